@@ -13,7 +13,7 @@ from omegaconf import DictConfig
 from judgerank.data.judgments import Judgments
 from replication import plots
 from replication.config import ROOT, main
-from replication.graded_answers import ANSWERED, answered, answered_once
+from replication.graded_answers import ANSWERED, SEVEN, answered, answered_once, seven_levels
 from replication.outputs import run_section
 from replication.replicate import Study
 from replication.score_pairs import SCORED, scored, scored_once
@@ -22,7 +22,7 @@ from replication.tables import Table
 
 
 def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
-    cells = {name: {"how": asdict(how), "level": cfg.level} for name, how in ANSWERED.items()}
+    cells = {name: {"how": asdict(how), "level": cfg.level} for name, how in (ANSWERED | SEVEN).items()}
     repeats = dict.fromkeys(cells, cfg.replications)
     study_at = Path(ROOT, cfg.cache), cfg.block
     study = Study("graded", answered_once, cells, repeats, cfg.seed, *study_at)
@@ -34,9 +34,11 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
     rows = {False: [], True: []}
     for name, how in ANSWERED.items():
         rows[how.equal] += answered(pd.DataFrame(study.records(name)), name)
+    levels = [row for name in SEVEN for row in seven_levels(pd.DataFrame(study.records(name)), name)]
     tables = {
         "strength": Table(pd.DataFrame(rows[False]), "Answers with their strength, simulated", 3),
         "equal": Table(pd.DataFrame(rows[True]), "Equal models said to differ, simulated", 3),
+        "levels": Table(pd.DataFrame(levels), "Seven levels and the same answers on fewer, simulated", 3),
         "scores": Table(pd.DataFrame(scores), "Pairs of scores as levels and as shares, simulated", 4),
     }
     sets = [one for one in data.values() if has_confidence(one)]

@@ -16,22 +16,25 @@ from replication.config import ROOT, main
 from replication.left_off_board import arenas, left_off, published_board, summary
 from replication.outputs import run_section
 from replication.replicate import Study
-from replication.simulated_boards import BOARDS, board_row, error_rows, placed_once
+from replication.simulated_boards import BOARDS, NULLS, board_row, error_rows, placed_once
 from replication.tables import Table
 
 
 def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
-    cells = {name.replace(",", "").replace(" ", "-"): asdict(board) for name, board in BOARDS.items()}
+    every = BOARDS | NULLS
+    cells = {name.replace(",", "").replace(" ", "-"): asdict(board) for name, board in every.items()}
     settings = {key: {"board": board, "level": cfg.level} for key, board in cells.items()}
-    repeats = dict.fromkeys(settings, cfg.replications)
+    many = [cfg.null_replications if name in NULLS else cfg.replications for name in every]
+    repeats = dict(zip(cells, many, strict=True))
     study = Study("human_scale", placed_once, settings, repeats, cfg.seed, Path(ROOT, cfg.cache), cfg.block)
     study.run(cfg.parallel)
-    records = {name: pd.DataFrame(study.records(key)) for name, key in zip(BOARDS, cells, strict=True)}
-    errors = [row for name, of in records.items() for row in error_rows(of, name)]
-    boards = [board_row(of, name) for name, of in records.items()]
+    records = {name: pd.DataFrame(study.records(key)) for name, key in zip(every, cells, strict=True)}
+    errors = [row for name in BOARDS for row in error_rows(records[name], name)]
+    boards, nulls = ([board_row(records[name], name) for name in of] for of in (BOARDS, NULLS))
     tables = {
         "errors": Table(pd.DataFrame(errors), "New models on simulated human boards: errors in Elo points", 2),
         "boards": Table(pd.DataFrame(boards), "Intervals of new models on simulated human boards", 3),
+        "nulls": Table(pd.DataFrame(nulls), "The same where judges, or models, have nothing to find", 3),
     }
     judged = {one.name: published_board(one) for one in data.values()}
     judged |= arenas(Path(cfg.arenas)) if cfg.arenas else {}

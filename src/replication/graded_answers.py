@@ -1,14 +1,14 @@
 """Answers that say how strong they are: what that adds to a winner or tie, on simulated judges.
 
-They answer on five levels by the law of the graded members (`judgerank.model.law`), or by one that
+They answer on five or seven levels by the law of the graded members (`judgerank.model.law`), or by one that
 breaks it. The same answers are ranked with their strength, by winner and tie, and by winner with half a win for a
-tie.
+tie; those of seven levels also with the two strongest taken as one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -25,8 +25,12 @@ from replication.replicate import Record
 
 SCORES = np.linspace(1.0, -1.0, 6)
 DISCRIMINATION = np.exp(np.linspace(-0.5, 0.5, 5))
-TIE, STRONG = 0.5, 1.0  # propensities of a judge like the others
-USES = {"nu": np.geomspace(0.15, 1.5, 5), "strong": np.geomspace(4.0, 0.1, 5)}  # of the scale, where they differ
+TIE, STRONG, STRONGER = 0.5, 1.0, 0.5  # propensities of a judge like the others
+USES = {  # of the scale, where they differ
+    "nu": np.geomspace(0.15, 1.5, 5),
+    "strong": np.geomspace(4.0, 0.1, 5),
+    "stronger": np.geomspace(2.0, 0.05, 5),
+}
 N_JUDGMENTS = 800
 ALWAYS = 1e9  # propensity that leaves better no chance
 BIAS = 1.0  # log-odds for the first model of the judge with a position bias
@@ -35,6 +39,7 @@ WAYS = {
     "winner or tie": "position_aware_ties",
     "winner": "position_aware",
 }
+MERGED = "five levels"  # a further way to take seven
 
 
 @dataclass(frozen=True)
@@ -57,6 +62,8 @@ class Answering:
         How many times as far apart the models are.
     equal : bool
         All models have one score.
+    levels : int
+        Five or seven, a tie in the middle. What breaks the law is of five.
     """
 
     alike: bool = True
@@ -66,6 +73,7 @@ class Answering:
     noise: int = 0
     apart: float = 1.0
     equal: bool = False
+    levels: int = 5
 
 
 ANSWERED: dict[str, Answering] = {
@@ -79,38 +87,53 @@ ANSWERED: dict[str, Answering] = {
     "all judges' strength is noise": Answering(noise=5),
     "equal models": Answering(alike=False, equal=True),
 }
+SEVEN: dict[str, Answering] = {
+    "seven levels, judges alike": Answering(levels=7),
+    "seven levels, each uses the scale its own way": Answering(alike=False, levels=7),
+}
 
 
 def drawn(rng: np.random.Generator, how: Answering) -> Comparisons:
     """Raw comparisons with their levels."""
     n, k = len(SCORES), len(DISCRIMINATION)
-    nu, strong = np.full(k, TIE), np.full(k, STRONG)
+    nu, strong, stronger = np.full(k, TIE), np.full(k, STRONG), np.full(k, STRONGER)
     if not how.alike:
-        nu, strong = USES["nu"].copy(), USES["strong"].copy()
+        nu, strong, stronger = USES["nu"].copy(), USES["strong"].copy(), USES["stronger"]
     if how.extremes:
         nu[0], strong[0] = nu[0] * ALWAYS, ALWAYS
     ends = np.array([rng.permutation(n)[:2] for _ in range(N_JUDGMENTS)]).T
     judge = np.arange(N_JUDGMENTS) % k
     lead = 0.0 if how.equal else how.apart * (SCORES[ends[0]] - SCORES[ends[1]])
     eta = DISCRIMINATION[judge] * lead + np.where((judge == 0) & how.biased, BIAS, 0.0)
-    level = draw_levels(rng, Law(eta, nu[judge], np.log(strong[judge])).levels)
+    beyond = [np.log(each[judge]) for each in (strong, stronger)[: how.levels // 2 - 1]]
+    level = draw_levels(rng, Law(eta, nu[judge], *beyond).levels)
     if how.one_sided:
         level = np.where((judge == 0) & (level == 0), 1, level)
     at_random = (judge < how.noise) & (level != 2)
     much = rng.random(N_JUDGMENTS) < STRONG / (1 + STRONG)
     level = np.where(at_random, np.where(level > 2, np.where(much, 4, 3), np.where(much, 0, 1)), level)
     names = tuple(f"m{i}" for i in range(n)), tuple(f"j{i}" for i in range(k))
-    return graded_comparisons(*names, np.array([*ends, judge]), level)
+    return graded_comparisons(*names, np.array([*ends, judge]), level, how.levels)
+
+
+def merged(rows: Comparisons) -> Comparisons:
+    """Answers on seven levels as five: the two strongest of either model are one."""
+    if rows.strong is None:
+        raise ValueError("these answers have no strength")
+    return replace(rows, strong=rows.strong[:, :2] + rows.strong[:, 2:])
 
 
 def answered_once(settings: dict[str, Any], rng: np.random.Generator) -> Record:
     """One set of judgments: how far off every way is and what its intervals hold, or what it separates."""
     how, level = Answering(**settings["how"]), settings["level"]
     rows = drawn(rng, how)
+    taken = {way: (rows, member) for way, member in WAYS.items()}
+    if how.levels > Answering.levels:
+        taken[MERGED] = merged(rows), WAYS["strength"]
     record: Record = {}
-    for way, member in WAYS.items():
-        fitted = fit(rows, member)
-        kinds = {"plug_in": fitted, "clustered": fitted.clustered(rows, np.arange(len(rows)))}
+    for way, (each, member) in taken.items():
+        fitted = fit(each, member)
+        kinds = {"plug_in": fitted, "clustered": fitted.clustered(each, np.arange(len(each)))}
         if how.equal:
             for kind, order in zip(kinds, orders_by_errors(*kinds.values()), strict=True):
                 record[f"separated_{kind}/{way}"] = float(separated(order, level).any())
@@ -135,20 +158,50 @@ def answered(records: pd.DataFrame, name: str) -> list[dict[str, Any]]:
     ``gain`` is the mean squared error by winner or tie over that of the way. As it falls as one over the number of
     judgments, one of these judgments carries as much as so many that say winner or tie.
     """
-    measures = [column for column in records if "/" in column]
-    kept = records.dropna(subset=measures)
-    root, rows = np.sqrt(len(kept)), []
+    kept = records.dropna(subset=_measures(records))
+    rows = []
     for way in WAYS:
         row: dict[str, Any] = {"setting": name, "way": way, "member": WAYS[way]}
         if f"squared/{way}" in kept:
-            mine, winner = kept[f"squared/{way}"], kept["squared/winner or tie"]
-            gain = winner.mean() / mine.mean()
-            row |= {"rmse": np.sqrt(mine.mean()), "gain": gain}
-            row["gain_se"] = (winner - gain * mine).std() / root / mine.mean()
-        for measure in (
-            m.split("/")[0] for m in measures if m.endswith(f"/{way}") and not m.startswith("squared")
-        ):
-            values = kept[f"{measure}/{way}"]
-            row |= {measure: values.mean(), f"{measure}_se": values.std() / root}
-        rows.append(row | {"failed": len(records) - len(kept), "n_replications": len(records)})
+            mine = kept[f"squared/{way}"]
+            row |= {"rmse": np.sqrt(mine.mean())} | _gain(mine, kept["squared/winner or tie"])
+        rows.append(row | _coverage(kept, way) | _counted(records, kept))
     return rows
+
+
+def seven_levels(records: pd.DataFrame, name: str) -> list[dict[str, Any]]:
+    """What seven levels add to fewer, and what intervals hold by each, with Monte Carlo errors.
+
+    ``gain`` is the mean squared error by fewer levels over that by seven: so many judgments on fewer levels carry
+    as much as one on seven.
+    """
+    kept = records.dropna(subset=_measures(records))
+    rows = []
+    for way, levels in {"strength": 7, MERGED: 5, "winner or tie": 3, "winner": 2}.items():
+        theirs = kept[f"squared/{way}"]
+        row = {"setting": name, "levels": levels, "rmse": np.sqrt(theirs.mean())}
+        rows.append(row | _gain(kept["squared/strength"], theirs) | _coverage(kept, way) | _counted(records, kept))
+    return rows
+
+
+def _measures(records: pd.DataFrame) -> list[str]:
+    return [column for column in records if "/" in column]
+
+
+def _gain(mine: pd.Series, theirs: pd.Series) -> dict[str, float]:
+    gain = theirs.mean() / mine.mean()
+    return {"gain": gain, "gain_se": (theirs - gain * mine).std() / np.sqrt(len(mine)) / mine.mean()}
+
+
+def _coverage(kept: pd.DataFrame, way: str) -> dict[str, float]:
+    """Means of all measures of a way but the squared error, with their errors."""
+    found, root = {}, np.sqrt(len(kept))
+    for column in _measures(kept):
+        measure, of = column.split("/")
+        if of == way and measure != "squared":
+            found |= {measure: kept[column].mean(), f"{measure}_se": kept[column].std() / root}
+    return found
+
+
+def _counted(records: pd.DataFrame, kept: pd.DataFrame) -> dict[str, int]:
+    return {"failed": len(records) - len(kept), "n_replications": len(records)}

@@ -58,6 +58,10 @@ class Board:
         Of people on each model; zero for one vote on each pair of models.
     related : bool
         Whether people and judges see the same quality.
+    apart : float
+        Standard deviation of the models' quality.
+    at_random : bool
+        Whether judges flip a coin: their answers depend on no model.
     """
 
     models: int = 20
@@ -66,6 +70,8 @@ class Board:
     own: float = 0.25
     votes: int = 150
     related: bool = True
+    apart: float = QUALITY
+    at_random: bool = False
 
 
 BOARDS = {
@@ -77,6 +83,10 @@ BOARDS = {
     "people with no tastes of their own": Board(own=0.0),
     "one human vote on each pair": Board(votes=0),
     "judges unrelated to people": Board(related=False),
+}
+NULLS = {  # judges or models without anything to find; `judges unrelated to people` is a third
+    "judges who flip a coin": Board(at_random=True),
+    "equal models": Board(apart=0.0, tastes=0.0, own=0.0),
 }
 
 
@@ -111,11 +121,13 @@ class Simulated:
 def drawn_board(board: Board, rng: np.random.Generator) -> Simulated:
     """Verdicts on random pairs, and human votes on those of them that have no new model."""
     n, k = board.models + NEWCOMERS, board.judges
-    quality = rng.normal(0.0, QUALITY, n)
-    seen = quality if board.related else rng.normal(0.0, QUALITY, n)
+    quality = rng.normal(0.0, board.apart, n)
+    seen = quality if board.related else rng.normal(0.0, board.apart, n)
     s = SLOPE * seen + rng.normal(0.0, board.own, n)
     gamma = SHARP * np.exp(SPREAD * rng.normal(size=k))
     thought = gamma[:, None] * quality + rng.normal(0.0, board.tastes, (k, n))
+    if board.at_random:
+        thought = np.zeros((k, n))
     size = VERDICTS * n // 2
     first, judge = rng.integers(0, n, size), rng.integers(0, k, size)
     second = (first + rng.integers(1, n, size)) % n

@@ -13,7 +13,7 @@ from judgerank.model.law import Law
 from judgerank.model.streams import generator
 from replication import graded_answers, plots, score_pairs
 from replication.config import ROOT
-from replication.graded_answers import ANSWERED, WAYS, Answering
+from replication.graded_answers import ANSWERED, SEVEN, WAYS, Answering
 from replication.score_pairs import SCORED
 from replication.stated_confidence import (
     SHUFFLED,
@@ -75,6 +75,43 @@ def test_gain_is_the_ratio_of_mean_squared_errors():
     rows = pd.DataFrame(graded_answers.answered(records, "name")).set_index("way")
     assert rows.loc["strength", "gain"] == pytest.approx(2.5 / 1.25)
     assert rows.loc["winner or tie", "gain"] == 1 and rows.loc["winner or tie", "gain_se"] == 0
+
+
+def test_seven_levels_hold_the_five_and_are_drawn_from_their_law(monkeypatch):
+    monkeypatch.setattr(graded_answers, "N_JUDGMENTS", 60_000)
+    c = drawn(SEVEN["seven levels, each uses the scale its own way"])
+    uses, lead = graded_answers.USES, graded_answers.SCORES[c.first] - graded_answers.SCORES[c.second]
+    beyond = (np.log(uses[name][c.judge]) for name in ("strong", "stronger"))
+    law = Law(graded_answers.DISCRIMINATION[c.judge] * lead, uses["nu"][c.judge], *beyond)
+    strong = c.strong[:, ::2] + c.strong[:, 1::2]  # of either model
+    for share, p in zip((c.tied, *strong.T), (law.tie, *law.strong), strict=True):
+        off = share - p
+        assert abs(off.mean()) < 4 * off.std() / np.sqrt(len(off))
+    five = graded_answers.merged(c)
+    assert_array_equal(five.strong.sum(axis=1), strong.sum(axis=1))
+    assert_array_equal(five.strong.sum(axis=0), c.strong[:, :2].sum(axis=0) + c.strong[:, 2:].sum(axis=0))
+
+
+def test_what_seven_levels_replace_is_the_ratio_of_mean_squared_errors():
+    ways = (*WAYS, graded_answers.MERGED)
+    records = pd.DataFrame({f"squared/{way}": [1.0, 1.0, 0.5] for way in ways})
+    records["squared/strength"] = [0.5, 0.25, 0.5]
+    table = pd.DataFrame(graded_answers.seven_levels(records, "name")).set_index("levels")
+    assert_allclose(table["gain"], [1, 2, 2, 2])
+    assert table.loc[7, "gain_se"] == 0 and (table["gain_se"].drop(7) > 0).all()
+
+
+def test_stored_seven_levels_save_judgments_and_cover_as_nominal():
+    table = stored("levels").set_index(["setting", "levels"])
+    assert [*dict.fromkeys(table.index.get_level_values("setting"))] == list(SEVEN)
+    fewer = table.drop(7, level="levels")
+    assert (fewer["gain"] - 2 * fewer["gain_se"] > 1).all() and (table["failed"] == 0).all()
+    for name in SEVEN:
+        gain = table.loc[name, "gain"]
+        assert gain[5] < gain[2]
+        for kind in ("covered_plug_in", "covered_clustered"):
+            seven = table.loc[(name, 7)]
+            assert abs(seven[kind] - 0.95) < 2.5 * seven[f"{kind}_se"]
 
 
 def test_confidence_splits_each_judges_answers_most_evenly():

@@ -16,6 +16,7 @@ from replication.simulated_boards import (
     BOARDS,
     MEASURES,
     NEWCOMERS,
+    NULLS,
     WAYS,
     Board,
     board_row,
@@ -170,11 +171,12 @@ def test_a_folder_without_such_files_is_named(tmp_path):
 
 
 def test_a_run_writes_what_it_should(tmp_path, folder):
-    small = ("replications=2", "surrogate=always", f"arenas={folder}", "level=0.8")
+    small = ("replications=2", "null_replications=2", "surrogate=always", f"arenas={folder}", "level=0.8")
     done = run("human_scale", tmp_path, *small, f"cache={tmp_path / 'cache'}", "parallel=sequential")
     assert done.returncode == 0, done.stderr
     found = next(tmp_path.rglob("boards.csv")).parent
     assert pd.read_csv(found / "boards.csv")["board"].tolist() == list(BOARDS)
+    assert pd.read_csv(found / "nulls.csv")["board"].tolist() == list(NULLS)
     assert len(pd.read_csv(found / "errors.csv")) == len(BOARDS) * len(WAYS)
     assert pd.read_csv(found / "arenas.csv")["arena"].unique().tolist() == ["chatbot_arena", "one", "two"]
     assert (pd.read_csv(found / "models.csv")["arena"] == "two").sum() == 7
@@ -189,6 +191,26 @@ def test_stored_intervals_cover_as_nominal_and_null_cases_are_seen():
     unrelated = boards.loc["judges unrelated to people"]
     assert unrelated["informative"] <= 0.1 + 2.5 * unrelated["informative_se"]
     assert (boards["informative"].drop("judges unrelated to people") > 0.97).all()
+
+
+def test_stored_conformal_intervals_cover_where_there_is_nothing_to_find():
+    nulls = stored("nulls").set_index("board")
+    assert [*nulls.index] == list(NULLS) and (nulls["failed"] == 0).all()
+    held, error = nulls["held_conformal"], nulls["held_conformal_se"]
+    assert (held > LEVEL - 2.5 * error).all()
+    assert held["judges who flip a coin"] < LEVEL + 2.5 * error["judges who flip a coin"]
+    assert (nulls["informative"] <= 0.1 + 2.5 * nulls["informative_se"]).all()
+
+
+def test_coins_and_equal_models_are_drawn_as_said():
+    rng = np.random.default_rng(3)
+    coins = drawn_board(replace(NULLS["judges who flip a coin"], models=8), rng)
+    equal = drawn_board(replace(NULLS["equal models"], models=8), rng)
+    assert np.abs(equal.truth).max() < 1e-9 < np.abs(coins.truth).max()
+    for rows in (coins.verdicts, equal.verdicts, equal.votes):
+        won = np.bincount(rows.first, rows.outcome - 0.5, 12) - np.bincount(rows.second, rows.outcome - 0.5, 12)
+        met = np.bincount(rows.first, minlength=12) + np.bincount(rows.second, minlength=12)
+        assert (np.abs(won) <= 4 * np.sqrt(met) / 2).all()
 
 
 def test_stored_errors_are_least_on_the_human_scale():

@@ -291,10 +291,8 @@ WORDS = {
     "order": ("first", "Second", "equal"),
     "assistants": ("Assistant A", "assistant_b", "both bad"),
     "arena": ("model_a", "model_b", "Tie (bothbad)"),
-    "plus": ("+1", "-1", "0"),
-    "numbers": (1, -1, 0),
-    "halves": (1.0, -1.0, 0.0),
 }
+SIGNS = {"texts": ("+1", "-1", "0"), "numbers": (1, -1, 0), "halves": (1.0, -1.0, 0.0), "strengths": (2, -3, 0)}
 
 
 @pytest.mark.parametrize("words", WORDS.values(), ids=WORDS)
@@ -303,6 +301,23 @@ def test_everyday_words_for_a_winner_are_read(words, plain):
     said = [meant.get(value) for value in FRAME["winner"]]
     found = read(FRAME.assign(winner=pd.Series(said, dtype=object)))
     same(found.comparisons, plain)
+
+
+@pytest.mark.parametrize("words", SIGNS.values(), ids=SIGNS)
+def test_a_number_with_a_sign_is_whose_it_is_told_to_be(words, plain):
+    meant = dict(zip(("model_a", "model_b", "tie"), words, strict=True))
+    signed = FRAME.assign(winner=pd.Series([meant.get(value) for value in FRAME["winner"]], dtype=object))
+    with pytest.raises(DataError, match="a number above or below zero, which does not say which model that is"):
+        read(signed)
+    turned = FRAME.assign(winner=FRAME["winner"].map({"model_a": "b", "model_b": "a", "tie": "c"}))
+    for one, letter, expected in (("1", "a", plain), ("-1", "a", read(turned).comparisons)):
+        found = read(signed, winner_values={one: letter}).comparisons  # the others follow by their signs
+        assert_array_equal(found.outcome, expected.outcome)
+    named = signed.rename(columns={"winner": "b_preferred"})
+    found = read(named, columns={"winner": "b_preferred"}).comparisons
+    assert_array_equal(found.outcome, read(turned).comparisons.outcome)
+    with pytest.raises(DataError, match="above or below zero"):
+        read(signed, winner_values={"1": "a", "-9": "a"})
 
 
 def test_one_and_two_are_places():

@@ -78,7 +78,7 @@ WIDE = [
 BATTLES = [
     {"model_a": a, "model_b": b, "winner": winner, "pref": pref, "source": source, "judge_model": judge}
     for a, b, winner, pref, source, judge in [
-        ("x", "y", "model_a", 0.2, "llm-judge", "j"),
+        ("x", "y", "model_a", 0.25, "llm-judge", "j"),
         ("x", "y", "model_b", 1.0, "llm-judge", "j"),
         ("z", "x", "tie", 0.5, "llm-judge", "j"),
         ("z", "x", "tie", None, "llm-judge", "j"),  # could not be parsed
@@ -103,7 +103,7 @@ REPORT = {
     "judge_model": "j",
     "swap_mode": "both",
     "metadata": {"baseline_assignment": "flat"},
-    "preferences": [0.2, 0.5, None, 1.0, 0.5, 0.0],
+    "preferences": [0.25, 0.5, None, 1.0, 0.5, 0.0],
 }
 
 
@@ -173,12 +173,28 @@ BESIDE = [
     )
 ]
 
+HELPSTEER = [
+    {
+        "domain": "general",
+        "language": "english",
+        "context": [{"role": "user", "content": f"question {place}"}],
+        "response1": "one",
+        "response2": "two",
+        "overall_preference": preference,
+        "individual_preference": [{"score": preference, "reasoning": "because"}],
+        "model_a": "xyz"[place],
+        "model_b": "xyz"[place - 1],
+    }
+    for place, preference in enumerate((-3, 1, 0))
+]
+
 # layout, records; then won by the first, by the second, ties and not read
 SAMPLES = {
     "the paper's columns": (RECORDS, 2, 1, 1, 2),
     "the arena's columns (LMArena)": (NAMES, 1, 1, 1, 0),
     "LLMFAO's and Evalica's columns (left, right, winner)": (LLMFAO, 1, 1, 1, 0),
     "the winner as one of three columns (LMSYS on Kaggle)": (ONE_HOT, 1, 1, 1, 0),
+    "HelpSteer3's preferences, with names of models": (HELPSTEER, 1, 1, 1, 0),
     "a wide table, one column a judge": (WIDE, 3, 1, 1, 1),
     "FastChat's pairwise judgments": (FASTCHAT, 2, 2, 1, 1),
     "arena-hard-auto's verdicts": (ARENA_HARD, 3, 3, 1, 1),
@@ -206,7 +222,7 @@ SAMPLES |= {
 
 
 NESTED = ("arena-hard-auto's verdicts", "evaluatorq's runs", "JudgeArena's reports")  # which are in JSON only
-NESTED += ("judgments of a panel in a log of inspect_ai",)
+NESTED += ("judgments of a panel in a log of inspect_ai", "HelpSteer3's preferences, with names of models")
 
 
 def rows(found) -> list[tuple]:
@@ -300,6 +316,28 @@ def test_a_preference_that_is_none_is_named_with_its_record(wrong, tmp_path):
         read(written(tmp_path, "jsonl", records))
 
 
+# preferences with a sign
+
+
+def test_helpsteers_preferences_below_zero_are_for_the_first_response(tmp_path):
+    found = read(written(tmp_path, "parquet", HELPSTEER))
+    assert rows(found) == [
+        ("x", "z", "one judge", 1.0),
+        ("y", "x", "one judge", 0.0),
+        ("z", "y", "one judge", 0.5),
+    ]
+    assert found.comparisons.strong.tolist() == [[0, 0, 1, 0], [0, 0, 0, 0], [0, 0, 0, 0]]
+    assert found.frame["question_id"].nunique() == 3
+    whose = {"model_a": "m1", "model_b": "m2"}
+    named = pd.DataFrame(HELPSTEER).rename(columns=whose)
+    again = judgments_of(named, columns=whose | {"winner": "overall_preference"})
+    assert_array_equal(again.comparisons.outcome, found.comparisons.outcome)
+    turned = judgments_of(pd.DataFrame(HELPSTEER), winner_values={"1": "a"})  # what one says comes first
+    assert_array_equal(turned.comparisons.outcome, 1 - found.comparisons.outcome)
+    with pytest.raises(DataError, match=r"no column 'model_a' .* nearest to HelpSteer3's preferences"):
+        judgments_of(pd.DataFrame(without(without(HELPSTEER, "model_a"), "model_b")))
+
+
 # two games in a record
 
 
@@ -362,6 +400,7 @@ def test_a_reversed_battle_of_judgearena_showed_the_second_model_first(tmp_path)
         ("z", "x", "j", 0.5),
         ("y", "z", "human", 1.0),
     ]
+    assert found.comparisons.strong.tolist() == [[0, 0], [1, 0], [0, 0], [0, 0]]  # people's vote has no strength
     assert found.comparisons.dropped == {"unknown": 0, "null": 1}  # the tie that is none
     assert_array_equal(found.question, [0, 0, 1, 2])
     without_orders = judgments_of(pd.DataFrame(without(BATTLES, "orientation")))
@@ -380,6 +419,7 @@ def test_the_second_half_of_judgearenas_preferences_is_in_the_other_order(tmp_pa
         ("y", "x", "j", 0.5),
         ("y", "x", "j", 0.0),
     ]
+    assert found.comparisons.strong.tolist() == [[0, 0], [0, 0], [1, 0], [0, 0], [0, 1]]
     assert list(found.frame["question_id"]) == [f"alpaca-eval/{n}" for n in (0, 1, 2, 0, 1, 2)]
     fixed = judgments_of(pd.DataFrame([REPORT | {"swap_mode": "fixed"}]))
     assert [row[:2] for row in rows(fixed)] == [("x", "y")] * 5

@@ -137,6 +137,14 @@ def one_hot(names):
     ]
 
 
+@writes("HelpSteer3's preferences, with names of models")
+def helpsteer(names):
+    words = {"a": (-1, -3), "b": (2, 1), "c": (0, 0)}
+    texts = {"context": "c", "response1": "one", "response2": "two"}
+    told = flat(names, "model_a", "model_b", "overall_preference", "judge", "question", **texts)
+    return [r | {"overall_preference": words[r["overall_preference"]][n % 2]} for n, r in enumerate(told)]
+
+
 @writes("a wide table, one column a judge")
 def wide(names):
     rows: dict[tuple, dict] = {}
@@ -208,10 +216,11 @@ def judged(names):
 @writes("JudgeArena's battles")
 def battles(names):
     words = {"a": "model_a", "b": "model_b", "c": "tie"}
-    pref = {"model_a": 0.1, "model_b": 0.9, "tie": 0.5}
+    pref = {"model_a": (0.0, 0.25, 0.25), "model_b": (0.75, 1.0, 0.75), "tie": (0.5,) * 3}  # some are much better
     told = flat(names, "model_a", "model_b", "winner", "judge_model", "question_id", words, source="llm-judge")
     return [
-        r | {"pref": pref[r["winner"]], "orientation": ("direct", "reversed")[n % 2]} for n, r in enumerate(told)
+        r | {"pref": pref[r["winner"]][n % 3], "orientation": ("direct", "reversed")[n % 2]}
+        for n, r in enumerate(told)
     ]
 
 
@@ -223,7 +232,7 @@ def beside(names):
 
 @writes("JudgeArena's reports")
 def reports(names):
-    pref, told = {"a": 0.1, "b": 0.9, "c": 0.5}, {}
+    pref, told = {"a": 0.25, "b": 1.0, "c": 0.5}, {}
     for s, plain in zip(renamed(names), drawn(), strict=True):  # sides as they were before they had new names
         pair = (s.first, s.second) if plain.first < plain.second else (s.second, s.first)
         letter = s.letter if pair[0] == s.first else TURNED[s.letter]

@@ -122,7 +122,7 @@ LIKE_THE_READER = {
         "model_1,model_2,winner,annotator\nx,y,A,j\ny,z,Tie,j\nz,x, b ,k\nx,z,Model B,k\nx,z,,k\n",
         {},
     ),
-    "signs": ("csv", "model_a,model_b,winner\nx,y,+1\ny,z,-1\nz,x,0\n", {}),
+    "signs": ("csv", "model_a,model_b,winner\nx,y,+1\ny,z,-1\nz,x,0\n", {"winner_values": {"-1": "a"}}),
     "bars": ("csv", text(RECORDS).replace(",", "|"), {}),
     "own names": (
         "csv",

@@ -83,6 +83,60 @@ def test_arena_hard_keeps_strength_game_by_game(table):
     np.testing.assert_array_equal(c.strong.sum(axis=1), np.stack([much, much[::-1]], axis=1).ravel())
 
 
+def test_a_file_whose_words_say_no_more_than_better_joins_one_whose_words_do(table, tmp_path):
+    plain = table.assign(winner=table["winner"].str.replace(">>", ">"), question="p" + table["question"])
+    for name, frame in (("much", table), ("plain", plain)):
+        frame.to_csv(tmp_path / f"{name}.csv", index=False)
+    c = read([tmp_path / "much.csv", tmp_path / "plain.csv"]).comparisons
+    np.testing.assert_array_equal(c.strong[: len(table)], read(table).comparisons.strong)
+    assert not c.strong[len(table) :].any()
+    table.assign(winner="a", strength=2).to_csv(tmp_path / "column.csv", index=False)
+    with pytest.raises(DataError, match="has nan as its strength"):
+        read([tmp_path / "column.csv", tmp_path / "plain.csv"])
+
+
+QUARTERS = {"A>>B": 0.0, "A>B": 0.25, "A=B": 0.5, "B>A": 0.75, "B>>A": 1.0}
+
+
+def as_battles(table: pd.DataFrame) -> pd.DataFrame:
+    """The same verdicts as JudgeArena's battles, in one order."""
+    pref = table["winner"].map(QUARTERS)
+    winner = np.select([pref < 0.5, pref > 0.5], ["model_a", "model_b"], "tie")
+    renamed = table.rename(columns={"judge": "judge_model", "question": "question_id"})
+    return renamed.assign(winner=winner, pref=pref, source="llm-judge", orientation="single")
+
+
+def test_judgearenas_verdicts_in_quarters_keep_their_strength(table):
+    battles = as_battles(table)
+    np.testing.assert_array_equal(read(battles).comparisons.strong, read(table).comparisons.strong)
+    # turned around, it is still the winner's
+    turned = read(battles.assign(orientation="reversed")).comparisons
+    np.testing.assert_array_equal(turned.strong[:, ::-1], read(table).comparisons.strong)
+
+
+def test_judgearenas_scores_and_people_say_no_strength(table):
+    battles = as_battles(table)
+    scored = battles.assign(pref=1 / (1 + np.exp(-0.3 * (4 * battles["pref"] - 2) * 3)))
+    assert read(scored).comparisons.strong is None
+    first = battles["judge_model"] == "j0"
+    whole = battles["pref"].mask(first, battles["pref"].round(0).where(battles["pref"] != 0.5, 0.5))
+    c = read(battles.assign(pref=whole, source=np.where(first, "human", "llm-judge"))).comparisons
+    strong = read(table).comparisons.strong
+    np.testing.assert_array_equal(c.strong, np.where(first.to_numpy()[:, None], 0, strong))
+
+
+def test_a_report_of_judgearena_says_how_its_replies_were_read():
+    common = {"task": "arena-hard-v2.0", "model_A": "x", "model_B": "y", "judge_model": "j", "swap_mode": "both"}
+    told = [{"preferences": [0.0, 0.25, 0.5, 1.0]}, {"preferences": [0.0, 0.0, 1.0, 1.0], "model_B": "z"}]
+    reports = [common | {"metadata": {"judge_parser": "arena-hard-verdict"}} | one for one in told]
+    c = read(reports).comparisons
+    assert c.strong.tolist() == [[1, 0], [0, 0], [0, 0], [1, 0], *[[1, 0]] * 4]
+    without = read([one | {"metadata": {}} for one in reports]).comparisons  # the quarters of the first tell
+    assert without.strong.tolist() == [[1, 0], [0, 0], [0, 0], [1, 0], *[[0, 0]] * 4]
+    tokens = [one | {"metadata": {"judge_parser": "alpaca-eval-token"}} for one in reports]
+    assert read(tokens).comparisons.strong is None
+
+
 def test_swapped_records_keep_whose_win_it_is(table):
     plain, told = (
         read(table).comparisons,

@@ -10,6 +10,7 @@ import pandas as pd
 from judgerank.data.errors import DataError
 from judgerank.data.frames import OUTCOMES
 from judgerank.data.rankings import in_stages
+from judgerank.data.strengths import STRENGTH
 from judgerank.reading.layouts import Layout, Table
 from judgerank.reading.layouts.names import named_once, on_questions
 from judgerank.reading.layouts.sample_scores import paired
@@ -53,17 +54,23 @@ def together(parts: Sequence[Part], names: str) -> tuple[pd.DataFrame, list[str]
         made, said = paired(pd.concat(scores, ignore_index=True))
         frames.append(made)
         remarks.append(said)
-    frame = frames[0] if len(frames) == 1 else _stacked(frames)
+    in_a_column = any(STRENGTH in layout.used(table) for layout, table, _ in parts)
+    frame = frames[0] if len(frames) == 1 else _stacked(frames, in_a_column)
     remarks += [*on_questions(frame), *_on_order(layouts), *_on_weights(frame)]
     return frame, remarks
 
 
-def _stacked(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """Records of several files, which must agree on having questions and lengths."""
+def _stacked(frames: Sequence[pd.DataFrame], in_a_column: bool) -> pd.DataFrame:
+    """Records of several files, which must agree on having questions, lengths, and strength in a column.
+
+    Strength in words is another matter: a file whose words say no more than better says better.
+    """
     for name in ("question_id", "length"):
         there = {name in frame for frame in frames}
         if len(there) > 1:
             raise DataError(f"some of the files have {name!r}, and others do not: rank them apart")
+    if not in_a_column and any(STRENGTH in frame for frame in frames):
+        frames = [frame if STRENGTH in frame else frame.assign(**{STRENGTH: 1.0}) for frame in frames]
     frame = pd.concat(frames, ignore_index=True)
     if "count" in frame:
         frame["count"] = frame["count"].fillna(1)

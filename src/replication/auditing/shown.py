@@ -25,8 +25,8 @@ from replication.auditing.shown_beyond import (
 from replication.auditing.shown_defaults import accuracy_table, simulated_table, trouble_table
 from replication.auditing.shown_figures import figures_page
 from replication.auditing.shown_fitness import few_table, fit_table, fitted_sets_table
-from replication.auditing.shown_graded import confidence_table, graded_table, scores_table
-from replication.auditing.shown_human import human_boards_table, left_off_table
+from replication.auditing.shown_graded import confidence_table, graded_table, levels_table, scores_table
+from replication.auditing.shown_human import human_boards_table, left_off_table, null_boards_table
 from replication.auditing.shown_numbers import with_numbers
 from replication.auditing.shown_panel import (
     blocks_table,
@@ -135,10 +135,12 @@ BLOCKS = {
     "fitted sets": fitted_sets_table,
     "fragility": fragility_table,
     "graded": graded_table,
+    "seven levels": levels_table,
     "pairs of scores": scores_table,
     "stated confidence": confidence_table,
     "human boards": human_boards_table,
     "left off": left_off_table,
+    "null boards": null_boards_table,
     "items": items_table,
     "members": members_table,
     "methods": methods_table,

@@ -8,6 +8,7 @@ from judgerank.plots.colours import NAMES
 from replication.auditing.results import Results
 
 READ = ("levels", "shares")  # ways to read a pair of scores
+MOST_LEVELS = 7
 
 
 def graded_table(results: Results) -> str:
@@ -31,6 +32,19 @@ def graded_table(results: Results) -> str:
     )
     said = f"Share of sets of judgments of equal models in which any two are significantly different: {told}."
     return f"{frame.to_markdown(index=False, disable_numparse=True)}\n\n{said}"
+
+
+def levels_table(results: Results) -> str:
+    """Simulated judges with seven levels: judgments on fewer levels that one replaces, and coverage by each."""
+    rows = []
+    for _, row in results.table("graded/levels.csv").iterrows():
+        held = (f"{row[name]:.3f} ({row[f'{name}_se']:.3f})" for name in ("covered_plug_in", "covered_clustered"))
+        gain, saved = f"{row['gain']:.2f} ({row['gain_se']:.2f})", f"{1 - 1 / row['gain']:.0%}"
+        told = ("", "") if row["levels"] == MOST_LEVELS else (gain, saved)
+        rows.append((row["setting"].removeprefix("seven levels, "), str(row["levels"]), *told, *held))
+    columns = ["judges", "levels used", "judgments that one on seven replaces", "judgments that seven save"]
+    columns += ["coverage", "coverage, clustered"]
+    return str(pd.DataFrame(rows, columns=columns).to_markdown(index=False, disable_numparse=True))
 
 
 def scores_table(results: Results) -> str:

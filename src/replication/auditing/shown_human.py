@@ -7,6 +7,7 @@ import pandas as pd
 from judgerank.plots.colours import NAMES
 from replication.auditing.results import Results
 
+UNRELATED = "judges unrelated to people"
 SHOWN = {
     "all verdicts in BT": "all verdicts, as they are",
     "people as a judge": "people as a judge",
@@ -32,6 +33,20 @@ def human_boards_table(results: Results) -> str:
         "coverage: conformal",
         "judges found to predict people",
     ]
+    return str(pd.DataFrame(rows, columns=columns).to_markdown(index=False, disable_numparse=True))
+
+
+def null_boards_table(results: Results) -> str:
+    """Boards on which judges, or models, have nothing to find: coverage, and how often judges are believed."""
+    boards = results.table("human_scale/boards.csv")
+    found = pd.concat([boards[boards["board"] == UNRELATED], results.table("human_scale/nulls.csv")])
+    rows = []
+    for _, board in found.iterrows():
+        held = (f"{board[name]:.3f} ({board[f'{name}_se']:.3f})" for name in ("held_conformal", "held"))
+        wide, told = f"{board['width_conformal']:.0f}", f"{board['informative']:.2f}"
+        rows.append((board["board"], *held, wide, told, str(board["n_replications"])))
+    columns = ["board", "coverage: conformal", "coverage: interval", "width of the conformal interval"]
+    columns += ["judges found to predict people", "simulated boards"]
     return str(pd.DataFrame(rows, columns=columns).to_markdown(index=False, disable_numparse=True))
 
 

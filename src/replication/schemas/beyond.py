@@ -75,6 +75,7 @@ class HumanScale(RealData, Replicated):
     """New models on the human scale, simulated and on human boards with models left out."""
 
     replications: int = at_least(2)
+    null_replications: int = at_least(2)
     arenas: str | None = None
 
 

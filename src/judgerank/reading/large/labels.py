@@ -14,7 +14,7 @@ from judgerank.reading.large.sources import Source, table
 from judgerank.reading.layouts.names import alike
 from judgerank.reading.layouts.table import ONE_JUDGE
 from judgerank.reading.layouts.texts import visible
-from judgerank.reading.layouts.words import ANSWERS, everyday, numbers, word, words_by_column
+from judgerank.reading.layouts.words import ANSWERS, everyday, numbers, with_own, word, words_by_column
 
 MOST_NAMES = 1_000_000  # different values in a column of names or answers: more are no names
 LETTERS = {"a": 2, "c": 1, "b": 0}  # twice what the model shown first won
@@ -58,7 +58,8 @@ def coded(db: Engine, sources: Sequence[Source], used: Mapping[str, str], words:
     models = _written(db, "models", of_models)
     judges = _written(db, "judges", found["judge"]) if "judge" in used else (ONE_JUDGE,)
     spoken = {text: _visible(word(value)) for text, value in found["winner"].items()}
-    words = {**everyday(spoken.values(), models), **ANSWERS, **words_by_column(used["winner"]), **words}
+    by_column = words_by_column(used["winner"], spoken.values(), sources[0].columns)
+    words = with_own({**everyday(spoken.values(), models), **ANSWERS, **by_column}, words)
     known = {**numbers(set(spoken.values()), words), **words}
     place = {name: code for code, name in enumerate(models)}
     _insert(

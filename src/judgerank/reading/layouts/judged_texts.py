@@ -7,7 +7,10 @@ from collections.abc import Set
 import pandas as pd
 
 MOST_RECORDS = 20_000  # of longer tables no page shows every text, and they take much memory
-ANSWERS = (("answer_a", "answer_b"), ("response_a", "response_b"), ("output_1", "output_2"))
+ANSWERS = (
+    *(("answer_a", "answer_b"), ("response_a", "response_b")),
+    *(("response1", "response2"), ("output_1", "output_2")),
+)
 QUESTIONS = ("question_text", "question", "prompt", "instruction")
 QUESTION, FIRST, SECOND = "question_text", "answer_a", "answer_b"
 

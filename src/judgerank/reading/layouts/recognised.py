@@ -24,7 +24,7 @@ def _on_one(layout: Layout, table: Table) -> Iterator[str]:
         yield f"Columns read though their names are written in another way: {told}."
     winner = found(table, layout.known, ()).get("winner")
     if winner is not None:
-        yield from numbers_told(values(table.frame, winner), words_of(table))
+        yield from numbers_told(values(table.frame, winner), words_of(table, layout.known))
 
 
 def winner_written(frame: pd.DataFrame) -> list[str]:

@@ -3,11 +3,14 @@
 JudgeArena's battles: ``battles.parquet`` of its Elo tasks (judgearena/battles.py and
 judgearena/benchmarks/elo/execution.py in https://github.com/OpenEuroLLM/JudgeArena). A reversed battle has its
 models and its preference as in the direct one. A reply that could not be parsed has no preference, and earlier
-versions write it as a tie.
+versions write it as a tie. Preferences are quarters where judges give arena-hard's verdicts (0 is ``A>>B``, 0.25
+is ``A>B``), and sigmoid(temperature (score_b - score_a)) where they score both answers
+(judgearena/prompts/parsing.py).
 
 JudgeArena's reports: ``results-*.json`` of its pairwise tasks (``BattleReport`` in judgearena/utils/eval.py).
 Preferences are 0 for model_A to 1 for model_B, first all in one order and then, by swap_mode ``both``, all in the
-other. The place among them is the question's number in the task.
+other. The place among them is the question's number in the task. ``metadata`` says how replies were read
+(``judge_parser``).
 
 evaluatorq's runs: ``PairwiseRun.save`` (evaluatorq/pairwise_run.py in https://github.com/orq-ai/evaluatorq, and
 ``docs/pairwise-judging.md`` there). Verdicts are for label_a (A) or label_b (B) in either order. Runs saved before
@@ -24,6 +27,7 @@ import numpy as np
 import pandas as pd
 
 from judgerank.data.errors import DataError
+from judgerank.reading.layouts import strength
 from judgerank.reading.layouts.table import Layout, Table, found, known_as, records, require_models, values
 from judgerank.reading.layouts.tables import NEEDED, OF_JUDGEARENA
 from judgerank.reading.layouts.words import ANSWERS, SWAPPED, answers, number
@@ -32,6 +36,9 @@ BATTLE = known_as(winner=("winner",), judge=("judge_model",), question=("questio
 REVERSED = {"direct": False, "single": False, "reversed": True}
 HUMAN = "human"
 REPORT = ("model_A", "model_B", "judge_model", "preferences")
+GRADED = {0.0: "a>>b", 0.25: "a>b", 0.5: "a=b", 0.75: "b>a", 1.0: "b>>a"}  # a preference that is a verdict
+ALIKE = {0.0: "a>b", 1.0: "b>a"}  # of judges without grades
+GRADES = "arena-hard-verdict"  # a report's parser
 BOTH = {"fixed": False, "random": False, "both": True}
 RUN = ("judging", "label_a", "label_b", "entries")
 VERDICTS = {"A": "a", "B": "b", "tie": "c"}
@@ -49,13 +56,16 @@ def _battles(table: Table) -> pd.DataFrame:
     require_models(frame)
     first, second = frame["model_a"].tolist(), frame["model_b"].tolist()
     letters = answers(frame["judge_preferred_model"], first, second, ANSWERS | dict(table.words))
-    sides = preferences(values(table.frame, "pref"), "record")
+    shares = _shares(values(table.frame, "pref"), "record")
+    sides = [_side(share) for share in shares]
     for row, (letter, side) in enumerate(zip(letters, sides, strict=True), 1):
         if side is not None and letter in VERDICTS.values() and letter != side:
             raise DataError(f"record {row} has one winner as 'winner' and another as 'pref'")
     letters = [None if side is None else letter for letter, side in zip(letters, sides, strict=True)]
     by_people = values(table.frame, "source") == HUMAN
     frame["judge_model"] = frame["judge_model"].where(~(by_people & frame["judge_model"].isna()), HUMAN)
+    own = pd.Series(shares, dtype=float).groupby(frame["judge_model"].to_numpy(), dropna=False)
+    frame = strength.kept(frame, _verdicts(shares, own.transform(_are_grades).astype(bool)))
     turned = _turned(table)
     frame["model_a"], frame["model_b"] = np.where(turned, (second, first), (first, second))
     frame["judge_preferred_model"] = pd.Series(
@@ -84,30 +94,61 @@ def _as_shown(letter: str | None, turn: bool) -> str | None:
 
 def preferences(told: Iterable[Any], unit: str) -> list[str | None]:
     """The side of every preference from 0 to 1; None for a missing one."""
-    sides: list[str | None] = []
+    return [_side(share) for share in _shares(told, unit)]
+
+
+def _shares(told: Iterable[Any], unit: str) -> list[float | None]:
+    shares: list[float | None] = []
     for place, value in enumerate(told, 1):
         if value is None or value != value:  # the standard reader of JSON takes NaN
-            sides.append(None)
+            shares.append(None)
             continue
         share = number(value)
         if share is None or not 0 <= share <= 1:
             raise DataError(f"{unit} {place} has {value!r} as its preference, not a number from 0 to 1")
-        sides.append("c" if share == 0.5 else "a" if share < 0.5 else "b")
-    return sides
+        shares.append(share)
+    return shares
+
+
+def _side(share: float | None) -> str | None:
+    return None if share is None else "c" if share == 0.5 else "a" if share < 0.5 else "b"
+
+
+def _are_grades(shares: pd.Series) -> bool:
+    """Whether one judge's preferences are verdicts with a strength: quarters, not all of them whole or a half."""
+    known = shares.dropna()
+    return bool(known.isin(list(GRADED)).all() and known.isin([0.25, 0.75]).any())
+
+
+def _verdicts(shares: Sequence[float | None], grades: Iterable[bool]) -> list[str | None]:
+    """The verdict behind every preference; all wins of a judge without grades are alike."""
+    return [
+        None if share is None else GRADED.get(share) if graded or share == 0.5 else ALIKE[float(share > 0.5)]
+        for share, graded in zip(shares, grades, strict=True)
+    ]
 
 
 def _reports(table: Table) -> pd.DataFrame:
-    rows: list[Row] = []
+    rows, said = [], list[str | None]()
     for place, record in enumerate(_objects(table), 1):
-        rows += _report(f"report {place}", record)
-    return _framed(rows, ("model_A", "model_B"))
+        shares, told = _report(f"report {place}", record)
+        rows += told
+        graded = _meta(record).get("judge_parser", GRADES if _are_grades(pd.Series(shares, dtype=float)) else "")
+        said += _verdicts(shares, [graded == GRADES] * len(shares))
+    return strength.kept(_framed(rows, ("model_A", "model_B")), said)
 
 
-def _report(where: str, report: Mapping[str, Any]) -> Iterator[Row]:
-    told, about = report.get("preferences"), report.get("metadata")
+def _meta(report: Mapping[str, Any]) -> Mapping[str, Any]:
+    about = report.get("metadata")
+    return about if isinstance(about, Mapping) else {}
+
+
+def _report(where: str, report: Mapping[str, Any]) -> tuple[list[float | None], list[Row]]:
+    """Its preferences from 0 to 1, and what they say."""
+    told = report.get("preferences")
     if not isinstance(told, list) or not told:
         raise DataError(f"{where} has no preferences")
-    if isinstance(about, Mapping) and about.get("baseline_assignment", "flat") != "flat":
+    if _meta(report).get("baseline_assignment", "flat") != "flat":
         raise DataError(f"{where} is of several baselines, and does not say which preference is of which")
     if report.get("swap_mode") is None:
         raise DataError(
@@ -118,10 +159,13 @@ def _report(where: str, report: Mapping[str, Any]) -> Iterator[Row]:
         raise DataError(f"{where} has {len(told)} preferences, an odd number, for two orders")
     questions = len(told) // 2 if both else len(told)
     first, second, judge = (report.get(name) for name in REPORT[:3])
-    for place, side in enumerate(preferences(told, f"{where}: preference")):
+    shares, rows = _shares(told, f"{where}: preference"), list[Row]()
+    for place, share in enumerate(shares):
         turn = place >= questions
         pair = (second, first) if turn else (first, second)
-        yield (*pair, judge, f"{report.get('task')}/{place % questions}", _as_shown(side, turn))
+        question = f"{report.get('task')}/{place % questions}"
+        rows.append((*pair, judge, question, _as_shown(_side(share), turn)))
+    return shares, rows
 
 
 def _runs(table: Table) -> pd.DataFrame:
@@ -191,8 +235,8 @@ BATTLES = Layout(
     (*NEEDED, *OF_JUDGEARENA),
     _battles,
     _used_battles,
-    remark="A battle without a preference is not read, and how strong a preference is does not count; without a "
-    "column of orientations, model_a is taken as shown first.",
+    remark="A battle without a preference is not read; a judge's preferences have a strength where all are "
+    "quarters, as of arena-hard's verdicts; without a column of orientations, model_a is taken as shown first.",
     known=BATTLE,
     reads=("orientation",),
 )
@@ -207,8 +251,8 @@ REPORTS = Layout(
         "winner": ["preferences"],
         "order": ["swap_mode"],
     },
-    remark="How strong a preference is does not count; questions are known by their place; with swap_mode random, "
-    "model_A is taken as shown first.",
+    remark="Preferences have a strength where judges give arena-hard's verdicts; questions are known by their "
+    "place; with swap_mode random, model_A is taken as shown first.",
     known={},
     reads=("swap_mode", "task", "metadata"),
 )

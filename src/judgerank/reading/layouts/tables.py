@@ -2,7 +2,8 @@
 
 The paper's: ``data/*.json`` in its repository. The arena's: the set lmsys/chatbot_arena_conversations on the hub.
 One-hot winners: https://www.kaggle.com/competitions/lmsys-chatbot-arena. Left and right: ``*-comparisons.csv`` in
-https://github.com/dustalov/llmfao, and https://github.com/dustalov/evalica. Wide ones are nobody's format.
+https://github.com/dustalov/llmfao, and https://github.com/dustalov/evalica. Preferences from -3 (response 1 is far
+better) to 3: the set nvidia/HelpSteer3 on the hub, which names no models. Wide ones are nobody's format.
 """
 
 from __future__ import annotations
@@ -27,7 +28,17 @@ from judgerank.reading.layouts.table import (
     values,
 )
 from judgerank.reading.layouts.texts import plain
-from judgerank.reading.layouts.words import ANSWERS, answers, everyday, number, readings, word, words_by_column
+from judgerank.reading.layouts.words import (
+    ANSWERS,
+    OF_HELPSTEER,
+    answers,
+    everyday,
+    number,
+    readings,
+    with_own,
+    word,
+    words_by_column,
+)
 
 PAIR = ("model_a", "model_b")
 NEEDED = (*PAIR, "winner")
@@ -37,29 +48,33 @@ SIDES = known_as(model_a=("left",), model_b=("right",), winner=("winner",), ques
 SIDES["judge"] = ("judge", "worker")
 ONE_HOT = {"winner_model_a": "a", "winner_model_b": "b", "winner_tie": "c"}
 OF_JUDGEARENA = ("pref", "source", "judge_model", "question_id")  # what its battles have beside the arena's
+HELPSTEER = known_as(winner=OF_HELPSTEER[2:], question=(*COLUMNS["question"][1], "context"))
 WIDE_WITHOUT = ("winner", "judge", "reply", "human")  # a record has those of several judges
 FEWEST_JUDGES = 2  # one column of answers could be anything: it is told as the winner's
 
 
-def _flat(table: Table) -> pd.DataFrame:
-    frame = records(table, OURS, NEEDED)
+def _flat(table: Table, known: Known = OURS) -> pd.DataFrame:
+    frame = records(table, known, NEEDED)
     said = frame["judge_preferred_model"]
     frame = strength.kept(frame, said)
-    frame["judge_preferred_model"] = _letters(table, frame, said)
+    frame["judge_preferred_model"] = _letters(table, frame, said, known)
     if not table.said.get("winner"):
         _refuse_contradictions(table, frame)
     return frame
 
 
-def _letters(table: Table, frame: pd.DataFrame, said: pd.Series) -> list[str | None]:
+def _letters(table: Table, frame: pd.DataFrame, said: pd.Series, known: Known = OURS) -> list[str | None]:
     first, second = frame["model_a"].tolist(), frame["model_b"].tolist()
-    return answers(said, first, second, everyday(said, [*first, *second]) | words_of(table))
+    return answers(said, first, second, everyday(said, [*first, *second]) | words_of(table, known))
 
 
-def words_of(table: Table) -> dict[str, str]:
+def words_of(table: Table, known: Known = OURS) -> dict[str, str]:
     """Letters of all usual words for the winner, among them those that the name of its column explains."""
-    name = found(table, OURS, ()).get("winner", "")
-    return ANSWERS | words_by_column(table.spelled.get(name, name)) | dict(table.words)
+    name, by_column = found(table, known, ()).get("winner"), dict[str, str]()
+    if name is not None:
+        said = values(table.frame, name)
+        by_column = words_by_column(table.spelled.get(name, name), said, table.frame.columns)
+    return with_own(ANSWERS | by_column, table.words)
 
 
 def _refuse_contradictions(table: Table, frame: pd.DataFrame) -> None:
@@ -192,6 +207,16 @@ ONE_HOT_WINNER = Layout(
     lambda table: _used(table, _without_winner(), PAIR) | {"winner": list(ONE_HOT)},
     known=_without_winner(),
 )
+HELPSTEER3 = Layout(
+    "HelpSteer3's preferences, with names of models",
+    (*PAIR, *OF_HELPSTEER),
+    lambda table: _flat(table, HELPSTEER),
+    lambda table: _used(table, HELPSTEER),
+    also=lambda columns, sample: columns.isdisjoint(WINNERS),
+    remark="Below zero the first response won, and the size is how much better it is; without other ids, a "
+    "context is a question.",
+    known=HELPSTEER,
+)
 WIDE = Layout(
     "a wide table, one column a judge",
     PAIR,
@@ -201,4 +226,4 @@ WIDE = Layout(
     remark="Each column of answers is a judge; without a column of questions, a row is one.",
     known=_pair_and_question(),
 )
-LAYOUTS = (PAPER, ARENA, LLMFAO, ONE_HOT_WINNER, WIDE)
+LAYOUTS = (PAPER, ARENA, LLMFAO, ONE_HOT_WINNER, HELPSTEER3, WIDE)

@@ -32,13 +32,13 @@ NAMES = {"c": "tie"}  # of letters, in a sentence
 EXACT = 2**53  # whole numbers below it are themselves in double precision
 SWAPPED = {"a": "b", "b": "a"}
 PLACES = {1.0: "a", 2.0: "b"}
-SIGNS = {1.0: "a", 0.0: "c", -1.0: "b"}
 BOOLEANS = {"true", "false"}
 OF_ONE = re.compile(  # names of columns that are one, or true, where the model they name won
     r"(?:model_)?(a|b|first|second|left|right)_(?:wins?|won|is_better|better|preferred|is_winner)"
     r"|(?:winner|wins?|won|prefers?|preferred|score|prob|p)_(?:is_)?(?:model_)?(a|b|first|second|left|right)"
 )
 FIRST = {"a", "first", "left"}
+OF_HELPSTEER = ("response1", "response2", "overall_preference")  # below zero the first response won
 
 
 def word(value: object) -> str | None:
@@ -172,13 +172,15 @@ def _in_order(words: Iterable[str]) -> list[str]:
 def numbers(spoken: Collection[str | None], words: Mapping[str, str]) -> dict[str, str]:
     """Letters of numbers, if all that is said are numbers and known words.
 
-    They are places where they are one and two, signs where one is below zero, whose sizes are strengths, and
-    shares of the model shown first where a tie is one half; beside words a share could mean anything.
+    They are places where they are one and two, and shares of the model shown first where a tie is one half; beside
+    words a share could mean anything. Where one is below zero, their signs are either model's and their sizes are
+    strengths; the words say whose, by any number with a sign.
 
     Raises
     ------
     DataError
-        If they are zero and one only, or true and false: either could be the first model's, unless it is told.
+        If they are zero and one only, or true and false, or have signs: either could be the first model's, unless
+        it is told.
     """
     said = {text for text in spoken if text is not None and text.strip()}
     open_ = said - words.keys()
@@ -186,6 +188,9 @@ def numbers(spoken: Collection[str | None], words: Mapping[str, str]) -> dict[st
         return {}
     found = {text: number(text) for text in open_}
     values = set(found.values())
+    if _have_signs({known for text in said if (known := number(text)) is not None}):
+        above = _side_above_zero(words)
+        return {text: _by_sign(value, above) for text, value in found.items() if value is not None}
     alone = all(_is_number(text) for text in said)
     two = "true and false" if open_ <= BOOLEANS else "0 and 1" if values <= {0.0, 1.0} else ""
     if two and alone:
@@ -194,28 +199,67 @@ def numbers(spoken: Collection[str | None], words: Mapping[str, str]) -> dict[st
             f"the winner is one of {two} in every record, which does not say which model that is (--winner-values "
             f"{yes}=a {no}=b if {yes} means that model_a won; --winner-values {no}=a {yes}=b if it means model_b)"
         )
-    if values <= PLACES.keys() and 2.0 in values:
-        meant = PLACES
-    elif values <= SIGNS.keys() and -1.0 in values:
-        meant = SIGNS
-    elif are_signed(signed := [value for value in values if value is not None]):
-        meant = {value: SIGNS[float(np.sign(value))] for value in signed}
-    else:
-        meant = SHARES if alone else {}
+    meant = PLACES if values <= PLACES.keys() and 2.0 in values else SHARES if alone else {}
     return {text: meant[value] for text, value in found.items() if value in meant}
+
+
+def _have_signs(values: Collection[float]) -> bool:
+    return (-1.0 in values and {*values} <= {-1.0, 0.0, 1.0}) or are_signed(values)
+
+
+def _side_above_zero(words: Mapping[str, str]) -> str:
+    """Whose a number above zero is, by those of the words that have a sign.
+
+    Raises
+    ------
+    DataError
+        If none has, or they say both.
+    """
+    known = [(number(text) or 0.0, letter) for text, letter in words.items() if letter in SWAPPED]
+    sides = {letter if value > 0 else SWAPPED[letter] for value, letter in known if value}
+    if len(sides) != 1:
+        raise DataError(
+            "the winner is a number above or below zero, which does not say which model that is (--winner-values "
+            "-1=a --winner-values 1=b if below zero means that model_a won; --winner-values -1=b --winner-values "
+            "1=a if it means model_b)"
+        )
+    return sides.pop()
+
+
+def _by_sign(value: float, above: str) -> str:
+    return "c" if value == 0 else above if value > 0 else SWAPPED[above]
 
 
 def _is_number(text: str) -> bool:
     return text in BOOLEANS or number(text) is not None
 
 
-def words_by_column(name: str) -> dict[str, str]:
-    """Letters of one and zero, and of true and false, where a column's name says which model they are about."""
+def words_by_column(name: str, said: Iterable[object], beside: Collection[object]) -> dict[str, str]:
+    """Letters of one and zero, and of true and false, where a column's name says which model they are about.
+
+    Parameters
+    ----------
+    name : str
+    said : iterable
+        What is in the column. Where some is below zero, zero is a tie.
+    beside : collection
+        Names of all columns: those of HelpSteer3 say what its preferences mean.
+    """
+    if name == OF_HELPSTEER[2] and {*OF_HELPSTEER} <= {*beside}:
+        return {"-1": "a", "1": "b"}
     found = OF_ONE.fullmatch(plain(name))
     if found is None:
         return {}
     yes = "a" if (found[1] or found[2]) in FIRST else "b"
+    if any(known < 0 for value in said if (known := number(value)) is not None):
+        return {"1": yes, "-1": SWAPPED[yes]}
     return dict.fromkeys(("1", "true"), yes) | dict.fromkeys(("0", "false"), SWAPPED[yes])
+
+
+def with_own(usual: Mapping[str, str], own: Mapping[str, str]) -> dict[str, str]:
+    """Usual words and one's own, which come first: one number with a sign says what all of them mean."""
+    told = "-1" in usual and any(map(number, own))
+    return {**{text: letter for text, letter in usual.items() if not (told and text in ("1", "-1"))}, **own}
 
 
 def numbers_told(said: Iterable[object], words: Mapping[str, str]) -> list[str]:
