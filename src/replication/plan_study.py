@@ -17,7 +17,7 @@ from judgerank.order.pairs import pairwise
 from judgerank.order.scale import scale_of
 from judgerank.planning.assumed_panels import assumed
 from judgerank.planning.panels import Panel
-from judgerank.planning.plans import pair_of
+from judgerank.planning.plans import best_first, pair_of
 from judgerank.planning.precision import GOALS, POWERS, WIDTHS, needed, precision_of, whole
 from judgerank.planning.questions import INDEPENDENT, Questions
 from replication.config import ROOT
@@ -140,15 +140,17 @@ class Promise:
 
 @dataclass(frozen=True)
 class Kept:
-    """The planned size, whether the test rejected, and whether that of a plan without doubt did.
+    """The planned size, whether the test rejected, whether that of a plan without doubt did, and what the pair is.
 
-    All three are missing where there was no plan; `status` then says why.
+    `two_best` says whether the pair is the two best models of the truth. All are missing where there was no plan;
+    `status` then says why.
     """
 
     status: str
     comparisons: float = np.nan
     separated: float = np.nan
     if_known: float = np.nan
+    two_best: float = np.nan
 
 
 def promised(cell: Promise, rng: np.random.Generator, truth: Panel) -> Kept:
@@ -161,7 +163,7 @@ def promised(cell: Promise, rng: np.random.Generator, truth: Panel) -> Kept:
         kept = [_separated(rng, truth, int(np.ceil(each)), pair, cell.level) for each in (size, known)]
     except JudgerankError as error:
         return Kept(type(error).__name__)
-    return Kept("planned", size, *kept)
+    return Kept("planned", size, *kept, float({*truth.pairs[pair]} == {*best_first(truth)[:2]}))
 
 
 def _separated(rng: np.random.Generator, truth: Panel, size: int, pair: int, level: float) -> float:
@@ -189,23 +191,33 @@ def promises(cfg: DictConfig) -> Study:
 
 
 def promise_table(study: Study) -> pd.DataFrame:
-    """Share of tests that rejected, by size of the file, with its error; and that of plans without doubt."""
+    """Share of tests that rejected, by size of the file, with its error; and that of plans without doubt.
+
+    Of pairs that the file chose, also how often these are truly the two best, and the share of either case.
+    """
     rows = []
     for name, cell in study.cells.items():
         found = pd.DataFrame(list(study.records(name)))
         made = found[found["status"] == "planned"]
-        share = made["separated"].mean()
-        rows.append(
-            {
-                "file": cell.file,
-                "pair": cell.pair,
-                "wanted": cell.wanted,
-                "power": share,
-                "power_se": np.sqrt(share * (1 - share) / max(len(made), 1)),
-                "power_if_taken_for_true": made["if_known"].mean(),
-                "comparisons_median": made["comparisons"].median(),
-                "n_replications": len(found),
-                "n_planned": len(made),
-            }
-        )
+        row = {
+            "file": cell.file,
+            "pair": cell.pair,
+            "wanted": cell.wanted,
+            **_share("power", made["separated"]),
+            "power_if_taken_for_true": made["if_known"].mean(),
+            "comparisons_median": made["comparisons"].median(),
+            "n_replications": len(found),
+            "n_planned": len(made),
+        }
+        if cell.pair == "best":
+            right = made["two_best"] == 1
+            row |= {"two_best": right.mean()}
+            row |= _share("power_of_two_best", made["separated"][right])
+            row |= _share("power_of_others", made["separated"][~right])
+        rows.append(row)
     return pd.DataFrame(rows)
+
+
+def _share(name: str, values: pd.Series) -> dict[str, float]:
+    share = values.mean()
+    return {name: share, f"{name}_se": np.sqrt(share * (1 - share) / max(len(values), 1))}

@@ -23,12 +23,14 @@ from judgerank.planning.plans import (
     asked_as,
     by_judges,
     difference_told,
+    few_told,
     fitted_panel,
     pair_of,
     panels_by_size,
     plan_table,
     questions_like,
     to_make,
+    two_best_told,
 )
 from judgerank.planning.precision import precision_of, require_reasonable
 from judgerank.planning.questions import INDEPENDENT, Questions
@@ -74,6 +76,7 @@ class Planned:
     make: Callable[[float], int]
     at: Mapping[str, Any]
     table: pd.DataFrame
+    by_default: bool  # nobody named the pair
 
 
 def assumed_panel(said: Assumption) -> Basis:
@@ -113,7 +116,7 @@ def planned(
     at = {"level": level, "pair": pair_of(panel, pair)}
     rho = design.correlation if design.correlation is not None else seen.correlation if seen is not None else 0.0
     make = partial(to_make, questions, repeats=design.repeats, correlation=rho)
-    return Planned(basis, questions, make, at, plan_table(panel, questions, goals, make, at))
+    return Planned(basis, questions, make, at, plan_table(panel, questions, goals, make, at), pair is None)
 
 
 def by_size(found: Planned, goals: Mapping[str, float], sizes: list[int], seed: int) -> pd.DataFrame:
@@ -128,6 +131,10 @@ def told(found: Planned, smaller: pd.DataFrame | None, level: float, json: bool)
     panel, seen = found.basis.panel, found.basis.seen
     first, second = panel.pairs[found.at["pair"]]
     notes = [] if panel.doubt is None else [difference_told(panel, found.at["pair"], level)]
+    of_pair = "pair_power" in set(found.table["goal"])
+    if notes and found.by_default and of_pair:
+        notes += two_best_told(panel, level)
+    notes += few_told(found.table)
     if seen is not None:
         notes.append(" ".join(seen.sentences()))
     if json:
@@ -142,7 +149,7 @@ def told(found: Planned, smaller: pd.DataFrame | None, level: float, json: bool)
         return
     assumed = "An assumed panel" if panel.doubt is None else "The panel of the file"
     who = f"{counted(len(panel.models), 'model')} and {counted(len(panel.judges), 'judge')}"
-    pair = f" pair_power is for {first} against {second}." if "pair_power" in set(found.table["goal"]) else ""
+    pair = f" pair_power is for {first} against {second}." if of_pair else ""
     say(f"{assumed}: {who}.{pair}")
     for note in notes:
         say(note)

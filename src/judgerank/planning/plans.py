@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -12,6 +12,7 @@ import pandas as pd
 
 from judgerank.data.errors import ConfigError
 from judgerank.data.judgments import Judgments
+from judgerank.data.listing import listed
 from judgerank.fits.result import Fit
 from judgerank.model.members import NAMED
 from judgerank.planning import precision
@@ -33,6 +34,7 @@ WANTED = {
     "separated": 0.7,
 }
 PLANNED = tuple(name for name, one in NAMED.items() if one.weighs_judges and not one.weights_vary)
+FEW = 200  # comparisons below which simulated data kept clearly less power than planned (`make plan`)
 DRAWS = 50  # sub-panels of each size, if there are more
 Precisions = Mapping[int, list[Precision]]  # of the panels by number of judges
 
@@ -136,10 +138,37 @@ def pair_of(panel: Panel, names: Iterable[str] | None = None) -> int:
     if names is not None:
         return panel.pair(names, "pair")
     if panel.doubt is not None:
-        best = np.argsort(-panel.at.scores, kind="stable")[:2]
-        return panel.pair([panel.models[n] for n in best], "pair")
+        return panel.pair(best_first(panel)[:2], "pair")
     i, j = np.triu_indices(len(panel.models), 1)
     return int(np.argsort(np.abs(panel.at.scores[i] - panel.at.scores[j]), kind="stable")[(len(i) - 1) // 2])
+
+
+def best_first(panel: Panel) -> list[str]:
+    """The models, the one with the highest score first."""
+    return [panel.models[n] for n in np.argsort(-panel.at.scores, kind="stable")]
+
+
+def two_best_told(panel: Panel, level: float) -> Iterator[str]:
+    """Which models may be better than the second of a fitted panel, and what that means for the pair's power."""
+    _, second, *others = best_first(panel)
+    ends = {name: panel.difference(panel.pair([second, name], "pair"), level)[1:] for name in others}
+    may_be = [name for name, (low, high) in ends.items() if low <= 0 <= high]
+    if may_be:
+        yield (
+            f"The file leaves open which two models are best: {listed(may_be)} may be better than {second}. If "
+            "the pair is not the two best, it usually differs by more than estimated, and its power is higher "
+            "than said."
+        )
+
+
+def few_told(table: pd.DataFrame) -> Iterator[str]:
+    """That powers of so few comparisons are too high, where a plan (`plan_table`) asks for so few."""
+    few = table[table["goal"].isin(precision.POWERS) & (table["comparisons"] < FEW)]
+    if len(few):
+        yield (
+            f"Fewer than {FEW} comparisons have less power than stated ({listed(few['goal'])}), since the "
+            f"formulas are for large data: make {FEW} or more."
+        )
 
 
 def difference_told(panel: Panel, pair: int, level: float) -> str:
