@@ -23,8 +23,8 @@ from judgerank.planning.plans import (
     asked_as,
     by_judges,
     difference_told,
-    few_told,
     fitted_panel,
+    least_told,
     pair_of,
     panels_by_size,
     plan_table,
@@ -134,7 +134,7 @@ def told(found: Planned, smaller: pd.DataFrame | None, level: float, json: bool)
     of_pair = "pair_power" in set(found.table["goal"])
     if notes and found.by_default and of_pair:
         notes += two_best_told(panel, level)
-    notes += few_told(found.table)
+    notes += least_told(found.table, panel, found.make)
     if seen is not None:
         notes.append(" ".join(seen.sentences()))
     if json:

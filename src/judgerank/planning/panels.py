@@ -82,6 +82,11 @@ class Panel:
         at = Parameters(s, np.log(gamma)[None, :]).normalised()
         return cls(models, judges, at, np.ones(len(s) * (len(s) - 1) // 2), np.ones(len(gamma)))
 
+    @property
+    def n_parameters(self) -> int:
+        """Parameters that are fitted to data on the panel's design."""
+        return len(self.models) - 1 + max(len(self.judges) * len(self.model.judge_blocks) - 1, 0)
+
     def reporting(self, spread: float) -> Panel:
         """The same, its scores stretched so that the reported ones have this standard deviation."""
 

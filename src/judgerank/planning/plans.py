@@ -34,7 +34,6 @@ WANTED = {
     "separated": 0.7,
 }
 PLANNED = tuple(name for name, one in NAMED.items() if one.weighs_judges and not one.weights_vary)
-FEW = 200  # comparisons below which simulated data kept clearly less power than planned (`make plan`)
 DRAWS = 50  # sub-panels of each size, if there are more
 Precisions = Mapping[int, list[Precision]]  # of the panels by number of judges
 
@@ -161,13 +160,14 @@ def two_best_told(panel: Panel, level: float) -> Iterator[str]:
         )
 
 
-def few_told(table: pd.DataFrame) -> Iterator[str]:
-    """That powers of so few comparisons are too high, where a plan (`plan_table`) asks for so few."""
-    few = table[table["goal"].isin(precision.POWERS) & (table["comparisons"] < FEW)]
+def least_told(table: pd.DataFrame, panel: Panel, make: Callable[[float], int]) -> Iterator[str]:
+    """Which powers of a plan (`plan_table`) would be reached with fewer comparisons if the formulas held there."""
+    least = make(float(precision.RELIABLE * panel.n_parameters))
+    few = table[table["goal"].isin(precision.POWERS) & (table["comparisons"] == least)]
     if len(few):
         yield (
-            f"Fewer than {FEW} comparisons have less power than stated ({listed(few['goal'])}), since the "
-            f"formulas are for large data: make {FEW} or more."
+            f"At least {least:,} comparisons are planned for {listed(few['goal'])}, {precision.RELIABLE} for each "
+            "parameter of the model: with fewer, tests have less power than the formulas say."
         )
 
 

@@ -2,8 +2,9 @@
 
 The information of a design is linear in its number of comparisons T (section 3.3). So every standard error is that
 of one comparison over the square root of T, and the T for a wanted width has a closed form; the T for a wanted
-power is the root of a function that rises in T. Both are asymptotic, as Wald intervals are; `plan_study` says what
-data of that size give.
+power is the root of a function that rises in T. Both are asymptotic, as Wald intervals are. With few comparisons
+pairs have less power, since their test is the stricter of two: no power is planned with fewer than `RELIABLE` for
+each parameter. `plan_study` says what data of a planned size give.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ POWERS = ("pair_power", "pairs_interval_excludes_zero", "separated")
 GOALS = (*WIDTHS, *POWERS)
 MOST = 1e12  # comparisons beyond which nothing is planned
 DOUBTED = 0.5  # share of an estimate's variance at which plans keep a power of .8 on average, whatever is true
+RELIABLE = 40  # comparisons a parameter, from which simulated tests had the power of the formulas
 DRAWS = 400  # of all pairs' statistics, for Holm's procedure
 
 
@@ -55,6 +57,8 @@ class Precision:
         Maps independent standard normals to the errors of the differences over their standard errors.
     doubt : float array, shape (N (N - 1) / 2,)
         Standard errors of `distance`: what is not known of the panel. Zero where it is taken as known.
+    least : float
+        Comparisons below which tests have less power than the formulas say, `RELIABLE` a parameter.
     """
 
     score: FloatArray
@@ -62,6 +66,7 @@ class Precision:
     distance: FloatArray
     contrasts: FloatArray
     doubt: FloatArray
+    least: float
 
     @cached_property
     def noise(self) -> FloatArray:
@@ -92,7 +97,8 @@ def precision_of(panel: Panel, questions: Questions = INDEPENDENT) -> Precision:
     doubt = np.zeros(len(error)) if panel.doubt is None else panel.doubt * scale.scores.std() / error
     if panel.steadiness is not None:
         doubt = doubt * panel.steadiness
-    return Precision(np.sqrt(np.diag(reported)), np.sqrt(scale_free), distance, contrasts / error[:, None], doubt)
+    errors = np.sqrt(np.diag(reported)), np.sqrt(scale_free)
+    return Precision(*errors, distance, contrasts / error[:, None], doubt, float(RELIABLE * panel.n_parameters))
 
 
 def power(precision: Precision, size: float, level: float) -> FloatArray:
@@ -155,6 +161,8 @@ def expected(goal: str, precisions: Sequence[Precision], size: float, level: flo
 def needed(goal: str, wanted: float, precisions: Sequence[Precision], level: float = 0.95, pair: int = 0) -> float:
     """Number of comparisons at which `expected` is as wanted; at least one.
 
+    For a power at least as many as make the formula reliable (`Precision.least`).
+
     Raises
     ------
     ConfigError
@@ -172,7 +180,8 @@ def needed(goal: str, wanted: float, precisions: Sequence[Precision], level: flo
         raise ConfigError(
             f"{goal}={wanted:g} is out of reach: {MOST:.0g} comparisons give {wanted - missing(top):.3g}"
         )
-    return float(np.exp(brentq(missing, 0.0, top, xtol=1e-10))) if missing(0.0) > 0 else 1.0
+    least = max(one.least for one in precisions)
+    return float(np.exp(brentq(missing, np.log(least), top, xtol=1e-10))) if missing(np.log(least)) > 0 else least
 
 
 def require_reasonable(goal: str, wanted: float) -> None:
