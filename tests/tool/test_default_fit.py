@@ -59,7 +59,12 @@ def test_where_a_judge_stands_at_zero_the_shrunk_fit_is_the_one_to_trust():
     (said,) = which(ranking)
     assert said == "Keep the default fit. In the exact one (--solver newton) the answers of j2 count for nothing."
     assert said in verdict(ranking).warnings
-    assert ranking.tables["judges"].set_index("judge")["verdict"]["j2"] == "silent"
+    assert ranking.tables["judges"].set_index("judge")["verdict"]["j2"] == "random or contrary"
+    ranking = rank(drawn(150, (1.5, 1.0, 0.0), seed=5))  # its interval reaches beyond the median judge
+    few = ranking.tables["judges"].set_index("judge")
+    assert len(which(ranking)) == 1 and few.loc["j2", "comparisons"] > ranking.settings.few
+    assert few.loc["j2", "high_discrimination"] > few["discrimination"].median()
+    assert few.loc["j2", "verdict"] == "too few answers"
     (other,) = which(rank(table, solver="newton"))
     assert other.startswith("Trust the shrunk fit instead (leave --solver newton out")
 
@@ -93,7 +98,7 @@ def test_a_judge_who_goes_by_length_is_named_and_one_coefficient_for_all_is_warn
     ranking = rank(table)
     verdicts = ranking.tables["judges"].set_index("judge")["verdict"]
     assert verdicts["j0"] == "prefers longer answers"
-    assert (verdicts[["j1", "j2"]] == "trust").all()
+    assert (verdicts[["j1", "j2"]] == "fine").all()
     assert not any(remark.startswith(BY_JUDGE) for remark in ranking.remarks)
     one = rank(table, blocks=["style:length"])
     (said,) = [text for text in verdict(one).warnings if "style_by_judge:length" in text]

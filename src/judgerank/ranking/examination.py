@@ -215,7 +215,7 @@ def on_ranking(judgments: Judgments, command: str) -> Found:
             yield "maximum", f"{who}none without shrinkage, since {error}"
             continue
         for said in on_fit(fitted):
-            yield "fit", said
+            yield "fit", f"without shrinkage, by which rank fits unless told otherwise: {said}"
     if len(refused) < len(parts) or any(_shrinks(part, name) for part in parts):
         yield RUN_NEXT, command
         return

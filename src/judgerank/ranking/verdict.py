@@ -193,14 +193,17 @@ def _warnings(ranking: Record, judges: pd.DataFrame) -> list[str]:
         )
     if not fitted.converged:
         found.append(f"The fit ended as {fitted.status}, not at a maximum.")
-    doubtful = judges[judges["verdict"] != panel.TRUST]
+    unsure = judges["verdict"] == panel.UNSURE
+    if unsure.any():
+        found.append(f"{unsure.sum()} of {len(judges)} judges have too few answers to tell what kind they are.")
+    doubtful = judges[~unsure & (judges["verdict"] != panel.FINE)]
     if len(doubtful):
         have = "has" if len(doubtful) == 1 else "have"
         found.append(
             f"{len(doubtful)} of {len(judges)} judges {have} a problem (see Judges on the page): "
             f"{listed(doubtful['judge'])}."
         )
-    if 2 * (judges["verdict"] == panel.SILENT).sum() >= len(judges):
+    if 2 * (judges["verdict"] == panel.RANDOM).sum() >= len(judges):
         found.append("At least half of the judges disagree with the ranking or ignore it.")
     share = judges["information"]
     if len(judges) > 1 and share.notna().all() and panel.effective_judges(share) < FEW_JUDGES:
