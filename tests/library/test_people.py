@@ -182,6 +182,8 @@ def test_people_are_told_by_a_column_or_by_name():
     pairs = marked.people.win_probabilities()
     assert ((pairs["low"] < pairs["probability"]) & (pairs["probability"] < pairs["high"])).all()
     assert "takes" in str(marked) and "off the variance" in str(marked)
+    no_gain = replace(marked.helped, covariance=marked.helped.covariance_alone)
+    assert "takes nothing off the variance." in str(replace(marked, helped=no_gain))
 
 
 def test_what_cannot_be_done_is_said():

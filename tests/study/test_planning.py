@@ -20,7 +20,7 @@ from judgerank.order.pairs import holm, pairwise
 from judgerank.planning.assumed_panels import sub_panels
 from judgerank.planning.panels import Panel
 from judgerank.planning.plans import WANTED as PLANNED
-from judgerank.planning.plans import asked_as, best_first, few_told, pair_of, two_best_told
+from judgerank.planning.plans import asked_as, best_first, few_told, pair_of, spread_told, two_best_told
 from judgerank.planning.precision import (
     DOUBTED,
     GOALS,
@@ -614,6 +614,14 @@ def test_a_file_that_leaves_open_which_two_are_best_says_so(simulated):
     assert f"may be better than {second}" in said and others[0] in said and others[1] not in said
     assert not list(two_best_told(panels[1], 0.95))
     assert panels[0].pair(best_first(panels[0])[:2], "pair") == pair_of(panels[0])
+
+
+def test_a_plan_for_a_pair_says_how_many_comparisons_are_of_it():
+    panel = Panel.of({"a": 0.5, "b": 0.0, "c": -0.5}, {"x": 2.0, "y": 1.0}).weighted({}, [("a", "b", 2.0)])
+    table = pd.DataFrame({"goal": ["pair_power", "score_width"], "comparisons": [4_000, 100]})
+    (said,) = spread_told(panel, panel.pair(["a", "b"], "pair"), table)
+    assert "the 4,000 comparisons are spread over 3 pairs of models. About 2,000 are of a against b." in said
+    assert not list(spread_told(panel, 0, table[1:]))
 
 
 def test_a_plan_of_few_comparisons_says_that_powers_are_too_high():

@@ -166,7 +166,7 @@ def test_the_verdict_names_first_second_and_how_surely():
     assert told.headline == "m0 leads"
     assert told.lead == (
         f"m0 is preferred to m1 (2nd) in {chance:.0%} of comparisons, a significant difference. "
-        "It ranks first (95% confidence, jointly for all models)."
+        "m0 ranks first (95% confidence, jointly for all models)."
     )
     assert told.next == "Every model is significantly different from the next: this ranking needs no more data."
     assert told.warnings == []
@@ -174,7 +174,8 @@ def test_the_verdict_names_first_second_and_how_surely():
     tossed = rank(coins, solver="penalised")
     lost = verdict(tossed)
     assert lost.headline == "No clear leader among six models"
-    assert "too close to call. Its true rank is between 1 and 6 (95%" in lost.lead
+    assert "too close to call. The true rank of " in lost.lead
+    assert f"The true rank of {tossed.tables['leaderboard']['model'][0]} is between 1 and 6 (95%" in lost.lead
     assert (tossed.tables["leaderboard"]["band"] == 1).all()
 
 

@@ -32,6 +32,7 @@ from judgerank.reading.read import Source, read_judgments
 
 PEOPLE = "people"
 SHOWN = 10  # pairs in the text
+NO_SAVING = 0.005  # share of the variance that rounds to none
 UNDETERMINED = "human votes alone do not determine every score"
 COLUMNS = {
     "toward_panel": "people's votes, drawn toward the panel's scores",
@@ -285,7 +286,11 @@ def _on_scores(report: PeopleReport) -> Iterator[str]:
     if unseen:
         yield f"- No person compared {unseen} of the models: their scores are what the panel lets one expect."
     if helped is not None:
+        of_helped = f"- Of helped, the panel (weight {helped.weight:.2f}) takes"
+        if helped.saving < NO_SAVING:
+            yield f"{of_helped} nothing off the variance."
+            return
         yield (
-            f"- Of helped, the panel (weight {helped.weight:.2f}) takes {helped.saving:.0%} off the variance: as "
-            f"if people had voted on {1 / (1 - helped.saving):.2f} times as many items."
+            f"{of_helped} {helped.saving:.0%} off the variance: as if people had voted on "
+            f"{1 / (1 - helped.saving):.2f} times as many items."
         )

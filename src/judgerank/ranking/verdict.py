@@ -113,7 +113,8 @@ def _lead(ranking: Record, board: pd.DataFrame, pairs: pd.DataFrame) -> str:
         return f"{told}. This fit has no confidence intervals, so the difference may be chance."
     how = "a significant difference" if _separated(pairs, best["model"], second["model"]) else "too close to call"
     low, high, level = best["rank_low"], best["rank_high"], f"{ranking.settings.level:.0%} confidence"
-    range_ = "It ranks first" if low == high == 1 else f"Its true rank is between {low} and {high}"
+    name = best["model"]
+    range_ = f"{name} ranks first" if low == high == 1 else f"The true rank of {name} is between {low} and {high}"
     return f"{told}, {how}. {range_} ({level}, jointly for all {'its ' * bool(where)}models)."
 
 
