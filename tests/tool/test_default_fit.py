@@ -5,6 +5,8 @@ import pandas as pd
 import pytest
 
 from judgerank import fit, rank
+from judgerank.ranking.examination import examine
+from judgerank.ranking.studies import prediction
 from judgerank.ranking.studies.by_judge import BY_JUDGE
 from judgerank.ranking.studies.exact_fit import WHICH_FIT
 from judgerank.ranking.verdict import verdict
@@ -67,6 +69,22 @@ def test_where_a_judge_stands_at_zero_the_shrunk_fit_is_the_one_to_trust():
     assert few.loc["j2", "verdict"] == "too few answers"
     (other,) = which(rank(table, solver="newton"))
     assert other.startswith("Trust the shrunk fit instead (leave --solver newton out")
+
+
+def test_an_exact_fit_that_a_warning_advises_against_is_not_advised(monkeypatch, tmp_path):
+    monkeypatch.setattr(prediction, "CLEAR", 0.0)  # standard errors: it predicts better by less than one
+    table = drawn(1_500, (1.5, 1.0, -0.8))
+    table.loc[(table["judge"] != "j2") & (np.arange(1_500) % 3 == 0), "winner"] = "model_a"
+    ranking = rank(table)
+    (said,) = (remark for remark in ranking.remarks if "held-out comparisons" in remark)
+    assert said.startswith(
+        "position_aware, exact predicts held-out comparisons better than position_aware, shrunk"
+    )
+    assert len(which(ranking)) == 1 and "To use it" not in said
+    assert "Keep the default all the same" in said
+    table.to_csv(tmp_path / "judgments.csv", index=False)
+    told = [text for about, text in examine(tmp_path / "judgments.csv") if about == "fit"]
+    assert [text.startswith("in the exact fit (rank shows the shrunk one unless") for text in told] == [True]
 
 
 def test_where_a_judge_runs_off_it_is_said_and_scores_have_intervals():
