@@ -182,6 +182,8 @@ def test_people_are_told_by_a_column_or_by_name():
     pairs = marked.people.win_probabilities()
     assert ((pairs["low"] < pairs["probability"]) & (pairs["probability"] < pairs["high"])).all()
     assert "takes" in str(marked) and "off the variance" in str(marked)
+    no_gain = replace(marked.helped, covariance=marked.helped.covariance_alone)
+    assert "takes nothing off the variance." in str(replace(marked, helped=no_gain))
 
 
 def test_what_cannot_be_done_is_said():
@@ -265,6 +267,18 @@ def test_a_model_that_people_never_saw_gets_the_panels_prediction_with_a_wider_e
     assert abs(table.loc["m4", "score"] - predicted) < 0.5 * table.loc["m4", "standard_error"]
     assert "No person compared 1 of the models" in str(report)
     assert 0 <= report.p_value <= 1 and report.degrees_of_freedom == 1
+    assert "half of chi-squared's p" in str(report)
+    assert "The score is toward_panel: human votes alone" in str(report)
+
+
+def test_votes_on_every_item_leave_none_to_show_and_nothing_for_the_panel_to_add():
+    (rows, question, human), _ = crowd(3, 100)
+    asked = np.isin(question, question[human])
+    kept = np.flatnonzero(asked)
+    said = str(people_report(judgments_of(frame_of(rows.take(kept), question[kept], human[kept]))))
+    assert "people were asked about every item" in said and "human votes alone" not in said
+    assert said.endswith("People voted on every item: there is none left to show them.")
+    assert "helped:" not in said and "alone:" not in said and "as_judge:" in said
 
 
 def test_the_better_scores_at_predicting_votes_are_reported():

@@ -8,7 +8,7 @@ from judgerank import Comparisons, fit
 from judgerank.data.changed_answers import changed_answers
 from judgerank.data.errors import ConfigError
 from judgerank.ranking.ranking import rank
-from judgerank.trust.repeats import design_effect, repeats_of
+from judgerank.trust.repeats import Repeats, design_effect, repeats_of
 from replication.fit_tests import Design, drawn
 from tests.tool.command import judgerank
 
@@ -73,6 +73,10 @@ def test_independent_answers_are_all_noise_and_a_judge_who_never_changes_has_non
     assert (row["flip_rate"], row["noise"], row["second_answer"], row["pays_from"]) == (0, 0, 0, np.inf)
     assert 0 < row["high"] < 0.1
     assert list(still.sentences())[1].endswith("ask new questions instead.")
+    free = noisy.table.assign(pays_from=0.01)
+    who, told = Repeats(free).sentences()
+    assert f"% of {free['requests'].iloc[1]} requests)" in who
+    assert told.endswith("so asking again pays if a new question costs anything more to make.")
 
 
 def test_a_second_answer_pays_from_the_price_at_which_both_cost_the_same():

@@ -4,6 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from judgerank import fit, read
+from judgerank.boards.comparing import compare
+from judgerank.boards.reported import difference_text
 from replication.config import ROOT
 from tests.tool.command import judgerank, usage_text
 
@@ -51,8 +54,18 @@ def test_two_boards_are_held_against_each_other(folder):
     assert "WARNING: prompt was v1 and is v2." in done.stdout
     assert "Models new: cedar." in done.stdout and "Judges are the same." in done.stdout
     assert "Files are not the same." in done.stdout
+    assert "it is not that of change / standard_error" in done.stdout
     same = judgerank("diff", folder / "all.npz", folder / "all.npz").stdout
     assert "Both boards have the same comparisons." in same and "No model moved" in same and "prompt: v2." in same
+
+
+def test_a_note_that_one_board_lacks_is_said_to_be_the_other_ones():
+    noted, plain = {"files": ["1"], "notes": {"prompt": "v1"}}, {"files": ["2"], "notes": {}}
+    board, newer = pd.read_csv(EXAMPLE).head(200), pd.read_csv(EXAMPLE)
+    found = compare(fit(read(board)), fit(read(newer)))
+    old, new = (list(difference_text(found, *both)) for both in ((noted, plain), (plain, noted)))
+    assert "- The old board notes prompt=v1; the new one has no such note." in old
+    assert "- The new board notes prompt=v1; the old one has no such note." in new
 
 
 def test_what_is_no_board_is_refused(folder, tmp_path):

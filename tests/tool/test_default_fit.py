@@ -5,6 +5,8 @@ import pandas as pd
 import pytest
 
 from judgerank import fit, rank
+from judgerank.ranking.examination import examine
+from judgerank.ranking.studies import prediction
 from judgerank.ranking.studies.by_judge import BY_JUDGE
 from judgerank.ranking.studies.exact_fit import WHICH_FIT
 from judgerank.ranking.verdict import verdict
@@ -59,9 +61,30 @@ def test_where_a_judge_stands_at_zero_the_shrunk_fit_is_the_one_to_trust():
     (said,) = which(ranking)
     assert said == "Keep the default fit. In the exact one (--solver newton) the answers of j2 count for nothing."
     assert said in verdict(ranking).warnings
-    assert ranking.tables["judges"].set_index("judge")["verdict"]["j2"] == "silent"
+    assert ranking.tables["judges"].set_index("judge")["verdict"]["j2"] == "random or contrary"
+    ranking = rank(drawn(150, (1.5, 1.0, 0.0), seed=5))  # its interval reaches beyond the median judge
+    few = ranking.tables["judges"].set_index("judge")
+    assert len(which(ranking)) == 1 and few.loc["j2", "comparisons"] > ranking.settings.few
+    assert few.loc["j2", "high_discrimination"] > few["discrimination"].median()
+    assert few.loc["j2", "verdict"] == "too few answers"
     (other,) = which(rank(table, solver="newton"))
     assert other.startswith("Trust the shrunk fit instead (leave --solver newton out")
+
+
+def test_an_exact_fit_that_a_warning_advises_against_is_not_advised(monkeypatch, tmp_path):
+    monkeypatch.setattr(prediction, "CLEAR", 0.0)  # standard errors: it predicts better by less than one
+    table = drawn(1_500, (1.5, 1.0, -0.8))
+    table.loc[(table["judge"] != "j2") & (np.arange(1_500) % 3 == 0), "winner"] = "model_a"
+    ranking = rank(table)
+    (said,) = (remark for remark in ranking.remarks if "held-out comparisons" in remark)
+    assert said.startswith(
+        "position_aware, exact predicts held-out comparisons better than position_aware, shrunk"
+    )
+    assert len(which(ranking)) == 1 and "To use it" not in said
+    assert "Keep the default all the same" in said
+    table.to_csv(tmp_path / "judgments.csv", index=False)
+    told = [text for about, text in examine(tmp_path / "judgments.csv") if about == "fit"]
+    assert [text.startswith("in the exact fit (rank shows the shrunk one unless") for text in told] == [True]
 
 
 def test_where_a_judge_runs_off_it_is_said_and_scores_have_intervals():
@@ -84,6 +107,7 @@ def test_a_model_that_always_won_is_ranked_with_a_word_on_it_and_refused_by_the_
     assert ranking.tables["leaderboard"]["model"].iloc[0] == "m0"
     (said,) = which(ranking)
     assert said.startswith("There is no exact fit")
+    assert "penalised" not in said and "to begin with" not in said  # it is shrunk already
     assert said.endswith("The scores shown rest on shrinkage there.")
     assert "exact" not in ranking.tables
 
@@ -93,7 +117,7 @@ def test_a_judge_who_goes_by_length_is_named_and_one_coefficient_for_all_is_warn
     ranking = rank(table)
     verdicts = ranking.tables["judges"].set_index("judge")["verdict"]
     assert verdicts["j0"] == "prefers longer answers"
-    assert (verdicts[["j1", "j2"]] == "trust").all()
+    assert (verdicts[["j1", "j2"]] == "fine").all()
     assert not any(remark.startswith(BY_JUDGE) for remark in ranking.remarks)
     one = rank(table, blocks=["style:length"])
     (said,) = [text for text in verdict(one).warnings if "style_by_judge:length" in text]

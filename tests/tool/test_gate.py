@@ -62,6 +62,7 @@ def test_the_exit_code_is_the_verdict(tmp_path, verdict):
         (["ship.csv", "--scale", "score"], "needs a --margin"),
         (["ship.csv", "--candidate", "old"], "same model"),
         (["ship.csv", "--marign", "0.1"], "there is no option --marign; did you mean --margin?"),
+        (["ship.csv", "--winner-values", "-1=a", "-2=a"], "minus needs --winner-values before it"),
         (["ship.csv", "--markdown", "ship.csv"], "is read by this command"),
     ],
 )

@@ -100,12 +100,14 @@ def test_the_member_that_ranks_is_told_beside_the_others(leaning, ranking):
     assert (best["worse"], best["worse_error"]) == (0, 0)
     assert_allclose(table["worse"], table["log_loss"] - best["log_loss"], atol=1e-12)
     used = "position_aware, shrunk"
-    (told,) = [remark for remark in ranking.remarks if "predicts held-out comparisons" in remark]
+    (told,) = [remark for remark in ranking.remarks if "held-out comparisons" in remark]
     assert f"{loss[used]:.4f}" in told
     assert f"; {leaning['question'].nunique()} questions in {FOLDS} folds)" in told
     own = table.set_index("member").loc[used]
-    if best["member"] != used:
-        assert f"difference {own['worse']:.4f}, SE {own['worse_error']:.4f};" in told
+    assert best["member"] == "position_aware" and own["worse"] <= 2 * own["worse_error"]
+    assert f"difference {own['worse']:.4f}, SE {own['worse_error']:.4f};" in told
+    assert told.startswith(f"{used} and position_aware, exact predict held-out comparisons equally well")
+    assert f"log-loss {own['log_loss']:.4f} vs {best['log_loss']:.4f}" in told and "To use it" not in told
     assert "How well each member of the family predicts" in ranking.to_html()
     named = rank(leaning, model="position_aware")
     assert "members" not in named.tables and "How well each member of the family predicts" not in named.to_html()
@@ -132,6 +134,24 @@ def test_neither_the_order_of_records_nor_counts_matter(leaning, by):
         twice, _ = compared(judgments_of(pd.concat([data, data]), copies="keep"), "position_aware")
         counted, _ = compared(judgments_of(data.assign(n=2), columns={"count": "n"}), "position_aware")
         pd.testing.assert_frame_equal(counted, twice, check_exact=False, atol=1e-7)
+
+
+def test_another_member_is_advised_only_if_it_predicts_better_by_more_than_two_errors():
+    data = {"member": ["a", "b"], "parameters": [1, 2], "log_loss": [0.85, 0.84], "note": ""}
+    table = pd.DataFrame(data).assign(worse=[0.01, 0.0], worse_error=[0.004, 0.0])
+    (said,) = prediction._told(table, "a", "5 questions")
+    assert said.startswith("b predicts held-out comparisons better than a (log-loss 0.8400 vs 0.8500, ")
+    assert said.endswith("To use it: --model b.")
+    (said,) = prediction._told(table.assign(worse_error=[0.006, 0.0]), "a", "5 questions")
+    assert said.startswith("a and b predict held-out comparisons equally well, within chance (log-loss 0.8500 vs ")
+    (said,) = prediction._told(table, "b", "5 questions")
+    assert said.startswith(
+        "b predicts held-out comparisons better than a, the next of 2 models (log-loss 0.8400 vs "
+    )
+    shrunk = table.replace({"a": "b, shrunk"})
+    (said,) = prediction._told(shrunk, "b, shrunk", "5 questions")
+    assert said.startswith("b, exact predicts held-out comparisons better than b, shrunk ")
+    assert said.endswith("To use it: --solver newton.")
 
 
 # where there is nothing to tell, or a member is none

@@ -111,9 +111,9 @@ def test_tables_sort_search_filter_and_show_columns(opened, written, ranking):
     search.fill("llama_3")
     assert column(page, "leaderboard", "model") == ["llama_3 *x*|y"]
     search.fill("")
-    page.get_by_label("verdict", exact=True).select_option("weak")
+    page.get_by_label("verdict", exact=True).select_option("noisy")
     judges = ranking.tables["judges"].set_index("judge")["verdict"]
-    assert column(page, "judges", "judge") == list(judges.index[judges == "weak"]) != []
+    assert column(page, "judges", "judge") == list(judges.index[judges == "noisy"]) != []
     assert "unreadable" not in page.locator("#judges thead").inner_text()
     page.get_by_role("button", name="Columns of: Judges").click()
     page.locator(".dt-button-collection").get_by_text("unreadable").click()

@@ -41,6 +41,8 @@ class Difference(Shown):
     level : float
     other_unit : bool
         Whether ties or strength are outcomes on one board alone, so that one unit of the scores differs.
+    same_weights : bool
+        Whether p-values are of the test with one set of judges' weights (`judgerank.boards.change`), not Wald's.
     """
 
     moves: pd.DataFrame
@@ -51,6 +53,7 @@ class Difference(Shown):
     relation: str
     level: float
     other_unit: bool = False
+    same_weights: bool = False
 
     @property
     def moved(self) -> list[str]:
@@ -105,7 +108,9 @@ def compare(old: Fit, new: Fit, level: float = 0.95) -> Difference:
     sizes = old.comparisons.n_comparisons, new.comparisons.n_comparisons
     members = old.model.name, new.model.name
     other_unit = _outcomes(old) != _outcomes(new)
-    return Difference(moves, models, judges, members, sizes, relation, level, other_unit)
+    return Difference(
+        moves, models, judges, members, sizes, relation, level, other_unit, found.under_equality is not None
+    )
 
 
 def _outcomes(fitted: Fit) -> tuple[bool, bool]:

@@ -82,8 +82,11 @@ def difference_text(found: Difference, old: Mapping[str, Any], new: Mapping[str,
     yield "\n" + known.to_string(index=False, float_format="{:.3f}".format)
     yield (
         "old: scores as on the old board; new: those of the new board on the old board's scale, with the same "
-        "mean over these models\n"
+        "mean over these models"
     )
+    if found.same_weights:
+        yield "p_value: by the same judges' weights on both boards, so it is not that of change / standard_error"
+    yield ""
     if found.moved:
         yield f"Moved by more than noise ({found.level:.0%}, Holm's adjustment): {listed(found.moved)}."
     else:
@@ -102,7 +105,12 @@ def _kept(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
             yield f"- {what} are {'the same' if one == other else 'not the same'}."
     notes = [kept.get("notes", {}) for kept in (old, new)]
     for name in sorted({*notes[0], *notes[1]}):
-        one, other = (kept.get(name, "not kept") for kept in notes)
-        yield f"- {name}: {other}." if one == other else f"- WARNING: {name} was {one} and is {other}."
+        one, other = (kept.get(name) for kept in notes)
+        if one is None or other is None:
+            has, lacks = ("new", "old") if one is None else ("old", "new")
+            note = f"{name}={other if one is None else one}"
+            yield f"- The {has} board notes {note}; the {lacks} one has no such note."
+        else:
+            yield f"- {name}: {other}." if one == other else f"- WARNING: {name} was {one} and is {other}."
     if not any("prompt" in kept for kept in notes):
         yield "- The prompt was not kept (judgerank rank --save FILE --note prompt=NAME)."

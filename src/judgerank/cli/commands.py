@@ -71,6 +71,7 @@ COMMANDS = {  # module of each command, and its line in the list; a module is lo
     ),
 }
 TASK_OF = {name: task for task, names in TASKS.items() for name in names}
+MINUS = re.compile(r"No such option: -\d")
 CHOICE = re.compile(r"'([^']*)' is not one of (.+)")  # in typer's words and in ours
 REWORDED = {  # of typer's messages
     "Value error, ": "",
@@ -187,6 +188,8 @@ def slip(error: Any, path: str) -> str:
         said = f"there is no option {error.option_name}"
     elif choice := CHOICE.search(said):
         near = get_close_matches(choice[1], re.findall(r"'([^']+)'", choice[2]), 1)
+    elif MINUS.match(said):
+        said += "; a word for the winner that begins with a minus needs --winner-values before it"
     if near:
         said += f"; did you mean {next(iter(near))}?"
     return f"{said[:1].lower()}{said[1:]} ({path} --help explains)"

@@ -122,7 +122,8 @@ WinnerValuesOption = Annotated[
         "--winner-values",
         rich_help_panel=FILE,
         metavar="KEY=VALUE",
-        help="What a word for the winner means: VALUE is a, b, tie or unknown. Can be given several times.",
+        help="What a word for the winner means: VALUE is a, b, tie or unknown. Can be given several "
+        "times; a word that begins with a minus needs the option again.",
     ),
 ]
 BaselineOption = Annotated[

@@ -29,6 +29,7 @@ from judgerank.planning.plans import (
     panels_by_size,
     plan_table,
     questions_like,
+    spread_told,
     to_make,
     two_best_told,
 )
@@ -134,7 +135,7 @@ def told(found: Planned, smaller: pd.DataFrame | None, level: float, json: bool)
     of_pair = "pair_power" in set(found.table["goal"])
     if notes and found.by_default and of_pair:
         notes += two_best_told(panel, level)
-    notes += least_told(found.table, panel, found.make)
+    notes += [*spread_told(panel, found.at["pair"], found.table), *least_told(found.table, panel, found.make)]
     if seen is not None:
         notes.append(" ".join(seen.sentences()))
     if json:

@@ -32,6 +32,14 @@ from judgerank.reading.read import Source, read_judgments
 
 PEOPLE = "people"
 SHOWN = 10  # pairs in the text
+NO_SAVING = 0.005  # share of the variance that rounds to none
+UNDETERMINED = "human votes alone do not determine every score"
+COLUMNS = {
+    "toward_panel": "people's votes, drawn toward the panel's scores",
+    "helped": "people's votes with the panel's help, right whatever its errors",
+    "alone": "people alone",
+    "as_judge": "people as one more judge, right if panel and people see one order",
+}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -45,7 +53,7 @@ class PeopleReport(Shown):
     toward_panel : TowardPanel
         Scores drawn toward the panel's.
     helped : People, optional
-        Prediction-powered scores; None where human votes alone do not determine every score.
+        Prediction-powered scores; None where there are none.
     losses : dict of str to float
         Of a held-out human vote by each (`people.choosing`).
     panel : Fit
@@ -60,6 +68,8 @@ class PeopleReport(Shown):
         `people.asking.next_items`.
     newcomers : HumanScale, optional
         Models that no person compared, with intervals; None where there are none, or votes do not allow one.
+    why : str
+        Why there are no prediction-powered scores.
     remarks : tuple of str
     level : float
     """
@@ -77,6 +87,7 @@ class PeopleReport(Shown):
     remarks: tuple[str, ...]
     level: float
     newcomers: HumanScale | None = None
+    why: str = ""
 
     @property
     def disagree(self) -> bool:
@@ -116,7 +127,7 @@ def people_report(judgments: Source, human: str | Collection[str] = (), level: f
     c, question, people = judgments.comparisons, judgments.question, human_rows(judgments, human)
     panel, why = panel_of(c.take(np.flatnonzero(~people)), question[~people])
     items = items_of(c, question, people, panel)
-    drawn, helped, losses = drawn_toward_panel(items, panel), _helped(items), vote_losses(items, panel)
+    drawn, (helped, unhelped), losses = drawn_toward_panel(items, panel), _helped(items), vote_losses(items, panel)
     by_votes = helped is not None and losses["helped"] < losses["toward_panel"]
     found: HumanScores = helped if helped is not None and by_votes else drawn
     said = [why, *([BROKEN] if broken else [])]
@@ -132,7 +143,9 @@ def people_report(judgments: Source, human: str | Collection[str] = (), level: f
     test = disagreement(helped, panel) if helped is not None else (drawn.statistic, drawn.p_value, 1)
     asked = next_items(found, names)
     newcomers = _newcomers(items, drawn, panel, level, said)
-    return PeopleReport(found, drawn, helped, losses, panel, *test, table, asked, tuple(said), level, newcomers)
+    return PeopleReport(
+        found, drawn, helped, losses, panel, *test, table, asked, tuple(said), level, newcomers, unhelped
+    )
 
 
 def panel_of(judges: Comparisons, question: IntArray | None) -> tuple[Fit, str]:
@@ -181,12 +194,14 @@ def _newcomers(items: Items, drawn: TowardPanel, panel: Fit, level: float, said:
         return None
 
 
-def _helped(items: Items) -> People | None:
-    """Prediction-powered scores; None where human votes alone do not determine every score."""
+def _helped(items: Items) -> tuple[People | None, str]:
+    """Prediction-powered scores, or why there are none."""
     try:
-        return anchored_by_people(items)
+        return anchored_by_people(items), ""
+    except DataError as error:
+        return None, str(error)
     except JudgerankError:
-        return None
+        return None, UNDETERMINED
 
 
 def _columns(name: str, scores: FloatArray, covariance: FloatArray) -> dict[str, FloatArray]:
@@ -230,15 +245,22 @@ def _lines(report: PeopleReport) -> Iterator[str]:
     yield report.table.to_string(index=False, float_format="{:.3f}".format)
     yield from _on_scores(report)
     said = "disagree" if report.disagree else "are not known to disagree"
-    yield (
-        f"- People and panel {said} on the order and the gaps (chi-squared {report.statistic:.1f} on "
-        f"{report.degrees_of_freedom} degrees of freedom, p {report.p_value:.2g})."
-    )
+    if report.helped is not None:
+        test = f"chi-squared {report.statistic:.1f} on {report.degrees_of_freedom} degrees of freedom"
+    else:
+        test = (
+            f"likelihood-ratio statistic {report.statistic:.1f} for tastes of their own; half of chi-squared's p "
+            "on one degree of freedom, since a standard deviation is never negative"
+        )
+    yield f"- People and panel {said} on the order and the gaps (p {report.p_value:.2g}: {test})."
     if report.disagree:
         yield "- WARNING: as_judge and the panel's own ranking are not what people prefer."
     if report.newcomers is not None:
         yield ""
         yield from scale_text(report.newcomers)
+    if report.next.empty:
+        yield "\nPeople voted on every item: there is none left to show them."
+        return
     yield "\nShow people items of these pairs next, drawn at random within each"
     yield next_pairs(report.next).head(SHOWN).to_string(index=False, float_format="{:.3f}".format)
 
@@ -246,16 +268,12 @@ def _lines(report: PeopleReport) -> Iterator[str]:
 def _on_scores(report: PeopleReport) -> Iterator[str]:
     """What the columns are, which scores are reported, and why."""
     drawn, helped, losses = report.toward_panel, report.helped, report.losses
-    yield (
-        "toward_panel: people's votes, drawn toward the panel's scores; helped: people's votes with the panel's "
-        "help, right whatever its errors; alone: people alone; as_judge: people as one more judge, right if panel "
-        "and people see one order\n"
-    )
+    yield "; ".join(f"{name}: {what}" for name, what in COLUMNS.items() if name in report.table) + "\n"
     both = (losses["toward_panel"], losses["helped"])
     if helped is None:
-        why = "human votes alone do not determine every score"
+        why = report.why
     elif np.isnan(both[1]):
-        why = "without a fifth of the questions, human votes alone do not determine every score"
+        why = f"without a fifth of the questions, {UNDETERMINED}"
     else:
         better = "less" if report.people is drawn else "more"
         why = f"its log-loss on held-out human votes is {better} ({both[0]:.4f} against {both[1]:.4f} of helped)"
@@ -268,7 +286,11 @@ def _on_scores(report: PeopleReport) -> Iterator[str]:
     if unseen:
         yield f"- No person compared {unseen} of the models: their scores are what the panel lets one expect."
     if helped is not None:
+        of_helped = f"- Of helped, the panel (weight {helped.weight:.2f}) takes"
+        if helped.saving < NO_SAVING:
+            yield f"{of_helped} nothing off the variance."
+            return
         yield (
-            f"- Of helped, the panel (weight {helped.weight:.2f}) takes {helped.saving:.0%} off the variance: as "
-            f"if people had voted on {1 / (1 - helped.saving):.2f} times as many items."
+            f"{of_helped} {helped.saving:.0%} off the variance: as if people had voted on "
+            f"{1 / (1 - helped.saving):.2f} times as many items."
         )

@@ -12,7 +12,7 @@ import pandas as pd
 
 from judgerank.data.errors import ConfigError
 from judgerank.data.judgments import Judgments
-from judgerank.data.listing import listed
+from judgerank.data.listing import counted, listed
 from judgerank.fits.result import Fit
 from judgerank.model.members import NAMED
 from judgerank.planning import precision
@@ -157,6 +157,18 @@ def two_best_told(panel: Panel, level: float) -> Iterator[str]:
             f"The file leaves open which two models are best: {listed(may_be)} may be better than {second}. If "
             "the pair is not the two best, it usually differs by more than estimated, and its power is higher "
             "than said."
+        )
+
+
+def spread_told(panel: Panel, pair: int, table: pd.DataFrame) -> Iterator[str]:
+    """How many comparisons of a plan (`plan_table`) for a pair's power are of that pair."""
+    share = panel.pair_weight[pair] / panel.pair_weight.sum()
+    many, (first, second) = counted(len(panel.pairs), "pair"), panel.pairs[pair]
+    for size in table["comparisons"][table["goal"] == "pair_power"]:
+        yield (
+            f"pair_power: the {size:,} comparisons are spread over {many} of models. About {share * size:,.0f} "
+            f"are of {first} against {second}. Comparing that pair alone takes fewer in all; `judgerank rank` "
+            "says how many for the first neighbours that are too close to call."
         )
 
 

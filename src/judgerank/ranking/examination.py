@@ -35,6 +35,7 @@ from judgerank.reading.layouts.table import ASK
 from judgerank.reading.layouts.words import meanings
 
 RUN_NEXT = "run next"  # what the last sentence is about
+SHRUNK_BY_DEFAULT = f"rank shows the shrunk one unless you add --solver {EXACT}"
 CATEGORIES = ("category", "criterion")  # names of their column
 Found = Iterator[tuple[str, str]]  # what it is about, and a sentence
 
@@ -215,7 +216,7 @@ def on_ranking(judgments: Judgments, command: str) -> Found:
             yield "maximum", f"{who}none without shrinkage, since {error}"
             continue
         for said in on_fit(fitted):
-            yield "fit", said
+            yield "fit", f"in the exact fit ({SHRUNK_BY_DEFAULT}): {said}"
     if len(refused) < len(parts) or any(_shrinks(part, name) for part in parts):
         yield RUN_NEXT, command
         return

@@ -24,15 +24,6 @@ MARGIN = 0.04  # of the range drawn, beside the outermost ends
 LONGEST_NAME = 60
 SHOWN = 60  # models of a component before a fold
 UP, DOWN, NEW = "up", "down", "new"
-PROBLEMS = {
-    panel.TRUST: "fine",
-    panel.WEAK: "noisy",
-    panel.SILENT: "random, or contrary",
-    panel.UNSURE: "too few answers",
-    panel.UNBOUNDED: "too few answers: never contradicts the ranking",
-    panel.LEANS[0]: "favours first answer",
-    panel.LEANS[1]: "favours second answer",
-}
 
 
 @dataclass(frozen=True)
@@ -105,7 +96,7 @@ class Judge:
     share : float
         Of the information, over the largest; NaN where unknown.
     problem, reason : str
-        The verdict in a few words, and what it rests on.
+        The verdict, and what it rests on.
     fine : bool
     """
 
@@ -250,13 +241,6 @@ def _groups(board: pd.DataFrame, rows: list[Row]) -> list[Group]:
     return found
 
 
-def _problem(verdict: str) -> str:
-    """What is wrong with a judge, in words."""
-    if verdict.startswith(panel.SAME):
-        return f"duplicates {verdict.removeprefix(panel.SAME)}"
-    return PROBLEMS.get(verdict, verdict)
-
-
 def judges_of(ranking: Record) -> list[Judge]:
     """The judges of the largest component, those that tell most first."""
     table = largest(ranking.tables["judges"])
@@ -268,9 +252,9 @@ def judges_of(ranking: Record) -> list[Judge]:
             line["judge"],
             shortened(line["judge"].rpartition("/")[2], LONGEST_NAME),
             line["information"] / most if most > 0 else float("nan"),
-            _problem(line["verdict"]),
+            line["verdict"],
             _reason(line, middle),
-            line["verdict"] == panel.TRUST,
+            line["verdict"] == panel.FINE,
         )
         for line in table.to_dict("records")
     ]
@@ -284,15 +268,15 @@ def _reason(line: Mapping[Hashable, Any], middle: float) -> str:
         which, sign = ("first", 1.0) if verdict == panel.LEANS[0] else ("second", -1.0)
         share = 1 / (1 + np.exp(-sign * line["position"]))
         return f"picks the {which} answer {share:.0%} of the time between two equal models"
-    if verdict == panel.WEAK:
+    if verdict == panel.NOISY:
         return f"separates better from worse models {sharpness:.0%} as sharply as the median judge"
-    if verdict == panel.SILENT:
-        return "its answers do not follow the ranking, so it has no weight"
+    if verdict == panel.RANDOM:
+        return "its answers do not follow the ranking, so they have little or no weight"
     if verdict == panel.UNSURE:
         return f"{many} are too few to tell"
     if verdict == panel.UNBOUNDED:
         return f"none of its {many} contradicts the ranking, so its weight has no upper limit"
-    if verdict != panel.TRUST:
+    if verdict != panel.FINE:
         return (
             f"its answers match those of {verdict.removeprefix(panel.SAME)} far more often than any other judge's"
         )

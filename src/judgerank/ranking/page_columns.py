@@ -50,7 +50,7 @@ ABOUT = {
     "another judge",
     "verdict": "what to make of the judge: see the list below",
     "p_holm": "p-value, adjusted for all pairs by Holm's method",
-    "p_value": "p-value of this pair alone",
+    "p_value": "p-value before any adjustment for several tests",
     "separated": "whether the two models are significantly different, allowing for all pairs",
     "difference": "of the two scores",
     "log_loss": "of comparisons on held-out questions, with ties as a third outcome; lower is better",

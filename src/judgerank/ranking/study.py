@@ -14,6 +14,7 @@ import pandas as pd
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import JudgerankError
 from judgerank.data.judgments import Judgments
+from judgerank.fits.fit import fit
 from judgerank.fits.result import Fit
 from judgerank.fits.standings import orders_of, pairs
 from judgerank.model.members import Model
@@ -115,8 +116,8 @@ class Component:
         return fitted_member(replace(self.comparisons, columns=None), model, self.settings.solver)
 
     def refit_exactly(self, model: str | Model) -> Fit:
-        """The same without shrinkage."""
-        return fitted_member(replace(self.comparisons, columns=None), model, EXACT)
+        """The same without shrinkage, and without advice to shrink where there is no maximum."""
+        return fit(replace(self.comparisons, columns=None), model, EXACT)
 
 
 @dataclass(frozen=True, eq=False)

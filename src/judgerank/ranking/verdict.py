@@ -113,7 +113,8 @@ def _lead(ranking: Record, board: pd.DataFrame, pairs: pd.DataFrame) -> str:
         return f"{told}. This fit has no confidence intervals, so the difference may be chance."
     how = "a significant difference" if _separated(pairs, best["model"], second["model"]) else "too close to call"
     low, high, level = best["rank_low"], best["rank_high"], f"{ranking.settings.level:.0%} confidence"
-    range_ = "It ranks first" if low == high == 1 else f"Its true rank is between {low} and {high}"
+    name = best["model"]
+    range_ = f"{name} ranks first" if low == high == 1 else f"The true rank of {name} is between {low} and {high}"
     return f"{told}, {how}. {range_} ({level}, jointly for all {'its ' * bool(where)}models)."
 
 
@@ -193,14 +194,17 @@ def _warnings(ranking: Record, judges: pd.DataFrame) -> list[str]:
         )
     if not fitted.converged:
         found.append(f"The fit ended as {fitted.status}, not at a maximum.")
-    doubtful = judges[judges["verdict"] != panel.TRUST]
+    unsure = judges["verdict"] == panel.UNSURE
+    if unsure.any():
+        found.append(f"{unsure.sum()} of {len(judges)} judges have too few answers to tell what kind they are.")
+    doubtful = judges[~unsure & (judges["verdict"] != panel.FINE)]
     if len(doubtful):
         have = "has" if len(doubtful) == 1 else "have"
         found.append(
             f"{len(doubtful)} of {len(judges)} judges {have} a problem (see Judges on the page): "
             f"{listed(doubtful['judge'])}."
         )
-    if 2 * (judges["verdict"] == panel.SILENT).sum() >= len(judges):
+    if 2 * (judges["verdict"] == panel.RANDOM).sum() >= len(judges):
         found.append("At least half of the judges disagree with the ranking or ignore it.")
     share = judges["information"]
     if len(judges) > 1 and share.notna().all() and panel.effective_judges(share) < FEW_JUDGES:

@@ -20,7 +20,7 @@ from judgerank.data.arrays import IntArray
 from judgerank.data.changed_answers import changed_answers
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError
-from judgerank.data.listing import shortened
+from judgerank.data.listing import counted, shortened
 from judgerank.engine.at import row_by_row
 from judgerank.fits.result import Fit
 from judgerank.inference.shares import ratio_by_cluster
@@ -30,6 +30,7 @@ from judgerank.trust.asked_again import requests_of
 ALL = "all judges"
 COLUMNS = ["judge", "requests", "answers", "flip_rate", "low", "high", "noise", "noise_low", "noise_high"]
 COLUMNS += ["second_answer", "pays_from"]
+LEAST_PRICE = 0.05  # judgments, below which a price is none to one decimal
 
 
 def design_effect(repeats: int, correlation: float) -> float:
@@ -81,11 +82,14 @@ class Repeats:
         who = ""
         if each and whole["flip_rate"] > 0:
             most = max(each, key=lambda row: row["flip_rate"])
-            who = f", most often {shortened(most['judge'])} ({most['flip_rate']:.0%})"
+            asked = counted(most["requests"], "request")
+            who = f", most often {shortened(most['judge'])} ({most['flip_rate']:.0%} of {asked})"
         yield f"Asked the same again, judges change their answer {rate}{who}."
         told = f"A second answer to the same request adds {whole['second_answer']:.0%} of what an answer to a new"
         if np.isinf(whole["pays_from"]):
             yield f"{told} question adds: ask new questions instead."
+        elif whole["pays_from"] < LEAST_PRICE:
+            yield f"{told} question adds, so asking again pays if a new question costs anything more to make."
         else:
             price = f"{whole['pays_from']:.1f} judgments"
             yield f"{told} question adds. It pays only if making a new question costs more than {price}."

@@ -82,6 +82,10 @@ def on_panel(panel: EffectiveJudges, same: dict[str, str]) -> Iterator[str]:
         f"independent judges of average quality (confidence interval {row['low']:.1f} to {row['high']:.1f}). "
         f"Their errors correlate at {panel.correlation:.2f}."
     )
+    yield (
+        "- `judgerank rank` states another number: how evenly the judges share the information. This one counts "
+        "how much they give, less what their errors have in common."
+    )
     if row["estimate"] > panel.n_judges:
         yield "- That is more than there are judges: on shared questions, their errors cancel in part."
     if panel.correlation > 0:

@@ -38,7 +38,7 @@ def on_fit(fitted: Fit) -> list[str]:
     if fitted.judges_at_zero:
         told = (
             f"Judges with zero discrimination: {listed(fitted.judges_at_zero)}. Their answers do not follow the "
-            "scores that the other judges agree on, so they have no weight in the ranking."
+            "scores that the other judges agree on, so they have no weight in this fit."
         )
         if 2 * len(fitted.judges_at_zero) >= len(fitted.comparisons.judges):
             told += (

@@ -22,19 +22,20 @@ from judgerank.ranking.candidates import half_information
 from judgerank.ranking.studies.by_judge import LEAST, effects_of, problem
 from judgerank.ranking.study import Component, Finding
 
-TRUST, WEAK, SILENT, UNSURE, UNBOUNDED = "trust", "weak", "silent", "unsure", "never wrong"
+FINE, NOISY, RANDOM, UNSURE = "fine", "noisy", "random or contrary", "too few answers"
+UNBOUNDED = "never wrong"
 LEANS = ("favours the first answer", "favours the second answer")
 SAME = "same as "
 MERGED = "merged"  # status of a judge id whose votes are part of another's
 MEANING = {
-    TRUST: "separates models at least about as well as the panel, with no clear position bias",
-    WEAK: "its discrimination is below half of the panel's median, and significantly below the median",
+    FINE: "separates models at least about as well as the panel, with no clear position bias",
+    NOISY: "its discrimination is below half of the panel's median, and significantly below the median",
     "favours": "between two equal models it picks one position more than 60% of the time (significantly)",
     "goes by": "it prefers longer or shorter answers, or those of its own family, whatever their quality: more "
     "than 60% of the time between two equal models (significantly)",
-    SILENT: "its answers do not follow the scores, so it has no weight",
+    RANDOM: "its answers do not follow the scores: no weight in the exact fit, little in the shrunk one",
     "same": "its answers match that judge's far more often than any other's: one model under two names?",
-    UNSURE: "it has too few answers to tell",
+    UNSURE: "they do not tell what kind of judge it is",
     UNBOUNDED: "it never contradicted the ranking, so its discrimination has no upper limit",
 }
 HALF = 0.5  # of the panel's median discrimination, below which a judge may be weak
@@ -48,7 +49,7 @@ def of_component(component: Component) -> Finding:
     pairs = component.shown.comparisons.stages is None and not asked.merged
     same = same_judges(component.shown, component.sample, chosen.level) if pairs else {}
     table = judges(component.shown, component.judgments, chosen.level, chosen.few, asked.merged, same, exact)
-    kept = table["verdict"].isin((TRUST, WEAK, UNSURE))
+    kept = table["verdict"].isin((FINE, NOISY, UNSURE))
     reasons = [
         problem(effects_of(component), judge, chosen.level) if keep else ""
         for judge, keep in zip(table["judge"], kept, strict=True)
@@ -145,7 +146,7 @@ def verdicts(fitted: Fit, few: int, level: float, same: Mapping[str, str], exact
     found = {}
     for judge, count in zip(judges, counts, strict=True):
         found[judge] = _verdict(judge, ends, middle, exact or fitted, same, float(gamma[judge]))
-        if count < few and found[judge] in (TRUST, WEAK):
+        if count < few and found[judge] in (FINE, NOISY, RANDOM, UNBOUNDED):
             found[judge] = UNSURE
     return pd.Series(found, judges, name="verdict")
 
@@ -168,8 +169,8 @@ def discrimination_intervals(fitted: Fit, level: float) -> tuple[pd.Series, pd.S
 def _verdict(
     judge: str, ends: pd.DataFrame | None, middle: float, fitted: Fit, same: Mapping[str, str], gamma: float
 ) -> str:
-    if judge in fitted.judges_at_zero:
-        return SILENT
+    if judge in fitted.judges_at_zero:  # of a shrunk fit, whose interval says how sure that is
+        return UNSURE if _ends(ends, "discrimination", judge)[1] > middle else RANDOM
     if judge in same:
         return f"{SAME}{same[judge]}"
     if judge in fitted.unbounded_judges:
@@ -179,8 +180,8 @@ def _verdict(
         return LEANS[int(high < 0)]
     low, high = _ends(ends, "discrimination", judge)
     if gamma < HALF * middle and high < middle:
-        return WEAK
-    return UNSURE if low < HALF * middle and high > middle / HALF else TRUST
+        return NOISY
+    return UNSURE if low < HALF * middle and high > middle / HALF else FINE
 
 
 def _ends(ends: pd.DataFrame | None, parameter: str, judge: str) -> tuple[float, float]:

@@ -34,12 +34,16 @@ from judgerank.model.members import GRADED_MEMBERS, MEMBERS, NAMED, Model
 from judgerank.model.needs import Need, unmet
 from judgerank.model.streams import generator
 from judgerank.ranking.choices import EXACT
+from judgerank.ranking.studies.exact_fit import on_trust
 from judgerank.ranking.study import Finding, Ranked
 
 FOLDS = 5
 MOST_MODELS, MOST_ROWS = 200, 20_000  # compared on; of more, those compared most, and questions at random
 WITH_SHRINKAGE = ", shrunk"  # after the name of a member
+USE_EXACT = f"To use it: --solver {EXACT}."
+KEEP = "Keep the default all the same: a warning says which judges the exact fit leaves out or lets run off."
 LEAST = 20  # questions, however large
+CLEAR = 2.0  # standard errors of a difference, up to which two members predict equally well
 COLUMNS = ["member", "parameters", "log_loss", "log_loss_error", "worse", "worse_error", "ranks", "note"]
 
 
@@ -74,6 +78,8 @@ def of_set(ranked: Ranked) -> Finding:
     if first.comparisons.stages is not None and len(first.comparisons.models) > MOST_MODELS:
         return Finding()  # a sample of models would cut rankings
     table, said = compared(first.judgments, first.shown.model.name, first.member)
+    if isinstance(first.exact, Fit) and on_trust(first.shown, first.exact):  # which says to keep the shrunk fit
+        said = [one.replace(USE_EXACT, KEEP) for one in said]
     return Finding(said, {"members": table})
 
 
@@ -262,14 +268,17 @@ def _told(table: pd.DataFrame, used: str, over: str) -> list[str]:
         return []
     best, other = order[0], order[order != used][0]
     worse = known.loc[other if used == best else used]
-    losses = f"log-loss {loss[used]:.4f} vs {loss[other]:.4f}, difference {worse['worse']:.4f}"
+    is_exact = used == f"{other}{WITH_SHRINKAGE}"
+    alike = worse["worse"] <= CLEAR * worse["worse_error"]
+    pair = [used, other] if alike or used == best else [other, used]
+    losses = f"log-loss {loss[pair[0]]:.4f} vs {loss[pair[1]]:.4f}, difference {worse['worse']:.4f}"
     details = f"({losses}, SE {worse['worse_error']:.4f}; {over})"
+    one, two = (f"{name}, exact" if is_exact and name == other else name for name in pair)
+    if alike:
+        return [f"{one} and {two} predict held-out comparisons equally well, within chance {details}."]
     if used == best:
         return [
-            f"{used} predicts held-out comparisons best of {len(known)} statistical models; next is {other} "
-            f"{details}."
+            f"{one} predicts held-out comparisons better than {two}, the next of {len(known)} models {details}."
         ]
-    if used == f"{other}{WITH_SHRINKAGE}":
-        better = f"The exact fit of {other} predicts held-out comparisons better than the shrunk one"
-        return [f"{better} {details}. To use it: --solver {EXACT}."]
-    return [f"{other} predicts held-out comparisons better than {used} {details}. To use it: --model {other}."]
+    use = USE_EXACT if is_exact else f"To use it: --model {other}."
+    return [f"{one} predicts held-out comparisons better than {two} {details}. {use}"]
