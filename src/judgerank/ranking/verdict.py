@@ -106,7 +106,8 @@ def _headline_of_groups(ranking: Record) -> str:
 
 def _lead(ranking: Record, board: pd.DataFrame, pairs: pd.DataFrame) -> str:
     best, second = board.iloc[0], board.iloc[1]
-    chance = float(win_probability(ranking.fitted, np.array(best["score"] - second["score"])))
+    lead, middle = best["score"] - second["score"], (best["score"] + second["score"]) / 2
+    chance = float(win_probability(ranking.fitted, np.array(lead), middle))
     where = "" if len(ranking.fits) == 1 else "In the first group, "
     told = f"{where}{best['model']} is preferred to {second['model']} (2nd) in {chance:.0%} of comparisons"
     if board["rank_low"].isna().any():

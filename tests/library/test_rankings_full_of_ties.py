@@ -1,0 +1,94 @@
+"""Rankings most of which are ties: win rates, tests of models that never differ, and ranks that go with bands."""
+
+from __future__ import annotations
+
+import warnings
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from judgerank import fit, pairwise, rank, read
+from judgerank.fits.standings import win_probability
+
+ORDERS_OF_THREE = [
+    *("x>y>z", "x>z>y", "y>x>z", "y>z>x", "z>x>y", "z>y>x"),
+    *("x=y>z", "x=z>y", "y=z>x", "x>y=z", "y>x=z", "z>x=y", "x=y=z"),
+]
+
+
+@pytest.fixture(scope="module")
+def near() -> pd.DataFrame:
+    """Ties of all four, but for some rankings that w alone leads."""
+    said = ["w>x=y=z" if number in (0, 13, 24, 37, 48) else "w=x=y=z" for number in range(60)]
+    asked = [f"q{number // 2}" for number in range(60)]
+    return pd.DataFrame({"question": asked, "judge": ["ann", "bob"] * 30, "ranking": said})
+
+
+@pytest.mark.parametrize("member", ["judge_aware", "judge_aware_ties"])
+def test_models_that_never_differ_are_tested_without_a_warning(near, member):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        ranking = rank(near, model=member)
+    pairs = pairwise(ranking.fitted)
+    alike = pairs[(pairs["first"] != "w") & (pairs["second"] != "w")]
+    assert (alike["p_value"] == 1).all()
+    board, tested = ranking.tables["leaderboard"], ranking.tables["pairs"]
+    apart = tested[tested["first"] == "w"]["separated"]
+    assert bool(apart.any()) == bool(board["rank_high"][0] < len(board))
+    assert (board["band"].max() == 1) == bool((board["rank_low"] == 1).all())
+
+
+def test_the_win_rate_of_ties_of_many_is_what_was_seen(near):
+    ranking = rank(near, model="judge_aware_ties")
+    board = ranking.tables["leaderboard"].set_index("model")
+    seen = 0.5 + 0.5 * near["ranking"].str.startswith("w>").mean()
+    assert board["win_rate"]["w"] == pytest.approx(seen, abs=0.01)
+    assert board["win_rate"].mean() == pytest.approx(0.5, abs=0.01)
+
+
+def test_win_rates_are_those_of_all_rankings():
+    """Of three models no other answer is averaged over, so the definition can be summed up."""
+    said = [ORDERS_OF_THREE[number] for number in [0, 1, 1, 2, 5, 6, 7, 8, 9, 9, 10, 11, 12, 12, 0, 6]]
+    judged = {"judge": ["ann", "bob", "bob", "ann"] * 4, "ranking": said}
+    fitted = fit(judged, "judge_aware_ties", "penalised")
+    chances = 0.0
+    for judge in ("ann", "bob"):
+        every = read({"judge": [judge] * 13, "ranking": ORDERS_OF_THREE}).comparisons
+        chances = chances + fitted.ranking_probability(every) / 2
+    assert chances.sum() == pytest.approx(1)
+    for one, other in combinations("xyz", 2):
+        above = 0.0
+        for text, chance in zip(ORDERS_OF_THREE, chances, strict=True):
+            place = {name: at for at, group in enumerate(text.split(">")) for name in group.split("=")}
+            above += chance * (0.5 + 0.5 * np.sign(place[other] - place[one]))
+        s = fitted.scores
+        found = fitted.win_probability(s[one] - s[other], middle=(s[one] + s[other]) / 2)
+        assert found == pytest.approx(above, abs=1e-10)
+        assert win_probability(fitted, 0.4, 0.1) + win_probability(fitted, -0.4, 0.1) == pytest.approx(1)
+
+
+def test_win_rates_of_rankings_of_two_are_those_of_pairs():
+    said = ["x>y", "x=y", "y>x", "x>z", "x=z", "y>z", "z>y", "y=z", "z>x", "x>y"]
+    shown = [", ".join(sorted({*text} - {*"=>"}, reverse=number % 2 == 0)) for number, text in enumerate(said)]
+    judged = pd.DataFrame({"judge": ["ann", "bob"] * 5, "ranking": said, "shown": shown})
+    ranked = fit(judged, "position_aware_ties", "penalised")
+    in_pairs = pd.DataFrame(
+        {
+            "judge": judged["judge"],
+            "model_a": [text.split(", ")[0] for text in shown],
+            "model_b": [text.split(", ")[1] for text in shown],
+            "winner": [
+                "tie" if "=" in text else ("a" if text[0] == order[0] else "b")
+                for text, order in zip(said, shown, strict=True)
+            ],
+        }
+    )
+    pairs = fit(in_pairs, "position_aware_ties", "penalised")
+    lead = np.array([0.5, -1.0])
+    assert ranked.win_probability(lead) == pytest.approx(pairs.win_probability(lead), abs=1e-6)
+    # the law of choices gives the same for two answers
+    assert ranked._placed_above(lead[:, None], np.zeros(1), 2).mean(axis=-1) == pytest.approx(
+        ranked.win_probability(lead), abs=1e-10
+    )
