@@ -11,6 +11,7 @@ import pytest
 
 from judgerank import fit, pairwise, rank, read
 from judgerank.fits.standings import win_probability
+from judgerank.ranking.verdict import verdict
 
 ORDERS_OF_THREE = [
     *("x>y>z", "x>z>y", "y>x>z", "y>z>x", "z>x>y", "z>y>x"),
@@ -46,6 +47,15 @@ def test_the_win_rate_of_ties_of_many_is_what_was_seen(near):
     seen = 0.5 + 0.5 * near["ranking"].str.startswith("w>").mean()
     assert board["win_rate"]["w"] == pytest.approx(seen, abs=0.01)
     assert board["win_rate"].mean() == pytest.approx(0.5, abs=0.01)
+
+
+@pytest.mark.parametrize("member", ["judge_aware", "judge_aware_ties"])
+def test_where_all_answers_are_ties_nothing_is_ranked(near, member):
+    ranking = rank(near.assign(ranking="w=x=y=z"), model=member)
+    told = verdict(ranking)
+    assert told.lead.startswith("All answers are ties, so there is nothing to rank.") and not told.warnings
+    assert ranking.tables["leaderboard"][["low", "high", "rank_low", "rank_high", "band"]].isna().all(axis=None)
+    assert not any("WARNING" in one or "no comparison with" in one or "predicts" in one for one in ranking.remarks)
 
 
 def test_win_rates_are_those_of_all_rankings():
