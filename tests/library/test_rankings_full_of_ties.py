@@ -9,8 +9,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from judgerank import fit, pairwise, rank, read
+from judgerank import fit, gate, pairwise, rank, read
 from judgerank.fits.standings import win_probability
+from judgerank.gating.verdict_text import table
+from judgerank.ranking.examination import on_answers
 from judgerank.ranking.verdict import verdict
 
 ORDERS_OF_THREE = [
@@ -102,3 +104,27 @@ def test_win_rates_of_rankings_of_two_are_those_of_pairs():
     assert ranked._placed_above(lead[:, None], np.zeros(1), 2).mean(axis=-1) == pytest.approx(
         ranked.win_probability(lead), abs=1e-10
     )
+
+
+def test_ties_of_rankings_are_counted(near):
+    told = dict(on_answers(read(near)))
+    assert told["answers"].startswith("60 rankings read, which make 360 comparisons; left out")
+    assert told["ties"].startswith("60 of 65 choices of the best;")
+    assert "between" not in told["answers"] and "0 ties" not in told["answers"]
+
+
+def test_the_page_counts_rankings_and_says_whether_members_are_compared(near, tmp_path):
+    named, found = rank(near, model="judge_aware_ties"), rank(near)
+    for ranking in (named, found):
+        assert any("60 rankings of 4 answers" in one for one in ranking.remarks)
+    assert any("Members are not compared on held-out choices" in one for one in named.remarks)
+    assert not any("Members are not compared" in one for one in found.remarks) and "members" in found.tables
+    named.write(tmp_path / "page")
+    assert "(60 rankings)" in (tmp_path / "page" / "index.html").read_text()
+
+
+def test_the_gate_says_how_many_answers_could_be_there():
+    said = ["w>x>y", "x>w>y", "w>x=y", "w=x>y", "y>z>w", "w>x>z"]
+    judged = pd.DataFrame({"question": list("aabbcc"), "judge": ["ann", "bob"] * 3, "ranking": said})
+    told = dict(table(gate(judged, "w", "x")))["missing"]
+    assert told.startswith("1 of 6 answers, one for each judge and each question about the two:")
