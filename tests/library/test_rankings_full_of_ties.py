@@ -12,7 +12,10 @@ import pytest
 from judgerank import fit, gate, pairwise, rank, read
 from judgerank.fits.standings import win_probability
 from judgerank.gating.verdict_text import table
+from judgerank.inference.residuals import Residuals, _offset_information
+from judgerank.order.equality import NetResults
 from judgerank.ranking.examination import on_answers
+from judgerank.ranking.methods import methods
 from judgerank.ranking.verdict import verdict
 
 ORDERS_OF_THREE = [
@@ -128,3 +131,38 @@ def test_the_gate_says_how_many_answers_could_be_there():
     judged = pd.DataFrame({"question": list("aabbcc"), "judge": ["ann", "bob"] * 3, "ranking": said})
     told = dict(table(gate(judged, "w", "x")))["missing"]
     assert told.startswith("1 of 6 answers, one for each judge and each question about the two:")
+
+
+def test_the_method_of_rankings_is_that_of_choices(near):
+    shown = near.assign(shown="w, x, y, z")
+    averaged, modelled = (
+        methods(rank(shown, model=name))[0] for name in ("position_aware", "position_aware_ties")
+    )
+    assert "(Plackett-Luce model), u_i - u_j = gamma_k (s_i - s_j) + b_k d" in averaged
+    assert "ties averaged over the orders of the tied answers" in averaged and "half a win" not in averaged
+    assert "(Davidson-Luce model)" in modelled and "ties an outcome of their own" in modelled
+    assert all("d by how many places i was shown before j" in text for text in (averaged, modelled))
+    pairs = pd.DataFrame(
+        {"judge": ["ann"] * 3, "model_a": list("xyz"), "model_b": list("yzx"), "winner": list("aba")}
+    )
+    assert "half a win" in methods(rank(pairs, model="position_aware"))[0]
+
+
+def test_the_information_on_positions_and_ties_counts_the_places_between(near):
+    """Against the information of the fit; without the places, errors of pairs became negative variances."""
+    shown = near.assign(shown=["w, x, y, z", "z, w, x, y", "y, z, w, x", "x, y, z, w", "w, y, x, z"] * 12)
+    fitted = fit(shown, "position_aware_ties", "penalised")
+    cells, at = fitted.comparisons, fitted.solution.parameters
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        rank(shown, model="position_aware_ties")
+    found = NetResults.of(cells, fitted.model, at).information
+    smallest = np.linalg.eigvalsh(found)[:, 0]
+    assert (smallest > -1e-9).all()
+    whole = fitted._information("expected")
+    judges, blocks = len(cells.judges), len(fitted.model.blocks) - 1
+    start = len(whole) - judges * blocks
+    for k in range(judges):
+        places = start + np.arange(blocks) * judges + k
+        own = _offset_information(Residuals.at(cells, fitted.model, at), judges)[k]
+        np.testing.assert_allclose(own, whole[np.ix_(places, places)], atol=1e-12)
