@@ -105,8 +105,8 @@ def on_answers(judgments: Judgments) -> Found:
     read = f"{c.n_comparisons:.0f} read: {decided}, {won['tie']:.0f} ties"
     read += f", {between:.0f} between" if between else ""
     if c.stages is not None:
-        many = counted(len(sizes_of_rankings(judgments)), "ranking")
-        read = f"{many} read, which make {c.n_comparisons:.0f} comparisons"
+        rankings = counted(len(sizes_of_rankings(judgments)), "ranking")
+        read = f"{rankings} read, which make {c.n_comparisons:.0f} comparisons"
     yield "answers", f"{read}; left out as unreadable: {left_out}"
     yield "ties", _ties(c, won["tie"] / c.n_comparisons, judgments.ordered)
     if c.strong is not None:
