@@ -289,8 +289,11 @@ def test_the_verdict_repeats_the_options_by_which_the_file_was_read_and_ranked(t
 
 def test_a_file_of_ties_alone_ranks_all_models_as_equal():
     tied = rank(panel_of([1.0, 1.0, 1.0], n_questions=50).assign(winner="tie"))  # a warning would be an error
-    assert not tied.tables["pairs"]["separated"].any()
     assert verdict(tied).headline == "No clear leader among six models"
+    assert verdict(tied).lead.startswith("All answers are ties, so there is nothing to rank.")
+    assert verdict(tied).warnings == [] and verdict(tied).next == verdict(tied).change == ""
+    assert tied.tables["leaderboard"][["low", "high", "rank_low", "rank_high", "band"]].isna().all(axis=None)
+    assert tied.tables["judges"].filter(like="low_").isna().all(axis=None)
     assert "-0.000" not in tied.board_text()
 
 

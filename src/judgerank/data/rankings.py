@@ -192,6 +192,15 @@ def pairs_in(rows: Comparisons) -> Comparisons:
     return Comparisons(rows.models, rows.judges, *who, outcome, rows.decided[kept], ordered=rows.ordered)
 
 
+def sizes_of_rankings(judgments: Judgments) -> IntArray:
+    """How many answers each ranking has, shape (R,), a comparison of two being one."""
+    c, asked = judgments.comparisons, judgments.question if "question_id" in judgments.frame else None
+    number = number_of_ranking(c, asked)
+    size = np.zeros(int(number.max(initial=-1)) + 1, np.intp)
+    np.maximum.at(size, number, 2 if c.stages is None else c.stages.size)
+    return size
+
+
 def as_pairs(judgments: Judgments) -> Judgments:
     """Rankings broken into comparisons of two answers: one for every two whose order the judge gave.
 

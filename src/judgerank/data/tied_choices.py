@@ -67,6 +67,11 @@ def chosen(rows: Rows) -> IntArray:
     return np.where(uneven, 1, many).astype(np.intp)
 
 
+def all_ties(rows: Rows) -> bool:
+    """Whether no answer is preferred to another in any choice, so that there is nothing to rank."""
+    return bool(np.all((rows.won == rows.lost) & (rows.won > 0)))
+
+
 def tie_sizes(rows: Rows) -> tuple[int, ...]:
     """Numbers of answers that are tied in some choice, from two."""
     found = np.unique(chosen(rows)[whole(rows)]).tolist()

@@ -55,15 +55,17 @@ def leaderboard(fitted: Uncertainty, level: float) -> pd.DataFrame:
     return frame[["rank", "model", *frame.columns.drop(["rank", "model"])]]
 
 
-def win_probability(fitted: Uncertainty, difference: FloatArray) -> FloatArray:
+def win_probability(fitted: Uncertainty, difference: FloatArray, middle: FloatArray | float = 0.0) -> FloatArray:
     """P(a model is preferred to another) by how much higher its reported score is; array of the same shape.
 
     By a judge drawn by the weights of the reported scale, which those who tell nothing do not enter, in an order
-    drawn at random; a tie counts half.
+    drawn at random; a tie counts half. `middle` is the mean of the two reported scores, which matters where ties
+    of rankings are an outcome (`Predictions.win_probability`).
     """
     scale = scale_of(fitted)
     judges = scale.weights if scale.weights.any() else None
-    return fitted.win_probability(np.asarray(difference, float) / scale.factor, judges)
+    lead, middle = (np.asarray(value, float) / scale.factor for value in (difference, middle))
+    return fitted.win_probability(lead, judges, middle)
 
 
 def win_rates(fitted: Uncertainty, at: pd.Series | None = None) -> FloatArray:
@@ -85,8 +87,8 @@ def win_rates(fitted: Uncertainty, at: pd.Series | None = None) -> FloatArray:
     given = scores if at is None else at
     places = scores.index.get_indexer(given.index)
     others, own = scores.to_numpy(), given.to_numpy(float)
-    leads = [score - np.delete(others, place) for score, place in zip(own, places, strict=True)]
-    return np.array([win_probability(fitted, lead).mean() for lead in leads])
+    against = [(score, np.delete(others, place)) for score, place in zip(own, places, strict=True)]
+    return np.array([win_probability(fitted, score - rest, (score + rest) / 2).mean() for score, rest in against])
 
 
 def pairs(fitted: Uncertainty, level: float) -> pd.DataFrame:

@@ -128,7 +128,9 @@ def _gaps(found: Result) -> tuple[str, str] | None:
     why = [f"{unread:,} unreadable"] if unread else []
     why += [f"none from {listed(silent)}"] if silent else []
     told = f" ({'; '.join(why)})" if why else ""
-    return "missing", f"{missing:,} {_plural('answer', missing)}{told}: left out, for neither side"
+    asked = missing + sum(int(np.isfinite(one.judged.preference).sum()) for one in found.criteria)
+    what = "one for each judge and each question about the two"
+    return "missing", f"{missing:,} of {asked:,} answers, {what}{told}: left out, for neither side"
 
 
 def _position(one: Criterion) -> tuple[str, str] | None:

@@ -20,6 +20,7 @@ from judgerank.inference.effects import Averaged
 from judgerank.inference.estimates import Estimates
 from judgerank.model.block import Role
 from judgerank.model.law import Law
+from judgerank.model.placed_above import placed_above, usual_size
 
 Names = str | Sequence[str]
 
@@ -128,11 +129,14 @@ class Predictions(Estimates):
         first_preferred = (law.share - law.tie / 2).mean(axis=-1)
         return float(first_preferred) if first_preferred.ndim == 0 else first_preferred
 
-    def win_probability(self, difference: FloatArray, judges: FloatArray | None = None) -> FloatArray:
+    def win_probability(
+        self, difference: FloatArray, judges: FloatArray | None = None, middle: FloatArray | float = 0.0
+    ) -> FloatArray:
         """P(a model is preferred to another), by how much higher its score is, as float array of the same shape.
 
         By a judge drawn from the panel, in an order drawn at random, at covariate zero; a tie counts half. So it
-        is one half for equals, and P(i) + P(j) = 1.
+        is one half for equals, and P(i) + P(j) = 1. Where ties of rankings are an outcome, it is the probability
+        to be placed above the other in a ranking of the usual size (`usual_size`), all else in it being average.
 
         Parameters
         ----------
@@ -140,11 +144,37 @@ class Predictions(Estimates):
             Of `scores`.
         judges : float array, shape (K,), optional
             Probability of each judge to be drawn, all alike by default.
+        middle : float array or float, optional
+            Mean of the two scores. It matters for rankings with ties alone, where other answers compete.
         """
         d = np.asarray(difference, float)[..., None]
-        gamma, _, b, nu, log_strong = self._values
-        first, second = (self._at(gamma * lead + b, gamma, nu, *log_strong).share for lead in (d, -d))
-        return np.asarray(np.average(first + 1 - second, axis=-1, weights=judges) / 2)
+        size = usual_size(self.comparisons) if self.model.has_ties else 2
+        if size > 2:
+            found = self._placed_above(d, np.asarray(middle, float)[..., None], size)
+        else:
+            gamma, _, b, nu, log_strong = self._values
+            first, second = (self._at(gamma * lead + b, gamma, nu, *log_strong).share for lead in (d, -d))
+            found = (first + 1 - second) / 2
+        return np.asarray(np.average(found, axis=-1, weights=judges))
+
+    def _placed_above(self, d: FloatArray, middle: FloatArray, size: int) -> FloatArray:
+        """By judge, in a ranking of so many answers; the two at equal distances from the middle place."""
+        gamma, b = self._values.gamma, self._values.position
+        other = -2 * middle / (len(self.comparisons.models) - 2)  # since scores sum to zero
+        rows, blocks = self.solution.parameters.judges, self.model.blocks
+        delta = {block.role.tied: rows[self.model.row(block.name)] for block in blocks if block.role.tied}
+        apart = np.arange(1, size) if b.any() else np.zeros(1)
+        found = [
+            placed_above(
+                gamma * (middle + d / 2) + b * places / 2,
+                gamma * (middle - d / 2) - b * places / 2,
+                gamma * other,
+                size - 2,
+                delta,
+            )
+            for places in np.r_[apart, -apart]
+        ]
+        return np.asarray(np.average(found, axis=0, weights=np.tile(size - apart, 2)))
 
     def _law_of(self, comparisons: Comparisons) -> Law | Averaged:
         """Law of the outcome of every row.

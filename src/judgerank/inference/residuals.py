@@ -49,8 +49,11 @@ class Residuals:
             else:
                 moves = np.where(still[row], 0.0, 1.0)
                 shared = moves * n * law.with_chance(block.role)
-                known = [second.of(other.role, block.role)[0] for other in thresholds[: len(offsets) + 1]]
-                own.append(tuple(moves * values for values in known))
+                known = []
+                for other in thresholds[: len(offsets) + 1]:
+                    column = rows_apart if other.role is Role.OFFSET else None
+                    known.append(moves * times(second.of(other.role, block.role)[0], column))
+                own.append(tuple(known))
                 offsets.append((shared, moves * here.residual_of(block.role)))
         signal = here.signal
         if model.further:  # what they add is taken as it is

@@ -33,6 +33,8 @@ from judgerank.order.many import tests_of_equality
 from judgerank.order.ranges import quantile_of_largest
 from judgerank.order.scale import reported_covariance, scale_of
 
+ROUNDING = 1e-9  # of differences and errors, over the largest error
+
 
 def standardised(scores: FloatArray, covariance: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Zero-sum scores over their standard deviation, and the covariance of those by the delta method.
@@ -76,8 +78,21 @@ class Order:
     @property
     def statistic(self) -> FloatArray:
         """Difference over its error, of the test that is less sure; zero where the two contradict each other."""
-        fit, equal = _ratio(self.difference, self.error)
+        fit, equal = self.ratios
         return np.where(fit * equal > 0, np.sign(fit) * np.minimum(np.abs(fit), np.abs(equal)), 0.0)
+
+    @property
+    def never_differ(self) -> BoolArray:
+        """By test, which pairs get the same answers throughout: no difference and no error, shape (2, n, n)."""
+        small = ROUNDING * np.nanmax(self.error, initial=0.0, where=np.isfinite(self.error))
+        return np.asarray((np.abs(self.difference) <= small) & (self.error <= small))
+
+    @property
+    def ratios(self) -> FloatArray:
+        """Differences over their errors, shape (2, n, n); zero of pairs that never differ."""
+        never, found = self.never_differ, np.zeros_like(self.difference)
+        with np.errstate(divide="ignore"):  # a difference without error is as sure as can be
+            return np.divide(self.difference, self.error, out=found, where=~never)
 
     @property
     def p_value(self) -> FloatArray:
@@ -205,11 +220,6 @@ def pairwise(result: Fitted, level: float = 0.95) -> pd.DataFrame:
     return both[[*columns, "separated", "test"]]
 
 
-def _ratio(difference: FloatArray, error: FloatArray) -> FloatArray:
-    """Difference over its error; zero of equal scores, even where all answers are ties and so is the error."""
-    return np.divide(difference, error, out=np.zeros_like(difference), where=(difference != 0) | np.isnan(error))
-
-
 def separated(found: Sequence[Order], level: float) -> BoolArray:
     """Whether the pairs i < j of every order, one after the other, are separated, as in `pairwise`."""
     p = np.concatenate([order.p_value[np.triu_indices(len(order.models), 1)] for order in found])
@@ -219,9 +229,8 @@ def separated(found: Sequence[Order], level: float) -> BoolArray:
 
 def _pairs(order: Order, level: float) -> pd.DataFrame:
     i, j = np.triu_indices(len(order.models), 1)
-    difference, error = order.difference[:, i, j], order.error[:, i, j]
+    difference, error, (fit, equal) = order.difference[:, i, j], order.error[:, i, j], order.ratios[:, i, j]
     low, high = wald(difference, np.where(np.isinf(error), np.nan, error), level, order.degrees_of_freedom)
-    fit, equal = _ratio(difference, error)
     columns = {
         "first": order.models[i],
         "second": order.models[j],
@@ -249,9 +258,9 @@ def rank_intervals(result: Fitted, level: float = 0.95) -> pd.DataFrame:
     """Intervals that hold all ranks at once with the given confidence: ``model, rank, low, high``.
 
     A model's rank is at least one plus the number of models surely better, and at most N less the number surely
-    worse, where sure means by simultaneous tests of all differences (Mogstad et al., 2024, without steps), or, by
-    sign flips, that a pair is separated (Holm). Ranks are among the models of a component, one component after the
-    other.
+    worse, where sure means by simultaneous tests of all differences (Mogstad et al., 2024, without steps). By sign
+    flips, or where two models never differ and errors do not suit simulation, it means that a pair is separated
+    (Holm). Ranks are among the models of a component, one component after the other.
 
     Raises
     ------
@@ -259,7 +268,7 @@ def rank_intervals(result: Fitted, level: float = 0.95) -> pd.DataFrame:
         If the fit has no intervals.
     """
     found = list(orders(result))
-    if any(order.flipped for order in found):
+    if any(order.flipped or order.never_differ.any() for order in found):
         return pd.concat(
             [_ranks(*one) for one in zip(found, _surely(found, level), strict=True)], ignore_index=True
         )

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
+
 from judgerank.data.errors import DataError, NoIntervalError, NoMaximumError, NotIdentifiedError
 from judgerank.data.judgments import Judgments
+from judgerank.data.tied_choices import all_ties
 from judgerank.fits.errors_by_question import by_question, enough
 from judgerank.fits.fit import fit
 from judgerank.fits.result import Fit
@@ -22,7 +25,8 @@ def component_of(judgments: Judgments, model: Model, settings: Settings) -> Comp
 
     Question effects whose sigma is zero, or that have no intervals, are not shown; errors are then by question.
     Errors are by question where that is asked for and there are enough questions; with fewer, pairs are tested by
-    sign flips of whole questions. If the fit with all this has no intervals, the member alone is shown.
+    sign flips of whole questions. If the fit with all this has no intervals, the member alone is shown. Where all
+    answers are ties there are no intervals.
 
     Raises
     ------
@@ -39,6 +43,9 @@ def component_of(judgments: Judgments, model: Model, settings: Settings) -> Comp
         if independent.blocks:
             departures.append(f"{_left_out(settings)}: the fit with them has no intervals.")
         independent = shown = member_alone
+    if all_ties(judgments.comparisons):  # their errors are those of shrinkage alone
+        n = len(judgments.comparisons.models) + int(shown.free.sum())
+        shown = replace(shown, robust=np.full((n, n), np.nan))
     return Component(judgments, settings, shown, independent, member_alone, asked, tuple(departures))
 
 

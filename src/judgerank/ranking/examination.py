@@ -13,7 +13,9 @@ from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import JudgerankError, NoMaximumError
 from judgerank.data.judgments import Judgments
-from judgerank.data.listing import listed, shortened
+from judgerank.data.listing import counted, listed, shortened
+from judgerank.data.rankings import sizes_of_rankings
+from judgerank.data.tied_choices import chosen, whole
 from judgerank.model.members import GRADED_MEMBERS, MODELS, Model
 from judgerank.model.needs import Need
 from judgerank.ranking.choices import EXACT, SHRUNK, Settings
@@ -96,16 +98,17 @@ def on_answers(judgments: Judgments) -> Found:
     """Answers read and not read, ties, models, judges, questions, categories, lengths, counts."""
     c, frame = judgments.comparisons, judgments.frame
     won = _won(c)
+    left_out = ", ".join(f"{many} {reason}" for reason, many in c.dropped.items() if many) or "none"
     between = c.n_comparisons - sum(won.values())
     decided = f"{won['first']:.0f} for the model shown first, {won['second']:.0f} for the second"
     if not judgments.ordered:
         decided = f"{won['first'] + won['second']:.0f} for one of the models"
-    yield (
-        "answers",
-        f"{c.n_comparisons:.0f} read: {decided}, {won['tie']:.0f} ties"
-        f"{f', {between:.0f} between' if between else ''}; left out as unreadable: "
-        + (", ".join(f"{many} {reason}" for reason, many in c.dropped.items() if many) or "none"),
-    )
+    read = f"{c.n_comparisons:.0f} read: {decided}, {won['tie']:.0f} ties"
+    read += f", {between:.0f} between" if between else ""
+    if c.stages is not None:
+        rankings = counted(len(sizes_of_rankings(judgments)), "ranking")
+        read = f"{rankings} read, which make {c.n_comparisons:.0f} comparisons"
+    yield "answers", f"{read}; left out as unreadable: {left_out}"
     yield "ties", _ties(c, won["tie"] / c.n_comparisons, judgments.ordered)
     if c.strong is not None:
         wins, members = max(won["first"] + won["second"], 1.0), _graded(judgments.ordered)
@@ -137,8 +140,6 @@ def _possible(ordered: bool) -> list[Model]:
 
 def _won(c: Comparisons) -> dict[str, float]:
     """Comparisons won by the model shown first, by the second, and ties."""
-    if c.stages is not None:  # of tied answers, half a win for either
-        return {"first": float(c.choices @ c.won), "second": float(c.choices @ c.lost), "tie": 0.0}
     shares = {"first": c.outcome == 1, "second": c.outcome == 0, "tie": c.outcome == 0.5}
     return {name: float(c.count[rows].sum()) for name, rows in shares.items()}
 
@@ -146,7 +147,12 @@ def _won(c: Comparisons) -> dict[str, float]:
 def _ties(c: Comparisons, share: float, ordered: bool) -> str:
     members = " or ".join(member.name for member in _possible(ordered) if member.uses(Need.TIES))
     if c.stages is not None:
-        return f"in a ranking, the average over all orders of the tied answers (to model ties: --model {members})"
+        at = c.stages.first_rows
+        made, tied = whole(c)[at], (chosen(c) > 1)[at]
+        return (
+            f"{(made & tied).sum()} of {made.sum()} choices of the best; in a ranking, the average over orders "
+            f"of the tied answers (to model ties: --model {members})"
+        )
     return f"{share:.0%} of the answers; each is half a win for either model (to model ties: --model {members})"
 
 

@@ -51,8 +51,10 @@ def _fit_of(fitted: Fit, judgments: Judgments) -> str:
         fitting = f"penalised maximum likelihood (standard deviations of what is shrunk: {widths})"
     name, blocks = fitted.model.name, ", ".join(block.name for block in fitted.blocks)
     adjusted = f" The ranking is adjusted for: {blocks}." if blocks else ""
+    ranked = fitted.comparisons.stages is not None
     return (
-        f"Model {name}: {formula(fitted.model)}; {fitting}, {treatment_of_ties(fitted.model)}.{adjusted} "
+        f"Model {name}: {formula(fitted.model, ranked)}; {fitting}, {treatment_of_ties(fitted.model, ranked)}."
+        f"{adjusted} "
         f"Status: {fitted.status}; log-likelihood {fitted.log_likelihood:.3f}; "
         f"{counted(fitted.n_parameters, 'free parameter')}. {spread}"
     )

@@ -10,6 +10,7 @@ import pandas as pd
 
 from judgerank.data.judgments import Judgments
 from judgerank.data.listing import counted
+from judgerank.data.rankings import in_stages, sizes_of_rankings
 from judgerank.fits.standings import win_probability
 from judgerank.model.needs import Need
 from judgerank.order.scale import scale_of
@@ -147,9 +148,14 @@ def number(x: float) -> float | None:
 
 def _told(ranking: Record) -> str:
     judgments, c = ranking.judgments, ranking.judgments.comparisons
+    said = counted(len(judgments.frame), "record")
+    if c.stages is not None:
+        said = counted(
+            len(sizes_of_rankings(judgments)), "ranking" if in_stages(judgments.frame).all() else "judgment"
+        )
     return (
         f"{c.n_comparisons:.0f} comparisons of {len(c.models)} models by {counted(len(c.judges), 'judge')}, from "
-        f"{judgments.source.get('file', 'a table')} ({counted(len(judgments.frame), 'record')})."
+        f"{judgments.source.get('file', 'a table')} ({said})."
     )
 
 

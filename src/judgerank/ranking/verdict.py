@@ -13,6 +13,7 @@ import pandas as pd
 
 from judgerank.data.listing import counted, listed, percent
 from judgerank.data.rankings import in_stages
+from judgerank.data.tied_choices import all_ties
 from judgerank.fits.standings import win_probability
 from judgerank.ranking.choices import Settings
 from judgerank.ranking.components import links_between
@@ -28,6 +29,7 @@ from judgerank.trust.sentences import FRAGILITY
 WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 MANY_DROPPED = 0.05  # share of records that could not be read, from which it is a warning
 FEW_JUDGES = 2.0  # equally informative judges, below which a ranking hangs on one
+HARDER = "Ask harder questions, or tell the judges to choose where they can."
 TOO_DEAR = 10  # times the comparisons there are, beyond which more of them are not worth it
 
 
@@ -65,6 +67,10 @@ def verdict(ranking: Record) -> Verdict:
     """The verdict on the largest component."""
     board, pairs, judges = (largest(ranking.tables[name]) for name in ("leaderboard", "pairs", "judges"))
     judges = judges[judges["status"] != panel.MERGED]
+    if len(ranking.fits) == 1 and all_ties(ranking.judgments.comparisons):
+        told = f"All answers are ties, so there is nothing to rank. {HARDER}"
+        shown = f"No clear leader among {in_words(len(board))} models"
+        return Verdict(shown, told, "", "", _facts(ranking, judges.assign(information=np.nan)), _unread(ranking))
     return Verdict(
         headline(board) if len(ranking.fits) == 1 else _headline_of_groups(ranking),
         _lead(ranking, board, pairs),
@@ -106,7 +112,8 @@ def _headline_of_groups(ranking: Record) -> str:
 
 def _lead(ranking: Record, board: pd.DataFrame, pairs: pd.DataFrame) -> str:
     best, second = board.iloc[0], board.iloc[1]
-    chance = float(win_probability(ranking.fitted, np.array(best["score"] - second["score"])))
+    lead, middle = best["score"] - second["score"], (best["score"] + second["score"]) / 2
+    chance = float(win_probability(ranking.fitted, np.array(lead), middle))
     where = "" if len(ranking.fits) == 1 else "In the first group, "
     told = f"{where}{best['model']} is preferred to {second['model']} (2nd) in {chance:.0%} of comparisons"
     if board["rank_low"].isna().any():
@@ -209,15 +216,19 @@ def _warnings(ranking: Record, judges: pd.DataFrame) -> list[str]:
     share = judges["information"]
     if len(judges) > 1 and share.notna().all() and panel.effective_judges(share) < FEW_JUDGES:
         found.append(f"One judge, {judges['judge'].iloc[share.argmax()]}, largely decides the ranking.")
-    c = ranking.judgments.comparisons
-    dropped = sum(c.dropped.values())
-    if dropped > MANY_DROPPED * (dropped + c.n_comparisons):
-        found.append(f"{dropped:,} answers could not be read.")
+    found += _unread(ranking)
     if any(DISAGREE in one for one in ranking.remarks):
         found.append("The ranking changes a lot if all judges count equally (see the notes).")
     if not ranking.clustered:
         found.append(_on_dependence(ranking))
     return found
+
+
+def _unread(ranking: Record) -> list[str]:
+    c = ranking.judgments.comparisons
+    dropped = sum(c.dropped.values())
+    many = dropped > MANY_DROPPED * (dropped + c.n_comparisons)
+    return [f"{dropped:,} answers could not be read."] if many else []
 
 
 def _on_dependence(ranking: Record) -> str:

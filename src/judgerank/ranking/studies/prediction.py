@@ -21,7 +21,7 @@ from judgerank.data.errors import JudgerankError
 from judgerank.data.judgments import Judgments
 from judgerank.data.listing import listed
 from judgerank.data.rankings import with_tied_choices
-from judgerank.data.tied_choices import tie_sizes
+from judgerank.data.tied_choices import all_ties, tie_sizes
 from judgerank.engine.at import row_by_row
 from judgerank.engine.newton import Newton
 from judgerank.engine.penalised import Penalised
@@ -75,6 +75,8 @@ def of_set(ranked: Ranked) -> Finding:
     if ranked.settings.model is not None:
         return Finding()
     first = ranked.components[0]
+    if all_ties(first.judgments.comparisons):
+        return Finding()
     if first.comparisons.stages is not None and len(first.comparisons.models) > MOST_MODELS:
         return Finding()  # a sample of models would cut rankings
     table, said = compared(first.judgments, first.shown.model.name, first.member)

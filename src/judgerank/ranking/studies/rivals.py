@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from judgerank.data.errors import JudgerankError
+from judgerank.data.tied_choices import all_ties
 from judgerank.engine import newton, search
 from judgerank.engine.solution import Solution
 from judgerank.engine.units import in_units
@@ -24,6 +25,8 @@ SAME = 0.999  # rank correlation from which two maxima count as one ranking
 
 def of_component(component: Component) -> Finding:
     """Remarks on rivals of the ranking by the member alone."""
+    if all_ties(component.judgments.comparisons):
+        return Finding()
     return Finding(on_rivals(component.member, component.refit))
 
 
@@ -79,12 +82,14 @@ def on_rivals(fitted: Fit, refit: Callable[[str], Fit]) -> list[str]:
     if not fitted.model.weighs_judges or fitted.model.uses(Need.ORDER):
         return []
     said = []
+    # rows of rankings keep their ties as outcomes
+    equals = "btl_ties" if fitted.model.has_ties and fitted.comparisons.stages is not None else "btl"
     try:
-        correlation = _spearman(refit("btl").scores, fitted.scores)
+        correlation = _spearman(refit(equals).scores, fitted.scores)
     except JudgerankError as error:
-        said.append(f"There is no comparison with equally weighted judges (model btl): {error}.")
+        said.append(f"There is no comparison with equally weighted judges (model {equals}): {error}.")
     else:
-        beside = f"Rank correlation with equally weighted judges (--model btl): {correlation:.2f}."
+        beside = f"Rank correlation with equally weighted judges (--model {equals}): {correlation:.2f}."
         such = f", such as position bias (--model {DEFAULT} corrects for it)" if fitted.comparisons.ordered else ""
         doubt = (
             f" {DISAGREE}. Most judges may share a habit besides quality{such}. Without a reason for one of "

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from judgerank.data.frames import OUTCOMES
 from judgerank.data.listing import counted
+from judgerank.data.rankings import sizes_of_rankings
 from judgerank.model.members import JUDGE_AWARE_TIES, POSITION_AWARE_TIES
 from judgerank.ranking.study import Component, Finding
 
@@ -14,6 +13,9 @@ AVERAGED = (
     "tie. To model ties: --model {}."
 )
 MODELLED = "Ties inside rankings are an outcome of their own: a judge may choose several answers at once."
+UNCOMPARED = (
+    " Members are not compared on held-out choices, since --model names one: leave it out to compare them."
+)
 
 
 def of_component(component: Component) -> Finding:
@@ -21,15 +23,16 @@ def of_component(component: Component) -> Finding:
     c = component.comparisons
     if c.stages is None:
         return Finding()
-    choices = float((c.count / (c.stages.size - 1)).sum())  # every choice among m is m (m - 1) / 2 rows of 2 / m
-    sizes = np.unique(c.stages.size)
-    among = f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
+    sizes = sizes_of_rankings(component.judgments)
+    among = f"{sizes.min()}" if sizes.min() == sizes.max() else f"{sizes.min()} to {sizes.max()}"
     told = (
-        f"Judges ranked several answers: {counted(round(choices), 'choice')} of the best among {among} answers. "
+        f"Judges ranked several answers: {counted(len(sizes), 'ranking')} of {among} answers. "
         "A ranking of k answers counts as k (k - 1) / 2 comparisons. Not computed here: the smallest change of "
         "the data that changes the leader (judgerank trust has it), goodness of fit, and effects by judge."
     )
     tied = bool(((c.outcome == OUTCOMES["c"]) & (c.stages.neither < 1)).any())
     with_ties = POSITION_AWARE_TIES if c.ordered else JUDGE_AWARE_TIES
     of_ties = MODELLED if component.shown.model.has_ties else AVERAGED.format(with_ties.name)
+    if component.settings.model is not None:
+        of_ties += UNCOMPARED
     return Finding([told, *([of_ties] if tied else [])])

@@ -32,7 +32,7 @@ from judgerank.reading.layouts.table import ONE_JUDGE, Known, Layout, Table, fou
 from judgerank.reading.layouts.words import number
 
 RANKING, SHOWN, PLACE = "ranking", "shown", "place"
-BETTER, EQUAL, OPEN, CLOSE, BETWEEN = ">", "=", "{", "}", ","
+BETTER, WORSE, EQUAL, OPEN, CLOSE, BETWEEN = ">", "<", "=", "{", "}", ","
 LETTERS = {1: "a", 0: "c", -1: "b"}  # by who of two answers won
 OF_A_RANKING: Known = {"question": ASKED, "judge": JUDGES, "category": COLUMNS["category"][1]}
 OF_AN_ANSWER: Known = {"model": COLUMNS["model"][1], **OF_A_RANKING}
@@ -82,10 +82,11 @@ def _ranking(row: int, value: object, shown: object) -> Ranked:
     elif isinstance(value, list | tuple | np.ndarray):
         groups = [list(one) if isinstance(one, list | tuple | np.ndarray) else [one] for one in value]
     names = [*(name for group in groups for name in group), *unranked]
-    if len(names) < 2 or not all(isinstance(name, str) and name and not {*name} & {OPEN, CLOSE} for name in names):
+    signs = {OPEN, CLOSE} | ({WORSE, BETWEEN} if isinstance(value, str) else set())
+    if len(names) < 2 or not all(isinstance(name, str) and name and not {*name} & signs for name in names):
         raise DataError(
-            f"record {row} has {value!r} as its ranking, not models' names, best first: a list, or x > y = z, or "
-            "x > {y, z} where the order of y and z is not known"
+            f"cannot read {value!r} as a ranking; write w > x = y, or w > {{x, y}} where the order of x and y is "
+            f"not known, or list the names (record {row})"
         )
     order = None if shown is None else _shown(row, shown)
     ranked = Ranked(tuple(map(tuple, groups)), unranked, order)
