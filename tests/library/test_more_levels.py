@@ -251,7 +251,8 @@ def strengths_read(said: list[object], given: list[object] | None = None) -> lis
     frame["winner"] = pd.Series(np.repeat(np.array(said, object), 2))
     if given is not None:
         frame["strength"] = pd.Series(np.repeat(np.array(given, object), 2))
-    return (read(frame).comparisons.response[::2] - 0.5).tolist()
+    signed = {"-1": "b"} if -3 in said else None  # whose numbers below zero are is for the user to say
+    return (read(frame, winner_values=signed).comparisons.response[::2] - 0.5).tolist()
 
 
 @pytest.mark.parametrize(

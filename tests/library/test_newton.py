@@ -12,6 +12,7 @@ from scipy.special import expit, log_expit, logit
 
 from judgerank import Comparisons, Status, fit
 from judgerank.data.errors import JudgerankError
+from judgerank.engine.closure import Bound
 from judgerank.engine.newton import Newton, _line_search
 from judgerank.engine.newton_step import newton_step
 from judgerank.engine.search import maximise
@@ -492,5 +493,5 @@ def test_a_step_may_fall_by_rounding_and_by_no_more():
     step = Parameters(1e-4 * rng.normal(size=5), np.zeros((1, 3)))
     tried = evaluate(cells, JUDGE_AWARE, Parameters(at.scores + step.scores, at.judges)).log_likelihood
     assert tried < here.log_likelihood - 1e-10 * abs(here.log_likelihood)
-    _, there = _line_search(cells, JUDGE_AWARE, at, here, step, (-1.0, 1.0))
+    _, there = _line_search(cells, JUDGE_AWARE, at, here, step, Bound(-1.0, 1.0))
     assert there.log_likelihood >= here.log_likelihood - 1e-12 * abs(here.log_likelihood)

@@ -98,6 +98,7 @@ def test_the_stored_counts_are_of_a_whole_run_and_nothing_happened_that_must_not
     stored = pd.read_csv(ROOT / "results/torture/counts.csv")
     cases = stored.groupby("part")["cases"].sum()
     assert cases["maxima"] >= 1_000
+    assert cases["thin"] >= 1_000
     assert cases["existence"] >= 5_000
     assert cases["inputs"] >= 10_000
     missed = stored["happened"][stored["part"] == "maxima"].sum()
