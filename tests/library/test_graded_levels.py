@@ -11,6 +11,7 @@ from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import DataError, NoMaximumError
 from judgerank.engine.existence import near_maximum, rising_direction
 from judgerank.engine.levels import offsets_with_strength
+from judgerank.engine.rows import Listed, Table, laid_out
 from judgerank.engine.sums import evaluate
 from judgerank.model.draw_levels import graded_comparisons
 from judgerank.model.judge_values import JudgeValues
@@ -327,3 +328,12 @@ def test_what_is_not_there_is_refused_in_one_sentence():
         fit(c, "position_aware_ties").level_probabilities(c)
     with pytest.raises(DataError, match="'strong' must hold"):
         replace(c, strong=np.ones((len(c), 2)))
+
+
+@pytest.mark.parametrize("size", [600, 12_000])
+def test_the_certificate_takes_rows_in_a_list_and_in_a_table(size):
+    """Many rows of few models stand in a table of judges by pairs."""
+    found = fit(drawn(3, size, 25), "judge_aware_graded")
+    laid = {type(rows) for rows in laid_out(found.comparisons, 1 << 14)}
+    assert laid == {Table if size > 1_000 else Listed}
+    assert found.status == "interior"

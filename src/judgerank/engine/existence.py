@@ -104,7 +104,8 @@ def _turned(moved: At) -> FloatArray:
         size = 1 + strength / 2
         ends += [own + size * lead, own - size * lead]
     ends += [] if moved.log_nu is None else [moved.log_nu]
-    return np.asarray(np.max(ends, axis=0) - np.min(ends, axis=0))
+    whole = np.stack(np.broadcast_arrays(*ends))  # in a table, what hangs on the judge alone has one column
+    return np.asarray(whole.max(axis=0) - whole.min(axis=0))
 
 
 def _steepest_exponent(cells: Comparisons, model: Model, at: Parameters) -> float:
