@@ -12,12 +12,18 @@ from omegaconf import OmegaConf
 
 from experiments.beyond.plan import assumed_panel, panel_of
 from judgerank import fit, rank
-from judgerank.data.errors import ConfigError, DisconnectedError, NoIntervalError, NotIdentifiedError
+from judgerank.data.errors import (
+    ConfigError,
+    DisconnectedError,
+    NoIntervalError,
+    NoMaximumError,
+    NotIdentifiedError,
+)
 from judgerank.fits.standings import leaderboard
 from judgerank.model.members import NAMED, POSITION_AWARE, Parameters
 from judgerank.model.streams import generator
 from judgerank.order.pairs import holm, pairwise
-from judgerank.planning.assumed_panels import sub_panels
+from judgerank.planning.assumed_panels import assumed, sub_panels
 from judgerank.planning.panels import Panel
 from judgerank.planning.plans import WANTED as PLANNED
 from judgerank.planning.plans import asked_as, best_first, least_told, pair_of, spread_told, two_best_told
@@ -38,7 +44,7 @@ from judgerank.planning.precision import (
 from judgerank.planning.questions import Questions, deviation, shared_variance
 from judgerank.reading.read import read_judgments
 from replication.config import ROOT
-from replication.plan_study import grid, simulated, study_of
+from replication.plan_study import grid, simulated, study_of, tested
 from replication.planned_data import drawn, drawn_in_questions
 from tests import forked
 from tests.study.test_config import composed, options
@@ -638,6 +644,23 @@ def test_no_power_is_planned_with_fewer_comparisons_than_its_formula_needs(panel
     (said,) = least_told(table, panel, whole)
     assert said.startswith(f"At least {least:,} comparisons are planned for pair_power, {RELIABLE} for each")
     assert not list(least_told(table[1:], panel, whole))
+
+
+def test_tests_have_the_power_of_the_formula_from_the_fewest_comparisons_that_are_planned():
+    """And much less with a third of these: pairs are judged by the stricter of two tests."""
+    truth, many = assumed(10, 5, 0.85, 0.6), 80
+    precision = precision_of(truth)
+    for share, most in ((1.0, None), (0.3, 0.35)):
+        size = int(share * precision.least)
+        said = power(precision, size, 0.95)
+        pair = int(np.argmin(np.abs(said - 0.7)))
+        rejected = 0.0
+        for n in range(many):
+            with suppress(NoMaximumError, NoIntervalError):  # such data reject nothing
+                rejected += tested(generator(2, "reliable", size, n), truth, size, pair, 0.95)
+        kept = rejected / many
+        error = np.sqrt(said[pair] * (1 - said[pair]) / many)
+        assert kept > said[pair] - 0.03 - 2 * error if most is None else kept < most < said[pair] - 2 * error
 
 
 def test_the_doubt_of_a_fitted_panel_is_the_error_of_its_differences(simulated):

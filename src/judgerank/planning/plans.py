@@ -174,7 +174,7 @@ def spread_told(panel: Panel, pair: int, table: pd.DataFrame) -> Iterator[str]:
 
 def least_told(table: pd.DataFrame, panel: Panel, make: Callable[[float], int]) -> Iterator[str]:
     """Which powers of a plan (`plan_table`) would be reached with fewer comparisons if the formulas held there."""
-    least = make(float(precision.RELIABLE * panel.n_parameters))
+    least = make(precision.least_comparisons(panel))
     few = table[table["goal"].isin(precision.POWERS) & (table["comparisons"] == least)]
     if len(few):
         yield (

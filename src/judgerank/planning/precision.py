@@ -58,7 +58,7 @@ class Precision:
     doubt : float array, shape (N (N - 1) / 2,)
         Standard errors of `distance`: what is not known of the panel. Zero where it is taken as known.
     least : float
-        Comparisons below which tests have less power than the formulas say, `RELIABLE` a parameter.
+        Comparisons below which tests have less power than the formulas say (`least_comparisons`).
     """
 
     score: FloatArray
@@ -98,7 +98,12 @@ def precision_of(panel: Panel, questions: Questions = INDEPENDENT) -> Precision:
     if panel.steadiness is not None:
         doubt = doubt * panel.steadiness
     errors = np.sqrt(np.diag(reported)), np.sqrt(scale_free)
-    return Precision(*errors, distance, contrasts / error[:, None], doubt, float(RELIABLE * panel.n_parameters))
+    return Precision(*errors, distance, contrasts / error[:, None], doubt, least_comparisons(panel))
+
+
+def least_comparisons(panel: Panel) -> float:
+    """Comparisons on a panel's design from which the formulas of powers hold (`RELIABLE`)."""
+    return float(RELIABLE * panel.n_parameters)
 
 
 def power(precision: Precision, size: float, level: float) -> FloatArray:
