@@ -160,13 +160,13 @@ def promised(cell: Promise, rng: np.random.Generator, truth: Panel) -> Kept:
         pair = pair_of(truth) if cell.pair == "named" else pair_of(found)
         size = needed("pair_power", cell.wanted, [precision_of(found)], cell.level, pair)
         known = needed("pair_power", cell.wanted, [precision_of(replace(found, doubt=None))], cell.level, pair)
-        kept = [tested(rng, truth, int(np.ceil(each)), pair, cell.level) for each in (size, known)]
+        kept = [rejected(rng, truth, int(np.ceil(each)), pair, cell.level) for each in (size, known)]
     except JudgerankError as error:
         return Kept(type(error).__name__)
     return Kept("planned", size, *kept, float({*truth.pairs[pair]} == {*best_first(truth)[:2]}))
 
 
-def tested(rng: np.random.Generator, truth: Panel, size: int, pair: int, level: float) -> float:
+def rejected(rng: np.random.Generator, truth: Panel, size: int, pair: int, level: float) -> float:
     """Whether the test of a pair rejects on new data of this size, one or zero."""
     cells = truth.design()
     count = rng.multinomial(size, cells.count / cells.count.sum())

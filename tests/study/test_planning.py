@@ -44,7 +44,7 @@ from judgerank.planning.precision import (
 from judgerank.planning.questions import Questions, deviation, shared_variance
 from judgerank.reading.read import read_judgments
 from replication.config import ROOT
-from replication.plan_study import grid, simulated, study_of, tested
+from replication.plan_study import grid, rejected, simulated, study_of
 from replication.planned_data import drawn, drawn_in_questions
 from tests import forked
 from tests.study.test_config import composed, options
@@ -654,11 +654,11 @@ def test_tests_have_the_power_of_the_formula_from_the_fewest_comparisons_that_ar
         size = int(share * precision.least)
         said = power(precision, size, 0.95)
         pair = int(np.argmin(np.abs(said - 0.7)))
-        rejected = 0.0
+        count = 0.0
         for n in range(many):
             with suppress(NoMaximumError, NoIntervalError):  # such data reject nothing
-                rejected += tested(generator(2, "reliable", size, n), truth, size, pair, 0.95)
-        kept = rejected / many
+                count += rejected(generator(2, "reliable", size, n), truth, size, pair, 0.95)
+        kept = count / many
         error = np.sqrt(said[pair] * (1 - said[pair]) / many)
         assert kept > said[pair] - 0.03 - 2 * error if most is None else kept < most < said[pair] - 2 * error
 
