@@ -10,6 +10,7 @@ import pandas as pd
 
 from judgerank.data.arrays import BoolArray, FloatArray
 from judgerank.data.comparisons import Comparisons
+from judgerank.data.elementary import exp
 from judgerank.data.errors import ConfigError
 from judgerank.engine.solution import Solution, Status
 from judgerank.engine.solvers import Settings
@@ -111,13 +112,13 @@ class Estimates:
         """Propensities to give a win this strength, 2 or more, by judge; NaN where it is no outcome."""
         log_strong = self._values.log_strong[degree - 2 : degree - 1]
         name = "strong" if degree == 2 else f"strong_{degree}"
-        return self._propensities(np.exp(log_strong[0]) if len(log_strong) else None, name)
+        return self._propensities(exp(log_strong[0]) if len(log_strong) else None, name)
 
     def of_judges(self, block: JudgeBlock) -> pd.Series:
         """Estimates of what every judge has, by judge."""
         if block.role.tied > 2:
             own = self.solution.parameters.judges[self.model.row(block.name)]
-            return self._propensities(np.exp(own), block.shown)
+            return self._propensities(exp(own), block.shown)
         found = self.strength(block.role.strength + 2) if block.role.is_strong else getattr(self, block.shown)
         assert isinstance(found, pd.Series)
         return found

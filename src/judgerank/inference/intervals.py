@@ -12,7 +12,6 @@ from judgerank.data.arrays import FloatArray
 from judgerank.data.errors import DataError, NoIntervalError
 from judgerank.inference.criteria import Criteria
 from judgerank.inference.wald import wald
-from judgerank.model.limits import propensities
 
 FURTHEST = 50.0  # of an interval's end from the estimate, in its logarithm: of a judge all but at zero
 
@@ -74,11 +73,8 @@ class Intervals(Criteria):
         models, judges = list(self.comparisons.models), list(self.comparisons.judges)
         at, status = self.solution.parameters, self.judge_status.tolist()
         parts = [("score", models, at.scores, False, [str(self.status)] * len(models))]
-        for block, values in zip(self.model.blocks, at.judges, strict=True):
-            estimate = np.exp(values) if block.logarithmic else values
-            if block.role.is_threshold:
-                estimate = propensities(self.model, at, estimate)
-            parts.append((block.shown, judges, estimate, block.logarithmic, status))
+        for block in self.model.blocks:
+            parts.append((block.shown, judges, self.of_judges(block).to_numpy(), block.logarithmic, status))
         for further in self.model.further:
             values = at.common[self.model.place(further.name)]
             ended = [str(self.status)] * len(values)
