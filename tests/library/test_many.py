@@ -227,7 +227,7 @@ def test_blocks_say_what_one_matrix_says(many_judges, member):
         assert_allclose(other[0], one[0])
         assert_allclose(other[1], one[1], atol=1e-10)
         assert np.linalg.eigvalsh(one[2])[0] > 0
-        assert_allclose(blocks.ascent(other[2], other[1]), whole.ascent(one[2], one[1]), atol=1e-9)
+        assert_allclose(blocks.ascent(x, GIVEN, *other[:0:-1]), whole.ascent(x, GIVEN, *one[:0:-1]), atol=1e-9)
     assert_allclose(blocks.marginal(x, GIVEN), whole.marginal(x, GIVEN))
 
 

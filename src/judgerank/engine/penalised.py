@@ -14,30 +14,26 @@ rewarded for being all but singular.)
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from judgerank.data.arrays import BoolArray, FloatArray
+from judgerank.data.arrays import BoolArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError
 from judgerank.engine.block_problem import problem_of
-from judgerank.engine.closure import slopes_at_zero
-from judgerank.engine.penalty import ALPHA, Spread, scale
-from judgerank.engine.problem import LOST, Problem, faint
+from judgerank.engine.marginal_climb import fitted_spread
+from judgerank.engine.modes import Climb
+from judgerank.engine.penalty import Spread, scale
+from judgerank.engine.problem import Problem
 from judgerank.engine.solution import Solution, Status, require_positive, require_tolerance, unbounded_judges
-from judgerank.engine.sums import Evaluation, evaluate
 from judgerank.model.block import Role
 from judgerank.model.judge_blocks import JUDGE_BLOCKS, TIE, judge_block, strengths
 from judgerank.model.members import Model, Parameters
 
 NARROWEST, WIDEST = 0.05, 5.0  # standard deviations tried, in log-odds and log gamma
 REACH, SMALLEST_UNIT = (1e-3, 10.0), 0.1  # standard deviations of further blocks, in units of the scores' own
-DIFFERENCE, STILL = 1e-4, 1e-6  # of log tau, for slopes of the marginal likelihood; gain in it that counts as none
-FAINT, MOST_LOST = 1e-3, 2  # log-odds of a typical pair below which a judge may be at zero; times it may be lost
-BACK, ROUNDS = 1e-3, 10  # discrimination with which a judge comes back, over the others' mean; and how often
 
 
 @dataclass(frozen=True)
@@ -99,136 +95,6 @@ class Penalised:
         if start is not None and not given:
             raise ConfigError("the penalised fit takes no start, unless all standard deviations are given")
         return maximise(cells, model, self, start)
-
-
-class Climb:
-    """Modes one after another, each sought from the last, which is near; judges at zero where they belong there.
-
-    Attributes
-    ----------
-    problem : Problem
-        Of the judges in play.
-    at : Parameters
-        The last mode.
-    """
-
-    def __init__(self, problem: Problem, start: Parameters, settings: Penalised):
-        self.problem, self.at, self.settings = problem, start, settings
-        self.steps, self.done = 0, False
-        self.held = np.isfinite(start.judges) & ~problem.free
-        self.lost = np.zeros(problem.k, int)  # how often each judge was
-
-    def to(self, spread: Spread) -> Parameters:
-        """The mode for standard deviations."""
-        # who was lost on the way to the last mode, which is near, and stayed at zero has one chance, not two
-        self.lost = np.where(self.at.in_play, 0, np.minimum(self.lost, MOST_LOST - 1))
-        for _ in range(ROUNDS):
-            x, _, self.done, steps = self.problem.mode(self.problem.at(self.at), spread, self.settings)
-            self.steps, self.at = self.steps + steps, self.problem.parameters(x)
-            if ALPHA in spread or not self._judges_moved():
-                break
-        return self.at
-
-    def _judges_moved(self) -> bool:
-        """Set judges aside that fall to zero, and take back those from which the likelihood rises.
-
-        The sign of the slope at zero decides, as for the members alone (`closure.set_aside`), once all else has
-        settled. Who was lost often stays there: there is next to nothing to gain.
-        """
-        problem, at = self.problem, self.at
-        if not problem.model.weighs_judges or (at.in_play.all() and not faint(at, max(FAINT, LOST)).any()):
-            return False
-        here = evaluate(problem.cells, problem.model, at, "expected")
-        slope = slopes_at_zero(problem.cells, at, here)
-        rises = slope > self.settings.tolerance * max(1.0, abs(here.log_likelihood))
-        lost = at.in_play & faint(at, LOST)
-        self.lost = self.lost + lost
-        aside = lost | (at.in_play & faint(at, FAINT) & (slope <= 0))
-        back = rises & ~at.in_play & self.done & (self.lost < MOST_LOST)
-        if not (aside | back).any() or not (at.in_play & ~aside).any():
-            return False
-        judges, free = at.judges.copy(), problem.free.copy()
-        judges[problem.model.weights, aside], judges[0, aside] = 0.0, -np.inf
-        judges[0, back] = np.log(BACK) + at.judges[0, at.in_play & ~aside].mean()
-        there = Parameters(at.scores, judges, at.common)
-        near = evaluate(problem.cells, problem.model, there, "expected")
-        # where the slope at zero and the curvature there put the judge
-        curvature = near.judge_information[back, 0, 0] / np.exp(2 * judges[0, back])
-        judges[0, back] = np.log(slope[back] / np.maximum(curvature, np.finfo(float).tiny))
-        free[problem.model.moving] = np.isfinite(judges[0]) & ~self.held[problem.model.moving]
-        self.at = there.normalised(problem.model)
-        self.problem = Problem(problem.cells, problem.model, self.at, free, problem.free_common)
-        return True
-
-    def here(self) -> Evaluation:
-        """Log-likelihood and gradient at the last mode, where the climb has just looked."""
-        return self.problem.evaluated(self.problem.at(self.at), self.at, "observed").first_derivatives
-
-    def marginal(self, spread: Spread) -> float:
-        """`Problem.marginal` at the last mode."""
-        return self.problem.marginal(self.problem.at(self.at), spread)
-
-    def beside(self, spread: Spread) -> float:
-        """The same for standard deviations next to those of the last mode, to first order."""
-        return self.problem.marginal(self.problem.near(self.problem.at(self.at), spread), spread)
-
-    def without(self, name: str) -> Climb:
-        """The same with a further block at zero."""
-        problem, place = self.problem, self.problem.model.place(name)
-        free, common = problem.free_common.copy(), self.at.common.copy()
-        free[place], common[place] = False, 0.0
-        at = replace(self.at, common=common)
-        return Climb(Problem(problem.cells, problem.model, at, problem.free, free), at, self.settings)
-
-
-def fitted_spread(climb: Climb, known: Spread, bounds: Mapping[str, tuple[float, float]]) -> tuple[Climb, Spread]:
-    """Standard deviations at which the likelihood is highest with all that is shrunk integrated out.
-
-    Parameters
-    ----------
-    known : mapping of str to float
-        Those that are given.
-    bounds : mapping of str to pair of floats
-        Of the others. Those of the members' blocks have a weak prior, log tau being standard normal, and a further
-        block that gains nothing is left out: its standard deviation is zero.
-
-    Returns
-    -------
-    climb : Climb
-        At the mode.
-    spread : mapping of str to float
-    """
-    from scipy.optimize import minimize  # loads slowly, and seldom is needed
-
-    names, further = list(bounds), {block.name for block in climb.problem.model.further}
-    prior = np.array([name not in further for name in names], float)
-
-    def falls(log_tau: FloatArray) -> tuple[float, FloatArray]:
-        """Minus the log marginal likelihood with its prior, and its slopes by differences between neighbours."""
-
-        def spread(log_tau: FloatArray) -> Spread:
-            return {**known, **dict(zip(names, np.exp(log_tau).tolist(), strict=True))}
-
-        climb.to(spread(log_tau))
-        value = climb.marginal(spread(log_tau))
-        beside = [climb.beside(spread(log_tau + step)) - value for step in DIFFERENCE * np.eye(len(names))]
-        return float(-value + 0.5 * log_tau @ (prior * log_tau)), -np.array(beside) / DIFFERENCE + prior * log_tau
-
-    start = np.array(
-        [0.0 if flat else np.log(np.sqrt(np.prod(bounds[n]))) for n, flat in zip(names, prior, strict=True)]
-    )
-    if names:
-        ends = [tuple(np.log(bounds[name])) for name in names]
-        log_tau = minimize(falls, start, jac=True, bounds=ends, method="L-BFGS-B").x
-        known = {**known, **dict(zip(names, np.exp(log_tau).tolist(), strict=True))}
-    climb.to(known)
-    for name in further & {*names}:
-        smaller = climb.without(name)
-        rest = {other: tau for other, tau in known.items() if other != name}
-        smaller.to(rest)
-        if climb.marginal(known) <= smaller.marginal(rest) + STILL:
-            climb, known = smaller, rest
-    return climb, known
 
 
 def maximise(cells: Comparisons, model: Model, settings: Penalised, start: Parameters | None = None) -> Solution:

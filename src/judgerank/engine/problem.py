@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol
@@ -161,22 +162,29 @@ class Problem:
         lost = self.alone is None and self.model.weighs_judges and bool((at.in_play & faint(at, LOST)).any())
         return lost or bool(unbounded_judges(self.model, at))
 
-    def ascent(self, info: Information, gradient: np.ndarray) -> np.ndarray:
-        """Newton's step; where the log-likelihood curves upward, as if it curved downward as much."""
+    def ascent(self, x: np.ndarray, spread: Spread, info: Information, gradient: np.ndarray) -> np.ndarray:
+        """Newton's step; where the log-likelihood curves upward, by the expected information.
+
+        Where judges are not shrunk, or that is singular, as if it curved downward as much.
+        """
         if isinstance(info, Arrow):
             whole = np.zeros(len(info.sums))
             whole[self.coordinates.kept] = gradient
             return info.solve(whole)[self.coordinates.kept]
-        try:
+        with suppress(LinAlgError):
             return positive_solve(info, gradient)
-        except LinAlgError:
-            values, vectors = np.linalg.eigh(info) if self.metric is None else eigh(info, self.metric)
-            return vectors @ ((vectors.T @ gradient) / np.maximum(np.abs(values), FLATTEST * values[-1]))
+        if self.alone is None:
+            expected = self.look(x, spread, "expected")[2]
+            assert not isinstance(expected, Arrow)
+            with suppress(LinAlgError):
+                return positive_solve(expected, gradient)
+        values, vectors = np.linalg.eigh(info) if self.metric is None else eigh(info, self.metric)
+        return vectors @ ((vectors.T @ gradient) / np.maximum(np.abs(values), FLATTEST * values[-1]))
 
     def near(self, x: np.ndarray, spread: Spread) -> np.ndarray:
         """The mode for standard deviations next to those of the mode x, to first order: one Newton step."""
         _, gradient, info = self.look(x, spread, "observed")
-        return x + self.ascent(info, gradient)
+        return x + self.ascent(x, spread, info, gradient)
 
     def marginal(self, x: np.ndarray, spread: Spread) -> float:
         """Log-likelihood at the mode x with all that is shrunk integrated out, in Laplace's approximation.
@@ -214,6 +222,7 @@ class _There:
     """A point of the climb to a mode, and the look from there."""
 
     problem: Problem
+    spread: Spread
     x: FloatArray
     height: float
     gradient: FloatArray
@@ -221,7 +230,7 @@ class _There:
 
     @cached_property
     def step(self) -> FloatArray:
-        return self.problem.ascent(self.info, self.gradient)
+        return self.problem.ascent(self.x, self.spread, self.info, self.gradient)
 
     @property
     def rise(self) -> float:
@@ -236,7 +245,7 @@ class _ToMode(Ascent[_There]):
         self.problem, self.spread, self.tolerance = problem, spread, tolerance
 
     def at(self, x: FloatArray) -> _There:
-        return _There(self.problem, x, *self.problem.look(x, self.spread, "observed"))
+        return _There(self.problem, self.spread, x, *self.problem.look(x, self.spread, "observed"))
 
     def arrived(self, here: _There) -> bool:
         size = max(1.0, abs(here.height))
