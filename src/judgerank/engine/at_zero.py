@@ -56,21 +56,7 @@ def position_at_zero(cells: Comparisons) -> FloatArray:
     share = np.clip(first_shown_share(cells), LEAST_SHARE, 1 - LEAST_SHARE)
     if cells.stages is None:
         return np.asarray(np.log(share) - np.log1p(-share))
-    if cells.tied is not None:
-        return choices_at_zero(cells, True)[0]
-    rows, judge, k = Listed(cells, slice(None)), cells.judge, len(cells.judges)
-    found, reach = np.zeros(k), -np.log(LEAST_SHARE)
-    places = _places(cells)
-    for _ in range(MOST_STEPS):
-        law = rows.law(found[judge] * places, None)
-        rise = np.bincount(judge, cells.count * (cells.outcome - law.mean) * places, k)
-        fall = np.bincount(judge, cells.count * law.variance * places**2, k)
-        # nowhere is the curvature so small but where a judge has one answer only
-        step = np.clip(rise / np.maximum(fall, LEAST_SHARE), -1.0, 1.0)
-        found = np.clip(found + step, -reach, reach)
-        if np.abs(step).max() <= SETTLED:
-            break
-    return found
+    return choices_at_zero(cells, True)[0]
 
 
 def mean_at_zero(cells: Comparisons) -> FloatArray:
@@ -78,12 +64,9 @@ def mean_at_zero(cells: Comparisons) -> FloatArray:
     if cells.stages is None:
         return np.asarray(first_shown_share(cells)[cells.judge])
     rows, of_judge = Listed(cells, slice(None)), cells.judge
-    if cells.tied is not None:
-        b, log_delta = choices_at_zero(cells, True)
-        ties = {size: own[of_judge] for size, own in log_delta.items()}
-        return rows.law(b[of_judge] * _places(cells), None, log_delta=ties).mean
-    eta = position_at_zero(cells)[of_judge]
-    return rows.law(eta if cells.apart is None else eta * cells.apart, None).mean
+    b, log_delta = choices_at_zero(cells, True)
+    ties = {size: own[of_judge] for size, own in log_delta.items()}
+    return rows.law(b[of_judge] * _places(cells), None, log_delta=ties).mean
 
 
 def ties_used(cells: Comparisons, size: int) -> np.ndarray:
@@ -96,11 +79,11 @@ def ties_used(cells: Comparisons, size: int) -> np.ndarray:
 def choices_at_zero(cells: Comparisons, with_position: bool) -> tuple[FloatArray, dict[int, FloatArray]]:
     """Best b_k and log delta_k by size of ties of every judge at zero discrimination, shape (K,) each.
 
-    For rankings with ties as an outcome; found together by Newton's method. Log delta is minus infinity for who
-    never ties so many answers, and what would run off stops far out.
+    For rankings, where these are found together by Newton's method; without ties as an outcome there are no sizes.
+    Log delta is minus infinity for who never ties so many answers, and what would run off stops far out.
     """
     rows, judge, k = Listed(cells, slice(None)), cells.judge, len(cells.judges)
-    sizes, places = tie_sizes(cells), _places(cells)
+    sizes, places = () if cells.tied is None else tie_sizes(cells), _places(cells)
     used = np.array([np.full(k, with_position), *(ties_used(cells, size) for size in sizes)])
     given = {size: rows.given_tie(size) for size in sizes}
     found, reach = np.zeros((1 + len(sizes), k)), -np.log(LEAST_SHARE)
