@@ -82,7 +82,8 @@ class Problem:
         self.coordinates = Coordinates.of(model, self.n, self.free, self.free_common)
         # where judges run off there are many modes, and which is found must not hang on what has no coordinate
         self.metric = None if alone is None else self.coordinates.metric
-        self._last: dict[str | None, tuple[np.ndarray, Evaluation]] = {}  # by curvature
+        self._last: dict[Curvature | None, tuple[np.ndarray, Evaluation]] = {}
+        self._whole: dict[Curvature, tuple[Evaluation, FloatArray]] = {}
 
     def parameters(self, x: np.ndarray) -> Parameters:
         full, judges, common = self.coordinates.full(x), self.base.judges.copy(), self.base.common.copy()
@@ -124,14 +125,19 @@ class Problem:
 
     def _second(self, at: Parameters, spread: Spread, here: Evaluation, curvature: Curvature) -> Information:
         """Minus the second derivatives in the coordinates, or the expected ones, shape (D', D')."""
-        if curvature == "observed":
-            here = self._logarithmic(here)
-        whole = information(here, self.free, self.free_common)
+        whole = self._of_comparisons(here, curvature)
         if self.alone is not None:
             return self.coordinates.reduced(whole + self.alone)
         precision = self._penalty(spread).matrix(at, curvature == "observed")
-        whole += precision if self._all_chosen else precision[np.ix_(self.chosen, self.chosen)]
-        return self.coordinates.reduced(whole)
+        precision = precision if self._all_chosen else precision[np.ix_(self.chosen, self.chosen)]
+        return self.coordinates.reduced(whole + precision)
+
+    def _of_comparisons(self, here: Evaluation, curvature: Curvature) -> FloatArray:
+        """The comparisons' part, which standard deviations do not change, either."""
+        if curvature not in self._whole or self._whole[curvature][0] is not here:
+            own = self._logarithmic(here) if curvature == "observed" else here
+            self._whole[curvature] = here, information(own, self.free, self.free_common)
+        return self._whole[curvature][1]
 
     def _logarithmic(self, here: Evaluation) -> Evaluation:
         """The same with minus the second derivatives in the logarithm of gamma, no longer in gamma."""
