@@ -17,7 +17,7 @@ BACK, ROUNDS = 1e-3, 10  # discrimination with which a judge comes back, over th
 
 
 @dataclass(frozen=True)
-class _Rough:
+class Rough:
     """Limits of a mode from which one step leads to all the digits that are asked for."""
 
     max_iterations: int
@@ -45,7 +45,7 @@ class Climb:
         """The mode for standard deviations; a rough one will do for what `beside` looks at."""
         # a judge who falls to zero without a penalty is only told from one who stays where the mode is exact
         rough = rough and (ALPHA in spread or not self.problem.model.weighs_judges)
-        limits = _Rough(self.settings.max_iterations) if rough else self.settings
+        limits = Rough(self.settings.max_iterations) if rough else self.settings
         # who was lost on the way to the last mode, which is near, and stayed at zero has one chance, not two
         self.lost = np.where(self.at.in_play, 0, np.minimum(self.lost, MOST_LOST - 1))
         for _ in range(ROUNDS):

@@ -17,8 +17,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from judgerank.data.arrays import FloatArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.engine.block_problem import problem_of
+from judgerank.engine.modes import Rough
 from judgerank.engine.penalised import Penalised
 from judgerank.engine.solution import Solution
 from judgerank.engine.sums import evaluate
@@ -57,13 +59,12 @@ def mixture(
         return ((1.0, found),)
     of_members = [name for name in fitted if name in ("scores", *model.judge_blocks)]  # which have a prior
 
-    def moved(name: str, by: float) -> tuple[float, Solution]:
-        """Log posterior density of log tau, and the fit, where one of them has moved."""
-        spread = {**known, name: known[name] * np.exp(by)}
-        x = problem.mode(start, spread, settings)[0]
-        density = problem.marginal(x, spread) - 0.5 * sum(np.log(spread[other]) ** 2 for other in of_members)
-        at = problem.parameters(x)
-        return density, replace(found, parameters=at, evaluation=evaluate(cells, model, at), spread=spread)
+    def moved(name: str, by: float) -> tuple[float, FloatArray, dict[str, float]]:
+        """Log posterior density of log tau where one of them has moved, the mode there, and all of them."""
+        spread = {**known, name: known[name] * float(np.exp(by))}
+        x = problem.near(problem.mode(start, spread, Rough(settings.max_iterations))[0], spread)
+        of_prior = 0.5 * sum(np.log(spread[other]) ** 2 for other in of_members)
+        return problem.marginal(x, spread) - of_prior, x, spread
 
     centre, reach = moved(fitted[0], 0.0)[0], len(fitted) + 2
     logs, solutions = [np.log(4.0)], [found]
@@ -71,8 +72,9 @@ def mixture(
         curvature = (2 * centre - moved(name, STEP)[0] - moved(name, -STEP)[0]) / STEP**2
         size = np.sqrt(reach / max(curvature, LEAST_CURVATURE))
         for by in (size, -size):
-            density, solution = moved(name, by)
+            density, x, spread = moved(name, by)
+            at = problem.parameters(x)
             logs.append(density - centre + reach / 2)
-            solutions.append(solution)
+            solutions.append(replace(found, parameters=at, evaluation=evaluate(cells, model, at), spread=spread))
     weights = np.exp(np.array(logs) - max(logs))
     return tuple(zip((weights / weights.sum()).tolist(), solutions, strict=True))
