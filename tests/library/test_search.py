@@ -13,7 +13,7 @@ from judgerank.data.errors import ConfigError, JudgerankError, NoMaximumError
 from judgerank.engine import search
 from judgerank.engine.choice import EQUAL_HEIGHT, highest
 from judgerank.engine.closure import NEGLIGIBLE, guess, slopes_at_zero
-from judgerank.engine.existence import near_maximum, rising_direction
+from judgerank.engine.existence import can_rise, near_maximum, rising_direction
 from judgerank.engine.far_out import FarOut, far_starts
 from judgerank.engine.information import SINGULAR, covariance
 from judgerank.engine.localized import Localized, maximise
@@ -325,6 +325,26 @@ def test_judges_who_can_run_off_are_those_of_a_linear_program(member):
         expected = [k for k, own in enumerate(alone) if rising_direction(own, model) is not None]
         assert separable_judges(cells, model).tolist() == expected
         seen |= {k in expected for k in range(4)}
+    assert seen == {True, False}
+
+
+@pytest.mark.parametrize("member", ["judge_aware_ties", "position_aware_ties"])
+def test_judges_who_can_run_off_with_ties_are_those_of_a_linear_program(member):
+    """The program is asked only about those who have an order without ties, or nothing but ties."""
+    model, seen = MODELS[member], set()
+    for number in range(150):
+        rng = generator(7, "separable with ties", number)
+        n, k, size = rng.integers(2, 5), rng.integers(1, 4), rng.integers(3, 14)
+        first = rng.integers(0, n, size)
+        second = (first + rng.integers(1, n, size)) % n
+        judge = np.unique(rng.integers(0, k, size), return_inverse=True)[1]
+        outcome = np.where(rng.random(size) < 0.7, 1.0 * (first < second), rng.integers(0, 2, size))
+        outcome = np.where((rng.random(size) < 0.35) | ((judge == 0) & (number % 5 == 0)), 0.5, outcome)
+        judges = tuple("jkl"[: judge.max() + 1])
+        cells = Comparisons(tuple("abcd"[:n]), judges, first, second, judge, outcome).with_ties().aggregate()
+        expected = [number for number, name in enumerate(judges) if can_rise(cells.with_judges([name]), model)]
+        assert separable_judges(cells, model).tolist() == expected
+        seen.add(len(expected) > 0)
     assert seen == {True, False}
 
 

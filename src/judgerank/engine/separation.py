@@ -16,7 +16,7 @@ from scipy.sparse.csgraph import connected_components
 from judgerank.data.arrays import BoolArray, FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.engine.existence import can_rise
-from judgerank.engine.levels import EQUAL
+from judgerank.engine.levels import EQUAL, GIVEN, shares
 from judgerank.model.block import Role
 from judgerank.model.members import Model
 
@@ -34,10 +34,22 @@ def separable_judges(cells: Comparisons, model: Model) -> IntArray:
     model : Model
         With free discriminations.
     """
-    if model.has(Role.TIE, Role.STRONG):  # margins of its own between answers: two parameters, so a linear program
-        alone = (cells.with_judges([name]) for name in cells.judges)
-        return np.flatnonzero([can_rise(own, model) for own in alone])
-    first_won, second_won = cells.won > EQUAL, cells.lost > EQUAL
+    if not model.has(Role.TIE, Role.STRONG):
+        return np.flatnonzero(_ordered(cells, model, cells.won > EQUAL, cells.lost > EQUAL))
+    # Margins between answers are parameters, too, so it takes a linear program. Ties of two ask for a margin of at
+    # least zero, beyond which wins lie: of those who decide, who has no order without ties has none with them.
+    asked = np.ones(len(cells.judges), bool)
+    if cells.stages is None and not model.has(Role.STRONG):
+        of = shares(cells, model)
+        won, lost = of[0.5] > GIVEN, of[-0.5] > GIVEN
+        decided = np.bincount(cells.judge, won | lost, len(cells.judges)) > 0
+        asked = _ordered(cells, model, won, lost) | ~decided
+    found = [k for k in np.flatnonzero(asked).tolist() if can_rise(cells.with_judges([cells.judges[k]]), model)]
+    return np.array(found, np.intp)
+
+
+def _ordered(cells: Comparisons, model: Model, first_won: BoolArray, second_won: BoolArray) -> BoolArray:
+    """Judges whose wins and losses agree with some order of the models, shape (K,)."""
     above = np.r_[cells.first[first_won], cells.second[second_won]]
     below = np.r_[cells.second[first_won], cells.first[second_won]]
     judge = np.r_[cells.judge[first_won], cells.judge[second_won]].astype(np.intp)
@@ -46,12 +58,12 @@ def separable_judges(cells: Comparisons, model: Model) -> IntArray:
     graph = coo_array((np.ones(len(one), np.int8), (one, other)), shape=(n * k, n * k))
     part = connected_components(graph, connection="strong")[1]
     found = np.bincount(judge, part[one] != part[other], k) > 0
-    if model.has(Role.OFFSET):
+    if model.has(Role.OFFSET) and len(judge):
         places = np.ones(len(cells)) if cells.apart is None else cells.apart
         margin = np.r_[places[first_won], -places[second_won]]
         for side in (margin, -margin):
             found |= _ordered_by_a_margin(judge, one, other, side, n, k)
-    return np.flatnonzero(found)
+    return np.asarray(found, bool)
 
 
 def _ordered_by_a_margin(

@@ -15,9 +15,10 @@ by them tells over an interval of their discrimination, and only among those wit
 
 from __future__ import annotations
 
+from bisect import bisect_left
+
 import numpy as np
 import pandas as pd
-from scipy.optimize import brentq
 from scipy.special import ndtri
 
 from judgerank.data.arrays import FloatArray, IntArray
@@ -34,7 +35,7 @@ from judgerank.ranking.study import Component, Finding
 COLUMNS = ["model_a", "model_b", "judge_model", "comparisons", "first", "second", "width", "width_after"]
 COLUMNS += ["to_separate"]
 CHANCE = 0.8  # of separating a pair by as many comparisons as are said to do so
-MOST = 1e7  # comparisons of a pair beyond which it is not said to be separated by any
+MOST = 10_000_000  # comparisons of a pair beyond which it is not said to be separated by any
 
 
 def of_component(component: Component) -> Finding:
@@ -148,14 +149,12 @@ def to_separate(
     values, vectors = np.linalg.eigh(x.T @ v @ x)
     shared = (vectors.T @ (x.T @ (v @ c))) ** 2
 
-    def excess(log_size: float) -> float:
-        n = np.exp(log_size)
-        return float(c @ v @ c - np.sum(shared * n / (1 + n * np.maximum(values, 0.0)))) - wanted**2
+    def suffices(n: int) -> bool:
+        known = np.sum(shared * n / (1 + n * np.maximum(values, 0.0)))
+        return bool(c @ v @ c - known <= wanted**2)
 
-    if excess(0.0) <= 0:
-        return 1
-    top = np.log(MOST)
-    return int(np.ceil(np.exp(brentq(excess, 0.0, top)))) if excess(top) < 0 else None
+    number = 1 + bisect_left(range(1, MOST + 1), True, key=suffices)
+    return number if number <= MOST else None
 
 
 def bounding_comparisons(result: Fit, picks: int = 10, size: int = 10) -> pd.DataFrame:
