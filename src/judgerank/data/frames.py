@@ -215,8 +215,10 @@ def numbered_questions(questions: pd.Series) -> tuple[IntArray, list[str]]:
     if questions.dtype == object:  # in which 1 and 1.0 are equal and have two names
         questions = pd.Series([question_name(one) for one in questions])
     number, different = pd.factorize(questions, use_na_sentinel=False)
-    names, place = np.unique([question_name(one) for one in different.tolist()], return_inverse=True)
-    return place[number], names.tolist()
+    named = [question_name(one) for one in different.tolist()]
+    names = sorted({*named})
+    place = {name: n for n, name in enumerate(names)}
+    return np.array([place[name] for name in named], np.intp)[number], names
 
 
 def standardised_log(lengths: FloatArray) -> FloatArray:
