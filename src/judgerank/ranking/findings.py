@@ -66,7 +66,8 @@ def findings(ranked: Ranked, progress: Callable[[float, float], None] | None = N
     closing = _joined(found_in(ranked, last, tell))
     joined = _together(ranked, each)
     remarks = [*opening.remarks, *joined.remarks, *closing.remarks]
-    return Finding(remarks, _joined([joined, opening, closing]).tables)
+    every = _joined([joined, opening, closing])
+    return Finding(remarks, every.tables, every.categories)
 
 
 def _teller(names: Sequence[str], progress: Callable[[float, float], None] | None) -> Callable[[str], None]:
@@ -89,7 +90,8 @@ def _joined(found: Sequence[Finding]) -> Finding:
         if twice:
             raise ConfigError(f"two studies return a table {twice[0]!r}: rename one")
         tables |= one.tables
-    return Finding([text for one in found for text in one.remarks], tables)
+    categories = {name: fitted for one in found for name, fitted in one.categories.items()}
+    return Finding([text for one in found for text in one.remarks], tables, categories)
 
 
 def _together(ranked: Ranked, found: Sequence[Finding]) -> Finding:

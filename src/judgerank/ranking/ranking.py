@@ -222,4 +222,5 @@ def ranked(
     every = ranked_set(judgments, settings)
     found = findings(every, progress)
     remarks = [*judgments.remarks, *found.remarks]
-    return Ranking(judgments, settings, [one.shown for one in every.components], remarks, dict(found.tables))
+    fits = [one.shown for one in every.components]
+    return Ranking(judgments, settings, fits, remarks, dict(found.tables), dict(found.categories))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import pandas as pd
@@ -31,6 +31,8 @@ class Record:
         ``exact``, the leaderboard beside the fit without shrinkage, where there is one.
         ``effects``, what single judges go by besides quality (`studies.by_judge`), where that can be tested.
         ``categories``, leaderboards one after the other, if the judgments name any.
+    categories : dict of str to Fit
+        Fits of the judgments of each of these.
     """
 
     judgments: Judgments
@@ -38,6 +40,7 @@ class Record:
     fits: list[Fit]
     remarks: list[str]
     tables: dict[str, pd.DataFrame]
+    categories: dict[str, Fit] = field(default_factory=dict)
 
     @property
     def fitted(self) -> Fit:

@@ -34,10 +34,13 @@ class Finding:
         What a reader should know, a sentence or a few each.
     tables : mapping of str to DataFrame
         By the name that the table has in `Record.tables`, which is that of its file, too.
+    categories : mapping of str to Fit
+        Those of the judgments of single categories, which the page offers beside the ranking.
     """
 
     remarks: Sequence[str] = ()
     tables: Mapping[str, pd.DataFrame] = field(default_factory=dict)
+    categories: Mapping[str, Fit] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,18 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
+import pandas as pd
 
 from judgerank.data.errors import JudgerankError
 from judgerank.data.judgments import Judgments
 from judgerank.data.listing import counted
+from judgerank.fits.result import Fit
 from judgerank.ranking.choices import DESCRIBED, Settings
 from judgerank.ranking.components import parts_of
 from judgerank.ranking.described import component_of
 from judgerank.ranking.first_screen import Picture, picture
 from judgerank.ranking.record import Record
-from judgerank.ranking.studies.categories import categories_of
 from judgerank.ranking.studies.leaderboard import board_of
 from judgerank.ranking.verdict import headline
 from judgerank.reading.from_tables import comparisons_of
@@ -26,6 +28,7 @@ from judgerank.reading.layouts.table import SIDES, other_side
 
 QUICK = 3e6  # models x comparisons x judges, up to which a ranking without each judge takes about two seconds
 CATEGORY, JUDGE, STYLE = "Category", "Without one judge", "Style"
+Fits = Callable[[], tuple[Fit, pd.DataFrame]]  # a fit and its leaderboard
 
 
 @dataclass(frozen=True)
@@ -56,19 +59,17 @@ def views(
     """
     if len(ranking.fits) != 1:
         return []
-    found = []
+    found, level = [], ranking.settings.level
     asked = list(_asked(ranking, is_quick(ranking) if each_judge is None else each_judge))
-    for number, (kind, name, judgments, settings) in enumerate(asked):
+    for number, (kind, name, fits) in enumerate(asked):
         if progress is not None:
             progress(number, len(asked))
         try:
-            part = parts_of(judgments)[0]
-            fitted = component_of(part, ranking.fitted.model.alone, settings)
-            board = board_of(fitted)
+            shown, board = fits()
         except (JudgerankError, np.linalg.LinAlgError):
-            continue  # the study of categories says why; the switch offers what there is
-        drawn = picture(fitted.shown, board, settings.level, ranking.anchors)
-        found.append(View(kind, name, _told(ranking, headline(board), part, kind, name), drawn))
+            continue  # the switch offers what there is
+        told = _told(ranking, headline(board), shown, kind, name)
+        found.append(View(kind, name, told, picture(shown, board, level, ranking.anchors)))
     return found
 
 
@@ -78,21 +79,41 @@ def is_quick(ranking: Record) -> bool:
     return len(c.models) * c.n_comparisons * len(c.judges) <= QUICK
 
 
-def _asked(ranking: Record, each_judge: bool) -> Iterator[tuple[str, str, Judgments, Settings]]:
-    """Kind and name of every other ranking, and what is fitted to what."""
+def _asked(ranking: Record, each_judge: bool) -> Iterator[tuple[str, str, Fits]]:
+    """Kind and name of every other ranking, and what gives its fit and leaderboard."""
     judgments, settings = ranking.judgments, ranking.settings
-    for name, part in categories_of(judgments).items():
-        yield CATEGORY, name, part, replace(settings, blocks=())
+    for name in ranking.categories:
+        yield CATEGORY, name, partial(_of_category, ranking, name)
     judges = judgments.comparisons.judges
     if each_judge and len(judges) > 1:
         for judge in judges:
-            yield JUDGE, judge, _without(judgments, judge), settings
+            yield JUDGE, judge, partial(_without, ranking, judge)
     columns = style_columns(judgments)
     if settings.blocks:
-        yield STYLE, "not adjusted", judgments, replace(settings, blocks=())
+        yield STYLE, "not adjusted", partial(_fitted, ranking, judgments, replace(settings, blocks=()))
     elif columns and settings.solver in DESCRIBED:
         block = f"style_by_judge:{','.join(columns)}"
-        yield STYLE, f"adjusted for {', '.join(columns)}", judgments, replace(settings, blocks=(block,))
+        adjusted = replace(settings, blocks=(block,))
+        yield STYLE, f"adjusted for {', '.join(columns)}", partial(_fitted, ranking, judgments, adjusted)
+
+
+def _of_category(ranking: Record, name: str) -> tuple[Fit, pd.DataFrame]:
+    """As the study of categories has them."""
+    boards = ranking.tables["categories"]
+    board = boards[boards["category"] == name].drop(columns="category").reset_index(drop=True)
+    return ranking.categories[name], board
+
+
+def _without(ranking: Record, judge: str) -> tuple[Fit, pd.DataFrame]:
+    judgments = ranking.judgments
+    frame = judgments.frame[judgments.frame["judge_model"] != judge].reset_index(drop=True)
+    rest = replace(judgments, frame=frame, comparisons=comparisons_of(frame, judgments.ordered), remarks=())
+    return _fitted(ranking, rest, ranking.settings)
+
+
+def _fitted(ranking: Record, judgments: Judgments, settings: Settings) -> tuple[Fit, pd.DataFrame]:
+    component = component_of(parts_of(judgments)[0], ranking.fitted.model.alone, settings)
+    return component.shown, board_of(component)
 
 
 def style_columns(judgments: Judgments) -> list[str]:
@@ -102,13 +123,8 @@ def style_columns(judgments: Judgments) -> list[str]:
     return [name.removesuffix(SIDES[0]) for name in known]
 
 
-def _without(judgments: Judgments, judge: str) -> Judgments:
-    frame = judgments.frame[judgments.frame["judge_model"] != judge].reset_index(drop=True)
-    return replace(judgments, frame=frame, comparisons=comparisons_of(frame, judgments.ordered), remarks=())
-
-
-def _told(ranking: Record, lead: str, part: Judgments, kind: str, name: str) -> str:
-    many = counted(int(part.comparisons.n_comparisons), "judgment")
+def _told(ranking: Record, lead: str, shown: Fit, kind: str, name: str) -> str:
+    many = counted(int(shown.comparisons.n_comparisons), "judgment")
     if kind == CATEGORY:
         return f"Only judgments of category {name} ({many}): {lead}."
     if kind == JUDGE:

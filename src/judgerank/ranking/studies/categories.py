@@ -8,6 +8,7 @@ import pandas as pd
 
 from judgerank.data.errors import DataError, NoMaximumError, NotIdentifiedError
 from judgerank.data.judgments import Judgments
+from judgerank.fits.result import Fit
 from judgerank.ranking.components import parts_of
 from judgerank.ranking.described import component_of
 from judgerank.ranking.studies.leaderboard import board_of
@@ -22,16 +23,18 @@ def of_set(ranked: Ranked) -> Finding:
 
     Each is fitted to its own judgments; where these fall apart, to those of the largest component.
     """
-    boards, unranked = [], []
+    boards, unranked, fits = [], [], dict[str, Fit]()
     settings = replace(ranked.settings, blocks=())
     for category, judgments in categories_of(ranked.judgments).items():
         try:
-            board = board_of(component_of(parts_of(judgments)[0], ranked.member, settings))
+            fitted = component_of(parts_of(judgments)[0], ranked.member, settings)
+            board = board_of(fitted)
         except (DataError, NoMaximumError, NotIdentifiedError) as error:
             unranked.append(f"Category {category} is not ranked by itself: {error}.")
             continue
         boards.append(board.assign(category=category)[["category", *board.columns]])
-    return Finding(unranked, {"categories": pd.concat(boards, ignore_index=True)} if boards else {})
+        fits[category] = fitted.shown
+    return Finding(unranked, {"categories": pd.concat(boards, ignore_index=True)} if boards else {}, fits)
 
 
 def categories_of(judgments: Judgments) -> dict[str, Judgments]:
