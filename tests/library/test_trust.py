@@ -377,6 +377,9 @@ def test_what_cannot_be_told_is_said():
     alone = rows.with_judges(["j0"])
     with pytest.raises(DataError, match="there is one judge"):
         effective_judges(fit(alone, "btl"), alone, np.arange(len(alone)))
+    tied = replace(rows, outcome=np.full(len(rows), 0.5))
+    with pytest.raises(DataError, match="never depart from the scores"):
+        effective_judges(fit(tied, "judge_aware", shrink=True), tied, np.arange(100).repeat(3))
 
 
 # the paper's judgments

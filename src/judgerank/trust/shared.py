@@ -58,14 +58,16 @@ class Together:
         Raises
         ------
         DataError
-            If no two judges share an item.
+            If no two judges share an item, or none departs from the fit there.
         """
         products, squares, n = (values.sum(axis=0) for values in (self.products, self.squares, self.items))
         one, other = np.triu_indices(len(n), 1)
         scale = np.sqrt(squares * squares.T)
         known = (n[one, other] > 0) & (scale[one, other] > 0)
-        if not known.any():
+        if not n[one, other].any():
             raise DataError("no question with the same two models was answered by two judges")
+        if not known.any():
+            raise DataError("judges never depart from the scores on questions that two of them answered")
         one, other = one[known], other[known]
         mean = min(1.0, float(products[one, other].sum() / scale[one, other].sum()))
         raw, size = products[one, other] / scale[one, other], n[one, other]
