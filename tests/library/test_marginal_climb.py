@@ -64,7 +64,7 @@ def test_a_standard_deviation_stays_within_its_bounds(monkeypatch):
 
 
 def test_it_takes_few_looks_at_the_comparisons(monkeypatch):
-    """Twice as many were taken by L-BFGS, and the first mode alone took half of these by Newton's method only."""
+    """They are what a shrunk fit costs."""
     looked, evaluate = [], problem.evaluate
     monkeypatch.setattr(problem, "evaluate", lambda *args, **more: looked.append(1) or evaluate(*args, **more))
     fit(drawn(*CASES["usual"]), "position_aware", "penalised")

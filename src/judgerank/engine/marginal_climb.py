@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from operator import itemgetter
 
 import numpy as np
 
@@ -28,7 +29,16 @@ CURVED = 1e-3  # share of the curvature expected along a step below which what w
 
 @dataclass(frozen=True)
 class _Place:
-    """Log standard deviations, how high it is there, slopes, and minus second derivatives as far as known."""
+    """Log standard deviations, shape (m,), with what is known there.
+
+    Attributes
+    ----------
+    height : float
+        Log marginal likelihood, the prior's log density added.
+    slope : float array, shape (m,)
+    curvature : float array, shape (m, m)
+        Minus second derivatives, as far as known.
+    """
 
     log_tau: FloatArray
     height: float
@@ -47,12 +57,12 @@ class _ToHighest(Ascent[_Place]):
         return {**self.known, **dict(zip(self.names, np.exp(log_tau).tolist(), strict=True))}
 
     def height(self, log_tau: FloatArray) -> float:
-        """The log marginal likelihood and its prior's; the modes' climb gets there."""
+        """Log marginal likelihood with the prior's log density; the climb to the mode goes there."""
         self.climb.to(self.spread(log_tau), rough=True)
         return self._beside(log_tau)
 
     def place(self, log_tau: FloatArray, height: float, last: _Place | None = None) -> _Place:
-        """Where the modes' climb is."""
+        """The place whose mode the climb has just reached."""
         beside = [self._beside(log_tau + step) for step in DIFFERENCE * np.eye(len(log_tau))]
         slope = (np.array(beside) - height) / DIFFERENCE
         curvature = self._of_blocks(log_tau, slope) if last is None else _updated(last, log_tau, slope)
@@ -76,7 +86,7 @@ class _ToHighest(Ascent[_Place]):
             there = here.log_tau + size * step
             return there, self.height(there)
 
-        return self.place(*backtracked(look, _height, here.height, float(here.slope @ step), 1.0)[1], here)
+        return self.place(*backtracked(look, itemgetter(1), here.height, float(here.slope @ step), 1.0)[1], here)
 
     def _beside(self, log_tau: FloatArray) -> float:
         return self.climb.beside(self.spread(log_tau)) - 0.5 * float(log_tau @ (self.prior * log_tau))
@@ -91,10 +101,6 @@ class _ToHighest(Ascent[_Place]):
         share = np.minimum(slope / size, 1 - np.exp(-2 * LARGEST_STEP))
         share = np.where(np.abs(share) < LEAST_SHARE, LEAST_SHARE, share)
         return np.diag(np.maximum(slope, size * share) / (-0.5 * np.log1p(-share)))
-
-
-def _height(seen: tuple[FloatArray, float]) -> float:
-    return seen[1]
 
 
 def _updated(last: _Place, log_tau: FloatArray, slope: FloatArray) -> FloatArray:

@@ -43,7 +43,7 @@ class Climb:
 
     def to(self, spread: Spread, rough: bool = False) -> Parameters:
         """The mode for standard deviations; a rough one will do for what `beside` looks at."""
-        # a judge who falls to zero without a penalty is only told from one who stays where the mode is exact
+        # without a penalty, only an exact mode tells a judge who falls to zero from one who stays
         rough = rough and (ALPHA in spread or not self.problem.model.weighs_judges)
         limits = Rough(self.settings.max_iterations) if rough else self.settings
         # who was lost on the way to the last mode, which is near, and stayed at zero has one chance, not two

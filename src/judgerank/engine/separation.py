@@ -37,7 +37,7 @@ def separable_judges(cells: Comparisons, model: Model) -> IntArray:
     if not model.has(Role.TIE, Role.STRONG):
         return np.flatnonzero(_ordered(cells, model, cells.won > EQUAL, cells.lost > EQUAL))
     # Margins between answers are parameters, too, so it takes a linear program. Ties of two ask for a margin of at
-    # least zero, beyond which wins lie: of those who decide, who has no order without ties has none with them.
+    # least zero, and wins lie beyond it: if no order fits a judge's wins and losses, none fits them with ties.
     asked = np.ones(len(cells.judges), bool)
     if cells.stages is None and not model.has(Role.STRONG):
         of = shares(cells, model)
