@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.columns import kinds
 from judgerank.data.frames import Rows
+
+Sums = Callable[[FloatArray | None], FloatArray]  # over the rows of each kind; of ones, if there are no values
+PLACES = 4  # for numbers up to so many times the rows, counting is quicker than sorting
 
 
 def merged(rows: Rows) -> tuple[IntArray, dict[str, FloatArray]] | None:
@@ -25,30 +28,51 @@ def merged(rows: Rows) -> tuple[IntArray, dict[str, FloatArray]] | None:
     key = _keys(rows)
     if np.all(key[1:] > key[:-1]):
         return None
-    order: slice | IntArray = slice(None)
-    if np.any(key[1:] < key[:-1]):
-        # of numbers this small numpy sorts by digits
-        order = np.argsort(key.astype(np.uint16), kind="stable") if key.max() < 1 << 16 else np.argsort(key)
-        key = key[order]
-    start = np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]]))
+    row, sums = _by_place(key) if key.max() < PLACES * len(key) else _by_order(key)
     del key  # at ten million rows every array counts towards the peak
     alike = rows.count.strides == (0,) and rows.count[0] == 1  # counts of one, held as one number
-    if alike:
-        count = np.diff(start, append=len(rows.count)).astype(float)
-    else:
-        count = np.add.reduceat(rows.count[order], start)
-    wins = rows.outcome if alike else rows.outcome * rows.count
-    outcome = np.add.reduceat(wins[order], start)
+    count = sums(None if alike else rows.count)
+    outcome = sums(rows.outcome if alike else rows.outcome * rows.count)
     outcome /= count
     # sums of rounded products may step outside [0, 1] by one unit in the last place
     np.clip(outcome, 0.0, 1.0, out=outcome)
     columns = {"outcome": outcome, "count": count}
     if rows.tied is not None:
-        tied = np.add.reduceat((rows.tied * rows.count)[order], start) / count
+        tied = sums(rows.tied * rows.count) / count
         columns["tied"] = np.minimum(tied, 2 * np.minimum(outcome, 1 - outcome))  # rounding, again
     if rows.strong is not None:
-        columns["strong"] = np.add.reduceat((rows.strong * rows.count[:, None])[order], start) / count[:, None]
-    return start if isinstance(order, slice) else order[start], columns
+        columns["strong"] = np.stack([sums(share * rows.count) / count for share in rows.strong.T], axis=1)
+    return row, columns
+
+
+def _by_place(key: IntArray) -> tuple[IntArray, Sums]:
+    """One row of every key, in the order of keys, and what sums values over the rows of each: by counting."""
+    many = np.bincount(key)
+    there, row = np.flatnonzero(many), np.empty(len(many), np.intp)
+    row[key] = np.arange(len(key))
+
+    def sums(values: FloatArray | None) -> FloatArray:
+        found = many if values is None else np.bincount(key, values)
+        return found[there].astype(float, copy=False)
+
+    return row[there], sums
+
+
+def _by_order(key: IntArray) -> tuple[IntArray, Sums]:
+    """The same by sorting, which does not need a place for every number that a key could be."""
+    order: slice | IntArray = slice(None)
+    if np.any(key[1:] < key[:-1]):
+        order = np.argsort(key)
+        key = key[order]
+    start = np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]]))
+    size = len(key)
+
+    def sums(values: FloatArray | None) -> FloatArray:
+        if values is None:
+            return np.diff(start, append=size).astype(float)
+        return np.asarray(np.add.reduceat(values[order], start), float)
+
+    return start if isinstance(order, slice) else order[start], sums
 
 
 def _keys(rows: Rows) -> IntArray:

@@ -193,14 +193,17 @@ class Comparisons(Choices, Shown):
         Comparisons
             Sorted by that key; counts n and mean outcomes. Itself if it is aggregated already, or of rankings.
         """
-        if self.stages is not None:
-            return self
-        found = merged(self)
-        return self if found is None else self._rows(found[0], **found[1])
+        return self if self._cells is None else self._cells
+
+    @cached_property
+    def _cells(self) -> Comparisons | None:
+        """These aggregated; None where they are already, or of rankings."""
+        found = None if self.stages is not None else merged(self)
+        return None if found is None else self._rows(found[0], **found[1])
 
     def __getstate__(self) -> dict[str, object]:
         """Without what can be computed again: small to send, and the same whether it was computed or not."""
-        return {name: value for name, value in vars(self).items() if name not in ("_pooled", "response")}
+        return {name: value for name, value in vars(self).items() if name not in ("_pooled", "_cells", "response")}
 
     def pool_judges(self) -> Comparisons:
         """Forget who judged: the data of the unweighted Bradley-Terry-Luce model, aggregated."""

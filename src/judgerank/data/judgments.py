@@ -14,6 +14,7 @@ from judgerank.data.arrays import IntArray, UIntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import DataError, DataUnavailableError
 from judgerank.data.frames import OUTCOMES, question_keys, standardised_log
+from judgerank.data.numbering import numbered, places_among
 from judgerank.data.shown import Shown
 
 
@@ -105,7 +106,13 @@ class Judgments(Shown):
     @cached_property
     def _asked(self) -> tuple[IntArray, NDArray[np.object_]]:
         """Number of the question behind each comparison, and the ids by number."""
-        number, ids = pd.factorize(self.frame["question_id"][self.parsed], sort=True)
+        asked, parsed = self.frame["question_id"], self.parsed.to_numpy()
+        asked = asked if parsed.all() else asked[parsed]
+        if isinstance(asked.dtype, pd.CategoricalDtype) and asked.cat.categories.is_monotonic_increasing:
+            there, number = numbered(asked.cat.codes.to_numpy())
+            if there[0] >= 0:
+                return number, np.asarray(asked.cat.categories, object)[there]
+        number, ids = pd.factorize(asked, sort=True)
         return number, np.asarray(ids, object)
 
     @property
@@ -131,19 +138,18 @@ class Judgments(Shown):
     @cached_property
     def judges(self) -> pd.DataFrame:
         """What each judge answered: ``dataset, judge, comparisons, share_a, share_b, share_tie, unparsed``."""
-        answer = self.frame["judge_preferred_model"]
-        answer = answer.where(answer.isin(list(OUTCOMES)))
         times = pd.to_numeric(self.frame["count"]) if "count" in self.frame else pd.Series(1, self.frame.index)
         if "comparisons" in self.frame:  # of rankings (`judgerank.data.rankings`)
             times = self.frame["comparisons"].fillna(times)
-        judge = self.frame["judge_model"]
-        given = times.groupby([judge, answer], observed=True).sum().unstack(fill_value=0)
-        given = given.set_axis(given.index.tolist()).set_axis(given.columns.tolist(), axis=1)
-        given = given.reindex(columns=["a", "b", "c"], fill_value=0)
-        comparisons = given.sum(axis=1)
-        table = pd.DataFrame({"dataset": self.name, "judge": given.index, "comparisons": comparisons.to_numpy()})
-        table[["share_a", "share_b", "share_tie"]] = given.div(comparisons, axis=0).to_numpy()
-        table["unparsed"] = (times.groupby(judge, observed=True).sum() - comparisons).to_numpy()
+        judge = self.frame["judge_model"].astype("category").cat
+        answer = places_among(self.frame["judge_preferred_model"], pd.Index(["a", "b", "c"]))  # -1: not read
+        cell = 4 * judge.codes.to_numpy().astype(np.intp) + answer + 1
+        given = np.bincount(cell, times, 4 * len(judge.categories)).astype(times.to_numpy().dtype).reshape(-1, 4)
+        read = given[:, 1:].sum(axis=1)
+        given, read, names = given[read > 0], read[read > 0], judge.categories[read > 0]
+        table = pd.DataFrame({"dataset": self.name, "judge": names.tolist(), "comparisons": read})
+        table[["share_a", "share_b", "share_tie"]] = given[:, 1:] / read[:, None]
+        table["unparsed"] = given[:, 0]
         return table
 
     def with_lengths(self) -> Comparisons:

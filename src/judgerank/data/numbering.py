@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
-from judgerank.data.arrays import AnyArray
+from judgerank.data.arrays import AnyArray, IntArray
 
 
 def numbered(values: AnyArray) -> tuple[NDArray[Any], NDArray[np.intp]]:
@@ -21,3 +22,11 @@ def numbered(values: AnyArray) -> tuple[NDArray[Any], NDArray[np.intp]]:
         return np.flatnonzero(there).astype(values.dtype), (np.cumsum(there) - 1)[values]
     different, place = np.unique(values, return_inverse=True)
     return different, place
+
+
+def places_among(column: pd.Series, names: pd.Index) -> IntArray:
+    """The place of every label of a column among names, -1 for one that is not there, shape (T,)."""
+    if not isinstance(column.dtype, pd.CategoricalDtype):
+        return np.asarray(names.get_indexer(pd.Index(column)))
+    place = np.append(names.get_indexer(column.cat.categories), -1).astype(np.int32)
+    return np.asarray(place[column.cat.codes.to_numpy()])

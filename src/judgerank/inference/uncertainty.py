@@ -23,7 +23,7 @@ from judgerank.engine.spreads import mixture
 from judgerank.engine.sums import Curvature, evaluate
 from judgerank.inference.predictions import Predictions
 from judgerank.inference.residuals import residuals_by_cluster
-from judgerank.inference.wald import cluster_gradients, drawn_clusters, for_few_clusters
+from judgerank.inference.wald import drawn_clusters, for_few_clusters, squares_by_cluster
 from judgerank.inference.whose import degrees_of_tastes, panel_means
 from judgerank.model.block import Role
 from judgerank.model.limits import movable
@@ -211,11 +211,10 @@ class Uncertainty(Predictions):
         many, rows = drawn_clusters(cluster, most)
         if rows is not None:
             comparisons, cluster = comparisons._rows(rows), cluster[rows]
-        gradients = cluster_gradients(comparisons, self.model, at, cluster)
-        chosen = gradients if self.chosen.all() else gradients[:, self.chosen]
-        times = 1.0 if many is None else many / len(chosen)
+        squares, counted = squares_by_cluster(comparisons, self.model, at, cluster, self.chosen)
+        times = 1.0 if many is None else many / counted
         residuals = residuals_by_cluster(comparisons, self.model, at, cluster) * np.sqrt(times)
-        return self.sandwiched(times * (chosen.T @ chosen), many or len(chosen), residuals)
+        return self.sandwiched(times * squares, many or counted, residuals)
 
     def require_fitted(self, models: tuple[str, ...], judges: tuple[str, ...], n_comparisons: float) -> None:
         """Refuse comparisons that are not those that were fitted, as far as names and numbers tell.

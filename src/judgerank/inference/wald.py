@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 from scipy.sparse import csr_array
 from scipy.special import chdtrc, ndtri, stdtrit
 
-from judgerank.data.arrays import FloatArray, IntArray
+from judgerank.data.arrays import BoolArray, FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError, DataError
 from judgerank.data.numbering import numbered
-from judgerank.engine.at import in_parts, product
-from judgerank.engine.sums import evaluate
+from judgerank.engine.at import in_parts, product, times
+from judgerank.model.limits import held
 from judgerank.model.members import Model, Parameters
 from judgerank.model.streams import generator
+
+AT_ONCE = 1 << 21  # numbers in a matrix of gradients by cluster
 
 
 def cluster_gradients(comparisons: Comparisons, model: Model, at: Parameters, cluster: IntArray) -> FloatArray:
@@ -32,27 +32,48 @@ def cluster_gradients(comparisons: Comparisons, model: Model, at: Parameters, cl
         raise DataError(
             f"{len(comparisons)} comparisons in {q} clusters: that many labels and two clusters are needed"
         )
-    # every cluster with models and judges of its own, all of them at the same parameters: one pass for all
-    models, ends = np.unique(
-        np.tile(cluster * n, 2) + np.r_[comparisons.first, comparisons.second], return_inverse=True
-    )
-    judges, judge = np.unique(cluster * k + comparisons.judge, return_inverse=True)
-    apart = replace(
-        comparisons,
-        models=tuple(map(str, range(len(models)))),
-        judges=tuple(map(str, range(len(judges)))),
-        first=ends[: len(cluster)],
-        second=ends[len(cluster) :],
-        judge=judge,
-    )
-    here = evaluate(apart, model, Parameters(at.scores[models % n], at.judges[:, judges % k], at.common))
     gradients = np.zeros((q, n + at.judges.size + len(at.common)))
-    gradients[models // n, models % n] = here.top_gradient[: len(models)]
-    for block, values in enumerate(here.judge_gradient):
-        gradients[judges // k, n + block * k + judges % k] = values
-    if model.further:
-        gradients[:, n + at.judges.size :] = _of_further(comparisons, model, at, cluster, q)
+    entries, size = gradients.reshape(-1), gradients.shape[1]
+    moving = ~held(model, at)
+    for rows, here in in_parts(comparisons, model, at):
+        start, judge = cluster[rows] * size, comparisons.judge[rows]
+        told = times(here.residual, here.g)
+        np.add.at(entries, start + comparisons.first[rows], told)
+        np.subtract.at(entries, start + comparisons.second[rows], told)
+        for row in range(len(model.blocks))[model.free_rows]:
+            values, factors = here.first(model.blocks[row].role)
+            told = product(values, *factors, here.column[row]) * moving[row, judge]
+            np.add.at(entries, start + n + row * k + judge, told)
+        if here.further is None:
+            continue
+        sums = csr_array((np.ones(len(judge)), (cluster[rows], np.arange(len(judge)))), (q, len(judge)))
+        for role, place in here.further.places.items():
+            values, factors = here.first(role)
+            told = here.further.derivatives(role, product(values, *factors))
+            gradients[:, n + at.judges.size + place] += (sums @ told).toarray()
     return gradients
+
+
+def squares_by_cluster(
+    comparisons: Comparisons, model: Model, at: Parameters, cluster: IntArray, chosen: BoolArray
+) -> tuple[FloatArray, int]:
+    """Sum of u u' over the clusters' gradients u in the chosen parameters, shape (D, D), and how many clusters.
+
+    Raises
+    ------
+    DataError
+        As of `cluster_gradients`.
+    """
+    names, number = numbered(cluster)
+    parts = min(-(-len(names) * len(chosen) // AT_ONCE), len(names) // 2)
+    ends = np.linspace(0, len(names), max(parts, 1) + 1).astype(np.intp)[1:-1]
+    order = np.argsort(number, kind="stable") if len(ends) else np.arange(len(number))
+    squares = np.zeros((int(chosen.sum()),) * 2)
+    for rows in np.split(order, np.searchsorted(number[order], ends)):
+        part = comparisons if len(rows) == len(order) else comparisons._rows(rows)
+        own = cluster_gradients(part, model, at, number[rows])[:, chosen]
+        squares += own.T @ own
+    return squares, len(names)
 
 
 def drawn_clusters(cluster: IntArray, most: int | None) -> tuple[int | None, IntArray | None]:
@@ -72,22 +93,6 @@ def drawn_clusters(cluster: IntArray, most: int | None) -> tuple[int | None, Int
     drawn = np.zeros(int(there[-1]) + 1, bool)
     drawn[generator(0, "errors", "clusters").choice(there, most, replace=False)] = True
     return len(there), np.flatnonzero(drawn[cluster])
-
-
-def _of_further(c: Comparisons, model: Model, at: Parameters, cluster: IntArray, many: int) -> FloatArray:
-    """The gradients in the further blocks, shape (Q, P)."""
-    total = np.zeros((many, len(at.common)))
-    for rows, here in in_parts(c, model, at):
-        assert here.further is not None
-        sums = csr_array(
-            (np.ones(len(cluster[rows])), (cluster[rows], np.arange(len(cluster[rows])))),
-            (many, len(cluster[rows])),
-        )
-        for role, place in here.further.places.items():
-            values, factors = here.first(role)
-            told = product(values, *factors)
-            total[:, place] += (sums @ here.further.derivatives(role, told)).toarray()
-    return total
 
 
 def for_few_clusters(meat: FloatArray, info: FloatArray, inverse: FloatArray, n_clusters: int) -> FloatArray:

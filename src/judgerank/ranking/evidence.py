@@ -11,6 +11,7 @@ import pandas as pd
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.judgments import Judgments
+from judgerank.data.numbering import places_among
 from judgerank.ranking.additions import Text, Texts
 
 MOST_RECORDS = 20_000  # shown in all; of more, every pair keeps its first ones
@@ -45,7 +46,7 @@ def evidence(
         times, reply``. ``all`` is how many records there are. ``texts``: questions by id, and answers by question
         and number of the model, of the records listed.
     """
-    c, place = judgments.comparisons, pd.Index(models)
+    c, place = judgments.comparisons.aggregate(), pd.Index(models)
     number = place.get_indexer(pd.Index(c.models))
     i, j = number[c.first], number[c.second]
     known = (i >= 0) & (j >= 0)
@@ -121,12 +122,14 @@ def _pairs(i: IntArray, j: IntArray, count: FloatArray, outcome: FloatArray, n: 
 
 def _records(judgments: Judgments, models: pd.Index, judges: pd.Index) -> dict[str, list[Any]]:
     frame = judgments.frame
-    first, second = (_places(frame[name], models) for name in ("model_a", "model_b"))
-    judge = _places(frame["judge_model"], judges)
+    first, second = (places_among(frame[name], models) for name in ("model_a", "model_b"))
+    judge = places_among(frame["judge_model"], judges)
     known = (first >= 0) & (second >= 0) & (judge >= 0)
     if "comparisons" in frame:  # of rankings: what a record says of two answers below the best is nothing
         known &= frame["comparisons"].fillna(1.0).to_numpy(float) > 0
-    rows = _kept(np.minimum(first, second), np.maximum(first, second), known)
+    there = slice(None) if known.all() else known
+    rows = _kept(first[there], second[there])
+    rows = rows if known.all() else np.flatnonzero(known)[rows]
     shown = frame.iloc[rows]
     answer = shown["judge_preferred_model"].astype(object).map(LETTERS).fillna("not read")
     return {
@@ -140,21 +143,13 @@ def _records(judgments: Judgments, models: pd.Index, judges: pd.Index) -> dict[s
     }
 
 
-def _places(column: pd.Series, names: pd.Index) -> IntArray:
-    """The place of every label among names, -1 for one that is not there."""
-    if not isinstance(column.dtype, pd.CategoricalDtype):
-        return np.asarray(names.get_indexer(pd.Index(column)))
-    place = np.append(names.get_indexer(column.cat.categories), -1).astype(np.int32)
-    return np.asarray(place[column.cat.codes.to_numpy()])
-
-
-def _kept(low: IntArray, high: IntArray, known: np.ndarray) -> IntArray:
+def _kept(first: IntArray, second: IntArray) -> IntArray:
     """Rows to show: the first ones of every pair, as many of each as fit."""
-    rows = np.flatnonzero(known)
-    if len(rows) <= MOST_RECORDS:
-        return rows
+    if len(first) <= MOST_RECORDS:
+        return np.arange(len(first))
+    high = np.maximum(first, second)
     n = int(high.max()) + 1
-    pair = low[rows].astype(np.int64) * n + high[rows]
+    pair = np.minimum(first, second).astype(np.intp) * n + high
     size = np.bincount(pair if n <= LARGE else pd.factorize(pair)[0])
     with_turn = len(size) - np.cumsum(np.bincount(size))  # pairs with more than 0, 1, ... records
     fitting = int(np.searchsorted(np.cumsum(with_turn), MOST_RECORDS, side="right"))
@@ -162,8 +157,8 @@ def _kept(low: IntArray, high: IntArray, known: np.ndarray) -> IntArray:
     while True:  # from the start, until every pair has its records
         turn = pd.Series(pair[:part]).groupby(pair[:part]).cumcount().to_numpy()
         kept = turn < max(fitting, 1)
-        if part >= len(rows) or kept.sum() == np.minimum(size, max(fitting, 1)).sum():
-            return rows[:part][kept][: None if fitting else MOST_RECORDS]
+        if part >= len(pair) or kept.sum() == np.minimum(size, max(fitting, 1)).sum():
+            return np.flatnonzero(kept)[: None if fitting else MOST_RECORDS]
         part *= 4
 
 

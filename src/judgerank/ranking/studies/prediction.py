@@ -39,6 +39,7 @@ from judgerank.ranking.study import Finding, Ranked
 
 FOLDS = 5
 MOST_MODELS, MOST_ROWS = 200, 20_000  # compared on; of more, those compared most, and questions at random
+DENSE = 50  # models of which rows are drawn, if they have enough: as many rows of all models would be thinner
 WITH_SHRINKAGE = ", shrunk"  # after the name of a member
 USE_EXACT = f"To use it: --solver {EXACT}."
 KEEP = "Keep the default all the same: a warning says which judges the exact fit leaves out or lets run off."
@@ -159,14 +160,14 @@ def sample_of(judgments: Judgments) -> Sample:
     # without questions in an order that does not depend on that of the records
     unit = judgments.question if has_questions else _in_order(comparisons)
     rows = np.arange(len(comparisons))
-    if len(comparisons.models) > MOST_MODELS:
-        n = len(comparisons.models)
-        times = sum(np.bincount(end, comparisons.count, n) for end in (comparisons.first, comparisons.second))
-        most = np.isin(np.arange(n), np.argsort(-times, kind="stable")[:MOST_MODELS])
-        among = most[comparisons.first] & most[comparisons.second]
-        if among.any():
-            rows = rows[among]
-            said.append(f"the {MOST_MODELS} models compared most")
+    rarer, enough = _rarer_model(comparisons), MOST_MODELS
+    if len(rows) > MOST_ROWS and comparisons.stages is None:  # a ranking is not cut
+        ranked = np.cumsum(np.bincount(rarer, minlength=MOST_MODELS))
+        enough = min(MOST_MODELS, max(DENSE, 1 + int(np.searchsorted(ranked, MOST_ROWS))))
+    among = rarer < enough
+    if among.any() and not among.all():
+        rows = rows[among]
+        said.append(f"the {enough} models compared most")
     if len(rows) > MOST_ROWS:
         asked = unit[rows]
         size = np.bincount(asked)
@@ -184,6 +185,15 @@ def sample_of(judgments: Judgments) -> Sample:
     names, unit = np.unique(unit[rows], return_inverse=True)
     told = f"{len(names):,} {'questions' if has_questions else 'comparisons'} in {FOLDS} folds"
     return sampled(comparisons, unit, " of ".join([told, " and ".join(said)]) if said else told)
+
+
+def _rarer_model(c: Comparisons) -> IntArray:
+    """Place of the rarer model of every row, those compared most having the first places; shape (T,)."""
+    n = len(c.models)
+    times = np.bincount(c.first, c.count, n) + np.bincount(c.second, c.count, n)
+    place = np.empty(n, np.int32)
+    place[np.argsort(-times, kind="stable")] = np.arange(n)
+    return np.maximum(place[c.first], place[c.second])
 
 
 def sampled(comparisons: Comparisons, unit: IntArray, told: str) -> Sample:

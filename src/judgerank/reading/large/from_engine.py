@@ -262,15 +262,16 @@ def _on_copies(rows: Rows, found: Batch, copies: str) -> list[str]:
 def _keys(rows: Rows, found: Batch) -> NDArray[np.uint64]:
     """A number for every record, the same for copies."""
     sizes = {"first": len(rows.names.models), "second": len(rows.names.models), "judge": len(rows.names.judges)}
-    key = (found["question"].astype(np.int64) + 1).astype(np.uint64)
+    key = found["question"].astype(np.int64) + 1
     for name, size in sizes.items():
-        key *= np.uint64(size)
-        key += found[name].astype(np.uint64)
-    key *= np.uint64(len(LETTERS) + 2)
-    key += (found["answer"] - np.int8(NULL)).astype(np.uint64)
+        key *= size
+        key += found[name]
+    key *= len(LETTERS) + 2
+    key += found["answer"] - np.int8(NULL)
+    whole = key.view(np.uint64)
     if rows.counted:
-        key = key * np.uint64(1_099_511_628_211) + pd.util.hash_array(found["times"])
-    return key
+        whole = whole * np.uint64(1_099_511_628_211) + pd.util.hash_array(found["times"])
+    return whole
 
 
 def _frame(rows: Rows, found: Batch, ids: Sequence[str]) -> pd.DataFrame:
