@@ -138,13 +138,14 @@ class Judgments(Shown):
     @cached_property
     def judges(self) -> pd.DataFrame:
         """What each judge answered: ``dataset, judge, comparisons, share_a, share_b, share_tie, unparsed``."""
-        times = pd.to_numeric(self.frame["count"]) if "count" in self.frame else pd.Series(1, self.frame.index)
+        times = pd.to_numeric(self.frame["count"]) if "count" in self.frame else None
         if "comparisons" in self.frame:  # of rankings (`judgerank.data.rankings`)
-            times = self.frame["comparisons"].fillna(times)
+            times = self.frame["comparisons"].fillna(1 if times is None else times)
         judge = self.frame["judge_model"].astype("category").cat
         answer = places_among(self.frame["judge_preferred_model"], pd.Index(["a", "b", "c"]))  # -1: not read
         cell = 4 * judge.codes.to_numpy().astype(np.intp) + answer + 1
-        given = np.bincount(cell, times, 4 * len(judge.categories)).astype(times.to_numpy().dtype).reshape(-1, 4)
+        given = np.bincount(cell, times, 4 * len(judge.categories)).reshape(-1, 4)
+        given = given if times is None else given.astype(times.to_numpy().dtype)
         read = given[:, 1:].sum(axis=1)
         given, read, names = given[read > 0], read[read > 0], judge.categories[read > 0]
         table = pd.DataFrame({"dataset": self.name, "judge": names.tolist(), "comparisons": read})

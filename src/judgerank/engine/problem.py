@@ -83,6 +83,7 @@ class Problem:
         # where judges run off there are many modes, and which is found must not hang on what has no coordinate
         self.metric = None if alone is None else self.coordinates.metric
         self._last: dict[Curvature | None, tuple[np.ndarray, Evaluation]] = {}
+        self._often: tuple[np.ndarray, Evaluation] | None = None
         self._whole: dict[Curvature, tuple[Evaluation, FloatArray]] = {}
 
     def parameters(self, x: np.ndarray) -> Parameters:
@@ -149,9 +150,16 @@ class Problem:
 
     def evaluated(self, x: np.ndarray, at: Parameters, curvature: Curvature | None) -> Evaluation:
         """The likelihood's part, which standard deviations do not change; they are often tried at one point."""
+        if curvature == "observed" and self._often is not None and np.array_equal(self._often[0], x):
+            return self._often[1]
         if curvature not in self._last or not np.array_equal(self._last[curvature][0], x):
             self._last[curvature] = x, evaluate(self.cells, self.model, at, curvature, at_zero=False)
         return self._last[curvature][1]
+
+    def remembering(self, x: np.ndarray) -> np.ndarray:
+        """A point from which several modes will be sought: what the likelihood is there is kept."""
+        self._often = x, self.evaluated(x, self.parameters(x), "observed")
+        return x
 
     def mode(self, x: np.ndarray, spread: Spread, settings: Limits) -> tuple[np.ndarray, float, bool, int]:
         """The mode reached from x: where it is, how high, whether the tolerance was met, and Newton steps.

@@ -23,7 +23,6 @@ from judgerank.engine.block_problem import problem_of
 from judgerank.engine.modes import Rough
 from judgerank.engine.penalised import Penalised
 from judgerank.engine.solution import Solution
-from judgerank.engine.sums import evaluate
 from judgerank.model.members import Model
 
 STEP = 0.1  # of log tau, for the curvature of its log posterior
@@ -53,10 +52,10 @@ def mixture(
         return ((1.0, found),)
     known = found.spread
     problem = problem_of(cells, model, known)
-    start = problem.at(found.parameters)
     fitted = [name for name in known if settings.given(name) is None]
     if not fitted:
         return ((1.0, found),)
+    start = problem.remembering(problem.at(found.parameters))
     of_members = [name for name in fitted if name in ("scores", *model.judge_blocks)]  # which have a prior
 
     def moved(name: str, by: float) -> tuple[float, FloatArray, dict[str, float]]:
@@ -74,7 +73,8 @@ def mixture(
         for by in (size, -size):
             density, x, spread = moved(name, by)
             at = problem.parameters(x)
+            here = replace(problem.evaluated(x, at, "expected"), kept="expected")
             logs.append(density - centre + reach / 2)
-            solutions.append(replace(found, parameters=at, evaluation=evaluate(cells, model, at), spread=spread))
+            solutions.append(replace(found, parameters=at, evaluation=here, spread=spread))
     weights = np.exp(np.array(logs) - max(logs))
     return tuple(zip((weights / weights.sum()).tolist(), solutions, strict=True))

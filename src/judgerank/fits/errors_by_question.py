@@ -8,7 +8,7 @@ from judgerank.data.arrays import IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.fits.result import Fit
 
-MOST_QUESTIONS = 200_000  # that errors are computed from; of more, so many at random stand for all
+MOST_QUESTIONS = 100_000  # that errors are computed from; of more, so many at random stand for all
 
 
 def number_of(question: IntArray) -> int:

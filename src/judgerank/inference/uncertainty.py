@@ -152,9 +152,11 @@ class Uncertainty(Predictions):
 
     def _information(self, curvature: Curvature) -> FloatArray:
         """Of the comparisons alone, shape (D, D)."""
-        alike = not (self.model.judge_blocks or self.model.further)
-        cells = self.comparisons.pool_judges() if alike else self.comparisons
-        here = evaluate(cells, self.model, self.solution.parameters, curvature, at_zero=False)
+        here = self.solution.evaluation
+        if here.kept != curvature:
+            alike = not (self.model.judge_blocks or self.model.further)
+            cells = self.comparisons.pool_judges() if alike else self.comparisons
+            here = evaluate(cells, self.model, self.solution.parameters, curvature, at_zero=False)
         return information(here, self.free, self.free_common)
 
     @property

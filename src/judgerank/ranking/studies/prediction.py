@@ -189,8 +189,8 @@ def sample_of(judgments: Judgments) -> Sample:
 
 def _rarer_model(c: Comparisons) -> IntArray:
     """Place of the rarer model of every row, those compared most having the first places; shape (T,)."""
-    n = len(c.models)
-    times = np.bincount(c.first, c.count, n) + np.bincount(c.second, c.count, n)
+    n, cells = len(c.models), c.aggregate()
+    times = np.bincount(cells.first, cells.count, n) + np.bincount(cells.second, cells.count, n)
     place = np.empty(n, np.int32)
     place[np.argsort(-times, kind="stable")] = np.arange(n)
     return np.maximum(place[c.first], place[c.second])

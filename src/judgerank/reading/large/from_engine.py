@@ -262,7 +262,8 @@ def _on_copies(rows: Rows, found: Batch, copies: str) -> list[str]:
 def _keys(rows: Rows, found: Batch) -> NDArray[np.uint64]:
     """A number for every record, the same for copies."""
     sizes = {"first": len(rows.names.models), "second": len(rows.names.models), "judge": len(rows.names.judges)}
-    key = found["question"].astype(np.int64) + 1
+    key = found["question"].astype(np.int64)
+    key += 1
     for name, size in sizes.items():
         key *= size
         key += found[name]

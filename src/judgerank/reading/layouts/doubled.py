@@ -68,11 +68,12 @@ def on_copies(keys: NDArray[np.uint64], asked: bool, copies: str) -> tuple[list[
     DataError
         As of `without_copies`.
     """
-    inside = np.sort(keys)
-    times = np.diff(np.flatnonzero(np.r_[True, inside[1:] != inside[:-1], True]))
-    each = int(np.gcd.reduce(times)) if len(times) >= FEWEST else 1
-    size = len(keys)
-    many = size - (size // each if each > 1 else len(times))
+    inside, size = np.sort(keys), len(keys)
+    new = np.r_[True, inside[1:] != inside[:-1], True]
+    different, each = int(np.count_nonzero(new)) - 1, 1
+    if different >= FEWEST and not (new[1:] & new[:-1]).any():  # nothing is there once
+        each = int(np.gcd.reduce(np.diff(np.flatnonzero(new))))
+    many = size - (size // each if each > 1 else different)
     if not many or not (asked or each > 1 or copies == "drop"):
         return [], each
     if copies == "drop" and not (asked or each > 1):
@@ -82,7 +83,7 @@ def on_copies(keys: NDArray[np.uint64], asked: bool, copies: str) -> tuple[list[
         )
     if copies == "drop":
         return [f"{many:,} records that are exact copies of others were left out."], each
-    if copies != "keep" and len(times) >= FEWEST and (each > 1 or 2 * many >= size):
+    if copies != "keep" and different >= FEWEST and (each > 1 or 2 * many >= size):
         often = f" (every record is there {each} times)" if each > 1 else ""
         raise DataError(
             f"{many:,} of {size:,} records are exact copies of others{often}, as if files were merged twice "
