@@ -238,18 +238,21 @@ def standardised_log(lengths: FloatArray) -> FloatArray:
 
 
 def _factorized(frame: pd.DataFrame, columns: list[str]) -> tuple[IntArray, NDArray[np.object_]]:
-    """Code of every value, columns one after the other, and the values by code."""
-    values = (
-        frame[columns[0]] if len(columns) == 1 else pd.concat([frame[name] for name in columns], ignore_index=True)
-    )
-    try:
-        code, different = pd.factorize(values)
-        return code, np.asarray(different, object)
-    except TypeError:  # a list or another value that cannot be hashed
-        row = next(n for n, value in enumerate(values) if isinstance(value, list | dict | set))
-        column, position = divmod(row, len(frame))
-        value = values.iloc[row]
-        raise DataError(f"record {position + 1} has {value!r} as {columns[column]!r}, not a name") from None
+    """Code of every value, columns one after the other, and the values by code; -1 for none."""
+    found = []
+    for name in columns:
+        try:
+            code, own = pd.factorize(frame[name])
+        except TypeError:  # a list or another value that cannot be hashed
+            row, value = next((n, one) for n, one in enumerate(frame[name]) if isinstance(one, list | dict | set))
+            raise DataError(f"record {row + 1} has {value!r} as {name!r}, not a name") from None
+        found.append((code, np.asarray(own, object)))
+    if len(found) == 1:
+        return found[0]
+    place, different = pd.factorize(np.concatenate([own for _, own in found]))
+    places = np.split(place, np.cumsum([len(own) for _, own in found])[:-1])
+    columns_in_turn = [np.append(own, -1)[code] for (code, _), own in zip(found, places, strict=True)]
+    return np.concatenate(columns_in_turn), different
 
 
 def joined(own: Rows, read: Parsed) -> dict[str, Any]:
