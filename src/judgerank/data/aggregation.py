@@ -48,8 +48,9 @@ def merged(rows: Rows) -> tuple[IntArray, dict[str, FloatArray]] | None:
 def _by_place(key: IntArray) -> tuple[IntArray, Sums]:
     """One row of every key, in the order of keys, and what sums values over the rows of each: by counting."""
     many = np.bincount(key)
-    there, row = np.flatnonzero(many), np.empty(len(many), np.intp)
-    row[key] = np.arange(len(key))
+    number = np.min_scalar_type(len(key))
+    there, row = np.flatnonzero(many), np.empty(len(many), number)
+    row[key] = np.arange(len(key), dtype=number)
 
     def sums(values: FloatArray | None) -> FloatArray:
         found = many if values is None else np.bincount(key, values)

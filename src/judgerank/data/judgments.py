@@ -128,7 +128,7 @@ class Judgments(Shown):
     @cached_property
     def question_ids(self) -> list[str]:
         """Ids of the questions, by the numbers in `question`."""
-        return [str(one) for one in self._asked[1]]
+        return [one if type(one) is str else str(one) for one in self._asked[1].tolist()]
 
     @cached_property
     def n_questions(self) -> int:

@@ -23,7 +23,7 @@ def default_member(parts: Iterable[Comparisons]) -> tuple[str, str]:
     parts : iterable of Comparisons
         The components of the comparison graph: the member must be identified in each.
     """
-    parts = list(parts)
+    parts = [part.aggregate() for part in parts]
     if not all(part.ordered for part in parts):
         return FALLBACK, f"Fitted without position bias ({FALLBACK}): the records have no order of presentation."
     if any(positions_are_imitated(part) for part in parts):

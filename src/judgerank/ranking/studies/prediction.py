@@ -159,15 +159,15 @@ def sample_of(judgments: Judgments) -> Sample:
     has_questions = "question_id" in judgments.frame
     # without questions in an order that does not depend on that of the records
     unit = judgments.question if has_questions else _in_order(comparisons)
-    rows = np.arange(len(comparisons))
     rarer, enough = _rarer_model(comparisons), MOST_MODELS
-    if len(rows) > MOST_ROWS and comparisons.stages is None:  # a ranking is not cut
+    if len(rarer) > MOST_ROWS and comparisons.stages is None:  # a ranking is not cut
         ranked = np.cumsum(np.bincount(rarer, minlength=MOST_MODELS))
         enough = min(MOST_MODELS, max(DENSE, 1 + int(np.searchsorted(ranked, MOST_ROWS))))
-    among = rarer < enough
-    if among.any() and not among.all():
-        rows = rows[among]
+    rows = np.flatnonzero(rarer < enough)
+    if 0 < len(rows) < len(rarer):
         said.append(f"the {enough} models compared most")
+    else:
+        rows = np.arange(len(rarer))
     if len(rows) > MOST_ROWS:
         asked = unit[rows]
         size = np.bincount(asked)
@@ -191,7 +191,7 @@ def _rarer_model(c: Comparisons) -> IntArray:
     """Place of the rarer model of every row, those compared most having the first places; shape (T,)."""
     n, cells = len(c.models), c.aggregate()
     times = np.bincount(cells.first, cells.count, n) + np.bincount(cells.second, cells.count, n)
-    place = np.empty(n, np.int32)
+    place = np.empty(n, np.min_scalar_type(n))
     place[np.argsort(-times, kind="stable")] = np.arange(n)
     return np.maximum(place[c.first], place[c.second])
 
