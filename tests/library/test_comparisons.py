@@ -8,11 +8,13 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from judgerank import Comparisons
+from judgerank.data import aggregation
 from judgerank.data.comparisons import POOLED_JUDGE
 from judgerank.data.errors import DataError, JudgerankError
 from judgerank.data.frames import COLUMNS, numbered_questions, question_keys
 
 KEY = ["first", "second", "judge"]
+EPS = np.finfo(float).eps
 GOOD = [("b", "a", "y", "a"), ("a", "c", "x", "b"), ("c", "b", "y", "c")]
 
 
@@ -228,6 +230,23 @@ def test_aggregation_equals_a_groupby(rows):
     key = KEY if rows.covariate is None else [*KEY, "covariate"]
     expected = grouped(rows, key)[[*KEY, "outcome", "count", *key[3:]]]
     pd.testing.assert_frame_equal(table(rows.aggregate()), expected, check_dtype=False, check_exact=True)
+
+
+@pytest.mark.parametrize("places", [0, 10**6], ids=["by sorting", "by counting"])
+def test_aggregation_is_the_same_by_counting_and_by_sorting(monkeypatch, places):
+    rng = np.random.default_rng(5)
+    first, outcome = rng.integers(3, size=400), rng.choice([0.0, 0.5, 1.0], 400)
+    second, judge = (first + rng.integers(1, 3, 400)) % 3, rng.integers(2, size=400)
+    strong = np.stack([(outcome == 1) & (rng.random(400) < 0.5), np.zeros(400)], axis=1).astype(float)
+    tied, count = (outcome == 0.5).astype(float), rng.integers(1, 4, 400).astype(float)
+    rows = Comparisons(tuple("abc"), tuple("xy"), first, second, judge, outcome, count, tied=tied, strong=strong)
+    monkeypatch.setattr(aggregation, "PLACES", places)
+    cells = rows.aggregate()
+    kind = np.ravel_multi_index((first, second, judge), (3, 3, 2))
+    for name in ("outcome", "tied", "strong"):
+        values, found = (getattr(one, name).reshape(len(one), -1)[:, 0] for one in (rows, cells))
+        sums = np.bincount(kind, values * count)[np.unique(kind)]
+        assert_allclose(found * cells.count, sums, rtol=4 * EPS, atol=4 * EPS)
 
 
 def test_aggregation_of_fractional_counts_equals_a_groupby():

@@ -13,7 +13,8 @@ from judgerank import Comparisons, Fit, fit
 from judgerank.data.errors import DataError, NoIntervalError
 from judgerank.engine.information import zero_sum_basis
 from judgerank.engine.sums import evaluate
-from judgerank.inference.wald import cluster_gradients
+from judgerank.inference import wald
+from judgerank.inference.wald import cluster_gradients, squares_by_cluster
 from judgerank.model.members import BTL, JUDGE_AWARE, LENGTH, POSITION_AWARE
 from judgerank.order import pairs as ranks
 from judgerank.order.equality import NetResults, differences_under_equality
@@ -218,6 +219,20 @@ def test_cluster_gradients_are_those_of_the_clusters_alone(simulated, model):
     for row, name in zip(found, (3, 7, 11, 20), strict=True):
         alone = evaluate(raw._rows(cluster == name), model, at)
         assert_allclose(row, np.concatenate([alone.top_gradient, alone.judge_gradient.ravel()]), atol=1e-12)
+
+
+@pytest.mark.parametrize("model", [BTL, POSITION_AWARE], ids=lambda model: model.name)
+def test_squares_of_gradients_are_the_same_in_parts(simulated, model, monkeypatch):
+    raw = simulated(63, SCORES, GAMMA, 400)
+    cluster = np.random.default_rng(2).permutation(np.repeat(np.arange(101), 4))[: len(raw)]
+    fitted = fit(raw, model.name)
+    at, chosen = fitted.solution.parameters, fitted.chosen
+    own = cluster_gradients(raw, model, at, cluster)[:, chosen]
+    for most in (1, 150, 10**6):  # numbers at once: two clusters, some, all
+        monkeypatch.setattr(wald, "AT_ONCE", most)
+        squares, many = squares_by_cluster(raw, model, at, cluster, chosen)
+        assert many == len(own) and len(squares) == chosen.sum()
+        assert_allclose(squares, own.T @ own, rtol=1e-12, atol=1e-12)
 
 
 def test_the_sandwich_with_one_row_a_cluster_is_the_textbook_one(raw):

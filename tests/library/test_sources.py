@@ -1,5 +1,6 @@
 """Whatever judgments are held in, everything that takes judgments takes it, and says the same of it."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -92,3 +93,27 @@ def test_cells_are_judgments_where_they_say_how_many_had_which_answer(frame):
     pd.testing.assert_frame_equal(told.judges.drop(columns=["dataset", "unparsed"]), shares, check_dtype=False)
     with pytest.raises(DataError, match="does not say how many"):  # ties are halves of each side there
         Judgments.of(raw.aggregate())
+
+
+def test_columns_of_categories_say_the_same_as_texts():
+    texts = pd.DataFrame(
+        {
+            "question_id": ["q2", "q10", "q2", "q1", "q10"],
+            "model_a": [*"uvwuv"],
+            "model_b": [*"vwuvw"],
+            "judge_model": [*"yxyxy"],
+            "judge_preferred_model": ["a", "b", "unknown", "c", "a"],
+        }
+    )
+    others = {"question_id": ["q9", "q10", "q2", "q1"], "judge_model": [*"zyx"]}  # in another order, one unused
+    told = judgerank.read(texts)
+    for categories in ({"question_id": sorted(others["question_id"])}, others):
+        frame = texts.astype({name: pd.CategoricalDtype(kinds) for name, kinds in categories.items()})
+        other = replace(told, frame=frame)
+        names = [other.question_ids[number] for number in other.question]
+        assert names == texts["question_id"][told.parsed].tolist() and len(other.question_ids) == 3
+        pd.testing.assert_frame_equal(
+            other.judges.sort_values("judge", ignore_index=True), told.judges, check_dtype=False
+        )
+    assert told.judges["comparisons"].tolist() == [2, 2] and told.judges["unparsed"].tolist() == [0, 1]
+    assert told.judges["share_tie"].tolist() == [0.5, 0.0]

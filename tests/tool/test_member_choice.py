@@ -230,6 +230,20 @@ def test_large_sets_are_compared_on_part_of_them(leaning, monkeypatch):
     assert len(np.unique(sample_of(judgments).unit)) == prediction.LEAST  # questions larger than that are kept
 
 
+def test_many_comparisons_are_drawn_of_few_models_if_these_have_enough(leaning, monkeypatch):
+    judgments = judgments_of(leaning)
+    c = judgments.comparisons
+    times = np.bincount(c.first, minlength=4) + np.bincount(c.second, minlength=4)
+    most = np.array(c.models)[np.argsort(-times, kind="stable")]
+    monkeypatch.setattr(prediction, "DENSE", 2)
+    met = [int(np.isin(leaning[["model_a", "model_b"]], most[:many]).all(axis=1).sum()) for many in (2, 3)]
+    for rows, many in ((met[0] - 1, 2), (met[0] + 1, 3), (met[1] + 1, 4)):
+        monkeypatch.setattr(prediction, "MOST_ROWS", rows)
+        sample = sample_of(judgments)
+        assert sorted(sample.comparisons.models) == sorted(most[:many])
+        assert (f"of the {many} models compared most" in sample.told) == (many < 4)
+
+
 def test_the_models_compared_most_may_never_meet(monkeypatch):
     monkeypatch.setattr(prediction, "MOST_MODELS", 2)
     data = frame_of("never", *LEANING, scores=(1.0, 0.5, 0.0, -0.5, -1.0))
