@@ -344,7 +344,7 @@ def test_the_page_on_answers_works(tmp_path):
         text=True,
     )
     assert done.returncode == 0, done.stderr
-    assert "left out, because the model did not answer: b (1)" in done.stderr + done.stdout
+    assert "left out, because the model did not answer: south (1)" in done.stderr + done.stdout
     assert "2 questions, 2 models, 1 requests in all" in done.stderr + done.stdout
 
 

@@ -91,22 +91,22 @@ def test_the_error_of_a_mean_is_that_of_resampled_questions():
 
 def test_the_member_that_ranks_is_told_beside_the_others(leaning, ranking):
     table = ranking.tables["members"]
-    assert sorted(table["member"]) == sorted([*MODELS, "position_aware, shrunk"])
-    assert table.loc[table["ranks"], "member"].tolist() == ["position_aware, shrunk"]
+    assert sorted(table["member"]) == sorted([*MODELS, "position_aware (shrunk)"])
+    assert table.loc[table["ranks"], "member"].tolist() == ["position_aware (shrunk)"]
     assert table["parameters"].dropna().is_monotonic_increasing
     loss = log_loss(table)
     assert loss["position_aware"] < loss["judge_aware"] - 0.05
     best = table.loc[table["log_loss"].idxmin()]
     assert (best["worse"], best["worse_error"]) == (0, 0)
     assert_allclose(table["worse"], table["log_loss"] - best["log_loss"], atol=1e-12)
-    used = "position_aware, shrunk"
+    used = "position_aware (shrunk)"
     (told,) = [remark for remark in ranking.remarks if "held-out comparisons" in remark]
     assert f"{loss[used]:.4f}" in told
     assert f"; {leaning['question'].nunique()} questions in {FOLDS} folds)" in told
     own = table.set_index("member").loc[used]
     assert best["member"] == "position_aware" and own["worse"] <= 2 * own["worse_error"]
     assert f"difference {own['worse']:.4f}, SE {own['worse_error']:.4f};" in told
-    assert told.startswith(f"{used} and position_aware, exact predict held-out comparisons equally well")
+    assert told.startswith(f"{used} and position_aware (exact) predict held-out comparisons equally well")
     assert f"log-loss {own['log_loss']:.4f} vs {best['log_loss']:.4f}" in told and "To use it" not in told
     assert "How well each member of the family predicts" in ranking.to_html()
     named = rank(leaning, model="position_aware")
@@ -148,9 +148,9 @@ def test_another_member_is_advised_only_if_it_predicts_better_by_more_than_two_e
     assert said.startswith(
         "b predicts held-out comparisons better than a, the next of 2 models (log-loss 0.8400 vs "
     )
-    shrunk = table.replace({"a": "b, shrunk"})
-    (said,) = prediction._told(shrunk, "b, shrunk", "5 questions")
-    assert said.startswith("b, exact predicts held-out comparisons better than b, shrunk ")
+    shrunk = table.replace({"a": "b (shrunk)"})
+    (said,) = prediction._told(shrunk, "b (shrunk)", "5 questions")
+    assert said.startswith("b (exact) predicts held-out comparisons better than b (shrunk) ")
     assert said.endswith("To use it: --solver newton.")
 
 
@@ -182,7 +182,7 @@ def test_positions_that_scores_imitate_are_not_compared(leaning):
     upper = leaning["model_a"].isin(["m0", "m1"]) & leaning["model_b"].isin(["m2", "m3"])
     ranking = rank(leaning[upper])
     table = ranking.tables["members"].set_index("member")
-    assert table.loc["judge_aware, shrunk", "ranks"]
+    assert table.loc["judge_aware (shrunk)", "ranks"]
     with_positions = [name for name, member in MODELS.items() if member.has_position and not member.has_slope]
     assert (table.loc[with_positions, "note"] == "the order of presentation follows the models").all()
 

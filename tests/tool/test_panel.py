@@ -136,8 +136,16 @@ def test_the_four_names_of_one_endpoint_are_found_on_real_data_and_no_others(fil
     assert {*same, *same.values()} == expected
 
 
+@pytest.mark.parametrize("solver", ["penalised", "newton"])
+def test_a_judge_who_flips_a_coin_is_random_by_either_fit(solver):
+    frame = panel_of([2.0, 1.5, 1.0, 0.0, 1.5], position=[0] * 5, n_questions=400)
+    verdicts = rank(frame, model="position_aware", solver=solver).tables["judges"].set_index("judge")["verdict"]
+    assert verdicts["j3"] == "random or contrary"
+    assert (verdicts.drop("j3") == "fine").all()
+
+
 def test_each_judge_gets_the_verdict_of_its_kind():
-    frame = panel_of([2.0, 2.0, 1.5, 1.0, 0.1, 2.0], position=[0, 0, 2.5, -2.5, 0, 0], n_questions=400, copy=True)
+    frame = panel_of([2.0, 2.0, 1.5, 1.0, 0.4, 2.0], position=[0, 0, 2.5, -2.5, 0, 0], n_questions=400, copy=True)
     few = frame[frame["judge"] == "j1"].head(9).assign(judge="new")
     contrary = frame[frame["judge"] == "j0"].assign(judge="contrary")
     contrary["winner"] = contrary["winner"].map({"a": "b", "b": "a"})
@@ -149,12 +157,12 @@ def test_each_judge_gets_the_verdict_of_its_kind():
     assert verdicts["contrary"] == "random or contrary"
     assert (verdicts["j0"], verdicts["j5"]) == ("fine", "same as j0")
     assert verdicts["j1"] == "fine"
-    assert verdicts["new"] == "too few answers"
+    assert verdicts["new"] == "unclear"
     judges = {judge.name: judge.problem for judge in judges_of(ranking)}
     assert judges == verdicts.to_dict()  # the page and the table say the same
-    wrong = sum(problem not in ("fine", "too few answers") for problem in judges.values())
+    wrong = sum(problem not in ("fine", "unclear") for problem in judges.values())
     warnings = verdict(ranking).warnings
-    assert "1 of 8 judges have too few answers to tell what kind they are." in warnings
+    assert "For 1 of 8 judges, the answers do not tell what kind of judge it is." in warnings
     assert any(f"{wrong} of 8 judges have a problem (see Judges on the page): " in one for one in warnings)
 
 

@@ -191,14 +191,14 @@ def test_a_file_merged_with_itself_is_refused_kept_or_read_once(columns):
     assert len(judgments_of(table, copies="keep").comparisons) == 900
     found = judgments_of(table, copies="drop")
     same(found.comparisons, judgments_of(once).comparisons)
-    assert found.remarks == ("600 records that are exact copies of others were left out.",)
+    assert found.remarks == ("600 of 900 records were left out, since they are exact copies of others.",)
 
 
 def test_a_few_copies_are_counted_and_said_and_equal_answers_without_questions_are_none():
     table = pd.concat([CLEAN, CLEAN[:7]])
     found = judgments_of(table)
     assert len(found.comparisons) == 67
-    assert found.remarks[0].startswith("7 records are exact copies of others, and counted as separate judgments")
+    assert found.remarks[0].startswith("7 of 67 records are exact copies of others, and counted as separate judgments")
     assert judgments_of(CLEAN.drop(columns="question")).remarks == ()
     assert judgments_of(table.assign(repeat=range(67))).remarks == ()
     with pytest.raises(DataError, match="without a column of questions nothing tells copies"):

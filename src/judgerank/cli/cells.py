@@ -52,7 +52,12 @@ def cells(
     copies: CopiesOption = ASK_COPIES,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", rich_help_panel=OUTPUT, help=f"File to write: {', '.join(CELL_FORMS)}."),
+        typer.Option(
+            "--output",
+            "-o",
+            rich_help_panel=OUTPUT,
+            help=f"File to write: {', '.join(CELL_FORMS)}; of --sql, any.",
+        ),
     ] = None,
     json: JsonOption = False,
     force: ForceOption = False,
@@ -67,7 +72,7 @@ def cells(
     files, words = words_of(winner_values, files)
     read = how_read(column, words, format, baseline, encoding, names, copies)
     if sql is not None:
-        cells_run.stated(files, read, sql.value, table, by_question, json)
+        cells_run.stated(files, read, sql.value, table, by_question, output, force, json)
         return
     if output is None or output.suffix.lstrip(".").lower() not in CELL_FORMS:
         raise typer.BadParameter(f"name a file that ends in {', '.join(CELL_FORMS)}.", param_hint="'--output'")

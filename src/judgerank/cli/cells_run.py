@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from judgerank.cli.terminal import say, say_json
+from judgerank.data.errors import ConfigError
 from judgerank.ranking.exports import RAW
 from judgerank.reading.cells_in_sql import columns_in, counted_cells, statement
 from judgerank.reading.files import paths_of, plain
@@ -16,15 +17,38 @@ from judgerank.writing.targets import Outputs
 
 
 def stated(
-    files: list[Path], read: Mapping[str, Any], dialect: str, table: str, by_question: bool, json: bool
+    files: list[Path],
+    read: Mapping[str, Any],
+    dialect: str,
+    table: str,
+    by_question: bool,
+    output: Path | None,
+    force: bool,
+    json: bool,
 ) -> None:
-    """Print the statement that counts judgments in files with the columns of the first of these."""
-    used = columns_in(paths_of(files)[0], read["form"], read["columns"])
+    """Print the statement that counts judgments in files with the columns of the first of these, or write it.
+
+    Raises
+    ------
+    ConfigError
+        If it is to read winners or names otherwise than they are written, which it does not.
+    """
+    if read["winner_values"] or read["names"] != "ask":  # as by default
+        option = "--winner-values" if read["winner_values"] else "--names"
+        raise ConfigError(f"a statement counts words as they are written: give {option} to judgerank rank instead")
+    paths = paths_of(files)
+    outputs = Outputs(plain(paths), force)
+    if output is not None:
+        outputs.file(output)
+    used = columns_in(paths[0], read["form"], read["columns"])
     text = statement(used, dialect, table, by_question)
+    if output is not None:
+        outputs.write({output: f"{text}\n".encode()})
     if json:
-        say_json("cells", {"sql": text, "kinds": None, "judgments": None, "run_next": None, "files": {}})
+        told = {"sql": text, "kinds": None, "judgments": None, "run_next": None}
+        say_json("cells", told | {"files": {} if output is None else {"cells": output}})
         return
-    say(text)
+    say(text if output is None else f"{output}: the statement")
 
 
 def written(

@@ -6,7 +6,7 @@ import asyncio
 import json
 import logging
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -34,7 +34,8 @@ from judgerank.collecting.settings import Collection, Judge
 from judgerank.collecting.tasks import Questions, Task
 from judgerank.collecting.telling import show, tell, tell_goal, tell_left, tell_pilot
 from judgerank.collecting.until import ask_until
-from judgerank.data.errors import ConfigError, EndpointError
+from judgerank.data.errors import ConfigError, DataError, EndpointError
+from judgerank.reading.layouts.words import ANSWERS
 from judgerank.writing.atomic import versions
 from judgerank.writing.sidecars import content_of
 from judgerank.writing.targets import Outputs
@@ -79,8 +80,16 @@ def collect(
         return _collect(settings, dry_run, pilot_only, questions)
 
 
+def refuse_words_for_winners(models: Iterable[str]) -> None:
+    """Refuse names that the file of judgments could not tell from an answer."""
+    odd = next((model for model in models if model in ANSWERS), None)
+    if odd is not None:
+        raise DataError(f"a model is called {odd!r}, which in judgments is a word for an answer: rename it")
+
+
 def _collect(settings: Collection, dry_run: bool, pilot_only: bool, given: Questions | None) -> list[Study]:
     questions = given or read_questions(settings.questions, settings.columns, settings.answers)
+    refuse_words_for_winners(questions.models)
     require_references(settings.prompt, questions)
     judges = addressed(priced(settings), settings.prompt, settings.allow_env_url)
     plan = planned(questions, judges, settings)

@@ -42,7 +42,7 @@ def fit(
     solver: str | Settings = "newton",
     start: Parameters | Fit | None = None,
     *,
-    blocks: Iterable[str | Block] = (),
+    blocks: str | Iterable[str | Block] = (),
     questions: str | None = None,
     shrink: bool = False,
     cluster: str | AnyArray | None = None,
@@ -70,7 +70,7 @@ def fit(
         one reached from there. A fit is that of a part of these comparisons, of some of their models and judges
         (`Comparisons.extended`): the maximum is then the highest, and found quickly where few are new. The
         penalised fit takes none.
-    blocks : iterable of str or Block
+    blocks : str, or iterable of str or Block
         Effects besides quality, by name and columns, as in ``["style:length", "category"]``
         (`judgerank.model.naming`), or blocks of your own. The judgments must have the columns that they need.
         Comparisons have none, raw or aggregated: give `Records` of them and of a table with the columns, unless
@@ -165,7 +165,7 @@ class Described:
 
 def described(
     judgments: Comparisons | Records | Source,
-    blocks: Iterable[str | Block],
+    blocks: str | Iterable[str | Block],
     question: AnyArray | None,
     model: str | Model,
 ) -> Described:

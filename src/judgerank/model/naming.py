@@ -55,15 +55,16 @@ def named(specification: str) -> tuple[Block, ...]:
     return blocks
 
 
-def all_of(specifications: Iterable[str | Block]) -> tuple[Block, ...]:
-    """Those of several names, and blocks as they are.
+def all_of(specifications: str | Iterable[str | Block]) -> tuple[Block, ...]:
+    """Those of one name or several, and blocks as they are.
 
     Raises
     ------
     ConfigError
         As `named`, and if two blocks have one name.
     """
-    blocks = tuple(block for one in specifications for block in ((one,) if isinstance(one, Block) else named(one)))
+    each = (specifications,) if isinstance(specifications, str) else specifications
+    blocks = tuple(block for one in each for block in ((one,) if isinstance(one, Block) else named(one)))
     names = [block.name for block in blocks]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:

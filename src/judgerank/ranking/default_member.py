@@ -33,6 +33,6 @@ def default_member(parts: Iterable[Comparisons]) -> tuple[str, str]:
         )
     share = min(position_share(part) for part in parts)
     return DEFAULT, (
-        f"Fitted with position bias ({DEFAULT}, the default). {share:.0%} of a position effect is distinguishable "
-        f"from quality in these data. Without it: --model {FALLBACK}."
+        f"Fitted with position bias ({DEFAULT}, the default). The order of answers tells {share:.0%} of what a "
+        f"balanced order would tell about it. Without it: --model {FALLBACK}."
     )

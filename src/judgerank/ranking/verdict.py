@@ -203,7 +203,9 @@ def _warnings(ranking: Record, judges: pd.DataFrame) -> list[str]:
         found.append(f"The fit ended as {fitted.status}, not at a maximum.")
     unsure = judges["verdict"] == panel.UNSURE
     if unsure.any():
-        found.append(f"{unsure.sum()} of {len(judges)} judges have too few answers to tell what kind they are.")
+        found.append(
+            f"For {unsure.sum()} of {len(judges)} judges, the answers do not tell what kind of judge it is."
+        )
     doubtful = judges[~unsure & (judges["verdict"] != panel.FINE)]
     if len(doubtful):
         have = "has" if len(doubtful) == 1 else "have"

@@ -11,6 +11,7 @@ from pathlib import Path
 import pandas as pd
 
 from judgerank.data.errors import ConfigError, DataError
+from judgerank.data.frames import OUTCOMES
 from judgerank.data.judgments import Judgments
 from judgerank.reading.accepted import COLUMNS
 from judgerank.reading.file_formats import opened
@@ -25,6 +26,7 @@ from judgerank.reading.layouts.tables import ARENA, NAMED, PAPER
 KEYS = ("model_a", "model_b", "judge", "winner", "strength", "question")
 COUNT = COLUMNS["count"][0]
 QUOTES = {"duckdb": '"', "spark": "`", "bigquery": "`", "postgres": '"', "sqlite": '"'}  # around names, by dialect
+TEXT = {"spark": "STRING", "bigquery": "STRING"}  # the type of texts, where it is not VARCHAR
 TABLE = "judgments"
 
 
@@ -92,16 +94,22 @@ def statement(used: Mapping[str, str], dialect: str, table: str = TABLE, questio
     many = f"SUM({name(used['count'])})" if "count" in used else "COUNT(*)"
     listed = ",\n       ".join([*columns, f"{many} AS {name(COUNT)}"])
     places = ", ".join(str(place) for place in range(1, len(keys) + 1))
-    return f"SELECT {listed}\nFROM {table}\nGROUP BY {places}"
+    asked = ""  # judgments without a question are left out of a ranking, too
+    if "question" in used:
+        asked = f"\nWHERE CAST({name(used['question'])} AS {TEXT.get(dialect, 'VARCHAR')}) <> ''"
+    return f"SELECT {listed}\nFROM {table}{asked}\nGROUP BY {places}"
 
 
 def counted_cells(judgments: Judgments, questions: bool = False) -> pd.DataFrame:
     """Records alike as one with a count, in the published columns; those that could not be read among them.
 
+    Where nobody knows which answer was shown first, in columns ``winner, loser, tie``, without those.
+
     Raises
     ------
     DataError
-        If questions are asked for, and there are none; if judgments are weights, or have lengths.
+        If questions are asked for, and there are none; if judgments are weights, or have lengths, or strength
+        without an order.
     """
     frame = judgments.frame
     beside = next((name for name in ("outcome", "length") if name in frame), None)
@@ -115,4 +123,18 @@ def counted_cells(judgments: Judgments, questions: bool = False) -> pd.DataFrame
         frame = frame.assign(**{winner: frame[winner].mask(frame[BOTH_BAD], BOTH_BAD)})
     times = pd.to_numeric(frame[COUNT]) if COUNT in frame else pd.Series(1, frame.index)
     groups = times.groupby([frame[key] for key in keys if key in frame], observed=True, dropna=False)
-    return groups.sum().rename(COUNT).reset_index()
+    found = groups.sum().rename(COUNT).reset_index()
+    return found if judgments.ordered else _won_and_lost(found)
+
+
+def _won_and_lost(found: pd.DataFrame) -> pd.DataFrame:
+    """The same by winner and loser, which say nothing of an order."""
+    beside = next((name for name in (COLUMNS["strength"][0], BOTH_BAD) if name in found), None)
+    if beside is not None:
+        raise DataError(
+            f"records have a column {beside!r}, and do not say which answer was shown first: rank them as they are"
+        )
+    first, second, answer = (found.pop(COLUMNS[key][0]) for key in ("model_a", "model_b", "winner"))
+    ends = {"winner": first.where(answer != "b", second), "loser": second.where(answer != "b", first)}
+    told = pd.DataFrame(ends | {"tie": answer == "c"}).join(found)
+    return told[answer.isin(list(OUTCOMES)).to_numpy()].reset_index(drop=True)

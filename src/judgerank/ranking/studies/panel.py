@@ -22,7 +22,7 @@ from judgerank.ranking.candidates import half_information
 from judgerank.ranking.studies.by_judge import LEAST, effects_of, problem
 from judgerank.ranking.study import Component, Finding
 
-FINE, NOISY, RANDOM, UNSURE = "fine", "noisy", "random or contrary", "too few answers"
+FINE, NOISY, RANDOM, UNSURE = "fine", "noisy", "random or contrary", "unclear"
 UNBOUNDED = "never wrong"
 LEANS = ("favours the first answer", "favours the second answer")
 SAME = "same as "
@@ -33,9 +33,9 @@ MEANING = {
     "favours": "between two equal models it picks one position more than 60% of the time (significantly)",
     "goes by": "it prefers longer or shorter answers, or those of its own family, whatever their quality: more "
     "than 60% of the time between two equal models (significantly)",
-    RANDOM: "its answers do not follow the scores: no weight in the exact fit, little in the shrunk one",
+    RANDOM: "its answers do not follow the scores: its discrimination is zero, or may be",
     "same": "its answers match that judge's far more often than any other's: one model under two names?",
-    UNSURE: "they do not tell what kind of judge it is",
+    UNSURE: "its answers do not tell what kind of judge it is: too few, or all models alike",
     UNBOUNDED: "it never contradicted the ranking, so its discrimination has no upper limit",
 }
 HALF = 0.5  # of the panel's median discrimination, below which a judge may be weak
@@ -49,7 +49,7 @@ def of_component(component: Component) -> Finding:
     pairs = component.shown.comparisons.stages is None and not asked.merged
     same = same_judges(component.shown, component.sample, chosen.level) if pairs else {}
     table = judges(component.shown, component.judgments, chosen.level, chosen.few, asked.merged, same, exact)
-    kept = table["verdict"].isin((FINE, NOISY, UNSURE))
+    kept = table["verdict"].isin((FINE, NOISY, RANDOM, UNSURE))
     reasons = [
         problem(effects_of(component), judge, chosen.level) if keep else ""
         for judge, keep in zip(table["judge"], kept, strict=True)
@@ -134,9 +134,11 @@ def verdicts(fitted: Fit, few: int, level: float, same: Mapping[str, str], exact
     """
     judges = list(fitted.comparisons.judges)
     counts = np.bincount(fitted.comparisons.judge, fitted.comparisons.count, len(judges))
+    widths = pd.Series(dtype=float)
     try:
         ends = fitted.confidence_intervals(level).set_index(["parameter", "name"])
         low, high = discrimination_intervals(fitted, level)
+        widths = _log_widths(fitted, level)
         those = [("discrimination", judge) for judge in low.index]
         ends.loc[those, "low"], ends.loc[those, "high"] = low.to_numpy(), high.to_numpy()
     except NoIntervalError:
@@ -145,7 +147,8 @@ def verdicts(fitted: Fit, few: int, level: float, same: Mapping[str, str], exact
     middle = float(gamma[gamma > 0].median())
     found = {}
     for judge, count in zip(judges, counts, strict=True):
-        found[judge] = _verdict(judge, ends, middle, exact or fitted, same, float(gamma[judge]))
+        width = float(gamma[judge] * widths.get(judge, np.nan))
+        found[judge] = _verdict(judge, ends, middle, exact or fitted, same, float(gamma[judge]), width)
         if count < few and found[judge] in (FINE, NOISY, RANDOM, UNBOUNDED):
             found[judge] = UNSURE
     return pd.Series(found, judges, name="verdict")
@@ -158,17 +161,29 @@ def reported_discriminations(fitted: Fit) -> pd.Series:
 
 def discrimination_intervals(fitted: Fit, level: float) -> tuple[pd.Series, pd.Series]:
     """Ends of the intervals of the discriminations that have one, on the reported scale."""
+    widths = _log_widths(fitted, level)
+    gamma, reach = reported_discriminations(fitted)[widths.index], np.exp(np.minimum(widths, FURTHEST))
+    return gamma / reach, gamma * reach
+
+
+def _log_widths(fitted: Fit, level: float) -> pd.Series:
+    """Half the widths of the intervals of log-discriminations that have one, by judge, on the reported scale."""
     scale = scale_of(fitted)
-    errors = scale.discrimination_errors(fitted.covariance)
-    gamma = reported_discriminations(fitted)[scale.free.tolist()]
-    known = ~gamma.index.isin(fitted.unbounded_judges)
-    reach = np.exp(np.minimum(normal_quantile(level, fitted.degrees_of_freedom) * errors, FURTHEST))
-    return (gamma / reach)[known], (gamma * reach)[known]
+    width = normal_quantile(level, fitted.degrees_of_freedom) * scale.discrimination_errors(fitted.covariance)
+    found = pd.Series(width, np.array(fitted.comparisons.judges, object)[scale.free])
+    return found[~found.index.isin(fitted.unbounded_judges)]
 
 
 def _verdict(
-    judge: str, ends: pd.DataFrame | None, middle: float, fitted: Fit, same: Mapping[str, str], gamma: float
+    judge: str,
+    ends: pd.DataFrame | None,
+    middle: float,
+    fitted: Fit,
+    same: Mapping[str, str],
+    gamma: float,
+    width: float,
 ) -> str:
+    """Of a judge with such a discrimination; the width is half that of its interval about it, zero included."""
     if judge in fitted.judges_at_zero:  # of a shrunk fit, whose interval says how sure that is
         return UNSURE if _ends(ends, "discrimination", judge)[1] > middle else RANDOM
     if judge in same:
@@ -179,6 +194,8 @@ def _verdict(
     if low > LEANING or high < -LEANING:
         return LEANS[int(high < 0)]
     low, high = _ends(ends, "discrimination", judge)
+    if gamma <= width < HALF * middle - gamma:  # it may be zero, where its logarithm has no end
+        return RANDOM
     if gamma < HALF * middle and high < middle:
         return NOISY
     return UNSURE if low < HALF * middle and high > middle / HALF else FINE

@@ -40,7 +40,7 @@ from judgerank.ranking.study import Finding, Ranked
 FOLDS = 5
 MOST_MODELS, MOST_ROWS = 200, 20_000  # compared on; of more, those compared most, and questions at random
 DENSE = 50  # models of which rows are drawn, if they have enough: as many rows of all models would be thinner
-WITH_SHRINKAGE = ", shrunk"  # after the name of a member
+WITH_SHRINKAGE = " (shrunk)"  # after the name of a member
 USE_EXACT = f"To use it: --solver {EXACT}."
 KEEP = "Keep the default all the same: a warning says which judges the exact fit leaves out or lets run off."
 LEAST = 20  # questions, however large
@@ -285,7 +285,7 @@ def _told(table: pd.DataFrame, used: str, over: str) -> list[str]:
     pair = [used, other] if alike or used == best else [other, used]
     losses = f"log-loss {loss[pair[0]]:.4f} vs {loss[pair[1]]:.4f}, difference {worse['worse']:.4f}"
     details = f"({losses}, SE {worse['worse_error']:.4f}; {over})"
-    one, two = (f"{name}, exact" if is_exact and name == other else name for name in pair)
+    one, two = (f"{name} (exact)" if is_exact and name == other else name for name in pair)
     if alike:
         return [f"{one} and {two} predict held-out comparisons equally well, within chance {details}."]
     if used == best:

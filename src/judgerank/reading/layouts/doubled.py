@@ -82,7 +82,7 @@ def on_copies(keys: NDArray[np.uint64], asked: bool, copies: str) -> tuple[list[
             "question=NAME names one)"
         )
     if copies == "drop":
-        return [f"{many:,} records that are exact copies of others were left out."], each
+        return [f"{many:,} of {size:,} records were left out, since they are exact copies of others."], each
     if copies != "keep" and different >= FEWEST and (each > 1 or 2 * many >= size):
         often = f" (every record is there {each} times)" if each > 1 else ""
         raise DataError(
@@ -90,8 +90,8 @@ def on_copies(keys: NDArray[np.uint64], asked: bool, copies: str) -> tuple[list[
             "(--copies drop reads each once; --copies keep counts all, if they were asked for again)"
         )
     return [
-        f"{many:,} records are exact copies of others, and counted as separate judgments (--copies drop leaves "
-        "them out)."
+        f"{many:,} of {size:,} records are exact copies of others, and counted as separate judgments (--copies "
+        "drop leaves them out)."
     ], each
 
 
