@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import t as student
 
 import judgerank
 from judgerank import Records, fit, load, pairwise, rank_intervals
@@ -13,6 +14,7 @@ from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import DataError, JudgerankError
 from judgerank.fits.standings import leaderboard
 from judgerank.order.scale import scale_of
+from judgerank.ranking.exports import ELO_POINTS, lmarena
 
 N, K, QUESTIONS, EACH = 4, 4, 60, 10
 NAMES = ("alpha-1", "alpha-2", "beta-1", "gamma-1")
@@ -136,6 +138,28 @@ def test_cells_from_an_engine_take_the_blocks_that_go_by_names(records, families
     for other in ("style:length", "category"):
         with pytest.raises(DataError, match="comparisons have no columns"):
             fit(cells, "position_aware_ties", blocks=[other], shrink=shrink)
+
+
+def test_intervals_of_few_questions_are_by_students_t_wherever_they_stand(records):
+    """Of twelve questions: in the fit, a contrast, the board, pairs and LMArena's table, from one covariance."""
+    few = records.frame["question_id"] < 12
+    frame = records.comparisons.to_frame()[few].assign(question_id=records.frame["question_id"][few])
+    ranking = judgerank.rank(frame, model="btl")  # whose scale is that of the fit
+    fitted, t = ranking.fitted, student.ppf(0.975, 11)
+    error = pd.Series(np.sqrt(np.diag(fitted.covariance)), NAMES)
+    assert fitted.n_clusters == 12 and scale_of(fitted).factor == 1
+    board = ranking.tables["leaderboard"].set_index("model")
+    estimates = fitted.to_frame().query("parameter == 'score'").set_index("name")
+    for rows in (board, estimates, fitted.conf_int().query("parameter == 'score'").set_index("name")):
+        np.testing.assert_allclose(rows["high"] - rows["low"], 2 * t * error[rows.index], rtol=1e-12)
+    arena = lmarena(ranking).set_index("model_name")
+    np.testing.assert_allclose(arena["variance"], (ELO_POINTS * error[arena.index]) ** 2, rtol=1e-12)
+    for pair in ranking.tables["pairs"].itertuples():
+        apart = fitted.contrast({pair.first: 1.0, pair.second: -1.0})
+        assert apart["high"] - apart["low"] == pytest.approx(2 * t * apart["standard_error"], rel=1e-12)
+        assert pair.standard_error == pytest.approx(apart["standard_error"], rel=1e-12)
+        # the interval of the second test may reach further
+        assert max(pair.low - apart["low"], apart["high"] - pair.high) <= 1e-12
 
 
 @pytest.mark.parametrize(("blocks", "questions"), list(product(((), ("style:length",)), (None, "effects"))))

@@ -101,6 +101,44 @@ def test_the_command_writes_what_it_can_rank(tmp_path):
     assert frame["count"].sum() == len(pd.read_csv(EXAMPLE)) and np.all(frame["count"] >= 1)
 
 
+def test_counts_keep_that_nobody_knows_what_was_shown_first(tmp_path):
+    rng = np.random.default_rng(7)
+    pairs = np.array([rng.permutation([*"uvw"])[:2] for _ in range(300)])
+    frame = pd.DataFrame({"winner": pairs[:, 0], "loser": pairs[:, 1], "tie": rng.random(300) < 0.1})
+    frame["judge"], frame["question_id"] = rng.choice([*"jk"], 300), np.arange(300) % 40
+    frame.to_csv(tmp_path / "won.csv", index=False)
+    for by_question in ([], ["--by-question"]):
+        done = command("cells", "won.csv", "-o", "cells.csv", "--force", *by_question, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        judgments, cells = judgerank.read(frame), judgerank.read(tmp_path / "cells.csv", columns=COUNTED)
+        assert not cells.ordered and cells.comparisons.n_comparisons == 300
+        one, other = (judgerank.rank(each) for each in (judgments, cells))
+        assert one.settings == other.settings and one.fitted.model == other.fitted.model
+        assert_array_equal(one.fitted.scores, other.fitted.scores)
+
+
+@pytest.mark.parametrize("run, dialect", [(in_duckdb, "duckdb"), (in_sqlite, "sqlite")])
+def test_a_statement_leaves_out_what_has_no_question_as_a_ranking_does(run, dialect, tmp_path):
+    frame = pd.read_csv(EXAMPLE).astype({"question": object})
+    frame.loc[[3, 40], "question"] = None
+    frame.loc[7, "question"] = ""
+    frame.to_csv(tmp_path / "some.csv", index=False)
+    found = run(statement(columns_in(tmp_path / "some.csv", None, None), dialect), frame)
+    judgments = judgerank.read(tmp_path / "some.csv")
+    assert found["count"].sum() == len(frame) - 3 == judgments.comparisons.n_comparisons
+    cells = judgerank.read(found, columns=COUNTED)
+    assert_array_equal(judgerank.fit(cells).scores, judgerank.fit(judgments).scores)
+
+
+def test_a_statement_can_be_written_and_reads_words_as_they_are(tmp_path):
+    done = command("cells", EXAMPLE, "--sql", "duckdb", "-o", "count.sql", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "count.sql").read_text() == statement(columns_in(EXAMPLE, None, None), "duckdb") + "\n"
+    for option in (["--winner-values", "first=a"], ["--names", "fold"]):
+        done = command("cells", EXAMPLE, "--sql", "duckdb", *option, cwd=tmp_path)
+        assert done.returncode and f"give {option[0]} to judgerank rank instead" in usage_text(done.stderr)
+
+
 GRADED = "position_aware_graded"
 
 

@@ -16,7 +16,7 @@ from judgerank.collecting.identity import changed_since, identified
 from judgerank.collecting.ledger import opened, task_of
 from judgerank.collecting.prompts import fill
 from judgerank.collecting.replies import parse
-from judgerank.collecting.run import piloting
+from judgerank.collecting.run import piloting, refuse_words_for_winners
 from judgerank.collecting.settings import Collection, Judge, Prompt
 from judgerank.collecting.substitution import is_the_same, substituted
 from judgerank.collecting.task_order import Plan
@@ -173,6 +173,13 @@ def test_bad_questions_are_named(tmp_path, spoil, words):
     (tmp_path / "q.json").write_text(json.dumps(records))
     with pytest.raises(DataError, match=words):
         read_questions(str(tmp_path / "q.json"), {})
+
+
+@pytest.mark.parametrize("name", ["a", "tie", "unknown"])
+def test_names_that_are_words_for_answers_are_refused_before_anything_is_asked(name):
+    with pytest.raises(DataError, match=f"a model is called '{name}', which in judgments is a word for an answer"):
+        refuse_words_for_winners(["left", name])
+    refuse_words_for_winners(["left", "A", "model-a"])
 
 
 def test_a_hub_set_out_of_reach_is_said_in_a_sentence(monkeypatch):

@@ -15,6 +15,7 @@ from numpy.testing import assert_allclose
 
 from judgerank import rank
 from judgerank.data.errors import ConfigError, DataError
+from judgerank.inference.wald import normal_quantile
 from judgerank.ranking import exports
 from judgerank.ranking.exports import ELO_MEAN, ELO_POINTS, FORMS, TABLES, lmarena
 from judgerank.writing.atomic import beside
@@ -181,7 +182,8 @@ def test_the_ratings_of_lmarena_are_on_its_scale(ranking):
     s, r = board["score"], found["rating"]
     assert_allclose(10 ** ((r[0] - r) / 400), np.exp(s[0] - s))
     # the interval is that of the variance
-    assert_allclose(found["rating_upper"] - found["rating"], 1.959963985 * np.sqrt(found["variance"]), rtol=1e-8)
+    reach = normal_quantile(0.95, ranking.fitted.degrees_of_freedom)
+    assert_allclose(found["rating_upper"] - found["rating"], reach * np.sqrt(found["variance"]), rtol=1e-8)
     assert_allclose(ELO_POINTS * (board["high"] - s), found["rating_upper"] - r)
 
 
@@ -194,7 +196,8 @@ def test_the_variance_does_not_depend_on_the_level(ranking):
 def test_categories_follow_if_there_are_any(ranking):
     board = ranking.tables["leaderboard"]
     within = pd.concat([board.assign(category=name) for name in ("code", "prose")], ignore_index=True)
-    found = lmarena(replace(ranking, tables={**ranking.tables, "categories": within}))
+    fits = dict.fromkeys(("code", "prose"), ranking.fitted)
+    found = lmarena(replace(ranking, tables={**ranking.tables, "categories": within}, categories=fits))
     assert list(found["category"]) == [name for name in ("overall", "code", "prose") for _ in ODD]
     assert_allclose(found["rating"].to_numpy().reshape(3, -1), np.tile(lmarena(ranking)["rating"], (3, 1)))
 

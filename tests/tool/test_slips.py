@@ -198,7 +198,9 @@ def test_a_few_copies_are_counted_and_said_and_equal_answers_without_questions_a
     table = pd.concat([CLEAN, CLEAN[:7]])
     found = judgments_of(table)
     assert len(found.comparisons) == 67
-    assert found.remarks[0].startswith("7 of 67 records are exact copies of others, and counted as separate judgments")
+    assert found.remarks[0].startswith(
+        "7 of 67 records are exact copies of others, and counted as separate judgments"
+    )
     assert judgments_of(CLEAN.drop(columns="question")).remarks == ()
     assert judgments_of(table.assign(repeat=range(67))).remarks == ()
     with pytest.raises(DataError, match="without a column of questions nothing tells copies"):

@@ -108,7 +108,7 @@ class Intervals(Criteria):
             v = self.covariance[:n, :n]
             relative = with_sigma[-1] + 2 * along @ with_sigma[:n] + along @ v @ along
             errors = np.sqrt([with_sigma[-1], max(relative, 0.0)])
-        low, high = wald(np.zeros(2), errors, level)
+        low, high = wald(np.zeros(2), errors, level, self.degrees_of_freedom)
         rows = {"parameter": ["sigma", "relative sigma"], "name": ["all questions"] * 2, "estimate": values}
         ends = {"low": values * np.exp(low), "high": values * np.exp(high)}
         return pd.DataFrame(rows | {"standard_error": values * errors} | ends | {"status": str(self.status)})

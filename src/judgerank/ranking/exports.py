@@ -198,9 +198,9 @@ def lmarena(ranking: Record) -> pd.DataFrame:
     ``model_name, organization, license, rating, rating_lower, rating_upper, variance, vote_count, rank, category,
     leaderboard_publish_date``, as in https://huggingface.co/datasets/lmarena-ai/leaderboard-dataset. A rating is
     1000 + 400 / ln 10 times the score: a lead of 400 is odds of ten to one, for a judge of discrimination one. Its
-    ends are those of the score's interval, at the ranking's level, and its variance is that behind them. The rank
-    is the place by score. A vote is a comparison. Who made a model, its licence and the date are not known, and
-    missing.
+    ends are those of the score's interval, at the ranking's level, and its variance is the square of the standard
+    error behind them. The rank is the place by score. A vote is a comparison. Who made a model, its licence and
+    the date are not known, and missing.
 
     Raises
     ------
@@ -218,7 +218,11 @@ def lmarena(ranking: Record) -> pd.DataFrame:
         boards.append(ranking.tables["categories"])
     rows = pd.concat(boards, ignore_index=True)
     unknown = pd.Series(pd.NA, rows.index, "string")
-    half_width = (rows["high"] - rows["low"]) / 2
+    fits = {OVERALL: ranking.fitted, **ranking.categories}
+    freedom = {name: fits[name].degrees_of_freedom for name in rows["category"].unique()}
+    reach = rows["category"].map(
+        {name: normal_quantile(ranking.settings.level, df) for name, df in freedom.items()}
+    )
     columns = {
         "model_name": rows["model"],
         "organization": unknown,
@@ -226,7 +230,7 @@ def lmarena(ranking: Record) -> pd.DataFrame:
         "rating": ELO_MEAN + ELO_POINTS * rows["score"],
         "rating_lower": ELO_MEAN + ELO_POINTS * rows["low"],
         "rating_upper": ELO_MEAN + ELO_POINTS * rows["high"],
-        "variance": (ELO_POINTS * half_width / normal_quantile(ranking.settings.level)) ** 2,
+        "variance": (ELO_POINTS * (rows["high"] - rows["low"]) / 2 / reach) ** 2,
         "vote_count": rows["comparisons"],
         "rank": rows["rank"],
         "category": rows["category"],
