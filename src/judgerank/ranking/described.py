@@ -93,8 +93,9 @@ def _with_effects(judgments: Judgments, model: Model, settings: Settings) -> tup
     judgments.comparisons.require_pairs("a model with question effects")
     departures = []
     if settings.model is None and (judgments.comparisons.outcome == 0.5).any():
-        model = member(f"{model.name}_ties")
-        departures = [f"Model {model.name}, since with question effects ties have to be an outcome of their own."]
+        plain, model = model.name, member(f"{model.name}_ties")
+        why = "since with question effects ties have to be an outcome of their own"
+        departures = [f"Model {model.name} in place of {plain}, {why}."]
     blocks, solver = settings.blocks, settings.solver
     try:
         return fit(judgments, model, solver, blocks=blocks, questions=EFFECTS, merge_copies=True), departures
