@@ -206,7 +206,7 @@ def run(script: Path, *arguments: str, cwd: Path = ROOT) -> None:
 
 @needs_data
 def test_the_recipe_for_a_data_set_works(tmp_path, monkeypatch):
-    ((name, text),) = blocks_of("docs/extend/data_set.md").items()
+    (name, text), _ = blocks_of("docs/extend/data_set.md").items()
     path = tmp_path / name
     path.parent.mkdir(parents=True)
     path.write_text(text)
@@ -216,6 +216,24 @@ def test_the_recipe_for_a_data_set_works(tmp_path, monkeypatch):
     run(script_of("data_overview"), f"--config-dir={path.parents[1]}", "dataset=mine", *places)
     assert (tmp_path / "results/data_overview/mine/run.json").is_file()
     assert list((tmp_path / "figures/data_overview/mine").glob("*.pdf"))
+
+
+def test_the_recipe_for_a_data_set_in_another_form_works(example, tmp_path, monkeypatch):
+    _, (name, text) = blocks_of("docs/extend/data_set.md").items()
+    path = tmp_path / name
+    path.parent.mkdir(parents=True)
+    path.write_text(text)
+    data = tmp_path / yaml.safe_load(text)["file"]
+    shutil.copy(example / "judgments.csv", data)
+    monkeypatch.setenv("JUDGERANK_DATA", str(tmp_path))
+    places = (f"results={tmp_path / 'results'}", f"figures={tmp_path / 'figures'}")
+    command = (f"--config-dir={path.parents[1]}", "dataset=votes", *places)
+    run(script_of("data_overview"), *command)
+    assert (tmp_path / "results/data_overview/votes/run.json").is_file()
+    data.unlink()
+    done = forked.run([str(script_of("data_overview")), *command], ROOT)
+    assert done.returncode == 1
+    assert "votes.csv is not in" in done.stderr
 
 
 @needs_data
