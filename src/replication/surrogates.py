@@ -46,7 +46,7 @@ def surrogate_judgments(dataset: Dataset, seed: int) -> Judgments:
     if dataset.stand_in is None:
         raise DataUnavailableError(f"{dataset.title}: there is no surrogate of this set")
     if dataset.records is None:
-        raise DataUnavailableError(f"{dataset.title}: there is no surrogate of this set, since `records` is not set")
+        raise DataUnavailableError(f"{dataset.title}: no surrogate can be drawn, since `records` is not set")
     panel = printed_panel() if dataset.name == "in_house" else stored_panel(dataset.name)
     tie_share, wanted = panel.tie_share, dataset.stand_in
     if wanted.tie_share is not None:

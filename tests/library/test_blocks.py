@@ -258,7 +258,7 @@ def test_held_out_questions_are_predicted_better_with_what_is_there(records):
 @pytest.mark.parametrize(
     ("fold", "message"),
     [
-        ("position_aware_ties", r"fold is 'position_aware_ties'; expected a whole number for each of the [\d,]+ comp"),
+        ("position_aware_ties", "fold is 'position_aware_ties'; expected a whole number for each"),
         (np.arange(3), r"fold is an array of int64, shape \(3,\); expected"),
         (None, "fold is an array of object"),
         ("same", "all comparisons are in the same fold"),

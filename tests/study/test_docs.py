@@ -109,18 +109,18 @@ def test_the_held_out_comparison_of_blocks_runs(example, capsys, monkeypatch):
 
 def test_the_two_scales_are_related_as_the_tutorial_says(example):
     result = judgerank.fit(example / "judgments.csv", "position_aware", shrink=True)
-    (code,) = re.findall(r"```py\n(from judgerank.order.scale.*?)```", PAGES["docs/tutorials/python.md"], re.DOTALL)
+    page = PAGES["docs/tutorials/python.md"]
+    (code,) = re.findall(r"```py\n(from judgerank.order.scale.*?)```", page, re.DOTALL)
     known = {"result": result}
     exec(compile(code, "python.md", "exec"), known)
     board, factor = result.leaderboard().set_index("model")["score"], known["factor"]
     pd.testing.assert_series_equal(result.scores * factor, board[result.scores.index], check_names=False)
-    ours = np.log(result.discrimination).mean()
-    assert ours == pytest.approx(0, abs=1e-9)
+    assert np.log(result.discrimination).mean() == pytest.approx(0, abs=1e-9)
     pair = judgerank.pairwise(result).iloc[0]
     contrast = result.contrast({pair["first"]: 1, pair["second"]: -1})
     assert contrast["estimate"] * factor == pytest.approx(pair["difference"])
-    reported = judgerank.rank(example / "judgments.csv", model="position_aware").tables["judges"].set_index("judge")
-    shown = reported["discrimination"][result.discrimination.index]
+    judges = judgerank.rank(example / "judgments.csv", model="position_aware").tables["judges"]
+    shown = judges.set_index("judge")["discrimination"][result.discrimination.index]
     pd.testing.assert_series_equal(result.discrimination / factor, shown, check_names=False)
 
 
