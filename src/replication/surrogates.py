@@ -41,10 +41,12 @@ def surrogate_judgments(dataset: Dataset, seed: int) -> Judgments:
     Raises
     ------
     DataUnavailableError
-        If no fit of the real data is stored, or the set has no stand-in.
+        If no fit of the real data is stored, or the set has no stand-in or no size.
     """
     if dataset.stand_in is None:
         raise DataUnavailableError(f"{dataset.title}: there is no surrogate of this set")
+    if dataset.records is None:
+        raise DataUnavailableError(f"{dataset.title}: no surrogate can be drawn, since `records` is not set")
     panel = printed_panel() if dataset.name == "in_house" else stored_panel(dataset.name)
     tie_share, wanted = panel.tie_share, dataset.stand_in
     if wanted.tie_share is not None:

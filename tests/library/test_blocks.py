@@ -255,6 +255,21 @@ def test_held_out_questions_are_predicted_better_with_what_is_there(records):
     np.testing.assert_allclose(table["without"][expected.index], expected, atol=1e-6)
 
 
+@pytest.mark.parametrize(
+    ("fold", "message"),
+    [
+        ("position_aware_ties", "fold is 'position_aware_ties'; expected a whole number for each"),
+        (np.arange(3), r"fold is an array of int64, shape \(3,\); expected"),
+        (None, "fold is an array of object"),
+        ("same", "all comparisons are in the same fold"),
+    ],
+)
+def test_what_are_no_folds_is_refused_in_a_sentence(records, fold, message):
+    given = np.zeros(len(records.comparisons), int) if isinstance(fold, str) and fold == "same" else fold
+    with pytest.raises(ConfigError, match=message):
+        held_out(records, given)
+
+
 EVERY_KIND = ["style:length", "style_by_judge:lines", "category", "category_position", "family"]
 
 

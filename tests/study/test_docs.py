@@ -13,6 +13,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+import numpy as np
 import pandas as pd
 import pytest
 import yaml
@@ -20,6 +21,7 @@ from markupsafe import escape
 from typer.main import get_command
 from typer.testing import CliRunner
 
+import judgerank
 from judgerank.cli import app
 from replication.auditing.registry import items
 from replication.auditing.shown import markdown_in
@@ -93,6 +95,33 @@ def test_the_example_of_the_tutorial_runs(capsys):
     printed = capsys.readouterr().out
     assert "interior" in printed
     assert "standard_error" in printed
+
+
+def test_the_held_out_comparison_of_blocks_runs(example, capsys, monkeypatch):
+    monkeypatch.chdir(example)
+    (code,) = blocks_of("docs/beyond/blocks.md").values()
+    exec(compile(code, "blocks.md", "exec"), {})
+    shown = capsys.readouterr().out.split()
+    described, without, (gain, error) = float(shown[1]), float(shown[3]), map(float, shown[-2:])
+    assert 0.8 < described < without < 0.9
+    assert gain == pytest.approx(without - described, abs=1e-5) and gain < 2 * error
+
+
+def test_the_two_scales_are_related_as_the_tutorial_says(example):
+    result = judgerank.fit(example / "judgments.csv", "position_aware", shrink=True)
+    page = PAGES["docs/tutorials/python.md"]
+    (code,) = re.findall(r"```py\n(from judgerank.order.scale.*?)```", page, re.DOTALL)
+    known = {"result": result}
+    exec(compile(code, "python.md", "exec"), known)
+    board, factor = result.leaderboard().set_index("model")["score"], known["factor"]
+    pd.testing.assert_series_equal(result.scores * factor, board[result.scores.index], check_names=False)
+    assert np.log(result.discrimination).mean() == pytest.approx(0, abs=1e-9)
+    pair = judgerank.pairwise(result).iloc[0]
+    contrast = result.contrast({pair["first"]: 1, pair["second"]: -1})
+    assert contrast["estimate"] * factor == pytest.approx(pair["difference"])
+    judges = judgerank.rank(example / "judgments.csv", model="position_aware").tables["judges"]
+    shown = judges.set_index("judge")["discrimination"][result.discrimination.index]
+    pd.testing.assert_series_equal(result.discrimination / factor, shown, check_names=False)
 
 
 def test_the_example_judgments_are_what_their_script_makes():
@@ -177,7 +206,7 @@ def run(script: Path, *arguments: str, cwd: Path = ROOT) -> None:
 
 @needs_data
 def test_the_recipe_for_a_data_set_works(tmp_path, monkeypatch):
-    ((name, text),) = blocks_of("docs/extend/data_set.md").items()
+    (name, text), _ = blocks_of("docs/extend/data_set.md").items()
     path = tmp_path / name
     path.parent.mkdir(parents=True)
     path.write_text(text)
@@ -187,6 +216,24 @@ def test_the_recipe_for_a_data_set_works(tmp_path, monkeypatch):
     run(script_of("data_overview"), f"--config-dir={path.parents[1]}", "dataset=mine", *places)
     assert (tmp_path / "results/data_overview/mine/run.json").is_file()
     assert list((tmp_path / "figures/data_overview/mine").glob("*.pdf"))
+
+
+def test_the_recipe_for_a_data_set_in_another_form_works(example, tmp_path, monkeypatch):
+    _, (name, text) = blocks_of("docs/extend/data_set.md").items()
+    path = tmp_path / name
+    path.parent.mkdir(parents=True)
+    path.write_text(text)
+    data = tmp_path / yaml.safe_load(text)["file"]
+    shutil.copy(example / "judgments.csv", data)
+    monkeypatch.setenv("JUDGERANK_DATA", str(tmp_path))
+    places = (f"results={tmp_path / 'results'}", f"figures={tmp_path / 'figures'}")
+    command = (f"--config-dir={path.parents[1]}", "dataset=votes", *places)
+    run(script_of("data_overview"), *command)
+    assert (tmp_path / "results/data_overview/votes/run.json").is_file()
+    data.unlink()
+    done = forked.run([str(script_of("data_overview")), *command], ROOT)
+    assert done.returncode == 1
+    assert "votes.csv is not in" in done.stderr
 
 
 @needs_data

@@ -34,6 +34,11 @@ def test_a_surrogate_without_a_stored_fit_is_refused(monkeypatch, tmp_path):
         surrogate_judgments(Dataset("mt_bench", "MT-Bench", "", None, None, 10), 1)
 
 
+def test_a_surrogate_without_a_size_is_refused():
+    with pytest.raises(DataUnavailableError, match="`records` is not set"):
+        surrogate_judgments(Dataset("mt_bench", "MT-Bench", "", None, None), 1)
+
+
 @pytest.fixture(scope="module")
 def in_house():
     return surrogate_judgments(OmegaConf.to_object(composed("complete_ranking").dataset), 2026)

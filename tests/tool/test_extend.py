@@ -49,9 +49,18 @@ class Page:
         return done.stdout
 
     def commands(self) -> None:
-        """Run every judgerank command of the page."""
-        for line in re.findall(r"^judgerank (.*)$", self.text, re.MULTILINE):
+        """Run every judgerank command of the page, on a file that is there."""
+        for line in re.findall(r"^judgerank (?!example)(.*)$", self.text, re.MULTILINE):
             self.run("-m", "judgerank", *shlex.split(line, comments=True))
+
+    def follow(self) -> None:
+        """Run the commands of the page and its scripts from top to bottom, without a file of judgments."""
+        steps = r'^judgerank (?P<command>.*)$|^python (?P<called>.*)$|^```python title="(?P<script>use_[^"]+)"$'
+        for step in re.finditer(steps, self.text, re.MULTILINE):
+            if step["command"]:
+                self.run("-m", "judgerank", *shlex.split(step["command"], comments=True))
+            else:
+                self.run(step["called"] or step["script"])
 
 
 @pytest.fixture
@@ -74,6 +83,11 @@ def with_lengths(path: Path, size: int = 3000) -> Path:
     frame["winner"], frame["length"] = np.array(["a", "b", "tie"])[drawn], np.round(length, 1)
     frame.to_csv(path, index=False)
     return path
+
+
+@pytest.mark.parametrize("name", ["member", "block", "judge_block"])
+def test_pages_can_be_followed_from_the_example(page, name):
+    page(name).follow()
 
 
 # a member
@@ -362,6 +376,16 @@ def test_the_page_on_a_solver_works(page, tmp_path):
     with_lengths(tmp_path / "judgments.csv")
     own = page("solver")
     told = own.run("use_my_solver.py")
+    assert told.count("status interior") == 2
+    assert float(told.split()[-1]) < 1e-5
+
+
+def test_the_page_on_a_solver_is_right_about_a_judge_at_zero(page):
+    own = page("solver")
+    own.run("-m", "judgerank", "example")
+    told = own.run("use_my_solver.py")
+    assert re.findall(r"(\w+): status (\w+)", told) == [("mine", "iteration_limit"), ("exact", "boundary")]
+    assert len(set(re.findall(r"log-likelihood (\S+)", told))) == 1
     assert float(told.split()[-1]) < 1e-5
 
 

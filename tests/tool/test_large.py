@@ -247,5 +247,5 @@ def test_a_ranking_says_what_it_left_out(monkeypatch):
     (said,) = [remark for remark in judgerank.rank(frame).remarks if "Not computed" in remark]
     assert said == (
         "Not computed for 6,000 judgments and 12 parameters, since it takes long: the fit without shrinkage, the "
-        "smallest removals that change the leader (judgerank trust FILE computes them)."
+        "smallest removals that change the leader (judgerank trust FILE finds them, in minutes)."
     )

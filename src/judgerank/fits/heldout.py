@@ -10,7 +10,7 @@ import pandas as pd
 
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
-from judgerank.data.errors import DataError
+from judgerank.data.errors import ConfigError, DataError
 from judgerank.engine.at import in_parts
 from judgerank.engine.questions.groups import grouped
 from judgerank.engine.questions.marginal import Marginal
@@ -41,7 +41,8 @@ def held_out(
     judgments, model, blocks, questions, question
         As of `judgerank.fit`.
     fold : int array, shape (T,)
-        Of every comparison. Questions are whole: all comparisons of one are in the same fold.
+        Number of every comparison's fold, such as ``judgments.question % 5``. Questions are whole: all comparisons
+        of one are in the same fold.
 
     Returns
     -------
@@ -53,8 +54,11 @@ def held_out(
     ------
     NoMaximumError, NotIdentifiedError, DataError
         If some folds cannot be fitted, as `judgerank.fit`.
+    ConfigError
+        If `fold` is not one number for each comparison, or all of them are the same.
     """
     given = described(judgments, blocks, question, model)
+    fold = _folds(fold, len(given.comparisons))
     if given.question is None:
         raise DataError(
             "the questions are not known: judgments have them in question_id, comparisons take `question`"
@@ -67,6 +71,25 @@ def held_out(
         parts.append(table.assign(fold=number))
     whole = pd.concat(parts, ignore_index=True)
     return whole[["fold", "question", "comparisons", "described", "without"]]
+
+
+def _folds(fold: IntArray, size: int) -> IntArray:
+    """Folds as an array, refused if they are none.
+
+    Raises
+    ------
+    ConfigError
+    """
+    found = np.asarray(fold)
+    if found.shape != (size,) or not np.issubdtype(found.dtype, np.integer):
+        given = repr(fold) if isinstance(fold, str) else f"an array of {found.dtype}, shape {found.shape}"
+        raise ConfigError(
+            f"fold is {given}; expected a whole number for each of the {size:,} comparisons, such as "
+            "judgments.question % 5 (the model is the third argument)"
+        )
+    if len(np.unique(found)) < 2:
+        raise ConfigError("all comparisons are in the same fold: held-out prediction takes at least two")
+    return found
 
 
 def log_likelihoods(fitted: Fitted, comparisons: Comparisons, question: IntArray) -> pd.DataFrame:

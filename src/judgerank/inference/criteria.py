@@ -24,6 +24,9 @@ class Criteria(Uncertainty):
     def aic(self) -> float:
         """Akaike's information criterion, twice the parameters less twice the log-likelihood.
 
+        Compare it between members of the same outcomes only: those that take ties for half a win, those with ties
+        as an outcome (``_ties``), and those with strength (``_graded``) have likelihoods of different events.
+
         Raises
         ------
         ConfigError
@@ -33,7 +36,10 @@ class Criteria(Uncertainty):
 
     @property
     def bic(self) -> float:
-        """Schwarz's: the logarithm of the number of comparisons in place of two; `aic` says what is raised."""
+        """Schwarz's: the logarithm of the number of comparisons in place of two.
+
+        `aic` says between which members it can be compared, and what is raised.
+        """
         return float(np.log(self.comparisons.n_comparisons)) * self._n_counted() - 2.0 * self.log_likelihood
 
     def _n_counted(self) -> int:

@@ -74,7 +74,7 @@ class Estimates:
 
     @property
     def scores(self) -> pd.Series:
-        """Zero-sum scores by model."""
+        """Zero-sum scores by model, on the scale of the fit; `Fit.leaderboard` has the reported ones."""
         scores = self.solution.parameters.scores
         return pd.Series(scores, index=labels(self.comparisons.models), name="score", copy=True)
 

@@ -116,6 +116,8 @@ class Intervals(Criteria):
     def contrast(self, weights: Mapping[str, float], level: float = 0.95) -> dict[str, float]:
         """Estimate, standard error and Wald interval of a linear functional c' theta (section 3.3).
 
+        On the scale of the fit, like `scores`; differences in `judgerank.pairwise` are on the reported scale.
+
         Parameters
         ----------
         weights : mapping of str to float

@@ -30,7 +30,7 @@ NOT_TRIED = "not tried: others are nearer by the forecast"
 
 
 class RemovedRows(NamedTuple):
-    """Rows of a set, and how many judgments of each are in it."""
+    """A set as two arrays: its rows in the raw comparisons, and how many judgments of each row are in it."""
 
     rows: IntArray
     judgments: FloatArray

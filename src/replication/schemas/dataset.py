@@ -41,7 +41,7 @@ class Dataset:
     file: str | None = MISSING
     url: str | None = MISSING
     sha256: str | None = MISSING
-    records: int = at_least(1)
+    records: int | None = at_least(1, None)  # size of the surrogate; null where there is none
     git_blob: str | None = None  # the file's id in its repository, where its SHA-256 is not known
     questions: str | None = None  # file of the questions' texts, for their lengths
     questions_sha256: str | None = None

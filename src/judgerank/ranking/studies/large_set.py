@@ -41,7 +41,7 @@ def _on_left_out(component: Component) -> Iterator[str]:
         left.append("goodness of fit")
     if size > sentences.MOST_ROWS or parameters > sentences.MOST_PARAMETERS:
         left += ["the fit without shrinkage"] if component.settings.solver == SHRUNK else []
-        left.append("the smallest removals that change the leader (judgerank trust FILE computes them)")
+        left.append("the smallest removals that change the leader (judgerank trust FILE finds them, in minutes)")
     if left:
         yield (
             f"Not computed for {size:,} judgments and {parameters:,} parameters, since it takes long: "
