@@ -145,7 +145,8 @@ def test_it_says_how_much_answers_differ_and_what_that_moved(ranking, found):
     assert f"LR test, statistic {statistic:.1f}, p < 0.0001" in said and p < 1e-4
     assert ("They change no rank" in said) == (list(found.without.ranks) == list(found.ranks))
     assert any(
-        text.startswith("Model position_aware_ties in place of position_aware, since with question effects") for text in ranking.remarks
+        text.startswith("Model position_aware_ties in place of position_aware, since with question effects")
+        for text in ranking.remarks
     )
     page = ranking.to_html()
     assert f"standard deviation {found.sigma:.3f}, integrated out" in page
