@@ -19,7 +19,7 @@ from scipy.special import chdtrc, expit
 
 from judgerank.data.arrays import AnyArray, FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
-from judgerank.order.pairs import holm
+from judgerank.order.pairs import holm, significant
 from judgerank.trust.asked_again import firsts, requests_of
 
 LEAST = 5  # comparisons for each parameter of a judge, below which it is not tested
@@ -70,7 +70,7 @@ def drift(
 def drifted(comparisons: Comparisons, level: float, time: AnyArray | None = None) -> tuple[str, ...]:
     """Judges whose earlier and later answers differ significantly, all judges tested at once at 1 - level."""
     found = drift(comparisons, time)
-    return tuple(found.loc[found["p_holm"] <= 1 - level, "judge"])
+    return tuple(significant(found, level)["judge"])
 
 
 def _of_judge(c: Comparisons, mine: AnyArray) -> tuple[float, int]:
