@@ -29,7 +29,7 @@ from judgerank.people.items import HumanScores, Items
 STEPS, DONE = 100, 1e-11  # of Newton's method
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class People(HumanScores):
     """Scores on the human scale with the panel's help, and by people alone.
 

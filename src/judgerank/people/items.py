@@ -14,14 +14,15 @@ from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import DataError
 from judgerank.data.frames import OUTCOMES
 from judgerank.data.judgments import Judgments
+from judgerank.data.shown import Shown
 from judgerank.fits.result import Fit
 from judgerank.inference.wald import require_level, wald
 
 YES, NO = {"1", "1.0", "true", "yes", "human"}, {"0", "0.0", "false", "no", "", "nan", "none"}
 
 
-@dataclass(frozen=True, eq=False)
-class Items:
+@dataclass(frozen=True, eq=False, repr=False)
+class Items(Shown):
     """Items that the panel judged; of some there are human votes.
 
     Attributes
@@ -45,6 +46,14 @@ class Items:
     human: FloatArray
     unjudged: int = 0
 
+    def _line(self) -> str:
+        return f"{len(self.first):,} items with {len(self.models)} models, people asked about {self.asked.sum():,}"
+
+    def _table(self) -> pd.DataFrame:
+        names = np.array(self.models, object)
+        ends = {"first": names[self.first], "second": names[self.second]}
+        return pd.DataFrame({**ends, "question": self.question, "panel": self.panel, "human": self.human})
+
     @property
     def asked(self) -> BoolArray:
         """Whether people were asked, shape (M,)."""
@@ -57,8 +66,8 @@ class Items:
         return Comparisons(self.models, ("people",), self.first[rows], self.second[rows], one, self.human[rows])
 
 
-@dataclass(frozen=True, eq=False)
-class HumanScores:
+@dataclass(frozen=True, eq=False, repr=False)
+class HumanScores(Shown):
     """Scores on the human scale: a person prefers a model that is one higher 73% of the time.
 
     Attributes
@@ -72,6 +81,13 @@ class HumanScores:
     items: Items
     scores: FloatArray
     covariance: FloatArray
+
+    def _line(self) -> str:
+        asked = self.items.asked
+        return f"of {len(self.scores)} models, from people's votes on {asked.sum():,} of {len(asked):,} items"
+
+    def _table(self) -> pd.DataFrame:
+        return self.table()
 
     @property
     def degrees_of_freedom(self) -> float:

@@ -32,7 +32,7 @@ STEPS, DONE = 100, 1e-9  # of Newton's method
 ROUNDS = 3  # of b given tastes and tastes given b, which settles the panel's own error
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class TowardPanel(HumanScores):
     """Scores of people drawn toward the panel's.
 
