@@ -12,7 +12,6 @@ from scipy.special import expit
 from judgerank.data.arrays import BoolArray, FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import DataError
-from judgerank.data.frames import OUTCOMES
 from judgerank.data.judgments import Judgments
 from judgerank.data.shown import Shown
 from judgerank.fits.result import Fit
@@ -128,7 +127,7 @@ def human_rows(judgments: Judgments, names: Collection[str] = ()) -> BoolArray:
     DataError
         If a name is no judge's, a mark is neither yes nor no, or none or all comparisons are people's.
     """
-    frame = judgments.frame[judgments.frame["judge_preferred_model"].isin(list(OUTCOMES))]
+    frame = judgments.frame[judgments.parsed]
     unknown = [name for name in names if name not in judgments.comparisons.judges]
     if unknown:
         raise DataError(f"there is no judge {unknown[0]!r} to be taken for human")
