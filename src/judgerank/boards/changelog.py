@@ -8,6 +8,7 @@ from judgerank.boards.comparing import Difference, compare
 from judgerank.boards.reported import OTHER_UNIT
 from judgerank.data.listing import listed, p_of
 from judgerank.fits.result import Fit
+from judgerank.order.pairs import significant
 from judgerank.ranking.additions import Changelog
 
 
@@ -55,6 +56,6 @@ def _sentences(found: Difference) -> Iterator[str]:
         return
     if not found.moved:
         yield f"No model's score changed significantly ({found.level:.0%}, Holm's adjustment)."
-    for _, row in found.moves[found.moves["p_holm"] <= 1 - found.level].iterrows():
+    for _, row in significant(found.moves, found.level).iterrows():
         way = "rose" if row["change"] > 0 else "fell"
         yield f"{row['model']} {way} by {abs(row['change']):.2f} (p {p_of(row['p_holm'])}, Holm's adjustment)."

@@ -17,7 +17,7 @@ from judgerank.fits.result import Fit
 from judgerank.fits.warm_start import contain
 from judgerank.inference.wald import require_level
 from judgerank.model.block import Role
-from judgerank.order.pairs import holm
+from judgerank.order.pairs import holm, significant
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -58,7 +58,7 @@ class Difference(Shown):
     @property
     def moved(self) -> list[str]:
         """Models that moved by more than noise."""
-        return list(self.moves["model"][self.moves["p_holm"] <= 1 - self.level])
+        return list(significant(self.moves, self.level)["model"])
 
     def _line(self) -> str:
         return f"of two boards with {len(self.moves)} models in common"

@@ -29,7 +29,7 @@ from judgerank.fits.fit import fit
 from judgerank.fits.given import raw_and_question, require_fit, require_member_alone
 from judgerank.fits.result import Fit
 from judgerank.fits.storing import kept_weights
-from judgerank.order.pairs import holm
+from judgerank.order.pairs import holm, significant
 from judgerank.order.scale import scale_by, scale_of
 
 if TYPE_CHECKING:
@@ -71,12 +71,12 @@ class Placement(Shown):
     @property
     def moved(self) -> list[str]:
         """Models of the board that move by more than noise."""
-        return list(self.moves["model"][self.moves["p_holm"] <= 1 - self.level])
+        return list(significant(self.moves, self.level)["model"])
 
     @property
     def partial(self) -> list[tuple[str, str]]:
         """Judges who see a newcomer otherwise than the others do, with that newcomer."""
-        rows = self.judges[self.judges["p_holm"] <= 1 - self.level]
+        rows = significant(self.judges, self.level)
         return list(zip(rows["judge"], rows["newcomer"], strict=True))
 
     def _line(self) -> str:

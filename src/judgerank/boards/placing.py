@@ -24,7 +24,9 @@ from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import POOLED_JUDGE, Comparisons
 from judgerank.data.connectivity import require_maximum
 from judgerank.data.errors import DataError, NoMaximumError
+from judgerank.data.listing import counted
 from judgerank.data.rankings import pairs_in
+from judgerank.data.shown import Shown
 from judgerank.engine.information import information
 from judgerank.engine.sums import Evaluation, evaluate
 from judgerank.fits.result import Fit
@@ -37,8 +39,8 @@ BOARD = "the board"
 STEPS, LONGEST, DONE = 100, 2.0, 1e-12  # of Newton's method: how many, how long, and when it is done
 
 
-@dataclass(frozen=True, eq=False)
-class Anchored:
+@dataclass(frozen=True, eq=False, repr=False)
+class Anchored(Shown):
     """Newcomers' scores on a board that is held, and all that follows from their comparisons.
 
     Attributes
@@ -74,6 +76,12 @@ class Anchored:
     information: FloatArray
     degrees_of_freedom: float
     left_out: dict[str, int]
+
+    def _line(self) -> str:
+        return f"{counted(len(self.newcomers), 'newcomer')} on a board of {len(self.board.scores)} models"
+
+    def _table(self) -> pd.DataFrame:
+        return self.table()
 
     @property
     def scores(self) -> pd.Series:

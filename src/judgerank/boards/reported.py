@@ -12,6 +12,7 @@ from judgerank.boards.comparing import Difference
 from judgerank.boards.moving import Placement
 from judgerank.data.judgments import Judgments
 from judgerank.data.listing import listed
+from judgerank.order.pairs import significant
 
 RELATIONS = {
     "same": "Both boards have the same comparisons.",
@@ -53,12 +54,12 @@ def placement_text(placed: Placement) -> Iterator[str]:
         yield f"- {name} is {near} ({level:.0%}, Holm's adjustment)."
     if placed.refit is None:
         yield f"- There is no fit of all comparisons together: {placed.why}."
-    for _, row in placed.moves[placed.moves["p_holm"] <= 1 - level].iterrows():
+    for _, row in significant(placed.moves, level).iterrows():
         yield (
             f"- WARNING: the newcomers move {row['model']} by {row['change']:+.3f}, more than noise "
             f"(p {row['p_holm']:.2g}): judges see them otherwise than the board's models."
         )
-    for _, row in placed.judges[placed.judges["p_holm"] <= 1 - level].iterrows():
+    for _, row in significant(placed.judges, level).iterrows():
         said = f"sees {row['newcomer']} {row['lead']:+.2f} from where the panel does"
         if np.isinf(row["lead"]):
             said = f"{'always' if row['lead'] > 0 else 'never'} prefers {row['newcomer']}, unlike the panel"

@@ -8,8 +8,9 @@ the reply.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeVar
 
 When = Literal["always", "not while thinking", "never"]
 
@@ -125,13 +126,12 @@ IMAGES = (
     ),
 )
 UNKNOWN = Images(ANY, ANY, False, 16_384)  # Qwen-VL's most, the largest of the open models
+Family = TypeVar("Family", Rule, Images)
 
 
 def images_for(provider: str, model: str) -> Images:
     """What a model does with images, by names as `rule_for` has them."""
-    own = model.rpartition("/")[2].lower()
-    fits = (one for one in IMAGES if re.fullmatch(one.provider, provider) and re.match(one.model, own))
-    return next(fits, UNKNOWN)
+    return _first_fitting(IMAGES, provider, model, UNKNOWN)
 
 
 def rule_for(provider: str, model: str) -> Rule:
@@ -144,6 +144,10 @@ def rule_for(provider: str, model: str) -> Rule:
     model : str
         As it is sent; folders before its own name do not matter (``openai/gpt-5-mini``).
     """
+    return _first_fitting(RULES, provider, model, PLAIN)
+
+
+def _first_fitting(families: Iterable[Family], provider: str, model: str, otherwise: Family) -> Family:
     own = model.rpartition("/")[2].lower()
-    fits = (rule for rule in RULES if re.fullmatch(rule.provider, provider) and re.match(rule.model, own))
-    return next(fits, PLAIN)
+    fits = (one for one in families if re.fullmatch(one.provider, provider) and re.match(one.model, own))
+    return next(fits, otherwise)

@@ -1,16 +1,23 @@
-"""Load a user's own code: a module by its file, or one object of it."""
+"""The modules of a package by name, and a user's own code: a module by its file, or one object of it."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Collection, Iterable
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from pkgutil import iter_modules
 from types import ModuleType
 from typing import Any
 
 from judgerank.data.errors import ConfigError
 
 ENDING = ".py"
+
+
+def names_in(folder: Iterable[str], but: Collection[str] = ()) -> tuple[str, ...]:
+    """Names of the modules in a package, by its ``__path__``, in alphabetical order, without some."""
+    return tuple(sorted(module.name for module in iter_modules(folder) if module.name not in but))
 
 
 def is_file(name: str) -> bool:

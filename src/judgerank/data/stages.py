@@ -153,6 +153,11 @@ class Alternatives:
         """First row of every stage, shape (S,)."""
         return self.row[self.starts]
 
+    @property
+    def half_size(self) -> FloatArray:
+        """m / 2 of the stage of every row, shape (T,)."""
+        return np.asarray(0.5 * self.size[self.stage], float)
+
     @cached_property
     def by_size(self) -> list[tuple[int, IntArray, IntArray, IntArray]]:
         """Stages of each size m: m, which they are (n,), their answers (n, m), their rows (n, m (m - 1) / 2)."""

@@ -100,7 +100,7 @@ class BlockColumns:
     def by_column(self, role: Role, values: FloatArray) -> FloatArray:
         """Sums over the rows of values times columns, one for every column of the role."""
         of = self._entries[role]
-        return _sums(of.column, of.runs(values), of.columns)
+        return sums_by_place(of.column, of.runs(values), of.columns)
 
     def by_two(self, one: Role, other: Role, values: FloatArray) -> FloatArray:
         """Sums of values times columns of two roles."""
@@ -115,13 +115,13 @@ class BlockColumns:
         """Sums over the rows that show a model first, minus those that show it second; shape (N, columns)."""
         of, n = self._entries[role], self._size[0]
         runs = of.runs(values)
-        first, second = (_sums(end, runs, n * of.columns) for end in of.ends)
+        first, second = (sums_by_place(end, runs, n * of.columns) for end in of.ends)
         return (first - second).reshape(n, -1)
 
     def by_judge(self, role: Role, values: FloatArray) -> FloatArray:
         """Sums over the rows of a judge, times columns; shape (K, columns of the role)."""
         of, k = self._entries[role], self._size[1]
-        return _sums(of.judge, of.runs(values), k * of.columns).reshape(k, -1)
+        return sums_by_place(of.judge, of.runs(values), k * of.columns).reshape(k, -1)
 
     def derivatives(self, role: Role, values: FloatArray) -> csr_array:
         """Columns times values by row, shape (C, columns of the role)."""
@@ -150,7 +150,8 @@ def _row_of(matrix: csr_array) -> IntArray:
     return np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
 
 
-def _sums(place: IntArray, values: FloatArray, size: int) -> FloatArray:
+def sums_by_place(place: IntArray, values: FloatArray, size: int) -> FloatArray:
+    """Sums of values by the place that each belongs to, shape (size,)."""
     return np.bincount(place, values, size).astype(float, copy=False)
 
 

@@ -19,7 +19,7 @@ from judgerank.data.arrays import BoolArray, FloatArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.engine.at import CHUNK, At, row_by_row
 from judgerank.engine.information import SINGULAR, information
-from judgerank.engine.levels import GIVEN, RISE, contests, shares, thresholds, users
+from judgerank.engine.levels import GIVEN, contests, direction_raising, shares, thresholds, users
 from judgerank.engine.penalty import flat
 from judgerank.engine.rows import laid_out
 from judgerank.engine.solution import ROUNDING
@@ -150,25 +150,13 @@ def rising_direction(
     if moving is not None:
         moved = csr_array(moved)[:, moving]
     forms = csr_array(forms @ moved)
-    found = _any_rising(forms)
+    found = direction_raising(forms)
     return None if found is None else moved @ _steepest(forms, found)
 
 
 def can_rise(cells: Comparisons, model: Model) -> bool:
     """Whether `rising_direction` finds one in these cells; it is not worked out which, which takes most time."""
-    return _any_rising(_forms(cells, model, None, None)) is not None
-
-
-def _any_rising(forms: csr_array) -> FloatArray | None:
-    """A direction, no entry beyond one in size, in which no form falls and some rise; None if there is none."""
-    from scipy.optimize import linprog  # loads slowly, and few models need it
-
-    if 0 in forms.shape:
-        return None
-    rise = np.asarray(forms.sum(axis=0)).ravel()
-    none = np.zeros(forms.shape[0])
-    found = linprog(-rise, A_ub=-forms, b_ub=none, bounds=(-1.0, 1.0), method="highs")
-    return np.asarray(found.x, float) if -found.fun > RISE else None
+    return direction_raising(_forms(cells, model, None, None)) is not None
 
 
 def _with_the_others(cells: Comparisons, model: Model, held: BoolArray) -> csr_array:

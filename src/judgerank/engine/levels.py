@@ -6,9 +6,10 @@ likelihood its exponent is c times the predictor plus the threshold of |c| (`jud
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from judgerank.data.arrays import BoolArray, FloatArray
 from judgerank.data.comparisons import Comparisons
@@ -116,3 +117,28 @@ def _best_position(cells: Comparisons, by_size: dict[float, FloatArray]) -> Floa
         below = sum(share * np.tanh(size * b) * size for size, share in by_size.items()) < wanted
         low, high = np.where(below, b, low), np.where(below, high, b)
     return b
+
+
+def direction_raising(
+    forms: FloatArray | csr_array, bounds: tuple[float, float] | Sequence[tuple[float, float]] = (-1.0, 1.0)
+) -> FloatArray | None:
+    """A direction in which no linear form falls and some rise, by a linear program; None if there is none.
+
+    Parameters
+    ----------
+    forms : float array or sparse array, shape (F, D)
+        One form a row, by its coefficients.
+    bounds : pair of float, or one for each entry
+        Of the direction's entries.
+
+    Returns
+    -------
+    float array, shape (D,), or None
+    """
+    from scipy.optimize import linprog  # loads slowly, and few models need it
+
+    if 0 in forms.shape:
+        return None
+    rise, none = np.asarray(forms.sum(axis=0)).ravel(), np.zeros(forms.shape[0])
+    found = linprog(-rise, A_ub=-forms, b_ub=none, bounds=bounds, method="highs")
+    return np.asarray(found.x, float) if -found.fun > RISE else None

@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 
 from judgerank.data.arrays import BoolArray, FloatArray
 from judgerank.data.comparisons import Comparisons
-from judgerank.engine.levels import EQUAL, GIVEN, RISE, contests, shares, thresholds, users
+from judgerank.engine.levels import EQUAL, GIVEN, contests, direction_raising, shares, thresholds, users
 from judgerank.engine.tied_forms import chosen_against_others
 from judgerank.model.block import Role
 from judgerank.model.members import Model, Parameters
@@ -79,11 +79,5 @@ def _forms(
 
 def _rises(forms: FloatArray) -> bool:
     """Whether some direction with a discrimination that does not fall lowers no form and raises some."""
-    from scipy.optimize import linprog  # loads slowly, and few models need it
-
-    forms = np.unique(forms, axis=0)
-    if not len(forms):
-        return False
     bounds = [(0.0, 1.0), *[(-1.0, 1.0)] * (forms.shape[1] - 1)]
-    found = linprog(-forms.sum(axis=0), A_ub=-forms, b_ub=np.zeros(len(forms)), bounds=bounds, method="highs")
-    return bool(-found.fun > RISE)
+    return direction_raising(np.unique(forms, axis=0), bounds) is not None

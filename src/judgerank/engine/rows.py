@@ -19,7 +19,7 @@ from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.cache import remembered
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.tied_choices import chosen, whole
-from judgerank.engine.block_columns import LONG, BlockColumns, over_runs, starts_of_runs
+from judgerank.engine.block_columns import LONG, BlockColumns, over_runs, starts_of_runs, sums_by_place
 from judgerank.model.block import Role
 from judgerank.model.law import Law
 from judgerank.model.stage_law import StageLaw
@@ -119,11 +119,11 @@ class Listed:
     def by_model(self, values: FloatArray, weight: FloatArray | None) -> FloatArray:
         """Weighted sums over the rows that show a model first, minus those that show it second, shape (N,)."""
         by_pair = self._over_rows(values, weight)
-        return _sums(self._i, by_pair, self._n) - _sums(self._j, by_pair, self._n)
+        return sums_by_place(self._i, by_pair, self._n) - sums_by_place(self._j, by_pair, self._n)
 
     def by_judge(self, values: FloatArray, *factors: FloatArray | None) -> FloatArray:
         """Sums of products over the rows of a judge, shape (K,)."""
-        return _sums(self._of_cell, over_runs(self._cells, _product(values, *factors)), self._k)
+        return sums_by_place(self._of_cell, over_runs(self._cells, _product(values, *factors)), self._k)
 
     def by_pair(self, values: FloatArray, weight: FloatArray | None, total: FloatArray) -> None:
         """Add weighted sums to a total by model shown first and model shown second, shape (N, N)."""
@@ -185,7 +185,7 @@ class Table:
 
     def by_model(self, values: FloatArray, weight: FloatArray | None) -> FloatArray:
         by_pair = self._over_judges(values, weight)
-        return _sums(self._i, by_pair, self._n) - _sums(self._j, by_pair, self._n)
+        return sums_by_place(self._i, by_pair, self._n) - sums_by_place(self._j, by_pair, self._n)
 
     def by_judge(self, values: FloatArray, *factors: FloatArray | None) -> FloatArray:
         given = [factor for factor in factors if factor is not None]
@@ -221,10 +221,6 @@ def _product(values: FloatArray, *factors: FloatArray | None) -> FloatArray:
     for factor in factors:
         values = values if factor is None else values * factor
     return values
-
-
-def _sums(index: IntArray, values: FloatArray, size: int) -> FloatArray:
-    return np.bincount(index, values, size).astype(float, copy=False)
 
 
 def laid_out(cells: Comparisons, size: int) -> Iterable[Listed | Table]:

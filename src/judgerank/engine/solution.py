@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 import numpy as np
+import pandas as pd
 
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError
+from judgerank.data.listing import counted
+from judgerank.data.shown import Shown
 from judgerank.engine.at import CHUNK
 from judgerank.engine.levels import EQUAL
 from judgerank.engine.ordered_levels import ordered_judges
@@ -56,12 +59,12 @@ class Rival:
     """
 
     gap: float
-    parameters: Parameters
+    parameters: Parameters = field(repr=False)
     ambiguous: bool
 
 
-@dataclass(frozen=True)
-class Solution:
+@dataclass(frozen=True, repr=False)
+class Solution(Shown):
     """Where a solver ended.
 
     Attributes
@@ -93,6 +96,16 @@ class Solution:
     rival: Rival | None = None
     alone: float | None = None
     integrated: float | None = None
+
+    def _line(self) -> str:
+        ended = f"{self.status} after {counted(self.iterations, 'iteration')}"
+        return f"{ended}, log-likelihood {self.evaluation.log_likelihood:.4f}"
+
+    def _table(self) -> pd.DataFrame:
+        ended = {"status": str(self.status), "iterations": self.iterations}
+        here = self.evaluation
+        reached = {"log_likelihood": here.log_likelihood, "relative_gradient": here.relative_gradient}
+        return pd.DataFrame([{**ended, **reached, "unbounded_judges": len(self.unbounded_judges)}])
 
     @property
     def shrinks_scores(self) -> bool:

@@ -43,12 +43,12 @@ class Evaluation:
     """
 
     log_likelihood: float
-    top_gradient: FloatArray
-    judge_gradient: FloatArray
-    slope_at_zero: FloatArray = field(default_factory=lambda: np.empty(0))
-    top_information: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
-    judge_information: FloatArray = field(default_factory=lambda: np.empty((0, 0, 0)))
-    cross_information: FloatArray = field(default_factory=lambda: np.empty((0, 0, 0)))
+    top_gradient: FloatArray = field(repr=False)
+    judge_gradient: FloatArray = field(repr=False)
+    slope_at_zero: FloatArray = field(repr=False, default_factory=lambda: np.empty(0))
+    top_information: FloatArray = field(repr=False, default_factory=lambda: np.empty((0, 0)))
+    judge_information: FloatArray = field(repr=False, default_factory=lambda: np.empty((0, 0, 0)))
+    cross_information: FloatArray = field(repr=False, default_factory=lambda: np.empty((0, 0, 0)))
     kept: Curvature | None = None
 
     @property

@@ -8,7 +8,7 @@ import pandas as pd
 from judgerank.data.arrays import FloatArray
 from judgerank.data.errors import NoIntervalError
 from judgerank.inference.uncertainty import Uncertainty
-from judgerank.inference.wald import wald
+from judgerank.inference.wald import wald_by_covariance
 from judgerank.order.pairs import Order, orders, pairwise, rank_intervals
 from judgerank.order.scale import reported_covariance, scale_of
 
@@ -46,8 +46,8 @@ def leaderboard(fitted: Uncertainty, level: float) -> pd.DataFrame:
     frame = frame.assign(comparisons=compared.round().astype(int))
     found = orders_of(fitted)
     if found is not None:
-        errors = np.sqrt(np.diag(reported_covariance(fitted)))
-        frame["low"], frame["high"] = wald(scale.scores, errors, level, fitted.degrees_of_freedom)
+        covariance, freedom = reported_covariance(fitted), fitted.degrees_of_freedom
+        frame["low"], frame["high"] = wald_by_covariance(scale.scores, covariance, level, freedom)
         ranks = rank_intervals(found, level).set_index("model")
         frame["rank_low"], frame["rank_high"] = ranks["low"], ranks["high"]
     frame = frame.astype({"rank_low": "Int64", "rank_high": "Int64"})

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
+import pandas as pd
 from scipy.special import chdtrc
 
 from judgerank.data.arrays import IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError
+from judgerank.data.listing import counted, p_of
+from judgerank.data.shown import Shown
 from judgerank.engine.penalised import Penalised
 from judgerank.fits.fitted import Fitted
 from judgerank.fits.further import with_blocks
 from judgerank.fits.question_effects import with_question_effects
 
 
-@dataclass(frozen=True)
-class BlockTest:
+@dataclass(frozen=True, repr=False)
+class BlockTest(Shown):
     """Of a block being zero.
 
     Attributes
@@ -35,6 +38,13 @@ class BlockTest:
     statistic: float
     parameters: int
     p_value: float
+
+    def _line(self) -> str:
+        many = counted(self.parameters, "parameter")
+        return f"of {many}: likelihood-ratio statistic {self.statistic:.1f}, p {p_of(self.p_value)}"
+
+    def _table(self) -> pd.DataFrame:
+        return pd.DataFrame([asdict(self)])
 
 
 def tested(fitted: Fitted, name: str) -> BlockTest:

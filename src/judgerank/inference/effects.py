@@ -7,9 +7,12 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 from scipy.special import chdtrc
 
 from judgerank.data.arrays import FloatArray
+from judgerank.data.listing import p_of
+from judgerank.data.shown import Shown
 from judgerank.model.law import Law, outcomes, share_preferred
 from judgerank.model.members import Parameters
 
@@ -45,8 +48,8 @@ class Averaged(NamedTuple):
         return self.mean if self.levels is None else share_preferred(self.levels)
 
 
-@dataclass(frozen=True)
-class QuestionEffects:
+@dataclass(frozen=True, repr=False)
+class QuestionEffects(Shown):
     """What was integrated out of a fit.
 
     Attributes
@@ -71,6 +74,15 @@ class QuestionEffects:
     log_likelihood_without: float
     relative_gradient: float
     with_log_sigma: FloatArray | None = None
+
+    def _line(self) -> str:
+        statistic, p = self.likelihood_ratio()
+        return f"of standard deviation {self.sigma:.3f}, likelihood-ratio statistic {statistic:.1f}, p {p_of(p)}"
+
+    def _table(self) -> pd.DataFrame:
+        statistic, p = self.likelihood_ratio()
+        ends = {"log_likelihood": self.log_likelihood, "log_likelihood_without": self.log_likelihood_without}
+        return pd.DataFrame([{"sigma": self.sigma, **ends, "statistic": statistic, "p_value": p}])
 
     def likelihood_ratio(self) -> tuple[float, float]:
         """Twice the gain in log-likelihood over no question effects, and its p-value.

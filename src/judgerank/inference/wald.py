@@ -151,3 +151,10 @@ def wald(
     """Ends of the interval estimate -/+ z standard_error (paper, section 3.3)."""
     reach = normal_quantile(level, degrees_of_freedom) * standard_error
     return estimate - reach, estimate + reach
+
+
+def wald_by_covariance(
+    estimate: FloatArray, covariance: FloatArray, level: float, degrees_of_freedom: float = np.inf
+) -> tuple[FloatArray, FloatArray]:
+    """Ends of the interval of each estimate, shape (N,), by their covariance, shape (N, N)."""
+    return wald(estimate, np.sqrt(np.diag(covariance)), level, degrees_of_freedom)

@@ -49,13 +49,9 @@ class StageLaw(ByThreshold):
         return np.asarray((y - 0.5) * self._eta - each[self._answers.stage], float)
 
     @property
-    def _half_size(self) -> FloatArray:
-        return np.asarray(0.5 * self._answers.size[self._answers.stage], float)
-
-    @property
     def variance(self) -> FloatArray:
         """p_a p_b m / 2: what each two answers add to the information of a stage, over the count of one choice."""
-        return np.asarray(self._p[self._answers.first] * self._p[self._answers.second] * self._half_size)
+        return np.asarray(self._p[self._answers.first] * self._p[self._answers.second] * self._answers.half_size)
 
     def slopes_of_variance(self, weight: FloatArray) -> FloatArray:
         """Derivative of the sum of weights times variances in the predictors, shared out over the rows."""

@@ -208,11 +208,7 @@ class TiedLaw(ByThreshold):
         together = np.empty(len(self._eta))
         for part in self._parts:
             together[part.rows] = self._by_pair(part, part.chance)
-        return np.asarray((first * second - together) * self._half_size)
-
-    @property
-    def _half_size(self) -> FloatArray:
-        return np.asarray(0.5 * self._answers.size[self._answers.stage], float)
+        return np.asarray((first * second - together) * self._answers.half_size)
 
     def chance(self, role: Role) -> FloatArray:
         """Probability of a tie of that size in the stage of every row."""
@@ -231,11 +227,11 @@ class TiedLaw(ByThreshold):
             tied = part.sets.size == size
             of_tie = np.where(tied[:, None], part.chance, 0.0) - part.chance * self._chance[size][part.which]
             together[part.rows] = self._by_pair(part, of_tie)
-        return np.asarray((shared[a] * share[b] + share[a] * shared[b] - together) * self._half_size)
+        return np.asarray((shared[a] * share[b] + share[a] * shared[b] - together) * self._answers.half_size)
 
     def slopes_of_variance(self, weight: FloatArray) -> FloatArray:
         """Derivative of the sum of weights times variances in the predictors, shared out over the rows."""
-        a, weighted = self._answers, weight * self._half_size
+        a, weighted = self._answers, weight * self._answers.half_size
         ends = ((a.first, a.second), (a.second, a.first))
         others = sum(np.bincount(one, weighted * self._share[two], len(self._share)) for one, two in ends)
         by_answer = np.empty(len(self._share))

@@ -20,6 +20,7 @@ which is the efficient score for s_i - s_j (Neyman, 1959): an error in gamma mat
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -32,6 +33,7 @@ from judgerank.inference.residuals import Residuals
 from judgerank.model.members import Model, Parameters
 
 SPREAD = 2.0  # tau of the discriminations about their mean of one
+PRIOR = 1 / SPREAD**2
 LEAST = 0.05  # weight of a judge, so that no model hangs on nothing
 ROUNDS = 4  # of weights given scores and scores given weights
 AT_ONCE = 1_000_000  # numbers held for the pairs worked on at a time
@@ -147,13 +149,13 @@ def differences_under_equality(results: NetResults) -> tuple[FloatArray, FloatAr
 def _some_differences(results: NetResults, contrast: FloatArray) -> tuple[FloatArray, FloatArray]:
     gamma, v = _weights_under_equality(results, contrast)
     image = results._times(v)
-    known = np.einsum("pkn,pn->pk", image, v) + 1 / SPREAD**2
+    known = np.einsum("pkn,pn->pk", image, v) + PRIOR
     own = image * (gamma / np.sqrt(known))[..., None]  # what the fit of gamma_k takes away
     free = results.total(gamma) - results.weighted * np.matmul(own.transpose(0, 2, 1), own)
     t = np.linalg.solve(free, contrast[..., None])[..., 0]
     moved = results.weighted * gamma * np.einsum("pkn,pn->pk", image, t) / known
     a = gamma[..., None] * t[:, None, :] - moved[..., None] * v[:, None, :]
-    estimate = np.einsum("pkn,kn->p", a, results.net) - moved.sum(axis=1) / SPREAD**2
+    estimate = np.einsum("pkn,kn->p", a, results.net) - moved.sum(axis=1) * PRIOR
     back = np.einsum("pkn,pkn->pk", results._times(t), a)
     above, below = back @ results.discrimination, np.einsum("pk,pk->p", back, gamma)
     scale = np.divide(above, below, out=np.ones_like(below), where=above * below > 0)
@@ -175,19 +177,52 @@ def _variance(
     on_offsets = -np.einsum("kbn,pkn->pkb", results.offsets, a)
     scores = by_cluster @ np.hstack([x.reshape(len(a), -1) for x in (a, on_offsets)]).T
     clustered = np.einsum("qp,qp->p", scores, scores) * len(scores) / (len(scores) - 1)
-    return clustered + (moved**2).sum(axis=1) / SPREAD**2
+    return clustered + (moved**2).sum(axis=1) * PRIOR
 
 
 def _weights_under_equality(results: NetResults, contrast: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Judges' weights, shape (P, K), and scores, shape (P, N), fitted with the pair's contrast at zero."""
-    gamma = np.ones((1, len(results.net)))
-    v = _equal_scores(results, contrast, gamma)
-    for _ in range(ROUNDS if results.weighted else 0):
-        known = np.einsum("pkn,pn->pk", results._times(v), v)
-        gamma = (v @ results.net.T + 1 / SPREAD**2) / (known + 1 / SPREAD**2)
-        gamma = np.maximum(gamma, LEAST)
-        v = _equal_scores(results, contrast, gamma)
+
+    def told(v: FloatArray) -> tuple[FloatArray, FloatArray]:
+        return v @ results.net.T, np.einsum("pkn,pn->pk", results._times(v), v)
+
+    gamma, v = weights_and_scores(
+        np.ones((1, len(results.net))),
+        lambda gamma: _equal_scores(results, contrast, gamma),
+        told,
+        ROUNDS if results.weighted else 0,
+    )
     return np.broadcast_to(gamma, (len(v), gamma.shape[1])), v
+
+
+def weights_and_scores(
+    gamma: FloatArray,
+    scores_by: Callable[[FloatArray], FloatArray],
+    told: Callable[[FloatArray], tuple[FloatArray, FloatArray]],
+    rounds: int,
+) -> tuple[FloatArray, FloatArray]:
+    """Judges' weights and scores, each fitted to the other in turn.
+
+    Parameters
+    ----------
+    gamma : float array, shape (..., K)
+        Weights to begin with.
+    scores_by : callable
+        Scores v given weights.
+    told : callable
+        v'U_k and v'L_k v given scores, as `weights_by` takes them.
+    rounds : int
+    """
+    v = scores_by(gamma)
+    for _ in range(rounds):
+        gamma = weights_by(*told(v))
+        v = scores_by(gamma)
+    return gamma, v
+
+
+def weights_by(net: FloatArray, information: FloatArray) -> FloatArray:
+    """gamma_k by v'U_k and v'L_k v, shrunk toward one and at least `LEAST`; of the same shape."""
+    return np.asarray(np.maximum((net + PRIOR) / (information + PRIOR), LEAST), float)
 
 
 def _equal_scores(results: NetResults, contrast: FloatArray, gamma: FloatArray) -> FloatArray:

@@ -34,15 +34,15 @@ from judgerank.data.comparisons import Comparisons
 from judgerank.inference.residuals import Residuals
 from judgerank.model.members import Model, Parameters
 from judgerank.order.equality import (
-    LEAST,
+    PRIOR,
     ROUNDS,
-    SPREAD,
     NetResults,
     differences_under_equality,
+    weights_and_scores,
+    weights_by,
 )
 
 WORK = 5e10  # operations of the test pair by pair up to which that is done: some five seconds
-PRIOR = 1 / SPREAD**2
 Pairs = tuple[IntArray, IntArray]  # places i < j
 
 
@@ -173,14 +173,13 @@ class Panel:
         LinAlgError
             If the net results do not determine every difference.
         """
-        gamma = np.ones(len(results.net))
+        gamma, f = weights_and_scores(
+            np.ones(len(results.net)),
+            lambda gamma: np.asarray(np.linalg.solve(results.total(gamma), gamma @ results.net), float),
+            lambda f: (results.net @ f, results.image(f) @ f),
+            ROUNDS if results.weighted else 0,
+        )
         total = results.total(gamma)
-        f = np.asarray(np.linalg.solve(total, gamma @ results.net), float)
-        for _ in range(ROUNDS if results.weighted else 0):
-            known = results.image(f) @ f
-            gamma = np.maximum((results.net @ f + PRIOR) / (known + PRIOR), LEAST)
-            total = results.total(gamma)
-            f = np.asarray(np.linalg.solve(total, gamma @ results.net), float)
         plain = np.asarray(np.linalg.inv(total), float)
         image = results.image(f)
         if not results.weighted:
@@ -191,7 +190,7 @@ class Panel:
         if len(own) < len(f):
             sides = np.vstack([own, back])
             rest = plain @ sides.T
-            core = np.linalg.inv(np.diag(np.r_[np.ones(len(own)), -1.0]) - sides @ rest)
+            core = np.asarray(np.linalg.inv(np.diag(np.r_[np.ones(len(own)), -1.0]) - sides @ rest), float)
         else:
             rest = np.eye(len(f))
             core = np.linalg.inv(total - own.T @ own + np.outer(back, back)) - plain
@@ -278,10 +277,10 @@ def _sums_over_judges(panel: Panel, pairs: Pairs) -> tuple[FloatArray, FloatArra
         net_v = f @ results.net[k] - pull * (by_net[k, i] - by_net[k, j])
         if results.weighted:
             known = image[k] @ f - 2 * pull * (by_scores[k, i] - by_scores[k, j])
-            known += pull**2 * contrasts(seen, pairs) + PRIOR
-            gamma = np.maximum((net_v + PRIOR) / known, LEAST)
+            known += pull**2 * contrasts(seen, pairs)
+            gamma = weights_by(net_v, known)
             on_v = scores_t[k, i] - scores_t[k, j] - pull * contrasts(seen + on_rest @ rest.T, pairs)  # v'L_k t
-            moved = gamma * on_v / known
+            moved = gamma * on_v / (known + PRIOR)
             told = gamma * told - moved * on_v
         else:
             gamma, moved = np.ones(1), np.zeros(1)

@@ -254,6 +254,11 @@ def holm(p: FloatArray) -> FloatArray:
     return adjusted
 
 
+def significant(tests: pd.DataFrame, level: float) -> pd.DataFrame:
+    """The rows whose ``p_holm`` is at most 1 - level."""
+    return tests[tests["p_holm"] <= 1 - level]
+
+
 def rank_intervals(result: Fitted, level: float = 0.95) -> pd.DataFrame:
     """Intervals that hold all ranks at once with the given confidence: ``model, rank, low, high``.
 

@@ -14,22 +14,22 @@ work's own code does not do.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pandas as pd
 from scipy.special import chdtrc, expit
 
 from judgerank.data.arrays import FloatArray
-from judgerank.data.errors import DataError, NoMaximumError
+from judgerank.data.errors import DataError
+from judgerank.engine.concave import Look, logistic, peak
 from judgerank.engine.information import zero_sum_basis
 from judgerank.fits.fit import fit
 from judgerank.fits.result import Fit
 from judgerank.people.items import HumanScores, Items
 
-STEPS, DONE = 100, 1e-11  # of Newton's method
 
-
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class People(HumanScores):
     """Scores on the human scale with the panel's help, and by people alone.
 
@@ -123,31 +123,33 @@ def _shares(items: Items) -> tuple[FloatArray, FloatArray]:
     return asked / max(asked.sum(), 1), ~asked / max((~asked).sum(), 1)
 
 
+def _look(items: Items, weight: float) -> Look:
+    """Minus the loss at zero-sum coordinates, a concave function: lambda is at most one."""
+    x, (own, other) = _design(items), _shares(items)
+    won = own * np.where(items.asked, items.human, 0.0) + weight * (other - own) * items.panel
+    return partial(logistic, x, won, (1 - weight) * own + weight * other)
+
+
 def _minimum(items: Items, weight: float, start: FloatArray) -> FloatArray:
-    """Newton's method; the Hessian (1 - lambda) H_asked + lambda H_others is positive.
+    """Scores of the least loss, shape (N,).
 
     Raises
     ------
     NoMaximumError
-        If it does not settle.
+        If the climb to them does not settle.
     """
-    x, (own, other) = _design(items), _shares(items)
     basis = zero_sum_basis(len(items.models))
-    y = np.where(items.asked, items.human, 0.0)
-    t = basis.T @ start
-    for _ in range(STEPS):
-        p = expit(x @ t)
-        gradient = x.T @ (own * (p - y) + weight * (other - own) * (p - items.panel))
-        hessian = (x * (((1 - weight) * own + weight * other) * p * (1 - p))[:, None]).T @ x
-        step = np.linalg.solve(hessian, gradient)
-        t = t - step * min(1.0, 2.0 / max(np.abs(step).max(), np.finfo(float).tiny))
-        if np.abs(step).max() <= DONE:
-            return np.asarray(basis @ t)
-    raise NoMaximumError("the scores on the human scale did not settle: ask people about more items", ())
+    unsettled = "the scores on the human scale did not settle: ask people about more items"
+    return np.asarray(basis @ peak(_look(items, weight), basis.T @ start, unsettled)[0])
 
 
-def _parts(items: Items, t: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """By question: the gradient by people alone, and what a weight of one adds; and the inverse of the Hessian."""
+def _inverse(items: Items, weight: float, t: FloatArray) -> FloatArray:
+    """Inverse of the information in zero-sum coordinates."""
+    return np.asarray(np.linalg.inv(_look(items, weight)(zero_sum_basis(len(t)).T @ t)[2]), float)
+
+
+def _by_question(items: Items, t: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The gradient of the loss by people alone, and what a weight of one adds, shape (Q, N - 1) each."""
     x, (own, other) = _design(items), _shares(items)
     p = expit(t[items.first] - t[items.second])
     y = np.where(items.asked, items.human, 0.0)
@@ -155,24 +157,20 @@ def _parts(items: Items, t: FloatArray) -> tuple[FloatArray, FloatArray, FloatAr
     sums = np.zeros((2, int(question.max()) + 1, x.shape[1]))
     np.add.at(sums[0], question, x * (own * (p - y))[:, None])
     np.add.at(sums[1], question, x * ((other - own) * (p - items.panel))[:, None])
-    hessian = (x * (own * p * (1 - p))[:, None]).T @ x
-    return sums[0], sums[1], np.linalg.inv(hessian)
+    return sums[0], sums[1]
 
 
 def _best_weight(items: Items, t: FloatArray) -> float:
     """Of the least trace of the variance, which is a parabola in the weight."""
-    alone, more, inverse = _parts(items, t)
-    a, b = alone @ inverse, more @ inverse
+    inverse = _inverse(items, 0.0, t)
+    a, b = (by @ inverse for by in _by_question(items, t))
     return float(np.clip(-np.sum(a * b) / np.sum(b * b), 0.0, 1.0))
 
 
 def _covariance(items: Items, weight: float, t: FloatArray) -> FloatArray:
     """Sandwich over questions, shape (N, N)."""
-    alone, more, _ = _parts(items, t)
-    x, (own, other) = _design(items), _shares(items)
-    p = expit(t[items.first] - t[items.second])
-    hessian = (x * (((1 - weight) * own + weight * other) * p * (1 - p))[:, None]).T @ x
+    alone, more = _by_question(items, t)
     many = len(np.unique(items.question[items.asked]))
-    by_question = (alone + weight * more) @ np.linalg.inv(hessian) * np.sqrt(many / (many - 1))
+    by_question = (alone + weight * more) @ _inverse(items, weight, t) * np.sqrt(many / (many - 1))
     basis = zero_sum_basis(len(items.models))
     return np.asarray(basis @ (by_question.T @ by_question) @ basis.T)

@@ -12,16 +12,16 @@ from scipy.special import expit
 from judgerank.data.arrays import BoolArray, FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import DataError
-from judgerank.data.frames import OUTCOMES
 from judgerank.data.judgments import Judgments
+from judgerank.data.shown import Shown
 from judgerank.fits.result import Fit
 from judgerank.inference.wald import require_level, wald
 
 YES, NO = {"1", "1.0", "true", "yes", "human"}, {"0", "0.0", "false", "no", "", "nan", "none"}
 
 
-@dataclass(frozen=True, eq=False)
-class Items:
+@dataclass(frozen=True, eq=False, repr=False)
+class Items(Shown):
     """Items that the panel judged; of some there are human votes.
 
     Attributes
@@ -45,6 +45,14 @@ class Items:
     human: FloatArray
     unjudged: int = 0
 
+    def _line(self) -> str:
+        return f"{len(self.first):,} items with {len(self.models)} models, people asked about {self.asked.sum():,}"
+
+    def _table(self) -> pd.DataFrame:
+        names = np.array(self.models, object)
+        ends = {"first": names[self.first], "second": names[self.second]}
+        return pd.DataFrame({**ends, "question": self.question, "panel": self.panel, "human": self.human})
+
     @property
     def asked(self) -> BoolArray:
         """Whether people were asked, shape (M,)."""
@@ -57,8 +65,8 @@ class Items:
         return Comparisons(self.models, ("people",), self.first[rows], self.second[rows], one, self.human[rows])
 
 
-@dataclass(frozen=True, eq=False)
-class HumanScores:
+@dataclass(frozen=True, eq=False, repr=False)
+class HumanScores(Shown):
     """Scores on the human scale: a person prefers a model that is one higher 73% of the time.
 
     Attributes
@@ -72,6 +80,13 @@ class HumanScores:
     items: Items
     scores: FloatArray
     covariance: FloatArray
+
+    def _line(self) -> str:
+        asked = self.items.asked
+        return f"of {len(self.scores)} models, from people's votes on {asked.sum():,} of {len(asked):,} items"
+
+    def _table(self) -> pd.DataFrame:
+        return self.table()
 
     @property
     def degrees_of_freedom(self) -> float:
@@ -112,7 +127,7 @@ def human_rows(judgments: Judgments, names: Collection[str] = ()) -> BoolArray:
     DataError
         If a name is no judge's, a mark is neither yes nor no, or none or all comparisons are people's.
     """
-    frame = judgments.frame[judgments.frame["judge_preferred_model"].isin(list(OUTCOMES))]
+    frame = judgments.frame[judgments.parsed]
     unknown = [name for name in names if name not in judgments.comparisons.judges]
     if unknown:
         raise DataError(f"there is no judge {unknown[0]!r} to be taken for human")

@@ -12,8 +12,6 @@ import pandas as pd
 from judgerank.data.arrays import BoolArray, FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import DataError, JudgerankError, NoMaximumError
-from judgerank.data.frames import OUTCOMES
-from judgerank.data.judgments import Judgments
 from judgerank.data.rankings import BROKEN, as_pairs
 from judgerank.data.shown import Shown
 from judgerank.fits.fit import fit
@@ -139,7 +137,7 @@ def people_report(judgments: Source, human: str | Collection[str] = (), level: f
         table = table.merge(pd.DataFrame({"model": c.models, **columns}), on="model")
     except JudgerankError as error:
         said.append(f"People as one more judge: no such fit, since {error}.")
-    names = pd.Series(pd.factorize(judgments.frame["question_id"][_answered(judgments)], sort=True)[1])
+    names = pd.Series(pd.factorize(judgments.frame["question_id"][judgments.parsed], sort=True)[1])
     test = disagreement(helped, panel) if helped is not None else (drawn.statistic, drawn.p_value, 1)
     asked = next_items(found, names)
     newcomers = _newcomers(items, drawn, panel, level, said)
@@ -217,10 +215,6 @@ def _joined(table: pd.DataFrame, items: Items, drawn: TowardPanel, helped: Peopl
         others |= _columns("helped", helped.scores, helped.covariance)
     others |= _columns("toward_panel", drawn.scores, drawn.covariance)
     return table.merge(pd.DataFrame({"model": items.models, **others}), on="model")
-
-
-def _answered(judgments: Judgments) -> pd.Series:
-    return judgments.frame["judge_preferred_model"].isin(list(OUTCOMES))
 
 
 def _together(c: Comparisons, question: IntArray, people: BoolArray, panel: Fit) -> Fit:

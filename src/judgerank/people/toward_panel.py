@@ -22,17 +22,17 @@ from scipy.special import chdtrc, expit
 
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.errors import DataError
+from judgerank.engine.concave import logistic, peak
 from judgerank.engine.information import zero_sum_basis
 from judgerank.fits.result import Fit
 from judgerank.people.items import HumanScores, Items
 
 LEAST, MOST, POINTS = 0.02, 4.0, 15  # of omega's grid
 FLAT = 10.0  # standard deviation of b's prior
-STEPS, DONE = 100, 1e-9  # of Newton's method
 ROUNDS = 3  # of b given tastes and tastes given b, which settles the panel's own error
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class TowardPanel(HumanScores):
     """Scores of people drawn toward the panel's.
 
@@ -74,6 +74,8 @@ def drawn_toward_panel(items: Items, panel: Fit) -> TowardPanel:
         If people were asked about fewer than two questions.
     NoIntervalError
         If the panel's scores have no errors.
+    NoMaximumError
+        If the climb to people's scores does not settle.
     """
     asked, basis = items.asked, zero_sum_basis(len(items.models))
     if len(np.unique(items.question[asked])) < 2:
@@ -112,10 +114,7 @@ class Votes:
 
     def at(self, t: FloatArray) -> tuple[float, FloatArray, FloatArray]:
         """As `Evidence.at`."""
-        eta = self.x @ t
-        p = expit(eta)
-        hessian = self.x.T @ ((p * (1 - p))[:, None] * self.x)
-        return float(self.y @ eta - np.logaddexp(0.0, eta).sum()), self.x.T @ (self.y - p), hessian
+        return logistic(self.x, self.y, np.ones(len(self.y)), t)
 
     def meat(self, t: FloatArray) -> FloatArray | None:
         """As `Evidence.meat`: over questions."""
@@ -154,6 +153,8 @@ def drawn(evidence: Evidence, panel: Fit, models: tuple[str, ...]) -> Drawn:
     ------
     NoIntervalError
         If the panel's scores have no errors.
+    NoMaximumError
+        If the climb to people's scores does not settle.
     """
     basis = zero_sum_basis(len(models))
     places = [panel.comparisons.models.index(model) for model in models]
@@ -175,20 +176,24 @@ def drawn(evidence: Evidence, panel: Fit, models: tuple[str, ...]) -> Drawn:
 def _posterior(
     evidence: Evidence, s: FloatArray, v: FloatArray, omega: float
 ) -> tuple[float, FloatArray, FloatArray, float]:
-    """Log evidence, mode and covariance in zero-sum coordinates, and b at the mode, for one omega."""
+    """Log evidence, mode and covariance in zero-sum coordinates, and b at the mode, for one omega.
+
+    Raises
+    ------
+    NoMaximumError
+        If the climb to the mode does not settle.
+    """
     about = omega**2 * np.eye(len(s)) + v
     whole = about + FLAT**2 * np.outer(s, s)
-    precision, t = np.linalg.inv(whole), np.zeros(len(s))
-    for _ in range(STEPS):
-        _, gradient, known = evidence.at(t)
-        hessian = known + precision
-        step = np.linalg.solve(hessian, gradient - precision @ t)
-        t = t + step * min(1.0, 3.0 / max(float(np.abs(step).max()), np.finfo(float).tiny))
-        if np.abs(step).max() <= DONE:
-            break
-    height = evidence.at(t)[0] - 0.5 * t @ precision @ t
+    precision = np.linalg.inv(whole)
+
+    def with_prior(t: FloatArray) -> tuple[float, FloatArray, FloatArray]:
+        height, gradient, known = evidence.at(t)
+        return height - 0.5 * float(t @ precision @ t), gradient - precision @ t, known + precision
+
+    t, height, hessian = peak(with_prior, np.zeros(len(s)), "people's scores toward the panel's did not settle")
     marginal = height - 0.5 * (np.linalg.slogdet(whole)[1] + np.linalg.slogdet(hessian)[1])
-    covariance, meat = np.linalg.inv(hessian), evidence.meat(t)
+    covariance, meat = np.asarray(np.linalg.inv(hessian), float), evidence.meat(t)
     if meat is not None:
         covariance = covariance @ (meat + precision) @ covariance
     toward = np.linalg.solve(about, s)

@@ -12,7 +12,6 @@ import pandas as pd
 
 from judgerank.data.arrays import IntArray
 from judgerank.data.errors import ConfigError, DataError
-from judgerank.data.frames import OUTCOMES
 from judgerank.data.judgments import Judgments
 from judgerank.data.listing import counted
 from judgerank.data.rankings import as_pairs, number_of_ranking
@@ -68,7 +67,7 @@ class TrustReport(Shown):
 
     def records(self) -> pd.DataFrame:
         """The judgments of every set: ``set`` (row of the changes, from 1) and the records' own columns."""
-        answered = self.judgments.frame[self.judgments.frame["judge_preferred_model"].isin(list(OUTCOMES))]
+        answered = self.judgments.frame[self.judgments.parsed]
         parts = [
             answered.iloc[removed.rows].assign(set=number, left_out=removed.judgments)
             for number, removed in enumerate(self.fragility.removed, 1)

@@ -23,7 +23,7 @@ from judgerank.ranking.first_screen import Picture, picture
 from judgerank.ranking.record import Record
 from judgerank.ranking.studies.leaderboard import board_of
 from judgerank.ranking.verdict import headline
-from judgerank.reading.from_tables import comparisons_of
+from judgerank.reading.from_tables import of_records
 from judgerank.reading.layouts.table import SIDES, other_side
 
 QUICK = 3e6  # models x comparisons x judges, up to which a ranking without each judge takes about two seconds
@@ -106,9 +106,7 @@ def _of_category(ranking: Record, name: str) -> tuple[Fit, pd.DataFrame]:
 
 def _without(ranking: Record, judge: str) -> tuple[Fit, pd.DataFrame]:
     judgments = ranking.judgments
-    frame = judgments.frame[judgments.frame["judge_model"] != judge].reset_index(drop=True)
-    rest = replace(judgments, frame=frame, comparisons=comparisons_of(frame, judgments.ordered), remarks=())
-    return _fitted(ranking, rest, ranking.settings)
+    return _fitted(ranking, of_records(judgments, judgments.frame["judge_model"] != judge), ranking.settings)
 
 
 def _fitted(ranking: Record, judgments: Judgments, settings: Settings) -> tuple[Fit, pd.DataFrame]:

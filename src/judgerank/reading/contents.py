@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import codecs
-import hashlib
 import shlex
 from dataclasses import dataclass
 from pathlib import Path
@@ -93,9 +92,3 @@ def _is_there(path: Path) -> bool:
         return path.exists()
     except (OSError, ValueError):  # no name that a file could have
         return False
-
-
-def digest_of(path: Path) -> str:
-    """SHA-256 of the bytes in a file, without holding them."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

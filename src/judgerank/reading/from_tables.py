@@ -94,6 +94,12 @@ def comparisons_of(frame: pd.DataFrame, ordered: bool = True, silent: bool = Fal
     return comparisons if ordered else replace(comparisons, ordered=False)
 
 
+def of_records(judgments: Judgments, which: pd.Index | pd.Series) -> Judgments:
+    """Some of the records, by their labels or by whether each is one of them, as judgments without remarks."""
+    frame = judgments.frame.loc[which].reset_index(drop=True)
+    return replace(judgments, frame=frame, comparisons=comparisons_of(frame, judgments.ordered), remarks=())
+
+
 def _settled(table: Table) -> tuple[Layout, Table]:
     """A table's layout, and the table with the names of that layout's columns."""
     with named(*filter(None, [table.label])):

@@ -12,7 +12,6 @@ from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError
 from judgerank.data.judgments import Judgments
 from judgerank.reading.accepted import COLUMNS
-from judgerank.reading.contents import digest_of
 from judgerank.reading.file_formats import opened
 from judgerank.reading.files import Files, is_files, label_of, labels_of, named, paths_of, place_of, title_of
 from judgerank.reading.from_tables import judgments_from
@@ -25,6 +24,7 @@ from judgerank.reading.layouts.table import ASK, ONE_JUDGE
 from judgerank.reading.layouts.unordered import won_lost
 from judgerank.reading.layouts.words import ANSWERS, meanings
 from judgerank.reading.tabular import Pairs, Tabular, are_pairs, frame_of, is_tabular, refuse_other
+from judgerank.writing.sidecars import digest
 
 __all__ = ["ANSWERS", "ASK", "COLUMNS", "ONE_JUDGE", "Source", "comparisons_in", "judgments_of", "read_judgments"]
 Source = Files | Tabular | Pairs | Judgments | Comparisons
@@ -173,7 +173,7 @@ def _large(
     found = records_of(paths, form, columns, winner_values, copies)
     if found is None:
         return None
-    told = [{"file": label_of(one), "path": place_of([one]), "sha256": digest_of(one)} for one in paths]
+    told = [{"file": label_of(one), "path": place_of([one]), "sha256": digest(one)} for one in paths]
     source = {**_source(paths, told), "layout": found.layout, "records": len(found.frame)}
     source["dropped"] = dict(found.comparisons.dropped)
     title = title_of(paths)

@@ -24,7 +24,7 @@ from judgerank.data.arrays import AnyArray, FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.listing import counted, p_of
 from judgerank.model.streams import generator
-from judgerank.order.pairs import holm
+from judgerank.order.pairs import holm, significant
 
 PERMUTATIONS, MOST = 4999, 40_000_000  # of a judge, and exchanged answers in all of them
 LEAST_PERMUTATIONS = 199
@@ -69,7 +69,7 @@ def asked_again(comparisons: Comparisons, question: IntArray, time: AnyArray | N
 
 def changed(found: pd.DataFrame, level: float) -> Iterator[str]:
     """A sentence on each judge of `asked_again` that changed."""
-    for row in found[found["p_holm"] <= 1 - level].to_dict("records"):
+    for row in significant(found, level).to_dict("records"):
         yield (
             f"Judge {row['judge']} no longer answers as it did: to {row['changed']} of "
             f"{counted(row['requests'], 'repeated request')}, its last answer differs from its first, more than "

@@ -19,12 +19,13 @@ from scipy.special import chdtrc, expit
 
 from judgerank.data.arrays import AnyArray, FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
-from judgerank.order.pairs import holm
+from judgerank.data.errors import NoMaximumError
+from judgerank.engine.concave import logistic, peak
+from judgerank.order.pairs import holm, significant
 from judgerank.trust.asked_again import firsts, requests_of
 
 LEAST = 5  # comparisons for each parameter of a judge, below which it is not tested
 WIDE = 3.0  # standard deviation of the prior, in log-odds
-STEPS, DONE = 50, 1e-9  # of Newton's method
 FLAT = 1e-6  # of the largest eigenvalue: directions below say nothing
 COLUMNS = ("judge", "comparisons", "statistic", "degrees_of_freedom", "p_value", "p_holm")
 
@@ -49,6 +50,7 @@ def drift(
     DataFrame
         ``judge, comparisons, statistic, degrees_of_freedom, p_value, p_holm``, a row for each judge with at least
         `LEAST` comparisons a parameter, the most suspicious first. ``p_holm`` allows for the number of judges.
+        The statistic and the p-values are NaN for a judge whose own fit did not settle.
     """
     comparisons.require_pairs("the test of changed judges")
     order = np.arange(len(comparisons)) if time is None else np.argsort(np.asarray(time), kind="stable")
@@ -60,7 +62,11 @@ def drift(
         models = len(np.unique(np.r_[comparisons.first[mine], comparisons.second[mine]]))
         if len(mine) < 2 * LEAST * max(models, 2):
             continue
-        statistic, freedom = _of_judge(comparisons, mine)
+        try:
+            statistic, freedom = _of_judge(comparisons, mine)
+        except NoMaximumError:
+            rows.append((name, len(mine), np.nan, 0, np.nan))
+            continue
         rows.append((name, len(mine), statistic, freedom, float(chdtrc(freedom, statistic)) if freedom else 1.0))
     found = pd.DataFrame(rows, columns=list(COLUMNS[:-1]))
     found[COLUMNS[-1]] = holm(found["p_value"].to_numpy()) if rows else np.zeros(0)
@@ -70,11 +76,17 @@ def drift(
 def drifted(comparisons: Comparisons, level: float, time: AnyArray | None = None) -> tuple[str, ...]:
     """Judges whose earlier and later answers differ significantly, all judges tested at once at 1 - level."""
     found = drift(comparisons, time)
-    return tuple(found.loc[found["p_holm"] <= 1 - level, "judge"])
+    return tuple(significant(found, level)["judge"])
 
 
 def _of_judge(c: Comparisons, mine: AnyArray) -> tuple[float, int]:
-    """Statistic and degrees of freedom from one judge's rows, the earliest first."""
+    """Statistic and degrees of freedom from one judge's rows, the earliest first.
+
+    Raises
+    ------
+    NoMaximumError
+        As `_fitted` says.
+    """
     t, n = len(mine), len(c.models)
     x = np.zeros((t, n + 1))
     x[np.arange(t), c.first[mine]], x[np.arange(t), c.second[mine]] = 1.0, -1.0
@@ -93,13 +105,18 @@ def _of_judge(c: Comparisons, mine: AnyArray) -> tuple[float, int]:
 
 
 def _fitted(x: FloatArray, y: FloatArray, count: FloatArray) -> FloatArray:
-    """Probabilities by the fit of one judge with the wide prior, shape (T,)."""
-    at = np.zeros(x.shape[1])
-    for _ in range(STEPS):
-        p = expit(x @ at)
-        gradient = x.T @ (count * (y - p)) - at / WIDE**2
-        step = np.linalg.solve(x.T @ ((count * p * (1 - p))[:, None] * x) + np.eye(len(at)) / WIDE**2, gradient)
-        at = at + step * min(1.0, 3.0 / max(float(np.abs(step).max()), np.finfo(float).tiny))
-        if np.abs(step).max() <= DONE:
-            break
-    return np.asarray(expit(x @ at))
+    """Probabilities by the fit of one judge with the wide prior, shape (T,).
+
+    Raises
+    ------
+    NoMaximumError
+        If the fit does not settle.
+    """
+
+    held = 1 / WIDE**2
+
+    def with_prior(at: FloatArray) -> tuple[float, FloatArray, FloatArray]:
+        height, gradient, information = logistic(x, count * y, count, at)
+        return height - float(at @ at) * held / 2, gradient - held * at, information + held * np.eye(len(at))
+
+    return np.asarray(expit(x @ peak(with_prior, np.zeros(x.shape[1]), "the fit of one judge did not settle")[0]))

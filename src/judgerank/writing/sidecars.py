@@ -26,7 +26,7 @@ SHOWN = 80  # characters of a name in a sentence
 
 
 def digest(path: Path) -> str:
-    """SHA-256 of a file."""
+    """SHA-256 of the bytes in a file, without holding them."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

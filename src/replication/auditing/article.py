@@ -14,7 +14,6 @@ from replication.auditing.page import Audit, numbers_table
 from replication.auditing.results import Results
 from replication.auditing.reviewing import cost_of
 
-NO_SECTIONS = {"torture", "surrogate", "smoke"}  # folders of results that a whole run does not make
 WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 
 

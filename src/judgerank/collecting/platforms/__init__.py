@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from importlib import import_module
-from pkgutil import iter_modules
 
 from judgerank.data.errors import ConfigError
+from judgerank.data.modules import names_in
 from judgerank.reading.answers.found import Found
 from judgerank.writing.extras import needed
 
@@ -20,7 +20,7 @@ PART = "::"  # between a data set and one experiment on it
 
 def known_platforms() -> tuple[str, ...]:
     """Names of platforms, which a source begins with."""
-    return tuple(sorted(one.name for one in iter_modules(__path__) if one.name not in HELPERS))
+    return names_in(__path__, HELPERS)
 
 
 def is_platform(source: str) -> bool:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from functools import cache
-from pkgutil import iter_modules
+
+from judgerank.data.modules import names_in
 
 
 @cache
 def known() -> tuple[str, ...]:
     """Names of the blocks that come with the library."""
-    return tuple(sorted(module.name for module in iter_modules(__path__)))
+    return names_in(__path__)

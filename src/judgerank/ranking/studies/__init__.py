@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
-from pkgutil import iter_modules
 
 from judgerank.data.errors import ConfigError
+from judgerank.data.modules import names_in
 from judgerank.ranking.study import Component, Finding, Ranked
 
 OPENING = ("default", "prediction", "unconnected", "left_out")  # of the set
@@ -45,7 +45,7 @@ def _nobody(_: str) -> None:
 
 def unlisted() -> tuple[str, ...]:
     """Names of the studies in this folder that have no place in the order: they follow the others, by name."""
-    return tuple(sorted(module.name for module in iter_modules(__path__) if module.name not in LISTED))
+    return names_in(__path__, LISTED)
 
 
 def found_in(ranked: Ranked, names: tuple[str, ...], tell: Tell = _nobody) -> list[Finding]:

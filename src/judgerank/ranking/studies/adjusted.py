@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pandas as pd
 
 from judgerank.fits.fitted import Fitted
 from judgerank.fits.result import Fit
 from judgerank.fits.said import sentences
 from judgerank.fits.testing import without_blocks
-from judgerank.inference.wald import wald
+from judgerank.inference.wald import wald_by_covariance
 from judgerank.order.pairs import orders, rank_intervals
 from judgerank.order.scale import scale_of
 from judgerank.ranking.study import Component, Finding
@@ -51,7 +50,7 @@ def _board(result: Fit, unblocked: Fitted, category: str | None, level: float) -
     models = list(order.models)
     without = unblocked.scores * scale_of(unblocked).factor
     scores = result.scores_in(category)[models] * scale_of(result).factor
-    low, high = wald(scores.to_numpy(), np.sqrt(np.diag(order.covariance)), level, order.degrees_of_freedom)
+    low, high = wald_by_covariance(scores.to_numpy(), order.covariance, level, order.degrees_of_freedom)
     table = {
         "category": ALL if category is None else category,
         "model": models,

@@ -11,6 +11,7 @@ from judgerank.data.listing import listed, p_of
 from judgerank.fits.judge_effects import alike, judge_effects
 from judgerank.model.block import Records
 from judgerank.model.kinds import family, style
+from judgerank.order.pairs import significant
 from judgerank.ranking.study import Component, Finding
 from judgerank.trust.sentences import MOST_PARAMETERS, MOST_ROWS
 
@@ -76,7 +77,7 @@ def _asked(component: Component) -> list[str]:
 
 def problem(effects: pd.DataFrame, judge: str, level: float) -> str:
     """What a judge goes by, in words; empty if nothing is significant and large."""
-    own = effects[(effects["judge"] == judge) & (effects["p_holm"] <= 1 - level)] if len(effects) else effects
+    own = significant(effects[effects["judge"] == judge], level) if len(effects) else effects
     own = own[own["estimate"].abs() >= LEAST] if len(own) else own
     if not len(own):
         return ""

@@ -13,7 +13,7 @@ from judgerank.ranking.components import parts_of
 from judgerank.ranking.described import component_of
 from judgerank.ranking.studies.leaderboard import board_of
 from judgerank.ranking.study import Finding, Ranked
-from judgerank.reading.from_tables import comparisons_of
+from judgerank.reading.from_tables import of_records
 
 MOST = 30  # categories that are ranked by themselves
 
@@ -44,9 +44,4 @@ def categories_of(judgments: Judgments) -> dict[str, Judgments]:
     names = judgments.frame["category"].dropna().astype(str)
     if not 2 <= names.nunique() <= MOST:
         return {}
-    return {str(name): _restricted(judgments, rows.index) for name, rows in names.groupby(names, sort=True)}
-
-
-def _restricted(judgments: Judgments, rows: pd.Index) -> Judgments:
-    frame = judgments.frame.loc[rows].reset_index(drop=True)
-    return replace(judgments, frame=frame, comparisons=comparisons_of(frame, judgments.ordered), remarks=())
+    return {str(name): of_records(judgments, rows.index) for name, rows in names.groupby(names, sort=True)}

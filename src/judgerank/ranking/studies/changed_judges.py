@@ -10,6 +10,7 @@ import pandas as pd
 from judgerank.data.arrays import AnyArray
 from judgerank.data.judgments import Judgments
 from judgerank.data.listing import counted, listed, p_of
+from judgerank.order.pairs import significant
 from judgerank.ranking.study import Component, Finding
 from judgerank.trust.asked_again import asked_again, changed
 from judgerank.trust.drift import drift
@@ -54,7 +55,7 @@ def _are_apart(time: AnyArray) -> bool:
 
 
 def _of_halves(found: pd.DataFrame, level: float) -> Iterator[str]:
-    judges = found.loc[found["p_holm"] <= 1 - level, "judge"]
+    judges = significant(found, level)["judge"]
     if len(judges):
         p = p_of(float(found["p_holm"].iloc[0]))
         yield (

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pandas as pd
 
 from judgerank.data.listing import p_of
 from judgerank.fits.result import Fit
-from judgerank.inference.wald import wald
+from judgerank.inference.wald import wald_by_covariance
 from judgerank.inference.whose import TASTE
 from judgerank.order.pairs import pairwise
 from judgerank.order.scale import reported_covariance, scale_of
@@ -35,9 +34,9 @@ def both_intervals(fitted: Fit, level: float) -> pd.DataFrame:
     """
     columns = {"rank": fitted.ranks.to_numpy(), "model": fitted.ranks.index, "score": scale_of(fitted).scores}
     for name, each in (("this_panel", fitted.for_this_panel()), ("judges_like_these", fitted)):
-        scale = scale_of(each)
-        error = np.sqrt(np.diag(reported_covariance(each)))
-        columns[f"low_{name}"], columns[f"high_{name}"] = wald(scale.scores, error, level, each.degrees_of_freedom)
+        scores, covariance = scale_of(each).scores, reported_covariance(each)
+        ends = wald_by_covariance(scores, covariance, level, each.degrees_of_freedom)
+        columns[f"low_{name}"], columns[f"high_{name}"] = ends
     return pd.DataFrame(columns).sort_values("rank", ignore_index=True)
 
 

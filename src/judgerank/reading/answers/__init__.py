@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from importlib import import_module
-from pkgutil import iter_modules
 
 from judgerank.data.errors import DataError
+from judgerank.data.modules import names_in
 from judgerank.reading.answers.found import AnswerFormat, Found
 from judgerank.reading.layouts.table import Table
 
@@ -18,7 +18,7 @@ __all__ = ["FORMATS", "AnswerFormat", "Found", "answers_in", "recognised_answers
 
 def _discovered() -> tuple[AnswerFormat, ...]:
     """The formats of every module of this folder, by the names of the modules."""
-    modules = [import_module(f"{__name__}.{name}") for name in sorted(one.name for one in iter_modules(__path__))]
+    modules = [import_module(f"{__name__}.{name}") for name in names_in(__path__)]
     return tuple(one for module in modules for one in getattr(module, "FORMATS", ()))
 
 

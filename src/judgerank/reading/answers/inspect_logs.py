@@ -11,16 +11,14 @@ from typing import Any
 from judgerank.data.errors import DataError
 from judgerank.reading.answers.found import AnswerFormat, Found
 from judgerank.reading.answers.transcripts import answered, are_messages, asked, split_at_answer
-from judgerank.reading.layouts.table import Table, values
+from judgerank.reading.layouts.sample_scores import inspect_logs
+from judgerank.reading.layouts.table import Table
 
 ATTACHED = "attachment://"  # what stands for a long text, which the sample has under its digest
 
 
 def _found(table: Table) -> Iterator[Found]:
-    logs = zip(values(table.frame, "eval"), values(table.frame, "samples"), strict=True)
-    for place, (header, samples) in enumerate(logs, 1):
-        if not (isinstance(header, Mapping) and isinstance(header.get("model"), str) and header.get("task")):
-            raise DataError(f"log {place} does not name its model and task")
+    for header, samples in inspect_logs(table):
         for number, sample in enumerate(samples if isinstance(samples, list) else (), 1):
             if not isinstance(sample, Mapping) or sample.get("id") is None:
                 raise DataError(f"sample {number} has no id")

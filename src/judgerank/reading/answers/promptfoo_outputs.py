@@ -12,18 +12,12 @@ from typing import Any
 from judgerank.data.errors import DataError
 from judgerank.reading.answers.found import AnswerFormat, Found, first_of
 from judgerank.reading.answers.transcripts import are_messages, asked, written
-from judgerank.reading.layouts.promptfoo import provider_of, test_of
-from judgerank.reading.layouts.table import Table, values
+from judgerank.reading.layouts.promptfoo import outputs_in, provider_of, test_of
+from judgerank.reading.layouts.table import Table
 
 
 def _of_report(table: Table) -> Iterator[Found]:
-    outputs: list[Any] = []
-    for place, summary in enumerate(values(table.frame, "results"), 1):
-        listed = summary.get("results") if isinstance(summary, Mapping) else None
-        if not isinstance(listed, list) or not listed:
-            raise DataError(f"report {place} has no results of single tests")
-        outputs += listed
-    return _found(outputs)
+    return _found(outputs_in(table))
 
 
 def _of_lines(table: Table) -> Iterator[Found]:

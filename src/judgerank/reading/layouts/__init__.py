@@ -6,12 +6,12 @@ To add one: a module in this folder whose ``LAYOUTS`` holds it (docs/extend/layo
 from __future__ import annotations
 
 from importlib import import_module
-from pkgutil import iter_modules
 
 import pandas as pd
 
 from judgerank.data.errors import DataError
 from judgerank.data.listing import listed
+from judgerank.data.modules import names_in
 from judgerank.reading.layouts.score_tables import SCORE_TABLE
 from judgerank.reading.layouts.spelling import alike, as_usual, refuse_doubtful
 from judgerank.reading.layouts.table import OF_SCORES, Layout, Table
@@ -29,8 +29,7 @@ def _discovered() -> tuple[Layout, ...]:
 
     The order is that in which a refusal lists them; which one is recognised does not depend on it.
     """
-    others = [module.name for module in iter_modules(__path__) if module.name not in FIRST]
-    modules = [import_module(f"{__name__}.{name}") for name in (*FIRST, *sorted(others))]
+    modules = [import_module(f"{__name__}.{name}") for name in (*FIRST, *names_in(__path__, FIRST))]
     return tuple(layout for module in modules for layout in getattr(module, "LAYOUTS", ()))
 
 

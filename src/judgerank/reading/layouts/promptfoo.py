@@ -26,14 +26,25 @@ REMARK = (
 Row = tuple[str, str, str, str, float | None]
 
 
-def _report(table: Table) -> pd.DataFrame:
-    rows: list[Any] = []
+def outputs_in(table: Table) -> list[Any]:
+    """The results of single tests in all reports of a table.
+
+    Raises
+    ------
+    DataError
+        If a report has none.
+    """
+    found: list[Any] = []
     for place, summary in enumerate(values(table.frame, "results"), 1):
         outputs = summary.get("results") if isinstance(summary, Mapping) else None
         if not isinstance(outputs, list) or not outputs:
             raise DataError(f"report {place} has no results of single tests")
-        rows += outputs
-    return _scored(rows)
+        found += outputs
+    return found
+
+
+def _report(table: Table) -> pd.DataFrame:
+    return _scored(outputs_in(table))
 
 
 def _lines(table: Table) -> pd.DataFrame:

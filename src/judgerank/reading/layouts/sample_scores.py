@@ -114,12 +114,24 @@ def _pair(value: pd.DataFrame, there: pd.DataFrame, a: str, b: str) -> pd.DataFr
     return pd.DataFrame({"question_id": question, **columns}, index=range(len(rows))).astype(object)
 
 
-def _inspect(table: Table) -> pd.DataFrame:
-    rows: list[tuple[str, str, str, str, float | None]] = []
+def inspect_logs(table: Table) -> Iterator[tuple[Mapping[str, Any], Any]]:
+    """The header of every log of inspect_ai, which names its model and task, and its samples as they are.
+
+    Raises
+    ------
+    DataError
+        If a header does not.
+    """
     logs = zip(values(table.frame, "eval"), values(table.frame, "samples"), strict=True)
     for place, (header, samples) in enumerate(logs, 1):
         if not (isinstance(header, Mapping) and isinstance(header.get("model"), str) and header.get("task")):
             raise DataError(f"log {place} does not name its model and task")
+        yield header, samples
+
+
+def _inspect(table: Table) -> pd.DataFrame:
+    rows: list[tuple[str, str, str, str, float | None]] = []
+    for place, (header, samples) in enumerate(inspect_logs(table), 1):
         if not isinstance(samples, list) or not samples:
             raise DataError(f"log {place} has no samples")
         rows += _log(header, samples)

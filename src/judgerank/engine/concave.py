@@ -1,0 +1,113 @@
+"""The maximum of a concave function by Newton's method, such as the likelihood of a small logistic regression.
+
+Fits of whole panels have climbs of their own (`judgerank.engine.newton`), whose likelihoods are not concave.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import LinAlgError
+from scipy.special import expit
+
+from judgerank.data.arrays import FloatArray
+from judgerank.data.errors import NoMaximumError
+from judgerank.engine.ascent import Ascent, ascended, backtracked
+from judgerank.engine.information import SINGULAR
+
+LONGEST = 3.0  # entry of a step: from afar, a whole one may lead where all answers are certain
+DONE = 1e-9  # largest entry of a step that is the last one
+STEPS = 100
+Look = Callable[[FloatArray], tuple[float, FloatArray, FloatArray]]
+
+
+def peak(look: Look, start: FloatArray, unsettled: str) -> tuple[FloatArray, float, FloatArray]:
+    """Where a concave function is largest, its height, and its information there.
+
+    Parameters
+    ----------
+    look : callable
+        Height, gradient, shape (D,), and information, shape (D, D), at a point.
+    start : float array, shape (D,)
+    unsettled : str
+        What to say if the climb does not settle.
+
+    Raises
+    ------
+    NoMaximumError
+        If it does not, or the function hardly bends in some direction where it does.
+    """
+    climb = _Climb(look)
+    try:
+        here, settled, _ = ascended(climb, climb.spot(start), STEPS)
+    except LinAlgError:
+        settled = False
+    if settled:
+        at = here.at + here.step
+        height, _, information = look(at)
+        curvature = np.linalg.eigvalsh(information)
+        if curvature[0] > SINGULAR * curvature[-1]:  # else the gradient is nothing for being far out
+            return at, height, information
+    raise NoMaximumError(unsettled, ())
+
+
+def logistic(
+    x: FloatArray, won: FloatArray, count: FloatArray, at: FloatArray
+) -> tuple[float, FloatArray, FloatArray]:
+    """Log-likelihood of a logistic regression, its gradient, shape (D,), and its information, shape (D, D).
+
+    Parameters
+    ----------
+    x : float array, shape (T, D)
+    won, count : float array, shape (T,)
+        Of each row, how many answers there are, and how many of them are for the first; weighted ones as well.
+    at : float array, shape (D,)
+    """
+    eta = x @ at
+    p = expit(eta)
+    height = float((won * eta - count * np.logaddexp(0.0, eta)).sum())
+    return height, x.T @ (won - count * p), x.T @ ((count * p * (1 - p))[:, None] * x)
+
+
+class _Spot(NamedTuple):
+    """A point of the climb, its height, and the slope along the Newton step from there."""
+
+    at: FloatArray
+    height: float
+    step: FloatArray
+    rise: float
+
+    @property
+    def longest(self) -> float:
+        """Largest entry of the step."""
+        return float(np.abs(self.step).max(initial=0.0))
+
+
+class _Climb(Ascent[_Spot]):
+    def __init__(self, look: Look) -> None:
+        self._look = look
+
+    def spot(self, at: FloatArray) -> _Spot:
+        height, gradient, information = self._look(at)
+        step = np.asarray(np.linalg.solve(information, gradient), float)
+        return _Spot(at, height, step, float(gradient @ step))
+
+    def arrived(self, here: _Spot) -> bool:
+        return here.longest <= DONE
+
+    def ahead(self, here: _Spot) -> _Spot:
+        def nears(there: _Spot) -> bool:  # the height alone is too coarse close to the maximum
+            return there.longest <= here.longest / 2
+
+        first = min(1.0, LONGEST / here.longest)
+        there = backtracked(
+            lambda size: self.spot(here.at + size * here.step),
+            lambda spot: spot.height,
+            here.height,
+            here.rise,
+            first,
+            nears,
+        )
+        return there[1]
