@@ -50,12 +50,15 @@ def by_judge(held: Anchored) -> pd.DataFrame:
 
 
 def _lead(held: Anchored, rows: Comparisons, place: int) -> float:
-    """How far a newcomer's score is from where these comparisons put it; infinite where they are of one mind."""
+    """How far a newcomer's score is from where these comparisons put it.
+
+    Infinite where they are of one mind, NaN where the climb to it does not settle.
+    """
     for_it = np.r_[rows.outcome[rows.first == place], 1 - rows.outcome[rows.second == place]]
     if len(np.unique(for_it)) == 1 and for_it[0] != 0.5:
         return float(np.copysign(np.inf, for_it[0] - 0.5))
-    at, *_ = climbed(rows, held.board.model, held.at, slice(place, place + 1))
-    return float(at.scores[place] - held.at.scores[place])
+    at, _, settled = climbed(rows, held.board.model, held.at, slice(place, place + 1))
+    return float(at.scores[place] - held.at.scores[place]) if settled else np.nan
 
 
 def _told(held: Anchored, rows: Comparisons) -> tuple[FloatArray, FloatArray, FloatArray]:
