@@ -13,12 +13,6 @@ from judgerank.engine.sums import evaluate
 from judgerank.model.block import Role
 from judgerank.model.members import JUDGE_AWARE, MEMBERS, Parameters
 
-
-def numbers_of(evaluation):
-    """Its fields, but for the one that says which information it is."""
-    return [field for field in fields(evaluation) if field.name != "kept"]
-
-
 WITHOUT_SLOPE = [member for member in MEMBERS if not member.has_slope]
 
 
@@ -48,7 +42,7 @@ def test_a_table_and_a_list_give_the_same(cells, member, size, curvature, monkey
         own = replace(cells)  # layouts are remembered for one object
         assert {type(part) for part in laid_out(own, size)} == {kind}
         found[kind] = evaluate(own, member, at, curvature)
-    for field in numbers_of(found[Table]):
+    for field in fields(found[Table]):
         one, other = (getattr(found[kind], field.name) for kind in (Table, Listed))
         assert_allclose(one, other, rtol=1e-12, atol=1e-12, err_msg=field.name)
 
@@ -64,7 +58,7 @@ def test_rows_of_a_pair_add_up_the_same_wherever_they_stand(cells, member):
     runs = [int(np.sum(np.diff(rows.first * 4 + rows.second) != 0)) for rows in (by_pair, by_judge)]
     assert 2 * runs[0] < len(cells) < 2 * runs[1]
     one, other = (evaluate(rows, member, at, "observed") for rows in (by_pair, by_judge))
-    for field in numbers_of(one):
+    for field in fields(one):
         same = [getattr(found, field.name) for found in (one, other)]
         assert_allclose(*same, rtol=1e-12, atol=1e-12, err_msg=field.name)
 
@@ -80,7 +74,7 @@ def test_lists_of_many_rows_are_kept_up_to_a_number_and_give_the_same_bits(cells
         assert (laid_out(own, 6) is laid_out(own, 6)) == (most == len(cells))
         assert {type(part) for part in laid_out(own, 6)} == {Listed}
         found.append(evaluate(own, JUDGE_AWARE, at, "observed"))
-    for field in numbers_of(found[0]):
+    for field in fields(found[0]):
         assert_array_equal(*(getattr(one, field.name) for one in found), err_msg=field.name)
 
 
@@ -105,7 +99,7 @@ def test_sums_over_long_runs_of_rows_are_those_over_rows(cells, repeats):
     for member in MEMBERS:
         at = Parameters(rng.normal(size=4), 0.5 * rng.normal(size=(len(member.judge_blocks), 3)))
         one, two = (evaluate(each, member, at, "observed") for each in (rows, other))
-        for field in numbers_of(one):
+        for field in fields(one):
             same = [getattr(found, field.name) for found in (one, two)]
             assert_allclose(*same, rtol=1e-10, atol=1e-10, err_msg=f"{member.name}: {field.name}")
 

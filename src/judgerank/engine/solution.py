@@ -85,6 +85,8 @@ class Solution(Shown):
         Standard deviation of the penalty on the unbounded judges, where they alone have one.
     integrated : float, optional
         Log-likelihood with all that has a standard deviation integrated out, where something has.
+    expected : Evaluation, optional
+        With the expected information there, where that was needed on the way.
     """
 
     parameters: Parameters
@@ -96,6 +98,7 @@ class Solution(Shown):
     rival: Rival | None = None
     alone: float | None = None
     integrated: float | None = None
+    expected: Evaluation | None = None
 
     def _line(self) -> str:
         ended = f"{self.status} after {counted(self.iterations, 'iteration')}"

@@ -73,8 +73,10 @@ def mixture(
         for by in (size, -size):
             density, x, spread = moved(name, by)
             at = problem.parameters(x)
-            here = replace(problem.evaluated(x, at, "expected"), kept="expected")
+            here = problem.evaluated(x, at, "expected")
             logs.append(density - centre + reach / 2)
-            solutions.append(replace(found, parameters=at, evaluation=here, spread=spread))
+            solutions.append(
+                replace(found, parameters=at, evaluation=here.first_derivatives, spread=spread, expected=here)
+            )
     weights = np.exp(np.array(logs) - max(logs))
     return tuple(zip((weights / weights.sum()).tolist(), solutions, strict=True))

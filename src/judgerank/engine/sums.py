@@ -38,8 +38,6 @@ class Evaluation:
     judge_information : float array, shape (K, B, B)
     cross_information : float array, shape (B, K, N + P)
         Empty, as are the slopes at zero, unless they were asked for.
-    kept : {"expected", "observed"}, optional
-        Which information it is, where it is kept for who asks for it again.
     """
 
     log_likelihood: float
@@ -49,7 +47,6 @@ class Evaluation:
     top_information: FloatArray = field(repr=False, default_factory=lambda: np.empty((0, 0)))
     judge_information: FloatArray = field(repr=False, default_factory=lambda: np.empty((0, 0, 0)))
     cross_information: FloatArray = field(repr=False, default_factory=lambda: np.empty((0, 0, 0)))
-    kept: Curvature | None = None
 
     @property
     def first_derivatives(self) -> Evaluation:
@@ -64,7 +61,7 @@ class Evaluation:
 
     def times(self, factor: float) -> Evaluation:
         """That of so many times as many comparisons."""
-        return Evaluation(*(factor * getattr(self, each.name) for each in fields(self) if each.name != "kept"))
+        return Evaluation(*(factor * getattr(self, each.name) for each in fields(self)))
 
 
 class _Sums:

@@ -152,8 +152,8 @@ class Uncertainty(Predictions):
 
     def _information(self, curvature: Curvature) -> FloatArray:
         """Of the comparisons alone, shape (D, D)."""
-        here = self.solution.evaluation
-        if here.kept != curvature:
+        here = self.solution.expected if curvature == "expected" else None
+        if here is None:
             alike = not (self.model.judge_blocks or self.model.further)
             cells = self.comparisons.pool_judges() if alike else self.comparisons
             here = evaluate(cells, self.model, self.solution.parameters, curvature, at_zero=False)
