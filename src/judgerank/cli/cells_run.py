@@ -12,7 +12,7 @@ from judgerank.data.errors import ConfigError
 from judgerank.ranking.exports import RAW
 from judgerank.reading.cells_in_sql import columns_in, counted_cells, statement
 from judgerank.reading.files import paths_of, plain
-from judgerank.reading.read import read_judgments
+from judgerank.reading.read import ASK, read_judgments
 from judgerank.writing.targets import Outputs
 
 
@@ -33,7 +33,7 @@ def stated(
     ConfigError
         If it is to read winners or names otherwise than they are written, which it does not.
     """
-    if read["winner_values"] or read["names"] != "ask":  # as by default
+    if read["winner_values"] or read["names"] != ASK:
         option = "--winner-values" if read["winner_values"] else "--names"
         raise ConfigError(f"a statement counts words as they are written: give {option} to judgerank rank instead")
     paths = paths_of(files)

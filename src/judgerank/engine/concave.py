@@ -37,7 +37,7 @@ def peak(look: Look, start: FloatArray, unsettled: str) -> tuple[FloatArray, flo
     Raises
     ------
     NoMaximumError
-        If it does not, or the function hardly bends in some direction where it does.
+        If the climb does not settle, or does so where the function is all but flat in some direction.
     """
     climb = _Climb(look)
     try:
@@ -62,7 +62,7 @@ def logistic(
     ----------
     x : float array, shape (T, D)
     won, count : float array, shape (T,)
-        Of each row, how many answers there are, and how many of them are for the first; weighted ones as well.
+        Of each row, how many answers are for the first, and how many there are; both may be weighted.
     at : float array, shape (D,)
     """
     eta = x @ at

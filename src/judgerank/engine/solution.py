@@ -119,7 +119,7 @@ class Solution(Shown):
         """That of so many times as many comparisons, the parameters as they are."""
         rival = self.rival and replace(self.rival, gap=factor * self.rival.gap)
         alone = self.alone and self.alone / np.sqrt(factor)
-        return replace(self, evaluation=self.evaluation.times(factor), rival=rival, alone=alone)
+        return replace(self, evaluation=self.evaluation.times(factor), rival=rival, alone=alone, expected=None)
 
 
 def log_odds(at: Parameters) -> np.ndarray:

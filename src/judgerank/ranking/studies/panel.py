@@ -183,7 +183,7 @@ def _verdict(
     gamma: float,
     width: float,
 ) -> str:
-    """Of a judge with such a discrimination; the width is half that of its interval about it, zero included."""
+    """Of one judge; `width` is half that of the interval gamma -/+ width, which may reach zero."""
     if judge in fitted.judges_at_zero:  # of a shrunk fit, whose interval says how sure that is
         return UNSURE if _ends(ends, "discrimination", judge)[1] > middle else RANDOM
     if judge in same:
