@@ -65,10 +65,15 @@ def logistic(
         Of each row, how many answers are for the first, and how many there are; both may be weighted.
     at : float array, shape (D,)
     """
-    eta = x @ at
+    height, residual, weight = terms(x @ at, won, count)
+    return height, x.T @ residual, x.T @ (weight[:, None] * x)
+
+
+def terms(eta: FloatArray, won: FloatArray, count: FloatArray) -> tuple[float, FloatArray, FloatArray]:
+    """Log-likelihood of a logistic regression, its derivative in every predictor, and minus the second one."""
     p = expit(eta)
     height = float((won * eta - count * np.logaddexp(0.0, eta)).sum())
-    return height, x.T @ (won - count * p), x.T @ ((count * p * (1 - p))[:, None] * x)
+    return height, won - count * p, count * p * (1 - p)
 
 
 class _Spot(NamedTuple):

@@ -22,11 +22,12 @@ from scipy.special import chdtrc, expit
 
 from judgerank.data.arrays import FloatArray
 from judgerank.data.errors import DataError
-from judgerank.engine.concave import Look, logistic, peak
+from judgerank.engine.concave import Look, peak
 from judgerank.engine.information import zero_sum_basis
 from judgerank.fits.fit import fit
 from judgerank.fits.result import Fit
 from judgerank.people.items import HumanScores, Items
+from judgerank.people.paired_rows import PairedRows
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -111,12 +112,6 @@ def disagreement(found: People, panel: Fit) -> tuple[float, float, int]:
     return statistic, float(chdtrc(n - 2, statistic)), n - 2
 
 
-def _design(items: Items) -> FloatArray:
-    """Rows e_i - e_j in the zero-sum coordinates, shape (M, N - 1)."""
-    basis = zero_sum_basis(len(items.models))
-    return basis[items.first] - basis[items.second]
-
-
 def _shares(items: Items) -> tuple[FloatArray, FloatArray]:
     """Weight of every item in the means over those asked and over the others, shape (M,) each."""
     asked = items.asked
@@ -125,9 +120,9 @@ def _shares(items: Items) -> tuple[FloatArray, FloatArray]:
 
 def _look(items: Items, weight: float) -> Look:
     """Minus the loss at zero-sum coordinates, a concave function: lambda is at most one."""
-    x, (own, other) = _design(items), _shares(items)
+    own, other = _shares(items)
     won = own * np.where(items.asked, items.human, 0.0) + weight * (other - own) * items.panel
-    return partial(logistic, x, won, (1 - weight) * own + weight * other)
+    return partial(PairedRows.of(items).logistic, won, (1 - weight) * own + weight * other)
 
 
 def _minimum(items: Items, weight: float, start: FloatArray) -> FloatArray:
@@ -143,26 +138,24 @@ def _minimum(items: Items, weight: float, start: FloatArray) -> FloatArray:
     return np.asarray(basis @ peak(_look(items, weight), basis.T @ start, unsettled)[0])
 
 
-def _inverse(items: Items, weight: float, t: FloatArray) -> FloatArray:
-    """Inverse of the information in zero-sum coordinates."""
+def inverse_information(items: Items, weight: float, t: FloatArray) -> FloatArray:
+    """Inverse of the information in zero-sum coordinates at some scores, shape (N - 1, N - 1)."""
     return np.asarray(np.linalg.inv(_look(items, weight)(zero_sum_basis(len(t)).T @ t)[2]), float)
 
 
 def _by_question(items: Items, t: FloatArray) -> tuple[FloatArray, FloatArray]:
     """The gradient of the loss by people alone, and what a weight of one adds, shape (Q, N - 1) each."""
-    x, (own, other) = _design(items), _shares(items)
+    rows, (own, other) = PairedRows.of(items), _shares(items)
     p = expit(t[items.first] - t[items.second])
     y = np.where(items.asked, items.human, 0.0)
-    _, question = np.unique(items.question, return_inverse=True)
-    sums = np.zeros((2, int(question.max()) + 1, x.shape[1]))
-    np.add.at(sums[0], question, x * (own * (p - y))[:, None])
-    np.add.at(sums[1], question, x * ((other - own) * (p - items.panel))[:, None])
-    return sums[0], sums[1]
+    questions, question = np.unique(items.question, return_inverse=True)
+    alone = rows.sums_by(question, len(questions), own * (p - y))
+    return alone, rows.sums_by(question, len(questions), (other - own) * (p - items.panel))
 
 
 def _best_weight(items: Items, t: FloatArray) -> float:
     """Of the least trace of the variance, which is a parabola in the weight."""
-    inverse = _inverse(items, 0.0, t)
+    inverse = inverse_information(items, 0.0, t)
     a, b = (by @ inverse for by in _by_question(items, t))
     return float(np.clip(-np.sum(a * b) / np.sum(b * b), 0.0, 1.0))
 
@@ -171,6 +164,6 @@ def _covariance(items: Items, weight: float, t: FloatArray) -> FloatArray:
     """Sandwich over questions, shape (N, N)."""
     alone, more = _by_question(items, t)
     many = len(np.unique(items.question[items.asked]))
-    by_question = (alone + weight * more) @ _inverse(items, weight, t) * np.sqrt(many / (many - 1))
+    by_question = (alone + weight * more) @ inverse_information(items, weight, t) * np.sqrt(many / (many - 1))
     basis = zero_sum_basis(len(items.models))
     return np.asarray(basis @ (by_question.T @ by_question) @ basis.T)

@@ -13,8 +13,9 @@ from scipy.special import expit
 
 from judgerank.data.arrays import FloatArray
 from judgerank.engine.information import zero_sum_basis
-from judgerank.people.anchor import People, _design, _shares
+from judgerank.people.anchor import People, inverse_information
 from judgerank.people.items import HumanScores, table
+from judgerank.people.paired_rows import PairedRows
 
 LEAST = 0.05  # spread of an answer, lest items be never asked about that the panel agrees on
 
@@ -33,15 +34,15 @@ def next_items(found: HumanScores, names: pd.Series | None = None) -> pd.DataFra
     names : Series, optional
         Names of the questions, by number.
     """
-    items, x = found.items, _design(found.items)
-    own, _ = _shares(items)
+    items = found.items
+    rows = PairedRows.of(items)
     p = expit(found.scores[items.first] - found.scores[items.second])
     if isinstance(found, People):
-        inverse = np.linalg.inv((x * (own * p * (1 - p))[:, None]).T @ x)
-        worth = np.linalg.norm(x @ inverse, axis=1) * _spread(found, p)
+        moved = rows.predictors(inverse_information(items, 0.0, found.scores))
+        worth = np.linalg.norm(moved, axis=1) * _spread(found, p)
     else:
         basis = zero_sum_basis(len(items.models))
-        left = x @ (basis.T @ found.covariance @ basis)
+        left = rows.predictors(basis.T @ found.covariance @ basis)
         worth = np.linalg.norm(left, axis=1) * np.sqrt(p * (1 - p))
     frame = table(items, names).drop(columns="human").assign(worth=worth / worth.mean())[~items.asked]
     return frame.sort_values("worth", ascending=False, kind="stable", ignore_index=True)

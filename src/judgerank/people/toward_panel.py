@@ -22,10 +22,11 @@ from scipy.special import chdtrc, expit
 
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.errors import DataError
-from judgerank.engine.concave import logistic, peak
+from judgerank.engine.concave import peak
 from judgerank.engine.information import zero_sum_basis
 from judgerank.fits.result import Fit
 from judgerank.people.items import HumanScores, Items
+from judgerank.people.paired_rows import PairedRows
 
 LEAST, MOST, POINTS = 0.02, 4.0, 15  # of omega's grid
 FLAT = 10.0  # standard deviation of b's prior
@@ -77,11 +78,11 @@ def drawn_toward_panel(items: Items, panel: Fit) -> TowardPanel:
     NoMaximumError
         If the climb to people's scores does not settle.
     """
-    asked, basis = items.asked, zero_sum_basis(len(items.models))
+    asked = items.asked
     if len(np.unique(items.question[asked])) < 2:
         raise DataError("people were asked about fewer than 2 questions, and this takes two or more")
-    x, y = basis[items.first[asked]] - basis[items.second[asked]], items.human[asked]
-    return TowardPanel(items, *drawn(Votes(x, y, items.question[asked]), panel, items.models))
+    rows = PairedRows(len(items.models), items.first[asked], items.second[asked])
+    return TowardPanel(items, *drawn(Votes(rows, items.human[asked], items.question[asked]), panel, items.models))
 
 
 class Drawn(NamedTuple):
@@ -106,23 +107,22 @@ class Evidence(Protocol):
 
 @dataclass(frozen=True)
 class Votes:
-    """Human votes: rows e_i - e_j in zero-sum coordinates, the share for i, and the question."""
+    """Human votes: their models, the share for the first, and the question."""
 
-    x: FloatArray
+    rows: PairedRows
     y: FloatArray
     question: IntArray
 
     def at(self, t: FloatArray) -> tuple[float, FloatArray, FloatArray]:
         """As `Evidence.at`."""
-        return logistic(self.x, self.y, np.ones(len(self.y)), t)
+        return self.rows.logistic(self.y, np.ones(len(self.y)), t)
 
     def meat(self, t: FloatArray) -> FloatArray | None:
         """As `Evidence.meat`: over questions."""
         _, number, many = np.unique(self.question, return_inverse=True, return_counts=True)
         if many.max() <= 1:
             return None
-        of_question = np.zeros((len(many), len(t)))
-        np.add.at(of_question, number, self.x * (self.y - expit(self.x @ t))[:, None])
+        of_question = self.rows.sums_by(number, len(many), self.y - expit(self.rows.predictors(t)))
         return np.asarray(of_question.T @ of_question * len(many) / (len(many) - 1))
 
 
@@ -160,9 +160,12 @@ def drawn(evidence: Evidence, panel: Fit, models: tuple[str, ...]) -> Drawn:
     places = [panel.comparisons.models.index(model) for model in models]
     s = basis.T @ panel.scores.to_numpy()[places]
     v = basis.T @ panel.covariance[np.ix_(places, places)] @ basis
-    grid, slope = np.geomspace(LEAST, MOST, POINTS), 1.0
+    grid, slope, t = np.geomspace(LEAST, MOST, POINTS), 1.0, np.zeros(len(s))
     for _ in range(ROUNDS):
-        ends = [_posterior(evidence, s, slope**2 * v, omega) for omega in grid]
+        ends = []
+        for omega in grid:
+            ends.append(_posterior(evidence, s, slope**2 * v, omega, t))
+            t = ends[-1][1]  # where the next climb begins
         heights = np.array([end[0] for end in ends])
         weights = np.exp(heights - 0.5 * np.log(grid) ** 2 - heights.max())
         weights /= weights.sum()
@@ -174,7 +177,7 @@ def drawn(evidence: Evidence, panel: Fit, models: tuple[str, ...]) -> Drawn:
 
 
 def _posterior(
-    evidence: Evidence, s: FloatArray, v: FloatArray, omega: float
+    evidence: Evidence, s: FloatArray, v: FloatArray, omega: float, start: FloatArray
 ) -> tuple[float, FloatArray, FloatArray, float]:
     """Log evidence, mode and covariance in zero-sum coordinates, and b at the mode, for one omega.
 
@@ -191,7 +194,7 @@ def _posterior(
         height, gradient, known = evidence.at(t)
         return height - 0.5 * float(t @ precision @ t), gradient - precision @ t, known + precision
 
-    t, height, hessian = peak(with_prior, np.zeros(len(s)), "people's scores toward the panel's did not settle")
+    t, height, hessian = peak(with_prior, start, "people's scores toward the panel's did not settle")
     marginal = height - 0.5 * (np.linalg.slogdet(whole)[1] + np.linalg.slogdet(hessian)[1])
     covariance, meat = np.asarray(np.linalg.inv(hessian), float), evidence.meat(t)
     if meat is not None:

@@ -42,7 +42,10 @@ class Engine:
 
     def _wait_for(self, call: Callable[[], Found]) -> Found:
         try:
-            return self._thread.submit(call).result()
+            found = self._thread.submit(call)
+            while not found.done():
+                wait([found], 0.1)  # a signal between two instructions, just before a wait, does not end it
+            return found.result()
         except KeyboardInterrupt:
             behind = self._thread.submit(int)  # after the query, which may or may not have been handed over
             while not behind.done():  # an interrupt before the query has begun is lost
