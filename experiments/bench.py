@@ -67,7 +67,7 @@ def against_adam(cfg: DictConfig, comparisons: Comparisons, title: str, goal: in
     slow = seconds(lambda: fit(replace(comparisons), solver="adam"), 1)
     settings = solver_settings(cfg.solver, "judge_aware")
     fast = seconds(lambda: fit(replace(comparisons), "judge_aware", settings), 21)  # with nothing remembered
-    yield f"Algorithm 1 / exact fit, {title}", slow, fast, f"at least {goal}"
+    yield f"Algorithm A.1 / exact fit, {title}", slow, fast, f"at least {goal}"
 
 
 def against_choix(cfg: DictConfig, frame: pd.DataFrame, title: str) -> Iterator[tuple]:

@@ -87,10 +87,10 @@ def algorithm_1(cfg: DictConfig, by_box: pd.DataFrame) -> dict[str, Table]:
     box = by_box.query("subset == 'all'").merge(_printed_slopes(), on=place, how="left")
     known = box.set_index(SETTING).index.isin(slopes.set_index(SETTING).index)
     runs = {cfg.estimator.name: box[known]}
-    runs |= {f"Algorithm 1, {stop} iterations": rows for stop, rows in slopes.groupby("stop")}
+    runs |= {f"Algorithm A.1, {stop} iterations": rows for stop, rows in slopes.groupby("stop")}
     together = algorithm.jointly(runs)
     log.info("slopes of Table A.3 together:\n%s", together.to_string(index=False, float_format="%.3g"))
-    caption = "The paper's Algorithm 1 with its published steps, on simulated data"
+    caption = "The paper's Algorithm A.1 with its published steps, on simulated data"
     return {
         "algorithm_1_mse": Table(errors, f"{caption}: mean squared error", 4),
         "algorithm_1_slopes": Table(slopes, f"{caption}: log-log slopes of the last five points"),

@@ -102,19 +102,19 @@ def against_paper(table: pd.DataFrame, ultrafeedback: Fit, length: int) -> dict[
     path, nearest, stopped = follow(ultrafeedback, length)
     note = (
         f"UltraFeedback: over gamma >= 0 the maximum puts {', '.join(ultrafeedback.judges_at_zero) or 'no judge'} "
-        "at zero, so the printed column, all above zero, is no maximum. From zero, Algorithm 1 is nearest "
+        "at zero, so the printed column, all above zero, is no maximum. From zero, Algorithm A.1 is nearest "
         f"to it after {nearest} iterations (largest difference {path['largest_difference'].min():.3f})"
     )
     log.info("%s", note)
     return {
         "paper_check": Table(check, "Every printed discrimination beside ours"),
-        "stopping_path": Table(path, "UltraFeedback: the path of Algorithm 1", 4),
+        "stopping_path": Table(path, "UltraFeedback: the path of Algorithm A.1", 4),
         "stopping_point": Table(stopped, note),
     }
 
 
 def searched(cfg: DictConfig, data: dict[str, Judgments], fits: dict[str, Fit]) -> dict[str, Table]:
-    """Which settings of Algorithm 1, of a finite list, give the printed columns."""
+    """Which settings of Algorithm A.1, of a finite list, give the printed columns."""
     found, varied = [], {name: list(cfg.search[name]) for name in ("steps", "epsilon", "answers")}
     for name in ("ultrafeedback", "mt_bench"):
         gammas = {data[other].title: fits[other].discrimination for other in data if other != name}
@@ -140,9 +140,9 @@ def searched(cfg: DictConfig, data: dict[str, Judgments], fits: dict[str, Fit]) 
     return {
         "stopping_starts": Table(
             published_steps.loc[as_published, columns],
-            "UltraFeedback: Algorithm 1 with its published settings, where it is nearest to the printed column",
+            "UltraFeedback: Algorithm A.1 with its published settings, where it is nearest to the printed column",
         ),
-        "settings_tried": Table(every, "Printed discriminations that other settings of Algorithm 1 match"),
+        "settings_tried": Table(every, "Printed discriminations that other settings of Algorithm A.1 match"),
         "gradient": Table(gradient, "Gradient in every judge's log-discrimination at the printed ones"),
     }
 
@@ -153,7 +153,7 @@ def _most(rows: pd.DataFrame) -> tuple[int, int]:
 
 
 def follow(fitted: Fit, length: int) -> tuple[pd.DataFrame, int, pd.DataFrame]:
-    """Algorithm 1 on the cells of a fit.
+    """Algorithm A.1 on the cells of a fit.
 
     Returns
     -------
@@ -197,7 +197,7 @@ def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:
     }
     if "stopping_path" in tables:
         supremum = tables["fits"].set_index("dataset").at["ultrafeedback", "log_likelihood"]
-        title = f"UltraFeedback: Algorithm 1{suffix}"
+        title = f"UltraFeedback: Algorithm A.1{suffix}"
         figures["stopping_path"] = plots.stopping_path(tables["stopping_path"], supremum, title)
     return figures
 

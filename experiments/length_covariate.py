@@ -39,10 +39,16 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
     ranking["rank_change"] = ranking["rank_judge_aware"] - ranking["rank_length"]
     df = len(scalar.comparisons.judges) - len(length.judges_at_zero)
     statistic, p_value = likelihood_ratio(scalar.log_likelihood, length.log_likelihood, df)
+    by_question = length.clustered(comparisons, judgments.question).confidence_intervals(cfg.level)
     test = {
         "statistic": statistic,
         "degrees_of_freedom": df,
         "p_value": p_value,
+        "slopes": len(slopes),
+        "slopes_sure": sure(slopes["low_slope"], slopes["high_slope"]),
+        "slopes_sure_by_question": sure(
+            *(by_question.query("parameter == 'slope'")[end] for end in ("low", "high"))
+        ),
         "spearman": spearman(length.scores, scalar.scores),
         "largest_rank_change": int(ranking["rank_change"].abs().max()),
         "z_q25": np.quantile(comparisons.covariate, 0.25),
@@ -60,12 +66,19 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
         "ranking": Table(ranking.rename_axis("model").reset_index(), f"{title}: scores with and without length"),
         "test": Table(
             pd.DataFrame([test]),
-            f"{title}: likelihood-ratio test of all slopes zero, rough where some are on their bound; ranks",
+            f"{title}: likelihood-ratio test of all slopes zero, as if comparisons of a question were independent, "
+            "and rough where some are on their bound; how many intervals do not hold zero, also with errors by "
+            "question; ranks",
             4,
         ),
         "fits": Table(fits, f"{title}: the fits", 4),
         "curves": Table(curves, f"{title}: discrimination against standardised log length"),
     }
+
+
+def sure(low: pd.Series, high: pd.Series) -> int:
+    """How many intervals do not hold zero."""
+    return int(((low > 0) | (high < 0)).sum())
 
 
 def slope_table(length: Fit, level: float, truth: pd.DataFrame | None) -> pd.DataFrame:

@@ -5,7 +5,7 @@ python experiments/sparsity.py [dataset=chatbot_arena] [repeats=20] [redraw=[res
 The paper does not say where the comparisons of a thinned graph come from, nor how many there are. Either they are
 drawn with replacement from those made (resample), or anew from the full-data fit (simulate), as many as the set
 has; both are run. Where the paper prints numbers, designs with fewer comparisons are searched as well: with and
-without replacement (resample, subset) and anew, two kinds of random trees, several stops of Algorithm 1. Each
+without replacement (resample, subset) and anew, two kinds of random trees, several stops of Algorithm A.1. Each
 design is judged by a likelihood of all printed numbers together.
 """
 

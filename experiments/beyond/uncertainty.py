@@ -30,18 +30,22 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
     (judgments,) = data.values()
     title = judgments.title
     errors, summary, ranks = [], [], []
+    alone = np.arange(len(judgments.comparisons))
     for member in cfg.members:
         plug_in = fit(judgments.comparisons, member, solver_settings(cfg.solver, member))
         clustered = plug_in.clustered(judgments.comparisons, judgments.question)
+        by_judgment = standardised_errors(plug_in.clustered(judgments.comparisons, alone))
         resamples = bootstrapped(cfg, judgments, plug_in)
         table = errors_table(plug_in, clustered, resamples, cfg.level).assign(member=member)
+        misfit = by_judgment.mean() / table["plug_in"].mean()
         errors.append(table)
         found = orders_by_errors(plug_in, clustered)
         one, other = (rank_intervals(orders, cfg.level) for orders in found)
         by_rank = one.merge(other.drop(columns="rank"), on="model", suffixes=("_plug_in", "_clustered"))
         ranks.append(by_rank.assign(member=member))
         pairs = [pairwise(orders, cfg.level) for orders in found]
-        summary.append(summary_row(cfg, judgments, member, table, pairs, by_rank, resamples))
+        row = summary_row(cfg, judgments, member, table, pairs, by_rank, resamples)
+        summary.append(row | {"misfit_ratio": misfit})
         log.info(
             "%s, %s: errors clustered by question are %.2f times the plug-in ones",
             title,

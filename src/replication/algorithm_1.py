@@ -1,4 +1,4 @@
-"""The paper's Algorithm 1 on simulated comparisons, read where it may have been stopped (section 4.1, Table A.3).
+"""Algorithm A.1 on simulated comparisons, read where it may have been stopped (section 4.1, Table A.3).
 
 Many replications run side by side, so that thousands of iterations of every setting are within reach.
 """
@@ -25,7 +25,7 @@ PARAMETERS = ("score", "log_discrimination")
 
 @dataclass(frozen=True)
 class Stopped(Point):
-    """A point at which Algorithm 1 is read at several iterations, over data sets of one truth."""
+    """A point at which Algorithm A.1 is read at several iterations, over data sets of one truth."""
 
     stops: tuple[int, ...]
     data_sets: int
@@ -61,7 +61,7 @@ def errors_at_stops(cell: Stopped, rng: np.random.Generator) -> AtStops:
 
 
 def study_of(cfg: DictConfig) -> Study:
-    """Algorithm 1 at the points that slopes are fitted to, in the settings and under the truths asked for."""
+    """Algorithm A.1 at the points that slopes are fitted to, in the settings and under the truths asked for."""
     own, settings = cfg.algorithm_1, simulation_settings(cfg)
     cells = {
         point.name: Stopped(**vars(point), stops=tuple(own.stops), data_sets=own.data_sets[point.setting])

@@ -98,7 +98,7 @@ def sample_search(
 
 
 def stops(comparisons: Comparisons, settings: Adam, at: list[int]) -> Iterator[tuple[int, Fit]]:
-    """The judge-aware fit as Algorithm 1 would leave it after given numbers of iterations."""
+    """The judge-aware fit as Algorithm A.1 would leave it after given numbers of iterations."""
     cells = comparisons.aggregate()
     model = get_model("judge_aware", cells)
     for iteration, parameters, _ in iterates(cells, model, settings):

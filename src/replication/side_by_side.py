@@ -1,4 +1,4 @@
-"""The paper's Algorithm 1 on many data sets of the same models and judges at once, read at several stops."""
+"""The paper's Algorithm A.1 on many data sets of the same models and judges at once, read at several stops."""
 
 from __future__ import annotations
 

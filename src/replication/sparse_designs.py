@@ -2,7 +2,7 @@
 
 The paper fixes "the total number of comparisons" and does not say at how many, whether they are drawn with
 replacement, or where the iteration stopped. A replication here is a whole table: one random graph for each of its
-rows, fitted by the paper's Algorithm 1. Tables of a design say where one more would fall.
+rows, fitted by the paper's Algorithm A.1. Tables of a design say where one more would fall.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Design:
     Attributes
     ----------
     stops : tuple of int
-        Iterations of Algorithm 1.
+        Iterations of Algorithm A.1.
     n_edges : tuple of int
         Of the graph of every row.
     """
@@ -91,7 +91,7 @@ def design_cells(
 
 
 def sparse_table(design: Design, rng: np.random.Generator, whole: Whole) -> Tables:
-    """One table like the printed one: its rows' graphs, each fitted by Algorithm 1 and read at every stop."""
+    """One table like the printed one: its rows' graphs, each fitted by Algorithm A.1 and read at every stop."""
     models, reference = list(whole.comparisons.models), whole.references["judge_aware"]
     parts = [sparse_part(graph, rng, whole).aggregate() for graph in design.graphs]
     return Tables(

@@ -1,4 +1,4 @@
-"""Where the paper's Algorithm 1 is at every iteration, held against the printed columns.
+"""Where the paper's Algorithm A.1 is at every iteration, held against the printed columns.
 
 A likelihood without an interior maximum has no estimate to print; an iteration that was stopped has. A finite list
 of settings can be tried: starts, step sizes, what becomes of ties, which judges, and when to stop.
@@ -33,7 +33,7 @@ ANSWERS = ("ties as half", "ties dropped", "unparsed as ties", "unparsed as a", 
 
 @dataclass(frozen=True)
 class Tried:
-    """One setting of Algorithm 1: the answers it sees, the judges left out, where it starts, and its constants."""
+    """A setting of Algorithm A.1: the answers it sees, the judges left out, where it starts, its constants."""
 
     start: str = "zero"
     answers: str = ANSWERS[0]
@@ -87,7 +87,7 @@ def starts(
 
 @dataclass(frozen=True)
 class Path:
-    """Algorithm 1, iteration by iteration.
+    """Algorithm A.1, iteration by iteration.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Algorithm 1 against its printed loops, its projection and its stopping rule."""
+"""Algorithm A.1 against its printed loops, its projection and its stopping rule."""
 
 from dataclasses import replace
 from itertools import pairwise
@@ -28,7 +28,7 @@ def norm(values) -> float:
 
 
 def algorithm_1(cells: Comparisons, s: list, alpha: list, steps: int, settings: Adam, free=True):
-    """The paper's Algorithm 1 in plain loops; yields (s, alpha) after each step. `free` moves alpha too."""
+    """The paper's Algorithm A.1 in plain loops; yields (s, alpha) after each step. `free` moves alpha too."""
     n, k = len(s), len(alpha)
     m_s, v_s, m_a, v_a = [0.0] * n, [0.0] * n, [0.0] * k, [0.0] * k
     b1, b2, eps = settings.beta1, settings.beta2, settings.epsilon

@@ -468,6 +468,8 @@ def test_every_claim_falls_or_rises_with_its_tables(name):
 
 def test_a_count_decides_as_it_says():
     assert [against(contrary, 10) for contrary in (0, 5, 6)] == [Outcome.HOLDS, Outcome.PARTLY, Outcome.FAILS]
+    assert [against(0, 10, clear) for clear in (5, 6)] == [Outcome.UNDECIDED, Outcome.HOLDS]
+    assert against(1, 10, 0) is Outcome.PARTLY
     with pytest.raises(Missing, match="no cells"):
         against(0, 0)
 

@@ -168,8 +168,8 @@ def test_figure_1_draws_the_means_and_bands_of_the_table_and_says_what_they_are(
     [
         (["ambiguous", "interior"], "maximum likelihood over a box"),
         (["ambiguous", "localized"], "maximum likelihood over a box"),
-        (["stopping_rule"], "Algorithm 1"),
-        (["iteration_limit"], "Algorithm 1"),
+        (["stopping_rule"], "Algorithm A.1"),
+        (["iteration_limit"], "Algorithm A.1"),
         (["boundary", "interior"], "maximum likelihood, where there is an interior maximum"),
     ],
 )

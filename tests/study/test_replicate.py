@@ -504,7 +504,7 @@ def test_memory_does_not_grow_with_the_number_of_replications(tmp_path):
 
 def program(section: str, folder: Path, *overrides: str) -> list[str]:
     outputs = [f"{kind}={folder / kind}" for kind in ("results", "figures", "cache")]
-    if section == "convergence_mse":  # Algorithm 1 takes minutes where there is no maximum
+    if section == "convergence_mse":  # Algorithm A.1 takes minutes where there is no maximum
         outputs = [*outputs, "algorithm_1.settings=[]"]
     return [str(script_of(section)), *outputs, *overrides]
 

@@ -1,4 +1,4 @@
-"""Table A.9's design: tables of a design beside the printed one, each by Algorithm 1."""
+"""Table A.9's design: tables of a design beside the printed one, each by Algorithm A.1."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Algorithm 1 held against printed columns: matches, stops, and gradients at the printed numbers."""
+"""Algorithm A.1 held against printed columns: matches, stops, and gradients at the printed numbers."""
 
 import numpy as np
 import pandas as pd

@@ -39,6 +39,6 @@ SolverOption = Annotated[
         "--solver",
         rich_help_panel=MODEL,
         help="newton is exact. penalised shrinks toward the panel and always has an estimate. localized is exact "
-        "over a box. adam is the paper's Algorithm 1.",
+        "over a box. adam is the paper's Algorithm A.1.",
     ),
 ]

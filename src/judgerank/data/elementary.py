@@ -1,7 +1,8 @@
 """The exponential function and the logarithm, with the same bits on every processor.
 
-numpy's own have versions for AVX-512 whose last bits differ, and where there is no maximum the path of Algorithm 1
-grows that to 1e-4. Box and Cox's transformation at zero, and its inverse, are those of the C library.
+numpy's own have versions for AVX-512 whose last bits differ, and where there is no maximum the path of
+Algorithm A.1 grows that to 1e-4. Box and Cox's transformation at zero, and its inverse, are those of the C
+library.
 """
 
 from __future__ import annotations

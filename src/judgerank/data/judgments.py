@@ -132,8 +132,8 @@ class Judgments(Shown):
 
     @cached_property
     def n_questions(self) -> int:
-        """How many different questions the records have."""
-        return int(self.frame["question_id"].nunique())
+        """How many different questions the judgments are about."""
+        return int(self.frame.loc[self.parsed, "question_id"].nunique())
 
     @cached_property
     def judges(self) -> pd.DataFrame:

@@ -1,4 +1,4 @@
-"""The paper's projected Adam (Algorithm 1), on aggregated comparisons and vectorised."""
+"""The paper's projected Adam (Algorithm A.1), on aggregated comparisons and vectorised."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LARGEST_UPDATE = 5e-3  # half the usual step of the scores: beyond it a path cou
 
 @dataclass(frozen=True)
 class Adam:
-    """Settings of Algorithm 1; the defaults are those of the published judge-aware fits.
+    """Settings of Algorithm A.1; the defaults are those of the published judge-aware fits.
 
     Attributes
     ----------
@@ -28,7 +28,7 @@ class Adam:
     beta1, beta2, epsilon : float
         Decay rates of the moments, and the constant that keeps the division finite.
     tolerance : float
-        Stop when the larger Euclidean norm of the two updates is at most this. (Algorithm 1 as printed takes
+        Stop when the larger Euclidean norm of the two updates is at most this. (Algorithm A.1 as printed takes
         the maximum norm; the published code takes the Euclidean one.)
     max_iterations : int
     """
@@ -97,7 +97,7 @@ def iterates(
 
 
 def maximise(cells: Comparisons, model: Model, settings: Adam, start: Parameters | None = None) -> Solution:
-    """Run Algorithm 1 to its stopping rule or its iteration limit."""
+    """Run Algorithm A.1 to its stopping rule or its iteration limit."""
     (last,) = deque(iterates(cells, model, settings, start), maxlen=1)
     iteration, at, change = last
     status = Status.STOPPING_RULE if change <= settings.tolerance else Status.ITERATION_LIMIT

@@ -67,7 +67,7 @@ def information(at_fit: Evaluation, free: BoolArray, free_common: BoolArray | No
 
 
 def covariance(info: FloatArray, n_models: int, n_judges: int) -> FloatArray:
-    """Covariance J (J' I J)^-1 J' with J = blkdiag(A_s, A_alpha, identity) (paper, proof of theorem 3.3).
+    """Covariance J (J' I J)^-1 J' with J = blkdiag(A_s, A_alpha, identity) (paper, proof of theorem 3.4).
 
     Parameters
     ----------

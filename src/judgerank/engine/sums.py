@@ -27,7 +27,7 @@ class Evaluation:
     Attributes
     ----------
     log_likelihood : float
-        Sum over raw comparisons, equation (5).
+        Equation (5): over cells, each as often as it was compared.
     top_gradient : float array, shape (N + P,)
         In the scores, then the further blocks.
     judge_gradient : float array, shape (B, K)

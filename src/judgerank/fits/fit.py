@@ -61,7 +61,7 @@ def fit(
         A name in `judgerank.model.members.MODELS`: ``btl``, ``judge_aware``, ``length``, ``position_aware``, ...
         A file of your own that defines ``MEMBER`` (``"my_member.py"``), or a member itself.
     solver : {"newton", "adam", "localized", "penalised"}, or Newton, Adam, Localized or Penalised
-        The exact solver over gamma_k >= 0, the paper's Algorithm 1 over gamma_k > 0, the exact solver over a
+        The exact solver over gamma_k >= 0, the paper's Algorithm A.1 over gamma_k > 0, the exact solver over a
         box (for the judge-aware model), or shrinkage toward the panel; the last two always have an estimate.
         A name takes its default settings, for Adam the published ones; ``Newton(tolerance=1e-9)`` sets others.
         A solver of your own is any object with a method `maximise` (`judgerank.engine.solvers.Solver`).

@@ -63,7 +63,7 @@ class Estimates:
 
     @property
     def log_likelihood(self) -> float:
-        """Sum over raw comparisons (equation 5), or the marginal one over questions."""
+        """Equation (5), or the marginal one over questions."""
         return self.solution.evaluation.log_likelihood if self.effects is None else self.effects.log_likelihood
 
     @property

@@ -277,7 +277,7 @@ class Uncertainty(Predictions):
 
     @cached_property
     def covariance_discrimination(self) -> FloatArray:
-        """Covariance of (s, gamma[, beta], nu) by the delta method (last display of the proof of theorem 3.3)."""
+        """Covariance of (s, gamma[, beta], nu) by the delta method (last display of the proof of theorem 3.4)."""
         judges = self.solution.parameters.judges
         logarithmic = np.array([block.logarithmic for block in self.model.blocks], bool)
         by_judge = np.where(logarithmic[:, None], np.exp(np.where(logarithmic[:, None], judges, 0.0)), 1.0)

@@ -183,7 +183,7 @@ def _facts(ranking: Record, judges: pd.DataFrame) -> list[tuple[str, str]]:
     if len(judges) < 2 or share.isna().any():
         return [*found, (f"{len(judges):,}", "judges" if len(judges) != 1 else "judge")]
     equal = panel.effective_judges(share)
-    return [*found, (f"{len(judges):,}", f"judges, as informative as {equal:.1f} equally good ones")]
+    return [*found, (f"{len(judges):,}", f"judges, weighted like {equal:.1f} equal ones")]
 
 
 def _warnings(ranking: Record, judges: pd.DataFrame) -> list[str]:

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from replication.auditing.audit import Verdict, totals
+from replication.auditing.audit import Verdict, exact_copies, open_and_same, totals
 from replication.auditing.claim import Outcome
 from replication.auditing.page import Audit, numbers_table
 from replication.auditing.results import Results
@@ -78,6 +78,7 @@ def numbers(audit: Audit, results: Results) -> dict[str, Any]:
     known |= {"printed": int(counts["printed"]), "results": int(counts["results"])}
     known |= {"claims": len(audit.claims), "outcomes": of_claims.to_dict()}
     known["exact_share"] = f"{counts[str(Verdict.EXACT)] / counts['results']:.0%}"
+    known |= {"copies": exact_copies(audit.numbers), "open_same": open_and_same(audit.numbers)}
     known["exact_in"] = table[str(Verdict.EXACT)].to_dict()
     known["results_in"] = table["results"].to_dict()
     known["open_numbers"] = numbers_table(

@@ -19,7 +19,7 @@ class Verdict(StrEnum):
     """What becomes of a printed number; the last three are not about results."""
 
     EXACT = "exact at printed precision"
-    MONTE_CARLO = "within Monte Carlo error"
+    MONTE_CARLO = "within error, settings searched for"
     CAUSE = "differs, a run shows the cause"
     RULED_OUT = "differs, printed value ruled out"
     OPEN = "differs, cause not established"
@@ -34,7 +34,9 @@ OTHERS = (Verdict.TAKEN_OVER, Verdict.NOT_TAKEN_OVER, Verdict.STATED)
 MEANING = {
     Verdict.EXACT: "ours, rounded as printed, is the printed number; for a number that the paper copied, its "
     "source's (`reason` names the source and how it was read)",
-    Verdict.MONTE_CARLO: "the printed number lies in the prediction interval stated below",
+    Verdict.MONTE_CARLO: "the printed number lies in the prediction interval stated below. The paper does not state "
+    "the settings; we searched for some that give such numbers. That they exist is what is shown, not that they "
+    "are the paper's",
     Verdict.CAUSE: "another stored run reproduces the printed number exactly, and most of its column; `reason` "
     "names it",
     Verdict.RULED_OUT: "a finding shows that the printed number cannot be what it is said to be; what it is "
@@ -192,6 +194,17 @@ def _verdict(row: dict, same: bool, established: set[str]) -> dict:
     if row["finding"] in established:
         return {"verdict": Verdict.RULED_OUT, "reason": row["finding"]}
     return {"verdict": Verdict.OPEN}
+
+
+def exact_copies(audited: pd.DataFrame) -> int:
+    """How many of the exact numbers are copies, for which nothing is computed."""
+    return int((audited["kind"].eq("cited") & audited["verdict"].eq(Verdict.EXACT)).sum())
+
+
+def open_and_same(audited: pd.DataFrame) -> int:
+    """How many of the open numbers are ours, which another run that gives more of their column has otherwise."""
+    rows = audited[audited["verdict"] == Verdict.OPEN]
+    return sum(not row.rule and _same(row.ours, row.printed) for row in rows.itertuples())
 
 
 def totals(audited: pd.DataFrame) -> pd.DataFrame:

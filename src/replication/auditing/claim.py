@@ -11,11 +11,11 @@ from replication.auditing.finding import PUBLIC, TITLES
 from replication.auditing.results import Missing, Results
 
 STATED = (
-    "Counts are over cells, judges or models. Where standard errors are stored, a cell speaks against a claim "
-    "only "
-    "if it does so by more than two of them. A claim holds if nothing speaks against it, does not hold if more "
-    "than "
-    "half does, and else holds in part."
+    "Counts are over cells, judges or models. Where standard errors are stored, a cell speaks for or against a "
+    "claim only if it does so by more than two of them. A claim does not hold if more than half of the cells "
+    "speak against it, and holds in part if some do. If none does, it holds; but a change in some direction is "
+    "not decided unless more than half speak for it. What the paper says of its own ranks and intervals is about "
+    "estimates from the same data, where errors play no part."
 )
 
 
@@ -24,6 +24,7 @@ class Outcome(StrEnum):
 
     HOLDS = "holds"
     PARTLY = "holds in part"
+    UNDECIDED = "not decided"
     FAILS = "does not hold"
     UNCHECKED = "not checkable"
 
@@ -39,8 +40,14 @@ def claim(check: Check) -> Check:
     return check
 
 
-def against(contrary: int, of: int) -> Outcome:
+def against(contrary: int, of: int, speak_for: int | None = None) -> Outcome:
     """The outcome of a claim about `of` cells when `contrary` of them speak against it.
+
+    Parameters
+    ----------
+    contrary, of : int
+    speak_for : int, optional
+        Of a change in some direction, how many cells show it beyond doubt.
 
     Raises
     ------
@@ -50,7 +57,8 @@ def against(contrary: int, of: int) -> Outcome:
     if of == 0:
         raise Missing("there are no cells to count")
     if contrary == 0:
-        return Outcome.HOLDS
+        undecided = speak_for is not None and speak_for <= of / 2
+        return Outcome.UNDECIDED if undecided else Outcome.HOLDS
     return Outcome.FAILS if contrary > of / 2 else Outcome.PARTLY
 
 

@@ -60,10 +60,10 @@ def mt_bench_order(results: Results) -> Decided:
 def gpt_4_first_mt_bench(results: Results) -> Decided:
     ranks = real(results, "benchmark_alignment/mt_bench.csv").set_index("model")
     leads = real(results, "benchmark_alignment/lead.csv").query("dataset == 'mt_bench'")
-    told, second = [], 0
+    told, first = [], 0
     for row in leads.itertuples():
         place = ranks.at["gpt-4", f"rank_{row.fit}"]
-        second += place != 1
+        first += place == 1
         told.append(
             f"{row.fit} rank {place}, {row.first} before {row.second} by {row.difference:.3f} (error "
             f"{row.standard_error:.3f})"
@@ -75,7 +75,9 @@ def gpt_4_first_mt_bench(results: Results) -> Decided:
         "Among "
         f"the five models of Table 1 its judge-aware rank is {among:.0f}."
     )
-    return against(second, len(leads)), shown
+    if first == len(leads):
+        return Outcome.HOLDS, shown
+    return Outcome.PARTLY if first or among == 1 else Outcome.FAILS, shown
 
 
 def _narrower(results: Results, name: str) -> tuple[bool, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-from scipy.stats import spearmanr
+from scipy.stats import norm, spearmanr
 
 from replication import published
 from replication.auditing.claim import Decided, Outcome, against, claim, real
@@ -59,15 +59,25 @@ def mixed_pool_noise(results: Results) -> Decided:
     shown = (
         f"{row['discrimination']:.3f} ({row['low']:.3f} to {row['high']:.3f}){', the lowest' if lowest else ''}"
     )
-    at_zero = row["status"] == "zero" or row["low"] <= 0
-    return (Outcome.HOLDS if at_zero else Outcome.FAILS), f"{shown}; printed 0.046."
+    near = _may_be_zero(row)
+    outcome = Outcome.HOLDS if lowest and near else Outcome.PARTLY if lowest or near else Outcome.FAILS
+    told = "zero is within" if near else "zero is not within"
+    return outcome, f"{shown}; {told} two errors of gamma; printed 0.046."
+
+
+def _may_be_zero(row: pd.Series) -> bool:
+    """Whether zero is within two errors of gamma; the interval in the logarithm never holds zero."""
+    if row["status"] == "zero":
+        return True
+    of_log = np.log(row["high"] / row["low"]) / (2 * norm.ppf(0.975))
+    return bool(2 * of_log >= 1)  # to first order the error of gamma is gamma times that of its logarithm
 
 
 @claim
 def glm_near_zero(results: Results) -> Decided:
     row = real(results, "complete_ranking/in_house/judges.csv").set_index("judge").loc["zai-org/GLM-4.5-Air-FP8"]
     shown = f"{row['discrimination']:.3f}, status {row['status']}."
-    return Outcome.HOLDS if row["status"] == "zero" or row["low"] <= 0 else Outcome.FAILS, shown
+    return Outcome.HOLDS if _may_be_zero(row) else Outcome.FAILS, shown
 
 
 @claim

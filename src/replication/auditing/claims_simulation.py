@@ -24,12 +24,17 @@ def _curves(results: Results) -> Iterator[tuple[tuple, pd.DataFrame]]:
 
 @claim
 def mse_falls(results: Results) -> Decided:
-    steps = rises = 0
+    steps = rises = falls = 0
     for _, curve in _curves(results):
         step, error = np.diff(curve["mean"]), curve["standard_error"].to_numpy()
-        rises += int((step > 2 * np.hypot(error[1:], error[:-1])).sum())
-        steps += len(step)
-    return against(rises, steps), f"{rises} of {steps} steps in T rise by more than two errors."
+        clear = 2 * np.hypot(error[1:], error[:-1])
+        rises, falls, steps = (
+            rises + int((step > clear).sum()),
+            falls + int((step < -clear).sum()),
+            steps + len(step),
+        )
+    shown = f"Of {steps} steps in T, by more than two errors {rises} rise and {falls} fall."
+    return against(rises, steps, falls), shown
 
 
 @claim

@@ -11,6 +11,7 @@ from replication.auditing.results import Missing, Results
 
 IN_HOUSE = "subsampling_efficiency/in_house/correlation.csv"
 PAPER_K = (4, 8, 12, 16)
+NEAR_PERFECT = 0.95
 
 
 def _own(results: Results, name: str, measure: str, method: str) -> pd.DataFrame:
@@ -63,12 +64,13 @@ def gain_at_small_t(results: Results) -> Decided:
     gap, error = gap_to_unweighted(results, IN_HOUSE)
     first, last = gap.columns[[0, -1]]
     change, of = gap[last] - gap[first], np.hypot(error[first], error[last])
-    grows = int((change > 2 * of).sum())
+    grows, falls = int((change > 2 * of).sum()), int((change < -2 * of).sum())
     told = ", ".join(f"K = {k} {gap.at[k, first]:.3f} and {gap.at[k, last]:.3f}" for k in gap.index)
     shown = (
-        f"Gain at T = {first:,} and {last:,}: {told}; it grows by more than two errors at {grows} of {len(gap)} K."
+        f"Gain at T = {first:,} and {last:,}: {told}; by more than two errors it grows at {grows} and falls at "
+        f"{falls} of {len(gap)} K."
     )
-    return against(grows, len(gap)), shown
+    return against(grows, len(gap), falls), shown
 
 
 @claim
@@ -85,16 +87,17 @@ def fewer_comparisons(results: Results) -> Decided:
     return against(contrary, len(aware)), shown
 
 
-def _steps(means: pd.DataFrame, errors: pd.DataFrame) -> tuple[int, int, int]:
-    """Falls, falls by more than two errors, and steps, along rows."""
+def _steps(means: pd.DataFrame, errors: pd.DataFrame) -> tuple[int, int, int, int]:
+    """Falls, falls and rises by more than two errors, and steps, along rows."""
     step = np.diff(means.to_numpy(), axis=1)
     error = np.hypot(errors.to_numpy()[:, 1:], errors.to_numpy()[:, :-1])
     known = np.isfinite(step)
-    return int((step < 0).sum()), int((step < -2 * error).sum()), int(known.sum())
+    falls, clear_falls, clear_rises = step < 0, step < -2 * error, step > 2 * error
+    return int(falls.sum()), int(clear_falls.sum()), int(clear_rises.sum()), int(known.sum())
 
 
 def _monotone(results: Results, measure: str, over: str, only: object = None) -> Decided:
-    told, contrary, of = [], 0, 0
+    told, contrary, clear, of = [], 0, 0, 0
     for method in ("judge_aware", "btl"):
         cells = _own(results, IN_HOUSE, measure, method)
         means, errors = cells["mean"], cells["standard_error"]
@@ -102,10 +105,13 @@ def _monotone(results: Results, measure: str, over: str, only: object = None) ->
             means, errors = means.T, errors.T
         if only == "largest":
             means, errors = means.iloc[-1:], errors.iloc[-1:]
-        falls, clearly, steps = _steps(means, errors)
-        told.append(f"{method} falls in {falls} of {steps} steps in {over}, by more than two errors in {clearly}")
-        contrary, of = contrary + clearly, of + steps
-    return against(contrary, of), f"{'; '.join(told)}."
+        falls, clearly, rises, steps = _steps(means, errors)
+        told.append(
+            f"{method} falls in {falls} of {steps} steps in {over}, by more than two errors in {clearly}, and "
+            f"rises by as much in {rises}"
+        )
+        contrary, clear, of = contrary + clearly, clear + rises, of + steps
+    return against(contrary, of, clear), f"{'; '.join(told)}."
 
 
 @claim
@@ -126,7 +132,7 @@ def many_judges_large_t(results: Results) -> Decided:
 @claim
 def many_judges_small_t(results: Results) -> Decided:
     """Up to the largest K at which several samples have an estimate: one alone has no error."""
-    told, lower = [], 0
+    told, lower, higher = [], 0, 0
     by_method = {method: _own(results, IN_HOUSE, "spearman", method) for method in ("judge_aware", "btl")}
     known = np.all([cells["standard_error"].iloc[:, 0].notna() for cells in by_method.values()], axis=0)
     if known.sum() < 2:
@@ -134,11 +140,12 @@ def many_judges_small_t(results: Results) -> Decided:
     for method, cells in by_method.items():
         means, errors = cells["mean"].iloc[known, 0], cells["standard_error"].iloc[known, 0]
         change, error = means.iloc[-1] - means.iloc[0], np.hypot(errors.iloc[-1], errors.iloc[0])
-        lower += change < -2 * error
+        lower, higher = lower + (change < -2 * error), higher + (change > 2 * error)
         told.append(f"{method} {means.iloc[0]:.3f} to {means.iloc[-1]:.3f} (error of the change {error:.3f})")
     ends = f"K = {means.index[0]} to {means.index[-1]} at the smallest T"
-    outcome = (Outcome.FAILS, Outcome.PARTLY, Outcome.HOLDS)[lower]
-    return outcome, f"From {ends}: {'; '.join(told)}; lower by more than two errors in {lower} of 2 fits."
+    outcome = (Outcome.FAILS if higher else Outcome.UNDECIDED, Outcome.PARTLY, Outcome.HOLDS)[lower]
+    shown = f"From {ends}: {'; '.join(told)}; by more than two errors lower in {lower} and higher in {higher}"
+    return outcome, f"{shown} of 2 fits."
 
 
 @claim
@@ -146,13 +153,12 @@ def gap_closes_with_k(results: Results) -> Decided:
     gap, error = gap_to_unweighted(results, IN_HOUSE)
     change = gap.iloc[-1].abs() - gap.iloc[0].abs()
     of = np.hypot(error.iloc[-1], error.iloc[0])
-    wider, smaller = int((change > 2 * of).sum()), int((change < 0).sum())
+    wider, closer = int((change > 2 * of).sum()), int((change < -2 * of).sum())
     shown = (
-        f"From K = {gap.index[0]} to {gap.index[-1]} the gap is smaller at {smaller} of {len(change)} T, larger "
-        "by "
-        f"more than two errors at {wider}."
+        f"From K = {gap.index[0]} to {gap.index[-1]} the gap is smaller at {int((change < 0).sum())} of "
+        f"{len(change)} T, by more than two errors at {closer}, and larger by as much at {wider}."
     )
-    return against(len(change) - smaller if wider else 0, len(change)), shown
+    return against(wider, len(change), closer), shown
 
 
 @claim
@@ -161,9 +167,11 @@ def near_one(results: Results) -> Decided:
         method: _own(results, IN_HOUSE, "pearson", method)["mean"].iloc[:, -1] for method in ("judge_aware", "btl")
     }
     values = pd.concat(lowest)
-    far = int((values.round(1) < 1.0).sum())
+    far = int((values < NEAR_PERFECT).sum())
     shown = f"At the largest T stored the means run from {values.min():.3f} to {values.max():.3f}"
-    return against(far, len(values)), f"{shown}; {far} of {len(values)} round to less than 1.0."
+    return against(
+        far, len(values)
+    ), f"{shown}. Called near perfect from {NEAR_PERFECT} on; {far} of {len(values)} are below."
 
 
 def _sparse(results: Results) -> pd.DataFrame:

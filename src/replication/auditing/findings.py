@@ -197,7 +197,7 @@ def sample_of_the_pool(results: Results) -> tuple[bool, str]:
         "printed. "
         f"Of {len(tried)} samples and {len(stops)} stops tried, one gives {found['reproduced'].sum()} of {of}: "
         f'{sample["size"]:.0f} records drawn from "{sample["drawn_from"]}" by {sample["generator"]} with seed '
-        f"{sample['seed']:.0f}, and Algorithm 1 ({stop['algorithm']}) after {stop['iterations']} iterations; at "
+        f"{sample['seed']:.0f}, and Algorithm A.1 ({stop['algorithm']}) after {stop['iterations']} iterations; at "
         "the "
         f"maximum on that sample {found['reproduced_maximum'].sum()}. The paper speaks of comparisons "
         "restricted to "

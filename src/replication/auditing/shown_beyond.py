@@ -111,10 +111,11 @@ def uncertainty_table(results: Results) -> str:
     rows = []
     for name, title in SET_TITLES.items():
         for _, row in results.table(f"uncertainty/{name}/summary.csv").iterrows():
-            ratios = (f"{row[ratio]:.2f}" for ratio in ("clustered_ratio", "bootstrap_ratio"))
+            ratios = (f"{row[ratio]:.2f}" for ratio in ("clustered_ratio", "misfit_ratio", "bootstrap_ratio"))
             apart = f"{row['separated_plug_in']}, {row['separated_clustered']} of {row['pairs']}"
             rows.append((title, row["member"], f"{row['questions']:,}", *ratios, apart))
-    columns = ["set", "member", "questions", "clustered / plug-in", "bootstrap / plug-in"]
+    columns = ["set", "member", "questions", "by question / plug-in", "each judgment alone / plug-in"]
+    columns.append("bootstrap / plug-in")
     return grid(rows, [*columns, "pairs separated (Holm): plug-in, clustered"])
 
 

@@ -124,7 +124,7 @@ def discrimination_scatter(frame: pd.DataFrame, title: str) -> Figure:
 
 
 def stopping_path(path: pd.DataFrame, maximum: float, title: str) -> Figure:
-    """Where Algorithm 1 is after each iteration: distance to the printed column, and to the maximum."""
+    """Where Algorithm A.1 is after each iteration: distance to the printed column, and to the maximum."""
     nearest = path.loc[path["largest_difference"].idxmin()]
     figure, (gap, shortfall) = canvas(PAGE, 2.5, 1, 2)
     gap.plot(path["iteration"], path["largest_difference"], color=COLOURS["judge_aware"])

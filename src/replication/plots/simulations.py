@@ -24,7 +24,7 @@ def estimator_of(endings: pd.DataFrame) -> str:
     if "ambiguous" in endings:  # asked of no other
         return "maximum likelihood over a box"
     if {"stopping_rule", "iteration_limit"} & set(endings):
-        return "Algorithm 1"
+        return "Algorithm A.1"
     return "maximum likelihood, where there is an interior maximum"
 
 
@@ -52,7 +52,7 @@ def mse(frame: pd.DataFrame, endings: pd.DataFrame, title: str) -> Figure:
 def mse_draws(
     further: pd.DataFrame, main: pd.DataFrame, algorithm: pd.DataFrame | None, endings: pd.DataFrame
 ) -> Figure:
-    """Mean squared errors under every draw of the truth, by setting; Algorithm 1 beside them where it was run."""
+    """Mean squared errors under every draw of the truth, by setting, and Algorithm A.1's where it was run."""
     groups = settings_in(main)
     figure, panels = canvas(PAGE, 4.0, 2, len(groups), sharex="col", sharey="row")
     panels = panels.reshape(2, len(groups))
@@ -66,14 +66,14 @@ def mse_draws(
             for line in () if algorithm is None else draws_of(algorithm, rows, parameter=parameter, draw=0):
                 for dashes, (stop, at) in zip(("--", ":", "-."), line.groupby("stop"), strict=False):
                     style = {"color": "black", "linestyle": dashes, "marker": "+", "zorder": 3}
-                    label = f"main draw, Algorithm 1, {stop:,} iterations"
+                    label = f"main draw, Algorithm A.1, {stop:,} iterations"
                     axes.loglog(at["n_comparisons"], at["mean"], label=label, **style)
         column[0].set_title(name)
         column[1].set_xlabel("comparisons T")
     for axes, label in zip(panels[:, 0], ERROR_LABELS.values(), strict=True):
         axes.set_ylabel(label)
     figure.legend(**named_once(panels[0]), loc="outside lower center", ncols=3)
-    note = f"estimator: {estimator_of(endings)}; dashed: Algorithm 1"
+    note = f"estimator: {estimator_of(endings)}; dashed: Algorithm A.1"
     figure.suptitle(f"Mean squared error under every draw of the truth\n{note}", fontsize=8)
     return figure
 

@@ -22,7 +22,7 @@ class BenchmarkAlignment(RealData):
 
 @dataclass
 class Search:
-    """Settings of Algorithm 1 to try, each with the others as published."""
+    """Settings of Algorithm A.1 to try, each with the others as published."""
 
     length: int = at_least(1)
     random_starts: int = at_least(0)
@@ -42,7 +42,7 @@ class JudgeReliability(RealData):
 
 @dataclass
 class Stepped:
-    """What may differ between runs of Algorithm 1."""
+    """What may differ between runs of Algorithm A.1."""
 
     step_scores: float = above(0)
     step_judges: float = above(0)
