@@ -66,9 +66,9 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
         "ranking": Table(ranking.rename_axis("model").reset_index(), f"{title}: scores with and without length"),
         "test": Table(
             pd.DataFrame([test]),
-            f"{title}: likelihood-ratio test of all slopes zero, as if comparisons of a question were independent, "
-            "and rough where some are on their bound; how many intervals do not hold zero, also with errors by "
-            "question; ranks",
+            f"{title}: likelihood-ratio test of all slopes zero, as if comparisons of a question were "
+            "independent, and rough where some are on their bound; how many intervals do not hold zero, also with "
+            "errors by question; ranks",
             4,
         ),
         "fits": Table(fits, f"{title}: the fits", 4),

@@ -34,9 +34,9 @@ OTHERS = (Verdict.TAKEN_OVER, Verdict.NOT_TAKEN_OVER, Verdict.STATED)
 MEANING = {
     Verdict.EXACT: "ours, rounded as printed, is the printed number; for a number that the paper copied, its "
     "source's (`reason` names the source and how it was read)",
-    Verdict.MONTE_CARLO: "the printed number lies in the prediction interval stated below. The paper does not state "
-    "the settings; we searched for some that give such numbers. That they exist is what is shown, not that they "
-    "are the paper's",
+    Verdict.MONTE_CARLO: "the printed number lies in the prediction interval stated below. The paper does not "
+    "state the settings; we searched for some that give such numbers. That they exist is what is shown, not that "
+    "they are the paper's",
     Verdict.CAUSE: "another stored run reproduces the printed number exactly, and most of its column; `reason` "
     "names it",
     Verdict.RULED_OUT: "a finding shows that the printed number cannot be what it is said to be; what it is "

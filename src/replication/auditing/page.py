@@ -72,8 +72,8 @@ def totals_tables(numbers: pd.DataFrame) -> str:
 def _copied(numbers: pd.DataFrame) -> str:
     """How many of the exact numbers are copies, which no computation of ours checks."""
     return (
-        f"{exact_copies(numbers)} of the exact numbers are copies (of other publications, or of the size in a model's name). They "
-        "equal their sources; nothing is computed for them."
+        f"{exact_copies(numbers)} of the exact numbers are copies (of other publications, or of the size in a "
+        "model's name). They equal their sources; nothing is computed for them."
     )
 
 
@@ -213,8 +213,8 @@ def _open(numbers: pd.DataFrame) -> str:
 def _why_open(rows: pd.DataFrame) -> str:
     same = open_and_same(rows)
     return (
-        f"Numbers whose cause we have not established. {len(rows) - same} differ from ours. {same} equal ours, but "
-        "another run gives more of their column, and not these."
+        f"Numbers whose cause we have not established. {len(rows) - same} differ from ours. {same} equal ours, "
+        "but another run gives more of their column, and not these."
     )
 
 
