@@ -96,8 +96,8 @@ def slopes(results: Results) -> tuple[bool, str]:
     text = (
         f"Over {table['draw'].nunique()} draws of the truth the slopes of our estimator on a bounded box are: "
         f"{'; '.join(told)}. In {wide} of {len(told)} rows they differ by more than four of their own errors, so "
-        "one study says little about another. All together say more. Than how many of ours the printed slope is "
-        f"flatter, by run: {jointly}. At small T some likelihoods have no interior maximum: estimates on the box "
+        "one study says little about another. All together say more. The printed slope is flatter than this many "
+        f"of ours, by run: {jointly}. At small T some likelihoods have no interior maximum: estimates on the box "
         "sit on its edge and leave it as T grows, which steepens the line; Algorithm A.1 goes on until "
         "it is stopped, so its slopes depend on where. The paper's truth is not known, nor its limit of "
         "iterations."
