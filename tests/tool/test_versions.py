@@ -9,8 +9,9 @@ import pytest
 from packaging.version import Version
 
 from replication.config import ROOT
+from tests.forked import run_anew
 from tests.study.test_packaging import DECLARED
-from tests.tool.command import judgerank, usage_text
+from tests.tool.command import environment, judgerank, usage_text
 
 pytestmark = pytest.mark.versions
 
@@ -24,6 +25,19 @@ def test_only_the_version_option_prints_the_version():
     other = judgerank("doctor", EXAMPLE, anew=True)
     assert other.returncode == 0
     assert "600 records" in other.stdout
+
+
+def test_commands_compute_with_one_thread_of_blas_unless_told_otherwise(tmp_path):
+    pytest.importorskip("threadpoolctl")
+    program = (
+        "import atexit, threadpoolctl; from judgerank.cli import app; "
+        "atexit.register(lambda: print({one['num_threads'] for one in threadpoolctl.threadpool_info()})); "
+        f"app(['rank', {str(EXAMPLE)!r}, '--output', {str(tmp_path / 'out')!r}])"
+    )
+    for told, threads in ((None, {1}), ("2", {min(2, os.cpu_count() or 1)})):
+        changed = environment(OPENBLAS_NUM_THREADS=told, MKL_NUM_THREADS=told, OMP_NUM_THREADS=None)
+        done = run_anew(["-c", program], tmp_path, changed)
+        assert done.stdout.splitlines()[-1] == str(threads)
 
 
 def test_help_names_every_command_and_every_command_has_help():

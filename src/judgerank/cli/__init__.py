@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import gc
+import os
 import sys
 from typing import Annotated
 
@@ -24,6 +25,7 @@ Which command for which task:
 LAST = "judgerank COMMAND --help explains a command, judgerank --help lists all of them."
 
 FEW_SEARCHES = 100_000  # objects made between two searches for garbage
+THREADS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")  # of linear algebra
 
 app = typer.Typer(
     name="judgerank",
@@ -64,6 +66,8 @@ def judgerank(
     """
     prepare(ctx.meta.get(JSON, False))
     gc.set_threshold(FEW_SEARCHES)
+    for name in THREADS:  # on a busy machine the threads of small matrices wait for each other most of the time
+        os.environ.setdefault(name, "1")
     atexit.register(_leave)
     if ctx.invoked_subcommand is None:
         say(FIRST)
