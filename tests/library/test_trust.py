@@ -314,6 +314,16 @@ def test_two_copies_among_six_judges_come_out():
     assert worth(found, "kish")["low"] < true < worth(found, "kish")["high"]
 
 
+def test_each_of_two_judges_adds_what_the_panel_is_worth_beyond_the_information_of_the_other():
+    rows, question = panel(10, 2, 400)
+    coin = np.random.default_rng(0).random(len(rows)) < 0.6
+    rows = replace(rows, outcome=np.where((rows.judge == 1) & coin, 1.0 * (question % 2), rows.outcome))
+    found = effective_judges(fit(rows, "judge_aware"), rows, question)
+    alone, adds = found.judges["information"].to_numpy(), found.judges["adds"].to_numpy()
+    assert alone[0] > 2 * alone[1]
+    np.testing.assert_allclose(adds, worth(found)["estimate"] - alone[::-1])
+
+
 def test_intervals_are_in_the_logarithm_of_what_is_beyond_one_judge():
     rows, question = panel(8, 6, 200, copies=5)
     row = worth(effective_judges(fit(rows, "judge_aware"), rows, question))
