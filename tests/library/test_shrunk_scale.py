@@ -100,6 +100,19 @@ def test_given_standard_deviations_leave_nothing_to_allow_for():
     assert np.abs(gained).max() > 1e-6
 
 
+def test_the_covariance_is_the_mixture_of_reported_scores_refitted_at_each_standard_deviation():
+    data, _ = drawn(4, 20, 1_000)
+    found = fit(data, solver=Penalised(scores=0.8))
+    scale, mixed = scale_of(found), np.zeros((len(SCORES), len(SCORES)))
+    for weight, other in found.by_spread:
+        deviation = other.solution.spread["log_discrimination"]
+        again = fit(data, solver=Penalised(scores=0.8, log_discrimination=deviation))
+        away = scale_of(again).scores - scale.scores
+        mixed += weight * (scale.covariance(again.covariance) + np.outer(away, away))
+    assert len(found.by_spread) == 3
+    assert_allclose(reported_covariance(found), mixed, rtol=1e-4, atol=1e-8)
+
+
 def test_a_start_is_taken_where_all_standard_deviations_are_given_and_leads_to_the_same_mode():
     data, truth = drawn(5, 10, 800)
     settings = Penalised(scores=0.8, log_discrimination=0.4)
