@@ -16,6 +16,7 @@ from judgerank.trust.removable import judgments_as_units
 from judgerank.trust.removal import smallest
 from judgerank.trust.reversals import APART, forecast, swapped
 from judgerank.trust.sentences import on_panel
+from judgerank.trust.shared import Together
 from judgerank.trust.small_sets import SMALL
 from tests.real_data import needs_data
 from tests.study.test_config import composed
@@ -285,6 +286,17 @@ def panel(seed, n_judges, n_items, copies=1, gamma=1.0, scores=(0.6, 0.0, -0.6))
 
 def worth(found, measure="information"):
     return found.worth.set_index("measure").loc[measure]
+
+
+def test_correlations_are_drawn_to_their_mean_by_the_share_of_their_spread_that_is_chance():
+    """Of 25 items each: .5 has an error of (1 - .5^2) / 5, and they vary by .2^2 2 / 3 about it."""
+    r = np.array([[1.0, 0.3, 0.5], [0.3, 1.0, 0.7], [0.5, 0.7, 1.0]])
+    items = np.full((1, 3, 3), 25.0)
+    found, mean = Together(25 * r[None], items, items).correlations()
+    chance = 0.15**2 / (0.2**2 * 2 / 3)
+    expected = np.where(np.eye(3, dtype=bool), 1.0, 0.5 + (r - 0.5) * (1 - chance))
+    assert mean == pytest.approx(0.5)
+    np.testing.assert_allclose(found, expected)
 
 
 def test_copies_of_one_judge_are_worth_one():
