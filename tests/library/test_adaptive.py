@@ -121,6 +121,20 @@ def test_the_first_choice_is_the_best_of_all_by_inverses_of_the_information(aim)
     assert tuple(chosen[:, 0]) == max(gains, key=gains.__getitem__)
 
 
+@pytest.mark.parametrize("cheap", [0, 1])
+def test_of_two_judges_alike_all_that_is_not_drawn_at_random_is_asked_of_the_cheaper(cheap):
+    rows = raw(4, 1, 300, 8)
+    both = np.tile(np.arange(300), 2)
+    twins = Comparisons(
+        rows.models, ("x", "y"), rows.first[both], rows.second[both], np.repeat([0, 1], 300), rows.outcome[both]
+    )
+    result = fit(twins, "position_aware")
+    costs = np.where(np.arange(2) == cheap, 1.0, 3.0)
+    left = np.where(np.eye(4, dtype=bool)[:, :, None], 0, np.full((4, 4, 2), 1000))
+    chosen = by_information(np.random.default_rng(0), result, all_scores(result), left, costs, 40)
+    assert (chosen[2, :36] == cheap).all()
+
+
 def test_a_dear_judge_is_asked_less():
     """Two judges alike, one ten times as dear: it is asked in the share alone that is drawn at random."""
     at = truth(np.linspace(1, -1, 5), 2)

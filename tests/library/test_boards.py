@@ -6,6 +6,7 @@ from statistics import NormalDist
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import norm
 
 from judgerank import Comparisons, compare, fit, load, place
 from judgerank.boards.placing import anchored
@@ -113,6 +114,62 @@ def test_a_judge_of_one_mind_on_a_newcomer_is_said_to_be_so(wins, word):
     assert f"WARNING: j0 {word} prefers m8, unlike the panel" in "\n".join(placement_text(placed))
 
 
+def information(rows: Comparisons, scores: np.ndarray) -> np.ndarray:
+    """Of plain scores in the model of Bradley and Terry, shape (N, N), row by row."""
+    x = np.zeros((len(rows), len(scores)))
+    x[np.arange(len(rows)), rows.first], x[np.arange(len(rows)), rows.second] = 1.0, -1.0
+    p = 1 / (1 + np.exp(-x @ scores))
+    return x.T @ ((p * (1 - p) * rows.count)[:, None] * x)
+
+
+def test_models_move_with_the_variance_that_further_comparisons_take_away():
+    """Without judges, that is the board's variance less that of all comparisons together (Hausman, 1978)."""
+    fitted, new = board_and_new(21, 600, 400, member="btl")
+    found = place(fitted, new)
+    held = found.anchored
+    board = information(fitted.comparisons, fitted.scores.to_numpy())
+    both = information(held.comparisons, held.at.scores)
+    both[:8, :8] += board
+    centre = np.eye(8, 9) - np.r_[np.ones(8), 0.0] / 8
+    taken = np.linalg.pinv(board) - centre @ np.linalg.pinv(both) @ centre.T
+    moves = found.moves.set_index("model").loc[list(fitted.comparisons.models)]
+    np.testing.assert_allclose(moves["standard_error"], np.sqrt(np.diag(taken)), rtol=1e-6)
+
+
+def test_questions_of_one_comparison_each_change_errors_by_their_number_over_one_less_alone():
+    """Where every pair is decided just as often as the scores say, so that squares are their expectation."""
+    first, second = np.repeat([0, 1, 0], [20, 20, 20]), np.repeat([1, 0, 1], [20, 20, 20])
+    one = np.zeros(60, int)
+    board = fit(Comparisons(("a", "b"), ("x",), first, second, one, np.tile([1.0, 0.0], 30)), "btl")
+    ends, won = np.repeat([0, 1], [12, 24]), np.tile(np.r_[np.ones(4), np.zeros(8)], 3)
+    new = Comparisons(("a", "b", "c"), ("x",), ends, np.full(36, 2), np.zeros(36, int), won)
+    plain, by = (anchored(board, new, question) for question in (None, np.arange(36)))
+    assert by.own[0] ** 2 == pytest.approx(36 / 35 * plain.own[0] ** 2)
+    np.testing.assert_allclose(by.squares, 36 / 35 * plain.squares, atol=1e-10)
+    np.testing.assert_allclose(plain.squares, plain.information, atol=1e-12)
+    assert plain.squares[0, 0] == pytest.approx(8 / 3 * 16 / 3 / (8 / 3 + 16 / 3))  # n p (1 - p) in a row
+
+
+def test_two_judges_who_answered_alike_have_no_lead_and_the_newcomers_own_error():
+    """Each knows it from half of the comparisons: a half's variance less the whole's is the whole's.
+
+    Discriminations are taken as known, so that what is not known of the board, its scores, moves both alike.
+    """
+    rng = np.random.default_rng(22)
+    rows, new = (drawn(rng, scores, 900, more) for scores, more in ((SCORES, False), (np.r_[SCORES, 0.3], True)))
+    names = tuple(f"j{k}" for k in range(2))
+    rows, new = (
+        replace(c.take(np.tile(np.arange(900), 2)), judges=names, judge=np.repeat([0, 1], 900))
+        for c in (rows, new)
+    )
+    board = fit(rows, "judge_aware")
+    known = board.covariance.copy()
+    known[8:] = known[:, 8:] = 0.0
+    placed = place(replace(board, robust=known), new)
+    np.testing.assert_allclose(placed.judges["lead"], 0, atol=1e-9)
+    np.testing.assert_allclose(placed.judges["standard_error"], placed.newcomers["own_error"].iloc[0], rtol=1e-6)
+
+
 def test_models_that_move_are_named():
     """Judges who weigh the board's models otherwise since the newcomer came: the scores of two are exchanged."""
     rng = np.random.default_rng(5)
@@ -212,6 +269,53 @@ def test_a_board_that_grew_is_known_as_such_and_its_noise_is_smaller():
     apart = compare(old, other)
     assert apart.relation == "other"
     assert compare(old, grown).moves["standard_error"].mean() < 0.5 * apart.moves["standard_error"].mean()
+
+
+def test_a_model_without_further_comparisons_moves_by_their_share_of_its_variance_at_least():
+    """A third of all comparisons is new, of two other models: its variance hardly falls, and that is no error."""
+    rng = np.random.default_rng(23)
+    rows = drawn(rng, SCORES, 1000)
+    further = rows.take(np.flatnonzero((rows.first < 2) & (rows.second < 2)))
+    further = further.take(rng.integers(len(further), size=500))
+    old = fit(rows, "btl")
+    grown = fit(rows.extended(further.to_frame()), "btl")
+    moves = compare(old, grown).moves.set_index("model")
+    least = pd.Series(np.sqrt(np.diag(old.covariance) / 3), old.scores.index)[moves.index]
+    assert (moves["standard_error"] >= least * (1 - 1e-9)).all()
+    np.testing.assert_allclose(moves["standard_error"]["m7"], least["m7"])
+
+
+def test_a_move_is_tested_by_one_step_and_the_variance_that_the_further_comparisons_take_away():
+    """The step from all comparisons to the old board's, in the model of Bradley and Terry."""
+    rng = np.random.default_rng(24)
+    rows = drawn(rng, SCORES, 800)
+    old, grown = fit(rows, "btl"), fit(rows.extended(drawn(rng, SCORES, 500).to_frame()), "btl")
+    s = grown.scores.to_numpy()
+    before, after = (np.linalg.pinv(information(c, s)) for c in (rows, grown.comparisons))
+    won = rows.outcome - 1 / (1 + np.exp(-(s[rows.first] - s[rows.second])))
+    gradient = np.bincount(rows.first, won, 8) - np.bincount(rows.second, won, 8)
+    z = -before @ gradient / np.sqrt(np.diag(before - after))
+    moves = compare(old, grown).moves.set_index("model").loc[list(grown.comparisons.models)]
+    np.testing.assert_allclose(moves["p_value"], 2 * norm.sf(np.abs(z)), rtol=1e-5)
+
+
+def test_three_models_move_as_one_where_no_judge_is_on_both_boards():
+    """Mean and scale are free on either board: one thing is left that may move, and has one p-value."""
+    rng = np.random.default_rng(26)
+    rows = [drawn(rng, SCORES[[0, 2, 7]], size).with_judges([name]) for size, name in ((2000, "j1"), (3000, "j3"))]
+    p = compare(*(fit(one, "judge_aware") for one in rows)).moves["p_value"]
+    assert 0.01 < p.iloc[0] < 0.99
+    np.testing.assert_allclose(p, p.iloc[0], rtol=1e-6)
+
+
+def test_clustered_errors_twice_as_large_halve_the_statistics_of_moves():
+    rng = np.random.default_rng(25)
+    boards = [fit(drawn(rng, SCORES, 900), "btl") for _ in range(2)]
+    z = []
+    for times in (1, 2):
+        wider = [replace(one, robust=times**2 * one.covariance) for one in boards]
+        z.append(norm.isf(compare(*wider).moves.set_index("model")["p_value"].sort_index() / 2))
+    np.testing.assert_allclose(z[1], z[0] / 2, rtol=1e-6)
 
 
 def test_scales_and_models_that_only_one_has_do_not_matter():

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.special import expit
+from scipy.stats import chi2_contingency
 
 import judgerank
 from judgerank.adaptive.goals import read_goal
@@ -49,6 +50,22 @@ def test_time_decides_which_answers_are_the_earlier():
 def test_the_level_is_kept_where_judges_have_tastes():
     """Of 60 sets in which nobody changes at most 9 may seem to: more come once in a thousand times at .05."""
     assert sum(bool(drifted(drawn(seed, 400, 0.0), 0.95)) for seed in range(60)) <= 9
+
+
+def test_a_judge_of_two_models_has_pearsons_statistics_of_its_two_tables_if_other_orders_were_shown_later():
+    """Shown either way, each order has a table of earlier and later answers, and nothing else is free."""
+    won = {(0, 0): 21, (0, 1): 4, (1, 0): 5, (1, 1): 12}  # by (half, order), of so many:
+    shown = {(0, 0): 30, (0, 1): 10, (1, 0): 10, (1, 1): 30}
+    first = np.concatenate([np.full(shown[half, order], order) for half in (0, 1) for order in (0, 1)])
+    won_of = [np.arange(shown[half, order]) < won[half, order] for half in (0, 1) for order in (0, 1)]
+    one, often = np.zeros(len(first), int), np.full(len(first), 1000.0)  # often: the prior tells next to nothing
+    outcome = np.concatenate(won_of).astype(float)
+    rows = Comparisons(("a", "b"), ("j",), first, 1 - first, one, outcome, often, ordered=True)
+    tables = [[[won[h, order], shown[h, order] - won[h, order]] for h in (0, 1)] for order in (0, 1)]
+    pearson = sum(chi2_contingency(np.array(table) * 1000, correction=False).statistic for table in tables)
+    found = drift(rows).iloc[0]
+    assert found["degrees_of_freedom"] == 2
+    assert found["statistic"] == pytest.approx(pearson, rel=1e-3)
 
 
 def test_judges_of_few_answers_are_not_tested():

@@ -164,6 +164,25 @@ def test_the_spread_of_answers_is_found():
     assert spread_of_answers(Questions.of(flips), flips.here.residual, generator(0, "test")) == 0.0
 
 
+@pytest.mark.parametrize("effect", [1.0, 2.0])
+def test_simulated_judges_err_together_as_much_as_those_seen(effect):
+    """The mean of 300 sets is known to a hundredth; the spread was tuned by twenty sets, a few times."""
+    rows, question = panel(10, questions=100, effect=effect)
+    flips = FlippedResiduals.of(fit(rows, "position_aware"), rows, question)
+    design, residual = Questions.of(flips), flips.here.residual
+    sd = spread_of_answers(design, residual, generator(0, "test"))
+    simulated = np.concatenate(list(design.simulated(np.random.default_rng(0), sd, 300)))
+    assert design.shared(simulated) == pytest.approx(design.shared(residual), rel=0.15)
+
+
+def test_answers_of_their_own_quality_are_on_average_the_expected_ones():
+    """Effects flatten answers, and simulated predictors are wider to make up for it; two thousand sets."""
+    rows, question = panel(10, questions=30, effect=1.5)
+    design = Questions.of(FlippedResiduals.of(fit(rows, "position_aware"), rows, question))
+    beyond = np.concatenate(list(design.simulated(np.random.default_rng(0), 1.5, 2000)))
+    assert np.abs((beyond * np.sign(design.eta)).mean()) < 0.01
+
+
 def test_what_was_asked_once_cannot_be_tested():
     first, second = np.array([0, 1, 2]), np.array([1, 2, 0])
     rows = Comparisons(("a", "b", "c"), ("x",), first, second, np.zeros(3, int), np.ones(3))

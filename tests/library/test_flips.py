@@ -64,6 +64,17 @@ def test_leads_are_of_one_judge_on_the_same_third_model_and_repeats_count_once()
     assert_allclose(lead[3], 2 * 0.5)
 
 
+def test_answers_that_one_judge_repeats_leave_every_lead_as_it_was():
+    rows, question = asked(2, 4)
+    fitted = fit(rows, "position_aware")
+    often = np.repeat(np.arange(len(rows)), np.where(rows.judge == 1, 3, 1))
+    once, repeated = (
+        leads_by_question(rows.take(those), fitted.model, fitted.solution.parameters, question[those]).toarray()
+        for those in (np.arange(len(rows)), often)
+    )
+    assert_allclose(repeated, once, atol=1e-12)
+
+
 def test_p_values_are_shares_of_all_exchanges():
     differences = np.array([3.0, 1.0, -0.5, 2.0, 2.0])
     sums = np.array([np.dot(signs, differences) for signs in product((1, -1), repeat=5)])

@@ -266,6 +266,13 @@ def test_the_questions_still_needed_decide_about_as_often_as_said(mode):
     assert 0.7 < decided / 200 < 0.92
 
 
+def test_a_worse_candidate_takes_as_many_questions_to_be_shown_different_as_in_a_two_sided_test():
+    """Equivalence is refuted on either side, each at half of alpha."""
+    seen = scored(np.repeat([0.0, 0.5, 1.0], [15, 15, 10])[:, None], np.zeros((40, 1)))
+    one, other = (more_needed([seen], Rule(mode, margin=0.01)) for mode in ("equivalence", "two-sided"))
+    assert one == other > 100
+
+
 def test_a_tie_that_stays_a_tie_is_never_decided_by_a_two_sided_gate():
     assert more_needed([scored(np.full((9, 1), 0.5), np.zeros((9, 1)))], Rule("two-sided")) is None
 

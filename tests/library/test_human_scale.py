@@ -113,6 +113,22 @@ def test_votes_of_very_many_people_and_a_board_of_their_scores_agree():
     assert normal.slope == pytest.approx(votes.slope, abs=0.05)
 
 
+class AsNoisyAsTold(Published):
+    """A board in clusters, whose gradient varies by just what it tells."""
+
+    def meat(self, t):
+        return self.precision
+
+
+def test_clusters_as_noisy_as_their_information_says_leave_the_errors_of_people_as_they_are():
+    panel, _, _ = fitted(5, 3, 0.2, seed=9)
+    models = panel.comparisons.models
+    precision = np.diag(np.geomspace(0.1, 30, len(models) - 1))
+    weighted = precision @ np.linspace(-1, 1, len(models) - 1)
+    plain, clustered = (drawn(kind(precision, weighted), panel, models) for kind in (Published, AsNoisyAsTold))
+    np.testing.assert_allclose(clustered.covariance, plain.covariance, rtol=1e-9, atol=1e-12)
+
+
 def fit_of_votes(items, place):
     rows = items.comparisons()
     names = tuple(items.models[i] for i in place)

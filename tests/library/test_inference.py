@@ -202,6 +202,16 @@ def test_four_times_the_comparisons_halve_the_widths(cells, member):
     assert_allclose(widths[1], widths[0] / 2, rtol=1e-8)
 
 
+def test_clusters_of_one_comparison_each_have_the_binomial_variance_over_one_less():
+    """Their sum of squares is n p (1 - p), so that Q / (Q - 1) leaves 1 / ((n - 1) p (1 - p))."""
+    outcome = np.repeat([1.0, 0.0], [6, 3])
+    one = np.zeros(9, int)
+    rows = Comparisons(("a", "b"), ("x",), one, one + 1, one, outcome)
+    found = fit(rows, "btl").clustered(rows, np.arange(9))
+    expected = 1 / np.sqrt(8 * (2 / 3) * (1 / 3))
+    assert_allclose(found.contrast({"a": 1, "b": -1})["standard_error"], expected, rtol=1e-9)
+
+
 def test_few_clusters_have_students_quantile(cells):
     found = fit(cells)
     rows = Comparisons(

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from scipy.optimize import minimize
 from scipy.special import expit, log_expit
+from scipy.stats import norm
 
 from judgerank import fit, people_report
 from judgerank.data.errors import DataError, NoMaximumError
@@ -14,7 +15,7 @@ from judgerank.people.anchor import anchored_by_people, disagreement
 from judgerank.people.items import Items, human_rows, items_of
 from judgerank.people.next_items import next_items, next_pairs
 from judgerank.people.reference import on_scale_of
-from judgerank.people.toward_panel import drawn_toward_panel
+from judgerank.people.toward_panel import TowardPanel, drawn_toward_panel
 from judgerank.people.vote_losses import vote_losses
 from judgerank.reading.read import judgments_of
 from replication.people import crowded, drawn, human_scale, voted_once
@@ -302,6 +303,14 @@ def test_the_spread_of_peoples_own_tastes_has_a_test():
         found[sd] = drawn_toward_panel(items_of(rows, question, human, panel), panel)
     assert found[1.0].p_value < 0.001 < 0.01 < found[0.0].p_value
     assert found[0.0].spread < 0.3 < 0.6 < found[1.0].spread
+
+
+def test_tastes_cannot_be_negative_so_their_test_is_one_sided():
+    items = parts(12)[-1]
+    for z in (0.5, 1.645, 3.0):
+        found = TowardPanel(items, np.zeros(3), np.eye(3), slope=1.0, spread=0.1, statistic=z**2)
+        assert found.p_value == pytest.approx(norm.sf(z))
+    assert replace(found, statistic=0.0).p_value == 1.0
 
 
 def test_items_without_the_panel_are_counted():

@@ -255,6 +255,18 @@ def test_errors_are_larger_than_without_effects():
     assert relative(found) == pytest.approx(relative(clustered), rel=0.2)
 
 
+def test_sigma_over_the_spread_of_the_scores_is_known_exactly_where_only_the_scale_is_not():
+    """If scores and sigma can only grow together, their ratio has no error, and sigma all of it."""
+    found = fit_questions(*panel(13, 1.0, n_questions=60)[:2])
+    growth = np.zeros(len(found.covariance))
+    growth[: len(found.scores)] = found.scores
+    effects = replace(found.effects, with_log_sigma=0.2**2 * np.r_[growth, 1.0])
+    scaled = replace(found, robust=0.2**2 * np.outer(growth, growth), effects=effects)
+    rows = scaled.to_frame().set_index("parameter")
+    assert rows.loc["sigma", "standard_error"] == pytest.approx(0.2 * found.sigma)
+    assert rows.loc["relative sigma", "standard_error"] == pytest.approx(0, abs=1e-7)
+
+
 def test_independent_judges_have_no_effect():
     """Sigma is zero in about half of all sets without effects; then the fit is the one without."""
     fits = [fit_questions(*panel(seed, 0.0, n_questions=100)[:2]) for seed in range(12)]

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy.linalg import block_diag
+from scipy.sparse import csr_array
 from scipy.stats import norm, studentized_range
 from scipy.stats import t as student
 
@@ -53,6 +54,20 @@ def test_pairs_are_wald_tests_with_the_better_model_first(raw):
     assert_allclose([row["low"], row["high"]], [contrast["low"], contrast["high"]])
     assert_allclose(row["p_value"], 2 * norm.sf(contrast["estimate"] / contrast["standard_error"]))
     assert (pairs["separated"] == (pairs["p_holm"] <= 0.1 + 1e-15)).all()
+
+
+def test_clusters_that_vary_as_the_model_says_give_the_errors_of_the_model_under_equality():
+    """Weights shrunk toward one among them: their prior is an observation of its own."""
+    rng = np.random.default_rng(4)
+    roots = rng.normal(size=(K, 30, N))
+    roots -= roots.mean(axis=2, keepdims=True)
+    information = np.einsum("kqa,kqb->kab", roots, roots)
+    net = np.einsum("k,kab,b->ka", GAMMA, information, SCORES) / 20
+    results = NetResults(net, information / 20, np.array(GAMMA), True, np.zeros((K, 0, N)))
+    q = 30 * K
+    clusters = csr_array(block_diag(*roots) * np.sqrt((q - 1) / q / 20))
+    _, (by_model, by_cluster) = differences_under_equality(results.with_clusters(None, clusters))
+    assert_allclose(by_cluster, by_model, rtol=1e-9)
 
 
 # ranks

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import beta, t
 
 from judgerank import Comparisons, fit
 from judgerank.data.changed_answers import changed_answers
@@ -88,6 +89,28 @@ def test_a_second_answer_pays_from_the_price_at_which_both_cost_the_same():
     c = row["pays_from"]
     assert (c + 1) * 1 == pytest.approx((c + 2) * (1 + rho) / 2)
     assert row["second_answer"] == pytest.approx(2 / (1 + rho) - 1)
+
+
+def test_intervals_of_a_coin_that_is_asked_twice_are_in_closed_form():
+    """Its answers depart from an even chance by a half: what it changes is half of what is noise."""
+    asked, changed = 41, 12
+    question, answer = np.repeat(np.arange(asked), 2), np.zeros((asked, 2))
+    answer[:changed, 0] = 1
+    answer[changed::2] = 1  # of the other 29 questions 15, and 14 answered as often against
+    answer = np.r_[answer.ravel(), 0.0, 0.0]
+    question = np.r_[question, asked, asked + 1]  # two more, asked once, make the chance even
+    ends = np.zeros(len(answer), int)
+    rows = Comparisons(("a", "b"), ("coin",), ends, ends + 1, ends, answer, ordered=True)
+    found = repeats_of(fit(rows, "btl"), rows, question)
+    assert answer.mean() == 0.5 and found is not None
+    row, rate, trials = found.table.iloc[0], changed / asked, asked - 1  # Q - 1 by the variance's own factor
+    hits = rate * trials
+    assert row["flip_rate"] == pytest.approx(rate)
+    assert row["low"] == pytest.approx(beta.ppf(0.025, hits, trials - hits + 1))
+    assert row["high"] == pytest.approx(beta.ppf(0.975, hits + 1, trials - hits))
+    reach = t.ppf(0.975, trials) * 2 * np.sqrt(rate * (1 - rate) / trials)
+    assert row["noise"] == pytest.approx(2 * rate)
+    assert (row["noise_low"], row["noise_high"]) == pytest.approx((2 * rate - reach, 2 * rate + reach))
 
 
 def test_nothing_is_said_where_nothing_was_repeated():

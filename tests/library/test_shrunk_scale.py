@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy.integrate import quad
+from scipy.optimize import brentq
+from scipy.special import expit
 
 from judgerank import Comparisons, fit, load
 from judgerank.engine.penalised import Penalised
@@ -55,6 +57,40 @@ def test_the_integrals_are_those_of_the_posterior_of_each_judge():
         assert means[judge] == pytest.approx(over[0] / over[1], abs=5e-3)  # nine nodes
 
 
+def test_averages_are_those_of_the_posteriors_at_the_level_that_solves_its_equation():
+    """By sums over a fine grid of each judge's log-discrimination, and a root finder for the level."""
+    data, _ = drawn(6, 30, 900)
+    fitted = fit(data, shrink=True)
+    at, spread, cells = fitted.solution.parameters, fitted.solution.spread, fitted.comparisons
+    mode, tau = at.judges[0], spread["log_discrimination"]
+    d, many = at.scores[cells.first] - at.scores[cells.second], len(mode)
+    lead = np.exp(mode)[cells.judge] * d
+    pull = np.bincount(cells.judge, cells.count * (cells.outcome - expit(lead)) * lead, many) - mode / tau**2
+    grid = mode + np.linspace(-6 * tau, 6 * tau, 601)[:, None]
+
+    def posterior(level):
+        eta = np.exp(grid[:, cells.judge] + level) * d
+        answers = cells.count * (cells.outcome * eta - np.logaddexp(0, eta))
+        told = cells.count * expit(eta) * expit(-eta) * np.exp(2 * (grid[:, cells.judge] + level))
+        summed, told = (
+            np.array([np.bincount(cells.judge, row, many) for row in each]) for each in (answers, told)
+        )
+        weight = np.exp(summed - summed.max(axis=0) - grid**2 / (2 * tau**2) - pull * (grid - mode))
+        return weight / weight.sum(axis=0), told
+
+    held = (at.scores**2).sum() * (np.exp(mode).mean() / spread["scores"]) ** 2
+
+    def away(level):
+        return ((posterior(level)[0] * grid).sum(axis=0) - mode).sum() / tau**2 - held * np.expm1(2 * level)
+
+    level = brentq(away, -1, 1, xtol=1e-6)
+    weight, told = posterior(level)
+    found = averages(cells, fitted.model, at, spread)
+    assert abs(level) > 0.02
+    assert_allclose(found.told, (weight * told).sum(axis=0), rtol=0.02)
+    assert_allclose(found.alpha, (weight * told * (grid + level)).sum(axis=0) / found.told, atol=0.01)
+
+
 def test_where_judges_have_many_votes_the_averages_are_the_mode():
     data, _ = drawn(2, 3, 60_000)
     fitted = fit(data, shrink=True)
@@ -98,6 +134,19 @@ def test_given_standard_deviations_leave_nothing_to_allow_for():
     found = fit(data, shrink=True)
     gained = np.diag(reported_covariance(found) - scale_of(found).covariance(found.covariance))
     assert np.abs(gained).max() > 1e-6
+
+
+def test_the_covariance_is_the_mixture_of_reported_scores_refitted_at_each_standard_deviation():
+    data, _ = drawn(4, 20, 1_000)
+    found = fit(data, solver=Penalised(scores=0.8))
+    scale, mixed = scale_of(found), np.zeros((len(SCORES), len(SCORES)))
+    for weight, other in found.by_spread:
+        deviation = other.solution.spread["log_discrimination"]
+        again = fit(data, solver=Penalised(scores=0.8, log_discrimination=deviation))
+        away = scale_of(again).scores - scale.scores
+        mixed += weight * (scale.covariance(again.covariance) + np.outer(away, away))
+    assert len(found.by_spread) == 3
+    assert_allclose(reported_covariance(found), mixed, rtol=1e-4, atol=1e-8)
 
 
 def test_a_start_is_taken_where_all_standard_deviations_are_given_and_leads_to_the_same_mode():

@@ -16,6 +16,7 @@ from judgerank.trust.removable import judgments_as_units
 from judgerank.trust.removal import smallest
 from judgerank.trust.reversals import APART, forecast, swapped
 from judgerank.trust.sentences import on_panel
+from judgerank.trust.shared import Together
 from judgerank.trust.small_sets import SMALL
 from tests.real_data import needs_data
 from tests.study.test_config import composed
@@ -287,6 +288,17 @@ def worth(found, measure="information"):
     return found.worth.set_index("measure").loc[measure]
 
 
+def test_correlations_are_drawn_to_their_mean_by_the_share_of_their_spread_that_is_chance():
+    """Of 25 items each: .5 has an error of (1 - .5^2) / 5, and they vary by .2^2 2 / 3 about it."""
+    r = np.array([[1.0, 0.3, 0.5], [0.3, 1.0, 0.7], [0.5, 0.7, 1.0]])
+    items = np.full((1, 3, 3), 25.0)
+    found, mean = Together(25 * r[None], items, items).correlations()
+    chance = 0.15**2 / (0.2**2 * 2 / 3)
+    expected = np.where(np.eye(3, dtype=bool), 1.0, 0.5 + (r - 0.5) * (1 - chance))
+    assert mean == pytest.approx(0.5)
+    np.testing.assert_allclose(found, expected)
+
+
 def test_copies_of_one_judge_are_worth_one():
     rows, question = panel(1, 4, 300, copies=4)
     found = effective_judges(fit(rows, "judge_aware"), rows, question)
@@ -312,6 +324,16 @@ def test_two_copies_among_six_judges_come_out():
     assert table.loc[["j0", "j1"], "adds"].max() < 0.7 < table.loc["j2":, "adds"].min()
     true = 36 / (6 + 2)  # K^2 / 1'R1
     assert worth(found, "kish")["low"] < true < worth(found, "kish")["high"]
+
+
+def test_each_of_two_judges_adds_what_the_panel_is_worth_beyond_the_information_of_the_other():
+    rows, question = panel(10, 2, 400)
+    coin = np.random.default_rng(0).random(len(rows)) < 0.6
+    rows = replace(rows, outcome=np.where((rows.judge == 1) & coin, 1.0 * (question % 2), rows.outcome))
+    found = effective_judges(fit(rows, "judge_aware"), rows, question)
+    alone, adds = found.judges["information"].to_numpy(), found.judges["adds"].to_numpy()
+    assert alone[0] > 2 * alone[1]
+    np.testing.assert_allclose(adds, worth(found)["estimate"] - alone[::-1])
 
 
 def test_intervals_are_in_the_logarithm_of_what_is_beyond_one_judge():

@@ -2,6 +2,7 @@
 
 import re
 import sys
+from dataclasses import replace
 from html import unescape
 
 import numpy as np
@@ -12,6 +13,7 @@ from judgerank import Status, fit, rank
 from judgerank.data.errors import NoIntervalError
 from judgerank.engine import runaway
 from judgerank.inference import uncertainty
+from judgerank.order.aims import best_known_scores
 from judgerank.ranking import kept
 from judgerank.ranking.candidates import Candidates
 from judgerank.ranking.ranking import MOST_ROWS
@@ -48,6 +50,23 @@ def test_candidates_that_are_left_out_could_not_have_been_the_best(raw, member, 
     monkeypatch.setattr(Candidates, "_above", lambda self, top, w, size: above(self, -1.0, w, size))
     pd.testing.assert_frame_equal(next_comparisons(fitted, picks=6), plan)
     assert some < 0.6 * sum(looked)
+
+
+def test_no_candidate_of_a_fall_that_is_asked_for_is_left_out_where_answers_are_often_strong(raw):
+    """The variance of an answer is then far above one quarter."""
+    much = np.random.default_rng(2).random(len(raw)) < 0.95
+    strong = np.stack([much & (raw.outcome == 1), much & (raw.outcome == 0)], axis=1).astype(float)
+    fitted = fit(replace(raw, strong=strong), "position_aware_graded")
+    those, v, to_scores = Candidates(fitted, 0), fitted.covariance, best_known_scores(fitted)
+    pairs = [(i, j) for i in range(len(SCORES)) for j in range(i)]
+    every = np.concatenate([those.between(*pair) for pair in pairs], axis=1)
+    for pair in ((0, 1), (5, 6)):
+        c = to_scores[pair[0]] - to_scores[pair[1]]
+        asked = those.outcomes(every)
+        falls = asked.caution * asked.falls(v, c)[1]
+        for top in np.quantile(falls, [0.5, 0.9, 0.99, 1.0]):
+            kept = set(map(tuple, those._above(top, v @ c, 1).T.tolist()))
+            assert kept >= set(map(tuple, every[:, falls >= top].T.tolist()))
 
 
 # the terminal
