@@ -47,6 +47,16 @@ def test_the_ranking_is_by_the_fit_with_the_blocks_and_the_one_without_stands_be
     assert "What judges do besides judging quality" in page and "What judges do besides" not in plain.to_html()
 
 
+def test_a_block_without_a_test_by_question_says_what_its_test_assumes(table):
+    turned = table[table["category"] == "x"].rename(columns={"model_a": "model_b", "model_b": "model_a"})
+    mixed = pd.concat([table[table["category"] != "x"], turned], ignore_index=True)
+    for cluster, said in (("question", True), ("none", True), ("effects", False)):
+        remarks = rank(mixed, blocks=["category"], cluster=cluster).remarks
+        (told,) = (text for text in remarks if text.startswith("Block category"))
+        assert ("judgments of one question taken as independent" in told) == said
+        assert "by question p" not in told
+
+
 @pytest.mark.parametrize(
     "asked", [{"blocks": ["style:length"]}, {"cluster": "effects"}, {"blocks": ["category"], "cluster": "effects"}]
 )
