@@ -135,6 +135,19 @@ def test_what_the_model_describes_is_said_to_be_described():
     assert (found.table["p_adjusted"] >= found.table["p_value"] - 1e-12).all()
 
 
+def test_what_is_said_is_adjusted_for_all_tests_and_the_table_is_not():
+    found = found_in(8)
+    tests = {"overall": 0.2, "order": 0.3, "judge": 0.03, "question": 0.4}
+    table = found.table.assign(p_adjusted=found.table["test"].map(tests))
+    table["departs"] = table["p_adjusted"] <= 0.05
+    alone = replace(found, table=table)
+    assert alone.found("judge")
+    assert "no departure" in " ".join(alone.sentences())
+    table["p_adjusted"] = table["test"].map(tests | {"judge": 0.012, "overall": 0.016})
+    (said,) = replace(found, table=table).sentences()
+    assert "favour some models more than the scores explain" in said
+
+
 def test_it_is_the_same_every_time_and_whatever_the_order_of_the_rows():
     rows, question = panel(9, effect=1.0)
     fitted = fit(rows, "position_aware")

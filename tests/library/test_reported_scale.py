@@ -6,14 +6,16 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
+from scipy.special import expit, stdtrit
+from scipy.stats import norm
 
 from judgerank import Comparisons, Fit, fit, load
 from judgerank.data.comparisons import Comparisons as Rows
-from judgerank.fits.standings import leaderboard, pairs, win_probability
+from judgerank.fits.standings import leaderboard, pairs, win_probability, win_rate_intervals, win_rates
 from judgerank.fits.storing import kept_weights
 from judgerank.model.members import Parameters
 from judgerank.order.aims import best_known_scores
-from judgerank.order.scale import scale_at, scale_by, scale_of, weights_of
+from judgerank.order.scale import reported_covariance, scale_at, scale_by, scale_of, weights_of
 from judgerank.ranking.studies.panel import discrimination_intervals, reported_discriminations
 
 SCORES = np.linspace(1.2, -1.2, 6)
@@ -183,6 +185,53 @@ def test_win_rates_are_means_of_win_probabilities_by_judges_of_the_scales_weight
     assert board.loc["m0", "win_rate"] == pytest.approx(np.mean(one))
     assert board["win_rate"].mean() == pytest.approx(0.5)
     assert win_probability(fitted, np.zeros(1))[0] == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize(("member", "solver"), [("btl", "newton"), ("position_aware", "penalised")])
+def test_with_two_models_the_interval_of_a_win_rate_is_that_of_their_difference(member, solver):
+    rows = drawn(15, scores=np.array([0.4, -0.4]), size=300)
+    fitted = fit(rows, member, solver).clustered(rows, np.arange(300) // 3)
+    found, (pair,) = win_rate_intervals(fitted, 0.9), pairs(fitted, 0.9).to_dict("records")
+    reach = pair["standard_error"] * stdtrit(fitted.degrees_of_freedom, 0.95)
+    ends = win_probability(fitted, pair["difference"] + np.array([-reach, reach]))
+    assert_allclose(found.loc[pair["first"]], ends)
+    assert_allclose(found.loc[pair["second"]], 1 - ends[::-1])
+    if member == "btl":  # both tests of a pair are one, and a win rate is the logistic of the difference
+        assert_allclose(ends, expit([pair["low"], pair["high"]]))
+
+
+@pytest.mark.parametrize("member", ["btl", "position_aware", "position_aware_ties"])
+def test_intervals_of_win_rates_are_by_the_derivatives_in_all_scores(member):
+    fitted = fit(drawn(16, size=60_000, ties=0.1), member)
+    s, covariance, n = scale_of(fitted).scores, reported_covariance(fitted), len(fitted.scores)
+
+    def rates(scores):
+        apart = np.subtract.outer(scores, scores)[~np.eye(n, dtype=bool)]
+        return win_probability(fitted, apart).reshape(n, n - 1).mean(axis=1)
+
+    slopes = np.array([rates(s + step) - rates(s - step) for step in 1e-4 * np.eye(n)]).T / 2e-4
+    error = np.sqrt(np.diag(slopes @ covariance @ slopes.T))
+    found = win_rate_intervals(fitted, 0.95)
+    assert_allclose(rates(s), win_rates(fitted))
+    assert_allclose((found["high"] - found["low"]) / 2, norm.ppf(0.975) * error, rtol=1e-3)
+
+
+def test_intervals_of_win_rates_hold_the_true_ones_as_often_as_they_say():
+    """Of 3 models and 200 data sets: 2.6 standard errors of 95% are 4%, once in a hundred. They were at 80%."""
+    scores, many, inside = np.array([0.6, 0.0, -0.6]), 200, 0.0
+    truth = (expit(np.subtract.outer(scores, scores)).sum(axis=1) - 0.5) / 2
+    for seed in range(many):
+        fitted = fit(drawn(1000 + seed, gamma=np.ones(2), size=200, scores=scores), "position_only")
+        found = win_rate_intervals(fitted, 0.95).loc[["m0", "m1", "m2"]]
+        inside += ((found["low"] <= truth) & (truth <= found["high"])).mean()
+    assert abs(inside / many - 0.95) < 2.6 * np.sqrt(0.95 * 0.05 / many)
+
+
+def test_a_win_rate_that_is_all_but_certain_has_an_interval_within_its_bounds():
+    found = win_rate_intervals(fit(drawn(17, scores=np.array([12.0, 0.0, -12.0])), "btl", "penalised"), 0.95)
+    assert (found["low"] >= 0).all()
+    assert (found["high"] <= 1).all()
+    assert (found["low"] <= found["high"]).all()
 
 
 def test_reported_discriminations_and_their_intervals_are_on_the_scale():

@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose
 from judgerank import fit, rank, read
 from judgerank.data.errors import ConfigError
 from judgerank.model.members import MODELS
+from judgerank.ranking.studies.position_bias import leaning, on_positions
 from tests.library.test_blocks import drawn
 from tests.tool.command import judgerank
 
@@ -46,6 +47,16 @@ def test_the_ranking_is_by_the_fit_with_the_blocks_and_the_one_without_stands_be
     assert "What judges do besides judging quality" in page and "What judges do besides" not in plain.to_html()
 
 
+def test_a_block_without_a_test_by_question_says_what_its_test_assumes(table):
+    turned = table[table["category"] == "x"].rename(columns={"model_a": "model_b", "model_b": "model_a"})
+    mixed = pd.concat([table[table["category"] != "x"], turned], ignore_index=True)
+    for cluster, said in (("question", True), ("none", True), ("effects", False)):
+        remarks = rank(mixed, blocks=["category"], cluster=cluster).remarks
+        (told,) = (text for text in remarks if text.startswith("Block category"))
+        assert ("judgments of one question taken as independent" in told) == said
+        assert "by question p" not in told
+
+
 @pytest.mark.parametrize(
     "asked", [{"blocks": ["style:length"]}, {"cluster": "effects"}, {"blocks": ["category"], "cluster": "effects"}]
 )
@@ -54,9 +65,9 @@ def test_position_bias_is_tested_between_fits_that_differ_in_positions_alone(tab
     ranking = rank(table, model="btl_ties", **asked)
     data = ranking.judgments.comparisons
     smaller, larger = fit(data, "btl_ties"), fit(data, MODELS["btl_ties"].counterpart())
-    statistic = 2 * (larger.log_likelihood - smaller.log_likelihood)
+    found = leaning(smaller, lambda _: larger, 0.95, (data, ranking.judgments.question))
     (told,) = (text for text in ranking.remarks if "position bias" in text)
-    assert f"(LR test, chi2({len(data.judges)}) = {statistic:.1f}" in told
+    assert [told] == on_positions(found, 0.95) and "(tested by question, p = " in told
 
 
 def test_where_question_effects_are_zero_all_else_is_said_of_the_fit_with_the_blocks(table):

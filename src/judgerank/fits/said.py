@@ -12,6 +12,7 @@ from judgerank.fits.result import Fit
 from judgerank.model.block import Placed
 
 LARGEST = 3  # estimates named in a sentence
+TAKEN_ALONE = ", judgments of one question taken as independent"  # where there is no test by question
 
 
 def sentences(result: Fit, without: Fitted, level: float = 0.95) -> list[str]:
@@ -37,10 +38,14 @@ def _on_block(result: Fit, block: Placed, table: pd.DataFrame) -> str:
         spread = result.spread[block.name]
         if spread == 0:
             return f"Block {block.name}: no effect; its standard deviation is zero{tested})."
+        if result.question is not None and result.effects is None:
+            tested += TAKEN_ALONE
         largest = rows.reindex(rows["estimate"].abs().sort_values(ascending=False).index)[:LARGEST]
         return f"Block {block.name}, standard deviation {spread:.3f}{tested}); largest: {_told(largest)}."
     if result.n_clusters is not None:
         tested += f"; by question p = {result.wald(block.name):.2g}"
+    elif result.question is not None and result.effects is None:
+        tested += TAKEN_ALONE
     return f"Block {block.name}, {block.what}{tested}): {_told(rows)}."
 
 

@@ -8,9 +8,12 @@ import pandas as pd
 from judgerank.data.arrays import FloatArray
 from judgerank.data.errors import NoIntervalError
 from judgerank.inference.uncertainty import Uncertainty
-from judgerank.inference.wald import wald_by_covariance
+from judgerank.inference.wald import wald, wald_by_covariance
 from judgerank.order.pairs import Order, orders, pairwise, rank_intervals
 from judgerank.order.scale import reported_covariance, scale_of
+
+STEP = 1e-3  # in log-odds, of differences that stand for derivatives
+FLAT = 1e-12  # the least derivative of a win probability: below it, differences are rounding
 
 
 def has_errors(fitted: Uncertainty) -> bool:
@@ -68,27 +71,58 @@ def win_probability(fitted: Uncertainty, difference: FloatArray, middle: FloatAr
     return fitted.win_probability(lead, judges, middle)
 
 
-def win_rates(fitted: Uncertainty, at: pd.Series | None = None) -> FloatArray:
-    """Mean win probability of models against the others.
+def win_rates(fitted: Uncertainty, shift: FloatArray | float = 0.0) -> FloatArray:
+    """Mean win probability of every model against the others.
 
     Parameters
     ----------
     fitted : Uncertainty
-    at : Series, optional
-        Reported scores by model to take for their own, such as ends of intervals, against the others' estimates;
-        by default the estimates of all models.
+    shift : float array, shape (N,), or float
+        How much higher to take each model's own reported score, the others' being the estimates.
 
     Returns
     -------
-    float array
-        In the order of `at`, or of the fit's models; NaN for a score that is NaN.
+    float array, shape (N,)
+        In the order of the fit's models.
     """
-    scores = pd.Series(scale_of(fitted).scores, fitted.scores.index)
-    given = scores if at is None else at
-    places = scores.index.get_indexer(given.index)
-    others, own = scores.to_numpy(), given.to_numpy(float)
-    against = [(score, np.delete(others, place)) for score, place in zip(own, places, strict=True)]
-    return np.array([win_probability(fitted, score - rest, (score + rest) / 2).mean() for score, rest in against])
+    others = scale_of(fitted).scores
+    own = others + shift
+    return np.array([_chances(fitted, score, np.delete(others, i)).mean() for i, score in enumerate(own)])
+
+
+def win_rate_intervals(fitted: Uncertainty, level: float) -> pd.DataFrame:
+    """``low, high`` of every win rate by model; missing where the fit has no intervals.
+
+    By the delta method, with the covariance of all reported scores and the fit's degrees of freedom. The error of
+    a win rate is brought to the scale of the model's own score, W_i(t) with s_i + t in place of s_i, and the ends
+    are W_i at -/+ its reach there. So they lie between 0 and 1. Two models have the Wald interval of their
+    difference, read as a win probability. Judges' parameters are taken as known on the reported scale.
+    """
+    models = fitted.scores.index
+    if orders_of(fitted) is None:
+        return pd.DataFrame(np.nan, models, ["low", "high"])
+    slopes = _win_rate_slopes(fitted)
+    lead = slopes / np.diag(slopes)[:, None]
+    error = np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", lead, reported_covariance(fitted), lead), 0.0))
+    low, high = wald(np.zeros(len(error)), error, level, fitted.degrees_of_freedom)
+    return pd.DataFrame({"low": win_rates(fitted, low), "high": win_rates(fitted, high)}, models)
+
+
+def _win_rate_slopes(fitted: Uncertainty) -> FloatArray:
+    """Derivatives of the win rates, by rows, in the reported scores, shape (N, N); those of sure wins are tiny."""
+    scores, found = scale_of(fitted).scores, np.empty((len(fitted.scores),) * 2)
+    for i, own in enumerate(scores):
+        rest, others = np.delete(scores, i), np.arange(len(scores)) != i
+        by_own = _chances(fitted, own + STEP, rest) - _chances(fitted, own - STEP, rest)
+        by_rest = _chances(fitted, own, rest + STEP) - _chances(fitted, own, rest - STEP)
+        found[i, i] = np.maximum(by_own / (2 * STEP), FLAT).mean()
+        found[i, others] = np.minimum(by_rest / (2 * STEP), -FLAT) / len(rest)
+    return found
+
+
+def _chances(fitted: Uncertainty, own: float, rest: FloatArray) -> FloatArray:
+    """Probability that a model of one reported score is preferred to each of some others."""
+    return win_probability(fitted, own - rest, (own + rest) / 2)
 
 
 def pairs(fitted: Uncertainty, level: float) -> pd.DataFrame:

@@ -12,7 +12,7 @@ import pandas as pd
 
 from judgerank.data.listing import counted, shortened
 from judgerank.fits.result import Fit
-from judgerank.fits.standings import win_rates
+from judgerank.fits.standings import win_rate_intervals
 from judgerank.ranking.additions import Additions, Changelog
 from judgerank.ranking.model_facts import FILTERS
 from judgerank.ranking.record import Record
@@ -159,8 +159,8 @@ def picture(
     additions : Additions, optional
         What else to show.
     """
-    ends = {end: win_rates(fitted, board.set_index("model")[end]) for end in ("low", "high")}
-    rates = {"at": board["win_rate"].to_numpy(float), **ends}
+    ends = win_rate_intervals(fitted, level).loc[board["model"]]
+    rates = {"at": board["win_rate"].to_numpy(float), **{end: ends[end].to_numpy() for end in ends}}
     everything = np.concatenate([*rates.values(), [0.5]])
     least, most = np.nanmin(everything), np.nanmax(everything)
     margin = MARGIN * (most - least) or 1.0

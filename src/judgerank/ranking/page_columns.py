@@ -55,7 +55,7 @@ ABOUT = {
     "difference": "of the two scores",
     "log_loss": "of comparisons on held-out questions, with ties as a third outcome; lower is better",
     "worse": "than the best of them, with the standard error of the difference over questions",
-    "departs": "whether the answers depart from the model by more than chance",
+    "departs": "whether the answers depart from the model by more than chance, by this test alone",
     "ranks": "whether this ranking uses it",
     "width": "of the confidence interval of the difference now",
     "width_after": "of the same interval once these comparisons are collected",

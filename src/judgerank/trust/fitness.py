@@ -44,7 +44,8 @@ class Fitness(Shown):
     table : DataFrame
         ``test`` (``overall``, ``order``, ``judge``, ``question``), ``name``, ``statistic``, what is ``expected``
         of it where the model holds, ``p_value``, ``p_adjusted`` for all of the same test, whether it ``departs``
-        by more than chance, and where it does so ``most``: a pair, or a model that a judge favours.
+        by more than chance by this test alone (`sentences` adjust for all tests), and where it does so ``most``: a
+        pair, or a model that a judge favours.
     level : float
     by_question : bool
         Whether questions are known, and judges of one may err together.
@@ -62,16 +63,28 @@ class Fitness(Shown):
         rows = self.table[(self.table["test"] == test) & self.table["departs"]]
         return [str(name) for name in rows["name"]]
 
+    def _jointly(self) -> dict[str, list[str]]:
+        """Names that depart, by test, adjusted for all tests: Holm over the smallest p-value of each."""
+        least = self.table.groupby("test")["p_adjusted"].min().sort_values(kind="stable")
+        found = {test: list[str]() for test in least.index}
+        for number, (test, p) in enumerate(least.items()):
+            limit = (1 - self.level) / (len(least) - number)
+            if p > limit:
+                break
+            rows = self.table[(self.table["test"] == test) & (self.table["p_adjusted"] <= limit)]
+            found[str(test)] = [str(name) for name in rows["name"]]
+        return found
+
     def sentences(self) -> Iterator[str]:
-        """What a reader should know: departures, or that there are none."""
+        """What a reader should know: departures by any test, jointly at the level, or that there are none."""
         whole, order = (self.table[self.table["test"] == test].iloc[0] for test in ("overall", "order"))
-        chance = f"p {p_of(float(whole['p_value']))}"
-        if order["departs"]:
+        found, chance = self._jointly(), f"p {p_of(float(whole['p_value']))}"
+        judges, questions = found.get("judge", []), found.get("question", [])
+        if found["order"]:
             yield (
                 "One order does not describe the panel: some pairs are decided otherwise than scores allow "
                 f"(p {p_of(float(order['p_value']))}), most of all {order['most']}."
             )
-        judges, questions = self.found("judge"), self.found("question")
         if judges:
             favour = "favours" if len(judges) == 1 else "favour"
             many = counted(len(judges), "judge")
@@ -79,9 +92,9 @@ class Fitness(Shown):
         if questions:
             many = counted(len(questions), "question")
             yield f"The answers to {many} contradict the ranking: {listed(questions)}."
-        if whole["departs"] and not (order["departs"] or judges):
+        if found["overall"] and not (found["order"] or judges):
             yield f"The model does not describe all answers ({chance}), but no pair and no judge stands out."
-        if not (whole["departs"] or order["departs"] or judges or questions):
+        if not any(found.values()):
             yield f"The model describes the answers: no departure by pair, judge or question (overall {chance})."
 
     def _line(self) -> str:
@@ -149,11 +162,8 @@ def fitness_if_quick(
 
 def _one(test: str, sums: Sums, level: float, most: str) -> dict[str, object]:
     """A test of all sums at once."""
-    variance = np.maximum(sums.variance, np.finfo(float).tiny)
-    drawn = np.concatenate([(each**2 / variance).sum(axis=1) for each in sums.draws(_stream(test, sums))])
-    statistic = float((sums.observed**2 / variance).sum())
-    p = (1 + int((drawn >= statistic * (1 - 1e-12)).sum())) / (1 + len(drawn))
-    return _row(test, "", statistic, float(drawn.mean()), p, p, level, most)
+    statistic, expected, p = sums.together(_stream(test, sums))
+    return _row(test, "", statistic, expected, p, p, level, most)
 
 
 def _row(

@@ -204,6 +204,14 @@ class Sums:
             sums = turned @ signs
             yield (sums[:c] - self.step.T @ sums[c:]).T
 
+    def together(self, rng: np.random.Generator, many: int = DRAWS) -> tuple[float, float, float]:
+        """Sum of all squares over their variances, its mean under random flips, and the p-value by them."""
+        variance = np.maximum(self.variance, np.finfo(float).tiny)
+        drawn = np.concatenate([(each**2 / variance).sum(axis=1) for each in self.draws(rng, many)])
+        statistic = float((self.observed**2 / variance).sum())
+        p = (1 + int((drawn >= statistic * (1 - 1e-12)).sum())) / (1 + len(drawn))
+        return statistic, float(drawn.mean()), p
+
 
 def _made_up(z: FloatArray, r: FloatArray) -> FloatArray:
     """(1 - Z Z')^-1/2 r - r by the smaller of Z'Z and Z Z', for Z of shape (..., m, D) and r of shape (..., m)."""

@@ -1,4 +1,9 @@
-"""Position bias: whether the judges favour the answer shown first, or second."""
+"""Position bias: whether the judges favour the answer shown first, or second.
+
+Judges of one question may err together, and a likelihood ratio takes them as independent. So where questions recur
+the test is by question: residuals of the fit without positions, summed by judge, and sign flips of whole questions
+(`trust.flipped_residuals`).
+"""
 
 from __future__ import annotations
 
@@ -8,13 +13,25 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import chdtrc
 
+from judgerank.data.arrays import IntArray
+from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import JudgerankError, NoIntervalError, NotIdentifiedError
 from judgerank.data.listing import listed, p_of
+from judgerank.fits.errors_by_question import by_question, number_of
 from judgerank.fits.result import Fit
 from judgerank.inference.wald import likelihood_ratio
 from judgerank.model.members import MODELS, Model
 from judgerank.model.needs import Need
+from judgerank.model.streams import generator
+from judgerank.ranking.described import clusters
 from judgerank.ranking.study import Component, Finding
+from judgerank.trust.fitness import MOST_PARAMETERS, MOST_ROWS
+from judgerank.trust.flipped_residuals import FlippedResiduals
+
+BY_QUESTION = "score"  # kind of the test by question
+FLIPS = 1_999
+INDEPENDENT = "The test takes judgments of one question as independent: its p-value is too small if they are not."
+Asked = tuple[Comparisons, IntArray]  # the raw comparisons and the question of each
 
 
 def of_component(component: Component) -> Finding:
@@ -25,15 +42,32 @@ def of_component(component: Component) -> Finding:
     """
     if not component.judgments.ordered:
         return Finding()
-    member, level, exact = component.member, component.settings.level, component.exact
+    member, level, exact, asked = component.member, component.settings.level, component.exact, _asked(component)
     positioned = member.model.uses(Need.ORDER)
     test: Leaning | str = ""
     alone = not component.shown.blocks and component.shown.effects is None
     if isinstance(exact, Fit) and (alone or not positioned):
-        test = leaning(exact, component.refit_exactly, level)
+        test = leaning(exact, component.refit_exactly, level, asked)
     if isinstance(test, str):
-        test = leaning(component.independent if positioned else member, component.refit, level)
-    return Finding(on_positions(test, level, positioned))
+        test = leaning(component.independent if positioned else member, component.refit, level, asked)
+    said = on_positions(test, level, positioned)
+    apart = asked is None and component.independent.effects is None and _recurring(component)
+    return Finding([f"{one} {INDEPENDENT}" for one in said] if apart and isinstance(test, Leaning) else said)
+
+
+def _asked(component: Component) -> Asked | None:
+    """Comparisons with their questions, where questions recur and there are not too many to flip."""
+    rows = component.comparisons
+    large = len(rows) > MOST_ROWS or component.member.n_parameters > MOST_PARAMETERS
+    if large or rows.stages is not None or not _recurring(component):
+        return None
+    return rows, component.asked.known_question
+
+
+def _recurring(component: Component) -> bool:
+    """Whether questions are known, to be allowed for, and some have several judgments."""
+    known = clusters(component.judgments, component.settings)
+    return known and number_of(component.asked.known_question) < len(component.comparisons)
 
 
 @dataclass(frozen=True)
@@ -45,8 +79,8 @@ class Leaning:
     member : str, optional
         Name of the one with positions; None if the fitted member has none of that kind among the named ones.
     kind : str
-        ``likelihood ratio`` between two maxima; ``Wald`` where fits are shrunk, and are none, and where question
-        effects were integrated out.
+        ``score``, by question, where questions recur. Else ``likelihood ratio`` between two maxima; ``Wald`` where
+        fits are shrunk, and are none, and where question effects were integrated out.
     statistic, p_value : float
     degrees_of_freedom : int
     towards_first, towards_second : tuple of str
@@ -62,7 +96,9 @@ class Leaning:
     towards_second: tuple[str, ...] = ()
 
 
-def leaning(fitted: Fit, refit: Callable[[str | Model], Fit], level: float) -> Leaning | str:
+def leaning(
+    fitted: Fit, refit: Callable[[str | Model], Fit], level: float, asked: Asked | None = None
+) -> Leaning | str:
     """Test whether the judges lean towards a position, or say why that cannot be seen.
 
     Parameters
@@ -72,11 +108,15 @@ def leaning(fitted: Fit, refit: Callable[[str | Model], Fit], level: float) -> L
     refit : callable
         Fits another member to the same comparisons.
     level : float
+    asked : (Comparisons, int array of shape (T,)), optional
+        The raw comparisons and the question of each, for a test by question.
     """
     member = fitted.model.alone
     try:
         larger = fitted if fitted.model.uses(Need.ORDER) else refit(member.counterpart())
-        if larger.solution.spread is not None or larger.effects is not None:
+        if asked is not None and larger.effects is None:
+            test = _by_flips(refit(member.counterpart()) if larger is fitted else fitted, *asked)
+        elif larger.solution.spread is not None or larger.effects is not None:
             test = _by_covariance(larger)
         else:
             test = _of_maxima(refit(member.counterpart()) if larger is fitted else fitted, larger)
@@ -88,12 +128,22 @@ def leaning(fitted: Fit, refit: Callable[[str | Model], Fit], level: float) -> L
         return "the fits with and without position bias did not both converge"
     name = larger.model.name if larger.model.name in MODELS else None
     try:
-        rows = larger.confidence_intervals(1 - (1 - level) / len(larger.comparisons.judges))
+        errors = larger if asked is None or larger.effects is not None else by_question(larger, *asked)
+        rows = errors.confidence_intervals(1 - (1 - level) / len(larger.comparisons.judges))
     except NoIntervalError:
         return Leaning(name, *test)
     rows = rows[rows["parameter"] == "position"]
     sides = (tuple(rows[rows["low"] > 0]["name"]), tuple(rows[rows["high"] < 0]["name"]))
     return Leaning(name, *test, *sides)
+
+
+def _by_flips(smaller: Fit, rows: Comparisons, question: IntArray) -> tuple[str, float, float, int] | None:
+    """Score test by sign flips of whole questions: sums of residuals by judge, towards the model shown first."""
+    if not smaller.converged:
+        return None
+    sums = FlippedResiduals.of(smaller, rows, question).sums(rows.judge, np.ones(len(rows)))
+    statistic, _, p = sums.together(generator(0, "positions", *sums.by_question.shape), FLIPS)
+    return BY_QUESTION, statistic, p, len(sums.kept)
 
 
 def _of_maxima(smaller: Fit, larger: Fit) -> tuple[str, float, float, int] | None:
@@ -129,5 +179,7 @@ def on_positions(test: Leaning | str, level: float, allowed_for: bool = False) -
         advice = f"The ranking does not correct for it; {other} does."
     kind = {"likelihood ratio": "LR"}.get(test.kind, test.kind)
     tested = f"{kind} test, chi2({test.degrees_of_freedom}) = {test.statistic:.1f}, p {p_of(test.p_value)}"
+    if test.kind == BY_QUESTION:
+        tested = f"tested by question, p {p_of(test.p_value)}"
     further = "Show each pair in both orders equally often, so that it favours no model."
     return [" ".join([f"Judges show position bias ({tested}).", *named, advice, further])]
