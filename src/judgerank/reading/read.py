@@ -19,8 +19,8 @@ from judgerank.reading.hub import on_revisions
 from judgerank.reading.large.from_engine import are_large, records_of
 from judgerank.reading.layouts import Table
 from judgerank.reading.layouts.doubled import require_copies
-from judgerank.reading.layouts.names import EXACT, require_names
-from judgerank.reading.layouts.table import ASK, ONE_JUDGE
+from judgerank.reading.layouts.names import require_names
+from judgerank.reading.layouts.table import ASK, EXACT, ONE_JUDGE
 from judgerank.reading.layouts.unordered import won_lost
 from judgerank.reading.layouts.words import ANSWERS, meanings
 from judgerank.reading.tabular import Pairs, Tabular, are_pairs, frame_of, is_tabular, refuse_other

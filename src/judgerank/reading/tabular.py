@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, NoReturn, Protocol, TypeGuard, runtime_checkable
 
 import pandas as pd
 
 from judgerank.data.errors import ConfigError, DataError
+from judgerank.data.listing import shortened
 from judgerank.writing.extras import needed
 
 
@@ -90,7 +92,20 @@ def refuse_other(source: object) -> NoReturn:
     """
     if hasattr(source, "collect"):
         raise ConfigError(f"a {type(source).__name__} has no rows yet: collect it first (.collect())")
+    if isinstance(source, list | tuple):
+        raise ConfigError(_of_list(source))
     raise ConfigError(f"judgments are files, a table or records, and this is {_origin(source)}")
+
+
+def _of_list(source: Sequence[object]) -> str:
+    """What a list should hold, and the first of its items that is something else."""
+    kinds = (lambda one: isinstance(one, str | Path), lambda one: are_pairs([one]))
+    fits = next((kind for kind in kinds if kind(source[0])), lambda one: False)
+    place, odd = next((place, one) for place, one in enumerate(source, 1) if not fits(one))
+    return (
+        f"item {place} of the list is {shortened(repr(odd))}: a list of judgments holds dicts such as "
+        "{'model_a': 'x', 'model_b': 'y', 'winner': 'model_a'}, tuples (winner, loser), or names of files"
+    )
 
 
 def _origin(source: object) -> str:
