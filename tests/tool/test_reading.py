@@ -164,7 +164,7 @@ HEAD = "model_a,model_b,winner\n"
             "m.csv: record 2 has 'long' as 'length', not a finite",
         ),
         ("m.csv", "length," + HEAD + "1,x,y,a\n1,x,y,b\n", "m.csv: all lengths are equal"),
-        ("m.jsonl", LINE.replace('"y"', "4"), "m.jsonl: record 1 has 4 as 'model_b', not a name"),
+        ("m.jsonl", LINE.replace('"y"', "[4]"), r"m.jsonl: record 1 has \[4\] as 'model_b', not a name"),
         ("m.jsonl", LINE.replace('"tie"', '["a"]'), "m.jsonl: record 1 has the unknown winner"),
         ("m.parquet", "oops", "m.parquet: this is not Parquet: "),
     ],

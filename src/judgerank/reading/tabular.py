@@ -99,13 +99,20 @@ def refuse_other(source: object) -> NoReturn:
 
 def _of_list(source: Sequence[object]) -> str:
     """What a list should hold, and the first of its items that is something else."""
-    kinds = (lambda one: isinstance(one, str | Path), lambda one: are_pairs([one]))
-    fits = next((kind for kind in kinds if kind(source[0])), lambda one: False)
-    place, odd = next((place, one) for place, one in enumerate(source, 1) if not fits(one))
+    kind = next((kind for kind in (_is_name, _is_pair) if kind(source[0])), None)
+    place, odd = next((place, one) for place, one in enumerate(source, 1) if kind is None or not kind(one))
     return (
         f"item {place} of the list is {shortened(repr(odd))}: a list of judgments holds dicts such as "
         "{'model_a': 'x', 'model_b': 'y', 'winner': 'model_a'}, tuples (winner, loser), or names of files"
     )
+
+
+def _is_name(item: object) -> bool:
+    return isinstance(item, str | Path)
+
+
+def _is_pair(item: object) -> bool:
+    return are_pairs([item])
 
 
 def _origin(source: object) -> str:

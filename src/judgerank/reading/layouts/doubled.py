@@ -105,9 +105,11 @@ def _keys(read: Sequence[Read]) -> NDArray[np.uint64]:
     """A number for every record of all tables, the same for copies."""
     told = np.array([layout.of_file(table) for layout, table in read], object)
     of_file = pd.util.hash_array(told, categorize=False)
-    columns = [{*chain(*layout.used(table).values())} for layout, table in read]
     keys = np.concatenate(
-        [_hashes(table.frame, *one) for (_, table), *one in zip(read, columns, of_file, strict=True)]
+        [
+            _hashes(table.frame, {*chain(*layout.used(table).values())}, start)
+            for (layout, table), start in zip(read, of_file, strict=True)
+        ]
     )
     # all columns are looked at only where those that are used are equal
     twice, start = pd.Series(keys).duplicated(keep=False).to_numpy(), 0
