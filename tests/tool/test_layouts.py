@@ -897,7 +897,7 @@ def test_the_file_at_fault_is_named(parts):
         ("", "bad.jsonl: there are no comparisons"),
         (json.dumps(RECORDS[0] | {"model_b": None}), "bad.jsonl: record 1 has no 'model_b'"),
         (json.dumps(RECORDS[0] | {"model_b": "m1"}), "bad.jsonl: record 1 compares 'm1' with itself"),
-        (json.dumps(RECORDS[0] | {"judge_model": 3}), "bad.jsonl: record 1 has 3 as 'judge_model'"),
+        (json.dumps(RECORDS[0] | {"judge_model": [3]}), r"bad.jsonl: record 1 has \[3\] as 'judge_model'"),
         (json.dumps(RECORDS[0] | {"judge_preferred_model": "?"}), "bad.jsonl: record 1 has the unknown winner"),
         (json.dumps(NAMES[0]), "part0.jsonl, bad.jsonl: some of the files have 'question_id', and others do not"),
     ):
