@@ -73,7 +73,8 @@ def read_judgments(
         Of texts that are not UTF-8 and do not say what they are, such as ``cp1252``.
     names : {"ask", "fold", "exact"}
         Names of models and judges that look the same are one name. Those that differ in case alone are refused
-        (``ask``) or one (``fold``); ``exact`` keeps all names as they are written.
+        (``ask``) or one (``fold``); ``None``, ``nan`` and the like are refused as missing. ``exact`` keeps all
+        names as they are written.
     copies : {"ask", "keep", "drop"}
         Records that are exact copies of others count (``keep``), or do not (``drop``). By default a set is refused
         whose records are doubled.
