@@ -69,6 +69,27 @@ def test_newcomers_and_people_are_read_from_everything(frame, tmp_path):
     assert all(report.p_value == pytest.approx(asked[0].p_value) for report in asked)
 
 
+@pytest.mark.parametrize(
+    ("source", "sentence"),
+    [
+        ([("a", "b", "c")], r"^item 1 of the list is \('a', 'b', 'c'\): .* tuples \(winner, loser\)"),
+        ([("a", "b"), ("a",)], r"^item 2 of the list is \('a',\): .* dicts such as {'model_a': 'x'"),
+        (["one.csv", 3], "^item 2 of the list is 3: .* or names of files$"),
+    ],
+)
+def test_a_list_of_something_else_is_refused_by_its_item(source, sentence):
+    with pytest.raises(ConfigError, match=sentence):
+        judgerank.rank(source)
+
+
+def test_judgments_without_questions_say_so(frame):
+    found = judgerank.read(frame.drop(columns="question_id"))
+    assert found.n_questions == 0
+    for name in ("question", "question_ids", "question_keys"):
+        with pytest.raises(DataError, match=r"^judgments names no questions"):
+            getattr(found, name)
+
+
 def test_a_board_is_a_fit(frame):
     fitted = fit(frame)
     for wrong in (

@@ -5,6 +5,7 @@ import gzip
 import io
 import json
 import lzma
+import os
 import re
 import shutil
 import sqlite3
@@ -125,6 +126,10 @@ WRITTEN = {  # name of the file, and what writes it
     "two.json::votes": lambda path: Path(str(path).split("::")[0]).write_text(
         json.dumps({"votes": RECORDS, "failed": RECORDS[:1]})
     ),
+    "lines.json": lambda path: path.write_text("\n".join(map(json.dumps, RECORDS))),
+    "list.jsonl": lambda path: path.write_text(json.dumps(RECORDS)),
+    "printed.ndjson": lambda path: path.write_text(json.dumps(RECORDS, indent=1)),
+    "blank.xlsx": lambda path: to_excel(path, notes=FRAME[:0][[]], June=FRAME),
     "two.xlsx::June": lambda path: to_excel(Path(str(path).split("::")[0]), May=FRAME[:3], June=FRAME),
 }
 
@@ -159,11 +164,14 @@ def test_cells_of_a_sheet_are_the_texts_of_csv(tmp_path):
         ("commas.csv", "^commas.csv: line 1 is a title, 'My votes', and no header"),
         ("latin.csv", r"^latin.csv: this is not UTF-8 text \(byte \d+\); --encoding cp1252 reads what older"),
         ("book.xlsx::No", r"^book.xlsx::No: there is no sheet 'No' \(there is: one\)"),
+        ("books.xlsx", r"^books.xlsx: there are 2 sheets \(May, June\): name one as books.xlsx::May"),
         ("no.xlsx", "^no.xlsx: this is not an Excel workbook that can be read"),
         ("no.sqlite", "^no.sqlite: this is neither a SQLite nor a DuckDB file"),
         ("cut.sqlite", "^cut.sqlite: this is not SQLite, or damaged"),
         ("empty.sqlite", "^empty.sqlite: there is no table in it"),
         ("no.arrow", "^no.arrow: this is not Arrow"),
+        ("lists.jsonl", "^lists.jsonl: line 1 is not a JSON object"),
+        ("cut.json", "^cut.json: line 2 is not JSON"),
         ("uneven.json", "^uneven.json: this is not a JSON list of records: 'b' has 1 values, and 'a' 2"),
     ],
 )
@@ -179,11 +187,23 @@ def test_what_cannot_be_read_is_one_sentence(name, sentence, tmp_path):
     (tmp_path / "latin.csv").write_text(TEXT, encoding="cp1252")
     for other in ("no.xlsx", "no.sqlite", "no.arrow"):
         (tmp_path / other).write_text(TEXT)
+    (tmp_path / "lists.jsonl").write_text("[1, 2]\n[3, 4]\n")
+    (tmp_path / "cut.json").write_text(json.dumps(RECORDS[0]) + '\n{"model_a": ')
     if name.startswith("book"):
         excels(tmp_path / "book.xlsx")
+        to_excel(tmp_path / "books.xlsx", May=FRAME, June=FRAME)
     with pytest.raises(DataError, match=sentence) as refused:
         read(tmp_path / name)
     assert len(str(refused.value).splitlines()) == 1
+
+
+@pytest.mark.parametrize("reader", [read, jr.aggregate])
+def test_a_pipe_is_no_file_and_is_not_waited_for(reader, tmp_path):
+    os.mkfifo(tmp_path / "m.csv")
+    with pytest.raises(
+        DataUnavailableError, match="is a pipe or a device, not a regular file: name - to read stand"
+    ):
+        reader(tmp_path / "m.csv")
 
 
 def test_an_encoding_is_told_and_never_guessed(tmp_path, plain):

@@ -673,7 +673,8 @@ def test_inspects_logs_become_comparisons_on_the_same_samples(tmp_path):
         ("openai/x", "openai/y", "match", 0.0),
     ]
     assert list(found.frame["question_id"]) == [f"arithmetic/{n}" for n in (1, 2, 3, 4)]
-    (said,) = found.remarks
+    direction, said = found.remarks
+    assert direction == "Higher is better for match. Where that is wrong, change the sign of the scores."
     assert said.startswith(
         "4 comparisons were made of the scores of two models on the same sample: 2 of them are ties"
     )
@@ -747,6 +748,20 @@ def test_the_harnesss_logs_are_of_the_models_that_their_folders_name(tmp_path):
     assert "2 of them are ties" in found.remarks[-1]
 
 
+def test_models_with_the_same_answers_are_no_copies_of_each_other(tmp_path):
+    answers = {number: float(number % 3 > 0) for number in range(30)}
+    paths = [harness(tmp_path, name, answers) for name in ("x", "y", "z")]
+    found = read(paths)
+    assert len(found.comparisons) == 90 and not any("copies" in said for said in found.remarks)
+    again = paths[0].with_name("samples_arc_2031-01-01T00-00-00.000001.jsonl")
+    again.write_bytes(paths[0].read_bytes())
+    with pytest.raises(DataError, match="two scores of 'acc'"):
+        read([*paths, again])
+    same = read([*paths, again], copies="drop")
+    assert rows(same) == rows(found)
+    assert same.remarks[0].startswith("30 of 120 records were left out, since they are exact copies")
+
+
 def test_metrics_and_filters_are_judges_and_lower_may_be_better(tmp_path):
     scores = {0: 0.2, 1: 0.7}
     more = {"metrics": ["acc", "brier_score", "f1"], "brier_score": 0.3, "f1": [0, 1], "filter": "strict"}
@@ -755,6 +770,7 @@ def test_metrics_and_filters_are_judges_and_lower_may_be_better(tmp_path):
     found = read([one, other])
     assert found.comparisons.judges == ("acc,strict", "brier_score,strict")
     assert [row[3] for row in rows(found) if row[2].startswith("brier")] == [1.0, 1.0]
+    assert "Lower is better for brier_score, by the name; higher is better for acc. Where" in found.remarks[1]
 
 
 def test_filters_of_one_run_are_told(tmp_path):
@@ -766,7 +782,7 @@ def test_filters_of_one_run_are_told(tmp_path):
         paths.append(path)
     found = read(paths)
     assert found.comparisons.judges == ("acc,flexible-extract", "acc,strict-match")
-    (said,) = {remark.split(": ", 1)[1] for remark in found.remarks if "Filters" in remark}
+    (said,) = [remark for remark in found.remarks if "Filters" in remark]  # once, since it is so of both files
     assert said.startswith("Filters flexible-extract, strict-match score the same answers by nearly the same rule")
 
 
@@ -881,7 +897,7 @@ def test_the_file_at_fault_is_named(parts):
         ("", "bad.jsonl: there are no comparisons"),
         (json.dumps(RECORDS[0] | {"model_b": None}), "bad.jsonl: record 1 has no 'model_b'"),
         (json.dumps(RECORDS[0] | {"model_b": "m1"}), "bad.jsonl: record 1 compares 'm1' with itself"),
-        (json.dumps(RECORDS[0] | {"judge_model": 3}), "bad.jsonl: record 1 has 3 as 'judge_model'"),
+        (json.dumps(RECORDS[0] | {"judge_model": [3]}), r"bad.jsonl: record 1 has \[3\] as 'judge_model'"),
         (json.dumps(RECORDS[0] | {"judge_preferred_model": "?"}), "bad.jsonl: record 1 has the unknown winner"),
         (json.dumps(NAMES[0]), "part0.jsonl, bad.jsonl: some of the files have 'question_id', and others do not"),
     ):

@@ -98,8 +98,10 @@ def test_without_a_judge_all_records_are_by_one(tmp_path):
 
 def test_names_that_look_like_numbers_or_nothing_stay_names_in_csv(tmp_path):
     path = tmp_path / "mine.csv"
+    path.write_bytes("model_a,model_b,winner\n007,NA,model_a\nNA,7,model_b\n7,007,tie\n".encode("utf-8-sig"))
+    assert read_judgments(path).comparisons.models == ("007", "7", "NA")
     path.write_bytes("model_a,model_b,winner\n007,NA,model_a\nNA,nan,model_b\nnan,007,tie\n".encode("utf-8-sig"))
-    assert read_judgments(path).comparisons.models == ("007", "NA", "nan")
+    assert read_judgments(path, names="exact").comparisons.models == ("007", "NA", "nan")
 
 
 def test_questions_may_be_numbers_or_lists(tmp_path):
@@ -135,7 +137,7 @@ HEAD = "model_a,model_b,winner\n"
         ("m.jsonl", LINE + "\n[1]\n", "m.jsonl: line 3 is not a JSON object"),
         ("m.jsonl", "", "m.jsonl: there are no comparisons: the set is empty"),
         ("m.json", "[]", "m.json: there are no comparisons: the set is empty"),
-        ("m.json", LINE + LINE, "m.json: this is not JSON: Extra data.*jsonl reads one record a line"),
+        ("m.json", "[1]" + LINE, "m.json: this is not JSON: Extra data.*jsonl reads one record a line"),
         ("m.json", '{"records": 1}', "m.json: this is not a JSON list of records"),
         ("m.json", "[1]", "m.json: record 1 is not a JSON object"),
         ("m.json", b"[\xff]", r"m.json: this is not UTF-8 text \(byte 2\)"),
@@ -146,7 +148,7 @@ HEAD = "model_a,model_b,winner\n"
         (
             "m.csv",
             HEAD + "x,y,up\n",
-            "m.csv: record 1 has the unknown winner 'up' .known: a, b, c.* --winner-values up=tie",
+            "m.csv: record 1 has the unknown winner 'up' .known: a, b, c.* --winner-values up=VALUE, VALUE being a",
         ),
         ("m.csv", HEAD + "x,y,a\nx,,a\n", "m.csv: record 2 has no 'model_b'"),
         ("m.csv", HEAD + "x,y,a\nx,x,a\n", "m.csv: record 2 compares 'x' with itself"),
@@ -164,7 +166,7 @@ HEAD = "model_a,model_b,winner\n"
             "m.csv: record 2 has 'long' as 'length', not a finite",
         ),
         ("m.csv", "length," + HEAD + "1,x,y,a\n1,x,y,b\n", "m.csv: all lengths are equal"),
-        ("m.jsonl", LINE.replace('"y"', "4"), "m.jsonl: record 1 has 4 as 'model_b', not a name"),
+        ("m.jsonl", LINE.replace('"y"', "[4]"), r"m.jsonl: record 1 has \[4\] as 'model_b', not a name"),
         ("m.jsonl", LINE.replace('"tie"', '["a"]'), "m.jsonl: record 1 has the unknown winner"),
         ("m.parquet", "oops", "m.parquet: this is not Parquet: "),
     ],

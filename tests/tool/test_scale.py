@@ -153,10 +153,10 @@ REFUSED = {
         "\n".join(map(json.dumps, objects([ODD, [*ODD[:3], "", "a"]]))),
         "record 2 has no 'j",
     ),
-    "a number": (
+    "a list": (
         "jsonl",
-        json.dumps(objects([ODD])[0] | {"model_b": 3}),
-        "record 1 has 3 as 'model_b', not a name",
+        json.dumps(objects([ODD])[0] | {"model_b": [3]}),
+        r"record 1 has \[3\] as 'model_b', not a name",
     ),
     "empty": ("jsonl", json.dumps(objects([ODD])[0] | {"model_b": ""}), "record 1 has '' as 'model_b'"),
     "answer": ("csv", text([*RECORDS, [*ODD[:4], "up"]]), "record 7 has the unknown winner 'up'"),

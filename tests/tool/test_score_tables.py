@@ -46,10 +46,38 @@ def test_scores_are_compared_within_question_and_judge(names):
     assert found.comparisons.dropped == {"unknown": 0, "null": 2}
     assert not found.ordered
     assert found.remarks[0].startswith("Read as a table of scores.")
-    assert "More is better" in found.remarks[0]
-    assert found.remarks[1].startswith(
+    assert found.remarks[1] == "Higher is better. Where that is wrong, change the sign of the scores."
+    assert found.remarks[2].startswith(
         "5 comparisons were made of the scores of two models on the same sample: 1 of"
     )
+
+
+LOWER = (
+    "mse",
+    "MAE",
+    "rmse",
+    "eval_loss",
+    "errorRate",
+    "word_perplexity",
+    "bits_per_byte",
+    "latency_ms",
+    "toxicity",
+)
+HIGHER = ("exact_match", "f1", "cost_efficiency", "hallucination_free", "bias_detection_f1", "Mae", "bertscore")
+
+
+@pytest.mark.parametrize("name", [*LOWER, *HIGHER])
+@pytest.mark.parametrize("told", ["judge", "metric", "score"])
+def test_scores_are_turned_by_the_name_of_what_they_measure_and_that_is_said(name, told):
+    pairs = [
+        {"question": q, "model": model, "score": score} for q in "ab" for model, score in (("x", 1), ("y", 2))
+    ]
+    records = [record | ({told: name} if told != "score" else {}) for record in pairs]
+    found = found_in(records) if told != "score" else found_in(renamed(records, score=name), score=name)
+    lower = name in LOWER
+    assert {row[3] for row in rows(found)} == {float(lower)}
+    assert (f"Lower is better for {name}, by the name." in found.remarks[1]) == lower
+    assert found.remarks[1].endswith("Where that is wrong, change the sign of the scores.")
 
 
 def test_a_table_without_judges_has_one():

@@ -107,11 +107,16 @@ def test_a_column_of_another_kind_is_left_alone(name):
 # names of models and judges
 
 
-@pytest.mark.parametrize("change", ["{} ", " {}", "{}\u200b", "\u00a0{}"])
+def hyphened(name):
+    """The same name, as a text processor writes it."""
+    return name.replace("-", "\u2011") if "-" in name else f"{name} "
+
+
+@pytest.mark.parametrize("change", [*(each.format for each in ("{} ", " {}", "{}\u200b", "\u00a0{}")), hyphened])
 def test_names_that_look_the_same_are_one_and_that_is_said(change):
     table = CLEAN.copy()
-    table.loc[::3, "model_a"] = table["model_a"][::3].map(change.format)
-    table.loc[::4, "judge"] = table["judge"][::4].map(change.format)
+    table.loc[::3, "model_a"] = table["model_a"][::3].map(change)
+    table.loc[::4, "judge"] = table["judge"][::4].map(change)
     found = judgments_of(table)
     same(found.comparisons, judgments_of(CLEAN).comparisons)
     assert [said.split(":")[0] for said in found.remarks] == [
@@ -145,6 +150,44 @@ def test_names_that_differ_in_case_alone_are_refused_folded_or_kept():
         judgments_of(CLEAN, names="lower")
 
 
+NUMBERED = CLEAN.replace({"gpt-4": "4", "claude": "5", "llama": "60", "J0": "0", "J1": "1"})
+
+
+@pytest.mark.parametrize("kind", [int, float])
+@pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
+def test_names_that_are_numbers_are_their_texts_in_every_form(kind, form, tmp_path):
+    table = NUMBERED.astype(dict.fromkeys(("model_a", "model_b", "judge"), kind))
+    path = tmp_path / f"m.{form}"
+    if form == "csv":
+        table.astype({"model_b": int, "judge": int}).to_csv(path, index=False)  # the other column had a gap
+    elif form == "jsonl":
+        table.to_json(path, orient="records", lines=True)
+    else:
+        table.to_parquet(path)
+    found = read(path)
+    assert len(found.comparisons.models) == 3
+    same(found.comparisons, judgments_of(NUMBERED).comparisons)
+    as_told = [
+        said for said in found.remarks if said.startswith("Models whose names look the same are one: '4' (")
+    ]
+    assert len(as_told) == (form == "csv" and kind is float)
+
+
+@pytest.mark.parametrize("text", ["None", "nan", "NaN", "<NA>"])
+@pytest.mark.parametrize("column", ["model_b", "judge"])
+def test_the_text_of_a_missing_name_is_no_name(column, text, tmp_path):
+    table = CLEAN.copy()
+    table.loc[6, column] = text
+    with pytest.raises(
+        DataError, match=f"^record 7 has '{text}' as '{column}', which is how programs write a missing"
+    ):
+        judgments_of(table)
+    assert text in str(judgments_of(table, names="exact").frame[column.replace("judge", "judge_model")].tolist())
+    scores = [{"model": model, "question": "q", "score": 1} for model in ("x", text)]
+    with pytest.raises(DataError, match=f"^record 2 has '{text}' as 'model'"):
+        judgments_of(pd.DataFrame(scores))
+
+
 # winners in numbers
 
 
@@ -175,6 +218,26 @@ def test_a_columns_name_or_places_from_one_say_whose_numbers_are(name, values):
     found = judgments_of(table, {"winner": name})
     same(found.comparisons, judgments_of(CLEAN).comparisons)
     assert found.remarks[0].startswith("The winner is in numbers: ")
+
+
+def test_a_column_that_says_which_model_won_needs_no_option():
+    table = CLEAN.assign(a_wins=CLEAN["winner"].map({"model_a": 1, "model_b": 0})).drop(columns="winner")
+    same(judgments_of(table).comparisons, judgments_of(CLEAN).comparisons)
+    for columns in ({"a_wins": "score_a"}, {"a_wins": "a_wins", "judge": "b_wins"}):  # a grade, and one of two
+        with pytest.raises(DataError, match="no column 'judge_preferred_model' or 'winner'"):
+            judgments_of(table.rename(columns=columns))
+
+
+def test_words_of_published_sets_are_known():
+    table = CLEAN.assign(winner=["tie (inconsistent)", "ignore", *CLEAN["winner"][2:]])
+    found = judgments_of(table)
+    assert found.comparisons.outcome[0] == 0.5 and found.comparisons.dropped["unknown"] == 1
+    assert "'tie (inconsistent)' as tie (1)" in found.remarks[0] and "'ignore' as unknown (1)" in found.remarks[0]
+
+
+def test_the_hint_for_an_unknown_word_takes_no_side():
+    with pytest.raises(DataError, match=r"--winner-values 'no good=VALUE', VALUE being a, b, tie or unknown$"):
+        judgments_of(CLEAN.assign(winner="no good"))
 
 
 # copies

@@ -103,10 +103,23 @@ class Judgments(Shown):
         """Which records have an answer that could be read, bool, shape (records,)."""
         return self.frame["judge_preferred_model"].isin(list(OUTCOMES))
 
+    @property
+    def _ids(self) -> pd.Series:
+        """Id of the question of every record, shape (records,).
+
+        Raises
+        ------
+        DataError
+            If the judgments name no questions; so do all that is read from it.
+        """
+        if "question_id" not in self.frame:
+            raise DataError(f"{self.title} names no questions (--column question=NAME names their column)")
+        return self.frame["question_id"]
+
     @cached_property
     def _asked(self) -> tuple[IntArray, NDArray[np.object_]]:
         """Number of the question behind each comparison, and the ids by number."""
-        asked, parsed = self.frame["question_id"], self.parsed.to_numpy()
+        asked, parsed = self._ids, self.parsed.to_numpy()
         asked = asked if parsed.all() else asked[parsed]
         if isinstance(asked.dtype, pd.CategoricalDtype) and asked.cat.categories.is_monotonic_increasing:
             there, number = numbered(asked.cat.codes.to_numpy())
@@ -132,7 +145,9 @@ class Judgments(Shown):
 
     @cached_property
     def n_questions(self) -> int:
-        """How many different questions the judgments are about."""
+        """How many different questions the judgments are about; zero where they name none."""
+        if "question_id" not in self.frame:
+            return 0
         return int(self.frame.loc[self.parsed, "question_id"].nunique())
 
     @cached_property
@@ -163,14 +178,14 @@ class Judgments(Shown):
         DataUnavailableError
             If the lengths are not known.
         DataError
-            If a question has none, or all are equally long.
+            If a question has none, or all are equally long; if the judgments name no questions.
         """
         if self.lengths is None:
             raise DataUnavailableError(
                 f"{self.title}: the questions' lengths are not known (dataset.questions=FILE, JSON Lines with "
                 "question_id and turns, gives their texts)"
             )
-        asked = self.frame["question_id"][self.parsed]
+        asked = self._ids[self.parsed]
         unknown = asked[~asked.isin(self.lengths.index)]
         if len(unknown):
             raise DataError(f"{self.title}: the text of question {unknown.iloc[0]!r} is not known")

@@ -119,8 +119,15 @@ def _bytes_of(path: Path) -> bytes:
     except (OSError, ValueError) as error:  # no right to read it, or no name a file could have
         raise DataUnavailableError(f"{str(path)!r} cannot be read: {_reason(error)}") from None
     if content is None:
-        raise DataUnavailableError(f"there is no file {str(path)!r}")
+        raise DataUnavailableError(absent(path))
     return content
+
+
+def absent(path: Path) -> str:
+    """What to say of a path that is no file."""
+    if path.exists():
+        return f"{str(path)!r} is a pipe or a device, not a regular file: name - to read standard input"
+    return f"there is no file {str(path)!r}"
 
 
 def form_of(path: Path, form: str | None = None) -> str:
@@ -167,6 +174,8 @@ def _json(content: Content) -> pd.DataFrame:
     try:
         records = _loads(content.text)
     except (json.JSONDecodeError, RecursionError) as error:
+        if guessed(content.data) == "jsonl":
+            return _json_lines(content)
         raise DataError(f"this is not JSON: {error} (--format jsonl reads one record a line)") from None
     if isinstance(records, dict) and any(records.keys() >= keys for keys in WHOLE):
         records = [records]
@@ -178,6 +187,9 @@ def _json(content: Content) -> pd.DataFrame:
 
 
 def _json_lines(content: Content) -> pd.DataFrame:
+    """One record a line; a list of records, or one object over several lines, is read as JSON."""
+    if _is_json(content.text):
+        return _json(content)
     records = {}
     for number, line in enumerate(content.text.split("\n"), 1):
         if not line.strip():
@@ -187,6 +199,17 @@ def _json_lines(content: Content) -> pd.DataFrame:
         except (json.JSONDecodeError, RecursionError) as error:
             raise DataError(f"line {number} is not JSON: {error}") from None
     return _objects(records, "line")
+
+
+def _is_json(text: str) -> bool:
+    """Whether a text is one value of JSON, and its first line is no record."""
+    first = text.lstrip().partition("\n")[0].rstrip()
+    if first.startswith("{") and first.endswith("}"):
+        return False
+    try:
+        return isinstance(json.loads(text), list | dict)
+    except (ValueError, RecursionError):
+        return False
 
 
 def _objects(records: Mapping[int, object], unit: str) -> pd.DataFrame:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -45,11 +46,7 @@ def together(parts: Sequence[Part], names: str) -> tuple[pd.DataFrame, list[str]
     frames = [frame for frame, layout in zip(every, layouts, strict=True) if not layout.of_scores]
     scores = [frame for frame, layout in zip(every, layouts, strict=True) if layout.of_scores]
     remarks += dict.fromkeys(f"Read as {layout.name}. {layout.remark}" for layout in layouts if layout.remark)
-    remarks += [
-        f"{table.label}: {note}" if table.label and len(parts) > 1 else note
-        for layout, table, _ in parts
-        for note in layout.notes(table)
-    ]
+    remarks += _notes(parts)
     if scores:
         made, said = paired(pd.concat(scores, ignore_index=True))
         frames.append(made)
@@ -58,6 +55,15 @@ def together(parts: Sequence[Part], names: str) -> tuple[pd.DataFrame, list[str]
     frame = frames[0] if len(frames) == 1 else _stacked(frames, in_a_column)
     remarks += [*on_questions(frame), *_on_order(layouts), *_on_weights(frame)]
     return frame, remarks
+
+
+def _notes(parts: Sequence[Part]) -> list[str]:
+    """What to know of single files; what is so of all of them is said once."""
+    told = [(table.label, note) for layout, table, _ in parts for note in dict.fromkeys(layout.notes(table))]
+    times = Counter(note for _, note in told)
+    return list(
+        dict.fromkeys(f"{label}: {note}" if label and times[note] < len(parts) else note for label, note in told)
+    )
 
 
 def _stacked(frames: Sequence[pd.DataFrame], in_a_column: bool) -> pd.DataFrame:

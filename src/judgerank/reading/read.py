@@ -19,8 +19,8 @@ from judgerank.reading.hub import on_revisions
 from judgerank.reading.large.from_engine import are_large, records_of
 from judgerank.reading.layouts import Table
 from judgerank.reading.layouts.doubled import require_copies
-from judgerank.reading.layouts.names import EXACT, require_names
-from judgerank.reading.layouts.table import ASK, ONE_JUDGE
+from judgerank.reading.layouts.names import require_names
+from judgerank.reading.layouts.table import ASK, EXACT, ONE_JUDGE
 from judgerank.reading.layouts.unordered import won_lost
 from judgerank.reading.layouts.words import ANSWERS, meanings
 from judgerank.reading.tabular import Pairs, Tabular, are_pairs, frame_of, is_tabular, refuse_other
@@ -73,7 +73,8 @@ def read_judgments(
         Of texts that are not UTF-8 and do not say what they are, such as ``cp1252``.
     names : {"ask", "fold", "exact"}
         Names of models and judges that look the same are one name. Those that differ in case alone are refused
-        (``ask``) or one (``fold``); ``exact`` keeps all names as they are written.
+        (``ask``) or one (``fold``); ``None``, ``nan`` and the like are refused as missing. ``exact`` keeps all
+        names as they are written.
     copies : {"ask", "keep", "drop"}
         Records that are exact copies of others count (``keep``), or do not (``drop``). By default a set is refused
         whose records are doubled.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator, Sequence
 from datetime import date, time
+from typing import TYPE_CHECKING
 from zipfile import BadZipFile, ZipFile
 
 import pandas as pd
@@ -15,14 +16,17 @@ from judgerank.reading.inflate import require_within
 from judgerank.reading.squaring import squared
 from judgerank.writing.extras import needed
 
+if TYPE_CHECKING:  # an optional extra
+    from python_calamine import CalamineWorkbook
+
 
 def from_sheet(content: Content) -> pd.DataFrame:
-    """The first sheet of an Excel workbook, or the one that is named.
+    """The only sheet of an Excel workbook that holds anything, or the one that is named.
 
     Raises
     ------
     DataError
-        If it is no workbook, has no such sheet, or a row does not fit its header.
+        If it is no workbook, has no such sheet, or several and none is named, or a row does not fit its header.
     ConfigError
         If it takes a package that is not installed.
     """
@@ -35,11 +39,23 @@ def from_sheet(content: Content) -> pd.DataFrame:
             require_within(sum(one.file_size for one in archive.infolist()), len(content.data))
         book = CalamineWorkbook.from_filelike(io.BytesIO(content.data))
         names = list(book.sheet_names)
-        name = content.chosen(names if content.part else names[:1], "sheet")
+        if content.part is None:
+            names = [name for name in names if _holds_cells(book, name)] or names[:1]
+        name = content.chosen(names, "sheet")
         rows = book.get_sheet_by_name(name).to_python()
     except (BadZipFile, CalamineError, PasswordError, OSError) as error:
         raise DataError(f"this is not an Excel workbook that can be read: {error}") from None
     return squared(_texts(rows), "row")
+
+
+def _holds_cells(book: CalamineWorkbook, name: str) -> bool:
+    """Whether a sheet has a cell that is not empty; one that is a chart has none."""
+    from python_calamine import CalamineError
+
+    try:
+        return any(str(cell).strip() for row in book.get_sheet_by_name(name).iter_rows() for cell in row)
+    except CalamineError:
+        return False
 
 
 def _texts(rows: Sequence[Sequence[object]]) -> Iterator[tuple[int, list[str]]]:

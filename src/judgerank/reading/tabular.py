@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, NoReturn, Protocol, TypeGuard, runtime_checkable
 
 import pandas as pd
 
 from judgerank.data.errors import ConfigError, DataError
+from judgerank.data.listing import shortened
 from judgerank.writing.extras import needed
 
 
@@ -90,7 +92,27 @@ def refuse_other(source: object) -> NoReturn:
     """
     if hasattr(source, "collect"):
         raise ConfigError(f"a {type(source).__name__} has no rows yet: collect it first (.collect())")
+    if isinstance(source, list | tuple):
+        raise ConfigError(_of_list(source))
     raise ConfigError(f"judgments are files, a table or records, and this is {_origin(source)}")
+
+
+def _of_list(source: Sequence[object]) -> str:
+    """What a list should hold, and the first of its items that is something else."""
+    kind = next((kind for kind in (_is_name, _is_pair) if kind(source[0])), None)
+    place, odd = next((place, one) for place, one in enumerate(source, 1) if kind is None or not kind(one))
+    return (
+        f"item {place} of the list is {shortened(repr(odd))}: a list of judgments holds dicts such as "
+        "{'model_a': 'x', 'model_b': 'y', 'winner': 'model_a'}, tuples (winner, loser), or names of files"
+    )
+
+
+def _is_name(item: object) -> bool:
+    return isinstance(item, str | Path)
+
+
+def _is_pair(item: object) -> bool:
+    return are_pairs([item])
 
 
 def _origin(source: object) -> str:

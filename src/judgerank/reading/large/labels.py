@@ -12,7 +12,7 @@ from judgerank.data.frames import UNPARSED
 from judgerank.reading.large.engine import Engine
 from judgerank.reading.large.sources import Source, table
 from judgerank.reading.layouts.names import alike
-from judgerank.reading.layouts.table import ONE_JUDGE
+from judgerank.reading.layouts.table import MISSING, ONE_JUDGE, as_name
 from judgerank.reading.layouts.texts import visible
 from judgerank.reading.layouts.words import ANSWERS, everyday, numbers, with_own, word, words_by_column
 
@@ -115,7 +115,10 @@ def _written(db: Engine, name: str, values: Values) -> tuple[str, ...]:
     DataError
         If names look alike: an engine keeps names apart, and has nobody to tell.
     """
+    values = {text: as_name(value) for text, value in values.items()}
     names = {value for value in values.values() if isinstance(value, str) and visible(value)}
+    if gap := MISSING & names:
+        raise DataError(f"the {name} have one called {min(gap)!r}, which is how programs write a missing name")
     if same := alike(names):
         listed = " and ".join(f"{one!a}" for one in sorted(same))
         raise DataError(

@@ -13,7 +13,7 @@ import pandas as pd
 from judgerank.data.errors import ConfigError, DataError, DataUnavailableError
 from judgerank.data.frames import COLUMNS as PUBLISHED
 from judgerank.reading.accepted import COLUMNS
-from judgerank.reading.file_formats import READERS, delimiter_of, form_of
+from judgerank.reading.file_formats import READERS, absent, delimiter_of, form_of
 from judgerank.reading.files import Files, labels_of, named, paths_of
 from judgerank.reading.inflate import GZIP, ZSTD
 from judgerank.reading.large.engine import Engine, literal, quoted
@@ -143,10 +143,10 @@ def _compression(address: str) -> str:
     if "://" in address:
         return "compression='auto'"
     try:
+        if not Path(address).is_file():  # a pipe would wait for its writer
+            raise DataUnavailableError(absent(Path(address)))
         with Path(address).open("rb") as file:
             start = file.read(4)
-    except FileNotFoundError:
-        raise DataUnavailableError(f"there is no file {address!r}") from None
     except OSError as error:
         raise DataUnavailableError(f"{address!r} cannot be read: {error.strerror}") from None
     kinds = {GZIP: "gzip", ZSTD: "zstd"}

@@ -5,6 +5,7 @@ To add one: a module in this folder whose ``LAYOUTS`` holds it (docs/extend/layo
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib import import_module
 
 import pandas as pd
@@ -17,6 +18,7 @@ from judgerank.reading.layouts.spelling import alike, as_usual, refuse_doubtful
 from judgerank.reading.layouts.table import OF_SCORES, Layout, Table
 from judgerank.reading.layouts.tables import ARENA, NAMED, PAPER
 from judgerank.reading.layouts.texts import is_whole
+from judgerank.reading.layouts.words import winner_by_name
 
 FIRST = (
     *("tables", "games", "preferences", "runs", "sample_scores", "inspect_panels", "promptfoo"),
@@ -88,6 +90,10 @@ def _settled(table: Table) -> tuple[Layout, Table]:
             "model_a=NAME and model_b=NAME decide)"
         )
     if not matching:
+        winner = winner_by_name(table.frame.columns)
+        if winner is not None:
+            table = replace(table, named={**table.named, "winner": winner})
+            return NAMED, as_usual(table, NAMED)
         _refuse_one_that_is_cut_short(list(map(str, table.frame.columns)))
         return NAMED, as_usual(table, NAMED)  # which says what is missing
     _refuse_one_that_is_nearly_more(matching[0], usual[matching[0].name])

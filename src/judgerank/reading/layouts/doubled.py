@@ -103,21 +103,29 @@ def _copied(keys: NDArray[np.uint64], each: int) -> BoolArray:
 
 def _keys(read: Sequence[Read]) -> NDArray[np.uint64]:
     """A number for every record of all tables, the same for copies."""
-    keys = np.concatenate([_hashes(table.frame, {*chain(*layout.used(table).values())}) for layout, table in read])
+    told = np.array([layout.of_file(table) for layout, table in read], object)
+    of_file = pd.util.hash_array(told, categorize=False)
+    keys = np.concatenate(
+        [
+            _hashes(table.frame, {*chain(*layout.used(table).values())}, start)
+            for (layout, table), start in zip(read, of_file, strict=True)
+        ]
+    )
     # all columns are looked at only where those that are used are equal
     twice, start = pd.Series(keys).duplicated(keep=False).to_numpy(), 0
-    for _, table in read:
+    for (_, table), start_of in zip(read, of_file, strict=True):
         mine = twice[start : start + len(table.frame)]
         if mine.any():
             counted = {name for name in table.frame.columns if plain(str(name)) not in NUMBERS}
-            keys[start : start + len(mine)][mine] = _hashes(table.frame[mine], counted)
+            keys[start : start + len(mine)][mine] = _hashes(table.frame[mine], counted, start_of)
         start += len(mine)
     return keys
 
 
-def _hashes(frame: pd.DataFrame, columns: set[Any]) -> NDArray[np.uint64]:
+def _hashes(frame: pd.DataFrame, columns: set[Any], of_file: np.uint64) -> NDArray[np.uint64]:
+    """A number for every record, the same where these columns and what the file says are the same."""
     places = sorted((str(name), place) for place, name in enumerate(frame.columns) if name in columns)
-    total = np.zeros(len(frame), np.uint64)
+    total = np.full(len(frame), of_file)
     for name, place in places:
         texts = np.array([visible(str(value)) for value in frame.iloc[:, place].tolist()], object)
         own = pd.util.hash_array(texts) + np.uint64(len(name))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -10,11 +11,12 @@ import pandas as pd
 
 from judgerank.data.errors import ConfigError, DataError
 from judgerank.reading.accepted import NAMES
-from judgerank.reading.layouts.table import Layout, Table, values
+from judgerank.reading.layouts.table import EXACT, Layout, Table, names_of, values
 from judgerank.reading.layouts.texts import seen, visible
 
 OF = {"models": ("model", "model_a", "model_b"), "judges": ("judge", "judge_model")}
-EXACT = "exact"  # of the ways in which names are read: as they are written
+HYPHENS = dict.fromkeys(map(ord, "\u2010\u2011\u2012\u2013\u2212"), "-")
+WHOLE = re.compile(r"(-?\d+)\.0+")  # a whole number as a column with gaps has it
 SHOWN = 3  # groups of names in a sentence
 Written = dict[str, Counter[str]]  # spellings with their records, by the name that they are
 
@@ -36,8 +38,8 @@ def with_answers(table: Table, layout: Layout) -> Table:
         return table
     used = layout.used(table)
     pair = [used[key][0] for key in ("model_a", "model_b") if used.get(key) and used[key][0] in table.frame]
-    models = [values(table.frame, name).tolist() for name in pair]
-    same = _folded if table.names == "fold" else seen
+    models = [names_of(table, name).tolist() for name in pair]
+    same = _folded if table.names == "fold" else _same
     known = {same(model) for column in models for model in {*filter(_is_text, column)}}
     columns = {}
     for name in (*used.get("winner", ()), *used.get("judges", ())):
@@ -65,8 +67,15 @@ def _as_written(text: object, models: Sequence[object], same: Callable[[str], st
     return next(own, visible(text))
 
 
+def _same(name: str) -> str:
+    """What is the same for names that look the same: hyphens of any kind, and whole numbers with a zero behind."""
+    text = seen(name).translate(HYPHENS)
+    found = WHOLE.fullmatch(text)
+    return found[1] if found else text
+
+
 def _folded(name: str) -> str:
-    return seen(name).casefold()
+    return _same(name).casefold()
 
 
 def named_once(frames: Sequence[pd.DataFrame], names: str) -> tuple[list[pd.DataFrame], list[str]]:
@@ -79,9 +88,9 @@ def named_once(frames: Sequence[pd.DataFrame], names: str) -> tuple[list[pd.Data
     """
     frames, remarks = list(frames), []
     for what, columns in OF.items():
-        same = _written(frames, columns, seen)
+        same = _written(frames, columns, _same)
         alike = _written(frames, columns, _folded)
-        differ = [counts for counts in alike.values() if len({seen(name) for name in counts}) > 1]
+        differ = [counts for counts in alike.values() if len({_same(name) for name in counts}) > 1]
         if names == EXACT:
             kept = [counts for counts in alike.values() if len(counts) > 1]
             remarks += [f"Kept apart as written, though they look alike: {_listed(kept)}."] if kept else []
@@ -116,11 +125,11 @@ def _written(frames: Iterable[pd.DataFrame], columns: Iterable[str], same: Calla
 
 
 def _usual(counts: Counter[str]) -> str:
-    """The spelling that most records have, without what no reader sees."""
+    """The spelling that most records have, without what no reader sees; a whole number without a zero behind."""
     times: Counter[str] = Counter()
     for name, many in counts.items():
         times[visible(name)] += many
-    return min(times, key=lambda name: (-times[name], name))
+    return min(times, key=lambda name: (WHOLE.fullmatch(name) is not None, -times[name], name))
 
 
 def _renamed(frame: pd.DataFrame, columns: Iterable[str], new: dict[str, str]) -> pd.DataFrame:

@@ -21,7 +21,8 @@ from judgerank.reading.layouts.words import number
 OVERALL = "score"  # the judge of reports without assertions
 REMARK = (
     "A model is a provider, by its label; a question is a test by its variables; each assertion is a judge, by "
-    "its metric or type; scores of the same prompt are compared, and outputs that failed have none."
+    "its metric or type; scores of the same prompt are compared, and outputs that failed have none. "
+    "Higher is better for every assertion, also latency and cost, since promptfoo scores how well they passed."
 )
 Row = tuple[str, str, str, str, float | None]
 

@@ -28,7 +28,7 @@ from judgerank.reading.layouts.score_tables import (
     names_in,
     questions_in,
 )
-from judgerank.reading.layouts.table import ONE_JUDGE, Known, Layout, Table, found, values
+from judgerank.reading.layouts.table import ONE_JUDGE, Known, Layout, Table, found, names_of, values
 from judgerank.reading.layouts.words import number
 
 RANKING, SHOWN, PLACE = "ranking", "shown", "place"
@@ -57,7 +57,7 @@ def _in_cells(table: Table) -> pd.DataFrame:
     if "question" in columns:
         beside["question_id"] = questions_in(table, columns["question"])
     if "judge" in columns:
-        beside["judge_model"] = judges_in(values(table.frame, columns["judge"]).tolist(), columns["judge"])
+        beside["judge_model"] = judges_in(names_of(table, columns["judge"]).tolist(), columns["judge"])
     if "category" in columns:
         beside["category"] = values(table.frame, columns["category"]).tolist()
     return _as_rows(rankings, pd.DataFrame(beside).iloc[there])
@@ -108,10 +108,10 @@ def _shown(row: int, value: object) -> tuple[str, ...]:
 def _in_rows(table: Table) -> pd.DataFrame:
     """A rank in every record: those of one judge on one question are a ranking."""
     columns = found(table, OF_AN_ANSWER, ("model", "question"))
-    model = names_in(values(table.frame, columns["model"]).tolist(), columns["model"])
+    model = names_in(names_of(table, columns["model"]).tolist(), columns["model"])
     judge = [ONE_JUDGE] * len(model)
     if "judge" in columns:
-        judge = judges_in(values(table.frame, columns["judge"]).tolist(), columns["judge"])
+        judge = judges_in(names_of(table, columns["judge"]).tolist(), columns["judge"])
     read = {
         "model": model,
         "judge_model": judge,

@@ -9,7 +9,7 @@ lm-evaluation-harness: ``samples_<task>_<date>.jsonl`` of ``--log_samples``, in 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
@@ -18,6 +18,7 @@ import pandas as pd
 
 from judgerank.data.errors import DataError
 from judgerank.reading.layouts import strength
+from judgerank.reading.layouts.directions import lower_is_better, on_directions
 from judgerank.reading.layouts.table import Layout, Table, values
 from judgerank.reading.layouts.words import number
 
@@ -26,15 +27,7 @@ CATEGORY = "category"  # beside these, where a table has one
 GAPS = "gaps"  # likewise, where gaps between scores are strength
 GRADES = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}  # inspect_ai: correct, partial, incorrect, no answer
 GRADES |= {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
-LOWER_IS_BETTER = {
-    "perplexity",
-    "word_perplexity",
-    "byte_perplexity",
-    "bits_per_byte",
-    "brier_score",
-    "ter",
-    "wer",
-}
+LETTERS = {"C", "P", "I", "N"}
 HARNESS_OWN = {"doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter", "metrics", "model"}
 HARNESS_OWN |= {"doc_hash", "prompt_hash", "target_hash"}
 SAMPLES_FILE = re.compile(r"samples_(.+?)(_\d{4}-\d\d-\d\dT[\d.:-]*\d)?(\.jsonl?|\.ndjson|\.parquet|\.csv)")
@@ -141,16 +134,40 @@ def _inspect(table: Table) -> pd.DataFrame:
 def _log(header: Mapping[str, Any], samples: Iterable[Any]) -> Iterator[tuple[str, str, str, str, float | None]]:
     """Every score of every sample; a sample that has failed has none of those that others have."""
     told = [_scores(place, sample) for place, sample in enumerate(samples, 1)]
-    names = sorted({name for scores in told for name in scores})
-    # what is text throughout, such as an extracted answer, is no score
-    scorers = [name for name in names if any(_grade(scores.get(name)) is not None for scores in told)]
+    scorers = _scorers(told)
     if not scorers:
-        raise DataError("no sample of the log has a score" + (" that is a number" if names else ""))
+        raise DataError("no sample of the log has a score" + (" that is a number" if any(told) else ""))
     for place, (sample, scores) in enumerate(zip(samples, told, strict=True), 1):
         question = f"{header['task']}/{sample['id']}"
-        for name in scorers:
+        for name, sign in scorers.items():
             value = _known(place, name, scores.get(name))
-            yield header["model"], question, f"epoch {sample.get('epoch', 1)}", name, value
+            grade = None if value is None else sign * value
+            yield header["model"], question, f"epoch {sample.get('epoch', 1)}", name, grade
+
+
+def _scorers(told: Sequence[Mapping[str, object]]) -> dict[str, float]:
+    """What has scores, and 1 where more is better, else -1; a text throughout, such as an answer, is no score."""
+    signs = {}
+    for name in sorted({name for scores in told for name in scores}):
+        graded = [scores[name] for scores in told if _grade(scores.get(name)) is not None]
+        if graded:
+            in_letters = any(isinstance(one, str) and one in LETTERS for one in graded)
+            signs[name] = -1.0 if lower_is_better(name) and not in_letters else 1.0
+    return signs
+
+
+def _on_inspect(table: Table) -> Iterator[str]:
+    """How far a log goes, and which scores are better."""
+    yield from _unfinished(table)
+    signs: dict[str, float] = {}
+    for samples in values(table.frame, "samples"):
+        signs |= _scorers([_scores(place, sample) for place, sample in enumerate(samples, 1)])
+    yield _directions_of(signs)
+
+
+def _directions_of(signs: Mapping[str, float]) -> str:
+    less = [name for name, sign in signs.items() if sign < 0]
+    return on_directions(less, signs.keys() - {*less})
 
 
 def _scores(place: int, sample: Any) -> dict[str, object]:
@@ -232,6 +249,12 @@ def model_and_task(table: Table) -> tuple[str, str]:
     return table.path.absolute().parent.name, named[1] if named else table.path.name.split(".")[0]
 
 
+def _of_file(table: Table) -> str:
+    """The task, and the model where the records do not name it."""
+    model, task = model_and_task(table)
+    return task if "model" in table.frame else f"{model}/{task}"
+
+
 def _metrics(frame: pd.DataFrame) -> list[str]:
     """Metrics with a number for some sample; those that are lists throughout cannot be compared by sample."""
     names: Iterable[str] = [name for name in frame.columns if name not in HARNESS_OWN]
@@ -252,8 +275,9 @@ def _used(frame: pd.DataFrame) -> dict[str, list[str]]:
     return {key: names for key, names in there.items() if names} | {"scores": _metrics(frame)}
 
 
-def _on_filters(table: Table) -> Iterator[str]:
-    """That filters of one run are scorers of the same answers."""
+def _on_harness(table: Table) -> Iterator[str]:
+    """Which scores are better, and that filters of one run are scorers of the same answers."""
+    yield _directions_of({name: -1.0 if lower_is_better(name) else 1.0 for name in _metrics(table.frame)})
     filters = sorted(set(values(table.frame, "filter").dropna().astype(str))) if "filter" in table.frame else []
     if len(filters) > 1:
         yield (
@@ -273,7 +297,7 @@ def _metric(record: int, name: str, value: object) -> float | None:
     found = _number(value)
     if found is None:
         raise DataError(f"record {record} has {value!r} as {name!r}, not a number")
-    return -found if name in LOWER_IS_BETTER else found
+    return -found if lower_is_better(name) else found
 
 
 INSPECT = Layout(
@@ -285,7 +309,7 @@ INSPECT = Layout(
     of_scores=True,
     ordered=False,
     takes=frozenset(),
-    notes=_unfinished,
+    notes=_on_inspect,
     known={},
 )
 HARNESS = Layout(
@@ -297,7 +321,8 @@ HARNESS = Layout(
     of_scores=True,
     ordered=False,
     takes=frozenset(),
-    notes=_on_filters,
+    notes=_on_harness,
+    of_file=_of_file,
     known={},
     reads=("metrics", "filter", "doc_hash"),
 )

@@ -9,7 +9,7 @@ each question has two turns, and a grade of -1 is a reply that could not be read
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,8 +18,9 @@ import pandas as pd
 from judgerank.data.errors import DataError
 from judgerank.data.frames import question_name
 from judgerank.reading.accepted import COLUMNS
-from judgerank.reading.layouts.sample_scores import GAPS, LOWER_IS_BETTER, SCORES
-from judgerank.reading.layouts.table import ONE_JUDGE, Known, Layout, Table, found, values
+from judgerank.reading.layouts.directions import lower_is_better, on_directions
+from judgerank.reading.layouts.sample_scores import GAPS, SCORES
+from judgerank.reading.layouts.table import ONE_JUDGE, Known, Layout, Table, found, names_of, values
 from judgerank.reading.layouts.words import number
 
 JUDGES = ("judge", "judge_model", "scorer", "annotator", "rater", "evaluator")
@@ -34,6 +35,7 @@ OF_A_MODEL: Known = {
 }
 TASKS = ("task", "dataset", "benchmark")  # whose questions may have the same ids
 PARTS = ("turn", "epoch", "repeat", "category", "criterion", "metric", "aspect", "dimension")
+METRIC = "metric"
 RANK = "rank"  # of which the lowest is best
 SINGLE = {"judgment", "user_prompt"}  # beside the scores in FastChat's single grades
 # columns of two models, or of another log of scores
@@ -45,11 +47,14 @@ def _table(table: Table) -> pd.DataFrame:
     _refuse_two(table, "score")
     columns = found(table, OF_A_MODEL, ("model", "score", "question"))
     size = len(table.frame)
-    read = {key: values(table.frame, name).tolist() for key, name in columns.items()}
+    read = {
+        key: (names_of(table, name) if key in ("model", "judge") else values(table.frame, name)).tolist()
+        for key, name in columns.items()
+    }
     model = names_in(read["model"], columns["model"])
     judge = judges_in(read.get("judge", [ONE_JUDGE] * size), columns.get("judge", ""))
     score = [_score(row, columns["score"], value) for row, value in enumerate(read["score"], 1)]
-    sign = [-1.0 if columns["score"] == RANK or name.lower() in LOWER_IS_BETTER else 1.0 for name in judge]
+    sign = _signs(table, columns, judge)
     if table.frame.columns.isin(list(SINGLE)).sum() == len(SINGLE):
         score = [None if one == -1 else one for one in score]
     signed = [None if one is None else one * turn for one, turn in zip(score, sign, strict=True)]
@@ -62,6 +67,41 @@ def _table(table: Table) -> pd.DataFrame:
         )
     frame = frame.assign(**{GAPS: True}) if "strength" in columns else frame
     return frame.assign(category=read["category"]) if "category" in read else frame
+
+
+def _signs(table: Table, columns: Mapping[str, str], judges: Sequence[str]) -> list[float]:
+    """-1 for every score of which less is better, by its column, its judge or its metric, else 1."""
+    if lower_is_better(_score_column(table, columns)) or columns["score"] == RANK:
+        return [-1.0] * len(judges)
+    turned = {name for name in set(judges) if lower_is_better(name)}
+    return [
+        -1.0 if judge in turned or lower_is_better(metric) else 1.0
+        for judge, metric in zip(judges, _metrics_in(table), strict=True)
+    ]
+
+
+def _score_column(table: Table, columns: Mapping[str, str]) -> str:
+    return table.spelled.get(columns["score"], columns["score"])
+
+
+def _metrics_in(table: Table) -> list[str]:
+    if METRIC not in _parts(table):
+        return [""] * len(table.frame)
+    return [str(one or "") for one in values(table.frame, METRIC).tolist()]
+
+
+def _on_directions(table: Table) -> Iterator[str]:
+    """Which scores are better, by the column, the judges and metrics."""
+    columns = found(table, OF_A_MODEL, ("model", "score", "question"))
+    if columns["score"] == RANK:
+        return
+    judge = values(table.frame, columns["judge"]).tolist() if "judge" in columns else []
+    if lower_is_better(_score_column(table, columns)):
+        yield on_directions([_score_column(table, columns)], [])
+        return
+    names = {*judges_in(judge, columns.get("judge", "")), *_metrics_in(table)} - {""}
+    less = {name for name in names if lower_is_better(name)}
+    yield on_directions(less, names - less if less else {*_metrics_in(table)} - {""})
 
 
 def _refuse_two(table: Table, key: str) -> None:
@@ -135,8 +175,8 @@ SCORE_TABLE = Layout(
     _table,
     lambda table: _used(table, OF_A_MODEL),
     also=_is_table,
-    remark="Two models' scores by one judge on one question are a comparison. More is better, except of ranks "
-    "(turn the signs of other scores of which less is better).",
+    remark="Two models' scores by one judge on one question are a comparison.",
+    notes=_on_directions,
     of_scores=True,
     ordered=False,
     takes=frozenset(OF_A_MODEL),

@@ -16,12 +16,16 @@ from judgerank.data.listing import listed
 from judgerank.reading.accepted import COLUMNS
 from judgerank.reading.layouts.judged_texts import texts_in
 from judgerank.reading.layouts.texts import plain
+from judgerank.reading.layouts.words import word
 
 OF_SCORES = ("model", "score")  # keys of tables that have a row for each model
 SIDES = ("_a", "_b")  # ends of names of columns that are about one answer each
+EXACT = "exact"  # of the ways in which names are read: as they are written
 ASK = "ask"  # of the column of counts: refuse one that is there and not spoken of
 COUNTS = ("n", "count", "counts", "num", "times", "weight", "weights", "n_votes", "votes", "frequency", "freq")
 ONE_JUDGE = "one judge"
+OF_NAMES = ("model_a", "model_b", "judge")  # keys of columns of names
+MISSING = frozenset(("None", "nan", "NaN", "NaT", "<NA>", "#N/A", "null", "NULL"))  # as programs write it
 FEW_WITHOUT = 0.1  # share of records that may be left out since they have no question
 Known = Mapping[str, tuple[str, ...]]  # ours: the names it is known by
 
@@ -98,6 +102,9 @@ class Layout:
         The names that columns are known by, by their keys in `COLUMNS`.
     reads : tuple of str
         Further columns that are read where they are there.
+    of_file : callable
+        What a `Table`'s file says of all its records by its name or its folder, such as the model: equal records
+        of files that say different things are no copies.
     shared : callable
         From records to which of them other files of this layout have too, shape (records,): those count once.
     """
@@ -115,6 +122,7 @@ class Layout:
     lacks_baseline: Callable[[Table], bool] = lambda table: False
     known: Known = field(default_factory=lambda: known_as())
     reads: tuple[str, ...] = ()
+    of_file: Callable[[Table], str] = lambda table: ""
     shared: Callable[[pd.DataFrame], BoolArray] = lambda frame: np.zeros(len(frame), bool)
 
     @property
@@ -171,7 +179,10 @@ def records(table: Table, known: Known, needed: Iterable[str]) -> pd.DataFrame:
         than a few records have no question though others have.
     """
     there = found(table, known, needed)
-    columns = {COLUMNS[key][0]: values(table.frame, name) for key, name in there.items()}
+    columns = {
+        COLUMNS[key][0]: names_of(table, name) if key in OF_NAMES else values(table.frame, name)
+        for key, name in there.items()
+    }
     texts = texts_in(table.frame, {*there.values()})
     columns |= {name: values(table.frame, of) for name, of in texts.items()}
     columns |= {name: values(table.frame, name) for name in _by_answer(table.frame) if name not in columns}
@@ -227,6 +238,30 @@ def values(table: pd.DataFrame, name: str) -> pd.Series:
         raise DataError(f"the table has {column.shape[1]} columns {name!r}")
     column = column.astype(object)
     return column.where(column.notna(), None).reset_index(drop=True)
+
+
+def names_of(table: Table, name: str) -> pd.Series:
+    """A column of names, numbers as the texts they would be in CSV; missing values as None.
+
+    Raises
+    ------
+    DataError
+        If a name is how programs write a missing value, unless names are read exactly as they are.
+    """
+    names = [as_name(value) for value in values(table.frame, name)]
+    if table.names != EXACT and not MISSING.isdisjoint({text for text in names if isinstance(text, str)}):
+        row = next(row for row, text in enumerate(names) if isinstance(text, str) and text in MISSING)
+        raise DataError(
+            f"record {row + 1} has {names[row]!r} as {table.spelled.get(name, name)!r}, which is how programs "
+            "write a missing name: fill it in or delete the record (--names exact takes it for a name)"
+        )
+    return pd.Series(names, dtype=object)
+
+
+def as_name(value: object) -> object:
+    """A number as the text it would be in CSV; anything else as it is."""
+    is_number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    return word(value) if is_number else value
 
 
 def require_models(frame: pd.DataFrame, names: tuple[str, str] = ("model_a", "model_b")) -> None:

@@ -26,6 +26,7 @@ EVERYDAY = {  # words as `normal` writes them
     **{"a": "a", "first": "a", "left": "a", "b": "b", "second": "b", "right": "b", "c": "c", "unknown": "unknown"},
     **{"a=b": "c", "b=a": "c"},  # other signs: `grades`
     **{tie: "c" for word in TIES for tie in (word, f"tie ({word})")},
+    **{"tie (inconsistent)": "c", "ignore": "unknown"},  # MT-Bench's, where two orders differ, and Evalica's
 }
 SHARES = {1.0: "a", 0.0: "b", 0.5: "c"}  # what the model shown first won
 NAMES = {"c": "tie"}  # of letters, in a sentence
@@ -37,6 +38,7 @@ OF_ONE = re.compile(  # names of columns that are one, or true, where the model 
     r"(?:model_)?(a|b|first|second|left|right)_(?:wins?|won|is_better|better|preferred|is_winner)"
     r"|(?:winner|wins?|won|prefers?|preferred|score|prob|p)_(?:is_)?(?:model_)?(a|b|first|second|left|right)"
 )
+OF_A_WINNER = re.compile(rf"(?!(?:score|prob|p)_)(?:{OF_ONE.pattern})")  # those that can be nothing else
 FIRST = {"a", "first", "left"}
 OF_HELPSTEER = ("response1", "response2", "overall_preference")  # below zero the first response won
 
@@ -158,7 +160,7 @@ def answers(
             raise DataError(
                 f"record {row + 1} has the unknown {column} {said[row]!r} (known: {', '.join(_in_order(words))} "
                 "or null, a model's name, or 1, 0 and 0.5 throughout). Say what it means: --winner-values "
-                f"{shlex.quote(f'{said[row]}=tie')}, or a, b or unknown for tie"
+                f"{shlex.quote(f'{said[row]}=VALUE')}, VALUE being a, b, tie or unknown"
             )
         letters.append(letter)
     return letters
@@ -256,6 +258,12 @@ def words_by_column(name: str, said: Iterable[object], beside: Collection[object
     return dict.fromkeys(("1", "true"), yes) | dict.fromkeys(("0", "false"), SWAPPED[yes])
 
 
+def winner_by_name(names: Iterable[object]) -> str | None:
+    """The one column, such as ``a_wins``, whose name says which model won where it is one or true, if any."""
+    found = [name for name in names if isinstance(name, str) and OF_A_WINNER.fullmatch(plain(name))]
+    return found[0] if len(found) == 1 else None
+
+
 def with_own(usual: Mapping[str, str], own: Mapping[str, str]) -> dict[str, str]:
     """Usual words and one's own, which come first: one number with a sign says what all of them mean."""
     told = "-1" in usual and any(map(number, own))
@@ -270,4 +278,4 @@ def numbers_told(said: Iterable[object], words: Mapping[str, str]) -> list[str]:
         return []
     names = {"a": "model_a", "b": "model_b", "c": "a tie"}
     told = [f"{text} is {names.get(known[text], known[text])}" for text in sorted(spoken) if text in known]
-    return [f"The winner is in numbers: {', '.join(told)} (--winner-values says otherwise)."]
+    return [f"The winner is in numbers: {', '.join(told)} (--winner-values says otherwise)."] if told else []
