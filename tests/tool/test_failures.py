@@ -67,7 +67,10 @@ def test_questions_count_where_a_model_never_fails():
     size, judges = 30, 8
     asked = np.arange(size)
     winner = np.select([asked % 3 == 0, asked % 3 == 1], ["tie (bothbad)", "model_a"], "model_b")
-    ends = {"model_a": np.where(asked % 3 == 0, "poor", "good"), "model_b": np.where(asked % 3 == 0, "bad", "fair")}
+    ends = {
+        "model_a": np.where(asked % 3 == 0, "poor", "good"),
+        "model_b": np.where(asked % 3 == 0, "bad", "fair"),
+    }
     one = pd.DataFrame(ends | {"question_id": asked, "winner": winner})
     judgments = read(pd.concat([one.assign(judge=f"judge-{k}") for k in range(judges)], ignore_index=True))
     found = by_model(judgments, judgments.frame["both_bad"].to_numpy(bool), 0.95).set_index("model")
@@ -77,7 +80,7 @@ def test_questions_count_where_a_model_never_fails():
 
 
 def test_intervals_hold_the_share_of_impossible_questions():
-    """Of 400 intervals, models without failures among them; eight judges, and one question in ten is impossible."""
+    """Of 400, models without failures among them; eight judges, and one question in ten is impossible."""
     rng, truth, held, size = np.random.default_rng(18), 0.1, [], 30
     judges = np.repeat([f"judge-{k}" for k in range(8)], size)
     for _ in range(100):

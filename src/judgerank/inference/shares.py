@@ -25,7 +25,7 @@ def ratio_by_cluster(above: FloatArray, below: FloatArray) -> tuple[float, float
 
 
 def effective_trials(above: FloatArray, below: FloatArray, most: float) -> tuple[float, float]:
-    """A share of sums over clusters, and how many independent trials it is as uncertain as (Korn and Graubard, 1998).
+    """A share of sums over clusters, and how many independent trials are as uncertain (Korn and Graubard, 1998).
 
     Where clusters do not differ, as where nothing ever happened, their spread says nothing about how dependent
     trials of one cluster are. Then each cluster counts as one trial.
