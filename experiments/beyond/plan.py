@@ -27,6 +27,7 @@ from judgerank.planning.plans import (
     to_make,
 )
 from judgerank.planning.questions import INDEPENDENT, Questions
+from judgerank.ranking.default_member import FALLBACK
 from replication import plots
 from replication.config import main, solver_settings
 from replication.outputs import run_section
@@ -101,7 +102,8 @@ def checked(cfg: DictConfig) -> dict[str, float]:
 
 def assumed_panel(cfg: DictConfig) -> Panel:
     values = OmegaConf.to_container(cfg.assumed)
-    return assumed_panels.assumed(**{key: value for key, value in values.items() if key != "name"})
+    assumptions = {key: value for key, value in values.items() if key != "name"}
+    return assumed_panels.assumed(**assumptions, model=cfg.model or FALLBACK)
 
 
 def panel_of(cfg: DictConfig, data: dict[str, Judgments]) -> tuple[str, Panel, Questions]:

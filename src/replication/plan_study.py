@@ -20,6 +20,7 @@ from judgerank.planning.panels import Panel
 from judgerank.planning.plans import best_first, pair_of
 from judgerank.planning.precision import GOALS, POWERS, WIDTHS, needed, precision_of, whole
 from judgerank.planning.questions import INDEPENDENT, Questions
+from judgerank.ranking.default_member import FALLBACK
 from replication.config import ROOT
 from replication.dependence import standardised_errors
 from replication.planned_data import drawn, drawn_in_questions
@@ -181,7 +182,7 @@ def rejected(rng: np.random.Generator, truth: Panel, size: int, pair: int, level
 def promises(cfg: DictConfig) -> Study:
     """Cells by size of the file and pair."""
     p = cfg.promises
-    panel = assumed(p.n_models, p.n_judges, p.sigma_scores, p.sigma_discrimination)
+    panel = assumed(p.n_models, p.n_judges, p.sigma_scores, p.sigma_discrimination, model=FALLBACK)
     cells = {
         f"file{size}-{pair}": Promise(size, pair, p.wanted, cfg.level)
         for size in p.n_comparisons[: cfg.points]

@@ -258,11 +258,11 @@ def test_the_questions_still_needed_decide_about_as_often_as_said(mode):
     preference = np.repeat([0.0, 0.5, 1.0], drawn)[:, None]
     seen = scored(preference, np.zeros((40, 1)))
     assert outcome([evidence(seen, rule)], rule) == "inconclusive"
-    more = more_needed([seen], rule)
+    more = more_needed([seen], rule.next_look)
     decided = 0
     for _ in range(200):
         drawn = scored(rng.choice(preference[:, 0], (40 + more, 1)), np.zeros((40 + more, 1)))
-        decided += outcome([evidence(drawn, rule)], rule) != "inconclusive"
+        decided += outcome([evidence(drawn, rule.next_look)], rule.next_look) != "inconclusive"
     assert 0.7 < decided / 200 < 0.92
 
 
@@ -274,7 +274,25 @@ def test_a_worse_candidate_takes_as_many_questions_to_be_shown_different_as_in_a
 
 
 def test_a_tie_that_stays_a_tie_is_never_decided_by_a_two_sided_gate():
-    assert more_needed([scored(np.full((9, 1), 0.5), np.zeros((9, 1)))], Rule("two-sided")) is None
+    assert more_needed([scored(np.full((9, 1), 0.5), np.zeros((9, 1)))], Rule("two-sided").next_look) is None
+
+
+def test_an_inconclusive_verdict_says_which_look_is_next():
+    rows = records(np.tile([1.0, 0.0], 9))
+    for look, after in ((None, 2), (1, 2), (4, 5)):
+        found = gate(rows, "old", "new", Rule(look=look))
+        assert found.next_look == after and sentence(found).endswith(f"run the gate again with --look {after}.")
+    only, first = (gate(rows, "old", "new", Rule(look=look)) for look in (None, 1))
+    assert only.needed == first.needed  # for the look that is to come
+    shipped = gate(records(np.ones((40, 1))), "old", "new")
+    assert (shipped.verdict, shipped.next_look) == ("ship", None)
+
+
+def test_a_first_look_without_a_number_adds_half_of_alpha_at_most():
+    looks = [Rule()]
+    while len(looks) < 2000:
+        looks.append(looks[-1].next_look)
+    assert sum(rule.level for rule in looks) == pytest.approx(0.075, rel=1e-3)
 
 
 @pytest.mark.parametrize("n", [3, 5, 10])

@@ -2,6 +2,7 @@
 
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from itertools import combinations
 from statistics import NormalDist
 
@@ -19,6 +20,7 @@ from judgerank.data.errors import (
     NoMaximumError,
     NotIdentifiedError,
 )
+from judgerank.fits.errors_by_question import enough, least_questions
 from judgerank.fits.standings import leaderboard
 from judgerank.model.members import NAMED, POSITION_AWARE, Parameters
 from judgerank.model.streams import generator
@@ -26,7 +28,18 @@ from judgerank.order.pairs import holm, pairwise
 from judgerank.planning.assumed_panels import assumed, sub_panels
 from judgerank.planning.panels import Panel
 from judgerank.planning.plans import WANTED as PLANNED
-from judgerank.planning.plans import asked_as, best_first, least_told, pair_of, spread_told, two_best_told
+from judgerank.planning.plans import (
+    asked_as,
+    best_first,
+    fitted_panel,
+    least_told,
+    pair_of,
+    plan_table,
+    questions_like,
+    spread_told,
+    to_make,
+    two_best_told,
+)
 from judgerank.planning.precision import (
     DOUBTED,
     GOALS,
@@ -42,6 +55,7 @@ from judgerank.planning.precision import (
     whole,
 )
 from judgerank.planning.questions import Questions, deviation, shared_variance
+from judgerank.ranking.default_member import DEFAULT, FALLBACK
 from judgerank.reading.read import read_judgments
 from replication.config import ROOT
 from replication.plan_study import grid, rejected, simulated, study_of
@@ -385,7 +399,7 @@ def test_a_plan_from_a_file_is_what_ranking_that_file_measures(tmp_path):
     _, panel, found = panel_of(cfg, {"mine": read_judgments(path)})
     assert (found.judges, found.size) == (3, pytest.approx(60, abs=10))
     assert found.sd == pytest.approx(asked.sd, rel=0.25)
-    board = rank(path, model="judge_aware", solver="newton").tables["leaderboard"]  # plans are of the exact fit
+    board = rank(path, model="judge_aware").tables["leaderboard"]
     measured = (board["high"] - board["low"]).mean()
     told = precision_of(panel, found)
     assert achieved("score_width", told, 6000) == pytest.approx(measured, rel=0.03)
@@ -646,11 +660,96 @@ def test_no_power_is_planned_with_fewer_comparisons_than_its_formula_needs(panel
     assert not list(least_told(table[1:], panel, whole))
 
 
+@pytest.mark.parametrize("sd", [0.0, 0.5])
+def test_questions_are_never_so_few_that_a_ranking_has_no_errors_by_question(sd):
+    truth, asked = assumed(6, 10, 0.85, 0.5), Questions(sd, 15, 10)
+    told = precision_of(truth, asked)
+    fewest = least_questions(truth.n_parameters)
+    table = plan_table(truth, asked, dict.fromkeys(POWERS, 0.5), partial(to_make, asked), {})
+    assert (table["questions"] == fewest).all() and told.fewest == fewest * asked.size
+    (said,) = least_told(table, truth, partial(to_make, asked), asked)
+    assert said.startswith("At least 25 questions are planned for pair_power, pairs_interval_excludes_zero, ")
+    data, question = drawn_in_questions(generator(6, "floor"), truth, 3_750, asked)
+    fitted = fit(data, truth.model.name)
+    assert enough(fitted, question)  # as `judgerank rank` has it
+    assert not enough(fitted, np.minimum(question, fewest - 2))
+    assert needed("score_width", 9.0, [told]) == told.fewest  # widths likewise
+    assert needed("score_width", 90.0, [precision_of(truth)]) == pytest.approx(1.0)
+
+
+def test_few_questions_have_the_errors_that_a_ranking_states_and_its_power():
+    """Twice as many questions as parameters, ranked as by default: t, and the allowance for few clusters."""
+    truth, asked, size, many = assumed(6, 4, 0.85, 0.5), Questions(1.0, 5, 4), 480, 40
+    told, plain = precision_of(truth, asked), precision_of(truth)
+    pair, widths, rejections = pair_of(truth), [], []
+    for seed in range(many):
+        data, question = drawn_in_questions(generator(seed, "few"), truth, size, asked)
+        found = fit(data, truth.model.name, "penalised").clustered(data, question)
+        board, pairs = leaderboard(found, 0.95), pairwise(found).set_index(["first", "second"])
+        widths.append((board["high"] - board["low"]).mean())
+        one, other = truth.pairs[pair]
+        mine = pairs.loc[(one, other) if (one, other) in pairs.index else (other, one)]
+        rejections.append([mine["p_value"] <= 0.05, (pairs["p_value"] <= 0.05).mean()])
+    assert np.median(widths) == pytest.approx(achieved("score_width", told, size), rel=0.06)
+    for goal, seen in zip(POWERS, np.array(rejections, float).T, strict=False):
+        error = max(seen.std(), 0.3) / np.sqrt(many)
+        assert seen.mean() == pytest.approx(achieved(goal, told, size, pair=pair), abs=0.03 + 2 * error)
+    assert achieved("score_width", told, size) > 1.3 * achieved("score_width", plain, size)
+    assert told.freedom(size) == 23 and np.isinf(plain.freedom(size))
+    assert (told.longer("score", size) > 1.1).all() and (plain.longer("score", size) == 1).all()
+
+
+def test_a_file_of_few_questions_is_planned_from_with_errors_by_question():
+    """Two equal models, ten pairs of each question by six judges: fewer questions than parameters."""
+    gamma = dict(zip("uvwxyz", [1.3, 1.2, 1.0, 1.0, 0.8, 0.7], strict=True))
+    scores = {"m1": 0.9, "m2": 0.301, "m3": 0.3, "m4": -0.5, "m5": -1.0}
+    truth = assumed(5, 6, 0.0, 0.0, scores, gamma)
+    asked, left_out, found = Questions(1.0, 10, 6), [], []
+    for seed in range(20):
+        data, question = drawn_in_questions(generator(seed, "file of few"), truth, 720, asked)
+        judgments = read_judgments(data.to_frame().assign(question_id=question), silent=True)
+        panel, fitted = fitted_panel(judgments, partial(fit, judgments.comparisons), DEFAULT)
+        assert panel.freedom == 11 and not enough(fitted, judgments.question)
+        _, low, high = panel.difference(panel.pair(["m2", "m3"], "pair"), 0.95)
+        left_out.append(not low <= 0 <= high)
+        found.append(questions_like(panel, fitted, judgments))
+    assert np.mean(left_out) <= 0.1
+    assert {one.judges for one in found} == {6} and {one.pairs for one in found} <= set(range(9, 14))
+    assert np.median([one.sd for one in found]) == pytest.approx(1.0, abs=0.25)
+
+
+def test_a_plan_from_few_questions_says_so(caplog):
+    caplog.set_level("INFO", "judgerank")
+    truth = assumed(4, 3, 0.85, 0.5)
+    data, question = drawn_in_questions(generator(1, "few"), truth, 108, Questions(0.5, 6, 3))
+    judgments = read_judgments(data.to_frame().assign(question_id=question), silent=True)
+    fitted_panel(judgments, partial(fit, judgments.comparisons))
+    assert "6 questions and 8 parameters" in caplog.text and "tests pairs by sign flips" in caplog.text
+
+
+def test_an_assumed_panel_is_of_the_member_that_ranks_unless_another_is_named():
+    default, without = assumed(6, 4, 0.85, 0.5), assumed(6, 4, 0.85, 0.5, model=FALLBACK)
+    assert (default.model.name, default.n_parameters, without.n_parameters) == (DEFAULT, 12, 8)
+    for goal in WIDTHS:  # a balanced order costs no precision
+        widths = [achieved(goal, precision_of(one), 900.0) for one in (default, without)]
+        assert widths[0] == pytest.approx(widths[1], rel=1e-9)
+    with pytest.raises(ConfigError, match="position_aware, judge_aware, not for position_aware_ties"):
+        assumed(6, 4, 0.85, 0.5, model="position_aware_ties")
+
+
+def test_repeats_are_planned_for_on_questions_of_one_comparison(panel):
+    assert asked_as(Questions(0.0, 4, 3), panel, {}, 2) == Questions()
+    for asked in ({"sd": 0.4}, {"judges": 3}, {"pairs": 2}):
+        with pytest.raises(ConfigError, match="repeats are planned for without questions"):
+            asked_as(Questions(), panel, asked, 2)
+
+
 def test_tests_have_the_power_of_the_formula_from_the_fewest_comparisons_that_are_planned():
     """And much less with a third of these: pairs are judged by the stricter of two tests."""
-    truth, many = assumed(10, 5, 0.85, 0.6), 80
-    precision = precision_of(truth)
-    for share, most in ((1.0, None), (0.3, 0.35)):
+    many = 80
+    for model, share, most in ((FALLBACK, 1.0, None), (FALLBACK, 0.3, 0.35), (DEFAULT, 1.0, None)):
+        truth = assumed(10, 5, 0.85, 0.6, model=model)
+        precision = precision_of(truth)
         size = int(share * precision.least)
         said = power(precision, size, 0.95)
         pair = int(np.argmin(np.abs(said - 0.7)))

@@ -172,6 +172,22 @@ def test_the_plan_of_an_assumed_panel_is_the_formula(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("sd", [0.5, 0])
+def test_a_plan_has_as_many_questions_as_a_ranking_takes(tmp_path, sd):
+    asked = ["--models", 6, "--judges", 10, "--sigma-discrimination", 0.5, "--question-sd", sd]
+    asked += ["--question-pairs", 15, "--question-judges", 10, "--json"]
+    planned, without = (
+        json.loads(judgerank("plan", *asked, *model, cwd=tmp_path).stdout)
+        for model in ([], ["--model", "judge_aware"])
+    )
+    assert min(row["questions"] for row in planned["plan"]) == 6 - 1 + 2 * 10 - 1 + 1
+    assert min(row["questions"] for row in without["plan"]) == 6 - 1 + 10 - 1 + 1
+    assert all(row["comparisons"] == 150 * row["questions"] for row in planned["plan"])
+    assert any("more than the model's 24 parameters" in note for note in planned["notes"])
+    refused = judgerank("plan", *asked, "--model", "position_aware_ties", cwd=tmp_path)
+    assert refused.returncode != 0 and "position_aware, judge_aware" in refused.stdout + refused.stderr
+
+
 def test_a_plan_from_a_file_is_for_the_panel_that_ranks_it(tmp_path, simulated):
     data = simulated(4, [0.8, 0.0, -0.8], [1.5, 0.7], 600)
     data.to_frame().to_csv(tmp_path / "mine.csv", index=False)

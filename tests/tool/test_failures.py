@@ -62,6 +62,39 @@ def test_answers_to_one_question_count_as_one(table):
     assert ((five["high"] - five["low"]) > 0.9 * (one["high"] - one["low"])).all()
 
 
+def test_questions_count_where_a_model_never_fails():
+    """Eight judges who agree: a share of none has the interval of its questions, and one of all likewise."""
+    size, judges = 30, 8
+    asked = np.arange(size)
+    winner = np.select([asked % 3 == 0, asked % 3 == 1], ["tie (bothbad)", "model_a"], "model_b")
+    ends = {
+        "model_a": np.where(asked % 3 == 0, "poor", "good"),
+        "model_b": np.where(asked % 3 == 0, "bad", "fair"),
+    }
+    one = pd.DataFrame(ends | {"question_id": asked, "winner": winner})
+    judgments = read(pd.concat([one.assign(judge=f"judge-{k}") for k in range(judges)], ignore_index=True))
+    found = by_model(judgments, judgments.frame["both_bad"].to_numpy(bool), 0.95).set_index("model")
+    assert (found["comparisons"] == judges * np.where(found["share"] > 0, 10, 20)).all()
+    assert found.loc["good", ["low", "high"]].tolist() == pytest.approx(wilson(0.0, 20, 0.95))
+    assert found.loc["poor", ["low", "high"]].tolist() == pytest.approx(wilson(1.0, 10, 0.95))
+
+
+def test_intervals_hold_the_share_of_impossible_questions():
+    """Of 400, models without failures among them; eight judges, and one question in ten is impossible."""
+    rng, truth, held, size = np.random.default_rng(18), 0.1, [], 30
+    judges = np.repeat([f"judge-{k}" for k in range(8)], size)
+    for _ in range(100):
+        ends = np.tile(rng.permuted(np.tile(np.arange(4), (size, 1)), axis=1)[:, :2], (8, 1))
+        impossible, won = np.tile(rng.random(size) < truth, 8), rng.random(8 * size) < 0.5
+        winner = np.where(impossible, "tie (bothbad)", np.where(won, "model_a", "model_b"))
+        columns = {"model_a": ends[:, 0].astype(str), "model_b": ends[:, 1].astype(str), "judge": judges}
+        judgments = read(pd.DataFrame(columns | {"question_id": np.tile(np.arange(size), 8), "winner": winner}))
+        if impossible.any():
+            found = by_model(judgments, judgments.frame["both_bad"].to_numpy(bool), 0.95)
+            held += ((found["low"] <= truth) & (truth <= found["high"])).tolist()
+    assert 0.92 < np.mean(held) < 0.985
+
+
 def test_other_words_for_it_and_the_page(table, tmp_path):
     said = table.assign(winner=table["winner"].replace("tie (bothbad)", "Both Bad"))
     assert read(said).frame["both_bad"].sum() == (table["winner"] == "tie (bothbad)").sum()

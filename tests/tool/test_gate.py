@@ -1,6 +1,7 @@
 """The command `judgerank gate`: exit codes, outputs, and what starting a command loads."""
 
 import json
+import re
 from html.parser import HTMLParser
 from math import nan
 from xml.etree import ElementTree
@@ -43,7 +44,19 @@ def test_the_exit_code_is_the_verdict(tmp_path, verdict):
     assert done.stdout.lower().startswith(f"{verdict}.")
     assert len(done.stdout.splitlines()) <= 12
     assert max(map(len, done.stdout.splitlines())) <= 100
-    assert ("more questions decide" in done.stdout) == (verdict == "inconclusive")
+    said = " ".join(done.stdout.split())
+    assert ("more questions decide. Then run the gate again with --look 2." in said) == (verdict == "inconclusive")
+
+
+def test_the_docs_say_to_look_again_as_the_verdict_does(tmp_path):
+    """Of the tutorial's row on exit code 2, each run takes the look that the verdict before it named."""
+    rows = (ROOT / "docs/tutorials/gate.md").read_text().splitlines()
+    (row,) = (row for row in rows if row.startswith("| 2 | inconclusive |"))
+    path, options = judgments(tmp_path, "inconclusive"), []
+    for look in re.findall(r"`(--look \d+)`", row):
+        assert f"run the gate again with {look}." in " ".join(run(path, *options).stdout.split())
+        options = look.split()
+    assert options == ["--look", "3"] and run(path, *options).exit_code == 2
 
 
 @pytest.mark.parametrize(

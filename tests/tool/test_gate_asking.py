@@ -100,6 +100,7 @@ def test_the_looks_are_fixed_beforehand_and_spend_alpha_once(folder):
     asked = Asked(read_panel(Path("panel.yaml"), []), Path("judgments.jsonl"))
     found = ask_until_decided(paired(Path("old.jsonl"), Path("new.jsonl")), asked, Rule())
     assert found.rule.look == 6
+    assert found.next_look == 2  # of runs, whatever the number of looks in this one
 
 
 def test_a_judge_who_never_answers_is_named_and_further_questions_have_a_price(folder):
@@ -119,6 +120,7 @@ def test_a_further_run_spends_less(folder):
     answers(Path("new.jsonl"), [60, 40] * 30)
     first, second = (json.loads(run("--json", "--look", str(run_)).stdout)["rule"] for run_ in (1, 2))
     assert (first["run"], second["run"], second["look"]) == (1, 2, 6)
+    assert "run the gate again with --look 3." in " ".join(run("--look", "2").stdout.split())
     assert second["level"] == pytest.approx(first["level"] / 3)
 
 

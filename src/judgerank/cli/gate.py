@@ -103,8 +103,9 @@ def gate(
         int | None,
         typer.Option(
             rich_help_panel=SURENESS,
-            help="Which look at the growing judgments this is, from 1 on; without it, this is the only one. "
-            "Looking again without --look makes false decisions more frequent. With --panel: which run.",
+            help="Which look at the growing judgments this is, from 1 on; without it, this is the only one. An "
+            "inconclusive verdict names the next. Looking again without --look makes false decisions more "
+            "frequent. With --panel: which run.",
         ),
     ] = None,
     panel: Annotated[

@@ -153,7 +153,7 @@ def plan(
         read = how_read(column, words, format, baseline, encoding, names, copies)
         basis = plan_run.fitted_to(files, read, (model, solver.value), level, assumption)
     else:
-        basis = plan_run.assumed_panel(assumption)
+        basis = plan_run.assumed_panel(assumption, model)
     asked = {"sd": question_sd, "pairs": question_pairs, "judges": question_judges}
     design = plan_run.Design(asked, repeats, correlation)
     found = plan_run.planned(basis, design, goals, pair, level)

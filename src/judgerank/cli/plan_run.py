@@ -35,6 +35,7 @@ from judgerank.planning.plans import (
 )
 from judgerank.planning.precision import precision_of, require_reasonable
 from judgerank.planning.questions import INDEPENDENT, Questions
+from judgerank.ranking.default_member import DEFAULT
 from judgerank.ranking.fits import fitted_member
 from judgerank.reading.read import read_judgments
 from judgerank.trust.repeats import Repeats, repeats_of
@@ -80,12 +81,13 @@ class Planned:
     by_default: bool  # nobody named the pair
 
 
-def assumed_panel(said: Assumption) -> Basis:
+def assumed_panel(said: Assumption, model: str | None = None) -> Basis:
     """A panel without a file, its questions with nothing in common."""
     given = {name: value for name, value in said._asdict().items() if value is not None}
     models, judges, scores, log_discrimination = USUAL._replace(**given)
     assert models and judges and scores is not None and log_discrimination is not None
-    return Basis(assumed(models, judges, scores, log_discrimination), INDEPENDENT, None)
+    panel = assumed(models, judges, scores, log_discrimination, model=model or DEFAULT)
+    return Basis(panel, INDEPENDENT, None)
 
 
 def fitted_to(
@@ -135,7 +137,8 @@ def told(found: Planned, smaller: pd.DataFrame | None, level: float, json: bool)
     of_pair = "pair_power" in set(found.table["goal"])
     if notes and found.by_default and of_pair:
         notes += two_best_told(panel, level)
-    notes += [*spread_told(panel, found.at["pair"], found.table), *least_told(found.table, panel, found.make)]
+    notes += spread_told(panel, found.at["pair"], found.table)
+    notes += least_told(found.table, panel, found.make, found.questions)
     if seen is not None:
         notes.append(" ".join(seen.sentences()))
     if json:

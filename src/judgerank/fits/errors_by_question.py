@@ -16,9 +16,17 @@ def number_of(question: IntArray) -> int:
     return int(np.count_nonzero(np.bincount(question)))
 
 
+def least_questions(n_parameters: int) -> int:
+    """The fewest questions with which a model of so many parameters has errors by question.
+
+    The sandwich's rank is below their number.
+    """
+    return n_parameters + 1
+
+
 def enough(fitted: Fit, question: IntArray) -> bool:
-    """Whether there are enough questions for errors by question: the sandwich's rank is below their number."""
-    return number_of(question) > fitted.n_parameters
+    """Whether there are enough questions for errors by question."""
+    return number_of(question) >= least_questions(fitted.n_parameters)
 
 
 def by_question(fitted: Fit, comparisons: Comparisons | None, question: IntArray) -> Fit:

@@ -96,17 +96,22 @@ def decided(
     candidate_model: str | None = None,
     question_cost: float | None = None,
     currency: str = "USD",
+    after: Rule | None = None,
 ) -> Gate:
-    """The verdict on judgments by criterion; `gate` says what the rest is."""
+    """The verdict on judgments by criterion; `gate` says what the rest is.
+
+    `after` is the rule of the next look, by default the one that follows the rule's.
+    """
+    after = after or rule.next_look
     criteria, verdict = _verdict(tables, rule)
     related = _related(tables, candidate_model)
     others = {name: table.without(set(related)) for name, table in tables.items()} if related else {}
     kept = {name: table for name, table in others.items() if table is not None}
     without = _verdict(kept, rule)[1] if related and len(kept) == len(tables) else None
     may_grow = verdict == "inconclusive" and not is_one_order(criteria)  # which no number of questions mends
-    needed = more_needed([one.scores for one in criteria], rule) if may_grow else None
+    needed = more_needed([one.scores for one in criteria], after) if may_grow else None
     cost = None if needed is None or question_cost is None else needed * question_cost
-    return Gate(verdict, rule, criteria, needed, cost, currency, related, without)
+    return Gate(verdict, rule, criteria, needed, cost, currency, related, without, after)
 
 
 def _verdict(tables: Mapping[str, Judged], rule: Rule) -> tuple[tuple[Criterion, ...], str]:

@@ -43,6 +43,8 @@ class Result:
         Judges of the candidate's maker.
     without_related : str, optional
         The verdict without them; None where there are none or nobody else.
+    after : Rule, optional
+        That of the next look, at which so many further questions probably decide; None where none is to come.
     texts : mapping of str to Pair
         Questions with both answers, by id, where they are known.
     """
@@ -55,7 +57,15 @@ class Result:
     currency: str = "USD"
     related: tuple[str, ...] = ()
     without_related: str | None = None
+    after: Rule | None = None
     texts: Mapping[str, Pair] = field(default_factory=dict)
+
+    @property
+    def next_look(self) -> int | None:
+        """What ``--look`` is at the next look, where further questions decide; None where there is none."""
+        if self.after is None or self.needed is None:
+            return None
+        return self.after.look if self.after.run is None else self.after.run
 
     @property
     def exit_code(self) -> int:

@@ -17,13 +17,14 @@ PRIOR_QUESTIONS, PRIOR_SPREAD = 2, 0.35  # few questions may look alike by chanc
 Enough = Callable[[int], bool]
 
 
-def more_needed(several: list[Scores], rule: Rule) -> int | None:
+def more_needed(several: list[Scores], after: Rule) -> int | None:
     """Questions beyond those there are, the same for all criteria; None where no number that is in reach decides.
+
+    They decide at the next look, whose rule is `after`.
 
     The count is approximate: normal quantiles at the observed mean and variance, with the score at the
     unfavourable end that the bound for a ship adds. It is a forecast, and no decision rests on it.
     """
-    after = rule.next_look
     ships = [_first(partial(_ships, one, after), len(one.scores)) for one in several]
     blocks = [_first(partial(_blocks, one, after, len(several)), len(one.scores)) for one in several]
     ship = None if None in ships else max(each for each in ships if each is not None)

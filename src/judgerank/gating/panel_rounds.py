@@ -71,7 +71,8 @@ def ask_until_decided(pairs: Sequence[Pair], asked: Asked, rule: Rule, candidate
     sizes = looks(len(pairs))
     for look, size in enumerate(sizes, 1):
         complete = ask_about(pairs[:size], asked, before)
-        found = looked_at(pairs[:size], asked, replace(rule, look=look, run=rule.look), candidate_model)
+        this, after = (replace(rule, look=look, run=run) for run in (rule.look, (rule.look or 1) + 1))
+        found = looked_at(pairs[:size], asked, this, candidate_model, after)
         if found.verdict != INCONCLUSIVE or not complete:
             break
         log.info("look %d: %d questions, not decided yet", look, size)
@@ -136,10 +137,16 @@ def spent(asked: Asked, questions: Container[str] | None = None) -> float:
     return spent_before([one for one in ledger.records if one["question_id"] in questions], judges)
 
 
-def looked_at(pairs: Sequence[Pair], asked: Asked, rule: Rule, candidate_model: str | None) -> Gate:
-    """The verdict on these questions, from what is in the file; further questions cost what these did."""
+def looked_at(
+    pairs: Sequence[Pair], asked: Asked, rule: Rule, candidate_model: str | None, after: Rule | None = None
+) -> Gate:
+    """The verdict on these questions, from what is in the file; further questions cost what these did.
+
+    `after` is the rule of the next run, by default the one that follows the rule's.
+    """
     cost = spent(asked, {pair.key for pair in pairs}) / len(pairs)
-    found = decided({ALL: table_of(pairs, asked)}, rule, candidate_model, cost or None, asked.panel.currency)
+    tables, currency = {ALL: table_of(pairs, asked)}, asked.panel.currency
+    found = decided(tables, rule, candidate_model, cost or None, currency, after)
     return replace(found, texts=texts_of(pairs))
 
 

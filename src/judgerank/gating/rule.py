@@ -76,10 +76,10 @@ class Rule:
 
     @property
     def next_look(self) -> Rule:
-        """The rule at the look after this one."""
+        """The rule at the look after this one, or in the run after this one; an only look was the first."""
         if self.run is not None:
             return replace(self, run=self.run + 1)
-        return self if self.look is None else replace(self, look=self.look + 1)
+        return replace(self, look=(self.look or 1) + 1)
 
     @property
     def lowest(self) -> float:

@@ -89,7 +89,8 @@ def _more(found: Result) -> str:
     if found.needed is None:
         return "No number of questions within reach decides, if the win rate stays as it is."
     cost = "" if found.cost is None else f", {found.cost:.2f} {found.currency}"
-    return f"About {found.needed:,} more {_plural('question', found.needed)} decide{cost}."
+    more = f"About {found.needed:,} more {_plural('question', found.needed)} decide{cost}."
+    return f"{more} Then run the gate again with --look {found.next_look}."
 
 
 def table(found: Result) -> list[tuple[str, str]]:
@@ -193,6 +194,7 @@ def as_dict(found: Result) -> dict[str, Any]:
         "exit_code": found.exit_code,
         "failed": [one.name for one in found.failed],
         "needed": found.needed,
+        "next_look": found.next_look,
         "cost": found.cost,
         "currency": found.currency,
         "rule": {name: getattr(rule, name) for name in RULE},

@@ -24,6 +24,23 @@ def ratio_by_cluster(above: FloatArray, below: FloatArray) -> tuple[float, float
     return ratio, float(np.sqrt((left**2).sum() * many / max(many - 1, 1))) / total
 
 
+def effective_trials(above: FloatArray, below: FloatArray, most: float) -> tuple[float, float]:
+    """A share of sums over clusters, and how many independent trials are as uncertain (Korn and Graubard, 1998).
+
+    Where clusters do not differ, as where nothing ever happened, their spread says nothing about how dependent
+    trials of one cluster are. Then each cluster counts as one trial.
+
+    Parameters
+    ----------
+    above, below : float array, shape (Q,)
+        Sums of every cluster: how often it happened, and how often it could.
+    most : float
+        Number of trials, which are never more than these.
+    """
+    share, error = ratio_by_cluster(above, below)
+    return share, min(share * (1 - share) / error**2 if error > 0 else float(len(above)), most)
+
+
 def wilson(share: float, many: float, level: float) -> tuple[float, float]:
     """Interval of a share of so many independent trials, a whole number or not (Wilson, 1927)."""
     if many <= 0:

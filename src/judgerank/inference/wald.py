@@ -108,9 +108,14 @@ def for_few_clusters(meat: FloatArray, info: FloatArray, inverse: FloatArray, n_
     n_clusters : int
         Q.
     """
-    p = np.sum(inverse * info)
-    share = min(0.5, p / (n_clusters - p)) if n_clusters > p else 0.5
-    return float(share * max(1.0, np.sum(inverse * meat) / p)) * info
+    p = float(np.sum(inverse * info))
+    return few_clusters_share(p, n_clusters) * max(1.0, float(np.sum(inverse * meat)) / p) * info
+
+
+def few_clusters_share(n_parameters: float, n_clusters: float) -> float:
+    """min(1/2, p / (Q - p)), the share of the information that `for_few_clusters` adds."""
+    left = n_clusters - n_parameters
+    return min(0.5, n_parameters / left) if left > 0 else 0.5
 
 
 def likelihood_ratio(smaller: float, larger: float, degrees_of_freedom: int) -> tuple[float, float]:

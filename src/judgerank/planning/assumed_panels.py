@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations
 from math import comb
 
@@ -11,8 +12,12 @@ from scipy.special import ndtri
 
 from judgerank.data.arrays import FloatArray
 from judgerank.data.errors import ConfigError
+from judgerank.model.members import NAMED, Parameters
 from judgerank.model.streams import generator
 from judgerank.planning.panels import Panel
+from judgerank.ranking.default_member import DEFAULT, FALLBACK
+
+ASSUMED = (DEFAULT, FALLBACK)  # members of the family that an assumed panel can be of
 
 
 def assumed(
@@ -22,8 +27,9 @@ def assumed(
     sigma_discrimination: float,
     scores: Sequence[float] | Mapping[str, float] | None = None,
     discrimination: Sequence[float] | Mapping[str, float] | None = None,
+    model: str = DEFAULT,
 ) -> Panel:
-    """A panel that is not fitted: scores and log-discriminations normally spread, or given.
+    """A panel that is not fitted: scores and log-discriminations normally spread, or given; no position bias.
 
     Scores are those that a ranking would report, on the scale of `judgerank.order.scale`.
 
@@ -35,6 +41,8 @@ def assumed(
         Standard deviations of the scores and of the log-discriminations, where they are not given.
     scores, discrimination : list of float, or mapping of str to float, optional
         Values by model and by judge; a list names them ``m01, m02, ...`` and ``j01, j02, ...``.
+    model : str
+        What will be fitted, one of `ASSUMED`; by default what ranks if nothing else is asked for.
 
     Raises
     ------
@@ -45,6 +53,8 @@ def assumed(
         "scores": (scores, n_models, sigma_scores, "m"),
         "discrimination": (discrimination, n_judges, sigma_discrimination, "j"),
     }
+    if model not in ASSUMED:
+        raise ConfigError(f"an assumed panel is planned for one of {', '.join(ASSUMED)}, not for {model}")
     values = {}
     for key, (given, size, sigma, letter) in spreads.items():
         if given is None:
@@ -60,6 +70,8 @@ def assumed(
             raise ConfigError(f"{key} holds {odd[0]!r}, not a number")
         values[key] = named
     panel = Panel.of(**values)
+    unbiased = np.zeros((len(NAMED[model].judge_blocks) - 1, len(panel.judges)))
+    panel = replace(panel, model=NAMED[model], at=Parameters(panel.at.scores, np.r_[panel.at.judges, unbiased]))
     return panel.reporting(float(np.std(list(values["scores"].values()))))
 
 

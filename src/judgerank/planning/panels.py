@@ -53,6 +53,8 @@ class Panel:
     steadiness : float array, shape (N (N - 1) / 2,), optional
         Standard errors of differences over their own standard errors, over those of the differences alone. Below
         one, since larger differences have larger errors.
+    freedom : float
+        Degrees of freedom of `doubt`.
     """
 
     models: tuple[str, ...]
@@ -63,6 +65,7 @@ class Panel:
     model: Model = JUDGE_AWARE
     doubt: FloatArray | None = None
     steadiness: FloatArray | None = None
+    freedom: float = np.inf
 
     @classmethod
     def of(cls, scores: Mapping[str, float], discrimination: Mapping[str, float]) -> Panel:
@@ -122,7 +125,7 @@ class Panel:
         panel = cls.of(*({str(name): value for name, value in x.items()} for x in (result.scores, in_play)))
         scale = scale_of(result)
         errors = of_differences(scale.covariance(result.covariance)) / scale.scores.std()
-        panel = replace(panel, doubt=errors)
+        panel = replace(panel, doubt=errors, freedom=result.degrees_of_freedom)
         fitted, model = result.solution.parameters, result.model.alone
         of_pairs = [row for row, block in enumerate(model.blocks) if block.role.tied <= 2]
         model = replace(model, judge_blocks=tuple(model.judge_blocks[row] for row in of_pairs))
@@ -196,7 +199,7 @@ class Panel:
         first, second = (index[pair] for index in np.triu_indices(len(self.models), 1))
         scores = self.scale.scores
         error = 0.0 if self.doubt is None else self.doubt[pair] * scores.std()
-        middle, reach = scores[first] - scores[second], normal_quantile(level) * error
+        middle, reach = scores[first] - scores[second], normal_quantile(level, self.freedom) * error
         return float(middle), float(middle - reach), float(middle + reach)
 
     @property

@@ -13,6 +13,7 @@ import pandas as pd
 from judgerank.data.errors import ConfigError
 from judgerank.data.judgments import Judgments
 from judgerank.data.listing import counted, listed
+from judgerank.fits.errors_by_question import MOST_QUESTIONS, enough, number_of
 from judgerank.fits.result import Fit
 from judgerank.model.members import NAMED
 from judgerank.planning import precision
@@ -63,11 +64,24 @@ def fitted_panel(judgments: Judgments, refit: Callable[[str], Fit], model: str |
         model, why = default_member([judgments.comparisons])
         log.info("%s: %s", judgments.title, why)
     fitted = refit(model)
-    several = _has_questions(fitted, judgments)
-    panel = Panel.fitted(fitted.clustered(judgments.comparisons, judgments.question) if several else fitted)
+    panel = Panel.fitted(_by_question(fitted, judgments))
     if fitted.judges_at_zero:
         log.info("%s: at zero discrimination, left out: %s", judgments.title, ", ".join(fitted.judges_at_zero))
     return panel, fitted
+
+
+def _by_question(fitted: Fit, judgments: Judgments) -> Fit:
+    """The fit with errors by question, where there are several, however few."""
+    if not _has_questions(judgments):
+        return fitted
+    question = judgments.question
+    if not enough(fitted, question):
+        log.info(
+            "%s: %d questions and %d parameters. The plan's errors are by question all the same, and rough; "
+            "`judgerank rank` tests pairs by sign flips of whole questions.",
+            *(judgments.title, number_of(question), fitted.n_parameters),
+        )
+    return fitted.clustered(judgments.comparisons, question, MOST_QUESTIONS)
 
 
 def questions_like(panel: Panel, fitted: Fit, judgments: Judgments) -> Questions:
@@ -81,7 +95,7 @@ def questions_like(panel: Panel, fitted: Fit, judgments: Judgments) -> Questions
             "one ranking replaces several of them."
         )
         return INDEPENDENT
-    if not _has_questions(fitted, judgments):
+    if not _has_questions(judgments):
         return INDEPENDENT
     asked = judgments.comparisons, judgments.question
     pairs, judges = asked_in(panel, *asked)
@@ -89,9 +103,9 @@ def questions_like(panel: Panel, fitted: Fit, judgments: Judgments) -> Questions
     return Questions(min(sd, WIDEST), pairs, judges, interval)
 
 
-def _has_questions(fitted: Fit, judgments: Judgments) -> bool:
-    """Whether there are enough questions for errors by question, as for the intervals of a ranking."""
-    return "question_id" in judgments.frame and len(set(judgments.question)) > fitted.n_parameters
+def _has_questions(judgments: Judgments) -> bool:
+    """Whether there are several questions by which errors can be clustered."""
+    return "question_id" in judgments.frame and number_of(judgments.question) > 1
 
 
 def asked_as(found: Questions, panel: Panel, wanted: Mapping[str, Any], repeats: int = 1) -> Questions:
@@ -105,19 +119,32 @@ def asked_as(found: Questions, panel: Panel, wanted: Mapping[str, Any], repeats:
     given = {key: value for key, value in wanted.items() if value is not None}
     interval = None if "sd" in given else found.interval
     questions = replace(replace(found, **given), interval=interval).within(panel)
-    if questions.sd > 0 and repeats > 1:
-        raise ConfigError("repeats are planned for without questions (a deviation of zero leaves those out)")
-    if questions.sd > 0:
+    if repeats > 1:
+        if questions.sd > 0 or max(given.get("pairs", 1), given.get("judges", 1)) > 1:
+            raise ConfigError("repeats are planned for without questions (a deviation of zero leaves those out)")
+        return INDEPENDENT
+    if questions.sd > 0 or questions.size > 1:
         log.info(
-            "Every new question is planned with %d pairs of models by %d judges each; in a question answers are "
-            "better or worse than their models usually are by a standard deviation of %s, for all judges alike; "
-            "pairs, and either order of a pair, are compared equally often unless weighted.",
+            "Every new question is planned with %d pairs of models by %d judges each; %s; pairs, and either order "
+            "of a pair, are compared equally often unless weighted.",
             *(questions.pairs, questions.judges, _told(questions)),
         )
     return questions
 
 
 def _told(questions: Questions) -> str:
+    """What answers to one question have in common."""
+    if questions.sd == 0 and questions.interval is None:
+        return (
+            "answers to one question are taken to have nothing in common (--question-sd says how much they have)"
+        )
+    return (
+        "in a question answers are better or worse than their models usually are by a standard deviation of "
+        f"{_deviation_told(questions)}, for all judges alike"
+    )
+
+
+def _deviation_told(questions: Questions) -> str:
     """The standard deviation with its interval, where it is estimated."""
     if questions.interval is None:
         return f"{questions.sd:.2f}"
@@ -172,8 +199,18 @@ def spread_told(panel: Panel, pair: int, table: pd.DataFrame) -> Iterator[str]:
         )
 
 
-def least_told(table: pd.DataFrame, panel: Panel, make: Callable[[float], int]) -> Iterator[str]:
-    """Which powers of a plan (`plan_table`) would be reached with fewer comparisons if the formulas held there."""
+def least_told(
+    table: pd.DataFrame, panel: Panel, make: Callable[[float], int], questions: Questions = INDEPENDENT
+) -> Iterator[str]:
+    """Which goals of a plan (`plan_table`) would be reached with fewer comparisons if the formulas held there."""
+    fewest = make(precision.fewest_comparisons(questions, panel.n_parameters))
+    at_fewest = table[table["comparisons"] == fewest]
+    if questions.size > 1 and len(at_fewest):
+        yield (
+            f"At least {fewest // questions.size:,} questions are planned for {listed(at_fewest['goal'])}, more "
+            f"than the model's {panel.n_parameters} parameters: with fewer, `judgerank rank` cannot cluster "
+            "errors by question."
+        )
     least = make(precision.least_comparisons(panel))
     few = table[table["goal"].isin(precision.POWERS) & (table["comparisons"] == least)]
     if len(few):
@@ -201,9 +238,7 @@ def panels_by_size(panel: Panel, sizes: Iterable[int], draws: int, seed: int) ->
 
 def to_make(questions: Questions, size: float, repeats: int = 1, correlation: float = 0.0) -> int:
     """Comparisons to make that are worth `size` independent ones, in whole repeats or in whole questions."""
-    if questions.sd > 0:
-        return questions.whole(size)
-    return precision.whole(size, repeats, correlation)
+    return precision.whole(size, repeats, correlation) if repeats > 1 else questions.whole(size)
 
 
 def comparisons_needed(

@@ -5,11 +5,15 @@ of one comparison over the square root of T, and the T for a wanted width has a 
 power is the root of a function that rises in T. Both are asymptotic, as Wald intervals are. With few comparisons
 pairs have less power, since their test is the stricter of two: no power is planned with fewer than `RELIABLE` for
 each parameter. `plan_study` says what data of a planned size give.
+
+Where several comparisons share a question, a ranking's errors are by question. So there are at least as many
+questions as these take. With few of them errors are as a ranking has them by default: Student's t, and the
+allowance for few clusters (`judgerank.inference.wald.for_few_clusters`), here its expectation.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -19,10 +23,11 @@ from scipy.special import ndtr
 
 from judgerank.data.arrays import FloatArray
 from judgerank.data.errors import ConfigError
-from judgerank.inference.wald import normal_quantile
+from judgerank.fits.errors_by_question import least_questions
+from judgerank.inference.wald import few_clusters_share, normal_quantile
 from judgerank.model.streams import generator
 from judgerank.order.pairs import standardised
-from judgerank.planning.panels import Panel
+from judgerank.planning.panels import Panel, of_differences
 from judgerank.planning.questions import INDEPENDENT, Questions, shared_variance
 from judgerank.trust.repeats import design_effect
 
@@ -59,6 +64,13 @@ class Precision:
         Standard errors of `distance`: what is not known of the panel. Zero where it is taken as known.
     least : float
         Comparisons below which tests have less power than the formulas say (`least_comparisons`).
+    questions : Questions
+        How every question is asked.
+    few : mapping of str to float array
+        For few questions: the largest allowance for these over the variances, of ``score``, ``standardised`` and
+        ``distance``.
+    n_parameters : int
+        Of the model that is fitted.
     """
 
     score: FloatArray
@@ -67,6 +79,23 @@ class Precision:
     contrasts: FloatArray
     doubt: FloatArray
     least: float
+    questions: Questions
+    few: Mapping[str, FloatArray]
+    n_parameters: int
+
+    @property
+    def fewest(self) -> float:
+        """Comparisons below which a ranking has no errors by question; one where questions do not recur."""
+        return fewest_comparisons(self.questions, self.n_parameters)
+
+    def freedom(self, size: float) -> float:
+        """Degrees of freedom of errors at T comparisons; infinite where no two share a question."""
+        return max(size / self.questions.size - 1.0, 1.0) if self.questions.size > 1 else np.inf
+
+    def longer(self, whose: str, size: float) -> FloatArray:
+        """By how much the errors that a ranking states exceed those that it makes, at T comparisons."""
+        share = few_clusters_share(self.n_parameters, size / self.questions.size)
+        return np.sqrt(1 + share * self.few[whose])
 
     @cached_property
     def noise(self) -> FloatArray:
@@ -83,9 +112,11 @@ def precision_of(panel: Panel, questions: Questions = INDEPENDENT) -> Precision:
     NotIdentifiedError
         If the design does not determine every score and discrimination.
     """
-    n, scale, v = len(panel.models), panel.scale, panel.covariance
-    if questions.sd > 0 and questions.size > 1:
-        v = v + v @ shared_variance(panel, questions.within(panel)) @ v
+    n, scale, alone = len(panel.models), panel.scale, panel.covariance
+    asked, v, effect = questions.within(panel), alone, 1.0  # of questions on variances, on average
+    if questions.sd > 0 and asked.size > 1:
+        shared = shared_variance(panel, asked)
+        v, effect = v + v @ shared @ v, 1.0 + float(np.sum(v * shared)) / panel.n_parameters
     reported = scale.covariance(v)
     values, vectors = np.linalg.eigh(reported)
     half = vectors * np.sqrt(np.maximum(values, 0.0))
@@ -93,17 +124,30 @@ def precision_of(panel: Panel, questions: Questions = INDEPENDENT) -> Precision:
     contrasts = half[i] - half[j]
     error = np.linalg.norm(contrasts, axis=1)
     scale_free = np.maximum(np.diag(standardised(scale.scores, reported)[1]), 0.0)
+    variances = {"score": np.diag(reported), "standardised": scale_free, "distance": error**2}
+    few = {whose: np.zeros_like(each) for whose, each in variances.items()}
+    if asked.size > 1:
+        plain = scale.covariance(alone)
+        free = np.diag(standardised(scale.scores, plain)[1])
+        by_itself = {"score": np.diag(plain), "standardised": free, "distance": of_differences(plain) ** 2}
+        few = {whose: effect * each / variances[whose] for whose, each in by_itself.items()}
     distance = np.abs(scale.scores[i] - scale.scores[j]) / error
     doubt = np.zeros(len(error)) if panel.doubt is None else panel.doubt * scale.scores.std() / error
     if panel.steadiness is not None:
         doubt = doubt * panel.steadiness
     errors = np.sqrt(np.diag(reported)), np.sqrt(scale_free)
-    return Precision(*errors, distance, contrasts / error[:, None], doubt, least_comparisons(panel))
+    told = (*errors, distance, contrasts / error[:, None], doubt, least_comparisons(panel))
+    return Precision(*told, asked, few, panel.n_parameters)
 
 
 def least_comparisons(panel: Panel) -> float:
     """Comparisons on a panel's design from which the formulas of powers hold (`RELIABLE`)."""
     return float(RELIABLE * panel.n_parameters)
+
+
+def fewest_comparisons(questions: Questions, n_parameters: int) -> float:
+    """Comparisons with which a ranking has errors by question; one where no two share a question."""
+    return float(questions.size * least_questions(n_parameters)) if questions.size > 1 else 1.0
 
 
 def power(precision: Precision, size: float, level: float) -> FloatArray:
@@ -114,7 +158,8 @@ def power(precision: Precision, size: float, level: float) -> FloatArray:
     The mean over all of it (the assurance of O'Hagan, Stevens and Campbell, 2005) is that of truths drawn around
     an estimate. Of estimates drawn around a truth, plans by it keep more than .8 where they promise .8.
     """
-    critical, mean = normal_quantile(level), precision.distance * np.sqrt(size)
+    mean, quantile = precision.distance * np.sqrt(size), normal_quantile(level, precision.freedom(size))
+    critical = quantile * precision.longer("distance", size)
     spread = np.sqrt(1 + DOUBTED * precision.doubt**2 * size)
     return ndtr((mean - critical) / spread) + ndtr((-mean - critical) / spread)
 
@@ -125,9 +170,10 @@ def separated(precision: Precision, size: float, level: float) -> float:
     That of unadjusted tests, which is exact, less what the adjustment costs in `DRAWS` draws of all pairs' joint
     distribution, the same ones whatever T.
     """
-    statistics = np.sort(np.abs(precision.distance * np.sqrt(size) + precision.noise), axis=1)[:, ::-1]
-    many = statistics.shape[1]
-    critical = np.array([normal_quantile(1 - (1 - level) / (many - step)) for step in range(many)])
+    statistics = np.abs(precision.distance * np.sqrt(size) + precision.noise) / precision.longer("distance", size)
+    statistics = np.sort(statistics, axis=1)[:, ::-1]
+    many, freedom = statistics.shape[1], precision.freedom(size)
+    critical = np.array([normal_quantile(1 - (1 - level) / (many - step), freedom) for step in range(many)])
     rejected = np.logical_and.accumulate(statistics > critical, axis=1)
     cost = (statistics > critical[-1]).mean() - rejected.mean()
     return max(0.0, float(power(precision, size, level).mean() - cost))
@@ -151,7 +197,8 @@ def achieved(goal: str, precision: Precision, size: float, level: float = 0.95, 
     """
     if goal in WIDTHS:
         whose, summary = WIDTHS[goal]
-        return float(2 * normal_quantile(level) * summary(getattr(precision, whose)) / np.sqrt(size))
+        stated = getattr(precision, whose) * precision.longer(whose, size)
+        return float(2 * normal_quantile(level, precision.freedom(size)) * summary(stated) / np.sqrt(size))
     if goal == "separated":
         return separated(precision, size, level)
     of_pairs = power(precision, size, level)
@@ -164,7 +211,7 @@ def expected(goal: str, precisions: Sequence[Precision], size: float, level: flo
 
 
 def needed(goal: str, wanted: float, precisions: Sequence[Precision], level: float = 0.95, pair: int = 0) -> float:
-    """Number of comparisons at which `expected` is as wanted; at least one.
+    """Number of comparisons at which `expected` is as wanted; at least one, and `Precision.fewest`.
 
     For a power at least as many as make the formula reliable (`Precision.least`).
 
@@ -174,18 +221,17 @@ def needed(goal: str, wanted: float, precisions: Sequence[Precision], level: flo
         If the goal is unknown or out of range, or no number of comparisons reaches it.
     """
     require_reasonable(goal, wanted)
-    if goal in WIDTHS:
-        return max(1.0, (expected(goal, precisions, 1.0, level, pair) / wanted) ** 2)
+    sign, least = (-1, 1.0) if goal in WIDTHS else (1, max(one.least for one in precisions))
+    least = max(least, *(one.fewest for one in precisions))
 
     def missing(log_size: float) -> float:
-        return wanted - expected(goal, precisions, np.exp(log_size), level, pair)
+        return sign * (wanted - expected(goal, precisions, np.exp(log_size), level, pair))
 
     top = np.log(MOST)
     if missing(top) > 0:
         raise ConfigError(
-            f"{goal}={wanted:g} is out of reach: {MOST:.0g} comparisons give {wanted - missing(top):.3g}"
+            f"{goal}={wanted:g} is out of reach: {MOST:.0g} comparisons give {wanted - sign * missing(top):.3g}"
         )
-    least = max(one.least for one in precisions)
     return float(np.exp(brentq(missing, np.log(least), top, xtol=1e-10))) if missing(np.log(least)) > 0 else least
 
 

@@ -23,7 +23,7 @@ from judgerank.data.errors import ConfigError
 from judgerank.data.listing import counted, shortened
 from judgerank.engine.at import row_by_row
 from judgerank.fits.result import Fit
-from judgerank.inference.shares import ratio_by_cluster
+from judgerank.inference.shares import effective_trials, ratio_by_cluster
 from judgerank.inference.wald import normal_quantile
 from judgerank.trust.asked_again import requests_of
 
@@ -133,9 +133,8 @@ def repeats_of(fitted: Fit, rows: Comparisons, question: IntArray, level: float 
 def _row(name: str, sums: pd.DataFrame, level: float) -> dict[str, object]:
     """Flip rate and noise of some requests, with intervals."""
     questions = sums.groupby("question")[["pairs", "differ", "between", "whole"]].sum()
-    rate, error = ratio_by_cluster(questions["differ"].to_numpy(), questions["pairs"].to_numpy())
     requests = len(sums)
-    effective = min(rate * (1 - rate) / error**2, requests) if error > 0 else float(min(len(questions), requests))
+    rate, effective = effective_trials(questions["differ"].to_numpy(), questions["pairs"].to_numpy(), requests)
     tail, hits = (1 - level) / 2, rate * effective
     low = float(betaincinv(hits, effective - hits + 1, tail)) if hits > 0 else 0.0
     high = float(betaincinv(hits + 1, effective - hits, 1 - tail)) if hits < effective else 1.0

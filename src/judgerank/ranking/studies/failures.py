@@ -11,7 +11,7 @@ import pandas as pd
 
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.judgments import Judgments
-from judgerank.inference.shares import ratio_by_cluster, wilson
+from judgerank.inference.shares import effective_trials, wilson
 from judgerank.ranking.study import Finding, Ranked
 from judgerank.reading.layouts.strength import BOTH_BAD
 
@@ -39,7 +39,8 @@ def by_model(judgments: Judgments, bad: np.ndarray, level: float) -> pd.DataFram
     """``model, comparisons, both_bad, share, low, high``: share of a model's comparisons in which both are bad.
 
     Intervals are Wilson's. Comparisons of one question are not independent, so their number is divided by the
-    design effect of questions.
+    design effect of questions. Where all questions of a model are alike, such as without any failure, it is
+    their number that counts.
     """
     c = judgments.comparisons
     ends, weight = np.r_[c.first, c.second], np.tile(c.count, 2)
@@ -70,9 +71,9 @@ def _row(
     _, place = np.unique(cluster, return_inverse=True)
     failures, comparisons = (np.bincount(place, each).astype(float) for each in (weight * bad, weight))
     total, failed = float(comparisons.sum()), float(failures.sum())
-    share, error = ratio_by_cluster(failures, comparisons)
-    dependent = 1 < len(comparisons) < len(cluster) and error > 0
-    many = min(total, share * (1 - share) / error**2) if dependent else total
+    share, many = failed / total, total
+    if len(comparisons) < len(cluster):
+        share, many = effective_trials(failures, comparisons, total)
     return total, failed, share, *wilson(share, many, level)
 
 
