@@ -79,7 +79,7 @@ def voted_once(settings: dict, rng: np.random.Generator) -> Record:
     record: Record = {"weight": found.weight, "saving": found.saving, "p": disagreement(found, panel)[1]}
     for name, (scores, v) in {**ways, "as a judge": joined}.items():
         error = np.sqrt(np.diag(v))
-        low, high = wald(scores, error, level, found.clusters - 1.0)
+        low, high = wald(scores, error, level, found.degrees_of_freedom)
         record |= {f"covered/{name}": float(((low <= target) & (target <= high)).mean())}
         record[f"error/{name}"] = float(np.sqrt(((scores - target) ** 2).mean()))
         record[f"se/{name}"] = float(error.mean())

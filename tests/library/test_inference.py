@@ -15,7 +15,7 @@ from judgerank import Comparisons, Fit, Status, fit
 from judgerank.data.errors import ConfigError, DataError
 from judgerank.engine.information import covariance, information, zero_sum_basis
 from judgerank.engine.sums import evaluate
-from judgerank.inference.wald import normal_quantile, wald
+from judgerank.inference.wald import effective_number, normal_quantile, wald
 
 FAMILY = pytest.mark.parametrize("member", ["btl", "judge_aware", "length"])
 SCORES, GAMMA, SLOPE = (1.0, 0.2, -0.3, -0.9), (0.6, 1.0, 1.7), (0.3, -0.2, 0.1)
@@ -217,9 +217,19 @@ def test_few_clusters_have_students_quantile(cells):
     rows = Comparisons(
         cells.models, cells.judges, cells.first, cells.second, cells.judge, cells.outcome, cells.count
     )
-    few = found.clustered(rows, np.arange(len(rows)) % 6)
-    expected = student.isf(0.025, 5) * np.sqrt(np.diag(few.covariance))
-    assert_allclose(half_widths(few.confidence_intervals()), expected, rtol=1e-12)
+    cluster = np.arange(len(rows)) % 6
+    few, sizes = found.clustered(rows, cluster), np.bincount(cluster, rows.count)
+    effective = 6 / (1 + sizes.var() / sizes.mean() ** 2)
+    assert 5 < effective < 6
+    expected = student.isf(0.025, effective - 1) * np.sqrt(np.diag(few.covariance))
+    assert_allclose(half_widths(few.confidence_intervals()), expected, rtol=1e-9)
+
+
+def test_clusters_of_one_size_count_in_full_and_unequal_ones_by_their_shares():
+    for q in (2, 3, 7, 80, 9_010):
+        assert effective_number(np.repeat(np.arange(q), 3), np.full(3 * q, 0.1)) == q
+    heavy = np.repeat(np.arange(40), [150] + [3] * 39)
+    assert effective_number(heavy, np.ones(len(heavy))) == pytest.approx(267**2 / (150**2 + 39 * 9))
 
 
 def test_an_interval_all_but_at_zero_stays_above_it_and_finite(boundary):

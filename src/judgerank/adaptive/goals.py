@@ -80,11 +80,11 @@ class Goal:
         return still
 
     def reached(self, order: Order, look: int, comparisons: float, alpha: float) -> bool:
-        """Whether to stop at this look."""
+        """Whether to stop at this look. By sign flips no width is reached: they give no interval of a score."""
         if self.kind == "comparisons":
             return comparisons >= self.size
         if self.kind == "width":
-            return widest(order, 1 - alpha) <= self.size
+            return not order.flipped and widest(order, 1 - alpha) <= self.size
         return not self.open_claims(order, look, alpha).any()
 
 

@@ -15,7 +15,7 @@ from judgerank.adaptive.oracles import Answers, Oracle
 from judgerank.data.arrays import BoolArray, FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import JudgerankError, NoIntervalError, NoMaximumError, NotIdentifiedError
-from judgerank.fits.errors_by_question import enough
+from judgerank.fits.errors_by_question import by_question
 from judgerank.fits.fit import fit
 from judgerank.fits.result import Fit
 from judgerank.inference.whose import TASTE
@@ -72,8 +72,10 @@ def collect_until(
     """Collect by rounds until the goal is reached, nothing is left, or there are `most` comparisons.
 
     Where questions are asked more than once, a claim is sure if it is by both kinds of errors, those of the model
-    and those by question. If a judge's later answers differ from its earlier ones where the goal is reached, the
-    claims are about no panel that is still there: the collection ends without the goal.
+    and those by question. Where there are too few questions for errors by question, claims are tested by sign
+    flips of whole questions, and no width is reached: no interval allows for so few. If a judge's later answers
+    differ from its earlier ones where the goal is reached, the claims are about no panel that is still there: the
+    collection ends without the goal.
 
     Parameters
     ----------
@@ -181,12 +183,15 @@ class Kept:
         """All models in one order with the tests of every pair, and whether errors allow for questions.
 
         None while there are no errors, or several parts. With errors by question, each is the larger of both: few
-        questions can seem to agree. These take more questions than parameters.
+        questions can seem to agree. Fewer still are tested by sign flips.
         """
-        question = self._column(QUESTION)
-        several = self.questions < len(question) and enough(result, question)
+        question, several = self._column(QUESTION), False
         try:
-            kinds = [result, *([result.clustered(self.raw, question)] if several else [])]
+            kinds = [result]
+            if self.questions < len(question):
+                allowing = by_question(result, self.raw, question)
+                several = allowing.flips is None
+                kinds = [result, allowing] if several else [allowing]
             found = orders_by_errors(*kinds)
         except NoIntervalError:
             return None, several
@@ -215,7 +220,7 @@ def allowing_for_tastes(comparisons: Comparisons, model: str, order: Order, like
     difference = with_tastes.difference[:, mine][:, :, mine]
     among = with_tastes.covariance[np.ix_(mine, mine)]
     freedom = min(with_tastes.degrees_of_freedom, order.degrees_of_freedom)
-    return Order(order.models, difference, error, among, freedom)
+    return Order(order.models, difference, error, among, freedom, order.flipped)
 
 
 def fitted(comparisons: Comparisons, model: str) -> Fit:

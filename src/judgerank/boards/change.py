@@ -14,7 +14,8 @@ where g are the gradients at theta, H the information, A its inverse in scores a
 the information of all comparisons. This is the efficient score of a move when there was none (Neyman, 1959).
 
 If both boards keep their questions, variances are sums over questions of what each adds to the change: what two
-boards share cancels. Otherwise comparisons are taken as independent.
+boards share cancels. Otherwise comparisons are taken as independent. Degrees of freedom are those of the board
+that has fewer: the other one's errors may be nearly none.
 """
 
 from __future__ import annotations
@@ -95,13 +96,13 @@ def change_of(old: Fit, new: Fit, shared: Sequence[str], relation: str) -> Chang
         one, other = (np.diag(x @ each.covariance @ x.T) for x, each in zip(to, (old, new), strict=True))
         sizes = old.comparisons.n_comparisons, new.comparisons.n_comparisons
         variance = _of_independent(one, other, sizes, relation)
-        freedom = min(old.degrees_of_freedom, new.degrees_of_freedom)
     else:
         one, other = (
             by.gradients(each, each)[:, each.chosen] @ each._inverse("observed") @ x.T
             for x, each in zip(to, (old, new), strict=True)
         )
-        variance, freedom = by.variance(-one, other), by.many - 1.0
+        variance = by.variance(-one, other)
+    freedom = min(old.degrees_of_freedom, new.degrees_of_freedom)
     return Change(before, after, np.sqrt(variance), _under_equality(old, new, shared, relation, by), freedom)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from judgerank.boards.comparing import Difference, compare
-from judgerank.boards.reported import OTHER_UNIT
+from judgerank.boards.reported import OTHER_UNIT, few_questions
 from judgerank.data.listing import listed, p_of
 from judgerank.fits.result import Fit
 from judgerank.order.pairs import significant
@@ -54,7 +54,9 @@ def _sentences(found: Difference) -> Iterator[str]:
     if found.relation == "same":
         yield "Both rankings use the same judgments."
         return
-    if not found.moved:
+    if found.few is not None:
+        yield few_questions(found.few)
+    elif not found.moved:
         yield f"No model's score changed significantly ({found.level:.0%}, Holm's adjustment)."
     for _, row in significant(found.moves, found.level).iterrows():
         way = "rose" if row["change"] > 0 else "fell"

@@ -12,6 +12,7 @@ from judgerank.boards.placing import two_sided
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.errors import DataError
 from judgerank.data.shown import Shown
+from judgerank.fits.errors_by_question import Questions, too_few
 from judgerank.fits.given import require_fit
 from judgerank.fits.result import Fit
 from judgerank.fits.warm_start import contain
@@ -43,6 +44,9 @@ class Difference(Shown):
         Whether ties or strength are outcomes on one board alone, so that one unit of the scores differs.
     same_weights : bool
         Whether p-values are of the test with one set of judges' weights (`judgerank.boards.change`), not Wald's.
+    few : Questions or None
+        Those of a board that has too few for errors by question. P-values are missing then: no test knows how much
+        judgments of a question go together, and standard errors take comparisons as independent.
     """
 
     moves: pd.DataFrame
@@ -54,6 +58,7 @@ class Difference(Shown):
     level: float
     other_unit: bool = False
     same_weights: bool = False
+    few: Questions | None = None
 
     @property
     def moved(self) -> list[str]:
@@ -73,7 +78,7 @@ def compare(old: Fit, new: Fit, level: float = 0.95) -> Difference:
     The new board's scores are put on the old board's scale by its weights of the judges (`judgerank.order.scale`),
     and shifted to the same mean over these models. The standard error is that of the change; the p-value is of a
     test that keeps its level where models are nearly equal (`judgerank.boards.change`). Both allow for what the
-    boards share, judgments or questions.
+    boards share, judgments or questions. Boards of too few questions have no p-values (`Difference.few`).
 
     Parameters
     ----------
@@ -97,7 +102,8 @@ def compare(old: Fit, new: Fit, level: float = 0.95) -> Difference:
         raise DataError(f"the two boards share {len(shared)} models, and this takes two or more")
     relation = _relation(old, new)
     found = change_of(old, new, shared, relation)
-    p = two_sided(found.statistic, found.degrees_of_freedom)
+    few = None if relation == "same" else too_few(old) or too_few(new)
+    p = np.full(len(shared), np.nan) if few else two_sided(found.statistic, found.degrees_of_freedom)
     ranks = {f"rank_{name}": _ranks(values) for name, values in (("old", found.old), ("new", found.new))}
     columns = {"old": found.old, "new": found.new, "change": found.new - found.old}
     columns |= {"standard_error": found.error, "p_value": p, "p_holm": holm(p)}
@@ -108,9 +114,8 @@ def compare(old: Fit, new: Fit, level: float = 0.95) -> Difference:
     sizes = old.comparisons.n_comparisons, new.comparisons.n_comparisons
     members = old.model.name, new.model.name
     other_unit = _outcomes(old) != _outcomes(new)
-    return Difference(
-        moves, models, judges, members, sizes, relation, level, other_unit, found.under_equality is not None
-    )
+    same_weights = found.under_equality is not None and few is None
+    return Difference(moves, models, judges, members, sizes, relation, level, other_unit, same_weights, few)
 
 
 def _outcomes(fitted: Fit) -> tuple[bool, bool]:

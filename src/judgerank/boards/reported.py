@@ -12,6 +12,7 @@ from judgerank.boards.comparing import Difference
 from judgerank.boards.moving import Placement
 from judgerank.data.judgments import Judgments
 from judgerank.data.listing import listed
+from judgerank.fits.errors_by_question import Questions
 from judgerank.order.pairs import significant
 
 RELATIONS = {
@@ -35,6 +36,11 @@ def about_of(judgments: Judgments, notes: Mapping[str, str] | None = None) -> di
         digest = hashlib.sha256("\n".join(names).encode()).hexdigest()
         found["questions"] = f"{len(names)} questions, {digest[:12]}"
     return {**found, "notes": dict(notes or {})}
+
+
+def few_questions(found: Questions) -> str:
+    """That changes are not tested, and why."""
+    return f"{found.too_few_to_tell('whether a model moved')} Standard errors take comparisons as independent."
 
 
 def placement_text(placed: Placement) -> Iterator[str]:
@@ -88,7 +94,9 @@ def difference_text(found: Difference, old: Mapping[str, Any], new: Mapping[str,
     if found.same_weights:
         yield "p_value: by the same judges' weights on both boards, so it is not that of change / standard_error"
     yield ""
-    if found.moved:
+    if found.few is not None:
+        yield few_questions(found.few)
+    elif found.moved:
         yield f"Moved by more than noise ({found.level:.0%}, Holm's adjustment): {listed(found.moved)}."
     else:
         yield f"No model moved by more than noise ({found.level:.0%}, Holm's adjustment)."

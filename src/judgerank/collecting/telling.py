@@ -169,8 +169,8 @@ def tell_goal(found: Collected, goal: Goal, until: str, collector: Collector) ->
         log.warning("warning: %s", changed(name))
     if last["questions"] < last["comparisons"] and not last["by_question"]:
         log.warning(
-            "warning: there are %d questions, too few to allow for what judges of one question have in common: "
-            "a stop may be too early",
+            "warning: there are %d questions, too few for standard errors by question. So claims were tested by "
+            "sign flips of whole questions, and no width counts as reached. Add questions to reach a goal sooner",
             last["questions"],
         )
 

@@ -10,11 +10,12 @@ import numpy as np
 from scipy.sparse import csr_array, vstack
 from scipy.special import pdtr
 
-from judgerank.data.arrays import IntArray
+from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError, DataError
 from judgerank.fits.result import Fit
 from judgerank.inference.residuals import residuals_by_cluster
+from judgerank.inference.wald import effective_of
 from judgerank.model.members import Model, Parameters
 from judgerank.reading.files import Files
 from judgerank.reading.large.cells import cells_of, checked, comparisons_of, places_of
@@ -61,20 +62,25 @@ def clustered(
     if any(block.column for block in fitted.model.blocks):
         raise ConfigError(f"questions at scale take a model without a covariate, and not {fitted.model.name!r}")
     linear = _to_gradients(fitted.model, fitted.solution.parameters)
-    squares, many, total = np.zeros((linear.shape[1],) * 2), 0, 0.0
+    squares, many, total, sizes_squared = np.zeros((linear.shape[1],) * 2), 0, 0.0, 0.0
     kept = []
     with session(memory) as db:
         rows = rows_of(db, files, form, columns, winner_values, ["question"])
-        for part, times in _by_question(db, rows, fitted):
+        for part, sizes in _by_question(db, rows, fitted):
             gradients = part @ linear
             squares += (gradients.T @ gradients).toarray()
-            many, total = many + part.shape[0], total + times
+            many, total, sizes_squared = (
+                many + len(sizes),
+                total + float(sizes.sum()),
+                sizes_squared + float(sizes @ sizes),
+            )
             kept += [part] if residuals else []
     fitted.require_fitted(rows.names.models, rows.names.judges, total)
     if many < 2:
         raise DataError(f"{total:.0f} comparisons in {many} questions: two questions are needed")
     chosen = np.ix_(fitted.chosen, fitted.chosen)
-    return fitted.sandwiched(squares[chosen], many, csr_array(vstack(kept)) if residuals else None)
+    by_cluster = csr_array(vstack(kept)) if residuals else None
+    return fitted.sandwiched(squares[chosen], many, by_cluster, effective_of(total, sizes_squared))
 
 
 def _to_gradients(model: Model, at: Parameters) -> csr_array:
@@ -96,10 +102,10 @@ def _to_gradients(model: Model, at: Parameters) -> csr_array:
     return csr_array((values, place), shape=(k * (n + own), n + b * k))
 
 
-def _by_question(db: Engine, rows: Rows, fitted: Fit) -> Iterator[tuple[csr_array, float]]:
-    """Residuals of whole questions, sparse float arrays, and how many comparisons came with them."""
+def _by_question(db: Engine, rows: Rows, fitted: Fit) -> Iterator[tuple[csr_array, FloatArray]]:
+    """Residuals of whole questions, sparse float arrays, and how many comparisons each has."""
     query = f"SELECT question, cell, answer, times FROM ({rows.query(also=', r.question')}) ORDER BY question"
-    waiting, last = None, None  # of the question that the next rows may go on with
+    waiting, last, count = None, None, np.zeros(0)  # of the question that the next rows may go on with
     stream = db.batches(query)
     for batch in stream:
         cell = batch["cell"]
@@ -115,12 +121,15 @@ def _by_question(db: Engine, rows: Rows, fitted: Fit) -> Iterator[tuple[csr_arra
         at = fitted.solution.parameters
         answers = fitted.model.observed(_raw(rows.names, batch, ties=True))
         part = residuals_by_cluster(answers, fitted.model, at, number)
+        sizes = np.asarray(np.bincount(number, times), float)
         if waiting is not None:
-            part = csr_array(vstack([waiting + part[:1], part[1:]] if question[0] == last else [waiting, part]))
-        waiting, last = part[-1:], question[-1]
-        yield part[:-1], float(times.sum())
+            goes_on = question[0] == last
+            part = csr_array(vstack([waiting + part[:1], part[1:]] if goes_on else [waiting, part]))
+            sizes = np.r_[count + sizes[:1], sizes[1:]] if goes_on else np.r_[count, sizes]
+        waiting, last, count = part[-1:], question[-1], sizes[-1:]
+        yield part[:-1], sizes[:-1]
     if waiting is not None:
-        yield waiting, 0.0
+        yield waiting, count
 
 
 def _raw(names: Names, batch: Batch, ties: bool) -> Comparisons:

@@ -2,31 +2,83 @@
 
 from __future__ import annotations
 
-import numpy as np
+from typing import NamedTuple
 
 from judgerank.data.arrays import IntArray
 from judgerank.data.comparisons import Comparisons
+from judgerank.data.numbering import numbered
 from judgerank.fits.result import Fit
+from judgerank.inference.wald import effective_number
 
 MOST_QUESTIONS = 100_000  # that errors are computed from; of more, so many at random stand for all
 
 
+class Questions(NamedTuple):
+    """How many questions there are, and how many it takes for errors by question.
+
+    Attributes
+    ----------
+    many : int
+    effective : float
+        How many of equal size they count as (`inference.wald.effective_number`).
+    parameters : int
+        Free ones; errors by question take more questions than these.
+    """
+
+    many: int
+    effective: float
+    parameters: int
+
+    @property
+    def enough(self) -> bool:
+        """Whether errors by question exist."""
+        return self.effective > self.parameters
+
+    def too_few_to_tell(self, what: str) -> str:
+        """Why something is left open, in a sentence of its own."""
+        return f"Too few questions to tell {what}: there are {self}, and it takes more questions than parameters."
+
+    def __str__(self) -> str:
+        """Both numbers in words."""
+        counted = f"{self.many} questions"
+        if round(self.effective) < self.many:
+            counted += f" of unequal size, which count as {self.effective:.0f} of equal size,"
+        return f"{counted} and {self.parameters} free parameters"
+
+
+def questions_of(fitted: Fit, comparisons: Comparisons, question: IntArray) -> Questions:
+    """The questions behind the raw comparisons of a fit: the one place that decides whether they are enough."""
+    return Questions(number_of(question), effective_number(question, comparisons.count), fitted.n_parameters)
+
+
+def too_few(fitted: Fit) -> Questions | None:
+    """The questions of a fit whose errors should allow for them, and cannot; None of any other fit.
+
+    Its errors take comparisons as independent, so that they are too small for any claim but that of sign flips.
+    """
+    if fitted.flips is not None:
+        if fitted.raw is not None and fitted.question is not None:
+            return questions_of(fitted, fitted.raw, fitted.question)
+        many = fitted.flips.shape[0]
+        return Questions(many, float(many), fitted.n_parameters)
+    effective = fitted.effective_clusters
+    if effective is None or fitted.effects is not None:
+        return None
+    found = Questions(fitted.n_clusters or 0, effective, fitted.n_parameters)
+    return None if found.enough else found
+
+
 def number_of(question: IntArray) -> int:
     """How many different questions there are."""
-    return int(np.count_nonzero(np.bincount(question)))
+    return len(numbered(question)[0])
 
 
 def least_questions(n_parameters: int) -> int:
-    """The fewest questions with which a model of so many parameters has errors by question.
+    """The fewest questions of equal size with which a model of so many parameters has errors by question.
 
     The sandwich's rank is below their number.
     """
     return n_parameters + 1
-
-
-def enough(fitted: Fit, question: IntArray) -> bool:
-    """Whether there are enough questions for errors by question."""
-    return number_of(question) >= least_questions(fitted.n_parameters)
 
 
 def by_question(fitted: Fit, comparisons: Comparisons | None, question: IntArray) -> Fit:
@@ -49,6 +101,7 @@ def by_question(fitted: Fit, comparisons: Comparisons | None, question: IntArray
     NoIntervalError
         If the fit has no intervals.
     """
-    if enough(fitted, question):
+    rows = fitted.known_raw if comparisons is None else comparisons
+    if questions_of(fitted, rows, question).enough:
         return fitted.clustered(comparisons, question, MOST_QUESTIONS)
     return fitted.flipped(comparisons, question)

@@ -79,7 +79,10 @@ def heading(fitted: Fitted) -> list[str]:
     if effects is not None and effects.sigma == 0:
         lines.append("sigma is zero: judges of one question do not err together more than chance has it")
     elif effects is None and fitted.robust is not None:
-        lines.append(f"standard errors allow for dependence within {fitted.degrees_of_freedom + 1:.0f} clusters")
+        clusters = fitted.n_clusters or fitted.degrees_of_freedom + 1
+        lines.append(f"standard errors allow for dependence within {clusters:.0f} clusters")
+        if fitted.effective_clusters is not None and round(fitted.effective_clusters) < clusters:
+            lines[-1] += f", which count as {fitted.effective_clusters:.0f} of equal size"
     return [*lines, *fitted.remarks]
 
 

@@ -18,6 +18,7 @@ from judgerank.fits.further import FittedKind
 from judgerank.fits.same_judges import copies, with_one_vote
 from judgerank.inference.effects import QuestionEffects
 from judgerank.inference.residuals import residuals_by_cluster
+from judgerank.inference.wald import effective_number
 from judgerank.model.block import Role
 
 
@@ -126,4 +127,5 @@ def with_question_effects(
         return result
     at = effects.without
     by_cluster = residuals_by_cluster(comparisons, model, at, asked)
-    return replace(result, robust=found.covariance[:-1, :-1], by_cluster=by_cluster)
+    effective = effective_number(asked, comparisons.count)
+    return replace(result, robust=found.covariance[:-1, :-1], by_cluster=by_cluster, effective_clusters=effective)

@@ -36,8 +36,8 @@ class Fit(Fitted):
 
     Attributes
     ----------
-    comparisons, model, settings, solution, effects, robust, by_cluster, n_clusters, of_panel, flips, raw,
-    question, without
+    comparisons, model, settings, solution, effects, robust, by_cluster, n_clusters, effective_clusters, of_panel,
+    flips, raw, question, without
         Those of `Fitted`, and so are `remarks` and `merged`.
     """
 

@@ -22,7 +22,7 @@ class Intervals(Criteria):
 
     Attributes
     ----------
-    comparisons, model, settings, solution, robust, by_cluster, n_clusters, of_panel
+    comparisons, model, settings, solution, robust, by_cluster, n_clusters, effective_clusters, of_panel
         Those of `Uncertainty`.
     """
 

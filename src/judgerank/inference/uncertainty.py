@@ -23,7 +23,7 @@ from judgerank.engine.spreads import mixture
 from judgerank.engine.sums import Curvature, evaluate
 from judgerank.inference.predictions import Predictions
 from judgerank.inference.residuals import residuals_by_cluster
-from judgerank.inference.wald import drawn_clusters, for_few_clusters, squares_by_cluster
+from judgerank.inference.wald import drawn_clusters, effective_number, for_few_clusters, squares_by_cluster
 from judgerank.inference.whose import degrees_of_tastes, panel_means
 from judgerank.model.block import Role
 from judgerank.model.limits import movable
@@ -45,6 +45,8 @@ class Uncertainty(Predictions):
         Residuals of every cluster, for the tests of `judgerank.order.pairs`.
     n_clusters : int, optional
         Number of clusters behind `robust`, whether or not their residuals were kept.
+    effective_clusters : float, optional
+        How many of equal size these count as (`inference.wald.effective_number`).
     of_panel : bool
         With a block ``taste``: whether errors are those of the judges' own mean (`inference.whose`).
     flips : sparse float array, shape (Q, N N), optional
@@ -54,6 +56,7 @@ class Uncertainty(Predictions):
     robust: FloatArray | None = None
     by_cluster: csr_array | None = None
     n_clusters: int | None = None
+    effective_clusters: float | None = None
     of_panel: bool = False
     flips: csr_array | None = None
 
@@ -173,11 +176,12 @@ class Uncertainty(Predictions):
 
     @property
     def degrees_of_freedom(self) -> float:
-        """Of the standard errors: infinite, one less than the number of clusters, or those of judges' tastes."""
+        """Of the standard errors: infinite, effective number of clusters less one, or those of judges' tastes."""
         of_tastes = np.inf if self.of_panel else degrees_of_tastes(self.model, self.free, self.chosen)
-        if self.n_clusters is not None:
-            return min(self.n_clusters - 1.0, of_tastes)
-        if self.by_cluster is not None:  # of a fit saved before
+        known = self.effective_clusters or self.n_clusters  # a fit saved before has the second alone
+        if known is not None:
+            return min(known - 1.0, of_tastes)
+        if self.by_cluster is not None:
             return min(self.by_cluster.shape[0] - 1.0, of_tastes)
         return of_tastes
 
@@ -185,10 +189,11 @@ class Uncertainty(Predictions):
         """The same fit with a covariance that allows for dependence within clusters and for misfit.
 
         The sandwich B M B of the observed information's inverse B and M = sum u u', u every cluster's gradient
-        (Liang and Zeger, 1986), times Q / (Q - 1) for Q clusters. Intervals use Student's t with Q - 1 degrees of
-        freedom. Where there is a penalty, its precision is part of the information and of M: the mean it shrinks
-        toward is one more observation. Without it what no comparison tells would seem to be known exactly. Shrunk
-        fits, which are for few comparisons, also allow for few clusters (`information.for_few_clusters`).
+        (Liang and Zeger, 1986), times Q / (Q - 1) for Q clusters. Intervals use Student's t, whose degrees of
+        freedom are the effective number of clusters (`wald.effective_number`) less one. Where there is a penalty,
+        its precision is part of the information and of M: the mean it shrinks toward is one more observation.
+        Without it what no comparison tells would seem to be known exactly. Shrunk fits, which are for few
+        comparisons, also allow for few clusters (`information.for_few_clusters`).
 
         Parameters
         ----------
@@ -210,13 +215,14 @@ class Uncertainty(Predictions):
         self._require_few_parameters()
         comparisons, at = self.model.observed(comparisons), self.solution.parameters
         self.require_fitted(comparisons.models, comparisons.judges, comparisons.n_comparisons)
+        effective = effective_number(cluster, comparisons.count)
         many, rows = drawn_clusters(cluster, most)
         if rows is not None:
             comparisons, cluster = comparisons._rows(rows), cluster[rows]
         squares, counted = squares_by_cluster(comparisons, self.model, at, cluster, self.chosen)
         times = 1.0 if many is None else many / counted
         residuals = residuals_by_cluster(comparisons, self.model, at, cluster) * np.sqrt(times)
-        return self.sandwiched(times * squares, many or counted, residuals)
+        return self.sandwiched(times * squares, many or counted, residuals, effective)
 
     def require_fitted(self, models: tuple[str, ...], judges: tuple[str, ...], n_comparisons: float) -> None:
         """Refuse comparisons that are not those that were fitted, as far as names and numbers tell.
@@ -241,7 +247,13 @@ class Uncertainty(Predictions):
         """The free parameters of further blocks, shape (P,)."""
         return moving(self.model, self.solution.spread)
 
-    def sandwiched(self, squares: FloatArray, n_clusters: int, by_cluster: csr_array | None = None) -> Self:
+    def sandwiched(
+        self,
+        squares: FloatArray,
+        n_clusters: int,
+        by_cluster: csr_array | None = None,
+        effective: float | None = None,
+    ) -> Self:
         """The same fit with the covariance of `clustered`.
 
         Parameters
@@ -252,6 +264,8 @@ class Uncertainty(Predictions):
             Q.
         by_cluster : sparse float array, shape (Q, K (N + B)), optional
             Their residuals.
+        effective : float, optional
+            Their effective number; Q by default.
 
         Raises
         ------
@@ -270,7 +284,9 @@ class Uncertainty(Predictions):
             return found
 
         robust = self._over_spreads(sandwich)
-        found = replace(self, robust=robust, by_cluster=by_cluster, n_clusters=n_clusters)
+        of_equal_size = float(n_clusters) if effective is None else effective
+        counted = replace(self, n_clusters=n_clusters, effective_clusters=of_equal_size)
+        found = replace(counted, robust=robust, by_cluster=by_cluster)
         others = ((weight, replace(found, solution=each.solution)) for weight, each in self.by_spread)
         vars(found)["by_spread"] = tuple(others)  # the same estimates: fitted once
         return found

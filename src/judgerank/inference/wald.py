@@ -95,6 +95,28 @@ def drawn_clusters(cluster: IntArray, most: int | None) -> tuple[int | None, Int
     return len(there), np.flatnonzero(drawn[cluster])
 
 
+def effective_number(cluster: IntArray, count: FloatArray) -> float:
+    """How many clusters of equal size tell as much of a variance: (sum n)^2 / sum n^2, n being their sizes.
+
+    A sandwich sums one square for each cluster. Where few clusters have most comparisons, the sum is as uncertain
+    as one of few squares (Satterthwaite's degrees of freedom; Carter, Schnepel and Steigerwald, 2017). Clusters of
+    equal size count in full.
+
+    Parameters
+    ----------
+    cluster : int array, shape (T,)
+    count : float array, shape (T,)
+        Comparisons in every row.
+    """
+    sizes = np.bincount(numbered(cluster)[1], count)
+    return effective_of(float(sizes.sum()), float(sizes @ sizes))
+
+
+def effective_of(total: float, squares: float) -> float:
+    """The same from the sum of the sizes and that of their squares; rounded, so that equal sizes count exactly."""
+    return round(total**2 / squares, 9) if squares > 0 else 0.0
+
+
 def for_few_clusters(meat: FloatArray, info: FloatArray, inverse: FloatArray, n_clusters: int) -> FloatArray:
     """What few clusters leave out of their gradients' sum of squares (Morel, Bokossa and Neerchal, 2003).
 

@@ -18,14 +18,16 @@ from functools import partial
 
 import numpy as np
 import pandas as pd
-from scipy.special import chdtrc, expit
+from scipy.special import expit, fdtrc
 
 from judgerank.data.arrays import FloatArray
 from judgerank.data.errors import DataError
 from judgerank.engine.concave import Look, peak
 from judgerank.engine.information import zero_sum_basis
+from judgerank.fits.errors_by_question import Questions, number_of
 from judgerank.fits.fit import fit
 from judgerank.fits.result import Fit
+from judgerank.inference.wald import effective_number
 from judgerank.people.items import HumanScores, Items
 from judgerank.people.paired_rows import PairedRows
 
@@ -43,19 +45,19 @@ class People(HumanScores):
     covariance_alone : float array, shape (N, N)
     weight : float
         Lambda: zero if the panel is of no help.
-    clusters : int
-        Questions behind the errors.
+    questions : Questions
+        Those that people were asked, and the free scores by people alone.
     """
 
     alone: FloatArray
     covariance_alone: FloatArray
     weight: float
-    clusters: int
+    questions: Questions
 
     @property
     def degrees_of_freedom(self) -> float:
-        """One less than the number of questions."""
-        return self.clusters - 1.0
+        """One less than the effective number of questions."""
+        return self.questions.effective - 1.0
 
     @property
     def saving(self) -> float:
@@ -79,23 +81,26 @@ def anchored_by_people(items: Items) -> People:
         If the human votes alone do not determine every score; the models are named.
     """
     asked = items.asked
-    clusters = len(np.unique(items.question[asked]))
-    if clusters < 2:
-        raise DataError(f"people were asked about {clusters} questions, and this takes two or more")
+    question, free = items.question[asked], len(items.models) - 1
+    found = Questions(number_of(question), effective_number(question, np.ones(len(question))), free)
+    if found.many < 2:
+        raise DataError(f"people were asked about {found.many} questions, and this takes two or more")
     if asked.all():
         raise DataError("people were asked about every item: there is nothing for the panel to add")
     start = fit(items.comparisons(), "btl").scores.to_numpy()
     weight = _best_weight(items, start)
     scores, alone = _minimum(items, weight, start), _minimum(items, 0.0, start)
     v, v_alone = (_covariance(items, lam, t) for lam, t in ((weight, scores), (0.0, alone)))
-    return People(items, scores, v, alone, v_alone, weight, clusters)
+    return People(items, scores, v, alone, v_alone, weight, found)
 
 
 def disagreement(found: People, panel: Fit) -> tuple[float, float, int]:
-    """Test that people's scores are the panel's up to their scale: statistic, p-value, degrees of freedom.
+    """Test that people's scores are the panel's up to their scale: T^2, its p-value, and how many it is over.
 
     The scores by people alone are held against c times the panel's, c at its best. Both are on the same questions,
-    which makes their errors go together: the test is cautious for that.
+    which makes their errors go together: the test is cautious for that. Few questions know the covariance badly.
+    So the test is Hotelling's: with d = N - 2 dimensions and m degrees of freedom, T^2 (m - d + 1) / (m d) is
+    compared with F on d and m - d + 1 degrees of freedom. With too few questions the p-value is missing.
     """
     n = len(found.alone)
     basis = zero_sum_basis(n)
@@ -109,7 +114,10 @@ def disagreement(found: People, panel: Fit) -> tuple[float, float, int]:
         c = float(x @ inverse @ (basis.T @ found.alone) / (x @ inverse @ x))
     off = basis.T @ (found.alone - c * s)
     statistic = float(off @ np.linalg.pinv(v, hermitian=True) @ off)
-    return statistic, float(chdtrc(n - 2, statistic)), n - 2
+    d, m = n - 2, found.degrees_of_freedom
+    if not found.questions.enough:
+        return statistic, np.nan, d
+    return statistic, float(fdtrc(d, m - d + 1, statistic * (m - d + 1) / (m * d))) if d else 1.0, d
 
 
 def _shares(items: Items) -> tuple[FloatArray, FloatArray]:

@@ -14,6 +14,7 @@ from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import DataError, JudgerankError, NoMaximumError
 from judgerank.data.rankings import BROKEN, as_pairs
 from judgerank.data.shown import Shown
+from judgerank.fits.errors_by_question import questions_of
 from judgerank.fits.fit import fit
 from judgerank.fits.result import Fit
 from judgerank.people.anchor import People, anchored_by_people, disagreement
@@ -150,7 +151,7 @@ def panel_of(judges: Comparisons, question: IntArray | None) -> tuple[Fit, str]:
     """The fit of judges' verdicts, errors clustered by question where there are enough; and why this member."""
     name, why = default_member([judges])
     panel = fitted_member(judges, name)
-    if question is not None and len(np.unique(question)) > panel.n_parameters:
+    if question is not None and questions_of(panel, judges, question).enough:
         panel = panel.clustered(judges, question)
     return panel, why
 
@@ -240,13 +241,16 @@ def _lines(report: PeopleReport) -> Iterator[str]:
     yield from _on_scores(report)
     said = "disagree" if report.disagree else "are not known to disagree"
     if report.helped is not None:
-        test = f"chi-squared {report.statistic:.1f} on {report.degrees_of_freedom} degrees of freedom"
+        test = f"Hotelling's T-squared {report.statistic:.1f} over {report.degrees_of_freedom} dimensions"
     else:
         test = (
             f"likelihood-ratio statistic {report.statistic:.1f} for tastes of their own; half of chi-squared's p "
             "on one degree of freedom, since a standard deviation is never negative"
         )
-    yield f"- People and panel {said} on the order and the gaps (p {report.p_value:.2g}: {test})."
+    if report.helped is not None and np.isnan(report.p_value):
+        yield f"- {report.helped.questions.too_few_to_tell('whether people and panel disagree')}"
+    else:
+        yield f"- People and panel {said} on the order and the gaps (p {report.p_value:.2g}: {test})."
     if report.disagree:
         yield "- WARNING: as_judge and the panel's own ranking are not what people prefer."
     if report.newcomers is not None:

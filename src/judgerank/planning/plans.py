@@ -13,7 +13,7 @@ import pandas as pd
 from judgerank.data.errors import ConfigError
 from judgerank.data.judgments import Judgments
 from judgerank.data.listing import counted, listed
-from judgerank.fits.errors_by_question import MOST_QUESTIONS, enough, number_of
+from judgerank.fits.errors_by_question import MOST_QUESTIONS, number_of, questions_of
 from judgerank.fits.result import Fit
 from judgerank.model.members import NAMED
 from judgerank.planning import precision
@@ -75,11 +75,12 @@ def _by_question(fitted: Fit, judgments: Judgments) -> Fit:
     if not _has_questions(judgments):
         return fitted
     question = judgments.question
-    if not enough(fitted, question):
+    asked = questions_of(fitted, judgments.comparisons, question)
+    if not asked.enough:
         log.info(
-            "%s: %d questions and %d parameters. The plan's errors are by question all the same, and rough; "
-            "`judgerank rank` tests pairs by sign flips of whole questions.",
-            *(judgments.title, number_of(question), fitted.n_parameters),
+            "%s: %s. The plan's errors are by question all the same, and rough; `judgerank rank` tests pairs by "
+            "sign flips of whole questions.",
+            *(judgments.title, asked),
         )
     return fitted.clustered(judgments.comparisons, question, MOST_QUESTIONS)
 

@@ -9,7 +9,7 @@ import numpy as np
 from judgerank.data.errors import DataError, NoIntervalError, NoMaximumError, NotIdentifiedError
 from judgerank.data.judgments import Judgments
 from judgerank.data.tied_choices import all_ties
-from judgerank.fits.errors_by_question import by_question, enough
+from judgerank.fits.errors_by_question import by_question, questions_of
 from judgerank.fits.fit import fit
 from judgerank.fits.result import Fit
 from judgerank.fits.standings import has_errors, orders_of
@@ -109,7 +109,7 @@ def _by_question(fitted: Fit, judgments: Judgments, settings: Settings) -> Fit:
     if not clusters(judgments, settings) or not has_errors(fitted):
         return fitted
     question = fitted.known_question  # of these comparisons, whose judge ids may be merged
-    if fitted.effects is not None and enough(fitted, question):
+    if fitted.effects is not None and questions_of(fitted, fitted.known_raw, question).enough:
         return fitted
     return by_question(fitted, fitted.raw, question)
 

@@ -14,6 +14,7 @@ import pandas as pd
 from judgerank.data.listing import counted, listed, percent
 from judgerank.data.rankings import in_stages
 from judgerank.data.tied_choices import all_ties
+from judgerank.fits.errors_by_question import too_few
 from judgerank.fits.standings import win_probability
 from judgerank.ranking.choices import Settings
 from judgerank.ranking.components import links_between
@@ -154,6 +155,10 @@ def _next(ranking: Record, board: pd.DataFrame, pairs: pd.DataFrame) -> str:
         sure = ": this ranking needs no more data" if board["rank_low"].eq(board["rank_high"]).all() else ""
         return f"Every model is significantly different from the next{sure}."
     first, second = close
+    few = too_few(ranking.fitted)
+    if few:
+        unknown = few.too_few_to_tell("how many comparisons that takes")
+        return f"To decide between {first} and {second}, compare the two on new questions. {unknown}"
     cost = cost_of_pair(ranking.fitted, first, second, ranking.settings.level, ranking.settings.few)
     total = ranking.judgments.comparisons.n_comparisons
     if cost is None or cost > TOO_DEAR * total:

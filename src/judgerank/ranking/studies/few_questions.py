@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from math import ceil, comb, log2
 
-from judgerank.data.arrays import IntArray
-from judgerank.fits.errors_by_question import enough
-from judgerank.fits.result import Fit
+from judgerank.fits.errors_by_question import Questions, questions_of
 from judgerank.ranking.described import clusters
 from judgerank.ranking.study import Component, Finding
 
@@ -16,23 +14,21 @@ def of_component(component: Component) -> Finding:
     shown, settings = component.shown, component.settings
     if not clusters(component.judgments, settings) or not component.has_intervals:
         return Finding()
-    return Finding(on_questions(shown, shown.known_question, settings.level))
+    found = questions_of(shown, shown.known_raw, shown.known_question)
+    return Finding([] if found.enough else on_questions(found, len(shown.scores), settings.level))
 
 
-def on_questions(fitted: Fit, question: IntArray, level: float) -> list[str]:
+def on_questions(found: Questions, n_models: int, level: float) -> list[str]:
     """How pairs are tested where there are too few questions for clustered errors, and what the intervals lack.
 
     The sandwich covariance is no larger in rank than the number of questions less one.
     """
-    if enough(fitted, question):
-        return []
-    many, pairs = len(set(question)), comb(len(fitted.scores), 2)
-    least = ceil(log2(2 * pairs / (1 - level)))  # 2^(1 - n) is the smallest p-value of n questions
+    least = ceil(log2(2 * comb(n_models, 2) / (1 - level)))  # 2^(1 - n) is the smallest p-value of n questions
     said = (
-        f"There are {many} questions and {fitted.n_parameters} free parameters, too few to cluster standard "
+        f"There are {found}: too few questions to cluster standard "
         "errors by question. So pairs are tested by sign flips of whole questions, an exact test. Intervals of "
         "scores take comparisons as independent, and may be too short."
     )
-    if many < least:
+    if found.many < least:
         said += f" No pair can be significantly different with fewer than {least} questions."
     return [said]

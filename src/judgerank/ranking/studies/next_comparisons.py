@@ -24,6 +24,7 @@ from scipy.special import ndtri
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import POOLED_JUDGE
 from judgerank.data.errors import ConfigError
+from judgerank.fits.errors_by_question import too_few
 from judgerank.fits.result import Fit
 from judgerank.inference.wald import normal_quantile
 from judgerank.order.aims import best_known_scores
@@ -136,8 +137,11 @@ def to_separate(
 
     That is if their difference is as estimated, and the pair is the next of `steps` whose turn it is in Holm's
     procedure. A discrimination that is known badly cannot be made up for by many comparisons: where `MOST` are
-    too few the answer is None.
+    too few the answer is None. So it is where there are too few questions: what is known then of the difference,
+    apart from what judgments of a question have in common, is not known.
     """
+    if too_few(result):
+        return None
     c = to_scores[i] - to_scores[j]
     scores = scale_of(result).scores
     wanted = abs(scores[i] - scores[j]) / (normal_quantile(1 - (1 - level) / steps) + ndtri(CHANCE))
