@@ -25,6 +25,7 @@ from judgerank.data.arrays import BoolArray, FloatArray, IntArray
 GROUPS = 50  # of whole questions, left out one after the other for the errors
 ANGLES = np.linspace(-np.pi / 2, np.pi / 2, 65)  # whose sines are the correlations tried
 SURELY = 1e-9  # disagreements that count as none, and probabilities that count as certain
+WIDE = 3.0  # standard deviation of the prior of a position bias beyond the fit's, in log-odds
 STEPS = 20  # of Newton's method
 
 
@@ -71,8 +72,8 @@ class SharedAnswers:
         Items that both answered, and the share on which they disagree.
     correlation : float array, shape (P, 1 + G)
         The r with which two judges would agree as often.
-    slopes : float array, shape (K, 1 + G)
-        g of every judge.
+    slopes, known : float array, shape (K, 1 + G)
+        g of every judge, and the information on its logarithm.
     apart, curve : float array, shapes (P,) and (P, T)
         Share of disagreements at r = 0, and how much less it is at each of the correlations tried.
     """
@@ -83,6 +84,7 @@ class SharedAnswers:
     disagreement: FloatArray
     correlation: FloatArray
     slopes: FloatArray
+    known: FloatArray
     apart: FloatArray
     curve: FloatArray
 
@@ -99,18 +101,42 @@ class SharedAnswers:
         float array
             Zero where judges share so much that two of them need never disagree, or nothing is known of it.
         """
-        both = self.slopes[self.one] * self.slopes[self.other]
-        weight = np.where(others[:, None], self.shared, 0.0)
-        size = (weight * both**2).sum(axis=0)
-        c = (weight * both * self.correlation).sum(axis=0) / np.maximum(size, np.finfo(float).tiny)
-        found = np.zeros_like(both[pairs])
-        for row, pair in zip(found, np.flatnonzero(pairs), strict=True):
-            r = c * both[pair]
-            rarer = np.interp(r, np.sin(ANGLES), self.curve[pair])
-            row[:] = np.where(
-                (r < 1) & (size > 0), np.maximum(self.apart[pair] - np.maximum(rarer, 0.0), 0.0), 0.0
-            )
+        if not others.any():
+            return np.zeros((int(pairs.sum()), self.slopes.shape[1]))
+        load = self._loadings(others)
+        r = np.clip(load[self.one[pairs]] * load[self.other[pairs]], 0.0, 1.0)
+        rarer = np.stack(
+            [np.interp(row, np.sin(ANGLES), curve) for row, curve in zip(r, self.curve[pairs], strict=True)]
+        )
+        found = np.maximum(self.apart[pairs, None] - rarer, 0.0)
         return found
+
+    @property
+    def _sharpness(self) -> FloatArray:
+        """Information of an item on each pair's r, roughly: at a middling one, shape (P,)."""
+        rarer = np.array([np.interp(0.5, np.sin(ANGLES), curve) for curve in self.curve])
+        share = np.clip(self.apart - rarer, SURELY, 1.0)
+        return np.asarray((rarer / 0.5) ** 2 / (share * (1 - share)))
+
+    def _loadings(self, others: BoolArray) -> FloatArray:
+        """a_k of r_kl = a_k a_l, shape (K, 1 + G), from the other pairs' correlations and the judges' slopes.
+
+        Least squares: first with a_k in the ratio of the slopes, then each a_k for itself, held to that ratio by as
+        much as its slope is known.
+        """
+        one, other, r = self.one[others], self.other[others], self.correlation[others]
+        weight, both = self.shared[others] * self._sharpness[others, None], self.slopes[one] * self.slopes[other]
+        size = np.maximum((weight * both**2).sum(axis=0), np.finfo(float).tiny)
+        prior = np.sqrt(np.maximum((weight * both * r).sum(axis=0) / size, 0.0)) * self.slopes
+        held = self.known / np.maximum(prior**2, SURELY)
+        load = prior.copy()
+        for _ in range(STEPS):
+            above, below = held * prior, held.copy()
+            for k, l_ in ((one, other), (other, one)):
+                np.add.at(above, k, weight * r * load[l_])
+                np.add.at(below, k, weight * load[l_] ** 2)
+            load = (load + np.clip(above / below, 0.0, 1.0)) / 2
+        return load
 
 
 def shared_answers(items: Items, one: IntArray, other: IntArray) -> SharedAnswers:
@@ -118,11 +144,20 @@ def shared_answers(items: Items, one: IntArray, other: IntArray) -> SharedAnswer
     group = np.unique(items.question, return_inverse=True)[1]
     many = min(GROUPS, int(group.max()) + 1)
     group = group % many
-    slopes = np.stack([_slopes(items, k, group, many) for k in range(items.answered.shape[1])])
-    rows = [_of_pair(items, *pair, slopes, group, many) for pair in zip(one, other, strict=True)]
+    own = [_slopes(items, k, group, many) for k in range(items.answered.shape[1])]
+    slopes, known = (np.stack(each) for each in list(zip(*own, strict=True))[:2])
+    shifts = np.array([shift for _, _, shift in own])
+    rows = [_of_pair(items, *pair, slopes, shifts, group, many) for pair in zip(one, other, strict=True)]
     shared, disagreement, correlation, apart, curve = map(np.array, zip(*rows, strict=True))
     g = items.discrimination[:, None] * slopes
-    return SharedAnswers(one, other, shared, disagreement, correlation, g, apart, curve)
+    return SharedAnswers(one, other, shared, disagreement, correlation, g, known, apart, curve)
+
+
+def jackknife(without: FloatArray) -> FloatArray:
+    """Standard errors of numbers, from their values with each group left out along the last axis."""
+    many = without.shape[-1]
+    middle = without.mean(axis=-1, keepdims=True)
+    return np.asarray(np.sqrt((many - 1) / many * ((without - middle) ** 2).sum(axis=-1)))
 
 
 def _without(values: FloatArray, group: IntArray, many: int) -> FloatArray:
@@ -130,35 +165,39 @@ def _without(values: FloatArray, group: IntArray, many: int) -> FloatArray:
     return np.asarray(values.sum() - np.r_[0.0, np.bincount(group, values, many)])
 
 
-def _slopes(items: Items, judge: int, group: IntArray, many: int) -> FloatArray:
-    """A judge's own slope in units of the fit's, shape (1 + G,); one Newton step for each group left out.
+def _slopes(items: Items, judge: int, group: IntArray, many: int) -> tuple[FloatArray, FloatArray, float]:
+    """A judge's own slope in units of the fit's, and the information on its logarithm, shapes (1 + G,); one Newton step for each group left out.
 
     The fit may have one slope for all judges, or shrunk ones. A prior holds a judge who never errs: the logarithm is
     normal with a standard deviation of one.
     """
     where, said, lead, position = items.of(judge)
-    log = 0.0
+    log = shift = 0.0
     if not np.abs(lead).max(initial=0.0) > 0:
-        return np.zeros(1 + many)
+        return np.zeros(1 + many), np.ones(1 + many), 0.0
     for _ in range(STEPS):
         eta = np.exp(log) * lead
-        p = expit(eta + position)
-        gradient, curvature = float(eta @ (said - p)) - log, float(eta**2 @ (p * (1 - p))) + 1
-        log += float(np.clip(gradient / curvature, -0.5, 0.5))
+        p = expit(eta + position + shift)
+        w = p * (1 - p)
+        step = np.linalg.solve(
+            [[float(eta**2 @ w) + 1, float(eta @ w)], [float(eta @ w), float(w.sum()) + 1 / WIDE**2]],
+            [float(eta @ (said - p)) - log, float((said - p).sum()) - shift / WIDE**2],
+        )
+        log, shift = log + float(np.clip(step[0], -0.5, 0.5)), shift + float(np.clip(step[1], -1, 1))
     eta = np.exp(log) * lead
-    p = expit(eta + position)
+    p = expit(eta + position + shift)
     gradient = _without(eta * (said - p), group[where], many) - log
     curvature = _without(eta**2 * p * (1 - p), group[where], many) + 1
-    return np.asarray(np.exp(log + gradient / curvature))
+    return np.exp(log + gradient / curvature), curvature, shift
 
 
 def _of_pair(
-    items: Items, one: int, other: int, slopes: FloatArray, group: IntArray, many: int
+    items: Items, one: int, other: int, slopes: FloatArray, shifts: FloatArray, group: IntArray, many: int
 ) -> tuple[FloatArray, FloatArray, FloatArray, float, FloatArray]:
     first, second = items.of(one), items.of(other)
     both, at, beside = np.intersect1d(first[0], second[0], assume_unique=True, return_indices=True)
     p, q = (
-        np.clip(expit(slopes[k, 0] * lead[take] + position[take]), SURELY, 1 - SURELY)
+        np.clip(expit(slopes[k, 0] * lead[take] + position[take] + shifts[k]), SURELY, 1 - SURELY)
         for k, (_, _, lead, position), take in ((one, first, at), (other, second, beside))
     )
     apart = p * (1 - q) + q * (1 - p)

@@ -14,7 +14,7 @@ from judgerank.data.arrays import BoolArray, FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import DataError, NoMaximumError, NotIdentifiedError
 from judgerank.data.judgments import Judgments
-from judgerank.fits.different_judges import Items, SharedAnswers, shared_answers
+from judgerank.fits.different_judges import Items, SharedAnswers, jackknife, shared_answers
 from judgerank.inference.shares import wilson
 from judgerank.inference.uncertainty import Uncertainty
 from judgerank.inference.wald import normal_quantile
@@ -138,7 +138,9 @@ def _leaders(fitted: Uncertainty, answers: Decided, level: float) -> dict[str, s
     pairs = _pairs(fitted, items, FEWEST)
     judges = list(fitted.comparisons.judges)
     same = _same(items, judges, pairs, level)
-    group = _components(len(judges), *(pd.Index(judges).get_indexer(pairs[name][same]) for name in JUDGES))
+    group = _components(
+        len(judges), *(pd.Index(judges).get_indexer(pd.Index(pairs[name][same])) for name in JUDGES)
+    )
     leader = {number: judges[place] for place, number in reversed(list(enumerate(group)))}
     return {judge: leader[g] for judge, g in zip(judges, group, strict=True) if leader[g] != judge}
 
@@ -161,7 +163,7 @@ def _same(items: Items, judges: list[str], pairs: pd.DataFrame, level: float) ->
     same = np.zeros(len(pairs), bool)
     if not close.any():
         return same
-    one, other = (pd.Index(judges).get_indexer(pairs[name]) for name in JUDGES)
+    one, other = (pd.Index(judges).get_indexer(pd.Index(pairs[name])) for name in JUDGES)
     answers, groups = shared_answers(items, one, other), dict[bytes, tuple[BoolArray, BoolArray]]()
     for least in np.unique(excess[close]):
         linked = close & (excess >= least)
@@ -189,18 +191,11 @@ def _rarer(answers: SharedAnswers, within: BoolArray, others: BoolArray, level: 
     shared = answers.shared[within]
     share, least = ((x * shared).sum(axis=0) / shared.sum(axis=0) for x in (found, expected))
     members = len(np.unique([answers.one[within], answers.other[within]]))
-    n, error = shared[:, 0].sum() * 2 / members, jackknife(share[1:])  # an answer is in members - 1 pairs
+    n, error = shared[:, 0].sum() * 2 / members, float(jackknife(share[1:]))  # an answer is in members - 1 pairs
     n = min(n, share[0] * (1 - share[0]) / error**2) if error > 0 else n
-    log = np.log(np.maximum(least, np.finfo(float).tiny))
     high = wilson(float(share[0]), n, level)[1] - share[0]
-    low = least[0] * (1 - np.exp(-normal_quantile(level, max(len(log) - 2.0, 1.0)) * jackknife(log[1:])))
+    low = normal_quantile(level, max(len(least) - 2.0, 1.0)) * jackknife(least[1:])
     return bool(least[0] - share[0] > np.hypot(high, low))
-
-
-def jackknife(without: FloatArray) -> float:
-    """Standard error of a number, from its values with each group left out."""
-    many = len(without)
-    return float(np.sqrt((many - 1) / many * ((without - without.mean()) ** 2).sum()))
 
 
 def copies(
