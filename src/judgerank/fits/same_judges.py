@@ -24,6 +24,7 @@ from judgerank.model.needs import Need
 FEWEST = 30  # items that two judges both decided
 EXCESS = 0.8  # share of the agreement still possible, beyond which two judges are taken for one
 SURE = 0.5  # of the lower end of its interval; share of different judges' disagreements that one judge stays below
+RARE = 1 / 3  # of the disagreements of different judges, below which those of a group that is one must be
 JUDGES = ["judge_1", "judge_2"]
 LEVEL = 0.95  # of the interval that says whether two ids surely answer as one
 
@@ -195,7 +196,7 @@ def _rarer(answers: SharedAnswers, within: BoolArray, others: BoolArray, level: 
     n = min(n, share[0] * (1 - share[0]) / error**2) if error > 0 else n
     high = wilson(float(share[0]), n, level)[1] - share[0]
     low = normal_quantile(level, max(len(least) - 2.0, 1.0)) * jackknife(least[1:])
-    return bool(least[0] - share[0] > np.hypot(high, low))
+    return bool(share[0] < RARE * least[0] and least[0] - share[0] > np.hypot(high, low))
 
 
 def copies(
