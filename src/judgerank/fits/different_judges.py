@@ -25,6 +25,7 @@ from judgerank.data.arrays import BoolArray, FloatArray, IntArray
 GROUPS = 50  # of whole questions, left out one after the other for the errors
 ANGLES = np.linspace(-np.pi / 2, np.pi / 2, 65)  # whose sines are the correlations tried
 SURELY = 1e-9  # disagreements that count as none, and probabilities that count as certain
+LARGEST = 2.0  # of a_k, which is one at most: estimates may be larger
 WIDE = 3.0  # standard deviation of the prior of a position bias beyond the fit's, in log-odds
 STEPS = 20  # of Newton's method
 
@@ -88,8 +89,8 @@ class SharedAnswers:
     apart: FloatArray
     curve: FloatArray
 
-    def expected(self, pairs: BoolArray, others: BoolArray) -> FloatArray:
-        """Share of disagreements of two different judges in place of each pair, shape (number of pairs, 1 + G).
+    def expected(self, pairs: BoolArray, others: BoolArray) -> tuple[FloatArray, FloatArray]:
+        """Share of disagreements of two different judges in place of each pair, and its standard error.
 
         Parameters
         ----------
@@ -98,18 +99,19 @@ class SharedAnswers:
 
         Returns
         -------
-        float array
-            Zero where judges share so much that two of them need never disagree, or nothing is known of it.
+        float arrays, shape (number of pairs,)
+            The share is zero where judges share so much that two of them need never disagree, or nothing is known
+            of it.
         """
         if not others.any():
-            return np.zeros((int(pairs.sum()), self.slopes.shape[1]))
+            return np.zeros(int(pairs.sum())), np.zeros(int(pairs.sum()))
         load = self._loadings(others)
-        r = np.clip(load[self.one[pairs]] * load[self.other[pairs]], 0.0, 1.0)
-        rarer = np.stack(
-            [np.interp(row, np.sin(ANGLES), curve) for row, curve in zip(r, self.curve[pairs], strict=True)]
-        )
-        found = np.maximum(self.apart[pairs, None] - rarer, 0.0)
-        return found
+        r = load[self.one[pairs]] * load[self.other[pairs]]
+        at, share, slope = np.sin(ANGLES), [], []
+        for x, apart, curve in zip(r[:, 0], self.apart[pairs], self.curve[pairs], strict=True):
+            share.append(max(apart - float(np.interp(x, at, curve)), 0.0) if x < 1 else 0.0)
+            slope.append(float(np.interp(x, at, np.gradient(curve, at))))
+        return np.array(share), np.array(slope) * jackknife(r[:, 1:])
 
     @property
     def _sharpness(self) -> FloatArray:
@@ -135,7 +137,7 @@ class SharedAnswers:
             for k, l_ in ((one, other), (other, one)):
                 np.add.at(above, k, weight * r * load[l_])
                 np.add.at(below, k, weight * load[l_] ** 2)
-            load = (load + np.clip(above / below, 0.0, 1.0)) / 2
+            load = (load + np.clip(above / below, 0.0, LARGEST)) / 2
         return load
 
 

@@ -24,6 +24,7 @@ from judgerank.model.needs import Need
 FEWEST = 30  # items that two judges both decided
 EXCESS = 0.8  # share of the agreement still possible, beyond which two judges are taken for one
 SURE = 0.5  # of the lower end of its interval; share of different judges' disagreements that one judge stays below
+LEAST_GROUPS = 10  # of questions
 RARE = 1 / 3  # of the disagreements of different judges, below which those of a group that is one must be
 JUDGES = ["judge_1", "judge_2"]
 LEVEL = 0.95  # of the interval that says whether two ids surely answer as one
@@ -186,17 +187,19 @@ def _rarer(answers: SharedAnswers, within: BoolArray, others: BoolArray, level: 
     have the error that leaving out groups of questions shows; the expected share has one by that error. The
     interval of the difference is by both (Zou and Donner, 2008).
     """
-    found, expected = answers.disagreement[within], answers.expected(within, others)
-    if not (found[:, 0] < SURE * expected[:, 0]).all():
+    found, (expected, error) = answers.disagreement[within], answers.expected(within, others)
+    groups = found.shape[1] - 1
+    if groups < LEAST_GROUPS or not (found[:, 0] < SURE * expected).all():
         return False
     shared = answers.shared[within]
-    share, least = ((x * shared).sum(axis=0) / shared.sum(axis=0) for x in (found, expected))
+    share, size = (found * shared).sum(axis=0) / shared.sum(axis=0), shared[:, 0]
     members = len(np.unique([answers.one[within], answers.other[within]]))
-    n, error = shared[:, 0].sum() * 2 / members, float(jackknife(share[1:]))  # an answer is in members - 1 pairs
-    n = min(n, share[0] * (1 - share[0]) / error**2) if error > 0 else n
+    n, own = size.sum() * 2 / members, float(jackknife(share[1:]))  # an answer is in members - 1 pairs
+    n = min(n, share[0] * (1 - share[0]) / own**2) if own > 0 else n
     high = wilson(float(share[0]), n, level)[1] - share[0]
-    low = normal_quantile(level, max(len(least) - 2.0, 1.0)) * jackknife(least[1:])
-    return bool(share[0] < RARE * least[0] and least[0] - share[0] > np.hypot(high, low))
+    here, low = (float(size @ x / size.sum()) for x in (expected, error))
+    reach = np.hypot(high, normal_quantile(level, groups - 1.0) * low)
+    return bool(share[0] < RARE * here and here - share[0] > reach)
 
 
 def copies(
