@@ -89,8 +89,8 @@ class SharedAnswers:
     apart: FloatArray
     curve: FloatArray
 
-    def expected(self, pairs: BoolArray, others: BoolArray) -> tuple[FloatArray, FloatArray]:
-        """Share of disagreements of two different judges in place of each pair, and its standard error.
+    def expected(self, pairs: BoolArray, others: BoolArray) -> tuple[FloatArray, float]:
+        """Share of disagreements of two different judges in place of each pair, and the error of their mean.
 
         Parameters
         ----------
@@ -99,19 +99,21 @@ class SharedAnswers:
 
         Returns
         -------
-        float arrays, shape (number of pairs,)
-            The share is zero where judges share so much that two of them need never disagree, or nothing is known
-            of it.
+        share : float array, shape (number of pairs,)
+            Zero where judges share so much that two of them need never disagree, or nothing is known of it.
+        error : float
+            Standard error of their mean over shared items.
         """
         if not others.any():
-            return np.zeros(int(pairs.sum())), np.zeros(int(pairs.sum()))
+            return np.zeros(int(pairs.sum())), 0.0
         load = self._loadings(others)
         r = load[self.one[pairs]] * load[self.other[pairs]]
         at, share, slope = np.sin(ANGLES), [], []
         for x, apart, curve in zip(r[:, 0], self.apart[pairs], self.curve[pairs], strict=True):
             share.append(max(apart - float(np.interp(x, at, curve)), 0.0) if x < 1 else 0.0)
             slope.append(float(np.interp(x, at, np.gradient(curve, at))))
-        return np.array(share), np.array(slope) * jackknife(r[:, 1:])
+        part = self.shared[pairs, 0] / self.shared[pairs, 0].sum()
+        return np.array(share), float(jackknife((part * slope) @ r[:, 1:]))
 
     @property
     def _sharpness(self) -> FloatArray:

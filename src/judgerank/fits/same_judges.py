@@ -166,16 +166,19 @@ def _same(items: Items, judges: list[str], pairs: pd.DataFrame, level: float) ->
     if not close.any():
         return same
     one, other = (pd.Index(judges).get_indexer(pd.Index(pairs[name])) for name in JUDGES)
-    answers, groups = shared_answers(items, one, other), dict[bytes, tuple[BoolArray, BoolArray]]()
+    answers, groups = shared_answers(items, one, other), dict[bytes, tuple[BoolArray, BoolArray, float]]()
+    widest = _components(len(judges), one[close], other[close])
     for least in np.unique(excess[close]):
         linked = close & (excess >= least)
         group = _components(len(judges), one[linked], other[linked])
         others = group[one] != group[other]
         for number in np.unique(group[one[linked]]):
             within = ~others & (group[one] == number)
-            groups.setdefault(within.tobytes(), (within, others))
-    for within, others in groups.values():
-        if not same[within].all() and _rarer(answers, within, others, 1 - (1 - level) / len(groups)):
+            clump = close & (widest[one] == widest[one[within][0]])
+            chosen = 1.0 if within[clump].all() else float(clump.sum())  # the closest are chosen out of so many
+            groups.setdefault(within.tobytes(), (within, others, chosen * len(np.unique(widest[one[close]]))))
+    for within, others, tried in groups.values():
+        if not same[within].all() and _rarer(answers, within, others, 1 - (1 - level) / tried):
             same |= within
     return same
 
@@ -197,8 +200,8 @@ def _rarer(answers: SharedAnswers, within: BoolArray, others: BoolArray, level: 
     n, own = size.sum() * 2 / members, float(jackknife(share[1:]))  # an answer is in members - 1 pairs
     n = min(n, share[0] * (1 - share[0]) / own**2) if own > 0 else n
     high = wilson(float(share[0]), n, level)[1] - share[0]
-    here, low = (float(size @ x / size.sum()) for x in (expected, error))
-    reach = np.hypot(high, normal_quantile(level, groups - 1.0) * low)
+    here = float(size @ expected / size.sum())
+    reach = np.hypot(high, normal_quantile(level, groups - 1.0) * error)
     return bool(share[0] < RARE * here and here - share[0] > reach)
 
 
