@@ -15,6 +15,7 @@ often it agrees; these give c, and so the r and the disagreements of two differe
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy.sparse import csc_array
@@ -25,6 +26,7 @@ from judgerank.data.arrays import BoolArray, FloatArray, IntArray
 GROUPS = 50  # of whole questions, left out one after the other for the errors
 ANGLES = np.linspace(-np.pi / 2, np.pi / 2, 65)  # whose sines are the correlations tried
 SURELY = 1e-9  # disagreements that count as none, and probabilities that count as certain
+HIGH = 0.9  # correlation from which an item tells no more of it
 LARGEST = 2.0  # of a_k, which is one at most: estimates may be larger
 WIDE = 3.0  # standard deviation of the prior of a position bias beyond the fit's, in log-odds
 STEPS = 20  # of Newton's method
@@ -73,8 +75,8 @@ class SharedAnswers:
         Items that both answered, and the share on which they disagree.
     correlation : float array, shape (P, 1 + G)
         The r with which two judges would agree as often.
-    slopes, known : float array, shape (K, 1 + G)
-        g of every judge, and the information on its logarithm.
+    slopes : float array, shape (K, 1 + G)
+        g of every judge.
     apart, curve : float array, shapes (P,) and (P, T)
         Share of disagreements at r = 0, and how much less it is at each of the correlations tried.
     """
@@ -85,7 +87,6 @@ class SharedAnswers:
     disagreement: FloatArray
     correlation: FloatArray
     slopes: FloatArray
-    known: FloatArray
     apart: FloatArray
     curve: FloatArray
 
@@ -115,12 +116,15 @@ class SharedAnswers:
         part = self.shared[pairs, 0] / self.shared[pairs, 0].sum()
         return np.array(share), float(jackknife((part * slope) @ r[:, 1:]))
 
-    @property
+    @cached_property
     def _sharpness(self) -> FloatArray:
-        """Information of an item on each pair's r, roughly: at a middling one, shape (P,)."""
-        rarer = np.array([np.interp(0.5, np.sin(ANGLES), curve) for curve in self.curve])
-        share = np.clip(self.apart - rarer, SURELY, 1.0)
-        return np.asarray((rarer / 0.5) ** 2 / (share * (1 - share)))
+        """Information of an item on each pair's r, at what it is found to be, shape (P,)."""
+        at, found = np.sin(ANGLES), []
+        for r, apart, curve in zip(self.correlation[:, 0], self.apart, self.curve, strict=True):
+            r = min(max(float(r), 0.0), HIGH)
+            share = max(apart - float(np.interp(r, at, curve)), SURELY)
+            found.append(float(np.interp(r, at, np.gradient(curve, at))) ** 2 / (share * (1 - share)))
+        return np.array(found)
 
     def _loadings(self, others: BoolArray) -> FloatArray:
         """a_k of r_kl = a_k a_l, shape (K, 1 + G), from the other pairs' correlations and the judges' slopes.
@@ -132,7 +136,8 @@ class SharedAnswers:
         weight, both = self.shared[others] * self._sharpness[others, None], self.slopes[one] * self.slopes[other]
         size = np.maximum((weight * both**2).sum(axis=0), np.finfo(float).tiny)
         prior = np.sqrt(np.maximum((weight * both * r).sum(axis=0) / size, 0.0)) * self.slopes
-        held = self.known / np.maximum(prior**2, SURELY)
+        known = 1 / np.maximum(jackknife(np.log(np.maximum(self.slopes[:, 1:], SURELY))), SURELY) ** 2
+        held = known[:, None] / np.maximum(prior**2, SURELY)
         load = prior.copy()
         for _ in range(STEPS):
             above, below = held * prior, held.copy()
@@ -149,12 +154,11 @@ def shared_answers(items: Items, one: IntArray, other: IntArray) -> SharedAnswer
     many = min(GROUPS, int(group.max()) + 1)
     group = group % many
     own = [_slopes(items, k, group, many) for k in range(items.answered.shape[1])]
-    slopes, known = (np.stack(each) for each in list(zip(*own, strict=True))[:2])
-    shifts = np.array([shift for _, _, shift in own])
+    slopes, shifts = np.stack([slope for slope, _ in own]), np.array([shift for _, shift in own])
     rows = [_of_pair(items, *pair, slopes, shifts, group, many) for pair in zip(one, other, strict=True)]
     shared, disagreement, correlation, apart, curve = map(np.array, zip(*rows, strict=True))
     g = items.discrimination[:, None] * slopes
-    return SharedAnswers(one, other, shared, disagreement, correlation, g, known, apart, curve)
+    return SharedAnswers(one, other, shared, disagreement, correlation, g, apart, curve)
 
 
 def jackknife(without: FloatArray) -> FloatArray:
@@ -169,8 +173,9 @@ def _without(values: FloatArray, group: IntArray, many: int) -> FloatArray:
     return np.asarray(values.sum() - np.r_[0.0, np.bincount(group, values, many)])
 
 
-def _slopes(items: Items, judge: int, group: IntArray, many: int) -> tuple[FloatArray, FloatArray, float]:
-    """A judge's own slope in units of the fit's, and the information on its logarithm, shapes (1 + G,); one Newton step for each group left out.
+def _slopes(items: Items, judge: int, group: IntArray, many: int) -> tuple[FloatArray, float]:
+    """A judge's own slope in units of the fit's, shape (1 + G,), and its position bias beyond the fit's.
+
 
     The fit may have one slope for all judges, or shrunk ones. A prior holds a judge who never errs: the logarithm is
     normal with a standard deviation of one.
@@ -178,7 +183,7 @@ def _slopes(items: Items, judge: int, group: IntArray, many: int) -> tuple[Float
     where, said, lead, position = items.of(judge)
     log = shift = 0.0
     if not np.abs(lead).max(initial=0.0) > 0:
-        return np.zeros(1 + many), np.ones(1 + many), 0.0
+        return np.zeros(1 + many), 0.0
     for _ in range(STEPS):
         eta = np.exp(log) * lead
         p = expit(eta + position + shift)
@@ -192,7 +197,7 @@ def _slopes(items: Items, judge: int, group: IntArray, many: int) -> tuple[Float
     p = expit(eta + position + shift)
     gradient = _without(eta * (said - p), group[where], many) - log
     curvature = _without(eta**2 * p * (1 - p), group[where], many) + 1
-    return np.exp(log + gradient / curvature), curvature, shift
+    return np.exp(log + gradient / curvature), shift
 
 
 def _of_pair(
