@@ -22,11 +22,12 @@ from scipy.sparse import csc_array
 from scipy.special import expit, ndtri
 
 from judgerank.data.arrays import BoolArray, FloatArray, IntArray
+from judgerank.inference.wald import normal_quantile
 
-GROUPS = 50  # of whole questions, left out one after the other for the errors
+FEWEST_GROUPS, GROUPS = 10, 50  # of whole questions, left out one after the other for the errors
 ANGLES = np.linspace(-np.pi / 2, np.pi / 2, 65)  # whose sines are the correlations tried
 SURELY = 1e-9  # disagreements that count as none, and probabilities that count as certain
-HIGH = 0.9  # correlation from which an item tells no more of it
+MIDDLE = 0.5  # correlation at which pairs are weighed
 LARGEST = 2.0  # of a_k, which is one at most: estimates may be larger
 WIDE = 3.0  # standard deviation of the prior of a position bias beyond the fit's, in log-odds
 STEPS = 20  # of Newton's method
@@ -90,43 +91,45 @@ class SharedAnswers:
     apart: FloatArray
     curve: FloatArray
 
-    def expected(self, pairs: BoolArray, others: BoolArray) -> tuple[FloatArray, float]:
-        """Share of disagreements of two different judges in place of each pair, and the error of their mean.
+    def expected(self, pairs: BoolArray, others: BoolArray, level: float) -> tuple[FloatArray, FloatArray]:
+        """Share of disagreements of two different judges in place of each pair, and the lower end for their mean.
 
         Parameters
         ----------
         pairs, others : bool array, shape (P,)
             The others say how much judges share.
+        level : float
+            Of the interval of the mean r, one for all these pairs.
 
         Returns
         -------
-        share : float array, shape (number of pairs,)
-            Zero where judges share so much that two of them need never disagree, or nothing is known of it.
-        error : float
-            Standard error of their mean over shared items.
+        float arrays, shape (number of pairs,)
+            Zero where judges may share so much that two of them never disagree, or nothing is known of it.
         """
-        if not others.any():
-            return np.zeros(int(pairs.sum())), 0.0
-        load = self._loadings(others)
-        r = load[self.one[pairs]] * load[self.other[pairs]]
-        at, share, slope = np.sin(ANGLES), [], []
-        for x, apart, curve in zip(r[:, 0], self.apart[pairs], self.curve[pairs], strict=True):
-            share.append(max(apart - float(np.interp(x, at, curve)), 0.0) if x < 1 else 0.0)
-            slope.append(float(np.interp(x, at, np.gradient(curve, at))))
-        part = self.shared[pairs, 0] / self.shared[pairs, 0].sum()
-        return np.array(share), float(jackknife((part * slope) @ r[:, 1:]))
+        many, groups = int(pairs.sum()), self.slopes.shape[1] - 1
+        if not others.any() or groups < FEWEST_GROUPS:
+            return np.zeros(many), np.zeros(many)
+        one, other = self.one[pairs], self.other[pairs]
+        load, free = self._loadings(others, 1.0), self._loadings(others, LARGEST)
+        r, part = load[one, 0] * load[other, 0], self.shared[pairs, 0] / self.shared[pairs, 0].sum()
+        reach = normal_quantile(level, groups - 1.0) * float(jackknife(part @ (free[one, 1:] * free[other, 1:])))
+        return self._at(pairs, r), self._at(pairs, r + reach)
+
+    def _at(self, pairs: BoolArray, r: FloatArray) -> FloatArray:
+        """Shares of disagreements at correlations, shape (number of pairs,); zero from one on."""
+        at, rows = np.sin(ANGLES), zip(r, self.apart[pairs], self.curve[pairs], strict=True)
+        return np.array([max(apart - np.interp(x, at, curve), 0.0) if x < 1 else 0.0 for x, apart, curve in rows])
 
     @cached_property
     def _sharpness(self) -> FloatArray:
-        """Information of an item on each pair's r, at what it is found to be, shape (P,)."""
+        """Information of an item on each pair's r, at a middling one, shape (P,)."""
         at, found = np.sin(ANGLES), []
-        for r, apart, curve in zip(self.correlation[:, 0], self.apart, self.curve, strict=True):
-            r = min(max(float(r), 0.0), HIGH)
-            share = max(apart - float(np.interp(r, at, curve)), SURELY)
-            found.append(float(np.interp(r, at, np.gradient(curve, at))) ** 2 / (share * (1 - share)))
+        for apart, curve in zip(self.apart, self.curve, strict=True):
+            share = max(apart - float(np.interp(MIDDLE, at, curve)), SURELY)
+            found.append(float(np.interp(MIDDLE, at, np.gradient(curve, at))) ** 2 / (share * (1 - share)))
         return np.array(found)
 
-    def _loadings(self, others: BoolArray) -> FloatArray:
+    def _loadings(self, others: BoolArray, largest: float) -> FloatArray:
         """a_k of r_kl = a_k a_l, shape (K, 1 + G), from the other pairs' correlations and the judges' slopes.
 
         Least squares: first with a_k in the ratio of the slopes, then each a_k for itself, held to that ratio by as
@@ -144,7 +147,7 @@ class SharedAnswers:
             for k, l_ in ((one, other), (other, one)):
                 np.add.at(above, k, weight * r * load[l_])
                 np.add.at(below, k, weight * load[l_] ** 2)
-            load = (load + np.clip(above / below, 0.0, LARGEST)) / 2
+            load = (load + np.clip(above / below, 0.0, largest)) / 2
         return load
 
 

@@ -17,14 +17,12 @@ from judgerank.data.judgments import Judgments
 from judgerank.fits.different_judges import Items, SharedAnswers, jackknife, shared_answers
 from judgerank.inference.shares import wilson
 from judgerank.inference.uncertainty import Uncertainty
-from judgerank.inference.wald import normal_quantile
 from judgerank.model.law import Law
 from judgerank.model.needs import Need
 
 FEWEST = 30  # items that two judges both decided
 EXCESS = 0.8  # share of the agreement still possible, beyond which two judges are taken for one
 SURE = 0.5  # of the lower end of its interval; share of different judges' disagreements that one judge stays below
-LEAST_GROUPS = 10  # of questions
 RARE = 1 / 3  # of the disagreements of different judges, below which those of a group that is one must be
 JUDGES = ["judge_1", "judge_2"]
 LEVEL = 0.95  # of the interval that says whether two ids surely answer as one
@@ -33,8 +31,8 @@ LEVEL = 0.95  # of the interval that says whether two ids surely answer as one
 def excess_agreement(fitted: Uncertainty, judgments: Judgments, fewest: int = FEWEST) -> pd.DataFrame:
     """How much oftener two judges agree on shared items than a fit expects of judges who err apart.
 
-    An item is a question with two models in the order shown; of several answers of a judge the first counts, and
-    ties do not. Agreement is set against its expectation p p' + (1 - p)(1 - p') under the fit, in units of what is
+    An item is a question with two models in either order; of several answers of a judge the first counts, and ties
+    do not. Agreement is set against its expectation p p' + (1 - p)(1 - p') under the fit, in units of what is
     left above it, as Cohen's (1960) kappa is: zero for judges who err apart, one for judges who never differ.
 
     Returns
@@ -78,7 +76,8 @@ def _items(fitted: Uncertainty, answers: Decided) -> Items:
     fitted.comparisons.require_pairs("the search for copies of judges")
     c, (question, first, second, judge, said) = fitted.comparisons, answers
     n = len(c.models)
-    question = pd.factorize(question)[0]
+    question, turned = pd.factorize(question)[0], first > second
+    first, second, said = np.minimum(first, second), np.maximum(first, second), said ^ turned
     item = pd.factorize((question * n + first) * n + second)[0]
     once = ~pd.Series(item * len(c.judges) + judge).duplicated().to_numpy()
     item, first, second, judge = item[once], first[once], second[once], judge[once]
@@ -97,7 +96,10 @@ def _items(fitted: Uncertainty, answers: Decided) -> Items:
 
     of_item = np.zeros(shape[0], np.int64)
     of_item[item] = question[once]
-    lead, position = spread(gamma[judge] * (s[first] - s[second])), spread(b[judge])
+    lead, position = (
+        spread(gamma[judge] * (s[first] - s[second])),
+        spread(np.where(turned[once], -b[judge], b[judge])),
+    )
     return Items(spread(np.ones(len(item))), spread(said[once].astype(float)), lead, position, of_item, gamma)
 
 
@@ -190,9 +192,8 @@ def _rarer(answers: SharedAnswers, within: BoolArray, others: BoolArray, level: 
     have the error that leaving out groups of questions shows; the expected share has one by that error. The
     interval of the difference is by both (Zou and Donner, 2008).
     """
-    found, (expected, error) = answers.disagreement[within], answers.expected(within, others)
-    groups = found.shape[1] - 1
-    if groups < LEAST_GROUPS or not (found[:, 0] < SURE * expected).all():
+    found, (expected, least) = answers.disagreement[within], answers.expected(within, others, level)
+    if not (found[:, 0] < SURE * expected).all():
         return False
     shared = answers.shared[within]
     share, size = (found * shared).sum(axis=0) / shared.sum(axis=0), shared[:, 0]
@@ -200,8 +201,8 @@ def _rarer(answers: SharedAnswers, within: BoolArray, others: BoolArray, level: 
     n, own = size.sum() * 2 / members, float(jackknife(share[1:]))  # an answer is in members - 1 pairs
     n = min(n, share[0] * (1 - share[0]) / own**2) if own > 0 else n
     high = wilson(float(share[0]), n, level)[1] - share[0]
-    here = float(size @ expected / size.sum())
-    reach = np.hypot(high, normal_quantile(level, groups - 1.0) * error)
+    here, low = (float(size @ x / size.sum()) for x in (expected, least))
+    reach = np.hypot(high, here - low)
     return bool(share[0] < RARE * here and here - share[0] > reach)
 
 
