@@ -39,8 +39,9 @@ class Items:
 
     Attributes
     ----------
-    answered, said, lead, position : sparse float array, shape (I, K)
-        Ones; whether the first model is preferred; its log-odds to be under a fit: gamma_k (s_i - s_j), and b_k.
+    answered, said, lead, position, order : sparse float array, shape (I, K)
+        Ones; whether one of the models is preferred; its log-odds to be under a fit, gamma_k (s_i - s_j) and b_k;
+        one if it was shown first, and minus one otherwise.
     question : int array, shape (I,)
     discrimination : float array, shape (K,)
         gamma_k of that fit.
@@ -50,17 +51,19 @@ class Items:
     said: csc_array
     lead: csc_array
     position: csc_array
+    order: csc_array
     question: IntArray
     discrimination: FloatArray
 
-    def of(self, judge: int) -> tuple[IntArray, FloatArray, FloatArray, FloatArray]:
-        """Items that a judge answered, in order, with what was said, lead and position."""
+    def of(self, judge: int) -> tuple[IntArray, FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Items that a judge answered, with what was said, lead, position, and 1 or -1: the order it was shown."""
         start, end = self.answered.indptr[judge : judge + 2]
         return (
             self.answered.indices[start:end],
             self.said.data[start:end],
             self.lead.data[start:end],
             self.position.data[start:end],
+            self.order.data[start:end],
         )
 
 
@@ -132,8 +135,8 @@ class SharedAnswers:
     def _loadings(self, others: BoolArray, largest: float) -> FloatArray:
         """a_k of r_kl = a_k a_l, shape (K, 1 + G), from the other pairs' correlations and the judges' slopes.
 
-        Least squares: first with a_k in the ratio of the slopes, then each a_k for itself, held to that ratio by as
-        much as its slope is known.
+        Least squares: first with a_k in the ratio of the slopes, then each a_k for itself, held to that ratio by
+        as much as its slope is known.
         """
         one, other, r = self.one[others], self.other[others], self.correlation[others]
         weight, both = self.shared[others] * self._sharpness[others, None], self.slopes[one] * self.slopes[other]
@@ -144,23 +147,28 @@ class SharedAnswers:
         load = prior.copy()
         for _ in range(STEPS):
             above, below = held * prior, held.copy()
-            for k, l_ in ((one, other), (other, one)):
-                np.add.at(above, k, weight * r * load[l_])
-                np.add.at(below, k, weight * load[l_] ** 2)
+            for k, beside in ((one, other), (other, one)):
+                np.add.at(above, k, weight * r * load[beside])
+                np.add.at(below, k, weight * load[beside] ** 2)
             load = (load + np.clip(above / below, 0.0, largest)) / 2
         return load
 
 
-def shared_answers(items: Items, one: IntArray, other: IntArray) -> SharedAnswers:
-    """How pairs of judges agree who share items."""
-    group = np.unique(items.question, return_inverse=True)[1]
-    many = min(GROUPS, int(group.max()) + 1)
-    group = group % many
-    own = [_slopes(items, k, group, many) for k in range(items.answered.shape[1])]
+def shared_answers(shown: Items, either: Items, one: IntArray, other: IntArray, near: BoolArray) -> SharedAnswers:
+    """How pairs of judges agree who share items.
+
+    Items `shown` in one order are those of near pairs: copies may favour a position, and need not agree if they
+    were shown both. Of other pairs items in `either` order count, which are more.
+    """
+    many = min(GROUPS, int(either.question.max()) + 1)
+    own = [_slopes(either, k, many) for k in range(either.answered.shape[1])]
     slopes, shifts = np.stack([slope for slope, _ in own]), np.array([shift for _, shift in own])
-    rows = [_of_pair(items, *pair, slopes, shifts, group, many) for pair in zip(one, other, strict=True)]
+    rows = [
+        _of_pair(shown if beside else either, k, k_, slopes[:, 0], shifts, many)
+        for k, k_, beside in zip(one, other, near, strict=True)
+    ]
     shared, disagreement, correlation, apart, curve = map(np.array, zip(*rows, strict=True))
-    g = items.discrimination[:, None] * slopes
+    g = either.discrimination[:, None] * slopes
     return SharedAnswers(one, other, shared, disagreement, correlation, g, apart, curve)
 
 
@@ -176,47 +184,45 @@ def _without(values: FloatArray, group: IntArray, many: int) -> FloatArray:
     return np.asarray(values.sum() - np.r_[0.0, np.bincount(group, values, many)])
 
 
-def _slopes(items: Items, judge: int, group: IntArray, many: int) -> tuple[FloatArray, float]:
+def _slopes(items: Items, judge: int, many: int) -> tuple[FloatArray, float]:
     """A judge's own slope in units of the fit's, shape (1 + G,), and its position bias beyond the fit's.
 
-
-    The fit may have one slope for all judges, or shrunk ones. A prior holds a judge who never errs: the logarithm is
-    normal with a standard deviation of one.
+    The fit may have one slope for all judges, or shrunk ones, and no position bias. Priors hold a judge who never
+    errs: the logarithm of the slope is normal with a standard deviation of one.
     """
-    where, said, lead, position = items.of(judge)
+    where, said, lead, position, turned = items.of(judge)
+    group = items.question[where] % many
     log = shift = 0.0
     if not np.abs(lead).max(initial=0.0) > 0:
         return np.zeros(1 + many), 0.0
     for _ in range(STEPS):
         eta = np.exp(log) * lead
-        p = expit(eta + position + shift)
-        w = p * (1 - p)
-        step = np.linalg.solve(
-            [[float(eta**2 @ w) + 1, float(eta @ w)], [float(eta @ w), float(w.sum()) + 1 / WIDE**2]],
-            [float(eta @ (said - p)) - log, float((said - p).sum()) - shift / WIDE**2],
-        )
+        p = expit(eta + position + shift * turned)
+        w, left = p * (1 - p), said - p
+        information = [[eta**2 @ w + 1, eta * turned @ w], [eta * turned @ w, w.sum() + 1 / WIDE**2]]
+        step = np.linalg.solve(information, [eta @ left - log, turned @ left - shift / WIDE**2])
         log, shift = log + float(np.clip(step[0], -0.5, 0.5)), shift + float(np.clip(step[1], -1, 1))
     eta = np.exp(log) * lead
-    p = expit(eta + position + shift)
-    gradient = _without(eta * (said - p), group[where], many) - log
-    curvature = _without(eta**2 * p * (1 - p), group[where], many) + 1
+    p = expit(eta + position + shift * turned)
+    gradient = _without(eta * (said - p), group, many) - log
+    curvature = _without(eta**2 * p * (1 - p), group, many) + 1
     return np.exp(log + gradient / curvature), shift
 
 
 def _of_pair(
-    items: Items, one: int, other: int, slopes: FloatArray, shifts: FloatArray, group: IntArray, many: int
+    items: Items, one: int, other: int, slopes: FloatArray, shifts: FloatArray, many: int
 ) -> tuple[FloatArray, FloatArray, FloatArray, float, FloatArray]:
     first, second = items.of(one), items.of(other)
     both, at, beside = np.intersect1d(first[0], second[0], assume_unique=True, return_indices=True)
-    p, q = (
-        np.clip(expit(slopes[k, 0] * lead[take] + position[take] + shifts[k]), SURELY, 1 - SURELY)
-        for k, (_, _, lead, position), take in ((one, first, at), (other, second, beside))
-    )
-    apart = p * (1 - q) + q * (1 - p)
+    group, p = items.question[both] % many, []
+    for k, (_, _, lead, position, turned), take in ((one, first, at), (other, second, beside)):
+        eta = slopes[k] * lead[take] + position[take] + shifts[k] * turned[take]
+        p.append(np.clip(expit(eta), SURELY, 1 - SURELY))
+    apart = p[0] * (1 - p[1]) + p[1] * (1 - p[0])
     differ = (first[1][at] != second[1][beside]).astype(float)
-    n = _without(np.ones(len(both)), group[both], many)
-    share, rarer = (_without(x, group[both], many) / np.maximum(n, 1) for x in (differ, apart - differ))
-    curve = _curve(ndtri(p), ndtri(q))
+    n = _without(np.ones(len(both)), group, many)
+    share, rarer = (_without(x, group, many) / np.maximum(n, 1) for x in (differ, apart - differ))
+    curve = _curve(ndtri(p[0]), ndtri(p[1]))
     return n, share, np.interp(rarer, curve, np.sin(ANGLES)), float(apart.mean()), curve
 
 

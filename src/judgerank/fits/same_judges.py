@@ -31,8 +31,8 @@ LEVEL = 0.95  # of the interval that says whether two ids surely answer as one
 def excess_agreement(fitted: Uncertainty, judgments: Judgments, fewest: int = FEWEST) -> pd.DataFrame:
     """How much oftener two judges agree on shared items than a fit expects of judges who err apart.
 
-    An item is a question with two models in either order; of several answers of a judge the first counts, and ties
-    do not. Agreement is set against its expectation p p' + (1 - p)(1 - p') under the fit, in units of what is
+    An item is a question with two models in the order shown; of several answers of a judge the first counts, and
+    ties do not. Agreement is set against its expectation p p' + (1 - p)(1 - p') under the fit, in units of what is
     left above it, as Cohen's (1960) kappa is: zero for judges who err apart, one for judges who never differ.
 
     Returns
@@ -71,13 +71,13 @@ def _excess(fitted: Uncertainty, answers: Decided, fewest: int = FEWEST) -> pd.D
     return _pairs(fitted, _items(fitted, answers), fewest)
 
 
-def _items(fitted: Uncertainty, answers: Decided) -> Items:
-    """The first answer of every judge to every item."""
+def _items(fitted: Uncertainty, answers: Decided, either: bool = False) -> Items:
+    """The first answer of every judge to every item, in the order shown or in either."""
     fitted.comparisons.require_pairs("the search for copies of judges")
     c, (question, first, second, judge, said) = fitted.comparisons, answers
     n = len(c.models)
-    question, turned = pd.factorize(question)[0], first > second
-    first, second, said = np.minimum(first, second), np.maximum(first, second), said ^ turned
+    question, turned = pd.factorize(question)[0], (first > second) & either
+    first, second, said = np.where(turned, second, first), np.where(turned, first, second), said ^ turned
     item = pd.factorize((question * n + first) * n + second)[0]
     once = ~pd.Series(item * len(c.judges) + judge).duplicated().to_numpy()
     item, first, second, judge = item[once], first[once], second[once], judge[once]
@@ -96,11 +96,10 @@ def _items(fitted: Uncertainty, answers: Decided) -> Items:
 
     of_item = np.zeros(shape[0], np.int64)
     of_item[item] = question[once]
-    lead, position = (
-        spread(gamma[judge] * (s[first] - s[second])),
-        spread(np.where(turned[once], -b[judge], b[judge])),
-    )
-    return Items(spread(np.ones(len(item))), spread(said[once].astype(float)), lead, position, of_item, gamma)
+    order = np.where(turned[once], -1.0, 1.0)
+    lead, position = spread(gamma[judge] * (s[first] - s[second])), spread(order * b[judge])
+    answered, preferred = spread(np.ones(len(item))), spread(said[once].astype(float))
+    return Items(answered, preferred, lead, position, spread(order), of_item, gamma)
 
 
 def _pairs(fitted: Uncertainty, items: Items, fewest: int) -> pd.DataFrame:
@@ -126,11 +125,11 @@ def _pairs(fitted: Uncertainty, items: Items, fewest: int) -> pd.DataFrame:
 def same_judges(fitted: Uncertainty, judgments: Judgments, level: float) -> dict[str, str]:
     """For each judge that answers as another does, the first of them in the fit's order.
 
-    Two judges are taken for one if their excess agreement is at least `EXCESS` and surely above `SURE`, and if they
-    disagree surely more rarely than two different judges would who share the question's answers, and by the
-    estimate less than `SURE` as often (`different_judges`); whoever is one with either is one with both. How much judges share is learnt from pairs
-    with another judge. So of two judges alone nothing is known, and neither of a panel in which all agree alike.
-    On the paper's data that finds the four names of one endpoint, and no others.
+    Two judges are taken for one if their excess agreement is at least `EXCESS` and surely above `SURE`, and if
+    they disagree surely more rarely than two different judges would who share the question's answers, by the
+    estimate less than half as often (`different_judges`). Whoever is one with either is one with both. How much
+    judges share is learnt from pairs with another judge: of two judges alone nothing is known, nor of a panel in
+    which all agree alike. On the paper's data that finds the four names of one endpoint, and no others.
     """
     if "question_id" not in judgments.frame:
         return {}
@@ -141,7 +140,7 @@ def _leaders(fitted: Uncertainty, answers: Decided, level: float) -> dict[str, s
     items = _items(fitted, answers)
     pairs = _pairs(fitted, items, FEWEST)
     judges = list(fitted.comparisons.judges)
-    same = _same(items, judges, pairs, level)
+    same = _same(items, _items(fitted, answers, either=True), judges, pairs, level)
     group = _components(
         len(judges), *(pd.Index(judges).get_indexer(pd.Index(pairs[name][same])) for name in JUDGES)
     )
@@ -154,7 +153,7 @@ def _components(many: int, one: IntArray, other: IntArray) -> IntArray:
     return np.asarray(connected_components(graph, directed=False)[1])
 
 
-def _same(items: Items, judges: list[str], pairs: pd.DataFrame, level: float) -> BoolArray:
+def _same(shown: Items, either: Items, judges: list[str], pairs: pd.DataFrame, level: float) -> BoolArray:
     """Which pairs answer as one judge.
 
     Several names of one endpoint must not speak for each other: judges who agree as closely as a pair does are one
@@ -168,8 +167,9 @@ def _same(items: Items, judges: list[str], pairs: pd.DataFrame, level: float) ->
     if not close.any():
         return same
     one, other = (pd.Index(judges).get_indexer(pd.Index(pairs[name])) for name in JUDGES)
-    answers, groups = shared_answers(items, one, other), dict[bytes, tuple[BoolArray, BoolArray, float]]()
     widest = _components(len(judges), one[close], other[close])
+    answers = shared_answers(shown, either, one, other, widest[one] == widest[other])
+    groups = dict[bytes, tuple[BoolArray, BoolArray, float]]()
     for least in np.unique(excess[close]):
         linked = close & (excess >= least)
         group = _components(len(judges), one[linked], other[linked])
