@@ -7,13 +7,14 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy.sparse import coo_array, csr_array, triu
+from scipy.sparse import coo_array, csc_array, triu
 from scipy.sparse.csgraph import connected_components
 
 from judgerank.data.arrays import BoolArray, FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import DataError, NoMaximumError, NotIdentifiedError
 from judgerank.data.judgments import Judgments
+from judgerank.fits.different_judges import Items, SharedAnswers, jackknife, shared_answers
 from judgerank.inference.shares import wilson
 from judgerank.inference.uncertainty import Uncertainty
 from judgerank.model.law import Law
@@ -21,7 +22,9 @@ from judgerank.model.needs import Need
 
 FEWEST = 30  # items that two judges both decided
 EXCESS = 0.8  # share of the agreement still possible, beyond which two judges are taken for one
-SURE = 0.5  # of the lower end of its interval
+SURE = 0.5  # of the lower end of its interval; share of different judges' disagreements that one judge stays below
+RARE = 1 / 3  # of the disagreements of different judges, below which those of a group that is one must be
+JUDGES = ["judge_1", "judge_2"]
 LEVEL = 0.95  # of the interval that says whether two ids surely answer as one
 
 
@@ -37,15 +40,7 @@ def excess_agreement(fitted: Uncertainty, judgments: Judgments, fewest: int = FE
     DataFrame
         ``judge_1, judge_2, shared, agreement, expected, excess`` of pairs with at least `fewest` shared items.
     """
-    c = fitted.comparisons
-    frame = judgments.frame[judgments.frame["judge_preferred_model"].isin(["a", "b"])]
-    frame = frame[frame["model_a"].isin(c.models) & frame["model_b"].isin(c.models)]
-    models, judges = pd.Index(c.models), pd.Index(c.judges)
-    first, second = (models.get_indexer(pd.Index(frame[name])) for name in ("model_a", "model_b"))
-    judge = judges.get_indexer(pd.Index(frame["judge_model"]))
-    said = frame["judge_preferred_model"].eq("a").to_numpy()
-    question = pd.factorize(frame["question_id"], use_na_sentinel=False)[0]
-    return _excess(fitted, Decided(question, first, second, judge, said), fewest)
+    return _excess(fitted, _decided(fitted, judgments), fewest)
 
 
 class Decided(NamedTuple):
@@ -58,12 +53,32 @@ class Decided(NamedTuple):
     said: BoolArray
 
 
+def _decided(fitted: Uncertainty, judgments: Judgments) -> Decided:
+    """The answers that are no ties, numbered as the fit numbers models and judges."""
+    c = fitted.comparisons
+    frame = judgments.frame[judgments.frame["judge_preferred_model"].isin(["a", "b"])]
+    frame = frame[frame["model_a"].isin(c.models) & frame["model_b"].isin(c.models)]
+    models, judges = pd.Index(c.models), pd.Index(c.judges)
+    first, second = (models.get_indexer(pd.Index(frame[name])) for name in ("model_a", "model_b"))
+    judge = judges.get_indexer(pd.Index(frame["judge_model"]))
+    said = frame["judge_preferred_model"].eq("a").to_numpy()
+    question = pd.factorize(frame["question_id"], use_na_sentinel=False)[0]
+    return Decided(question, first, second, judge, said)
+
+
 def _excess(fitted: Uncertainty, answers: Decided, fewest: int = FEWEST) -> pd.DataFrame:
     """As `excess_agreement`, from answers that number models and judges as the fit does."""
+    return _pairs(fitted, _items(fitted, answers), fewest)
+
+
+def _items(fitted: Uncertainty, answers: Decided, either: bool = False) -> Items:
+    """The first answer of every judge to every item, in the order shown or in either."""
     fitted.comparisons.require_pairs("the search for copies of judges")
     c, (question, first, second, judge, said) = fitted.comparisons, answers
     n = len(c.models)
-    item = pd.factorize((pd.factorize(question)[0] * n + first) * n + second)[0]
+    question, turned = pd.factorize(question)[0], (first > second) & either
+    first, second, said = np.where(turned, second, first), np.where(turned, first, second), said ^ turned
+    item = pd.factorize((question * n + first) * n + second)[0]
     once = ~pd.Series(item * len(c.judges) + judge).duplicated().to_numpy()
     item, first, second, judge = item[once], first[once], second[once], judge[once]
     s, gamma, b = (
@@ -74,24 +89,35 @@ def _excess(fitted: Uncertainty, answers: Decided, fewest: int = FEWEST) -> pd.D
             (fitted.position, c.judges),
         )
     )
-    chance = Law(gamma[judge] * (s[first] - s[second]) + b[judge], None).mean
     shape = (int(item.max(initial=-1)) + 1, len(c.judges))
 
-    def spread(values: FloatArray) -> csr_array:
-        return coo_array((values, (item, judge)), shape=shape).tocsr()
+    def spread(values: FloatArray) -> csc_array:
+        return coo_array((values, (item, judge)), shape=shape).tocsc()
 
-    asked, answered, expected = spread(np.ones(len(item))), spread(said[once].astype(float)), spread(chance)
+    of_item = np.zeros(shape[0], np.int64)
+    of_item[item] = question[once]
+    order = np.where(turned[once], -1.0, 1.0)
+    lead, position = spread(gamma[judge] * (s[first] - s[second])), spread(order * b[judge])
+    answered, preferred = spread(np.ones(len(item))), spread(said[once].astype(float))
+    return Items(answered, preferred, lead, position, spread(order), of_item, gamma)
+
+
+def _pairs(fitted: Uncertainty, items: Items, fewest: int) -> pd.DataFrame:
+    """The rows of `excess_agreement`."""
+    asked = items.answered
+    expected = asked.copy()
+    expected.data = Law(items.lead.data + items.position.data, None).mean
     shared = triu(asked.T @ asked, 1).tocoo()
     enough = shared.data >= fewest
     one, other, n = shared.row[enough], shared.col[enough], shared.data[enough]
 
-    def agreeing(x: csr_array) -> FloatArray:
+    def agreeing(x: csc_array) -> FloatArray:
         """Sum of x x' + (1 - x)(1 - x') over shared items."""
         both, alone = (x.T @ x).tocsr(), (asked.T @ x).tocsr()
         return np.asarray(n - alone[other, one] - alone[one, other] + 2 * both[one, other]).ravel()
 
-    agreement, by_chance = agreeing(answered) / n, agreeing(expected) / n
-    names = np.asarray(c.judges, object)
+    agreement, by_chance = agreeing(items.said) / n, agreeing(expected) / n
+    names = np.asarray(fitted.comparisons.judges, object)
     columns = {"judge_1": names[one], "judge_2": names[other], "shared": n.astype(int), "agreement": agreement}
     return pd.DataFrame({**columns, "expected": by_chance, "excess": (agreement - by_chance) / (1 - by_chance)})
 
@@ -99,26 +125,85 @@ def _excess(fitted: Uncertainty, answers: Decided, fewest: int = FEWEST) -> pd.D
 def same_judges(fitted: Uncertainty, judgments: Judgments, level: float) -> dict[str, str]:
     """For each judge that answers as another does, the first of them in the fit's order.
 
-    Two judges are taken for one if their excess agreement is at least `EXCESS`, and surely above `SURE`; whoever
-    is one with either is one with both. On the paper's data that finds the four names of one endpoint, and no
-    others.
+    Two judges are taken for one if their excess agreement is at least `EXCESS` and surely above `SURE`, and if
+    they disagree surely more rarely than two different judges would who share the question's answers, by the
+    estimate less than half as often (`different_judges`). Whoever is one with either is one with both. How much
+    judges share is learnt from pairs with another judge: of two judges alone nothing is known, nor of a panel in
+    which all agree alike. On the paper's data that finds the four names of one endpoint, and no others.
     """
     if "question_id" not in judgments.frame:
         return {}
-    return _leaders(fitted, excess_agreement(fitted, judgments), level)
+    return _leaders(fitted, _decided(fitted, judgments), level)
 
 
-def _leaders(fitted: Uncertainty, pairs: pd.DataFrame, level: float) -> dict[str, str]:
-    pairs = pairs[pairs["excess"] >= EXCESS]
+def _leaders(fitted: Uncertainty, answers: Decided, level: float) -> dict[str, str]:
+    items = _items(fitted, answers)
+    pairs = _pairs(fitted, items, FEWEST)
     judges = list(fitted.comparisons.judges)
-    place = pd.Index(judges)
-    low = np.array([wilson(p, n, level)[0] for p, n in zip(pairs["agreement"], pairs["shared"], strict=True)])
-    sure = low - pairs["expected"].to_numpy() > SURE * (1 - pairs["expected"].to_numpy())
-    one, other = (place.get_indexer(pd.Index(pairs[name][sure])) for name in ("judge_1", "judge_2"))
-    graph = coo_array((np.ones(len(one)), (one, other)), shape=(len(judges), len(judges)))
-    _, group = connected_components(graph, directed=False)
+    same = _same(items, _items(fitted, answers, either=True), judges, pairs, level)
+    group = _components(
+        len(judges), *(pd.Index(judges).get_indexer(pd.Index(pairs[name][same])) for name in JUDGES)
+    )
     leader = {number: judges[place] for place, number in reversed(list(enumerate(group)))}
     return {judge: leader[g] for judge, g in zip(judges, group, strict=True) if leader[g] != judge}
+
+
+def _components(many: int, one: IntArray, other: IntArray) -> IntArray:
+    graph = coo_array((np.ones(len(one)), (one, other)), shape=(many, many))
+    return np.asarray(connected_components(graph, directed=False)[1])
+
+
+def _same(shown: Items, either: Items, judges: list[str], pairs: pd.DataFrame, level: float) -> BoolArray:
+    """Which pairs answer as one judge.
+
+    Several names of one endpoint must not speak for each other: judges who agree as closely as a pair does are one
+    group with it, and only pairs outside of groups say how much different judges share. Groups are tried from the
+    widest to the closest, since judges of a good panel may all be in one.
+    """
+    low = [wilson(p, n, level)[0] for p, n in zip(pairs["agreement"], pairs["shared"], strict=True)]
+    excess, expected = pairs["excess"].to_numpy(), pairs["expected"].to_numpy()
+    close = (excess >= EXCESS) & (np.array(low) - expected > SURE * (1 - expected))
+    same = np.zeros(len(pairs), bool)
+    if not close.any():
+        return same
+    one, other = (pd.Index(judges).get_indexer(pd.Index(pairs[name])) for name in JUDGES)
+    widest = _components(len(judges), one[close], other[close])
+    answers = shared_answers(shown, either, one, other, widest[one] == widest[other])
+    groups = dict[bytes, tuple[BoolArray, BoolArray, float]]()
+    for least in np.unique(excess[close]):
+        linked = close & (excess >= least)
+        group = _components(len(judges), one[linked], other[linked])
+        others = group[one] != group[other]
+        for number in np.unique(group[one[linked]]):
+            within = ~others & (group[one] == number)
+            clump = close & (widest[one] == widest[one[within][0]])
+            chosen = 1.0 if within[clump].all() else float(clump.sum())  # the closest are chosen out of so many
+            groups.setdefault(within.tobytes(), (within, others, chosen * len(np.unique(widest[one[close]]))))
+    for within, others, tried in groups.values():
+        if not same[within].all() and _rarer(answers, within, others, 1 - (1 - level) / tried):
+            same |= within
+    return same
+
+
+def _rarer(answers: SharedAnswers, within: BoolArray, others: BoolArray, level: float) -> bool:
+    """Whether a group's judges disagree surely more rarely than different judges, and every two less than half so.
+
+    Disagreements of all pairs of the group count together. Their share has Wilson's interval, of as many items as
+    have the error that leaving out groups of questions shows; the expected share has one by that error. The
+    interval of the difference is by both (Zou and Donner, 2008).
+    """
+    found, (expected, least) = answers.disagreement[within], answers.expected(within, others, level)
+    if not (found[:, 0] < SURE * expected).all():
+        return False
+    shared = answers.shared[within]
+    share, size = (found * shared).sum(axis=0) / shared.sum(axis=0), shared[:, 0]
+    members = len(np.unique([answers.one[within], answers.other[within]]))
+    n, own = size.sum() * 2 / members, float(jackknife(share[1:]))  # an answer is in members - 1 pairs
+    n = min(n, share[0] * (1 - share[0]) / own**2) if own > 0 else n
+    high = wilson(float(share[0]), n, level)[1] - share[0]
+    here, low = (float(size @ x / size.sum()) for x in (expected, least))
+    reach = np.hypot(high, here - low)
+    return bool(share[0] < RARE * here and here - share[0] > reach)
 
 
 def copies(
@@ -157,7 +242,7 @@ def copies(
     )
     asked = question[comparisons.outcome != 0.5]
     answers = Decided(asked, models[c.first], models[c.second], judges[c.judge], c.outcome == 1.0)
-    return _leaders(expecting, _excess(expecting, answers), LEVEL)
+    return _leaders(expecting, answers, LEVEL)
 
 
 def with_one_vote(
