@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any
 
 import typer
 
-from judgerank.cli.terminal import say_json, say_wrapped
+from judgerank.cli.terminal import Said, say_json, say_wrapped
 from judgerank.data.errors import ConfigError
 from judgerank.data.listing import counted
 from judgerank.gating.answer_pairs import paired, texts_of
@@ -83,8 +82,8 @@ def asked_now(
     except ModuleNotFoundError as error:
         raise ConfigError(f"asking judges takes {needed('collect')}: there is no {error.name}") from None
     for handler in logging.getLogger("judgerank").handlers:  # how it goes; the verdict alone is on standard output
-        if isinstance(handler, logging.StreamHandler):
-            handler.setStream(sys.stderr)
+        if isinstance(handler, Said):
+            handler.err = True
     asked = Asked(read_panel(panel, []), **told)
     ask = ask_until_decided if by_rounds else ask_all
     return ask(paired(*files), asked, rule, candidate_model)
