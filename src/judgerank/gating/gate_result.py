@@ -45,6 +45,8 @@ class Result:
         The verdict without them; None where there are none or nobody else.
     texts : mapping of str to Pair
         Questions with both answers, by id, where they are known.
+    remarks : tuple of str
+        What to know of how the judgments were read.
     """
 
     verdict: str
@@ -56,6 +58,7 @@ class Result:
     related: tuple[str, ...] = ()
     without_related: str | None = None
     texts: Mapping[str, Pair] = field(default_factory=dict)
+    remarks: tuple[str, ...] = ()
 
     @property
     def exit_code(self) -> int:
