@@ -62,6 +62,7 @@ LAYERS = [
 ]
 # imported by the function that needs it, and not before: loading it takes time, and no stored number depends on it
 WHEN_ASKED = {
+    ("judgerank.__main__", "judgerank.cli"),
     ("judgerank.cli.boards", "judgerank.cli.boards_run"),
     ("judgerank.cli.cells", "judgerank.cli.cells_run"),
     ("judgerank.cli.collect", "judgerank.cli.collect_run"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -273,6 +274,18 @@ def test_the_verdict_says_what_to_run_on_the_file_that_was_ranked(tmp_path, monk
     monkeypatch.chdir(tmp_path)
     assert verdict(rank("my files/one.csv")).change.endswith("See which: judgerank trust 'my files/one.csv'.")
     assert verdict(rank(pd.read_csv("my files/one.csv"))).change.endswith("See which: judgerank trust FILE.")
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    for place in (str(folder / "one.csv"), str(folder), "../my files/o*.csv"):
+        found = rank(place)
+        command = f"See which: judgerank trust {shlex.quote(place)}."
+        assert verdict(found).change.endswith(command)
+        result = CliRunner().invoke(
+            app, shlex.split(command.removeprefix("See which: judgerank ").removesuffix("."))
+        )
+        assert result.exit_code == 0, result.output
+        own = shlex.quote(Path(place).name)  # a page is passed on, and names no folder of this machine
+        assert verdict(found, passed_on=True).change.endswith(f"See which: judgerank trust {own}.")
 
 
 @pytest.mark.parametrize("engine", [False, True])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import re
 import traceback
@@ -14,13 +13,14 @@ from typing import Any, NoReturn
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from judgerank.cli.terminal import say, say_json
+from judgerank.cli.terminal import lose, say, say_json, unwritten
 from judgerank.data.errors import JudgerankError
 from judgerank.data.listing import shortened
 
 DEFECT = 70  # an error of the program's own (sysexits.h)
 WRONG_USAGE = 2  # a command line that cannot be meant
 INTERRUPTED = 130  # what a shell gives for Ctrl-C
+INTERRUPTION = "interrupted; what was finished is kept"
 BROKEN_INPUT = {"gate": 3}  # exit code of a command in which 1 means something else
 TASKS = {  # commands by what they are for, in the order in which most people need them
     "Rank your models": ("example", "doctor", "rank", "trust", "cells"),
@@ -89,7 +89,8 @@ class Commands(TyperGroup):
     """Commands that end in exit code 1 and one sentence on standard error for anything that is the input's fault.
 
     What is wrong with the command line itself ends in exit code 2, and a defect of ours in 70. Where a command has
-    other meanings for 1 and 2, both ends have the code in `BROKEN_INPUT`.
+    other meanings for 1 and 2, both ends have the code in `BROKEN_INPUT`. A reader who closes standard output
+    changes no exit code; output that cannot be written for another reason ends as wrong input does.
     """
 
     _listing = False
@@ -126,10 +127,20 @@ class Commands(TyperGroup):
     def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
         try:
             return super().make_context(info_name, args, parent, **extra)
+        except (typer.Exit, OSError, SystemExit) as error:  # the last is rich's, where nobody reads help any more
+            if isinstance(error, OSError):
+                lose(error)
+            lost = unwritten()
+            if lost is None:
+                raise typer.Exit from None
+            said, code = lost, 1
+        except KeyboardInterrupt:
+            said, code = INTERRUPTION, INTERRUPTED
         except Exception as error:
             if not is_slip(error):
                 raise
-            return _end(str(info_name), None, slip(error, str(info_name)), WRONG_USAGE, "--json" in args)
+            said, code = slip(error, str(info_name)), WRONG_USAGE
+        return _end(str(info_name), None, said, code, "--json" in args)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         ctx.meta[JSON] = "--json" in args
@@ -142,13 +153,21 @@ class Commands(TyperGroup):
         return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
+        said, code = None, 0
         try:
-            return super().invoke(ctx)
+            super().invoke(ctx)
+        except typer.Exit as leaving:
+            code = leaving.exit_code
         except KeyboardInterrupt:
-            said, code = "interrupted; what was finished is kept", INTERRUPTED
+            said, code = INTERRUPTION, INTERRUPTED
         except Exception as error:
             said, code = self._ending(ctx, error)
-        return _end(ctx.command_path, ctx.invoked_subcommand, said, code, ctx.meta[JSON])
+        name = ctx.invoked_subcommand
+        if said is None and (said := unwritten()):
+            code = BROKEN_INPUT.get(str(name), 1)
+        if said is None:
+            raise typer.Exit(code)
+        return _end(ctx.command_path, name, said, code, ctx.meta[JSON])
 
     def _ending(self, ctx: Any, error: Exception) -> tuple[str, int]:
         """What to say of an error, and the exit code; raises it if it is for typer, or a user wants to see it."""
@@ -156,9 +175,7 @@ class Commands(TyperGroup):
         if is_slip(error):
             path = f"{ctx.command_path} {name}" if name in COMMANDS else ctx.command_path
             return slip(error, path), BROKEN_INPUT.get(str(name), WRONG_USAGE)
-        # of a broken pipe there is nobody left to tell
-        is_typers = isinstance(error, typer.Exit | typer.Abort) or getattr(error, "errno", None) == errno.EPIPE
-        if is_typers or os.environ.get(TRACEBACK) == "1":
+        if isinstance(error, typer.Abort) or os.environ.get(TRACEBACK) == "1":
             raise error
         said, code = ending(error)
         return said, BROKEN_INPUT.get(name, 1) if code == 1 else code

@@ -195,8 +195,8 @@ def gate(
     else:
         read: dict[str, Any] = {"columns": columns_of(column), "winner_values": words, "encoding": encoding}
         read |= {"form": format and format.value, "names": names.value, "copies": copies.value}
-        tables = gate_run.tables_of(files, criteria, pair, read)
-        found = gate_run.decided_on(tables, rule, candidate_model, question_cost, answers)
+        there = gate_run.read_by_criterion(files, criteria, read)
+        found = gate_run.decided_on(there, pair, rule, candidate_model, question_cost, answers)
     gate_run.told(found, outputs, places, json)
     raise typer.Exit(found.exit_code)
 

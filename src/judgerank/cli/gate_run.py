@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,13 +10,14 @@ from typing import Any
 
 import typer
 
-from judgerank.cli.terminal import say_json, say_wrapped
+from judgerank.cli.terminal import Said, say, say_json, say_wrapped
 from judgerank.data.errors import ConfigError
+from judgerank.data.judgments import Judgments
 from judgerank.data.listing import counted
 from judgerank.gating.answer_pairs import paired, texts_of
 from judgerank.gating.decision import BLOCK, INCONCLUSIVE, SHIP
-from judgerank.gating.gate import ALL, Gate, decided
-from judgerank.gating.judged import Judged, judged
+from judgerank.gating.gate import ALL, Gate, decided, remarks_on
+from judgerank.gating.judged import judged
 from judgerank.gating.outputs import contents, tell_github
 from judgerank.gating.rule import Rule
 from judgerank.gating.verdict_text import as_dict, lines, sentence
@@ -48,17 +48,16 @@ def outputs_of(files: list[Path], answers: tuple[Path, Path] | None, places: Pla
     return outputs
 
 
-def tables_of(
-    files: list[Path], criteria: bool, pair: tuple[str, str], read: Mapping[str, Any]
-) -> dict[str, Judged]:
-    """Judgments of the two in files, by criterion; `read` is what `read_judgments` is told."""
+def read_by_criterion(files: list[Path], criteria: bool, read: Mapping[str, Any]) -> dict[str, Judgments]:
+    """Judgments in files, by criterion; `read` is what `read_judgments` is told."""
     paths = paths_of(files)
     sources = {label_of(path): [path] for path in paths} if criteria else {ALL: paths}
-    return {name: judged(read_judgments(one, silent=True, **read), *pair) for name, one in sources.items()}
+    return {name: read_judgments(one, silent=True, **read) for name, one in sources.items()}
 
 
 def decided_on(
-    tables: Mapping[str, Judged],
+    read: Mapping[str, Judgments],
+    pair: tuple[str, str],
     rule: Rule,
     candidate_model: str | None,
     question_cost: float | None,
@@ -66,7 +65,9 @@ def decided_on(
 ) -> Gate:
     """The verdict on judgments that are there."""
     texts = texts_of(paired(*answers)) if answers else {}
-    return replace(decided(tables, rule, candidate_model, question_cost), texts=texts)
+    tables = {name: judged(one, *pair) for name, one in read.items()}
+    found = decided(tables, rule, candidate_model, question_cost)
+    return replace(found, texts=texts, remarks=remarks_on(read))
 
 
 def asked_now(
@@ -83,8 +84,8 @@ def asked_now(
     except ModuleNotFoundError as error:
         raise ConfigError(f"asking judges takes {needed('collect')}: there is no {error.name}") from None
     for handler in logging.getLogger("judgerank").handlers:  # how it goes; the verdict alone is on standard output
-        if isinstance(handler, logging.StreamHandler):
-            handler.setStream(sys.stderr)
+        if isinstance(handler, Said):
+            handler.err = True
     asked = Asked(read_panel(panel, []), **told)
     ask = ask_until_decided if by_rounds else ask_all
     return ask(paired(*files), asked, rule, candidate_model)
@@ -98,4 +99,6 @@ def told(found: Gate, outputs: Outputs, places: Places, json: bool) -> None:
     else:
         say_wrapped([sentence(found)], bold=True, colour=COLOURS[found.verdict])
         say_wrapped(lines(found))
+    for remark in found.remarks:
+        say(f"read: {remark}", err=True)
     tell_github(found)

@@ -159,7 +159,7 @@ def ranked_into(
     target = places.output or Path("rankings", title_of(paths))
     outputs = _outputs(paths, target, settings, exports, places, beside)
     old = None if beside.since is None else loading.load(beside.since)  # before anything is computed
-    judgments = read_judgments(paths, **read)
+    judgments = read_judgments(files, **read)
     ranking = ranked(judgments, settings, Progress("ranking"))
     further = contents(ranking, exports, places.raw)
     if places.save is not None:

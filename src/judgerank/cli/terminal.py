@@ -1,19 +1,28 @@
-"""What commands print: nothing in it moves a cursor, rings, hides or turns round what is beside it."""
+"""What commands print: nothing in it moves a cursor, rings, hides or turns round what is beside it.
+
+Printing never ends a command: it goes on if its reader is gone, and `unwritten` says what else went wrong.
+"""
 
 from __future__ import annotations
 
+import errno
 import json
 import logging
+import os
 import re
+import shutil
 import sys
 import textwrap
 import time
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import typer
 
-WIDTH = 100  # characters of a line of text
+WIDTH = 100  # characters of a line of text, at most
+NARROWEST = 40  # on the narrowest terminal
 LONGEST = 4096  # characters without a blank, such as a path; what is longer is a name that nobody reads
 PATIENCE = 2.0  # seconds without a word
 ENOUGH = 0.1  # share of the work from which its pace says how long the rest takes
@@ -33,21 +42,52 @@ def plain(text: str) -> str:
 
 
 class _Output:
-    """Whether standard output is for one JSON document, and all else goes to standard error."""
+    """What is known of standard output.
+
+    Attributes
+    ----------
+    json : bool
+        Whether it is for one JSON document, and all else goes to standard error.
+    failed : str or None
+        Why something could not be written to it, if so.
+    """
 
     json = False
+    failed: str | None = None
+
+
+def unwritten() -> str | None:
+    """Why standard output is not all there, in a sentence; None if it is, or if its reader closed it."""
+    return _Output.failed and f"standard output could not be written: {_Output.failed}"
+
+
+def _print(text: str, err: bool) -> None:
+    """Print on a stream that may be closed or full: its reader may go, but what is lost otherwise is kept."""
+    try:
+        typer.echo(text, err=err)
+    except OSError as error:
+        lose(error, err)
+
+
+def lose(error: OSError, err: bool = False) -> None:
+    """Keep why a stream failed, and have it write nowhere from now on: Python's end writes what waits in it."""
+    stream: Any = sys.stderr if err else sys.stdout
+    with suppress(OSError, ValueError):  # where a test has put another in its place
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+    if not err and error.errno != errno.EPIPE:
+        _Output.failed = error.strerror or str(error)
 
 
 def say(text: str, err: bool = False) -> None:
     """Print a text and a newline."""
-    typer.echo(plain(text), err=err or _Output.json)
+    _print(plain(text), err or _Output.json)
 
 
 def say_json(command: str, found: Mapping[str, object]) -> None:
     """Print the JSON document of a command on standard output, in ASCII whatever the terminal's encoding."""
     document = {"command": command, **found}
     text = json.dumps(document, indent=2, allow_nan=False, default=_as_text)
-    typer.echo(text.replace("\x7f", "\\u007f"))  # the one control in ASCII that JSON leaves as it is
+    _print(text.replace("\x7f", "\\u007f"), err=False)  # the one control in ASCII that JSON leaves as it is
 
 
 def _as_text(value: object) -> str:
@@ -57,16 +97,25 @@ def _as_text(value: object) -> str:
 
 
 def say_wrapped(texts: Iterable[str], bold: bool = False, colour: str | None = None) -> None:
-    """Print texts in lines of at most `WIDTH` characters, further lines of a text below its second column.
+    """Print texts in lines that fit a terminal, further lines of a text below its second column.
 
     A text has a second column if it is indented, and blanks part a name from what follows. Colours are for a
     terminal alone.
     """
+    width = _width()
     for text in texts:
         column = SECOND.match(text)
         indent = " " * (column.end() if column else 2)
-        wrapped = textwrap.fill(plain(text), WIDTH, subsequent_indent=indent, break_on_hyphens=False)
-        typer.secho(wrapped, bold=bold, fg=colour, err=_Output.json)
+        wrapped = textwrap.fill(plain(text), width, subsequent_indent=indent, break_on_hyphens=False)
+        _print(typer.style(wrapped, bold=bold, fg=colour), _Output.json)
+
+
+def _width() -> int:
+    """Characters of a line: those of a terminal, within bounds; `WIDTH` in a file, wherever it is made."""
+    stream = sys.stderr if _Output.json else sys.stdout
+    if stream is None or not stream.isatty():
+        return WIDTH
+    return max(NARROWEST, min(shutil.get_terminal_size().columns, WIDTH))
 
 
 class Progress:
@@ -96,20 +145,22 @@ def prepare(json: bool = False) -> None:
 
     With `json` the log and all that is said go to standard error.
     """
-    _Output.json = json
+    _Output.json, _Output.failed = json, None
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # not where a test has put another in its place
             stream.reconfigure(errors="backslashreplace")
-    handler = logging.StreamHandler(sys.stderr if json else sys.stdout)
-    handler.setFormatter(Plain())
     log = logging.getLogger("judgerank")
-    log.handlers = [handler]
+    log.handlers = [Said(err=json)]
     log.setLevel(logging.INFO)
 
 
-class Plain(logging.Formatter):
-    """Log lines as `plain` text."""
+class Said(logging.Handler):
+    """Prints the log's lines as `say` does."""
 
-    def format(self, record: logging.LogRecord) -> str:
-        """The line."""
-        return plain(super().format(record))
+    def __init__(self, err: bool):
+        super().__init__()
+        self.err = err
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print one."""
+        say(self.format(record), self.err)

@@ -28,7 +28,7 @@ def tested(
     paths = paths_of(files)
     if output is not None:
         Outputs(plain(paths), force).folder(output, SECTION, place_of(paths))  # before anything is computed
-    judgments = read_judgments(paths, **read)
+    judgments = read_judgments(files, **read)
     report = trust_report(judgments, Settings(**chosen), most, Progress("searching for sets"))
     folder = None if output is None else report.write(output, force=force)
     if json:

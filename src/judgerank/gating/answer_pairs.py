@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from judgerank.data.errors import DataError
+from judgerank.reading.layouts.answer_versions import key_of
 
 OLD, NEW = "old", "new"  # what the two are called in the judgments
 KEYS = ("question_id", "question", "answer")
@@ -63,7 +64,7 @@ def paired(old: Path, new: Path) -> list[Pair]:
         if again != question:
             raise DataError(f"question {name!r} has another text in {new.name} than in {old.name}")
         digest = _digest([question, answer, other])
-        pairs.append(Pair(name, f"{name}#{digest[:12]}", question, answer, other))
+        pairs.append(Pair(name, key_of(name, digest), question, answer, other))
     return sorted(pairs, key=lambda pair: _digest(pair.question_id))
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pandas as pd
 
 from judgerank.data.errors import ConfigError
+from judgerank.data.judgments import Judgments
 from judgerank.data.shown import Shown
 from judgerank.gating.answer_pairs import paired, texts_of
 from judgerank.gating.decision import Evidence, evidence, holm, outcome
@@ -85,9 +86,17 @@ def gate(
     named = {str(name): one for name, one in source.items()} if isinstance(source, Mapping) else {ALL: source}
     if not named:
         raise ConfigError("there are no criteria")
-    tables = {name: judged(read_judgments(one, silent=True), baseline, candidate) for name, one in named.items()}
+    read = {name: read_judgments(one, silent=True) for name, one in named.items()}
+    tables = {name: judged(one, baseline, candidate) for name, one in read.items()}
     texts = texts_of(paired(*map(Path, answers))) if answers else {}
-    return replace(decided(tables, rule, candidate_model, question_cost, currency), texts=texts)
+    found = decided(tables, rule, candidate_model, question_cost, currency)
+    return replace(found, texts=texts, remarks=remarks_on(read))
+
+
+def remarks_on(read: Mapping[str, Judgments]) -> tuple[str, ...]:
+    """What to know of how judgments were read, by criterion where there are several."""
+    several = len(read) > 1
+    return tuple(f"{name}: {said}" if several else said for name, one in read.items() for said in one.remarks)
 
 
 def decided(

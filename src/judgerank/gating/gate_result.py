@@ -47,6 +47,8 @@ class Result:
         That of the next look, at which so many further questions probably decide; None where none is to come.
     texts : mapping of str to Pair
         Questions with both answers, by id, where they are known.
+    remarks : tuple of str
+        What to know of how the judgments were read.
     """
 
     verdict: str
@@ -59,6 +61,7 @@ class Result:
     without_related: str | None = None
     after: Rule | None = None
     texts: Mapping[str, Pair] = field(default_factory=dict)
+    remarks: tuple[str, ...] = ()
 
     @property
     def next_look(self) -> int | None:

@@ -23,6 +23,7 @@ from judgerank.gating.decision import INCONCLUSIVE
 from judgerank.gating.gate import ALL, Gate, decided
 from judgerank.gating.judged import Judged, judged, with_ties
 from judgerank.gating.rule import Rule
+from judgerank.reading.layouts.answer_versions import TEXTS
 from judgerank.reading.read import judgments_of
 
 log = logging.getLogger("judgerank")
@@ -156,7 +157,7 @@ def table_of(pairs: Sequence[Pair], asked: Asked) -> Judged:
     judges = [judge.judge for judge in asked.panel.judges]
     records = Ledger(asked.output).records if asked.output.exists() else []
     kept = [
-        one | {"question_id": names[one["question_id"]]}
+        {key: value for key, value in one.items() if key != TEXTS} | {"question_id": names[one["question_id"]]}
         for one in records
         if one["question_id"] in names and one["judge_model"] in judges
     ]

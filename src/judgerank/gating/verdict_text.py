@@ -201,6 +201,7 @@ def as_dict(found: Result) -> dict[str, Any]:
         "criteria": [_criterion_dict(one) for one in found.criteria],
         "related_judges": list(found.related),
         "verdict_without_related_judges": found.without_related,
+        "read": list(found.remarks),
     }
 
 

@@ -52,7 +52,7 @@ def to_html(ranking: Record, beside: bool = False, additions: Additions | None =
     links = {} if additions.facts is None else _links(additions.facts, listed["model"])
     if additions.facts is not None:
         listed = listed.join(additions.facts.drop(columns="link", errors="ignore"), on="model")
-    told, seen = verdict(ranking), views(ranking, additions.each_judge, additions.progress)
+    told, seen = verdict(ranking, passed_on=True), views(ranking, additions.each_judge, additions.progress)
     return render(
         TEMPLATE,
         title=ranking.title,

@@ -64,8 +64,8 @@ class Verdict:
         return [f"{self.headline}.", f"{facts}.", *(line for line in told if line)]
 
 
-def verdict(ranking: Record) -> Verdict:
-    """The verdict on the largest component."""
+def verdict(ranking: Record, passed_on: bool = False) -> Verdict:
+    """The verdict on the largest component; what is `passed_on` names no folder of this machine."""
     board, pairs, judges = (largest(ranking.tables[name]) for name in ("leaderboard", "pairs", "judges"))
     judges = judges[judges["status"] != panel.MERGED]
     if len(ranking.fits) == 1 and all_ties(ranking.judgments.comparisons):
@@ -75,7 +75,7 @@ def verdict(ranking: Record) -> Verdict:
     return Verdict(
         headline(board) if len(ranking.fits) == 1 else _headline_of_groups(ranking),
         _lead(ranking, board, pairs),
-        _change(ranking),
+        _change(ranking, passed_on),
         _next(ranking, board, pairs),
         _facts(ranking, judges),
         _warnings(ranking, judges),
@@ -131,7 +131,7 @@ def _separated(pairs: pd.DataFrame, first: str, second: str) -> bool:
     return bool(row["separated"].fillna(False).any())
 
 
-def _change(ranking: Record) -> str:
+def _change(ranking: Record, passed_on: bool) -> str:
     """What would change who leads, and where to see it."""
     said = next((one.removeprefix(FRAGILITY) for one in ranking.remarks if one.startswith(FRAGILITY)), "")
     if not said.startswith("Removing"):
@@ -139,7 +139,8 @@ def _change(ranking: Record) -> str:
     settings, usual = ranking.settings, Settings()
     chosen = [name for name in ("model", "solver", "level") if getattr(settings, name) != getattr(usual, name)]
     options = [word for name in chosen for word in (f"--{name}", f"{getattr(settings, name)}")]
-    return f"{said} See which: {run_again('trust', ranking.judgments, *options)}."
+    command = run_again("trust", ranking.judgments, *options, passed_on=passed_on)
+    return f"{said} See which: {command}."
 
 
 def _next(ranking: Record, board: pd.DataFrame, pairs: pd.DataFrame) -> str:

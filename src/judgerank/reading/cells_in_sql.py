@@ -20,6 +20,7 @@ from judgerank.reading.large.engine import session
 from judgerank.reading.large.from_engine import are_large
 from judgerank.reading.large.sources import sources_of
 from judgerank.reading.layouts import Table, recognised
+from judgerank.reading.layouts.answer_versions import are_keyed
 from judgerank.reading.layouts.strength import BOTH_BAD
 from judgerank.reading.layouts.tables import ARENA, NAMED, PAPER
 
@@ -44,6 +45,8 @@ def columns_in(path: Path, form: str | None, columns: Mapping[str, str | None] |
         used = {key: names[0] for key, names in layout.used(table).items()}
         if layout not in (PAPER, ARENA, NAMED):
             raise DataError(f"the records are in {layout.name}, which SQL does not count (leave --sql out)")
+        if are_keyed(table, used.get("question", "")):
+            raise DataError("answers have changed between judgments, which SQL does not see (leave --sql out)")
         read = next((key for key in ("swapped", "length") if key in used), None)
         if read is not None:
             raise DataError(f"column {used[read]!r} is read record by record (--column {read}=null leaves it out)")

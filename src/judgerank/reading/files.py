@@ -96,18 +96,27 @@ def behind(judgments: Judgments) -> list[str]:
     return [str(path) for path in plain(Path(one["path"]) for one in told if "path" in one)]
 
 
-def run_again(command: str, judgments: Judgments, *options: str) -> str:
-    """A command on the files that judgments are from, from where this runs; on FILE where there are none.
+def given(files: Files) -> list[str]:
+    """Files, folders and patterns as they were named."""
+    return [writable(str(one)) for one in ([files] if isinstance(files, str | Path) else files)]
 
-    It stands on pages that are passed on, so of a file elsewhere it has the name alone. The options by which the
-    files were read come before further ones.
+
+def run_again(command: str, judgments: Judgments, *options: str, passed_on: bool = False) -> str:
+    """A command on the files that judgments are from, as they were named; on FILE where none were, or many.
+
+    What is `passed_on`, such as a page, has the name alone of a file elsewhere. The options by which the files
+    were read come before further ones.
     """
-    here, told = Path.cwd(), judgments.source.get("files", [judgments.source])
-    paths = [Path(one["path"]) for one in told if "path" in one]
-    names = [str(path.relative_to(here)) if path.is_relative_to(here) else path.name for path in paths]
+    names: list[str] = list(judgments.source.get("given", []))
     if not names or len(names) > SHOWN or STDIN in names:
         names = ["FILE"]
+    if passed_on:
+        names = [Path(name).name if _leads_away(Path(name)) else name for name in names]
     return shlex.join(["judgerank", command, *names, *judgments.source.get("options", []), *options])
+
+
+def _leads_away(path: Path) -> bool:
+    return path.is_absolute() or ".." in path.parts
 
 
 def title_of(paths: Sequence[Path]) -> str:

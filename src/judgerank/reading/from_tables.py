@@ -19,6 +19,7 @@ from judgerank.data.strengths import STRENGTH
 from judgerank.reading.files import named
 from judgerank.reading.joining import Part, once, together
 from judgerank.reading.layouts import Layout, Table, recognised
+from judgerank.reading.layouts.answer_versions import of_last_answers
 from judgerank.reading.layouts.doubled import without_copies
 from judgerank.reading.layouts.names import with_answers
 from judgerank.reading.layouts.recognised import on_reading, winner_written
@@ -35,13 +36,14 @@ def judgments_from(
     settled = [_settled(table) for table in tables]
     labels = [table.label for table in tables if table.label]
     with named(*labels):
+        settled, versions = of_last_answers(settled)
         settled, copies = without_copies(settled, tables[0].copies)
     read = [(layout, table, _read(layout, table, alone=len(tables) == 1)) for layout, table in settled]
     parts, left_out = _with_questions(read)
     parts, votes = once(parts)
     with named(*labels):
         frame, remarks = together(parts, tables[0].names)
-        remarks = [*on_reading(settled), *copies, *votes, *remarks]
+        remarks = [*versions, *on_reading(settled), *copies, *votes, *remarks]
         ordered = all(layout.ordered for layout, *_ in parts)
         always = winner_written(frame) if ordered else []
         ordered = ordered and not always

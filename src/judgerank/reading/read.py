@@ -13,7 +13,17 @@ from judgerank.data.errors import ConfigError
 from judgerank.data.judgments import Judgments
 from judgerank.reading.accepted import COLUMNS
 from judgerank.reading.file_formats import opened
-from judgerank.reading.files import Files, is_files, label_of, labels_of, named, paths_of, place_of, title_of
+from judgerank.reading.files import (
+    Files,
+    given,
+    is_files,
+    label_of,
+    labels_of,
+    named,
+    paths_of,
+    place_of,
+    title_of,
+)
 from judgerank.reading.from_tables import judgments_from
 from judgerank.reading.hub import on_revisions
 from judgerank.reading.large.from_engine import are_large, records_of
@@ -125,7 +135,7 @@ def read_judgments(
     paths, words = paths_of(path), meanings(winner_values)
     further = {"baseline": baseline, "encoding": encoding, "names": names, "copies": copies}
     options = _options(form, columns, winner_values, further)
-    how = {"options": options} if options else {}
+    how = {"given": given(path), **({"options": options} if options else {})}
     plain = baseline is None and encoding is None and names != EXACT
     if plain and are_large(paths, form):
         large = _large(paths, form, columns, winner_values, copies)

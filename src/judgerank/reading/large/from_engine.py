@@ -27,6 +27,7 @@ from judgerank.reading.large.faults import RecordError, refuse
 from judgerank.reading.large.labels import LETTERS, NULL, UNKNOWN
 from judgerank.reading.large.numbered import FAULT, Columns, Rows, rows_of
 from judgerank.reading.large.sources import FORMS, table
+from judgerank.reading.layouts.answer_versions import are_keyed
 from judgerank.reading.layouts.doubled import NUMBERS, on_copies
 from judgerank.reading.layouts.names import on_ids
 from judgerank.reading.layouts.recognised import FEWEST, on_reading
@@ -140,6 +141,8 @@ def _is_plain(rows: Rows) -> bool:
     sides -= {*rows.used.values()}
     texts = {name for name in sides if _holds_texts(rows.sample.frame, name)}
     labels = (*rows.names.models, *rows.names.judges)
+    if are_keyed(rows.sample, rows.used.get("question", "")):
+        return False
     if there - KEYS or others & (SWAPS | ORDERS) or sides - texts or tell_badness(rows.names.spoken):
         return False
     return is_whole("".join(labels))
