@@ -235,6 +235,26 @@ def test_few_questions_are_no_ground_for_errors_by_question():
     assert set(looks["questions"]) == {10}
 
 
+@pytest.mark.parametrize("seed", [6, 10])  # which stop by the errors of the model alone
+def test_ten_questions_are_no_ground_for_a_stop_between_equal_models(seed):
+    rng, gamma = generator(seed, "few"), [0.6, 0.4, 0.2, 0.0, 0.0, -0.2, -0.4, -0.6]
+    at = Parameters(np.array([1.2, 0.0, 0.0, -1.2]), np.array([gamma, [0.0] * 8]))
+    goal, orders_seen = Goal("top", 2), []
+    oracle = Drawn(at, rng, questions=10, question_sd=1.2)
+    run = collect_until(oracle, goal, rng, most=500, watch=lambda _, order: orders_seen.append(order) or {})
+    assert not run.reached
+    assert all(order.flipped for order in orders_seen)
+    assert (run.looks["open"] > 0).all()
+    assert not any(Goal("width", 100.0).reached(order, 1, 500, 0.05) for order in orders_seen)
+
+
+def test_the_fewest_questions_are_those_whose_least_p_value_passes():
+    goal = Goal("top", 2)
+    for look in (1, 4):
+        least, hurdle = goal.fewest_questions(6, look, 0.05), spent_at(look, 0.05) / goal.false_claims(6)
+        assert 2.0 ** (1 - least) <= hurdle < 2.0 ** (2 - least)
+
+
 def test_what_is_asked_once_is_as_if_there_were_no_questions():
     at, n = truth([1.0, 0.0, -1.0]), 10_000
     runs = [

@@ -9,14 +9,18 @@ import pytest
 from scipy.stats import norm
 
 from judgerank import Comparisons, compare, fit, load, place
+from judgerank.boards.change import change_of
+from judgerank.boards.changelog import changelog_of
 from judgerank.boards.placing import anchored
 from judgerank.boards.reported import difference_text, placement_text
 from judgerank.data.errors import DataError, NoMaximumError
 from judgerank.engine.sums import evaluate
+from judgerank.fits.errors_by_question import by_question
 from judgerank.fits.loading import about
 from judgerank.fits.standings import leaderboard
 from judgerank.order.scale import scale_by, scale_of, weights_of
 from replication.boards import NEWCOMER, SCORES, UNIT, drawn
+from tests.library.test_flips import asked
 
 
 def board_and_new(seed, board=1500, own=300, favour=0.0, member="judge_aware"):
@@ -396,3 +400,29 @@ def test_boards_whose_scores_have_different_units_say_so(member):
     said = " ".join(difference_text(compare(halves, ties), {}, {}))
     assert compare(halves, ties).other_unit and "The scores are in different units" in said
     assert not compare(halves, fit(rows, "btl")).other_unit
+
+
+def test_boards_of_few_questions_are_not_said_to_move():
+    """Judges of a question share its effects: by independent errors, every other pair of boards has a move."""
+    boards = []
+    for seed in (1, 2):
+        rows, question = asked(seed, 8, (1.0, 0.3, -0.3, -1.0), 1.0)
+        boards.append(by_question(fit(rows, "position_aware"), rows, question))
+    plain, few = compare(*(replace(each, flips=None) for each in boards)), compare(*boards)
+    assert plain.few is None and plain.moves["p_value"].notna().all()
+    assert few.few is not None and few.moved == []
+    assert few.moves["p_value"].isna().all() and few.moves["p_holm"].isna().all()
+    np.testing.assert_allclose(few.moves["change"], plain.moves["change"])
+    text = list(difference_text(few, {}, {}))[-1]
+    assert text.startswith("Too few questions to tell whether a model moved: there are 8 questions and 14 free")
+    assert text in list(changelog_of(*boards, "old").sentences)
+    assert compare(boards[0], boards[0]).few is None
+
+
+def test_degrees_of_freedom_of_a_change_are_those_of_the_smaller_board():
+    boards = []
+    for seed, many in ((1, 20), (2, 200)):
+        rows, question = asked(seed, many, (1.0, 0.3, -0.3, -1.0), 1.0)
+        boards.append(fit(rows, "btl", question=np.char.add(f"{seed} ", question.astype(str)), cluster="question"))
+    shared = list(boards[0].comparisons.models)
+    assert change_of(*boards, shared, "other").degrees_of_freedom == 19

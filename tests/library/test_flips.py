@@ -10,11 +10,12 @@ from scipy.special import expit
 
 import judgerank
 from judgerank import Comparisons, fit
-from judgerank.fits.errors_by_question import by_question
+from judgerank.fits.errors_by_question import by_question, questions_of, too_few
 from judgerank.order.flips import leads_by_question
 from judgerank.order.pairs import pairwise, rank_intervals
 from judgerank.order.sign_flips import p_either
 from judgerank.ranking.ranking import rank
+from judgerank.ranking.studies.next_comparisons import cost_of_pair
 
 N, K = 4, 6
 
@@ -147,3 +148,41 @@ def test_equal_models_are_seldom_separated_by_effects_that_judges_share():
         plain.append(pairwise(alone)["separated"].any())
     assert np.mean(found) <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 60)
     assert np.mean(plain) > 0.14
+
+
+def sized(seed: int, sizes) -> tuple[Comparisons, np.ndarray]:
+    """Questions of unequal size: the first pairs of each, by all judges, repeated where there are more."""
+    rows, question = asked(seed, len(sizes))
+    here = [np.resize(np.flatnonzero(question == q), K * size) for q, size in enumerate(sizes)]
+    return rows._rows(np.concatenate(here)), np.repeat(np.arange(len(sizes)), K * np.array(sizes))
+
+
+def test_questions_of_unequal_size_count_as_fewer():
+    """One of forty has most judgments: its share alone decides, and t with 39 degrees of freedom is far off."""
+    found = {}
+    for name, sizes in (("equal", [6] * 40), ("heavy", [150] + [3] * 39)):
+        rows, question = sized(1, sizes)
+        fitted = fit(rows, "position_aware")
+        found[name] = by_question(fitted, rows, question), questions_of(fitted, rows, question)
+    equal, heavy = found["equal"], found["heavy"]
+    assert (equal[0].flips, equal[0].degrees_of_freedom, too_few(equal[0])) == (None, 39, None)
+    assert equal[1].effective == equal[1].many == 40
+    assert heavy[0].flips is not None and heavy[0].robust is None
+    assert heavy[1].effective == pytest.approx(267**2 / (150**2 + 39 * 9))
+    assert "40 questions of unequal size, which count as 3 of equal size, and " in str(heavy[1])
+    assert too_few(heavy[0]).many == 40
+
+
+def test_degrees_of_freedom_are_those_of_the_effective_number():
+    rows, question = sized(2, [12] * 10 + [3] * 40)
+    found = by_question(fit(rows, "position_aware"), rows, question)
+    assert found.n_clusters == 50
+    assert found.degrees_of_freedom == pytest.approx(240**2 / (10 * 144 + 40 * 9) - 1)
+    assert "within 50 clusters, which count as 32 of equal size" in found.summary()
+
+
+def test_no_number_of_comparisons_is_promised_where_questions_are_few(few):
+    assert cost_of_pair(few[0], "m1", "m2") is None
+    text = str(rank(frame_of(*few[1:]), model="position_aware"))
+    assert "compare the two on new questions. Too few questions to tell how many comparisons" in text
+    assert "80% power" not in text

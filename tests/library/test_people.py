@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from scipy.optimize import minimize
 from scipy.special import expit, log_expit
-from scipy.stats import norm
+from scipy.stats import chi2, f, norm
 
 from judgerank import fit, people_report
 from judgerank.data.errors import DataError, NoMaximumError
@@ -150,6 +150,19 @@ def test_agreement_does_not_hang_on_the_scale():
     )
     assert disagreement(found, twice) == pytest.approx(one)
     assert one[2] == len(rows.models) - 2
+
+
+def test_disagreement_is_hotellings_test_and_needs_more_questions_than_scores():
+    items, panel = parts(7)[-1], parts(7)[3]
+    found, n = anchored_by_people(items), len(items.models)
+    for effective in (n + 0.5, 30.0, 1e7):
+        several = replace(found, questions=found.questions._replace(effective=effective))
+        statistic, p, d = disagreement(several, panel)
+        left = effective - 1 - d + 1
+        assert p == pytest.approx(f.sf(statistic * left / ((effective - 1) * d), d, left))
+    assert p == pytest.approx(chi2.sf(statistic, d), rel=1e-4)
+    few = replace(found, questions=found.questions._replace(effective=n - 1.0))
+    assert np.isnan(disagreement(few, panel)[1])
 
 
 def test_items_that_the_panel_is_split_on_are_worth_more():

@@ -534,7 +534,11 @@ def test_few_questions_are_said_to_be_no_ground_for_a_stop(tmp_path):
         judges = [{"judge": "x"}, {"judge": "y"}]
         done = collected(tmp_path, server.url, "--until", "top 1 separated", judges=judges)
     assert done.returncode == 0, done.stderr
-    assert "there are 5 questions, too few" in done.stdout
+    assert "there are 5 questions, too few for standard errors by question: claims are tested by sign flips" in (
+        done.stdout
+    )
+    assert "no claim can be sure. Add questions" in done.stdout
+    assert "not reached: top 1 separated" in done.stdout
 
 
 def test_a_budget_ends_collecting_by_rounds_too(tmp_path):

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from math import ceil, log2
 from typing import Literal
 
 import numpy as np
@@ -72,12 +73,19 @@ class Goal:
         top = int(self.size)
         return top * (n - top) if self.kind == "top" else n - 1
 
+    def hurdle(self, n: int, look: int, alpha: float) -> float:
+        """Largest p-value of a claim that is sure at this look, counted from one."""
+        return spent_at(look, alpha) / self.false_claims(n)
+
     def open_claims(self, order: Order, look: int, alpha: float) -> BoolArray:
         """Which claims are not yet sure at this look, counted from one, shape (P,)."""
         i, j = self.pairs(len(order.models))
-        hurdle = spent_at(look, alpha) / self.false_claims(len(order.models))
-        still: BoolArray = order.p_value[i, j] > hurdle
+        still: BoolArray = order.p_value[i, j] > self.hurdle(len(order.models), look, alpha)
         return still
+
+    def fewest_questions(self, n: int, look: int, alpha: float) -> int:
+        """With fewer no claim can be sure at this look by sign flips: 2^(1 - Q) is the least p-value of Q."""
+        return 1 + ceil(-log2(self.hurdle(n, look, alpha)))
 
     def reached(self, order: Order, look: int, comparisons: float, alpha: float) -> bool:
         """Whether to stop at this look. By sign flips no width is reached: they give no interval of a score."""

@@ -30,7 +30,7 @@ from judgerank.data.shown import Shown
 from judgerank.engine.information import information
 from judgerank.engine.sums import Evaluation, evaluate
 from judgerank.fits.result import Fit
-from judgerank.inference.wald import cluster_gradients, require_level, wald
+from judgerank.inference.wald import cluster_gradients, effective_number, require_level, wald
 from judgerank.model.members import Model, Parameters
 from judgerank.order.pairs import holm
 from judgerank.order.scale import scale_of
@@ -157,7 +157,7 @@ def anchored(board: Fit, comparisons: Comparisons, question: IntArray | None = N
         Raw judgments, T rows. Those of judges who are not on the board, and those without a newcomer, are left out
         and counted.
     question : int array, shape (T,), optional
-        Of each: the newcomers' errors are then clustered by it, where there are more questions than newcomers.
+        Of each: the newcomers' errors are then clustered by it, where there are more than one for each newcomer.
 
     Raises
     ------
@@ -184,13 +184,15 @@ def anchored(board: Fit, comparisons: Comparisons, question: IntArray | None = N
     carry = np.linalg.solve(a, c)
     told = info[np.ix_(rest, rest)] - c.T @ carry
     meat, squares, freedom = a, told, np.inf
-    if question is not None and len(np.unique(question[kept])) > m + 1:
+    asked = np.zeros(len(kept), int) if question is None else question[kept]
+    effective = effective_number(asked, rows.count)
+    if effective > m + 1:
         chosen = np.r_[np.ones(n + m, bool), free.ravel()]
-        by = cluster_gradients(rows, board.model, at, question[kept])[:, chosen]
+        by = cluster_gradients(rows, board.model, at, asked)[:, chosen]
         many = len(by)
         meat = by[:, new].T @ by[:, new] * (many / (many - 1))
         profiled = by[:, rest] - by[:, new] @ carry
-        squares, freedom = profiled.T @ profiled * (many / (many - 1)), many - 1.0
+        squares, freedom = profiled.T @ profiled * (many / (many - 1)), effective - 1
     inverse = np.linalg.inv(a)
     own = inverse @ meat @ inverse
     across = -carry @ v

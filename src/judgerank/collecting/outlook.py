@@ -9,7 +9,6 @@ import numpy as np
 from scipy.special import ndtri
 
 from judgerank.adaptive.goals import Goal, widest
-from judgerank.adaptive.spending import spent_at
 from judgerank.order.pairs import Order
 
 LEVEL = 0.95  # of the goals' claims
@@ -43,13 +42,15 @@ def outlook(order: Order | None, goal: Goal, look: int, comparisons: float) -> O
         return Outlook(0, 0, goal.size)
     if order is None:
         return Outlook(0, 0, math.inf)
+    if goal.kind == "width" and order.flipped:  # no width is reached
+        return Outlook(0, 0, math.inf)
     if goal.kind == "width":
         return Outlook(0, 0, _foreseen(comparisons, widest(order, LEVEL) / goal.size))
     still = goal.open_claims(order, look, 1 - LEVEL)
     if not still.any():
         return Outlook(0, len(still), comparisons)
     i, j = goal.pairs(len(order.models))[:, still]
-    hurdle = spent_at(look + 1, 1 - LEVEL) / goal.false_claims(len(order.models))
+    hurdle = goal.hurdle(len(order.models), look + 1, 1 - LEVEL)
     weakest = float(-ndtri(np.max(order.p_value[i, j]) / 2))
     return Outlook(int(still.sum()), len(still), _foreseen(comparisons, -ndtri(hurdle / 2) / max(weakest, 1e-9)))
 

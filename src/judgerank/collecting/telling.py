@@ -17,6 +17,7 @@ from judgerank.collecting.collector import Collector
 from judgerank.collecting.costs import estimated, expected_seconds, is_priced, spent_into
 from judgerank.collecting.ledger import UNKNOWN, Ledger, Record, choice_of
 from judgerank.collecting.outcome import biased, duration, happened, money, piloted, several, unfetched
+from judgerank.collecting.outlook import LEVEL
 from judgerank.collecting.refusals import told as refused
 from judgerank.collecting.settings import Judge
 from judgerank.collecting.substitution import substituted
@@ -168,11 +169,19 @@ def tell_goal(found: Collected, goal: Goal, until: str, collector: Collector) ->
     for name in found.drifted:
         log.warning("warning: %s", changed(name))
     if last["questions"] < last["comparisons"] and not last["by_question"]:
-        log.warning(
-            "warning: there are %d questions, too few for standard errors by question. So claims were tested by "
-            "sign flips of whole questions, and no width counts as reached. Add questions to reach a goal sooner",
-            last["questions"],
-        )
+        log.warning("warning: %s", few_questions(goal, int(last["questions"]), len(order), int(last["look"])))
+
+
+def few_questions(goal: Goal, many: int, n_models: int, look: int) -> str:
+    """What a goal takes where there are too few questions for errors by question."""
+    said = f"there are {many} questions, too few for standard errors by question: "
+    if goal.kind == "width":
+        return f"{said}no interval allows for so few, and no width counts as reached. Add questions"
+    said += "claims are tested by sign flips of whole questions"
+    if goal.kind == "comparisons":
+        return said
+    least = goal.fewest_questions(n_models, look, 1 - LEVEL)
+    return f"{said}, and with fewer than {least} no claim can be sure. Add questions" if many < least else said
 
 
 def tell(collector: Collector, wanted: int, pending: Pending) -> None:
