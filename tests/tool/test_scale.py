@@ -117,6 +117,16 @@ LIKE_THE_READER = {
     "named winners": ("csv", text([[*row[:4], row[2]] for row in RECORDS]), {}),
     "shares": ("jsonl", "\n".join(json.dumps(row | {HEADER[4]: 0.5}) for row in objects(RECORDS)), {}),
     "arena": ("csv", "model_a,model_b,winner\nx,y,model_a\ny,z,tie (bothbad)\n", {}),
+    "numbers for names": (
+        "jsonl",
+        "\n".join(
+            json.dumps({"model_a": a, "model_b": b, "winner": "a", "judge": 0})
+            for a, b in ((4, 5), (5.0, 4), (60, "4"))
+        ),
+        {},
+    ),
+    "which model won": ("csv", "model_a,model_b,a_wins\nx,y,1\ny,x,0\n", {}),
+    "published words": ("csv", "model_a,model_b,winner\nx,y,tie (inconsistent)\nx,y,ignore\nx,y,model_a\n", {}),
     "everyday words": (
         "csv",
         "model_1,model_2,winner,annotator\nx,y,A,j\ny,z,Tie,j\nz,x, b ,k\nx,z,Model B,k\nx,z,,k\n",
