@@ -148,11 +148,7 @@ HEAD = "model_a,model_b,winner\n"
         (
             "m.csv",
             HEAD + "x,y,up\n",
-<<<<<<< HEAD
-            "m.csv: record 1 has the unknown winner 'up' .known: a, b, c.* --winner-values up=VALUE, VALUE being",
-=======
             "m.csv: record 1 has the unknown winner 'up' .known: a, b, c.* --winner-values up=VALUE, VALUE",
->>>>>>> readers
         ),
         ("m.csv", HEAD + "x,y,a\nx,,a\n", "m.csv: record 2 has no 'model_b'"),
         ("m.csv", HEAD + "x,y,a\nx,x,a\n", "m.csv: record 2 compares 'x' with itself"),
