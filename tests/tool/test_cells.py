@@ -19,6 +19,18 @@ EXAMPLE = ROOT / "examples/judgments.csv"
 COUNTED = {"count": "count"}
 
 
+def test_what_the_counts_leave_out_is_told(tmp_path):
+    frame = pd.read_csv(EXAMPLE).assign(category="code")
+    frame.to_csv(tmp_path / "m.csv", index=False)
+    done = command("cells", "m.csv", "-o", "c.csv", cwd=tmp_path)
+    told = "the counts leave out questions and categories (--by-question keeps questions, for standard errors by"
+    assert done.stderr.startswith(told)
+    done = command("cells", "m.csv", "-o", "q.csv", "--by-question", cwd=tmp_path)
+    assert done.stderr == "the counts leave out categories\n"
+    frame.drop(columns=["category", "question"]).to_csv(tmp_path / "m.csv", index=False)
+    assert command("cells", "m.csv", "-o", "c.csv", "--force", cwd=tmp_path).stderr == ""
+
+
 def in_sqlite(sql, frame, table="judgments"):
     with sqlite3.connect(":memory:") as db:
         frame.to_sql(table, db, index=False)

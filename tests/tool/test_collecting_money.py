@@ -1,6 +1,7 @@
 """Money: budgets hold for every kind of text and over all runs, and costs are what providers charge."""
 
 import json
+import signal
 import time
 
 import pytest
@@ -93,6 +94,31 @@ def test_attempts_without_an_answer_count_in_later_runs(tmp_path):
         assert len(server.requests) == asked
         assert f"earlier attempts without an answer may have cost {spent:.4f} USD; that counts" in done.stdout
         assert "run it again with a larger --budget" in done.stdout
+
+
+def test_nothing_left_to_ask_costs_nothing_and_is_said_so(tmp_path):
+    with serving() as server:
+        assert run(tmp_path, server.url, judges=[*PRICED, {"judge": "j2"}]).returncode == 0
+        done = run(tmp_path, server.url, "--budget", 0.01, judges=PRICED)
+    assert done.returncode == 0
+    assert "nothing is left to ask" in done.stdout
+    assert "at most 0 requests" not in done.stdout and "budget leaves" not in done.stdout
+    spent = 0.11 * len([one for one in judgments(tmp_path) if one["judge_model"] == "j1"])
+    assert f"spent {spent:.4f} USD, which is more than the budget of 0.0100 USD" in done.stdout
+    done = run(tmp_path, server.url, "--dry-run", judges=[*PRICED, {"judge": "j2"}])
+    (line,) = [line.split() for line in done.stdout.splitlines() if line.split()[:1] == ["j2"]]
+    assert line[2] == "0" and float(line[-1]) == 0.0
+
+
+def test_an_interrupted_request_without_a_price_is_no_gift(tmp_path):
+    with serving(delay=5) as server:
+        running = started(tmp_path, server.url)
+        while not server.requests and running.poll() is None:
+            time.sleep(0.01)
+        running.send_signal(signal.SIGINT)
+        stdout, _ = running.communicate()
+    assert running.returncode == 130
+    assert "spent unknown (no price for: j1" in stdout
 
 
 def test_what_was_on_its_way_at_a_kill_counts_in_the_next_run(tmp_path):

@@ -85,7 +85,7 @@ def test_a_file_that_can_be_ranked_is_said_to_be_and_how(tmp_path):
     assert told["file"] == ["jsonl, 18 records"]
     assert told["columns"] == ["model_a, model_b, winner, judge"]
     assert told["answers"][0].startswith(
-        "18 read: 9 for the model shown first, 8 for the second, 1 ties; left out as unreadable"
+        "18 read: 9 for the model shown first, 8 for the second, 1 tie; left out as unreadable"
     )
     assert told["models"][0].startswith("3, with 12 comparisons each")
     assert told["judges"][0].startswith("2, with 9 comparisons each")

@@ -306,14 +306,16 @@ def test_the_command_refuses_before_it_reads(asked, code, sentence, tmp_path):
     assert (tmp_path / "m.csv").read_text() == "no judgments"
 
 
-FORMULAS = ["=1+1", "+x", "-x", "@SUM(1)", "\tx", "'=x", "'quoted'", "plain"]
+FORMULAS = ["=1+1", "+1+cmd|' /C calc'!A0", "-SUM(A1)", "@SUM(1)", "\tx", "'=x", "''@x\n(1)"]
+NAMES_ALONE = ["'quoted'", "plain", "@cf/meta/llama", "-x", "+x", "gpt (new)", "'@x"]
 
 
 def test_no_name_is_a_formula_and_numbers_stay_numbers():
-    table = pd.DataFrame({"model": FORMULAS, "score": np.linspace(-1, 1, len(FORMULAS)), "judge": None})
+    names = [*FORMULAS, *NAMES_ALONE]
+    table = pd.DataFrame({"model": names, "score": np.linspace(-1, 1, len(names)), "judge": None})
     for sign in (",", "\t"):
         back = pd.read_csv(io.StringIO(csv_of(table, sign)), sep=sign)
-        assert list(back["model"]) == [f"'{name}" for name in FORMULAS[:-2]] + FORMULAS[-2:]
+        assert list(back["model"]) == [f"'{name}" for name in FORMULAS] + NAMES_ALONE
         assert_allclose(back["score"], table["score"])
         assert csv_of(table, sign, raw=True) == table.to_csv(index=False, sep=sign, float_format="%.9g")
     kinds = [pd.Series(["=x"]), pd.Series(["=x"], dtype="string"), pd.Series(["=x"], dtype="category")]
@@ -323,9 +325,10 @@ def test_no_name_is_a_formula_and_numbers_stay_numbers():
 def test_the_command_marks_names_that_are_formulas_unless_told_not_to(tmp_path):
     names = ["=1+1", "@cf/meta/llama", "plain"]
     judgments(names).to_csv(tmp_path / "m.csv", index=False)
-    for raw, shown in (((), {"'=1+1", "'@cf/meta/llama", "plain"}), (("--raw",), set(names))):
+    for raw, shown in (((), {"'=1+1", "@cf/meta/llama", "plain"}), (("--raw",), set(names))):
         done = judgerank("rank", "m.csv", "--export", "board.csv", "--export", "board.json", *raw, cwd=tmp_path)
         assert done.returncode == 0, done.stderr
+        assert ("a ' stands before =1+1, against formulas; --raw" in done.stderr) != bool(raw)
         for file in ("board.csv", "rankings/m/leaderboard.csv"):
             assert set(pd.read_csv(tmp_path / file)["model"]) == shown
         assert {row["model"] for row in json.loads((tmp_path / "board.json").read_text())} == set(names)

@@ -64,6 +64,11 @@ def test_the_docs_say_to_look_again_as_the_verdict_does(tmp_path):
     [
         (["none.csv"], "there is no file"),
         (["ship.csv", "--candidate", "other"], "no model 'other'"),
+        (
+            ["other.csv", "--baseline", "mine"],
+            "name a model with --candidate: there is none called 'new'",
+        ),
+        (["other.csv", "--candidate", "yours"], "with --baseline: there is none called 'old', the default"),
         (["ship.csv", "--panel", "p.yaml", "--answers", "old", "new"], "leave out --answers"),
         (["ship.csv", "--margin", "0.7"], "out of range"),
         (["ship.csv", "--margin", "0", "--mode", "equivalence"], "out of range"),
@@ -80,7 +85,8 @@ def test_the_docs_say_to_look_again_as_the_verdict_does(tmp_path):
     ],
 )
 def test_broken_input_ends_in_code_3_and_never_in_a_verdict(tmp_path, monkeypatch, arguments, said):
-    judgments(tmp_path, "ship")
+    shown = judgments(tmp_path, "ship").read_text()
+    (tmp_path / "other.csv").write_text(shown.replace("old", "mine").replace("new", "yours"))
     monkeypatch.chdir(tmp_path)
     done = run(*arguments)
     assert done.exit_code == 3

@@ -477,7 +477,7 @@ def test_a_preference_between_one_and_two_is_a_weight(tmp_path):
     assert_array_equal(found.comparisons.outcome, [1.0, 0.0, 0.5, 0.75])
     assert found.comparisons.judges == ("j", "k")
     assert found.judges.set_index("judge").loc["k", "share_a"] == 0.5  # the nearer of the two
-    assert any(remark.startswith("1 answers are weights") for remark in found.remarks)
+    assert any(remark.startswith("1 answer is a weight") for remark in found.remarks)
     assert found.comparisons.dropped == {"unknown": 1, "null": 1}
     with pytest.raises(DataError, match="some of these records are shares of a win"):
         found.comparisons.to_frame()

@@ -45,7 +45,7 @@ def test_scores_are_compared_within_question_and_judge(names):
     assert sorted(rows(found)) == EXPECTED
     assert found.comparisons.dropped == {"unknown": 0, "null": 2}
     assert not found.ordered
-    assert found.remarks[0].startswith("Read as a table of scores.")
+    assert found.remarks[0].startswith("The records are in a table of scores.")
     assert found.remarks[1] == "Higher is better. Where that is wrong, change the sign of the scores."
     assert found.remarks[2].startswith(
         "5 comparisons were made of the scores of two models on the same sample: 1 of"

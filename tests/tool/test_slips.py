@@ -8,7 +8,8 @@ from judgerank import rank, read
 from judgerank.data.errors import ConfigError, DataError, JudgerankError
 from judgerank.model.streams import generator
 from judgerank.ranking.examination import examine
-from judgerank.reading.read import judgments_of
+from judgerank.reading.large import from_engine
+from judgerank.reading.read import judgments_of, read_judgments
 from replication.torture import misreadings
 from replication.torture.innocent import INNOCENT
 from tests.tool.command import judgerank
@@ -334,6 +335,22 @@ def test_doctor_rank_and_the_page_say_it_first(tmp_path):
     told = dict(examine(tmp_path / "m.csv"))
     assert told["read"] == said
     assert "judge from 'Judge '" in told["columns"]
+
+
+@pytest.mark.parametrize("engine", [False, True])
+def test_a_word_for_the_winner_that_no_record_has_is_told(tmp_path, monkeypatch, engine):
+    if engine:
+        monkeypatch.setattr(from_engine, "LARGE", 1)
+    CLEAN.assign(winner=CLEAN["winner"].replace("model_a", "left")).to_csv(tmp_path / "m.csv", index=False)
+    for words, odd in (({"left": "a"}, ""), ({"left": "a", "lfet": "b"}, "no record has 'lfet' for a winner")):
+        remarks = read_judgments(tmp_path / "m.csv", winner_values=words).remarks
+        assert any("Check the spelling" in one for one in remarks) == bool(odd)
+        assert odd in " ".join(remarks)
+
+
+def test_one_number_with_a_sign_speaks_for_all():
+    table = CLEAN.assign(winner=[(-2, 0, 3)[n % 3] for n in range(len(CLEAN))])
+    assert not any("Check the spelling" in one for one in judgments_of(table, winner_values={"-1": "a"}).remarks)
 
 
 def test_the_command_takes_what_settles_it(tmp_path):

@@ -10,7 +10,7 @@ from typing import Any
 from judgerank.cli.terminal import say, say_json
 from judgerank.data.errors import ConfigError
 from judgerank.ranking.exports import RAW
-from judgerank.reading.cells_in_sql import columns_in, counted_cells, statement
+from judgerank.reading.cells_in_sql import columns_in, counted_cells, left_out_of, statement
 from judgerank.reading.files import paths_of, plain
 from judgerank.reading.read import ASK, read_judgments
 from judgerank.writing.targets import Outputs
@@ -58,9 +58,13 @@ def written(
     paths = paths_of(files)
     outputs = Outputs(plain(paths), force)
     outputs.file(output)
-    found = counted_cells(read_judgments(paths, **read), by_question)
+    judgments = read_judgments(files, **read)
+    found = counted_cells(judgments, by_question)
     outputs.write({output: RAW[output.suffix.lstrip(".").lower()](found)})
     kinds, many = len(found), int(found["count"].sum())
+    note = left_out_of(judgments, found, by_question)
+    if note:
+        say(note, err=True)
     command = f"judgerank rank {shlex.quote(str(output))} --column count=count"
     if json:
         told = {"sql": None, "kinds": kinds, "judgments": many, "run_next": command}

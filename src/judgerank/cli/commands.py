@@ -78,6 +78,10 @@ REWORDED = {  # of typer's messages
     "Input should be a valid number, unable to parse string as a number": "expected a number",
     "Input should be a valid integer, unable to parse string as an integer": "expected a whole number",
     ". Did you mean": "; did you mean",
+    "Input should be greater than or equal to": "expected at least",
+    "Input should be less than or equal to": "expected at most",
+    "Input should be greater than": "expected more than",
+    "Input should be less than": "expected less than",
 }
 HELP = {"-h", "--help"}
 LONGEST = 1500  # characters of a sentence

@@ -196,6 +196,9 @@ def gate(
         read: dict[str, Any] = {"columns": columns_of(column), "winner_values": words, "encoding": encoding}
         read |= {"form": format and format.value, "names": names.value, "copies": copies.value}
         there = gate_run.read_by_criterion(files, criteria, read)
+        named = {"baseline": baseline, "candidate": candidate}
+        by_default = {option: name for option, name in named.items() if not _is_given(ctx, option)}
+        gate_run.require_defaults(there, by_default)
         found = gate_run.decided_on(there, pair, rule, candidate_model, question_cost, answers)
     gate_run.told(found, outputs, places, json)
     raise typer.Exit(found.exit_code)

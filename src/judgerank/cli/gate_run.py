@@ -13,7 +13,7 @@ import typer
 from judgerank.cli.terminal import Said, say, say_json, say_wrapped
 from judgerank.data.errors import ConfigError
 from judgerank.data.judgments import Judgments
-from judgerank.data.listing import counted
+from judgerank.data.listing import counted, listed
 from judgerank.gating.answer_pairs import paired, texts_of
 from judgerank.gating.decision import BLOCK, INCONCLUSIVE, SHIP
 from judgerank.gating.gate import ALL, Gate, decided, remarks_on
@@ -53,6 +53,20 @@ def read_by_criterion(files: list[Path], criteria: bool, read: Mapping[str, Any]
     paths = paths_of(files)
     sources = {label_of(path): [path] for path in paths} if criteria else {ALL: paths}
     return {name: read_judgments(one, silent=True, **read) for name, one in sources.items()}
+
+
+def require_defaults(read: Mapping[str, Judgments], by_default: Mapping[str, str]) -> None:
+    """Refuse names that nobody typed, since they are defaults of options, where no model has them.
+
+    Raises
+    ------
+    ConfigError
+    """
+    models = sorted({name for one in read.values() for side in ("model_a", "model_b") for name in one.frame[side]})
+    for option, name in by_default.items():
+        if name not in models:
+            told = f"name a model with --{option}: there is none called {name!r}, the default"
+            raise ConfigError(f"{told} (the models are: {listed(models)})")
 
 
 def decided_on(

@@ -173,8 +173,8 @@ RawOption = Annotated[
     typer.Option(
         "--raw",
         rich_help_panel=OUTPUT,
-        help="Write names into CSV and TSV as they are. By default those that a spreadsheet would compute, since "
-        "they start with = + - @, have a ' before them.",
+        help="Write names into CSV and TSV as they are. By default those that a spreadsheet would run as "
+        "formulas, such as =1+1 or @SUM(1), have a ' before them.",
     ),
 ]
 LevelOption = Annotated[

@@ -30,6 +30,7 @@ from judgerank.ranking.verdict import verdict
 from judgerank.ranking.writing import SECTION
 from judgerank.reading.files import paths_of, place_of, plain, title_of
 from judgerank.reading.read import read_judgments
+from judgerank.writing.spreadsheets import told_of_marks
 from judgerank.writing.targets import Outputs
 
 
@@ -171,6 +172,9 @@ def ranked_into(
     additions = beside.of(ranking, old)
     with outputs.writing(further):
         page = ranking.write(target, force=places.force, raw=places.raw, additions=additions)
+    note = "" if places.raw else told_of_marks([*judgments.comparisons.models, *judgments.comparisons.judges])
+    if note:
+        say(note, err=True)
     return Written(ranking, page, exports, places)
 
 

@@ -150,7 +150,8 @@ def estimated(
     """``judge, model, requests, prompt_tokens, completion_tokens, at_most, expected`` by judge.
 
     Tokens are at most. As expected, requests cost what those in the records did; nan for a judge who has none, and
-    for one without prices. The first of each judge, as many as the pilot has, are asked live.
+    for one without prices, unless nothing is asked of it. The first of each judge, as many as the pilot has, are
+    asked live.
     """
     requests, bounds = Counter[str](), Bounds()
     tokens = {name: np.zeros(2) for name in judges}
@@ -166,7 +167,7 @@ def estimated(
     typical = typical_costs(records, judges)
     rows = []
     for name, judge in judges.items():
-        expected = priced[name] * typical.get(name, np.nan)
+        expected = priced[name] * typical.get(name, np.nan) if requests[name] else 0.0
         rows.append((name, judge.sent, requests[name], *tokens[name], price[name], expected))
     columns = ["judge", "model", "requests", "prompt_tokens", "completion_tokens", "at_most", "expected"]
     return pd.DataFrame(rows, columns=columns).astype({"prompt_tokens": int, "completion_tokens": int})

@@ -34,6 +34,9 @@ def show(study: Study, tasks: Sequence[Task], ledger: Ledger) -> None:
     tell_addresses(study, records)
     table = estimated(tasks, study.judges, study.questions, settings.prompt, records, settings.pilot)
     log.info("%s", table.to_string(index=False, float_format="%.4f", na_rep="unknown"))
+    if not tasks:
+        log.info("nothing is left to ask")
+        return
     total, unknown = table["at_most"].sum(), unpriced(study.judges, table.loc[table["requests"] > 0, "judge"])
     log.info("at most %d requests, estimated cost at most %s", len(tasks), with_unknown(total, currency, unknown))
     left = math.inf if settings.budget is None else settings.budget - spent_into(ledger, study.judges)
@@ -42,7 +45,7 @@ def show(study: Study, tasks: Sequence[Task], ledger: Ledger) -> None:
         log.info(told, money(max(left, 0.0), currency))
     if study.goal is not None:
         log.info("that is for all of them; most goals are reached after a part")
-    if records and tasks:
+    if records:
         asked = table.loc[table["requests"] > 0, "expected"]
         expected = money(float(asked.sum(skipna=False)), currency)
         took = expected_time(tasks, records, study)
@@ -192,7 +195,10 @@ def tell(collector: Collector, wanted: int, pending: Pending) -> None:
     log.info("%d judgments written, and %d replies that cannot be read (kept, with their text)", len(read), unread)
     for sentence in happened(collector.breakers):
         log.info("%s", sentence)
-    limit = f" of {money(budget.limit, currency)}" if budget.limit is not None else ""
+    limit = ""
+    if budget.limit is not None:
+        over = "which is more than the budget of" if budget.spent > budget.limit else "of"
+        limit = f"{', ' if over != 'of' else ' '}{over} {money(budget.limit, currency)}"
     aside = f", {money(budget.set_aside, currency)} set aside for batches" if pending.requests else ""
     for name in collector.judges:
         for sentence in refused(name, collector.client.refused[name]):
@@ -200,6 +206,7 @@ def tell(collector: Collector, wanted: int, pending: Pending) -> None:
     for name in collector.raised:
         log.info("judge %r uses more tokens than were counted on; what it may cost was raised to that", name)
     asked = {record["judge_model"] for record in collector.written}
+    asked |= {name for name, breaker in collector.breakers.items() if breaker.unpriced}
     spent = with_unknown(budget.spent, currency, unpriced(collector.judges, asked))
     log.info("spent %s%s%s", spent, limit, aside)
     for sentence in unfetched(pending, collector.judges):

@@ -25,9 +25,14 @@ def shortened(name: object, longest: int = LONGEST) -> str:
     return f"{' '.join(text[:longest].split())[: longest - 3 - len(end)]}...{end}"
 
 
-def counted(number: int, noun: str) -> str:
-    """A number with its noun, in the plural where there is not one."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+def noun(number: int, singular: str) -> str:
+    """A noun as it stands after a number."""
+    return singular if number == 1 else f"{singular}s"
+
+
+def counted(number: int, singular: str) -> str:
+    """A number with its noun."""
+    return f"{number} {noun(number, singular)}"
 
 
 def percent(share: float) -> str:

@@ -80,7 +80,7 @@ def examine(
             file = opened(path, form, encoding)
             table = Table(file.read(), columns or {}, words, path, label, baseline, names, copies)
             name = f"{label}: " if len(paths) > 1 else ""
-            yield "file", f"{name}{file.form}, {len(table.frame)} records"
+            yield "file", f"{name}{file.form}, {counted(len(table.frame), 'record')}"
             layout, read = recognised(table)
             yield "layout", f"{layout.name}. {layout.remark}".rstrip(". ") + "."
             yield "columns", _columns(read, layout)
@@ -103,11 +103,11 @@ def on_answers(judgments: Judgments) -> Found:
     decided = f"{won['first']:.0f} for the model shown first, {won['second']:.0f} for the second"
     if not judgments.ordered:
         decided = f"{won['first'] + won['second']:.0f} for one of the models"
-    read = f"{c.n_comparisons:.0f} read: {decided}, {won['tie']:.0f} ties"
+    read = f"{c.n_comparisons:.0f} read: {decided}, {counted(round(won['tie']), 'tie')}"
     read += f", {between:.0f} between" if between else ""
     if c.stages is not None:
         rankings = counted(len(sizes_of_rankings(judgments)), "ranking")
-        read = f"{rankings} read, which make {c.n_comparisons:.0f} comparisons"
+        read = f"{rankings} read, which make {counted(round(c.n_comparisons), 'comparison')}"
     yield "answers", f"{read}; left out as unreadable: {left_out}"
     yield "ties", _ties(c, won["tie"] / c.n_comparisons, judgments.ordered)
     if c.strong is not None:
@@ -130,7 +130,7 @@ def on_answers(judgments: Judgments) -> Found:
     if c.stages is None:  # no model of rankings takes lengths
         yield "lengths", _lengths("length" in frame, judgments.ordered)
     if "count" in frame:
-        yield "counts", f"a record stands for up to {c.count.max():.0f} judgments"
+        yield "counts", f"a record stands for up to {counted(round(c.count.max()), 'judgment')}"
 
 
 def _possible(ordered: bool) -> list[Model]:
@@ -254,7 +254,8 @@ def _counted(names: tuple[str, ...], times: FloatArray | IntArray) -> str:
     low, high = int(np.argmin(times)), int(np.argmax(times))
     fewest, most = f"{times[low]:.0f}", f"{times[high]:.0f}"
     if fewest == most:
-        return f"{len(names)}, with {most} comparisons" + (" each" if len(names) > 1 else "")
+        each = " each" if len(names) > 1 else ""
+        return f"{len(names)}, with {counted(round(times[high]), 'comparison')}{each}"
     return (
         f"{len(names)}, with {fewest} ({shortened(names[low])}) to {most} ({shortened(names[high])}) comparisons"
     )

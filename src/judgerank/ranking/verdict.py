@@ -11,7 +11,7 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 
-from judgerank.data.listing import counted, listed, percent
+from judgerank.data.listing import counted, listed, noun, percent
 from judgerank.data.rankings import in_stages
 from judgerank.data.tied_choices import all_ties
 from judgerank.fits.errors_by_question import too_few
@@ -178,16 +178,18 @@ def _next(ranking: Record, board: pd.DataFrame, pairs: pd.DataFrame) -> str:
 
 def _facts(ranking: Record, judges: pd.DataFrame) -> list[tuple[str, str]]:
     frame, c = ranking.judgments.frame, ranking.judgments.comparisons
-    counted = "judgments" if c.stages is None else "comparisons"
+    compared = noun(round(c.n_comparisons), "judgment" if c.stages is None else "comparison")
+    models = sum(len(fitted.scores) for fitted in ranking.fits)
     found = [
-        (f"{sum(len(fitted.scores) for fitted in ranking.fits):,}", "models"),
-        (f"{c.n_comparisons:,.0f}", f"{counted} in rankings" if in_stages(frame).all() else counted),
+        (f"{models:,}", noun(models, "model")),
+        (f"{c.n_comparisons:,.0f}", f"{compared} in rankings" if in_stages(frame).all() else compared),
     ]
     if "question_id" in frame:
-        found.append((f"{ranking.judgments.n_questions:,}", "questions"))
+        questions = ranking.judgments.n_questions
+        found.append((f"{questions:,}", noun(questions, "question")))
     share = judges["information"]
     if len(judges) < 2 or share.isna().any():
-        return [*found, (f"{len(judges):,}", "judges" if len(judges) != 1 else "judge")]
+        return [*found, (f"{len(judges):,}", noun(len(judges), "judge"))]
     equal = panel.effective_judges(share)
     return [*found, (f"{len(judges):,}", f"judges, weighted like {equal:.1f} equal ones")]
 
@@ -236,7 +238,7 @@ def _unread(ranking: Record) -> list[str]:
     c = ranking.judgments.comparisons
     dropped = sum(c.dropped.values())
     many = dropped > MANY_DROPPED * (dropped + c.n_comparisons)
-    return [f"{dropped:,} answers could not be read."] if many else []
+    return [f"{dropped:,} {noun(dropped, 'answer')} could not be read."] if many else []
 
 
 def _on_dependence(ranking: Record) -> str:

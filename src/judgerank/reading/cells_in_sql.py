@@ -130,6 +130,16 @@ def counted_cells(judgments: Judgments, questions: bool = False) -> pd.DataFrame
     return found if judgments.ordered else _won_and_lost(found)
 
 
+def left_out_of(judgments: Judgments, cells: pd.DataFrame, questions: bool) -> str:
+    """What the counts no longer say of the judgments, in a sentence; empty if nothing."""
+    several = {"question_id": "questions", "category": "categories", "criterion": "criteria"}
+    lost = [what for name, what in several.items() if name in judgments.frame and name not in cells]
+    if not lost:
+        return ""
+    more = " (--by-question keeps questions, for standard errors by question)"
+    return f"the counts leave out {' and '.join(lost)}{'' if questions or lost[0] != 'questions' else more}"
+
+
 def _won_and_lost(found: pd.DataFrame) -> pd.DataFrame:
     """The same by winner and loser, which say nothing of an order."""
     beside = next((name for name in (COLUMNS["strength"][0], BOTH_BAD) if name in found), None)

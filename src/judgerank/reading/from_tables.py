@@ -51,7 +51,7 @@ def judgments_from(
         comparisons = comparisons_of(frame, ordered, silent)
     if left_out:
         comparisons = replace(comparisons, dropped={**comparisons.dropped, NO_QUESTION: left_out})
-        remarks.insert(0, f"Left out: {left_out} judgments without a question.")
+        remarks.insert(0, f"Left out: {counted(left_out, 'judgment')} without a question.")
     if STRENGTH in frame and comparisons.strong is None:
         why = "there are rankings of several answers" if BEGINS in frame else "there are shares of a win"
         remarks.append(f"Strength is not used, since {why} among the records: read these by themselves.")

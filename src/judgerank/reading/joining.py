@@ -10,6 +10,7 @@ import pandas as pd
 
 from judgerank.data.errors import DataError
 from judgerank.data.frames import OUTCOMES
+from judgerank.data.listing import counted
 from judgerank.data.rankings import in_stages
 from judgerank.data.strengths import STRENGTH
 from judgerank.reading.layouts import Layout, Table
@@ -45,7 +46,9 @@ def together(parts: Sequence[Part], names: str) -> tuple[pd.DataFrame, list[str]
     every, remarks = named_once([frame for *_, frame in parts], names)
     frames = [frame for frame, layout in zip(every, layouts, strict=True) if not layout.of_scores]
     scores = [frame for frame, layout in zip(every, layouts, strict=True) if layout.of_scores]
-    remarks += dict.fromkeys(f"Read as {layout.name}. {layout.remark}" for layout in layouts if layout.remark)
+    remarks += dict.fromkeys(
+        f"The records are in {layout.name}. {layout.remark}" for layout in layouts if layout.remark
+    )
     remarks += _notes(parts)
     if scores:
         made, said = paired(pd.concat(scores, ignore_index=True))
@@ -98,7 +101,11 @@ def _on_weights(frame: pd.DataFrame) -> Iterator[str]:
         if weighted.empty:
             return
         many = int((~weighted.isin(list(OUTCOMES.values()))).sum())
-        yield f"{many} answers are weights between the two models; in shares of answers each is the nearer one's."
+        are = "is a weight" if many == 1 else "are weights"
+        yield (
+            f"{counted(many, 'answer')} {are} between the two models; in shares of answers each is the nearer "
+            "one's."
+        )
         if many and "question_id" not in frame:
             yield (
                 "Weights vary less than answers do. Without questions errors are those of answers, and intervals "

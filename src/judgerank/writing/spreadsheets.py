@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 import pandas as pd
 
+from judgerank.data.listing import listed
 from judgerank.writing.atomic import STORED_FORMAT
 
-# OWASP, CSV injection; a name that has the mark of its own gets another, so that taking one away gives names back
-FORMULA = re.compile(r"'*[=+\-@\t\r]")
+# OWASP, CSV injection. After + - @ only calls, programs and other sheets do harm, which takes one of ( | !
+# A name that has the mark of its own gets another, so that taking one away gives names back.
+FORMULA = re.compile(r"'*(?:[=\t\r]|[+\-@].*[(|!])", re.DOTALL)
 MARK = "'"
 
 
@@ -21,8 +24,9 @@ def csv_of(table: pd.DataFrame, separator: str = ",", raw: bool = False) -> str:
     table : DataFrame
     separator : str
     raw : bool
-        Whether texts are as they are. By default those that start with ``= + - @``, a tab or a carriage return
-        have a ``'`` before them, since a spreadsheet would compute them. Numbers stay numbers.
+        Whether texts are as they are. By default those that a spreadsheet would run as formulas have a ``'``
+        before them: texts that start with ``=``, a tab or a carriage return, and those that start with ``+ - @``
+        and have one of ``( | !``. Numbers stay numbers.
     """
     shown = table if raw else marked(table)
     text: str = shown.to_csv(sep=separator, index=False, float_format=STORED_FORMAT, lineterminator="\n")
@@ -33,6 +37,16 @@ def marked(table: pd.DataFrame) -> pd.DataFrame:
     """A table whose texts are no formulas."""
     texts = [name for name in table if not pd.api.types.is_numeric_dtype(table[name])]
     return table.assign(**{str(name): table[name].astype(object).map(_marked) for name in texts})
+
+
+def told_of_marks(names: Iterable[str]) -> str:
+    """That some of the names stand in CSV with a mark, in a sentence; empty if none does."""
+    found = [name for name in names if FORMULA.match(name)]
+    return (
+        f"in CSV files a {MARK} stands before {listed(found)}, against formulas; --raw leaves it out"
+        if found
+        else ""
+    )
 
 
 def _marked(cell: object) -> object:

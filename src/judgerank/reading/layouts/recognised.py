@@ -6,16 +6,38 @@ from collections.abc import Iterator, Sequence
 
 import pandas as pd
 
+from judgerank.data.listing import listed
 from judgerank.reading.layouts.table import Layout, Table, found, values
 from judgerank.reading.layouts.tables import words_of
-from judgerank.reading.layouts.words import numbers_told
+from judgerank.reading.layouts.words import number, numbers_told, word
 
+Read = tuple[Layout, Table]
+SEVERAL = ("[", "{", "(", "array(")  # how a value begins that holds several
 FEWEST = 20  # decided records from which it is no chance that the winner is always in one column
 
 
-def on_reading(read: Sequence[tuple[Layout, Table]]) -> list[str]:
-    """Columns that were read by other spellings of their names, and numbers that were read as winners."""
-    return list(dict.fromkeys(said for layout, table in read for said in _on_one(layout, table)))
+def on_reading(read: Sequence[Read]) -> list[str]:
+    """Columns read by other spellings of their names, numbers read as winners, and words that no record has."""
+    said = (said for layout, table in read for said in _on_one(layout, table))
+    return [*dict.fromkeys(said), *_on_unused_words(read)]
+
+
+def _on_unused_words(read: Sequence[Read]) -> Iterator[str]:
+    """Words for the winner whose meaning was told and that no record has, such as misspelt ones."""
+    told = {text for _, table in read for text in table.words}
+    for layout, table in read if told else ():
+        used = layout.used(table)
+        for name in {
+            name for names in ([used["winner"]] if "winner" in used else used.values()) for name in names
+        }:
+            texts = {text for value in values(table.frame, name) if (text := word(value)) is not None}
+            several = [text for text in texts if text.startswith(SEVERAL)]
+            numbers = any(number(text) is not None for text in texts)  # where one says what all of them mean
+            told -= texts | {one for one in told if any(one in text for text in several)}
+            told -= {one for one in told if numbers and number(one) is not None}
+    if told:
+        words = listed(map(repr, sorted(told)))
+        yield f"--winner-values: no record has {words} for a winner, so that changes nothing. Check the spelling."
 
 
 def _on_one(layout: Layout, table: Table) -> Iterator[str]:

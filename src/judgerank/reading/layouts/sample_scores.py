@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 
 from judgerank.data.errors import DataError
+from judgerank.data.listing import counted
 from judgerank.reading.layouts import strength
 from judgerank.reading.layouts.directions import lower_is_better, on_directions
 from judgerank.reading.layouts.table import Layout, Table, values
@@ -84,11 +85,12 @@ def paired(scores: pd.DataFrame) -> tuple[pd.DataFrame, str]:
             "no sample has scores of two models: logs are of the same task and samples if they can be compared"
         )
     letters = frame["judge_preferred_model"]
-    ties = int((letters == "c").sum())
+    made, ties = int(letters.notna().sum()), int((letters == "c").sum())
     alone = int((there.sum(axis=1) == 1).sum())
-    left = f"; {alone} scores without another on the same sample were left out" if alone else ""
+    was, were = ("was" if many == 1 else "were" for many in (alone, made))
+    left = f"; {counted(alone, 'score')} without another on the same sample {was} left out" if alone else ""
     return frame, (
-        f"{letters.notna().sum()} comparisons were made of the scores of two models on the same sample: "
+        f"{counted(made, 'comparison')} {were} made of the scores of two models on the same sample: "
         f"{ties} of them {'is a tie' if ties == 1 else 'are ties'}; each scorer or metric counts as a judge{left}."
     )
 
