@@ -137,6 +137,41 @@ def test_the_four_names_of_one_endpoint_are_found_on_real_data_and_no_others(fil
     assert {*same, *same.values()} == expected
 
 
+def strong_panel(seed: int, gamma, sigma: float, slips: float | None = None) -> pd.DataFrame:
+    """Judges of different discriminations see the same answers; the last may be a copy of the first."""
+    rng, rows, scores = np.random.default_rng(seed), [], np.linspace(0.9, -1.0, 5)
+    for question in range(100):
+        u = rng.normal(0, sigma, 5)
+        for _ in range(3):
+            i, j = rng.choice(5, 2, replace=False)
+            said = rng.random(len(gamma)) < expit(np.array(gamma) * (scores[i] - scores[j] + u[i] - u[j]))
+            if slips is not None:
+                said[-1] = said[0] ^ (rng.random() < slips)
+            rows += [(question, f"m{i}", f"m{j}", f"j{k}", "a" if one else "b") for k, one in enumerate(said)]
+    return pd.DataFrame(rows, columns=["question", "model_a", "model_b", "judge", "winner"])
+
+
+def copies_in(frame: pd.DataFrame) -> dict[str, str]:
+    judgments = judgments_of(frame)
+    return same_judges(fit(judgments.comparisons, "position_aware", "penalised"), judgments, 0.95)
+
+
+@pytest.mark.parametrize(("gamma", "sigma"), [([4.0] * 4, 2.0), ([6.0, 6.0, 0.7, 0.7], 1.5)])
+def test_different_good_judges_who_see_the_same_answers_are_no_copies(gamma, sigma):
+    """At most 2 of 12 sets may call some; expected is one in twenty."""
+    assert sum(bool(copies_in(strong_panel(seed, gamma, sigma))) for seed in range(12)) <= 2
+
+
+@pytest.mark.parametrize("slips", [0.0, 0.04])
+def test_copies_are_found_beside_judges_who_share_the_answers(slips):
+    found = [copies_in(strong_panel(seed, [1.5, 1.0, 1.0, 0.7, 1.0], 1.0, slips)) for seed in range(8)]
+    assert sum(each == {"j4": "j0"} for each in found) >= 7
+
+
+def test_two_judges_alone_are_never_called_one():
+    assert copies_in(strong_panel(1, [1.5, 1.0], 1.0, slips=0.0)) == {}
+
+
 @pytest.mark.parametrize("solver", ["penalised", "newton"])
 def test_a_judge_who_flips_a_coin_is_random_by_either_fit(solver):
     frame = panel_of([2.0, 1.5, 1.0, 0.0, 1.5], position=[0] * 5, n_questions=400)

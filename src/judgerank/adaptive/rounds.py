@@ -68,6 +68,7 @@ def collect_until(
     known: Comparisons | None = None,
     known_questions: IntArray | None = None,
     checks_drift: bool = True,
+    warn: Callable[[str], None] | None = None,
 ) -> Collected:
     """Collect by rounds until the goal is reached, nothing is left, or there are `most` comparisons.
 
@@ -100,6 +101,8 @@ def collect_until(
         Of each of these, numbered as the oracle does.
     checks_drift : bool
         Whether a stop takes judges who answer as before.
+    warn : callable, optional
+        Told at each look of every judge who does not.
     """
     n, k = len(oracle.models), len(oracle.judges)
     enough = goal.size if goal.kind == "comparisons" else np.inf
@@ -110,12 +113,16 @@ def collect_until(
     while True:
         result = fitted(kept.raw, model)
         order, row = _look(kept, result, goal, len(rows) + 1, model, 1 - level)
-        changed = drifted(kept.raw, DRIFT_LEVEL) if row["reached"] and checks_drift else ()
+        looked = checks_drift and (row["reached"] or warn is not None)
+        changed = drifted(kept.raw, DRIFT_LEVEL, question=kept.question) if looked else ()
+        if warn is not None:
+            for name in changed:
+                warn(name)
         done = bool(row["reached"])
         row["reached"] = done and not changed
         rows.append(row | (watch(result, order) if watch else {}))
         if done or kept.asked >= most or not oracle.left.any():
-            return Collected(result, done and not changed, pd.DataFrame(rows), changed)
+            return Collected(result, done and not changed, pd.DataFrame(rows), changed if done else ())
         size = min(most, int(np.ceil(kept.asked * growth))) - kept.asked
         if order is None:
             chosen = at_random(rng, oracle.left, size)
@@ -175,9 +182,14 @@ class Kept:
         return Comparisons(self._oracle.models, self._oracle.judges, *map(self._column, range(QUESTION)))
 
     @property
+    def question(self) -> IntArray:
+        """Of each answer; one of its own where the oracle names none."""
+        return np.asarray(self._column(QUESTION))
+
+    @property
     def questions(self) -> int:
         """How many were answered."""
-        return len(np.unique(self._column(QUESTION)))
+        return len(np.unique(self.question))
 
     def order(self, result: Fit) -> tuple[Order | None, bool]:
         """All models in one order with the tests of every pair, and whether errors allow for questions.
@@ -185,7 +197,7 @@ class Kept:
         None while there are no errors, or several parts. With errors by question, each is the larger of both: few
         questions can seem to agree. Fewer still are tested by sign flips.
         """
-        question, several = self._column(QUESTION), False
+        question, several = self.question, False
         try:
             kinds = [result]
             if self.questions < len(question):

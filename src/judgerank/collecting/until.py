@@ -13,7 +13,7 @@ from tqdm import tqdm
 
 from judgerank.adaptive.goals import Goal
 from judgerank.adaptive.oracles import Answers
-from judgerank.adaptive.rounds import DRIFT_LEVEL, Collected, collect_until
+from judgerank.adaptive.rounds import Collected, collect_until
 from judgerank.collecting.collector import Collector
 from judgerank.collecting.costs import typical_costs
 from judgerank.collecting.ledger import Record, task_of
@@ -27,7 +27,6 @@ from judgerank.data.errors import ConfigError
 from judgerank.fits.result import Fit
 from judgerank.model.streams import generator
 from judgerank.order.pairs import Order
-from judgerank.trust.drift import drifted
 
 log = logging.getLogger("judgerank")
 OUTCOMES = {"a": 1.0, "b": 0.0, "c": 0.5}  # of the model shown first
@@ -157,8 +156,6 @@ async def ask_until(
         leading = result.scores.sort_values(ascending=False).index[:3]
         count = float(result.comparisons.count.sum())
         found = outlook(order, goal, next(looks), count)
-        for name in drifted(result.known_raw, DRIFT_LEVEL):
-            log.warning("warning: %s", changed(name))
         typical = typical_costs([*records, *collector.written], collector.judges)
         each = float(np.mean(list(typical.values()))) if typical else 0.0
         far = told(found, count, float(oracle.left.sum()), each, collector.currency)
@@ -173,11 +170,21 @@ async def ask_until(
         )
         return {}
 
+    def warn(name: str) -> None:
+        log.warning("warning: %s", changed(name))
+
     known, questions = oracle.comparisons(records)
     rng = generator(seed, "until")
     try:
         return await asyncio.to_thread(
-            collect_until, oracle, goal, rng, watch=watch, known=known, known_questions=questions
+            collect_until,
+            oracle,
+            goal,
+            rng,
+            watch=watch,
+            known=known,
+            known_questions=questions,
+            warn=warn,
         )
     finally:
         await oracle.stop()

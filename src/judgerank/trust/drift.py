@@ -9,13 +9,17 @@ the fit without them alone (Rao, 1948). Tastes, positions and discriminations of
 these is taken for a change, and neither is a design that asks other pairs later. Parameters are held by a wide
 normal prior, so that a judge who never errs has a test, too; the score is made orthogonal to them, so that it
 matters to second order only.
+
+Where a question recurs, its answers' quality moves all its comparisons, and looks like a change if times follow
+questions. The score then has the variance of its sums by question, and the statistic is Hotelling's (1931) T^2,
+which allows for few of them.
 """
 
 from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-from scipy.special import chdtrc, expit
+from scipy.special import chdtrc, expit, fdtrc
 
 from judgerank.data.arrays import AnyArray, FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
@@ -26,6 +30,7 @@ from judgerank.trust.asked_again import firsts, requests_of
 
 LEAST = 5  # comparisons for each parameter of a judge, below which it is not tested
 WIDE = 3.0  # standard deviation of the prior, in log-odds
+QUESTIONS = 4  # for each degree of freedom, below which a judge whose questions recur is not tested
 FLAT = 1e-6  # of the largest eigenvalue: directions below say nothing
 COLUMNS = ("judge", "comparisons", "statistic", "degrees_of_freedom", "p_value", "p_holm")
 
@@ -43,14 +48,15 @@ def drift(
         When each was answered, as anything that sorts; by default the rows are in that order.
     question : int array, shape (T,), optional
         With it, only the first answer to every request counts: further ones are no new evidence of a judge, and
-        `asked_again.asked_again` tests them.
+        `asked_again.asked_again` tests them. A judge whose questions recur is tested by question.
 
     Returns
     -------
     DataFrame
         ``judge, comparisons, statistic, degrees_of_freedom, p_value, p_holm``, a row for each judge with at least
         `LEAST` comparisons a parameter, the most suspicious first. ``p_holm`` allows for the number of judges.
-        The statistic and the p-values are NaN for a judge whose own fit did not settle.
+        Statistic and p-values are NaN for a judge whose own fit did not settle, and for one with fewer than
+        `QUESTIONS` questions for each degree of freedom, if they recur.
     """
     comparisons.require_pairs("the test of changed judges")
     order = np.arange(len(comparisons)) if time is None else np.argsort(np.asarray(time), kind="stable")
@@ -63,24 +69,25 @@ def drift(
         if len(mine) < 2 * LEAST * max(models, 2):
             continue
         try:
-            statistic, freedom = _of_judge(comparisons, mine)
+            found = _of_judge(comparisons, mine, None if question is None else question[mine])
         except NoMaximumError:
-            rows.append((name, len(mine), np.nan, 0, np.nan))
-            continue
-        rows.append((name, len(mine), statistic, freedom, float(chdtrc(freedom, statistic)) if freedom else 1.0))
-    found = pd.DataFrame(rows, columns=list(COLUMNS[:-1]))
-    found[COLUMNS[-1]] = holm(found["p_value"].to_numpy()) if rows else np.zeros(0)
-    return found.sort_values("p_value", kind="stable", ignore_index=True)
+            found = np.nan, 0, np.nan
+        rows.append((name, len(mine), *found))
+    table = pd.DataFrame(rows, columns=list(COLUMNS[:-1]))
+    table[COLUMNS[-1]] = holm(table["p_value"].to_numpy()) if rows else np.zeros(0)
+    return table.sort_values("p_value", kind="stable", ignore_index=True)
 
 
-def drifted(comparisons: Comparisons, level: float, time: AnyArray | None = None) -> tuple[str, ...]:
+def drifted(
+    comparisons: Comparisons, level: float, time: AnyArray | None = None, question: IntArray | None = None
+) -> tuple[str, ...]:
     """Judges whose earlier and later answers differ significantly, all judges tested at once at 1 - level."""
-    found = drift(comparisons, time)
+    found = drift(comparisons, time, question)
     return tuple(significant(found, level)["judge"])
 
 
-def _of_judge(c: Comparisons, mine: AnyArray) -> tuple[float, int]:
-    """Statistic and degrees of freedom from one judge's rows, the earliest first.
+def _of_judge(c: Comparisons, mine: AnyArray, question: IntArray | None) -> tuple[float, int, float]:
+    """Statistic, degrees of freedom and p-value from one judge's rows, the earliest first, and their questions.
 
     Raises
     ------
@@ -100,8 +107,29 @@ def _of_judge(c: Comparisons, mine: AnyArray) -> tuple[float, int]:
     score = moved.T @ (count * (y - p))
     values, vectors = np.linalg.eigh(moved.T @ (weight[:, None] * moved))
     kept = values > FLAT * max(values[-1], np.finfo(float).tiny)
-    along = vectors[:, kept].T @ score
-    return float((along**2 / values[kept]).sum()), int(kept.sum())
+    along, freedom = vectors[:, kept].T @ score, int(kept.sum())
+    if question is not None and len(np.unique(question)) < t:
+        each = (moved @ vectors[:, kept]) * (count * (y - p))[:, None]
+        return _by_question(each, question)
+    statistic = float((along**2 / values[kept]).sum())
+    return statistic, freedom, float(chdtrc(freedom, statistic)) if freedom else 1.0
+
+
+def _by_question(each: FloatArray, question: IntArray) -> tuple[float, int, float]:
+    """Hotelling's T^2 for a mean of zero of the scores' sums by question, its degrees of freedom and p-value."""
+    _, where = np.unique(question, return_inverse=True)
+    many, freedom = int(where.max()) + 1, each.shape[1]
+    if many < QUESTIONS * max(freedom, 1):
+        return np.nan, freedom, np.nan
+    if not freedom:
+        return 0.0, 0, 1.0
+    sums = np.zeros((many, freedom))
+    np.add.at(sums, where, each)
+    total = sums.sum(axis=0)
+    q = min(float(total @ np.linalg.pinv(sums.T @ sums, hermitian=True) @ total), many * (1 - FLAT))
+    statistic = (many - 1) * q / (many - q)
+    other = many - freedom
+    return statistic, freedom, float(fdtrc(freedom, other, statistic * other / (freedom * (many - 1))))
 
 
 def _fitted(x: FloatArray, y: FloatArray, count: FloatArray) -> FloatArray:

@@ -62,7 +62,7 @@ def _of_halves(found: pd.DataFrame, level: float) -> Iterator[str]:
             f"Answers changed with time: {listed(list(judges))} answered differently in the later half than in "
             f"the earlier one (Holm's p {p}). {ADVICE}"
         )
-    elif len(found):
+    elif found["p_value"].notna().any():
         yield "No judge's answers changed with time (each judge's earlier half against the later)."
 
 

@@ -34,7 +34,8 @@ MEANING = {
     "goes by": "it prefers longer or shorter answers, or those of its own family, whatever their quality: more "
     "than 60% of the time between two equal models (significantly)",
     RANDOM: "its answers do not follow the scores: its discrimination is zero, or may be",
-    "same": "its answers match that judge's far more often than any other's: one model under two names?",
+    "same": "it disagrees with that judge less than half as often as two different judges would, given how much "
+    "the others agree on the same questions: one model under two names?",
     UNSURE: "its answers do not tell what kind of judge it is: too few, or all models alike",
     UNBOUNDED: "it never contradicted the ranking, so its discrimination has no upper limit",
 }
