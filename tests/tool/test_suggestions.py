@@ -14,7 +14,7 @@ from judgerank.order.aims import best_known_scores
 from judgerank.order.pairs import pairwise
 from judgerank.order.scale import scale_of
 from judgerank.ranking.first_links import first_links
-from judgerank.ranking.studies.next_comparisons import CHANCE, next_comparisons
+from judgerank.ranking.studies.next_comparisons import CHANCE, next_comparisons, variance_after
 
 SCORES, GAMMA = (1.0, 0.4, 0.1, -0.5, -1.0), (0.5, 1.0, 2.0)
 N, K = len(SCORES), len(GAMMA)
@@ -135,6 +135,19 @@ def test_the_comparisons_that_separate_a_pair_do_so_as_often_as_said(simulated):
             chances.append(NormalDist().cdf(abs(scores[i] - scores[j]) / error - critical))
         assert chances[0] < CHANCE <= chances[1] + 1e-9
         assert chances[1] < CHANCE + 0.01
+
+
+def test_the_variance_after_more_comparisons_is_that_of_the_next_sandwich():
+    """Beside dense inverses; where errors are not clustered it is the inverse of the next information."""
+    rng = np.random.default_rng(1)
+    root, meat, x = rng.standard_normal((6, 9)), rng.standard_normal((6, 8)), rng.standard_normal((6, 2))
+    information, c = root @ root.T, rng.standard_normal(6)
+    bread = np.linalg.inv(information)
+    for squares in (meat @ meat.T, information):
+        after = variance_after(bread @ squares @ bread, bread, x, c)
+        for n in (1, 7, 1000):
+            then = np.linalg.inv(information + n * x @ x.T)
+            assert after(n) == pytest.approx(c @ then @ (squares + n * x @ x.T) @ then @ c, rel=1e-9)
 
 
 def test_equal_models_are_not_said_to_be_separated_by_any_number(cells_of):

@@ -16,6 +16,7 @@ by them tells over an interval of their discrimination, and only among those wit
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
@@ -149,16 +150,42 @@ def to_separate(
     each = np.zeros((len(v), len(asked.index), asked.root.shape[2]))
     for place, (index, root) in enumerate(zip(asked.index, asked.root, strict=True)):
         each[index, place] = root / np.sqrt(len(asked.index))
-    x = each.reshape(len(v), -1)
-    values, vectors = np.linalg.eigh(x.T @ v @ x)
-    shared = (vectors.T @ (x.T @ (v @ c))) ** 2
+    variance = variance_after(v, _bread(result, v), each.reshape(len(v), -1), c)
 
     def suffices(n: int) -> bool:
-        known = np.sum(shared * n / (1 + n * np.maximum(values, 0.0)))
-        return bool(c @ v @ c - known <= wanted**2)
+        return variance(n) <= wanted**2
 
     number = 1 + bisect_left(range(1, MOST + 1), True, key=suffices)
     return number if number <= MOST else None
+
+
+def variance_after(v: FloatArray, bread: FloatArray, x: FloatArray, c: FloatArray) -> Callable[[int], float]:
+    """Variance of the contrast c after n more comparisons on new questions, with x x' the information of one.
+
+    The next fit weighs all comparisons alike, also those of one question, which tell less than their number. So
+    the sandwich V = B M B becomes B_n (M + n x x') B_n, with B_n the inverse of B^-1 + n x x'. By Woodbury's
+    formula
+
+        B_n c = B z,    z = c - x a,    a = (1 / n + x'B x)^-1 x'B c,    variance = z'V z + n |x'B z|^2.
+
+    Where V is B, as it is without clusters, this is c'B_n c.
+    """
+    values, vectors = np.linalg.eigh(x.T @ bread @ x)
+    values, along = np.maximum(values, 0.0), x @ vectors
+    g, h, own = along.T @ bread @ c, along.T @ v @ c, along.T @ v @ along
+
+    def variance(n: int) -> float:
+        left = g / (1 + n * values)
+        a = n * left
+        return float(c @ v @ c - 2 * a @ h + a @ own @ a + n * left @ left)
+
+    return variance
+
+
+def _bread(result: Fit, v: FloatArray) -> FloatArray:
+    """The inverse information by which the next fit will weigh comparisons; V itself but for a sandwich."""
+    sandwich = result.robust is not None and result.effects is None and not result.of_panel
+    return result._inverse("observed") if sandwich else v
 
 
 def bounding_comparisons(result: Fit, picks: int = 10, size: int = 10) -> pd.DataFrame:
