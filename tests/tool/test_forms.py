@@ -410,7 +410,7 @@ def test_a_few_records_without_a_question_are_left_out_and_counted(tmp_path):
     for name in ("first", "second", "judge", "outcome"):
         assert_array_equal(getattr(found.comparisons, name), getattr(without.comparisons, name))
     assert found.comparisons.dropped["without a question"] == 1
-    assert found.remarks[0] == "Left out: 1 judgments without a question."
+    assert found.remarks[0] == "Left out: 1 judgment without a question."
     assert "1 without a question" in run("doctor", "m.json", cwd=tmp_path).stdout
     records[100]["model_b"] = None
     with pytest.raises(DataError, match="record 101 has no 'model_b'"):  # of those in the file
