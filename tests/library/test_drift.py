@@ -144,7 +144,7 @@ def test_answers_of_other_quality_later_are_no_change_of_the_judges():
 
 
 def test_few_questions_that_recur_give_no_verdict():
-    rows, question = by_question(0, 4 * N - 1, 1.5)
+    rows, question = by_question(0, 5 * N - 1, 1.5)
     assert drift(rows, question=question)["p_value"].isna().all()
-    rows, question = by_question(0, 4 * N, 1.5)
+    rows, question = by_question(0, 5 * N, 1.5)
     assert drift(rows, question=question)["p_value"].notna().all()

@@ -30,7 +30,7 @@ from judgerank.trust.asked_again import firsts, requests_of
 
 LEAST = 5  # comparisons for each parameter of a judge, below which it is not tested
 WIDE = 3.0  # standard deviation of the prior, in log-odds
-QUESTIONS = 4  # for each degree of freedom, below which a judge whose questions recur is not tested
+QUESTIONS = 5  # for each degree of freedom, below which a judge whose questions recur is not tested
 FLAT = 1e-6  # of the largest eigenvalue: directions below say nothing
 COLUMNS = ("judge", "comparisons", "statistic", "degrees_of_freedom", "p_value", "p_holm")
 
