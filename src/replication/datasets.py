@@ -106,7 +106,7 @@ def _in_any_form(dataset: Dataset, source: str) -> Judgments:
         mismatch = _mismatch(Path(source).read_bytes(), dataset.sha256, dataset.git_blob)
         if mismatch:
             raise ChecksumError(f"{dataset.file}: {mismatch}")
-    told = {key: value for key, value in loaded.source.items() if key != "path"}
+    told = {key: value for key, value in loaded.source.items() if key not in ("path", "given")}
     return replace(loaded, source=told | {"file": dataset.file})
 
 

@@ -20,7 +20,7 @@ from judgerank.data.errors import (
     NoMaximumError,
     NotIdentifiedError,
 )
-from judgerank.fits.errors_by_question import enough, least_questions
+from judgerank.fits.errors_by_question import least_questions, questions_of
 from judgerank.fits.standings import leaderboard
 from judgerank.model.members import NAMED, POSITION_AWARE, Parameters
 from judgerank.model.streams import generator
@@ -671,8 +671,8 @@ def test_questions_are_never_so_few_that_a_ranking_has_no_errors_by_question(sd)
     assert said.startswith("At least 25 questions are planned for pair_power, pairs_interval_excludes_zero, ")
     data, question = drawn_in_questions(generator(6, "floor"), truth, 3_750, asked)
     fitted = fit(data, truth.model.name)
-    assert enough(fitted, question)  # as `judgerank rank` has it
-    assert not enough(fitted, np.minimum(question, fewest - 2))
+    assert questions_of(fitted, data, question).enough  # as `judgerank rank` has it
+    assert not questions_of(fitted, data, np.minimum(question, fewest - 2)).enough
     assert needed("score_width", 9.0, [told]) == told.fewest  # widths likewise
     assert needed("score_width", 90.0, [precision_of(truth)]) == pytest.approx(1.0)
 
@@ -709,7 +709,7 @@ def test_a_file_of_few_questions_is_planned_from_with_errors_by_question():
         data, question = drawn_in_questions(generator(seed, "file of few"), truth, 720, asked)
         judgments = read_judgments(data.to_frame().assign(question_id=question), silent=True)
         panel, fitted = fitted_panel(judgments, partial(fit, judgments.comparisons), DEFAULT)
-        assert panel.freedom == 11 and not enough(fitted, judgments.question)
+        assert panel.freedom == 11 and not questions_of(fitted, judgments.comparisons, judgments.question).enough
         _, low, high = panel.difference(panel.pair(["m2", "m3"], "pair"), 0.95)
         left_out.append(not low <= 0 <= high)
         found.append(questions_like(panel, fitted, judgments))
@@ -724,7 +724,7 @@ def test_a_plan_from_few_questions_says_so(caplog):
     data, question = drawn_in_questions(generator(1, "few"), truth, 108, Questions(0.5, 6, 3))
     judgments = read_judgments(data.to_frame().assign(question_id=question), silent=True)
     fitted_panel(judgments, partial(fit, judgments.comparisons))
-    assert "6 questions and 8 parameters" in caplog.text and "tests pairs by sign flips" in caplog.text
+    assert "6 questions and 8 free parameters" in caplog.text and "tests pairs by sign flips" in caplog.text
 
 
 def test_an_assumed_panel_is_of_the_member_that_ranks_unless_another_is_named():

@@ -37,6 +37,8 @@ def bytes_of(folder: Path) -> dict[str, object]:
     """All that is there: of files the bytes, of links where they lead."""
     found = {}
     for path in sorted(folder.rglob("*")):
+        if "__pycache__" in path.parts:  # Python's own, of a file of code that is read
+            continue
         name = path.relative_to(folder).as_posix()
         found[name] = path.read_bytes() if path.is_file() else str(path.readlink()) if path.is_symlink() else "-"
     return found

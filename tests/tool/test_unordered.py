@@ -132,7 +132,7 @@ def test_scorers_that_agree_everywhere_give_true_errors_and_no_warnings(tmp_path
     )
     assert (both.tables["judges"][["low_discrimination", "high_discrimination"]].round(6) == 1).all(axis=None)
     both.to_html()
-    assert "All 2 judges give almost identical answers: they count as one." in str(trust_report(both.judgments))
+    assert "the 2 judges carry as much information as 1.0 independent judges" in str(trust_report(both.judgments))
 
 
 def _with(frames):

@@ -215,11 +215,12 @@ class Uncertainty(Predictions):
         self._require_few_parameters()
         comparisons, at = self.model.observed(comparisons), self.solution.parameters
         self.require_fitted(comparisons.models, comparisons.judges, comparisons.n_comparisons)
-        effective = effective_number(cluster, comparisons.count)
+        whole, counts = cluster, comparisons.count
         many, rows = drawn_clusters(cluster, most)
         if rows is not None:
             comparisons, cluster = comparisons._rows(rows), cluster[rows]
         squares, counted = squares_by_cluster(comparisons, self.model, at, cluster, self.chosen)
+        effective = effective_number(whole, counts)
         times = 1.0 if many is None else many / counted
         residuals = residuals_by_cluster(comparisons, self.model, at, cluster) * np.sqrt(times)
         return self.sandwiched(times * squares, many or counted, residuals, effective)
