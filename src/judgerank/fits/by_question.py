@@ -69,11 +69,8 @@ def clustered(
         for part, sizes in _by_question(db, rows, fitted):
             gradients = part @ linear
             squares += (gradients.T @ gradients).toarray()
-            many, total, sizes_squared = (
-                many + len(sizes),
-                total + float(sizes.sum()),
-                sizes_squared + float(sizes @ sizes),
-            )
+            many, total = many + len(sizes), total + float(sizes.sum())
+            sizes_squared += float(sizes @ sizes)
             kept += [part] if residuals else []
     fitted.require_fitted(rows.names.models, rows.names.judges, total)
     if many < 2:

@@ -29,6 +29,7 @@ class PairedRows:
 
     @classmethod
     def of(cls, items: Items) -> PairedRows:
+        """Those of all items."""
         return cls(len(items.models), items.first, items.second)
 
     def predictors(self, t: FloatArray) -> FloatArray:
@@ -37,20 +38,17 @@ class PairedRows:
         return np.asarray(scores[self.first] - scores[self.second])
 
     def logistic(self, won: FloatArray, count: FloatArray, t: FloatArray) -> tuple[float, FloatArray, FloatArray]:
-        """As `engine.concave.logistic`."""
+        """As `engine.concave.logistic`, at zero-sum coordinates of shape (N - 1,)."""
         basis = zero_sum_basis(self.n)
         height, residual, weight = terms(self.predictors(t), won, count)
-        gradient = self._by_model(self.first, residual) - self._by_model(self.second, residual)
-        of_pair = self._by_model(self.first * self.n + self.second, weight, self.n**2).reshape(self.n, self.n)
+        gradient = sums_by_place(self.first, residual, self.n) - sums_by_place(self.second, residual, self.n)
+        of_pair = sums_by_place(self.first * self.n + self.second, weight, self.n**2).reshape(self.n, self.n)
         both = of_pair + of_pair.T
         return height, gradient @ basis, basis.T @ (np.diag(both.sum(axis=0)) - both) @ basis
 
     def sums_by(self, group: IntArray, many: int, values: FloatArray) -> FloatArray:
         """Sums of rows times values by group, shape (G, N - 1)."""
-        place = group * self.n
-        sums = (self._by_model(place + end, values, many * self.n) for end in (self.first, self.second))
-        shown_first, shown_second = sums
-        return np.asarray((shown_first - shown_second).reshape(many, self.n) @ zero_sum_basis(self.n))
-
-    def _by_model(self, place: IntArray, values: FloatArray, size: int | None = None) -> FloatArray:
-        return sums_by_place(place, values, size or self.n)
+        first, second = (
+            sums_by_place(group * self.n + end, values, many * self.n) for end in (self.first, self.second)
+        )
+        return np.asarray((first - second).reshape(many, self.n) @ zero_sum_basis(self.n))
