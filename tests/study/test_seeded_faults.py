@@ -238,8 +238,8 @@ def test_another_tex_is_refused(tmp_path, monkeypatch):
         (
             "audit.csv",
             20,
-            "differs, cause not established",
-            "was 'exact at printed precision' and is now 'differs",
+            "cause not established",
+            "was 'exact at printed precision' and is now 'cause not",
         ),
         ("audit.csv", 20, None, "and is no longer listed"),
         (
@@ -283,7 +283,7 @@ def test_the_command_ends_with_an_error_and_writes_nothing_when_a_verdict_falls(
     before = (tmp_path / "audit.csv").read_bytes()
     done = forked.run(command)
     assert done.returncode == 1
-    assert "chatbot_arena, gpt-4, score_btl was 'exact at printed precision' and is now 'differs" in done.stderr
+    assert "chatbot_arena, gpt-4, score_btl was 'exact at printed precision' and is now 'cause not" in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
     assert (tmp_path / "audit.csv").read_bytes() == before
     done = forked.run([*command, "accept_falls=true"])

@@ -22,7 +22,7 @@ class Verdict(StrEnum):
     MONTE_CARLO = "within error, settings searched for"
     CAUSE = "differs, a run shows the cause"
     RULED_OUT = "differs, printed value ruled out"
-    OPEN = "differs, cause not established"
+    OPEN = "cause not established"
     UNCHECKED = "not checkable"
     TAKEN_OVER = "setting taken over"
     NOT_TAKEN_OVER = "setting not taken over"

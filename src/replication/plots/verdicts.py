@@ -40,7 +40,7 @@ def verdicts(numbers: pd.DataFrame, results: list[str]) -> Figure:
 def _counts(axes: Axes, numbers: pd.DataFrame, results: list[str]) -> None:
     found = numbers["verdict"].astype(str).value_counts().reindex(results, fill_value=0)
     colours = {"exact": GOOD, "within": GOOD, "not checkable": COLOURS["reference"]}
-    colours |= {"differs, cause not": OPEN, "differs": EXPLAINED}
+    colours |= {"cause not": OPEN, "differs": EXPLAINED}
     of = [next((colours[start] for start in colours if name.startswith(start)), EXPLAINED) for name in results]
     at = -np.arange(len(results), dtype=float)
     axes.barh(at, found, 0.6, color=of)
