@@ -214,7 +214,8 @@ def rows_of(cfg: DictConfig) -> dict[str, Callable[[], Iterator[tuple]]]:
     data, _ = load_section_data(cfg)
     arena, mt_bench = data["chatbot_arena"], data["mt_bench"]
     with_answers = records_of(mt_bench, cfg.datasets.mt_bench.questions, cfg.answers)
-    sets = {"chatbot_arena": find_file(cfg.datasets.chatbot_arena.file), "in_house": find_file(IN_HOUSE)}
+    files = {"chatbot_arena": cfg.datasets.chatbot_arena.file, "in_house": IN_HOUSE}
+    sets = {name: path for name, file in files.items() if (path := find_file(file))}  # those that are at hand
     found: dict[str, Callable[[], Iterator[tuple]]] = {
         "passes": lambda: against_passes(cfg),
         "algorithm_1": lambda: chain(
