@@ -97,8 +97,8 @@ def test_the_largest_statistic_is_among_the_likely_pairs(shape):
     error = np.sqrt(np.add.outer(own, own) - 2 * variance)
     np.fill_diagonal(error, np.inf)
     draws = rng.standard_normal((300, n))
-    found = simultaneous._of_likely_pairs(draws, half, error)
-    assert_allclose(found, simultaneous._of_every_pair(draws, half, error), rtol=1e-12)
+    found = simultaneous._of_likely_pairs(half, error)(draws)
+    assert_allclose(found, simultaneous._of_every_pair(half, error)(draws), rtol=1e-12)
 
 
 def test_results_of_an_order_are_computed_once(raw, monkeypatch):

@@ -185,7 +185,9 @@ def test_small_files_and_those_of_other_kinds_are_not_for_an_engine(tmp_path):
     other.write_bytes(b"x" * 30_000_000)
     assert not from_engine.are_large([small], None) and not from_engine.are_large([other], None)
     assert not from_engine.are_large([tmp_path / "nowhere.csv"], None)
-    (tmp_path / "large.csv").write_bytes(b"x" * 30_000_000)
+    (tmp_path / "long.csv").write_bytes((b"x" * 999 + b"\n") * 20_000)  # few records, each a long one
+    assert not from_engine.are_large([tmp_path / "long.csv"], None)
+    (tmp_path / "large.csv").write_bytes(b"a,b,c,a\n" * 110_000)
     assert from_engine.are_large([tmp_path / "large.csv"], None)
     assert not from_engine.are_large([tmp_path / "large.csv", other], None)
 

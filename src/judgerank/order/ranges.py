@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from judgerank.data.arrays import FloatArray
+from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.inference.wald import require_level
 from judgerank.model.streams import generator
 
 DRAWS = 20_000  # of the largest of all pairs' statistics
 CHUNK = 500  # draws held at a time
 FEW = 50  # models up to which looking at every pair of a draw is quicker than choosing among them
-AT_ONCE = 1_000_000  # pairs held at a time
+AT_ONCE = 100_000  # pairs held at a time
+ROUNDING = 1e-9  # of a squared error
 
 
 def quantile_of_largest(
@@ -35,40 +36,56 @@ def quantile_of_largest(
     for covariance, error in parts:
         values, vectors = np.linalg.eigh(covariance)
         half = vectors * np.sqrt(np.maximum(values, 0.0))
+        largest_of = _of_every_pair(half, error) if len(values) <= FEW else _of_likely_pairs(half, error)
         for start in range(0, DRAWS * (len(values) > 1), CHUNK):
-            draws = rng.standard_normal((CHUNK, len(values)))
-            here = (
-                _of_every_pair(draws, half, error) if len(values) <= FEW else _of_likely_pairs(draws, half, error)
-            )
+            here = largest_of(rng.standard_normal((CHUNK, len(values))))
             largest[start : start + CHUNK] = np.maximum(largest[start : start + CHUNK], here)
     if np.isfinite(degrees_of_freedom):
         largest /= np.sqrt(rng.chisquare(degrees_of_freedom, DRAWS) / degrees_of_freedom)
     return float(np.quantile(largest, level))
 
 
-def _of_every_pair(draws: FloatArray, half: FloatArray, error: FloatArray) -> FloatArray:
-    """Largest statistic of every draw, shape (C,), for a root of the covariance."""
+def _of_every_pair(half: FloatArray, error: FloatArray) -> Callable[[FloatArray], FloatArray]:
+    """Finds the largest statistic of every draw, shape (C,), for a root of the covariance."""
     i, j = np.triu_indices(len(half), 1)
-    z = ((half[i] - half[j]) / error[i, j, None]) @ draws.T
-    largest: FloatArray = np.abs(z, out=z).max(axis=0)
-    return largest
+    contrasts = (half[i] - half[j]) / error[i, j, None]
+
+    def largest_of(draws: FloatArray) -> FloatArray:
+        z = contrasts @ draws.T
+        largest: FloatArray = np.abs(z, out=z).max(axis=0)
+        return largest
+
+    return largest_of
 
 
-def _of_likely_pairs(draws: FloatArray, half: FloatArray, error: FloatArray) -> FloatArray:
+def _of_likely_pairs(half: FloatArray, error: FloatArray) -> Callable[[FloatArray], FloatArray]:
     """The same, looking only at pairs that can be the largest.
 
-    With x = |z| / sd the statistic of a pair is at most r_ij sqrt(x_i^2 + x_j^2), r_ij the root of the sum of the
-    two variances over the error (Cauchy and Schwarz). So one of its two models has r x, r its largest r_ij, no
-    less than the largest statistic that is known already over the root of two.
+    The last column a of the root is what moves most scores at once, such as their scale. With z = a f + u and t^2
+    the variance of u_i - u_j, the squared statistic of a pair is at most f^2 + (u_i - u_j)^2 / t^2, and the second
+    term at most r_ij^2 (x_i^2 + x_j^2), x = |u| / sd, r_ij^2 the sum of the two variances over t^2 (Cauchy and
+    Schwarz, twice). So for one of the two models 2 r^2 x^2, r its largest r_ij, is no less than the square of the
+    largest statistic that is known already, less f^2.
     """
-    z, rows = draws @ half.T, np.arange(len(draws))
-    spread = np.maximum((half**2).sum(axis=1), np.finfo(float).tiny)
-    most = np.sqrt(2 * np.max(np.add.outer(spread, spread) / error**2, axis=1) / spread) * np.abs(z)
-    likely = most.argmax(axis=1)
-    largest: FloatArray = (np.abs(z - z[rows, likely, None]) / error[likely]).max(axis=1)
-    where, models = np.nonzero(most >= largest[:, None])
-    step = max(1, AT_ONCE // z.shape[1])
-    for start in range(0, len(where), step):
-        c, i = where[start : start + step], models[start : start + step]
-        np.maximum.at(largest, c, (np.abs(z[c] - z[c, i, None]) / error[i]).max(axis=1))
-    return largest
+    along, own = half[:, -1], half[:, :-1]
+    spread = np.maximum((own**2).sum(axis=1), np.finfo(float).tiny)
+    apart = np.maximum(error**2 - np.subtract.outer(along, along) ** 2, ROUNDING * error**2)
+    reach = np.sqrt(2 * np.max(np.add.outer(spread, spread) / apart, axis=1) / spread)
+
+    def largest_of(draws: FloatArray) -> FloatArray:
+        z, factor, each = draws @ half.T, draws[:, -1], np.arange(len(draws))
+        most = reach * (z - np.multiply.outer(factor, along))
+
+        def of(draw: IntArray, model: IntArray) -> FloatArray:
+            found: FloatArray = (np.abs(z[draw] - z[draw, model, None]) / error[model]).max(axis=1)
+            return found
+
+        largest = np.maximum(of(each, most.argmax(axis=1)), of(each, most.argmin(axis=1)))
+        draw, model = np.nonzero(most**2 >= (largest**2 - factor**2)[:, None])
+        step = max(1, AT_ONCE // z.shape[1])
+        for start in range(0, len(draw), step):
+            c, i = draw[start : start + step], model[start : start + step]
+            np.maximum.at(largest, c, of(c, i))
+        return largest
+
+    return largest_of

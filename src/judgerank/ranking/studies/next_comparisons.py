@@ -23,6 +23,7 @@ import pandas as pd
 from scipy.special import ndtri
 
 from judgerank.data.arrays import FloatArray, IntArray
+from judgerank.data.cache import remembered
 from judgerank.data.comparisons import POOLED_JUDGE
 from judgerank.data.errors import ConfigError
 from judgerank.fits.errors_by_question import too_few
@@ -91,7 +92,7 @@ def next_comparisons(
     i, j, steps = _open_pairs(result, level)
     models, judges = result.comparisons.models, result.comparisons.judges
     judges = judges if result.model.judge_blocks else (POOLED_JUDGE,)
-    reach, rows, now = 2 * normal_quantile(level), [], result.covariance
+    reach, rows = 2 * normal_quantile(level), []
     u = to_scores @ v @ to_scores.T
     for _ in range(min(picks, len(those))):
         widest = np.argmax(np.diag(u)[i] + np.diag(u)[j] - 2 * u[i, j])
@@ -108,7 +109,7 @@ def next_comparisons(
         u -= to_scores @ step @ np.linalg.solve(own, (to_scores @ step).T)
         widths = reach * np.sqrt([before, max(c @ v @ c, 0.0)])
         a, b, k = best
-        number = to_separate(result, those, now, to_scores, *pair, steps, level)
+        number = to_separate(result, those, to_scores, *pair, steps, level)
         rows.append((models[a], models[b], judges[k], size, models[pair[0]], models[pair[1]], *widths, number))
     return pd.DataFrame(rows, columns=COLUMNS).astype({"to_separate": "Int64"})
 
@@ -118,16 +119,14 @@ def cost_of_pair(result: Fit, first: str, second: str, level: float = 0.95, few:
 
     As `to_separate`; `few` as of `next_comparisons`.
     """
-    v = result.covariance
     to_scores = best_known_scores(result)
     i, j = (result.comparisons.models.index(name) for name in (first, second))
-    return to_separate(result, Candidates(result, few), v, to_scores, i, j, _open_pairs(result, level)[2], level)
+    return to_separate(result, Candidates(result, few), to_scores, i, j, _open_pairs(result, level)[2], level)
 
 
 def to_separate(
     result: Fit,
     those: Candidates,
-    v: FloatArray,
     to_scores: FloatArray,
     i: int,
     j: int,
@@ -143,14 +142,14 @@ def to_separate(
     """
     if too_few(result):
         return None
-    c = to_scores[i] - to_scores[j]
+    v, c = result.covariance, to_scores[i] - to_scores[j]
     scores = scale_of(result).scores
     wanted = abs(scores[i] - scores[j]) / (normal_quantile(1 - (1 - level) / steps) + ndtri(CHANCE))
     asked = those.outcomes(those.between(i, j))
     each = np.zeros((len(v), len(asked.index), asked.root.shape[2]))
     for place, (index, root) in enumerate(zip(asked.index, asked.root, strict=True)):
         each[index, place] = root / np.sqrt(len(asked.index))
-    variance = variance_after(v, _bread(result, v), each.reshape(len(v), -1), c)
+    variance = variance_after(v, _bread(result), each.reshape(len(v), -1), c)
 
     def suffices(n: int) -> bool:
         return variance(n) <= wanted**2
@@ -182,10 +181,11 @@ def variance_after(v: FloatArray, bread: FloatArray, x: FloatArray, c: FloatArra
     return variance
 
 
-def _bread(result: Fit, v: FloatArray) -> FloatArray:
-    """The inverse information by which the next fit will weigh comparisons; V itself but for a sandwich."""
+@remembered
+def _bread(result: Fit) -> FloatArray:
+    """The inverse information by which the next fit will weigh comparisons; its covariance but for a sandwich."""
     sandwich = result.robust is not None and result.effects is None and not result.of_panel
-    return result._inverse("observed") if sandwich else v
+    return result._inverse("observed") if sandwich else result.covariance
 
 
 def bounding_comparisons(result: Fit, picks: int = 10, size: int = 10) -> pd.DataFrame:

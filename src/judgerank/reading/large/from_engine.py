@@ -38,7 +38,8 @@ from judgerank.reading.layouts.texts import is_whole, plain
 from judgerank.reading.layouts.words import everyday, readings_of, word
 
 LARGE = 100_000  # records from which an engine reads a file
-BYTES, PACKED = 150, 15  # of a record in a file of texts, about, and in a packed one
+BYTES, PACKED = 150, 15  # of a record in a file of JSON, about, and in a packed file of any form
+SAMPLE = 1 << 16  # bytes at the beginning of a file whose lines are counted
 KEYS = {"model_a", "model_b", "winner", "judge", "question", "count"}
 ANSWERED = ("a", "b", "c", UNPARSED)
 NO_QUESTION = -1
@@ -78,8 +79,13 @@ def are_large(paths: Sequence[Path], form: str | None) -> bool:
 
 def _records_in(path: Path) -> float:
     """How many records a file has: of Parquet counted, of others about."""
-    if path.suffix.lower() != ".parquet":
-        return path.stat().st_size / (PACKED if path.suffix.lower() in COMPRESSED else BYTES)
+    suffix, size = path.suffix.lower(), path.stat().st_size
+    if suffix in COMPRESSED or suffix == ".json":
+        return size / (PACKED if suffix in COMPRESSED else BYTES)
+    if suffix != ".parquet":
+        with path.open("rb") as file:
+            start = file.read(SAMPLE)
+        return size * start.count(b"\n") / len(start)
     from pyarrow import ArrowException, parquet  # loads slowly
 
     try:
