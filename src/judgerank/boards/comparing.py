@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 
 from judgerank.boards.change import change_of
-from judgerank.boards.placing import two_sided
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.errors import DataError
 from judgerank.data.shown import Shown
@@ -16,7 +15,7 @@ from judgerank.fits.errors_by_question import Questions, too_few
 from judgerank.fits.given import require_fit
 from judgerank.fits.result import Fit
 from judgerank.fits.warm_start import contain
-from judgerank.inference.wald import require_level
+from judgerank.inference.wald import require_level, two_sided
 from judgerank.model.block import Role
 from judgerank.order.pairs import holm, significant
 

@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from judgerank.boards.partial import by_judge
-from judgerank.boards.placing import Anchored, anchored, two_sided
+from judgerank.boards.placing import Anchored, anchored
 from judgerank.boards.sharing import joined
 from judgerank.data.arrays import AnyArray
 from judgerank.data.comparisons import Comparisons
@@ -29,6 +29,7 @@ from judgerank.fits.fit import fit
 from judgerank.fits.given import raw_and_question, require_fit, require_member_alone
 from judgerank.fits.result import Fit
 from judgerank.fits.storing import kept_weights
+from judgerank.inference.wald import two_sided
 from judgerank.order.pairs import holm, significant
 from judgerank.order.scale import scale_by, scale_of
 

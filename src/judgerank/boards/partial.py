@@ -5,11 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from judgerank.boards.placing import Anchored, climbed, two_sided
+from judgerank.boards.placing import Anchored, best_scores
 from judgerank.data.arrays import FloatArray
 from judgerank.data.comparisons import Comparisons
+from judgerank.data.errors import NoMaximumError
 from judgerank.engine.information import information
 from judgerank.engine.sums import evaluate
+from judgerank.inference.wald import two_sided
 from judgerank.order.pairs import holm
 from judgerank.order.scale import scale_of
 
@@ -57,8 +59,11 @@ def _lead(held: Anchored, rows: Comparisons, place: int) -> float:
     for_it = np.r_[rows.outcome[rows.first == place], 1 - rows.outcome[rows.second == place]]
     if len(np.unique(for_it)) == 1 and for_it[0] != 0.5:
         return float(np.copysign(np.inf, for_it[0] - 0.5))
-    at, _, settled = climbed(rows, held.board.model, held.at, slice(place, place + 1))
-    return float(at.scores[place] - held.at.scores[place]) if settled else np.nan
+    try:
+        at = best_scores(rows, held.board.model, held.at, slice(place, place + 1))
+    except NoMaximumError:
+        return np.nan
+    return float(at.scores[place] - held.at.scores[place])
 
 
 def _told(held: Anchored, rows: Comparisons) -> tuple[FloatArray, FloatArray, FloatArray]:

@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.special import ndtr, stdtr
 
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import POOLED_JUDGE, Comparisons
@@ -27,16 +26,16 @@ from judgerank.data.errors import DataError, NoMaximumError
 from judgerank.data.listing import counted
 from judgerank.data.rankings import pairs_in
 from judgerank.data.shown import Shown
+from judgerank.engine.concave import peak
 from judgerank.engine.information import information
-from judgerank.engine.sums import Evaluation, evaluate
+from judgerank.engine.sums import evaluate
 from judgerank.fits.result import Fit
-from judgerank.inference.wald import cluster_gradients, effective_number, require_level, wald
+from judgerank.inference.wald import cluster_gradients, effective_number, require_level, two_sided, wald
 from judgerank.model.members import Model, Parameters
 from judgerank.order.pairs import holm
 from judgerank.order.scale import scale_of
 
 BOARD = "the board"
-STEPS, LONGEST, DONE = 100, 2.0, 1e-12  # of Newton's method: how many, how long, and when it is done
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -140,12 +139,6 @@ class Anchored(Shown):
         return table.assign(p_value=p, p_holm=adjusted, separated=adjusted <= 1 - level)
 
 
-def two_sided(z: FloatArray, degrees_of_freedom: float) -> FloatArray:
-    """p-values of normal or Student's statistics."""
-    below = -np.abs(z)
-    return np.asarray(2 * (ndtr(below) if np.isinf(degrees_of_freedom) else stdtr(degrees_of_freedom, below)))
-
-
 def anchored(board: Fit, comparisons: Comparisons, question: IntArray | None = None) -> Anchored:
     """Place models that are not on a board by their comparisons, without refitting the board.
 
@@ -173,9 +166,8 @@ def anchored(board: Fit, comparisons: Comparisons, question: IntArray | None = N
     _require_bounds(board, rows, newcomers)
     base = board.solution.parameters
     start = Parameters(np.r_[base.scores, np.zeros(m)], base.judges)
-    at, here, done = climbed(rows, board.model, start, slice(n, None))
-    if not done:
-        raise NoMaximumError("the newcomers' scores did not settle", (newcomers,))
+    at = best_scores(rows, board.model, start, slice(n, n + m))
+    here = evaluate(rows, board.model, at, "expected")
     free, v = board.free, board.covariance
     info = information(here, free)
     new = np.arange(n, n + m)
@@ -270,14 +262,20 @@ def _require_bounds(board: Fit, rows: Comparisons, newcomers: Sequence[str]) -> 
     require_maximum(pooled.aggregate())
 
 
-def climbed(rows: Comparisons, model: Model, at: Parameters, moving: slice) -> tuple[Parameters, Evaluation, bool]:
-    """Newton's method in some scores alone, where the log-likelihood is concave, and whether it converged."""
-    for _ in range(STEPS):
-        here = evaluate(rows, model, at, "expected")
-        step = np.linalg.solve(here.top_information[moving, moving], here.top_gradient[moving])
-        if np.abs(step).max() <= DONE * max(1.0, np.abs(at.scores).max()):
-            return at, here, True
-        scores = at.scores.copy()
-        scores[moving] += step * min(1.0, LONGEST / np.abs(step).max())
-        at = replace(at, scores=scores)
-    return at, here, False
+def best_scores(rows: Comparisons, model: Model, at: Parameters, moving: slice) -> Parameters:
+    """The point with some scores where the log-likelihood, which is concave in them, is largest.
+
+    Raises
+    ------
+    NoMaximumError
+        If there is none, or the climb does not settle.
+    """
+
+    def moved(scores: FloatArray) -> Parameters:
+        return replace(at, scores=np.r_[at.scores[: moving.start], scores, at.scores[moving.stop :]])
+
+    def look(scores: FloatArray) -> tuple[float, FloatArray, FloatArray]:
+        here = evaluate(rows, model, moved(scores), "expected", at_zero=False)
+        return here.log_likelihood, here.top_gradient[moving], here.top_information[moving, moving]
+
+    return moved(peak(look, at.scores[moving], "the newcomers' scores did not settle")[0])

@@ -113,9 +113,18 @@ class At:
             return self.g, self.d
         return (self.g,) if role is Role.QUALITY else ()
 
+    def through_predictor(self, role: Role, values: FloatArray) -> FloatArray:
+        """Derivative, by row, in what this role adds to of what the predictor alone decides, given that by it."""
+        return np.zeros_like(values) if role.is_threshold else product(values, *self.factors(role))
+
     def first(self, role: Role) -> tuple[FloatArray, tuple[Values, ...]]:
         """Derivative of the log-likelihood in a parameter of this role, but for its column: these multiplied."""
         return self.residual_of(role), self.factors(role)
+
+    def told(self, role: Role) -> FloatArray:
+        """The same multiplied, by row."""
+        values, factors = self.first(role)
+        return product(values, *factors)
 
     def residual_of(self, role: Role) -> FloatArray:
         """Counted residual of what a parameter of this role is known by: the outcome, ties or a strength."""

@@ -41,7 +41,7 @@ class Listed:
     """Some of the rows, one after the other; what hangs on the pair alone is worked out once for its rows."""
 
     def __init__(self, cells: Comparisons, rows: slice):
-        self._n, self._k = len(cells.models), len(cells.judges)
+        self._n, self._k = self.size = len(cells.models), len(cells.judges)
         first, second, self._judge = cells.first[rows], cells.second[rows], cells.judge[rows].astype(np.intp)
         new = (first[1:] != first[:-1]) | (second[1:] != second[:-1])
         self._starts = starts_of_runs(new, 2)  # of the rows of one pair
@@ -96,9 +96,14 @@ class Listed:
     def further(self, roles: tuple[Role, ...]) -> BlockColumns:
         """Columns of the further blocks, by their roles."""
         if roles not in self._further:
-            ends = self._by_row(self._i), self._by_row(self._j)
-            self._further[roles] = BlockColumns(self._columns, roles, ends, self._n, self._judge, self._k)
+            first, second, judge = self.who
+            self._further[roles] = BlockColumns(self._columns, roles, (first, second), self._n, judge, self._k)
         return self._further[roles]
+
+    @property
+    def who(self) -> tuple[IntArray, IntArray, IntArray]:
+        """Model shown first, model shown second, and judge, by row."""
+        return self._by_row(self._i), self._by_row(self._j), self._judge
 
     def _by_row(self, values: Numbers) -> Numbers:
         """Values by pair, for every row of it."""

@@ -22,6 +22,7 @@ from scipy.sparse import csc_array
 from scipy.special import expit, ndtri
 
 from judgerank.data.arrays import BoolArray, FloatArray, IntArray
+from judgerank.engine.concave import peak, terms
 from judgerank.inference.wald import normal_quantile
 
 FEWEST_GROUPS, GROUPS = 10, 50  # of whole questions, left out one after the other for the errors
@@ -30,7 +31,7 @@ SURELY = 1e-9  # disagreements that count as none, and probabilities that count 
 MIDDLE = 0.5  # correlation at which pairs are weighed
 LARGEST = 2.0  # of a_k, which is one at most: estimates may be larger
 WIDE = 3.0  # standard deviation of the prior of a position bias beyond the fit's, in log-odds
-STEPS = 20  # of Newton's method
+STEPS = 20  # of the loadings
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,16 +193,17 @@ def _slopes(items: Items, judge: int, many: int) -> tuple[FloatArray, float]:
     """
     where, said, lead, position, turned = items.of(judge)
     group = items.question[where] % many
-    log = shift = 0.0
     if not np.abs(lead).max(initial=0.0) > 0:
         return np.zeros(1 + many), 0.0
-    for _ in range(STEPS):
-        eta = np.exp(log) * lead
-        p = expit(eta + position + shift * turned)
-        w, left = p * (1 - p), said - p
-        information = [[eta**2 @ w + 1, eta * turned @ w], [eta * turned @ w, w.sum() + 1 / WIDE**2]]
-        step = np.linalg.solve(information, [eta @ left - log, turned @ left - shift / WIDE**2])
-        log, shift = log + float(np.clip(step[0], -0.5, 0.5)), shift + float(np.clip(step[1], -1, 1))
+    held = np.array([1.0, 1 / WIDE**2])
+
+    def look(x: FloatArray) -> tuple[float, FloatArray, FloatArray]:
+        by_row = np.column_stack([np.exp(x[0]) * lead, turned])  # derivatives of the predictor
+        height, left, weight = terms(by_row[:, 0] + position + x[1] * turned, said, np.ones(len(said)))
+        information = by_row.T @ (weight[:, None] * by_row) + np.diag(held)
+        return height - float(held @ x**2) / 2, by_row.T @ left - held * x, information
+
+    log, shift = peak(look, np.zeros(2), "a judge's slope did not settle")[0].tolist()
     eta = np.exp(log) * lead
     p = expit(eta + position + shift * turned)
     gradient = _without(eta * (said - p), group, many) - log

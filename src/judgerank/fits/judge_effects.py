@@ -17,13 +17,14 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 from scipy.sparse import csr_array, hstack
-from scipy.special import chdtrc, ndtr, stdtr
+from scipy.special import chdtrc
 
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.engine.at import At, row_by_row
+from judgerank.engine.row_derivatives import row_derivatives
 from judgerank.fits.result import Fit
-from judgerank.model.block import Role
+from judgerank.inference.wald import two_sided
 from judgerank.order.pairs import holm
 
 LEAST = 30  # of a judge's comparisons that an effect is seen in
@@ -68,8 +69,7 @@ def judge_effects(
         return frame.assign(estimate=0.0, standard_error=0.0, p_value=0.0, p_holm=0.0)
     here = row_by_row(comparisons, fitted.model, fitted.solution.parameters)
     estimate, error, dof = _one_step(fitted, here, z, comparisons, question)
-    below = -np.abs(estimate / error)
-    p = 2 * (ndtr(below) if np.isinf(dof) else stdtr(dof, below))
+    p = two_sided(estimate / error, dof)
     return frame.assign(estimate=estimate, standard_error=error, p_value=p, p_holm=holm(p))
 
 
@@ -77,7 +77,8 @@ def _one_step(
     fitted: Fit, here: At, z: csr_array, comparisons: Comparisons, question: IntArray | None
 ) -> tuple[FloatArray, FloatArray, float]:
     """Estimates, standard errors and their degrees of freedom."""
-    j, weight = _derivatives(fitted, here, comparisons), comparisons.count * here.law.variance
+    ones, weight = np.ones(len(comparisons)), comparisons.count * here.law.variance
+    j = row_derivatives(here, lambda role: here.through_predictor(role, ones)).tocsr()[:, fitted.chosen]
     v = fitted._inverse("expected")
     weighed = z.multiply(weight[:, None]).tocsr()
     m = (j.T @ weighed).toarray()
@@ -94,20 +95,6 @@ def _one_step(
     np.add.at(summed, question, each)
     of_questions = np.sqrt((summed**2).sum(axis=0) * many / max(many - 1, 1)) / information
     return estimate, np.maximum(error, of_questions), many - 1.0
-
-
-def _derivatives(fitted: Fit, here: At, comparisons: Comparisons) -> csr_array:
-    """Of the predictors in the free parameters, shape (T, D); log tie propensities have no part in them."""
-    n, k, t = len(comparisons.models), len(comparisons.judges), len(comparisons)
-    rows, ones = np.arange(t), np.ones(t)
-    g = ones if here.g is None else np.broadcast_to(here.g, t)
-    by_role = {Role.WEIGHT: np.broadcast_to(here.signal, t), Role.OFFSET: ones, Role.QUALITY: g}
-    ends = np.concatenate([comparisons.first, comparisons.second])
-    parts = [csr_array((np.concatenate([g, -g]), (np.tile(rows, 2), ends)), (t, n))]
-    for block, column in zip(fitted.model.blocks, here.column, strict=True):
-        values = by_role.get(block.role, np.zeros(t)) * (ones if column is None else column)
-        parts.append(csr_array((values, (rows, comparisons.judge)), (t, k)))
-    return csr_array(csr_array(hstack(parts))[:, np.flatnonzero(fitted.chosen)])
 
 
 def alike(found: pd.DataFrame) -> float:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.sparse import csr_array
-from scipy.special import chdtrc, ndtri, stdtrit
+from scipy.special import chdtrc, ndtr, ndtri, stdtr, stdtrit
 
 from judgerank.data.arrays import BoolArray, FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError, DataError
 from judgerank.data.numbering import numbered
-from judgerank.engine.at import in_parts, product, times
+from judgerank.engine.at import in_parts
+from judgerank.engine.row_derivatives import row_derivatives
 from judgerank.model.limits import held
 from judgerank.model.members import Model, Parameters
 from judgerank.model.streams import generator
@@ -27,30 +27,18 @@ def cluster_gradients(comparisons: Comparisons, model: Model, at: Parameters, cl
         If there is not one cluster for each row, or there are fewer than two.
     """
     names, cluster = numbered(cluster)
-    n, k, q = len(comparisons.models), len(comparisons.judges), len(names)
+    q = len(names)
     if len(cluster) != len(comparisons) or q < 2:
         raise DataError(
             f"{len(comparisons)} comparisons in {q} clusters: that many labels and two clusters are needed"
         )
+    n, still = len(at.scores), held(model, at)
+    still[: model.free_rows.start] = True
     gradients = np.zeros((q, n + at.judges.size + len(at.common)))
-    entries, size = gradients.reshape(-1), gradients.shape[1]
-    moving = ~held(model, at)
     for rows, here in in_parts(comparisons, model, at):
-        start, judge = cluster[rows] * size, comparisons.judge[rows]
-        told = times(here.residual, here.g)
-        np.add.at(entries, start + comparisons.first[rows], told)
-        np.subtract.at(entries, start + comparisons.second[rows], told)
-        for row in range(len(model.blocks))[model.free_rows]:
-            values, factors = here.first(model.blocks[row].role)
-            told = product(values, *factors, here.column[row]) * moving[row, judge]
-            np.add.at(entries, start + n + row * k + judge, told)
-        if here.further is None:
-            continue
-        sums = csr_array((np.ones(len(judge)), (cluster[rows], np.arange(len(judge)))), (q, len(judge)))
-        for role, place in here.further.places.items():
-            values, factors = here.first(role)
-            told = here.further.derivatives(role, product(values, *factors))
-            gradients[:, n + at.judges.size + place] += (sums @ told).toarray()
+        told = row_derivatives(here, here.told)
+        np.add.at(gradients.reshape(-1), cluster[rows][told.row] * gradients.shape[1] + told.col, told.data)
+    gradients[:, n : n + at.judges.size][:, still.ravel()] = 0.0
     return gradients
 
 
@@ -144,6 +132,12 @@ def likelihood_ratio(smaller: float, larger: float, degrees_of_freedom: int) -> 
     """Statistic 2 (l1 - l0) of nested fits, and its chi-squared p-value (parameters inside their space)."""
     statistic = 2.0 * (larger - smaller)
     return statistic, float(chdtrc(degrees_of_freedom, statistic))
+
+
+def two_sided(z: FloatArray, degrees_of_freedom: float = np.inf) -> FloatArray:
+    """p-values of normal statistics, or of Student's where the degrees of freedom are few."""
+    below = -np.abs(z)
+    return np.asarray(2 * (ndtr(below) if np.isinf(degrees_of_freedom) else stdtr(degrees_of_freedom, below)))
 
 
 def require_level(level: float) -> None:

@@ -20,14 +20,13 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from scipy.special import ndtr, stdtr
 
 from judgerank.data.arrays import BoolArray, FloatArray, ObjectArray
 from judgerank.data.cache import remembered
 from judgerank.data.connectivity import components
 from judgerank.data.errors import ConfigError, NoIntervalError
 from judgerank.inference.uncertainty import Uncertainty
-from judgerank.inference.wald import wald
+from judgerank.inference.wald import two_sided, wald
 from judgerank.order.flips import tests_by_flips
 from judgerank.order.many import tests_of_equality
 from judgerank.order.ranges import quantile_of_largest
@@ -97,9 +96,7 @@ class Order:
     @property
     def p_value(self) -> FloatArray:
         """Of equal scores, shape (n, n)."""
-        below = -np.abs(self.statistic)
-        dof = self.degrees_of_freedom
-        return 2 * (ndtr(below) if np.isinf(dof) else stdtr(dof, below))
+        return two_sided(self.statistic, self.degrees_of_freedom)
 
 
 Fitted = Uncertainty | Sequence[Uncertainty] | Sequence[Order]

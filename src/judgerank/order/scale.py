@@ -27,16 +27,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
 from judgerank.data.arrays import BoolArray, FloatArray
 from judgerank.data.cache import remembered
 from judgerank.data.comparisons import Comparisons
-from judgerank.engine.at import At, in_parts, product, times
-from judgerank.engine.levels import thresholds
+from judgerank.engine.at import At, in_parts, product
 from judgerank.engine.penalty import ALPHA, flat
+from judgerank.engine.row_derivatives import row_derivatives
 from judgerank.inference.uncertainty import Uncertainty
 from judgerank.model.block import Role
 from judgerank.model.members import Model, Parameters
@@ -215,25 +215,17 @@ def _information(here: At) -> FloatArray:
 
 def _of_weights(cells: Comparisons, model: Model, at: Parameters, away: FloatArray) -> FloatArray:
     """Derivative of sum_k x_k W_k in all parameters for given x, shape (N + B K + P,)."""
-    n, (b, k) = len(at.scores), at.judges.shape
-    found = np.zeros(n + b * k + len(at.common))
+    found = np.zeros(len(flat(at)))
     for rows, here in in_parts(cells, model, at):
-        c, judge, law = cells, cells.judge[rows], here.law
-        counted = product(here.rows.count * away[judge], here.g, here.g)
-        slopes = law.slopes_of_variance(counted)
-        by_role = {
-            Role.WEIGHT: counted * 2 * law.variance + slopes * here.signal,
-            Role.QUALITY: times(slopes, here.g),
-            Role.OFFSET: slopes,
-        }
-        for role in thresholds(model).values():
-            by_role[role] = counted * law.variance_with(role)
-        step = by_role[Role.QUALITY]
-        found[:n] += np.bincount(c.first[rows], step, n) - np.bincount(c.second[rows], step, n)
-        for number, (block, column) in enumerate(zip(model.blocks, here.column, strict=True)):
-            values = times(by_role[block.role], column)
-            found[n + number * k : n + (number + 1) * k] += np.bincount(judge, values, k)
-        if here.further is not None:
-            for role, place in here.further.places.items():
-                found[n + b * k + place] += here.further.by_column(role, by_role[role])
+        counted = product(here.rows.count * away[cells.judge[rows]], here.g, here.g)
+        of_row = row_derivatives(here, partial(_of_information, here, counted))
+        found += np.bincount(of_row.col, of_row.data, len(found))
     return found
+
+
+def _of_information(here: At, counted: FloatArray, role: Role) -> FloatArray:
+    """Derivative of x n g^2 v of every row in what a role's parameters add to, given x n g^2; shape (C,)."""
+    if role.is_threshold:
+        return counted * here.law.variance_with(role)
+    slope = product(here.law.slopes_of_variance(counted), *here.factors(role))
+    return slope + 2 * counted * here.law.variance if role is Role.WEIGHT else slope

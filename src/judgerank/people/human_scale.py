@@ -7,14 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from scipy.special import stdtr
 
 from judgerank.data.arrays import FloatArray
 from judgerank.data.errors import DataError
 from judgerank.data.listing import counted, listed
 from judgerank.data.shown import Shown
 from judgerank.fits.result import Fit
-from judgerank.inference.wald import normal_quantile, require_level
+from judgerank.inference.wald import normal_quantile, require_level, two_sided
 from judgerank.people.conformal import conformal_interval, highest_level, left_out
 from judgerank.people.human_board import POINTS, HumanBoard
 from judgerank.people.toward_panel import Drawn, drawn
@@ -155,7 +154,7 @@ def _slope_test(s: FloatArray, h: FloatArray, w: FloatArray) -> float:
     slope, freedom = float((w * x) @ y / size), len(s) - 2
     scatter = float(w @ (y - slope * x) ** 2) / freedom
     z = abs(slope) * np.sqrt(size / max(scatter, np.finfo(float).tiny))
-    return float(2 * stdtr(freedom, -z))
+    return float(two_sided(z, freedom))
 
 
 def scale_text(found: HumanScale) -> Iterator[str]:

@@ -31,9 +31,11 @@ from scipy.sparse import coo_array, csr_array, diags_array
 from scipy.special import ndtri
 
 from judgerank.data.arrays import FloatArray, IntArray
+from judgerank.data.cache import remembered
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError
 from judgerank.engine.at import product, row_by_row
+from judgerank.engine.row_derivatives import row_derivatives
 from judgerank.fits.result import Fit
 from judgerank.inference.wald import cluster_gradients, normal_quantile
 from judgerank.model.block import Role
@@ -103,10 +105,10 @@ def loading(panel: Panel, sd: float) -> FloatArray:
 
 def shared_variance(panel: Panel, questions: Questions) -> FloatArray:
     """(J - 1) C_pair + (P - 1) J C, the part of the gradient's variance that is shared, shape (D, D)."""
-    cells, n, k = panel.design(), len(panel.models), len(panel.judges)
+    (cells, felt), n, k = _felt(panel), len(panel.models), len(panel.judges)
     sign = np.where(cells.first < cells.second, 1.0, -1.0)
     weight = cells.count / cells.count.sum()
-    felt = diags_array(sign * loading(panel, questions.sd)[cells.judge] / np.sqrt(2)) @ _felt(panel, cells)
+    felt = diags_array(sign * loading(panel, questions.sd)[cells.judge] / np.sqrt(2)) @ felt
     low, high = np.minimum(cells.first, cells.second), np.maximum(cells.first, cells.second)
     pair = low.astype(int) * n + high
     of_triple = _sums(pair * k + cells.judge, weight, n * n * k) @ felt  # over the orders of presentation
@@ -125,19 +127,13 @@ def shared_variance(panel: Panel, questions: Questions) -> FloatArray:
     return total
 
 
-def _felt(panel: Panel, cells: Comparisons) -> csr_array:
-    """u_t times the statistic's derivative in the latent outcome, by free parameter, shape (C, D)."""
-    n, k, rows = len(panel.models), len(panel.judges), np.arange(len(cells))
-    here = row_by_row(cells, panel.model, panel.at)
-    moved = _moved(panel, cells)
-    g = product(moved(Role.QUALITY), *here.factors(Role.QUALITY))
-    values, columns = [g, -g], [cells.first, cells.second]
-    for row, (block, column) in enumerate(zip(panel.model.blocks, here.column, strict=True)):
-        values.append(product(moved(block.role), column, *here.factors(block.role)))
-        columns.append(n + row * k + cells.judge)
-    places = np.tile(rows, len(values)), np.concatenate(columns)
-    whole = coo_array((np.concatenate(values), places), (len(cells), n + k * len(panel.at.judges))).tocsc()
-    return whole[:, np.concatenate([np.ones(n, bool), panel.free.ravel()])].tocsr()
+@remembered
+def _felt(panel: Panel) -> tuple[Comparisons, csr_array]:
+    """The design, and u_t times the statistic's derivative in the latent outcome by free parameter, (C, D)."""
+    cells = panel.design()
+    here, moved = row_by_row(cells, panel.model, panel.at), _moved(panel, cells)
+    whole = row_derivatives(here, lambda role: product(moved(role), *here.factors(role)))
+    return cells, whole.tocsr()[:, np.r_[np.ones(len(panel.models), bool), panel.free.ravel()]]
 
 
 def _moved(panel: Panel, cells: Comparisons) -> Callable[[Role], FloatArray]:

@@ -18,15 +18,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from scipy.sparse import coo_array, csr_array, hstack, vstack
 
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
-from judgerank.engine.at import At, row_by_row, times
-from judgerank.engine.levels import thresholds
+from judgerank.engine.at import At, product, row_by_row
+from judgerank.engine.row_derivatives import row_derivatives
 from judgerank.fits.result import Fit
 from judgerank.model.block import Role
 
@@ -70,7 +70,7 @@ class FlippedResiduals:
         rows = fitted.model.observed(rows)
         asked = np.arange(len(rows)) if question is None else np.unique(question, return_inverse=True)[1]
         here = row_by_row(rows, fitted.model, fitted.solution.parameters)
-        jacobian = csr_array(_jacobian(here, rows, fitted)[:, np.flatnonzero(fitted.chosen)])
+        jacobian = row_derivatives(here, partial(_expected_answer, here)).tocsr()[:, fitted.chosen]
         return cls(rows, asked, here, jacobian, fitted.covariance)
 
     @cached_property
@@ -226,25 +226,8 @@ def _made_up(z: FloatArray, r: FloatArray) -> FloatArray:
     return np.asarray((found if wide else z @ found)[..., 0], float)
 
 
-def _jacobian(here: At, rows: Comparisons, fitted: Fit) -> csr_array:
-    """Derivatives of every row's expected answer in all parameters, shape (T, N + B K + P)."""
-    model, n, k, row = fitted.model, len(rows.models), len(rows.judges), np.arange(len(rows))
-    variance = rows.count * here.law.variance
-    by_role = {Role.QUALITY: times(variance, here.g), Role.WEIGHT: variance * here.signal, Role.OFFSET: variance}
-    for role in thresholds(model).values():
-        by_role[role] = rows.count * here.law.with_chance(role)
-    places, values = [rows.first, rows.second], [by_role[Role.QUALITY], -by_role[Role.QUALITY]]
-    for number, (block, column) in enumerate(zip(model.blocks, here.column, strict=True)):
-        places.append(n + number * k + rows.judge)
-        values.append(times(by_role[block.role], column))
-    shape = (len(rows), n + len(model.blocks) * k)
-    place = np.tile(row, len(places)), np.concatenate(places)
-    own = coo_array((np.concatenate(values), place), shape).tocsr()
-    if here.further is None:
-        return own
-    further = np.zeros(len(fitted.solution.parameters.common), int)
-    parts: list[csr_array] = []
-    for role, columns in here.further.places.items():
-        further[columns] = sum(part.shape[1] for part in parts) + np.arange(len(columns))
-        parts.append(here.further.derivatives(role, by_role[role]))
-    return csr_array(hstack([own, csr_array(hstack(parts))[:, further]]))
+def _expected_answer(here: At, role: Role) -> FloatArray:
+    """Derivative of every row's expected answer, counted, in what a role's parameters add to; shape (T,)."""
+    if role.is_threshold:
+        return here.rows.count * here.law.with_chance(role)
+    return product(here.rows.count * here.law.variance, *here.factors(role))

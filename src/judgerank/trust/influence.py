@@ -7,13 +7,16 @@ and Meager, arXiv 2011.14999, for sets of many).
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
+from scipy.sparse import csr_array
 
 from judgerank.data.arrays import FloatArray
 from judgerank.data.comparisons import Comparisons
-from judgerank.engine.at import product, row_by_row
+from judgerank.engine.at import row_by_row
+from judgerank.engine.row_derivatives import row_derivatives
 from judgerank.fits.result import Fit
-from judgerank.model.block import Role
 
 
 class Influence:
@@ -32,9 +35,16 @@ class Influence:
     """
 
     def __init__(self, fitted: Fit, comparisons: Comparisons) -> None:
-        self._model, self._cells = fitted.model, comparisons
+        self._cells = comparisons
         self._chosen, self._inverse = fitted.chosen, fitted._inverse("observed")
         self._here = row_by_row(comparisons, fitted.model, fitted.solution.parameters)
+
+    @cached_property
+    def _by_row(self) -> tuple[csr_array, csr_array]:
+        """Derivatives of the predictor and of the log-likelihood of every row in all parameters."""
+        here, ones = self._here, np.ones(len(self._cells))
+        of_predictor = row_derivatives(here, lambda role: here.through_predictor(role, ones))
+        return of_predictor.tocsr(), row_derivatives(here, here.told).tocsr()
 
     def on_difference(self, i: int, j: int) -> tuple[FloatArray, FloatArray, float]:
         """On s_i - s_j.
@@ -52,15 +62,5 @@ class Influence:
         c[i], c[j] = 1.0, -1.0
         v = np.zeros(len(self._chosen))
         v[self._chosen] = self._inverse @ c
-        n, cells, here = len(self._cells.models), self._cells, self._here
-        slope = product(v[cells.first] - v[cells.second], *here.factors(Role.QUALITY))
-        effect = np.zeros(len(cells))
-        by_judge = v[n:].reshape(len(self._model.blocks), len(cells.judges))
-        for block, own, column in zip(self._model.blocks, by_judge, here.column, strict=True):
-            moved = product(own[cells.judge], column, *here.factors(block.role))
-            if block.role.is_threshold:
-                effect += here.residual_of(block.role) * moved
-            else:
-                slope = slope + moved
-        effect += here.residual * slope
-        return effect, cells.count * here.law.variance * slope**2, float(c @ self._inverse @ c)
+        slope, effect = (derivatives @ v for derivatives in self._by_row)
+        return effect, self._cells.count * self._here.law.variance * slope**2, float(c @ self._inverse @ c)
