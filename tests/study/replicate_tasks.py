@@ -1,4 +1,4 @@
-"""Toy tasks of tests/test_replicate.py, in a module of their own so that workers can import them."""
+"""Toy tasks and studies of tests/test_replicate.py, in a module of their own so that workers can import them."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from pathlib import Path
 from threadpoolctl import threadpool_info
 
 from judgerank.data.errors import NoMaximumError
+from replication.replicate import Study
+from replication.schemas.section import Parallel
 from replication.simulation import interval_coverage, squared_error
 
 
@@ -58,3 +60,14 @@ def buggy(settings, rng):
             time.sleep(0.01)
         raise {"KeyError": KeyError, "TypeError": TypeError}[settings["kind"]]("a bug")
     return {"draw": rng.random()}
+
+
+SEQUENTIAL = Parallel("sequential", 1)
+CELLS = {"a": {"mean": 0.0, "unused": 1}, "b": {"mean": 5.0, "unused": 2}, "c": {"mean": -5.0, "unused": 3}}
+
+
+def toy(folder: Path, many: int = 7, **changes) -> Study:
+    cells = changes.get("cells", CELLS)
+    replications = dict.fromkeys(cells, many)
+    usual = {"name": "toy", "task": numbers, "cells": cells, "replications": replications, "seed": 1, "block": 3}
+    return Study(folder=folder, **(usual | changes))

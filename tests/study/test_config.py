@@ -36,8 +36,12 @@ def composed(name: str, *overrides: str):
         return compose(name, list(overrides))
 
 
-@pytest.mark.parametrize("name", REAL)
-@pytest.mark.parametrize("solver", options("solver"))
+def each_of(*lists: list[str]) -> list[tuple[str, ...]]:
+    """Rows in which each of every list is at least once: a file of a group is the same beside any other."""
+    return [tuple(each[row % len(each)] for each in lists) for row in range(max(map(len, lists)))]
+
+
+@pytest.mark.parametrize(("name", "solver"), each_of(REAL, options("solver")))
 def test_every_config_composes_with_every_solver_and_leaves_nothing_open(name, solver):
     cfg = composed(name, f"solver={solver}")
     assert not OmegaConf.missing_keys(cfg)
@@ -45,8 +49,7 @@ def test_every_config_composes_with_every_solver_and_leaves_nothing_open(name, s
     assert isinstance(solver_settings(cfg.solver, "judge_aware"), kind(solver))
 
 
-@pytest.mark.parametrize("name", EACH_SET)
-@pytest.mark.parametrize("dataset", options("dataset"))
+@pytest.mark.parametrize(("name", "dataset"), each_of(EACH_SET, options("dataset")))
 def test_sections_on_one_set_take_every_set(name, dataset):
     cfg = composed(name, f"dataset={dataset}")
     assert not OmegaConf.missing_keys(cfg)
@@ -56,9 +59,9 @@ def test_sections_on_one_set_take_every_set(name, dataset):
 
 
 @pytest.mark.parametrize("name", SIMULATIONS)
-@pytest.mark.parametrize("estimator", options("estimator"))
-@pytest.mark.parametrize("parallel", options("parallel"))
-@pytest.mark.parametrize("profile", options("profile"))
+@pytest.mark.parametrize(
+    ("estimator", "parallel", "profile"), each_of(*map(options, ("estimator", "parallel", "profile")))
+)
 def test_every_simulation_composes_and_leaves_nothing_open(name, estimator, parallel, profile):
     cfg = composed(name, f"estimator={estimator}", f"parallel={parallel}", f"profile={profile}")
     assert not OmegaConf.missing_keys(cfg)

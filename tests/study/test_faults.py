@@ -7,6 +7,7 @@ alone, and write nothing.
 import re
 import runpy
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -86,7 +87,8 @@ NONSENSE = [
     ("no stored tables to draw from", "chatbot_arena draw_only=true", "no stored tables of chatbot_arena"),
     ("no stored results to audit", "audit pages=[]", "no results are stored in"),
 ]  # fmt: skip
-NONSENSE += [("a key", f"{name} +nokey=1", "there is no setting 'nokey'; the nearest") for name in PRIMARY]
+EACH_KIND = ["chatbot_arena", "sparsity", "ci_coverage", "audit"]  # of sets, of one, simulated, others
+NONSENSE += [("a key", f"{name} +nokey=1", "there is no setting 'nokey'; the nearest") for name in EACH_KIND]
 
 
 @pytest.fixture
@@ -123,6 +125,13 @@ def says(sentence: str, told: str) -> bool:
 )
 def test_nonsense_ends_in_one_sentence(given, sentence, told):
     assert says(sentence, told(*given.split()))
+
+
+@pytest.mark.parametrize("name", PRIMARY)
+def test_every_command_is_begun_by_what_checks_its_settings(name):
+    assert f'@main("{name}")\ndef run(' in Path(script_of(name)).read_text()
+    with pytest.raises(ConfigError, match="there is no setting 'nokey'; the nearest"):
+        require_known_and_in_range(composed(name, "+nokey=1"))
 
 
 @needs_data

@@ -22,9 +22,11 @@ from judgerank.data.errors import (
 )
 from judgerank.fits.errors_by_question import least_questions, questions_of
 from judgerank.fits.standings import leaderboard
+from judgerank.inference.wald import normal_quantile
 from judgerank.model.members import NAMED, POSITION_AWARE, Parameters
 from judgerank.model.streams import generator
 from judgerank.order.pairs import holm, pairwise
+from judgerank.order.scale import reported_covariance
 from judgerank.planning.assumed_panels import assumed, sub_panels
 from judgerank.planning.panels import Panel
 from judgerank.planning.plans import WANTED as PLANNED
@@ -234,6 +236,21 @@ def test_simulated_widths_and_power_agree_with_the_formula(repeats, correlation)
             assert records[goal].mean() == pytest.approx(formula, abs=3 * records[goal].std() / np.sqrt(150))
 
 
+def mean_width(fitted) -> float:
+    """Of the intervals of the reported scores, as `leaderboard` has them."""
+    errors = np.sqrt(np.diag(reported_covariance(fitted)))
+    return 2 * normal_quantile(0.95, fitted.degrees_of_freedom) * errors.mean()
+
+
+def test_the_widths_that_plans_are_held_against_are_those_of_the_leaderboard(panel):
+    asked = Questions(0.6, 12, 1)
+    data, question = drawn_in_questions(generator(11, "widths"), panel, 1200, asked)
+    plain = fit(data, panel.model.name)
+    for fitted in (plain, plain.clustered(data, question)):
+        board = leaderboard(fitted, 0.95)
+        assert mean_width(fitted) == pytest.approx((board["high"] - board["low"]).mean(), rel=1e-12)
+
+
 def by_hand(panel: Panel, asked: Questions) -> np.ndarray:
     """The shared variance by a sum over every two outcomes of a question, in any order of presentation."""
     cells, n = panel.design(), len(panel.models)
@@ -312,8 +329,7 @@ def test_levels_are_planned_as_they_are_drawn_and_ranked(panels_of_levels):
         told, widths, spread = precision_of(one), [], []
         for _ in range(many):
             fitted = fit(drawn(rng, one, size), one.model.name)
-            board = leaderboard(fitted, 0.95)
-            widths.append((board["high"] - board["low"]).mean())
+            widths.append(mean_width(fitted))
             spread.append(fitted.scores.to_numpy() / fitted.scores.to_numpy().std())
         assert np.median(widths) == pytest.approx(achieved("score_width", told, size), rel=0.03)
         ratio = np.std(spread, axis=0) / (told.standardised / np.sqrt(size))
@@ -368,8 +384,7 @@ def test_data_drawn_in_questions_spread_and_are_ranked_as_planned(asked, panel, 
             data, question = drawn_in_questions(rng, one, size, asked)
             assert len(data) == size
             plain = fit(data, one.model.name)
-            board = leaderboard(plain.clustered(data, question), 0.95)
-            widths.append((board["high"] - board["low"]).mean())
+            widths.append(mean_width(plain.clustered(data, question)))
             spread.append(plain.scores.to_numpy() / plain.scores.to_numpy().std())
         assert np.median(widths) == pytest.approx(achieved("score_width", told, size), rel=0.04)
         ratio = np.std(spread, axis=0) / (told.standardised / np.sqrt(size))
@@ -409,8 +424,7 @@ def test_a_plan_from_a_file_is_what_ranking_that_file_measures(tmp_path):
     widths = []
     for seed in range(10):
         data, question = drawn_in_questions(generator(seed, "new file"), truth, more, asked)
-        board = leaderboard(fit(data).clustered(data, question), 0.95)
-        widths.append((board["high"] - board["low"]).mean())
+        widths.append(mean_width(fit(data).clustered(data, question)))
     assert np.mean(widths) == pytest.approx(0.15, rel=0.1)
 
 
@@ -685,8 +699,8 @@ def test_few_questions_have_the_errors_that_a_ranking_states_and_its_power():
     for seed in range(many):
         data, question = drawn_in_questions(generator(seed, "few"), truth, size, asked)
         found = fit(data, truth.model.name, "penalised").clustered(data, question)
-        board, pairs = leaderboard(found, 0.95), pairwise(found).set_index(["first", "second"])
-        widths.append((board["high"] - board["low"]).mean())
+        pairs = pairwise(found).set_index(["first", "second"])
+        widths.append(mean_width(found))
         one, other = truth.pairs[pair]
         mine = pairs.loc[(one, other) if (one, other) in pairs.index else (other, one)]
         rejections.append([mine["p_value"] <= 0.05, (pairs["p_value"] <= 0.05).mean()])

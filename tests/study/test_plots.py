@@ -120,11 +120,14 @@ def uncertain(name: str) -> tuple[pd.DataFrame, pd.DataFrame]:
     return tuple(stored(f"uncertainty/{name}/{table}") for table in ("errors", "ranks"))
 
 
-@pytest.mark.parametrize("name", figures())
+FIGURES = figures()
+
+
+@pytest.mark.parametrize("name", FIGURES)
 def test_figures_are_the_same_to_the_byte_and_label_their_axes(name):
     contents = []
     for _ in range(2):
-        figure = figures()[name]()
+        figure = FIGURES[name]()
         bars = [axes for axes in figure.axes if axes.get_label() == "<colorbar>"]
         # panels that share an axis label it once, at the bottom
         assert all(below_labelled(axes) for axes in figure.axes if axes not in bars)

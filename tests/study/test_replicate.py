@@ -37,6 +37,8 @@ from replication.schemas.section import Parallel
 from replication.simulation import failures_of, interval_coverage, study_of
 from tests.forked import PYTHON, Forked
 from tests.study.replicate_tasks import (
+    CELLS,
+    SEQUENTIAL,
     blas_threads,
     both_sections,
     buggy,
@@ -44,21 +46,13 @@ from tests.study.replicate_tasks import (
     numbers,
     other_numbers,
     process,
+    toy,
     wordy,
 )
 
 SECTIONS = ["convergence_mse", "ci_coverage"]
-SEQUENTIAL = Parallel("sequential", 1)
 LOKY = Parallel("loky", 2)
 DASK = Parallel("dask", -1, {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None})
-CELLS = {"a": {"mean": 0.0, "unused": 1}, "b": {"mean": 5.0, "unused": 2}, "c": {"mean": -5.0, "unused": 3}}
-
-
-def toy(folder: Path, many: int = 7, **changes) -> Study:
-    cells = changes.get("cells", CELLS)
-    replications = dict.fromkeys(cells, many)
-    usual = {"name": "toy", "task": numbers, "cells": cells, "replications": replications, "seed": 1, "block": 3}
-    return Study(folder=folder, **(usual | changes))
 
 
 def composed(section: str, *overrides: str):
@@ -148,12 +142,17 @@ def test_a_record_is_the_task_under_the_generator_of_its_section_cell_and_replic
         assert list(study.records(cell)) == expected
 
 
+@pytest.fixture(scope="module")
+def twelve_values(tmp_path_factory):
+    return values(toy(tmp_path_factory.mktemp("twelve"), 12, cells={"a": CELLS["a"]}), "a")
+
+
 @settings(max_examples=25)
 @given(block=st.integers(1, 12), many=st.integers(1, 12))
-def test_a_record_depends_neither_on_the_block_nor_on_how_many_were_asked_for(block, many):
+def test_a_record_depends_neither_on_the_block_nor_on_how_many_were_asked_for(twelve_values, block, many):
     with tempfile.TemporaryDirectory() as folder:
-        all_twelve = values(toy(Path(folder, "usual"), 12), "a")
-        assert values(toy(Path(folder, "other"), many, block=block), "a") == all_twelve[:many]
+        study = toy(Path(folder), many, block=block, cells={"a": CELLS["a"]})
+        assert values(study, "a") == twelve_values[:many]
 
 
 def test_a_cell_does_not_depend_on_the_other_cells(tmp_path):
@@ -547,7 +546,7 @@ def resumed(tmp_path_factory):
     """Folders of a study that ran through and of one killed four times, and that one's blocks at every kill."""
     whole, folder = tmp_path_factory.mktemp("whole"), tmp_path_factory.mktemp("killed")
     section, *overrides = KILLED
-    undisturbed = start(section, whole, *overrides)
+    undisturbed = forked(section, whole, *overrides, "parallel=sequential")
 
     def blocks() -> dict[str, tuple[int, int]]:
         return stamps(folder / "cache", "*.jsonl")
@@ -631,12 +630,13 @@ def tables(tmp_path_factory):
     section = "convergence_mse"
     script = runpy.run_path(str(script_of(section)))
 
-    def run(*overrides: str) -> dict[str, pd.DataFrame]:
+    def run(*overrides: str, drawn: bool = False) -> dict[str, pd.DataFrame]:
         folder = tmp_path_factory.mktemp("extended")
         outputs = [f"{kind}={folder / kind}" for kind in ("results", "figures", "cache")]
         own = [*TINY, *outputs, "algorithm_1.settings=[]"]
-        run_section(section, composed(section, *own, *overrides), script["compute"], script["draw"])
-        assert tree(folder / "figures")
+        draw = script["draw"] if drawn else lambda tables, suffix: {}
+        run_section(section, composed(section, *own, *overrides), script["compute"], draw)
+        assert not drawn or tree(folder / "figures")
         assert json.loads((folder / "results" / section / "run.json").read_text())["config"]["replications"] == 6
         return {path.stem: pd.read_csv(path) for path in (folder / "results" / section).glob("*.csv")}
 
@@ -645,7 +645,7 @@ def tables(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def usual(tables):
-    return tables()["mse"]
+    return tables(drawn=True)["mse"]
 
 
 def places(mse: pd.DataFrame) -> list[tuple[int, int, int]]:
@@ -675,7 +675,8 @@ def test_a_sigma_can_be_overridden(tables, usual):
 
 def test_a_setting_can_be_added(tables, usual):
     mse = tables(
-        MINE, "points=null", "settings.n10_k5.n_comparisons=[100]", "settings.n20_k10.n_comparisons=[200]"
+        *(MINE, "points=null", "settings.n10_k5.n_comparisons=[100]", "settings.n20_k10.n_comparisons=[200]"),
+        drawn=True,
     )
     assert places(mse["mse"]) == [(10, 5, 100), (20, 10, 200), (4, 2, 30), (4, 2, 60), (4, 2, 90)]
     kept = mse["mse"].query("n_models != 4").merge(usual[[*PLACE, "parameter"]])
@@ -695,7 +696,7 @@ def test_the_interior_estimator_counts_interior_maxima_only(tables):
 
 def test_the_published_algorithm_can_estimate_within_its_iterations(tables, usual):
     estimator = ["estimator=adam", "~settings.n20_k10"]
-    few, more = (tables(*estimator, f"estimator.max_iterations={many}") for many in (200, 400))
+    few, more = (tables(*estimator, f"estimator.max_iterations={many}") for many in (50, 100))
     by_newton = usual.query("n_models == 10")
     for found in (few, more):
         assert places(found["mse"]) == places(by_newton)
@@ -711,13 +712,9 @@ def test_an_unknown_backend_is_refused(tmp_path):
 
 
 def test_runs_that_share_a_cache_do_not_get_in_each_others_way(tmp_path):
-    script = (
-        "import sys; from pathlib import Path; from tests.study.test_replicate import SEQUENTIAL, toy; "
-        "toy(Path(sys.argv[1]), 150, block=1).run(SEQUENTIAL)"
-    )
-    command = [sys.executable, "-c", script, str(tmp_path / "shared")]
-    runs = [subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True) for _ in range(3)]
-    assert [(run.wait(), "Error" in run.stderr.read()) for run in runs] == [(0, False)] * 3
-    toy(tmp_path / "alone", 150, block=1).run(SEQUENTIAL)
+    program = ["tests/study/shared_cache.py", str(tmp_path / "shared")]
+    runs = [Forked(program, ROOT, os.environ | {"PYTHONPATH": str(ROOT)}) for _ in range(3)]
+    assert [(run.wait(), "Error" in run.communicate()[1]) for run in runs] == [(0, False)] * 3
+    toy(tmp_path / "alone", 40, block=1).run(SEQUENTIAL)
     shared, alone = (sorted((tmp_path / name).rglob("*.*")) for name in ("shared", "alone"))
     assert [path.read_bytes() for path in shared] == [path.read_bytes() for path in alone]

@@ -19,6 +19,7 @@ from tests.real_data import FILES, needs_data
 from tests.study.test_config import composed
 
 SECTIONS = ["chatbot_arena", "benchmark_alignment", "judge_reliability"]
+SEARCHED = ["search.steps=[]", "search.epsilon=[]", "search.answers=['ties dropped']"]
 
 
 def run(section: str, folder: Path, *overrides: str, by=forked.run, **environment: str):
@@ -122,14 +123,17 @@ def test_sets_that_cannot_be_ranked_name_their_models(winners, names, tmp_path):
 @pytest.mark.parametrize("section", SECTIONS)
 def test_stored_tables_come_out_again(section):
     # the hub's ratings are left out: whether they can be had depends on the network
-    overrides = ["ratings=null"] if section == "benchmark_alignment" else []
-    cfg = composed(section, "surrogate=never", *overrides)
+    # and most settings of Algorithm A.1 that were tried, which take long: `make verify` recomputes them all
+    fewer = {"benchmark_alignment": ["ratings=null"], "judge_reliability": SEARCHED}
+    cfg = composed(section, "surrogate=never", *fewer.get(section, []))
     tables = runpy.run_path(str(script_of(section)))["compute"](cfg, load_section_data(cfg)[0])
     stored = {path.stem: pd.read_csv(path) for path in (ROOT / "results" / section).glob("*.csv")}
     assert stored.keys() - {"ratings"} == tables.keys()
     for name, table in tables.items():
         again = pd.read_csv(io.StringIO(table.frame.to_csv(index=False, float_format=STORED_FORMAT)))
-        assert list(map(str, compare(name, stored[name], again))) == []
+        part = name == "settings_tried"
+        assert list(map(str, compare(name, stored[name], again, part=part))) == []
+        assert len(again) > (0.1 if part else 0.9) * len(stored[name])
 
 
 def test_results_and_figures_may_go_to_one_folder_and_leave_what_is_there(tmp_path):
