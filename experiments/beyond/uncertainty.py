@@ -20,7 +20,7 @@ from replication.config import ROOT, main, solver_settings
 from replication.dependence import Asked, bootstrap, calibrated, limit, standardised_errors
 from replication.outputs import run_section
 from replication.replicate import Study
-from replication.tables import Table
+from replication.tables import Table, with_error
 
 log = logging.getLogger("replication")
 KINDS = ("plug_in", "clustered", "bootstrap")
@@ -139,7 +139,7 @@ def calibration(cfg: DictConfig, judgments: Judgments) -> pd.DataFrame:
             row["ratio"] = (records[f"error/{kind}"] / records["error/plug_in"]).mean()
             for measure in ("covered", "ranks_held", "wrongly_separated", "rank_width", "separated"):
                 values = records.get(f"{measure}/{kind}", pd.Series(dtype=float)).dropna()
-                row |= {measure: values.mean(), f"{measure}_se": values.std() / np.sqrt(max(1, len(values)))}
+                row |= with_error(measure, values)
             rows.append(row | {"n_replications": int(records["covered/plug_in"].notna().sum())})
     return pd.DataFrame(rows)
 

@@ -7,7 +7,6 @@ import logging
 from itertools import product
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 from omegaconf import DictConfig, OmegaConf
@@ -19,7 +18,7 @@ from replication.config import ROOT, main
 from replication.outputs import run_section
 from replication.replicate import Study
 from replication.schemas.validity import Fitted
-from replication.tables import Table
+from replication.tables import Table, with_error
 from replication.validity import TESTS, Cell, OnSet, half, measured, separated
 
 log = logging.getLogger("replication")
@@ -103,7 +102,7 @@ def coverage_table(study: Study) -> pd.DataFrame:
 def shares(name: str, values: pd.Series | None) -> dict[str, float]:
     """Mean and its standard error over data sets."""
     known = pd.Series(dtype=float) if values is None else values.dropna()
-    return {name: known.mean(), f"{name}_se": known.std() / np.sqrt(max(1, len(known)))}
+    return with_error(name, known)
 
 
 def pair_rows(study: Study) -> list[dict]:

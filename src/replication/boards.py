@@ -18,6 +18,7 @@ from judgerank.inference.wald import normal_quantile
 from judgerank.order.scale import scale_by, weights_of
 from judgerank.planning.panels import Panel
 from replication.replicate import Record
+from replication.tables import with_error
 
 SCORES = np.linspace(1.05, -1.05, 8)  # of the board's models, on average zero
 NEWCOMER = 0.3
@@ -127,5 +128,5 @@ def summary(records: pd.DataFrame, name: str, measures: list[str]) -> dict[str, 
     kept = records[records[measures[0]].notna()]
     row: dict[str, Any] = {"setting": name}
     for measure in measures:
-        row |= {measure: kept[measure].mean(), f"{measure}_se": kept[measure].std() / np.sqrt(len(kept))}
+        row |= with_error(measure, kept[measure])
     return row | {"failed": len(records) - len(kept), "n_replications": len(records)}

@@ -23,6 +23,7 @@ from judgerank.order.pairs import pairwise, rank_intervals
 from judgerank.trust.fitness import fitness
 from judgerank.trust.repeats import repeats_of
 from replication.replicate import Record
+from replication.tables import with_error
 
 
 @dataclass(frozen=True)
@@ -252,7 +253,7 @@ def shares_row(records: pd.DataFrame, name: str, design: Design) -> dict[str, An
     row: dict[str, Any] = {"design": name, "n_questions": design.questions}
     for measure in records.columns:
         kept = records[measure].dropna()
-        row |= {measure: kept.mean(), f"{measure}_se": kept.std() / np.sqrt(max(1, len(kept)))}
+        row |= with_error(measure, kept)
     failed = int(records.isna().all(axis=1).sum())
     return row | {"n_replications": len(records), "failed": failed}
 

@@ -20,6 +20,7 @@ from judgerank.people.reference import on_scale_of
 from judgerank.people.toward_panel import drawn_toward_panel
 from judgerank.people.vote_losses import vote_losses
 from replication.replicate import Record
+from replication.tables import with_error
 
 SCORES = np.linspace(1.0, -1.0, 6)  # people's, on average zero
 BIAS = np.array([0.0, -0.9, 0.0, 0.9, 0.0, 0.0])  # what the biased panel adds
@@ -153,7 +154,7 @@ def crowd_row(records: pd.DataFrame, name: str) -> dict[str, Any]:
     row["none"] = int(records["error/alone"].isna().sum())
     for measure in records.columns.drop(["replication", *(["failure"] if "failure" in records else [])]):
         values = records[measure].dropna()
-        row |= {measure: values.mean(), f"{measure}_se": values.std() / np.sqrt(max(len(values), 1))}
+        row |= with_error(measure, values)
     return row
 
 
@@ -163,5 +164,5 @@ def voted(records: pd.DataFrame, name: str) -> dict[str, Any]:
     kept = kept.assign(rejected=(kept["p"] < 0.05).astype(float))
     row: dict[str, Any] = {"setting": name}
     for measure in [*kept.columns.drop(["replication", "p", *(["failure"] if "failure" in kept else [])])]:
-        row |= {measure: kept[measure].mean(), f"{measure}_se": kept[measure].std() / np.sqrt(len(kept))}
+        row |= with_error(measure, kept[measure])
     return row | {"failed": len(records) - len(kept), "n_replications": len(records)}

@@ -19,6 +19,7 @@ from judgerank.inference.wald import normal_quantile
 from judgerank.model.members import JUDGE_AWARE, Parameters
 from judgerank.order.scale import scale_at, scale_of
 from replication.replicate import Record
+from replication.tables import with_error
 
 SCORES = np.linspace(1.2, -1.2, 6)
 PANELS: dict[str, list[float]] = {  # discriminations
@@ -156,7 +157,7 @@ def compared_row(records: pd.DataFrame, name: str) -> dict[str, Any]:
     row: dict[str, Any] = {"boards": name, **asdict(BOARDS[name])}
     kept = records.dropna(subset="any")
     for measure in ("any", "first"):
-        row |= {measure: kept[measure].mean(), f"{measure}_se": kept[measure].std() / np.sqrt(len(kept))}
+        row |= with_error(measure, kept[measure])
     return row | {"failed": len(records) - len(kept), "n_replications": len(records)}
 
 

@@ -22,6 +22,7 @@ from judgerank.people.items import items_of
 from judgerank.people.reference import on_scale_of
 from judgerank.people.toward_panel import drawn_toward_panel
 from replication.replicate import Record
+from replication.tables import with_error
 
 NEWCOMERS = 4  # on every simulated board
 VERDICTS = 150  # on each model, over all judges together
@@ -230,7 +231,7 @@ def board_row(records: pd.DataFrame, name: str) -> dict[str, Any]:
     kept = records[records["held"].notna()]
     row: dict[str, Any] = {"board": name}
     for measure in MEASURES:
-        row |= {measure: kept[measure].mean(), f"{measure}_se": kept[measure].std() / np.sqrt(len(kept))}
+        row |= with_error(measure, kept[measure])
     return row | {"failed": len(records) - len(kept), "n_replications": len(records)}
 
 
@@ -245,5 +246,5 @@ def error_rows(records: pd.DataFrame, name: str) -> Iterator[dict[str, Any]]:
         more = errors - kept.loc[errors.index, "error/human scale"]
         row: dict[str, Any] = {"board": name, "way": way}
         for measure, values in (("error", errors), ("more", more)):
-            row |= {measure: values.mean(), f"{measure}_se": values.std() / np.sqrt(max(len(values), 1))}
+            row |= with_error(measure, values)
         yield row | {"none": len(kept) - len(errors)}

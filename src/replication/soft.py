@@ -27,6 +27,7 @@ from judgerank.inference.wald import wald
 from judgerank.order.pairs import orders_by_errors, separated, standardised
 from replication.correlation import kendall
 from replication.replicate import Record
+from replication.tables import with_error
 
 SCORES = np.linspace(0.6, -0.6, 8)
 DISCRIMINATION = 1.5 * np.exp(np.linspace(-0.7, 0.7, 6))
@@ -188,7 +189,7 @@ def answered(records: pd.DataFrame, name: str) -> list[dict[str, Any]]:
             narrower = (mine["error_clustered"] < letter["error_clustered"]).astype(float)
             mine = mine.drop(columns="squared").assign(narrower=narrower)
         for measure in mine:
-            row |= {measure: mine[measure].mean(), f"{measure}_se": mine[measure].std() / np.sqrt(len(mine))}
+            row |= with_error(measure, mine[measure])
         rows.append(row | {"failed": len(records) - len(kept), "n_replications": len(records)})
     return rows
 

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from judgerank.fits.result import Fit
@@ -112,3 +113,8 @@ def discrimination(fitted: Fit, level: float, dataset: str) -> pd.DataFrame:
     frame = rows.rename(columns={"name": "judge", "estimate": "discrimination"}).reset_index(drop=True)
     frame = frame.assign(dataset=dataset, status=fitted.judge_status.to_numpy())
     return frame[["dataset", "judge", "discrimination", "low", "high", "status"]]
+
+
+def with_error(name: str, values: pd.Series) -> dict[str, float]:
+    """The mean of values by replication, under a name, and its Monte Carlo error under that name and ``_se``."""
+    return {name: values.mean(), f"{name}_se": values.std() / np.sqrt(max(len(values), 1))}

@@ -26,6 +26,7 @@ from judgerank.ranking.default_member import default_member
 from replication.adaptive import truth
 from replication.panel_blocks import held_out_gain
 from replication.replicate import Record
+from replication.tables import with_error
 
 SCORES = np.linspace(1.0, -1.0, 8)
 BLOCK = "taste"
@@ -114,7 +115,7 @@ def held_row(records: pd.DataFrame, settings: dict[str, Any]) -> dict[str, Any]:
     row: dict[str, Any] = {name: settings[name] for name in ("judges", "sd", "size")}
     row = {"judges": row["judges"], "true_sd": row["sd"], "n_comparisons": row["size"]}
     for name in ("sd", "rejected", "like_these", "panel", "plain", "plain_panel"):
-        row |= {name: kept[name].mean(), f"{name}_se": kept[name].std() / np.sqrt(len(kept))}
+        row |= with_error(name, kept[name])
     return row | {"failed": len(records) - len(kept), "n_replications": len(records)}
 
 
@@ -185,5 +186,5 @@ def stops_row(records: pd.DataFrame, name: str) -> dict[str, Any]:
     row: dict[str, Any] = {"design": name, "sd": STOPS[name]["sd"], "runs": len(records)}
     for column in [column for column in records if "/" in column]:
         measure = column.replace("/", "_")
-        row |= {measure: records[column].mean(), f"{measure}_se": records[column].std() / np.sqrt(len(records))}
+        row |= with_error(measure, records[column])
     return row

@@ -21,6 +21,7 @@ from judgerank.trust.removable import judgments_as_units
 from judgerank.trust.removal import by_steps, smallest
 from judgerank.trust.reversals import Goal, swapped
 from replication.replicate import Record
+from replication.tables import with_error
 
 SMALL_DESIGN = 100  # judgments
 STEPS = {"1": (1, 1), "2": (2, 2), "3 to 5": (3, 5), "6 to 10": (6, 10)}  # sizes of sets
@@ -203,7 +204,7 @@ def calibration(records: Mapping[str, pd.DataFrame], many: int) -> pd.DataFrame:
         for measure in ("information", "kish"):
             said = told[f"{measure}/estimate"]
             held = (told[f"{measure}/low"] <= worth) & (worth <= told[f"{measure}/high"])
-            row |= {measure: said.mean(), f"{measure}_se": said.std() / np.sqrt(len(said))}
+            row |= with_error(measure, said)
             row |= {f"{measure}_sd": said.std(), f"{measure}_covered": held.mean()}
         rows.append(row | {"failed": many - len(frame), "n_counted": len(told), "n_replications": many})
     return pd.DataFrame(rows)
