@@ -33,10 +33,10 @@ def text(fitted: Fitted, level: float) -> str:
     return "\n\n".join(parts)
 
 
-def html(fitted: Fitted, level: float = 0.95) -> str:
+def html(fitted: Fitted) -> str:
     """The same for a notebook; names are escaped."""
     parts = [f"<p>{'<br>'.join(map(escape, heading(fitted)))}</p>"]
-    for title, table in tables(fitted, level):
+    for title, table in tables(fitted, 0.95):
         shown = table.to_html(index=False, float_format="{:.3f}".format, na_rep="", max_rows=MOST, border=0)
         parts.append(f"<p><b>{escape(title)}</b></p>\n{shown}")
     return "<div>\n" + "\n".join(parts) + "\n</div>"

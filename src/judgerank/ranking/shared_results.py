@@ -31,14 +31,8 @@ UNSAFE = re.compile(r"[^\w.+-]+")  # of a folder's name
 EPOCH = (1980, 1, 1, 0, 0, 0)  # the same archive for the same content
 
 
-def archive(ranking: Record, seconds: float | None = None) -> bytes:
+def archive(ranking: Record) -> bytes:
     """The archive: ``data/SET/DEVELOPER/MODEL/UUID.json`` for each model.
-
-    Parameters
-    ----------
-    ranking : Record
-    seconds : float, optional
-        When the records were made, since 1970; by default now.
 
     Raises
     ------
@@ -53,7 +47,7 @@ def archive(ranking: Record, seconds: float | None = None) -> bytes:
         )
     told = io.BytesIO()
     with ZipFile(told, "w", ZIP_DEFLATED) as files:
-        for place, record in _records(ranking, time.time() if seconds is None else seconds):
+        for place, record in _records(ranking, time.time()):
             content = json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
             files.writestr(ZipInfo(place, EPOCH), content)
     return told.getvalue()

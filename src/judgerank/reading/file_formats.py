@@ -59,7 +59,7 @@ class Opened:
     about: Mapping[str, str] = field(default_factory=dict)
 
 
-def read_table(path: Path, form: str | None = None) -> pd.DataFrame:
+def read_table(path: Path) -> pd.DataFrame:
     """The records of a file as they are.
 
     Raises
@@ -67,7 +67,7 @@ def read_table(path: Path, form: str | None = None) -> pd.DataFrame:
     DataUnavailableError, DataError, ConfigError
         As of `opened`; or if the content is not in that form.
     """
-    return opened(path, form).read()
+    return opened(path, None).read()
 
 
 def opened(path: Path, form: str | None, encoding: str | None = None) -> Opened:

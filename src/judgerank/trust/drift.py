@@ -78,11 +78,9 @@ def drift(
     return table.sort_values("p_value", kind="stable", ignore_index=True)
 
 
-def drifted(
-    comparisons: Comparisons, level: float, time: AnyArray | None = None, question: IntArray | None = None
-) -> tuple[str, ...]:
+def drifted(comparisons: Comparisons, level: float, question: IntArray | None = None) -> tuple[str, ...]:
     """Judges whose earlier and later answers differ significantly, all judges tested at once at 1 - level."""
-    found = drift(comparisons, time, question)
+    found = drift(comparisons, None, question)
     return tuple(significant(found, level)["judge"])
 
 

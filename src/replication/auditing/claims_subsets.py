@@ -29,9 +29,9 @@ def _own(results: Results, name: str, measure: str, method: str) -> pd.DataFrame
     return rows.pivot(index="n_judges", columns="n_comparisons", values=["mean", "standard_error"])
 
 
-def gap_to_unweighted(results: Results, name: str, measure: str = "pearson") -> tuple[pd.DataFrame, pd.DataFrame]:
+def gap_to_unweighted(results: Results, name: str) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Judge-aware less BTL, and its error as if the two were independent (they share their subsets: too large)."""
-    aware, btl = (_own(results, name, measure, method) for method in ("judge_aware", "btl"))
+    aware, btl = (_own(results, name, "pearson", method) for method in ("judge_aware", "btl"))
     return aware["mean"] - btl["mean"], np.hypot(aware["standard_error"], btl["standard_error"])
 
 
