@@ -9,6 +9,7 @@ from typing import Self
 from judgerank.data.arrays import IntArray, UIntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError, DataError
+from judgerank.data.numbering import numbered
 from judgerank.engine.penalised import Penalised
 from judgerank.engine.penalty import scale
 from judgerank.inference.intervals import Intervals
@@ -110,6 +111,15 @@ class Fitted(Intervals):
         if self.effects is None:
             raise ConfigError("this fit has no question effects: fit(..., questions='effects') has them")
         return self.effects.likelihood_ratio()
+
+    def independent_rows(self) -> tuple[Comparisons, IntArray | None] | None:
+        """The comparisons behind the fit, and, if errors are by question, that of each; None if not held."""
+        found = super().independent_rows()
+        if found is not None or self.raw is None or self.question is None:
+            return found
+        many = self.n_clusters if self.flips is None else self.flips.shape[0]
+        asked = len(numbered(self.question)[0])
+        return (self.model.observed(self.raw), self.question) if asked == many else None
 
     @property
     def known_raw(self) -> Comparisons:

@@ -225,6 +225,10 @@ class Uncertainty(Predictions):
         residuals = residuals_by_cluster(comparisons, self.model, at, cluster) * np.sqrt(times)
         return self.sandwiched(times * squares, many or counted, residuals, effective)
 
+    def independent_rows(self) -> tuple[Comparisons, IntArray | None] | None:
+        """The comparisons behind the fit, and the cluster of each, if errors are by cluster; None if not held."""
+        return (self.comparisons, None) if self.robust is None and self.flips is None else None
+
     def require_fitted(self, models: tuple[str, ...], judges: tuple[str, ...], n_comparisons: float) -> None:
         """Refuse comparisons that are not those that were fitted, as far as names and numbers tell.
 

@@ -10,6 +10,9 @@ larger p-value counts. Where all judges weigh the same the two are one test.
 Where there are too few questions for errors by question, the second test is by sign flips of whole questions
 (`judgerank.order.flips`). Ranks then follow from the pairs that Holm's procedure rejects.
 
+Where one model wins nearly all, both tests lose power, and comparisons of the two by themselves may stand in for
+them (`judgerank.order.head_to_head`).
+
 Models that no chain of comparisons connects are never ranked against each other.
 """
 
@@ -17,9 +20,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
+from scipy.special import ndtr, stdtrit
 
 from judgerank.data.arrays import BoolArray, FloatArray, ObjectArray
 from judgerank.data.cache import remembered
@@ -28,6 +33,7 @@ from judgerank.data.errors import ConfigError, NoIntervalError
 from judgerank.inference.uncertainty import Uncertainty
 from judgerank.inference.wald import two_sided, wald
 from judgerank.order.flips import tests_by_flips
+from judgerank.order.head_to_head import head_to_head
 from judgerank.order.many import tests_of_equality
 from judgerank.order.ranges import quantile_of_largest
 from judgerank.order.scale import reported_covariance, scale_of
@@ -65,6 +71,8 @@ class Order:
         Of the errors.
     flipped : bool
         Whether the second test is by sign flips; its errors are those that its p-values imply.
+    alone : float array, shape (n, n), optional
+        Leads over their errors by the comparisons of a pair alone (`judgerank.order.head_to_head`).
     """
 
     models: ObjectArray
@@ -73,12 +81,32 @@ class Order:
     covariance: FloatArray
     degrees_of_freedom: float
     flipped: bool = False
+    alone: FloatArray | None = None
 
     @property
     def statistic(self) -> FloatArray:
         """Difference over its error, of the test that is less sure; zero where the two contradict each other."""
+        return np.where(self.by_alone, self._of_alone, self._of_both)
+
+    @property
+    def _of_both(self) -> FloatArray:
         fit, equal = self.ratios
         return np.where(fit * equal > 0, np.sign(fit) * np.minimum(np.abs(fit), np.abs(equal)), 0.0)
+
+    @cached_property
+    def _of_alone(self) -> FloatArray:
+        """By a pair's own comparisons, as sure with these degrees of freedom as normal ones; zero if not asked."""
+        if self.alone is None:
+            return np.zeros_like(self.covariance)
+        fit, p = self.ratios[0], 2 * ndtr(-np.abs(self.alone))
+        dof = self.degrees_of_freedom
+        known = np.abs(self.alone) if np.isinf(dof) else -stdtrit(dof, p / 2)
+        return np.where(fit * self.alone > 0, np.copysign(known, fit), 0.0)
+
+    @property
+    def by_alone(self) -> BoolArray:
+        """Which pairs are known best by their own comparisons, shape (n, n)."""
+        return np.asarray(np.abs(self._of_alone) > np.abs(self._of_both))
 
     @property
     def never_differ(self) -> BoolArray:
@@ -158,7 +186,7 @@ def orders_by_errors(*results: Uncertainty) -> list[list[Order]]:
         at = result.effects.without
         longer = float(s.std() / at.scores.std()) if np.ptp(at.scores) > 0 else 1.0
     pooled = cells if result.model.judge_blocks or result.model.further else cells.pool_judges()
-    few = result.flips is not None
+    few, alone = result.flips is not None, [head_to_head(each) for each in results]
     test = tests_by_flips(result.flips, s / longer) if few else tests_of_equality(pooled, result.model, at, kinds)
     for group in sorted(components(cells), key=len, reverse=True):
         chosen = np.flatnonzero(np.isin(names, group))
@@ -177,7 +205,8 @@ def orders_by_errors(*results: Uncertainty) -> list[list[Order]]:
         for number, each in enumerate(results):
             error = np.array([errors[number], longer * equal_errors[0 if few else number]])
             dof = each.degrees_of_freedom
-            found[number].append(Order(names[chosen], difference, error, among[number], dof, few))
+            own = None if alone[number] is None else alone[number][np.ix_(chosen, chosen)]
+            found[number].append(Order(names[chosen], difference, error, among[number], dof, few, own))
     return found
 
 
@@ -190,9 +219,10 @@ def pairwise(result: Fitted, level: float = 0.95) -> pd.DataFrame:
         ``first, second, comparable, difference, standard_error, low, high, p_value, p_holm, separated, test``.
         ``difference`` and ``standard_error`` are of the fit's reported scores. The interval, by itself, holds zero
         exactly if either test leaves equality open: it reaches over the intervals of both, and is missing where
-        flips say nothing of the pair. ``p_value`` is the
-        larger of both tests', ``test`` whose it is (``wald``, ``equality`` or ``flips``), ``p_holm`` has Holm's
-        (1979) adjustment for all comparable pairs; a pair is separated if that is at most one minus the level.
+        flips say nothing of the pair. ``p_value`` is the larger of both tests', or that of the pair's own
+        comparisons where these stand in; ``test`` says whose it is (``wald``, ``equality``, ``flips`` or
+        ``head_to_head``), ``p_holm`` has Holm's (1979) adjustment for all comparable pairs; a pair is separated if
+        that is at most one minus the level.
         Pairs that no chain of comparisons connects are not comparable, and nothing is said of them.
 
     Raises
@@ -228,16 +258,21 @@ def _pairs(order: Order, level: float) -> pd.DataFrame:
     i, j = np.triu_indices(len(order.models), 1)
     difference, error, (fit, equal) = order.difference[:, i, j], order.error[:, i, j], order.ratios[:, i, j]
     low, high = wald(difference, np.where(np.isinf(error), np.nan, error), level, order.degrees_of_freedom)
+    (fit_low, fit_high), alone, p = (low[0], high[0]), order.by_alone[i, j], order.p_value[i, j]
+    sure = alone & (p <= 1 - level)  # equality is out, and how far they differ is known as before
+    low = np.where(sure, np.maximum(fit_low, ROUNDING * difference[0]), low.min(axis=0))
+    high = np.where(sure, fit_high, high.max(axis=0))
+    second = "flips" if order.flipped else "equality"
     columns = {
         "first": order.models[i],
         "second": order.models[j],
         "comparable": np.ones(len(i), bool),
         "difference": difference[0],
         "standard_error": error[0],
-        "low": low.min(axis=0),
-        "high": high.max(axis=0),
-        "p_value": order.p_value[i, j],
-        "test": np.where(fit <= equal, "wald", "flips" if order.flipped else "equality"),
+        "low": low,
+        "high": high,
+        "p_value": p,
+        "test": np.where(alone, "head_to_head", np.where(fit <= equal, "wald", second)),
     }
     return pd.DataFrame(columns)
 
