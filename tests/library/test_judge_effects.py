@@ -88,3 +88,21 @@ def test_a_judge_at_zero_is_not_tested(cells_of):
     fitted = fit(contrary, "position_aware")
     assert fitted.judges_at_zero == ("j2",)
     assert "j2" not in set(judge_effects(fitted, contrary, x[:, None], ["length"], None)["judge"])
+
+
+def test_a_judge_who_answers_at_random_now_and_then_is_not_one_who_favours_the_last():
+    """False alarms of one judge: .05 expected, Monte Carlo error .045; .3 or more if lapses are not allowed for."""
+    alarms, scores, away = [], np.array([1.2, 0.8, 0.4, 0.0, -0.4, -2.0]), np.array([0.0, 0.0, 0.0, 0.3])
+    for seed in range(24):
+        rng = np.random.default_rng([seed, 5])
+        size, k = 2400, rng.integers(0, 4, 2400)
+        a = rng.integers(0, 6, size)
+        b = (a + rng.integers(1, 6, size)) % 6
+        p = 1 / (1 + np.exp(-np.where(k == 3, 3.0, 1.0) * (scores[a] - scores[b])))
+        y = (rng.random(size) < (1 - away[k]) * p + away[k] / 2).astype(float)
+        names = tuple(f"m{i}" for i in range(6)), tuple(f"j{i}" for i in range(4))
+        data = Comparisons(*names, a, b, k, y, np.ones(size), ordered=True)
+        favoured = np.where(k == 3, (a == 5) * 1.0 - (b == 5), 0.0)
+        found = judge_effects(fit(data, shrink=True), data, favoured[:, None], ["the last"], None)
+        alarms.append(found.set_index("judge").loc["j3", "p_value"] <= 0.05)
+    assert np.mean(alarms) <= 0.05 + 3 * 0.045

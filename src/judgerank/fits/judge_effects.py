@@ -6,8 +6,10 @@ fitted again to first order, gives
     beta_k = u_k / i_k,    u_k = z'r - M'V J'r,    i_k = z'W z - M'V M,    M = J'W z,
 
 z being zero but for judge k's comparisons, r their residuals, W their variances, J the derivatives of the
-predictors in all parameters, and V the inverse of the information (Rao, 1948). Where questions are known errors
-allow for dependence within them, and are the larger of both kinds, since few questions can seem to agree.
+predictors in all parameters, and V the inverse of the information (Rao, 1948). A judge may also answer at random
+now and then, which favours models far down: z is what is left of the effect beside such lapses. Where questions
+are known errors allow for dependence within them, and are the larger of both kinds, since few questions can seem
+to agree.
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ from judgerank.inference.wald import two_sided
 from judgerank.order.pairs import holm
 
 LEAST = 30  # of a judge's comparisons that an effect is seen in
+LITTLE = 1e-2  # variance of an answer, and information on lapses, that count as no less
 
 
 def judge_effects(
@@ -68,23 +71,29 @@ def judge_effects(
     if frame.empty:
         return frame.assign(estimate=0.0, standard_error=0.0, p_value=0.0, p_holm=0.0)
     here = row_by_row(comparisons, fitted.model, fitted.solution.parameters)
-    estimate, error, dof = _one_step(fitted, here, z, comparisons, question)
+    estimate, error, dof = _one_step(fitted, here, z, judge[seen], comparisons, question)
     p = two_sided(estimate / error, dof)
     return frame.assign(estimate=estimate, standard_error=error, p_value=p, p_holm=holm(p))
 
 
 def _one_step(
-    fitted: Fit, here: At, z: csr_array, comparisons: Comparisons, question: IntArray | None
+    fitted: Fit, here: At, z: csr_array, judge: IntArray, comparisons: Comparisons, question: IntArray | None
 ) -> tuple[FloatArray, FloatArray, float]:
-    """Estimates, standard errors and their degrees of freedom."""
+    """Estimates, standard errors and their degrees of freedom; `judge` is that of every column."""
     ones, weight = np.ones(len(comparisons)), comparisons.count * here.law.variance
     j = row_derivatives(here, lambda role: here.through_predictor(role, ones)).tocsr()[:, fitted.chosen]
     v = fitted._inverse("expected")
-    weighed = z.multiply(weight[:, None]).tocsr()
-    m = (j.T @ weighed).toarray()
-    carried = v @ m
-    information = np.asarray((weighed.multiply(z)).sum(axis=0)).ravel() - (m * carried).sum(axis=0)
-    information = np.maximum(information, np.finfo(float).tiny)
+
+    def shared(one: csr_array, other: csr_array) -> FloatArray:
+        """Information that columns have in common, pair by pair, beside all parameters."""
+        weighed = one.multiply(weight[:, None]).tocsr()
+        through = ((j.T @ weighed).toarray() * (v @ (j.T @ other.multiply(weight[:, None]).tocsr()))).sum(axis=0)
+        return np.asarray(weighed.multiply(other).sum(axis=0)).ravel() - through
+
+    lapses = _lapses(here, comparisons, judge)
+    z = csr_array(z - lapses.multiply(shared(lapses, z) / np.maximum(shared(lapses, lapses), LITTLE)))
+    carried = v @ (j.T @ z.multiply(weight[:, None]).tocsr()).toarray()
+    information = np.maximum(shared(z, z), np.finfo(float).tiny)
     score = z.T @ here.residual - carried.T @ (j.T @ here.residual)
     estimate, error = score / information, information**-0.5
     if question is None:
@@ -95,6 +104,13 @@ def _one_step(
     np.add.at(summed, question, each)
     of_questions = np.sqrt((summed**2).sum(axis=0) * many / max(many - 1, 1)) / information
     return estimate, np.maximum(error, of_questions), many - 1.0
+
+
+def _lapses(here: At, comparisons: Comparisons, judge: IntArray) -> csr_array:
+    """What answers at random do to the predictor, a column for each of these judges; shape (T, C)."""
+    toward_half = (0.5 - here.law.mean) / np.maximum(here.law.variance, LITTLE)
+    own = (toward_half, (np.arange(len(comparisons)), comparisons.judge))
+    return csr_array(csr_array(own, (len(comparisons), len(comparisons.judges)))[:, judge])
 
 
 def alike(found: pd.DataFrame) -> float:
