@@ -91,7 +91,7 @@ def test_a_judge_at_zero_is_not_tested(cells_of):
 
 
 def test_a_judge_who_answers_at_random_now_and_then_is_not_one_who_favours_the_last():
-    """False alarms of one judge: .05 expected, Monte Carlo error .045; .3 or more if lapses are not allowed for."""
+    """False alarms: .05 expected, Monte Carlo error .045; .3 or more if lapses are not allowed for."""
     alarms, scores, away = [], np.array([1.2, 0.8, 0.4, 0.0, -0.4, -2.0]), np.array([0.0, 0.0, 0.0, 0.3])
     for seed in range(24):
         rng = np.random.default_rng([seed, 5])
