@@ -99,7 +99,7 @@ def test_the_ranking_without_a_judge_is_that_of_the_others(ranking):
     assert [row.model for group in one.picture.groups for row in group.rows] == list(board["model"])
     rates = [row.rate for group in one.picture.groups for row in group.rows]
     assert rates == [f"{rate:.0%}" for rate in board["win_rate"]]
-    assert headline(board) in one.told
+    assert headline(board, alone.tables["pairs"]) in one.told
 
 
 def test_rows_are_filtered_by_facts_and_a_model_links_to_its_page(opened, written, ranking, facts):
@@ -181,10 +181,11 @@ def test_a_card_says_what_the_page_says(ranking, tmp_path):
     root = ElementTree.fromstring(drawn)
     texts = [element.text for element in root.iter("{http://www.w3.org/2000/svg}text")]
     board = ranking.tables["leaderboard"]
-    assert headline(board) in texts
+    lead = headline(board, ranking.tables["pairs"])
+    assert lead in texts
     assert set(board["model"]) <= set(texts)
     assert {f"{rate:.0%}" for rate in board["win_rate"]} <= set(texts)
-    assert cards.sentence(ranking).startswith(f"{headline(board)}. {board['model'].iloc[0]} is preferred to")
+    assert cards.sentence(ranking).startswith(f"{lead}. {board['model'].iloc[0]} is preferred to")
     pytest.importorskip("matplotlib")
     picture = cards.card(ranking, tmp_path / "card.png")
     assert struct.unpack(">II", picture[16:24]) == (cards.WIDTH, cards.HEIGHT)

@@ -6,6 +6,7 @@ import json
 import shlex
 from dataclasses import replace
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pandas as pd
@@ -20,9 +21,11 @@ from judgerank.fits.same_judges import excess_agreement, same_judges
 from judgerank.model.streams import generator
 from judgerank.ranking import evidence as evidence_of
 from judgerank.ranking.bands import bands_of
+from judgerank.ranking.card import card
+from judgerank.ranking.evidence import head_to_head
 from judgerank.ranking.first_screen import judges_of
 from judgerank.ranking.studies import panel
-from judgerank.ranking.verdict import verdict
+from judgerank.ranking.verdict import headline, verdict
 from judgerank.reading.large import from_engine
 from judgerank.reading.read import judgments_of, read_judgments
 from replication.datasets import find_file
@@ -207,9 +210,11 @@ def test_the_verdict_names_first_second_and_how_surely():
     told = verdict(clear)
     board = clear.tables["leaderboard"]
     chance = clear.fitted.win_probability(np.array(board["score"][0] - board["score"][1]))
+    many, seen = head_to_head(clear.judgments.comparisons, "m0", "m1")
     assert told.headline == "m0 leads"
     assert told.lead == (
-        f"m0 is preferred to m1 (2nd) in {chance:.0%} of comparisons, a significant difference. "
+        f"m0 is preferred to m1 (2nd) in {seen:.0%} of their {many} comparisons. Fitted to all comparisons, with "
+        f"judges weighted as in the ranking, that is {chance:.0%}: a significant difference. "
         "m0 ranks first (95% confidence, jointly for all models)."
     )
     assert told.next == "Every model is significantly different from the next: this ranking needs no more data."
@@ -221,6 +226,94 @@ def test_the_verdict_names_first_second_and_how_surely():
     assert "too close to call. The true rank of " in lost.lead
     assert f"The true rank of {tossed.tables['leaderboard']['model'][0]} is between 1 and 6 (95%" in lost.lead
     assert (tossed.tables["leaderboard"]["band"] == 1).all()
+
+
+def two_models(gamma: list[float], n_questions: int) -> pd.DataFrame:
+    """Judges of these discriminations on two models, the order of which alternates; x is better."""
+    rng, rows = generator(0, "two models"), []
+    for question in range(n_questions):
+        shown = ("x", "y") if question % 2 else ("y", "x")
+        for k, won in enumerate(rng.random(len(gamma)) < expit(0.6 * np.array(gamma))):
+            rows.append((question, *shown, f"j{k}", "a" if won == (shown[0] == "x") else "b"))
+    return pd.DataFrame(rows, columns=["question", "model_a", "model_b", "judge", "winner"])
+
+
+def test_a_share_of_comparisons_is_counted_and_that_of_weighted_judges_called_so():
+    """One judge of five has nearly all the weight, and so the fit is far from what most comparisons say."""
+    frame = two_models([5.0, 0.2, 0.2, 0.2, 0.2], 200)
+    ranking = rank(frame)
+    won = np.where(frame["winner"] == "a", frame["model_a"], frame["model_b"]) == "x"
+    fitted = ranking.tables["leaderboard"]["win_rate"][0]
+    assert won.mean() < 0.7 < 0.85 < fitted
+    assert verdict(ranking).lead.startswith(
+        f"x is preferred to y (2nd) in {won.mean():.0%} of their 1,000 comparisons. Fitted to all comparisons, "
+        f"with judges weighted as in the ranking, that is {fitted:.0%}: "
+    )
+    page = ranking.to_html()
+    assert f"in {won.mean():.0%} of their 1,000 comparisons" in page
+    assert "on average (judges weighted as in the ranking; " in page
+
+
+def test_the_verdict_says_that_the_first_two_were_never_compared():
+    frame = panel_of([3.0, 2.0], n_questions=300)
+    both = frame["model_a"].isin(["m0", "m1"]) & frame["model_b"].isin(["m0", "m1"])
+    lead = verdict(rank(frame[~both])).lead
+    assert lead.startswith("m0 and m1 (2nd) were never compared with each other. Fitted to all comparisons, with ")
+    assert " m0 is preferred in " in lead
+
+
+def test_a_model_too_rarely_compared_may_be_as_good_as_the_leader(tmp_path):
+    """It ranks below models that are significantly worse than the first, and is the one to compare next."""
+    frame = panel_of([2.0, 2.0], n_questions=300)
+    new = pd.DataFrame({"question": [1000, 1001], "model_a": ["new", "m1"], "model_b": ["m1", "new"]})
+    new = new.assign(judge="j0", winner=["a", "a"])
+    ranking = rank(pd.concat([frame, new], ignore_index=True))
+    board, told = ranking.tables["leaderboard"].set_index("model"), verdict(ranking)
+    assert (board["band"]["m0"], board["band"].eq(1).sum()) == (1, 1) and board["rank_low"]["new"] == 1
+    assert told.headline == "m0 leads, but new may be as good"
+    assert told.lead.endswith(" m0 is not significantly different from new (2 comparisons).")
+    assert told.next.startswith("To decide between m0 and new, ")
+    assert f"<h1>{told.headline}" in ranking.to_html()
+    texts = ElementTree.fromstring(card(ranking, tmp_path / "card.svg")).itertext()
+    assert told.headline in list(texts)
+
+
+@pytest.mark.parametrize(
+    ("bands", "apart", "said"),
+    [
+        ([1, 2, 3, 4], "bcd", "a leads"),
+        ([1, 2, 3, 4], "bc", "a leads, but d may be as good"),
+        ([1, 2, 3, 4], "b", "a leads, but two others may be as good"),
+        ([1, 1, 2, 3], "c", "a and b share the lead, but d may be as good"),
+        ([1, 1, 1, 2], "d", "Three models share the lead"),
+        ([1, 1, 2, 3], "", "No clear leader among four models"),
+        ([1, 1, 1, 1], "", "No clear leader among four models"),
+    ],
+)
+def test_the_headline_names_who_may_be_as_good_as_the_first(bands, apart, said):
+    board = pd.DataFrame({"model": list("abcd"), "band": pd.array(bands, "Int64")})
+    pairs = pd.DataFrame({"first": "a", "second": list("bcd"), "separated": [one in apart for one in "bcd"]})
+    assert headline(board, pairs) == said
+
+
+@pytest.mark.parametrize("described", [{"blocks": ["family"]}, {"cluster": "effects"}])
+def test_what_would_change_another_fit_is_not_in_the_verdict(described):
+    names = {"m0": "gpt-4", "m2": "claude-3-opus", "j0": "gpt-4o", "j1": "claude-2"}
+    ranking = rank(strong_panel(1, [1.0, 1.0], 1.5).replace(names), **described)
+    assert verdict(ranking).change == ""
+    what = "further blocks" if "blocks" in described else "question effects"
+    assert any(one.startswith(f"Fragility without {what}: Removing ") for one in ranking.remarks)
+
+
+def test_the_verdict_reconciles_significant_neighbours_with_ranges_of_ranks():
+    ranking = rank(panel_of([2.0, 1.5], n_questions=400))
+    pairs = ranking.tables["pairs"].assign(separated=True)
+    board = ranking.tables["leaderboard"].assign(band=range(1, 7), rank_high=[1, 3, 3, 4, 5, 6])
+    told = verdict(replace(ranking, tables=ranking.tables | {"pairs": pairs, "leaderboard": board}))
+    assert told.next == (
+        "Every model is significantly different from the next, pair by pair. Ranges of ranks are wider, as they "
+        "hold for all models at once."
+    )
 
 
 def test_the_verdict_worries_about_components_and_records_without_questions():

@@ -26,7 +26,8 @@ WIDTH, HEIGHT = 1200, 630
 LEFT, NAME, BAR, RATE = 60, 150, 600, 1140  # where ranks, names and bars begin, and win rates end
 MOST = 8  # models drawn
 INK, FAINT, ACCENT, PALE, PAPER = "#1b1f24", "#57606a", "#0550ae", "#b4cbe6", "#ffffff"
-LONGEST_TITLE, LONGEST_LINE, LONGEST_NAME = 44, 88, 30  # characters that fit
+LONGEST_TITLE, LONGEST_LINE, LONGEST_NAME = 44, 100, 30  # characters that fit
+MOST_TITLE, MOST_LINES = 66, 4  # characters of a title in smaller type, and lines below it
 BAR_WIDTH = RATE - 110 - BAR
 
 
@@ -66,8 +67,9 @@ def sentence(ranking: Record) -> str:
 def _shapes(ranking: Record) -> Iterator[Shape]:
     told = verdict(ranking)
     yield Box(0, 0, WIDTH, HEIGHT, PAPER)
-    yield Label(LEFT, 84, shortened(told.headline, LONGEST_TITLE), 44, INK, bold=True)
-    lines = wrap(told.lead, LONGEST_LINE)[:3]
+    title = shortened(told.headline, MOST_TITLE)
+    yield Label(LEFT, 84, title, 44 * min(1.0, LONGEST_TITLE / len(title)), INK, bold=True)
+    lines = wrap(told.lead, LONGEST_LINE, max_lines=MOST_LINES, placeholder=" ...")
     for number, line in enumerate(lines):
         yield Label(LEFT, 126 + 30 * number, line, 22, INK)
     top = 150 + 30 * len(lines)
@@ -79,7 +81,7 @@ def _shapes(ranking: Record) -> Iterator[Shape]:
         yield from _row(row, top + step * number, step)
     facts = " · ".join(f"{number} {what}" for number, what in told.facts)
     rest = f" · {len(rows) - MOST} more models" if len(rows) > MOST else ""
-    yield Label(LEFT, HEIGHT - 26, shortened(f"{facts}{rest}", LONGEST_LINE + 12), 18, FAINT)
+    yield Label(LEFT, HEIGHT - 26, shortened(f"{facts}{rest}", LONGEST_LINE), 18, FAINT)
     yield Label(RATE, HEIGHT - 26, "judgerank", 18, FAINT, end=True)
 
 

@@ -64,6 +64,16 @@ def _share(c: Comparisons) -> FloatArray:
     return c.outcome if c.stages is None else 0.5 + (c.outcome - 0.5) / np.maximum(1 - c.stages.neither, EITHER)
 
 
+def head_to_head(comparisons: Comparisons, one: str, other: str) -> tuple[int, float]:
+    """How many comparisons two models have, and the share that the first of them won, ties half; NaN of none."""
+    c = comparisons.aggregate()
+    i, j = c.models.index(one), c.models.index(other)
+    count = np.where((c.first == i) & (c.second == j) | (c.first == j) & (c.second == i), c.decided, 0.0)
+    won = float(count @ np.where(c.first == i, _share(c), 1 - _share(c)))
+    total = float(count.sum())
+    return round(total), won / total if total > 0 else np.nan
+
+
 def texts_of(frame: pd.DataFrame) -> Texts:
     """The texts that records have beside the judgments (`judgerank.reading.layouts.judged_texts`)."""
     if "answer_a" not in frame or "question_id" not in frame:

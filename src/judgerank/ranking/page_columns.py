@@ -36,13 +36,15 @@ ABOUT = {
     "band": "neighbours in rank with no significant difference between any two of them",
     "comparisons": "number of judgments",
     "elo": "the score in Elo points: mean 1000; a lead of 400 means odds of ten to one for an average judge",
-    "versus": "how often a judge of the panel prefers it to the model chosen above; a tie counts half",
+    "versus": "how often it is preferred to the model chosen above (judges weighted as in the ranking); a tie "
+    "counts half",
     "share_a": "share of answers for the model shown first",
     "share_b": "share of answers for the model shown second",
     "share_tie": "share of ties",
     "unparsed": "records whose answer could not be read",
     **{block.shown: block.about for block in BLOCKS},
-    "win_rate": "how often it is preferred to another model, averaged over the others",
+    "win_rate": "how often it is preferred to another model, averaged over the others (judges weighted as in the "
+    "ranking)",
     "agreement": "share of the judge's answers that match the majority of the other judges on the same two models",
     "information": "the judge's share of the information about the scores",
     "status": "how the estimate ended. interior: an ordinary maximum; zero: discrimination zero; unbounded: no "

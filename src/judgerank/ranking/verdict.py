@@ -18,6 +18,7 @@ from judgerank.fits.errors_by_question import too_few
 from judgerank.fits.standings import win_probability
 from judgerank.ranking.choices import Settings
 from judgerank.ranking.components import links_between
+from judgerank.ranking.evidence import head_to_head
 from judgerank.ranking.record import Record
 from judgerank.ranking.studies import panel
 from judgerank.ranking.studies.by_judge import BY_JUDGE
@@ -31,6 +32,7 @@ WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "
 MANY_DROPPED = 0.05  # share of records that could not be read, from which it is a warning
 FEW_JUDGES = 2.0  # equally informative judges, below which a ranking hangs on one
 HARDER = "Ask harder questions, or tell the judges to choose where they can."
+NAMED = 3  # models in a sentence
 TOO_DEAR = 10  # times the comparisons there are, beyond which more of them are not worth it
 
 
@@ -73,7 +75,7 @@ def verdict(ranking: Record, passed_on: bool = False) -> Verdict:
         shown = f"No clear leader among {in_words(len(board))} models"
         return Verdict(shown, told, "", "", _facts(ranking, judges.assign(information=np.nan)), _unread(ranking))
     return Verdict(
-        headline(board) if len(ranking.fits) == 1 else _headline_of_groups(ranking),
+        headline(board, pairs) if len(ranking.fits) == 1 else _headline_of_groups(ranking),
         _lead(ranking, board, pairs),
         _change(ranking, passed_on),
         _next(ranking, board, pairs),
@@ -92,19 +94,29 @@ def in_words(number: int) -> str:
     return WORDS[number] if number < len(WORDS) else f"{number:,}"
 
 
-def headline(board: pd.DataFrame) -> str:
+def headline(board: pd.DataFrame, pairs: pd.DataFrame) -> str:
     """Who leads, without a full stop."""
     best, tied = board["model"].iloc[0], board["band"].eq(1).fillna(False)
-    many = int(tied.sum())
+    many, others = int(tied.sum()), list(_as_good(board, pairs)["model"])
     if many == 0:
         return f"{best} has the highest score"
-    if many == 1:
-        return f"{best} leads"
-    if many == len(board):
-        return f"No clear leader among {in_words(many)} models"
-    if many == 2:
-        return f"{best} and {board['model'].iloc[1]} share the lead"
-    return f"{in_words(many).capitalize()} models share the lead"
+    if many > 1 and many + len(others) == len(board):
+        return f"No clear leader among {in_words(len(board))} models"
+    lead = f"{in_words(many).capitalize()} models share the lead"
+    if many <= 2:
+        lead = f"{best} leads" if many == 1 else f"{best} and {board['model'].iloc[1]} share the lead"
+    if not others:
+        return lead
+    who = others[0] if len(others) == 1 else f"{in_words(len(others))} others"
+    return f"{lead}, but {who} may be as good"
+
+
+def _as_good(board: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame:
+    """Rows of models below the first band that the best is not separated from, such as those compared rarely."""
+    if board["band"].isna().any():
+        return board.head(0)
+    apart = pairs["second"][(pairs["first"] == board["model"].iloc[0]) & pairs["separated"].fillna(False)]
+    return board[board["band"].gt(1) & ~board["model"].isin(apart)]
 
 
 def _headline_of_groups(ranking: Record) -> str:
@@ -113,17 +125,40 @@ def _headline_of_groups(ranking: Record) -> str:
 
 def _lead(ranking: Record, board: pd.DataFrame, pairs: pd.DataFrame) -> str:
     best, second = board.iloc[0], board.iloc[1]
-    lead, middle = best["score"] - second["score"], (best["score"] + second["score"]) / 2
-    chance = float(win_probability(ranking.fitted, np.array(lead), middle))
     where = "" if len(ranking.fits) == 1 else "In the first group, "
-    told = f"{where}{best['model']} is preferred to {second['model']} (2nd) in {chance:.0%} of comparisons"
+    told = f"{where}{_preferred(ranking, best, second)}"
     if board["rank_low"].isna().any():
         return f"{told}. This fit has no confidence intervals, so the difference may be chance."
     how = "a significant difference" if _separated(pairs, best["model"], second["model"]) else "too close to call"
     low, high, level = best["rank_low"], best["rank_high"], f"{ranking.settings.level:.0%} confidence"
     name = best["model"]
     range_ = f"{name} ranks first" if low == high == 1 else f"The true rank of {name} is between {low} and {high}"
-    return f"{told}, {how}. {range_} ({level}, jointly for all {'its ' * bool(where)}models)."
+    told = f"{told}: {how}. {range_} ({level}, jointly for all {'its ' * bool(where)}models)."
+    others = _as_good(board, pairs)
+    if others.empty:
+        return told
+    known = zip(others["model"], others["comparisons"], strict=True)
+    each = [f"{other} ({many:,} {noun(many, 'comparison')})" for other, many in known][:NAMED]
+    more = f" and {len(others) - NAMED:,} more" if len(others) > NAMED else ""
+    return f"{told} {name} is not significantly different from {', '.join(each)}{more}."
+
+
+def _preferred(ranking: Record, best: pd.Series, second: pd.Series) -> str:
+    """How often the first model is preferred to the second, as counted and as fitted.
+
+    The fit weights judges by what they tell of the scores, so where one of them decides the ranking, its share is
+    far from what most comparisons say.
+    """
+    lead, middle = best["score"] - second["score"], (best["score"] + second["score"]) / 2
+    chance = f"{float(win_probability(ranking.fitted, np.array(lead), middle)):.0%}"
+    weights = " with judges weighted as in the ranking," * (len(ranking.fitted.comparisons.judges) > 1)
+    name, other = best["model"], second["model"]
+    many, seen = head_to_head(ranking.judgments.comparisons, name, other)
+    if not many:
+        told = f"{name} and {other} (2nd) were never compared with each other. Fitted to all comparisons,{weights}"
+        return f"{told} {name} is preferred in {chance}"
+    told = f"{name} is preferred to {other} (2nd) in {seen:.0%} of their {many:,} {noun(many, 'comparison')}"
+    return f"{told}. Fitted to all comparisons,{weights} that is {chance}"
 
 
 def _separated(pairs: pd.DataFrame, first: str, second: str) -> bool:
@@ -132,7 +167,7 @@ def _separated(pairs: pd.DataFrame, first: str, second: str) -> bool:
 
 
 def _change(ranking: Record, passed_on: bool) -> str:
-    """What would change who leads, and where to see it."""
+    """What would change who leads, and where to see it; nothing where that is known of another fit alone."""
     said = next((one.removeprefix(FRAGILITY) for one in ranking.remarks if one.startswith(FRAGILITY)), "")
     if not said.startswith("Removing"):
         return said
@@ -144,17 +179,20 @@ def _change(ranking: Record, passed_on: bool) -> str:
 
 
 def _next(ranking: Record, board: pd.DataFrame, pairs: pd.DataFrame) -> str:
-    """What connects the groups; else what decides the first two neighbours that are not separated."""
+    """What connects the groups; else what decides who leads, or the first neighbours that are not separated."""
     if len(ranking.fits) > 1:
         links = listed(f"{a} with {b}" for a, b in links_between(ranking.judgments))
         return f"To rank all models together, compare {links}."
     if "separated" not in pairs or board["band"].isna().any():
         return "For confidence intervals, compare the models again until no judge is always of one mind."
     names = list(board["model"])
-    close = next(((a, b) for a, b in pairwise(names) if not _separated(pairs, a, b)), None)
+    rivals = [(names[0], other) for other in (names[1], *_as_good(board, pairs)["model"])]
+    close = next(((a, b) for a, b in (*rivals, *pairwise(names)) if not _separated(pairs, a, b)), None)
     if close is None:
-        sure = ": this ranking needs no more data" if board["rank_low"].eq(board["rank_high"]).all() else ""
-        return f"Every model is significantly different from the next{sure}."
+        told = "Every model is significantly different from the next"
+        if board["rank_low"].eq(board["rank_high"]).all():
+            return f"{told}: this ranking needs no more data."
+        return f"{told}, pair by pair. Ranges of ranks are wider, as they hold for all models at once."
     first, second = close
     few = too_few(ranking.fitted)
     if few:

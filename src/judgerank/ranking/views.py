@@ -16,6 +16,7 @@ from judgerank.data.errors import JudgerankError
 from judgerank.data.judgments import Judgments
 from judgerank.data.listing import counted
 from judgerank.fits.result import Fit
+from judgerank.fits.standings import pairs
 from judgerank.ranking.choices import DESCRIBED, Settings
 from judgerank.ranking.components import parts_of
 from judgerank.ranking.described import component_of
@@ -68,7 +69,7 @@ def views(
             shown, board = fits()
         except (JudgerankError, np.linalg.LinAlgError):
             continue  # the switch offers what there is
-        told = _told(ranking, headline(board), shown, kind, name)
+        told = _told(ranking, headline(board, pairs(shown, level)), shown, kind, name)
         found.append(View(kind, name, told, picture(shown, board, level, ranking.anchors)))
     return found
 
