@@ -25,7 +25,9 @@ from judgerank.ranking.card import card
 from judgerank.ranking.evidence import head_to_head
 from judgerank.ranking.first_screen import judges_of
 from judgerank.ranking.studies import panel
+from judgerank.ranking.studies.categories import BY_CHANCE
 from judgerank.ranking.verdict import headline, verdict
+from judgerank.ranking.views import CATEGORY, views
 from judgerank.reading.large import from_engine
 from judgerank.reading.read import judgments_of, read_judgments
 from replication.datasets import find_file
@@ -377,6 +379,10 @@ def test_categories_are_ranked_by_their_own_judgments():
     pd.testing.assert_frame_equal(of_code, alone)
     assert table[table["category"] == "prose"]["model"].iloc[0] == "m5"
     assert "thin" not in set(table["category"])
+    told = f"Categories: {BY_CHANCE}"
+    assert told in ranking.remarks and told not in rank(one).remarks
+    assert f"so its intervals are wider. {BY_CHANCE}</p>" in ranking.to_html()
+    assert all(BY_CHANCE in view.told for view in views(ranking) if view.kind == CATEGORY)
     assert any(remark.startswith("Category thin is not ranked by itself") for remark in ranking.remarks)
     assert "categories" not in rank(one.assign(category="only")).tables
     shrunk = rank(frame).tables["categories"]

@@ -25,6 +25,7 @@ from judgerank.ranking.model_facts import FILTERS
 from judgerank.ranking.page_columns import ABOUT, HEADS, HIDDEN, OTHERS
 from judgerank.ranking.record import Record
 from judgerank.ranking.studies import panel
+from judgerank.ranking.studies.categories import BY_CHANCE
 from judgerank.ranking.verdict import verdict
 from judgerank.ranking.views import View, views
 
@@ -82,6 +83,7 @@ def to_html(ranking: Record, beside: bool = False, additions: Additions | None =
         adjusted=_further(ranking, "adjusted", "Scores that allow for the blocks, best first"),
         blocks=_further(ranking, "blocks", "Blocks, with intervals"),
         categories=_categories(ranking),
+        by_chance=BY_CHANCE,
         others=_others(tables),
         methods=methods(ranking),
         data=_data(ranking, additions.texts) | {"views": _drawn(ranking, seen)},

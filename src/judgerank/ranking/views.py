@@ -22,6 +22,7 @@ from judgerank.ranking.components import parts_of
 from judgerank.ranking.described import component_of
 from judgerank.ranking.first_screen import Picture, picture
 from judgerank.ranking.record import Record
+from judgerank.ranking.studies.categories import BY_CHANCE
 from judgerank.ranking.studies.leaderboard import board_of
 from judgerank.ranking.verdict import headline
 from judgerank.reading.from_tables import of_records
@@ -125,7 +126,7 @@ def style_columns(judgments: Judgments) -> list[str]:
 def _told(ranking: Record, lead: str, shown: Fit, kind: str, name: str) -> str:
     many = counted(int(shown.comparisons.n_comparisons), "judgment")
     if kind == CATEGORY:
-        return f"Only judgments of category {name} ({many}): {lead}."
+        return f"Only judgments of category {name} ({many}): {lead}. {BY_CHANCE}"
     if kind == JUDGE:
         return f"Without {name} ({many} left): {lead}."
     effects = (

@@ -16,10 +16,11 @@ from judgerank.ranking.study import Finding, Ranked
 from judgerank.reading.from_tables import of_records
 
 MOST = 30  # categories that are ranked by themselves
+BY_CHANCE = "Each category is tested by itself, so among several, one may show a significant difference by chance."
 
 
 def of_set(ranked: Ranked) -> Finding:
-    """The table ``categories``, one leaderboard after the other, and remarks on categories without one.
+    """The table ``categories``, one leaderboard after the other, and remarks on them and on those without one.
 
     Each is fitted to its own judgments; where these fall apart, to those of the largest component.
     """
@@ -34,7 +35,10 @@ def of_set(ranked: Ranked) -> Finding:
             continue
         boards.append(board.assign(category=category)[["category", *board.columns]])
         fits[category] = fitted.shown
-    return Finding(unranked, {"categories": pd.concat(boards, ignore_index=True)} if boards else {}, fits)
+    if not boards:
+        return Finding(unranked)
+    told = [f"Categories: {BY_CHANCE}"] if len(boards) > 1 else []
+    return Finding([*told, *unranked], {"categories": pd.concat(boards, ignore_index=True)}, fits)
 
 
 def categories_of(judgments: Judgments) -> dict[str, Judgments]:
