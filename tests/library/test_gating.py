@@ -181,8 +181,8 @@ def test_a_judge_who_never_answers_is_missing_and_named():
     assert (found.verdict, found.criteria[0].judged.silent) == ("ship", ("judge-1",))
     assert (
         dict(table(found))["missing"]
-        == "40 of 80 answers, one for each judge and each question about the two (40 unreadable; none from "
-        "judge-1): left out, for neither side"
+        == "40 of 80 expected answers (one per judge and question; 40 unreadable; none from judge-1). They count "
+        "for neither side."
     )
     with pytest.raises(DataError, match="none of the 40 records"):
         gate(records(np.full((20, 2), np.nan)), "old", "new")

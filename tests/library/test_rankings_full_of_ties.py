@@ -130,7 +130,7 @@ def test_the_gate_says_how_many_answers_could_be_there():
     said = ["w>x>y", "x>w>y", "w>x=y", "w=x>y", "y>z>w", "w>x>z"]
     judged = pd.DataFrame({"question": list("aabbcc"), "judge": ["ann", "bob"] * 3, "ranking": said})
     told = dict(table(gate(judged, "w", "x")))["missing"]
-    assert told.startswith("1 of 6 answers, one for each judge and each question about the two:")
+    assert told.startswith("1 of 6 expected answers (one per judge and question")
 
 
 def test_the_method_of_rankings_is_that_of_choices(near):

@@ -13,7 +13,7 @@ from judgerank.trust.fragility import top_change
 from judgerank.trust.influence import Influence
 from judgerank.trust.refits import Part, whole_part
 from judgerank.trust.removable import judgments_as_units
-from judgerank.trust.removal import smallest
+from judgerank.trust.removal import Removal, _confirmed, smallest
 from judgerank.trust.reversals import APART, forecast, swapped
 from judgerank.trust.sentences import on_panel
 from judgerank.trust.shared import Together
@@ -186,6 +186,14 @@ def test_every_set_is_confirmed_without_the_machinery_that_found_it():
         if change["change"] != "separation":
             again = fit(rows.take(np.flatnonzero(~gone)), "position_aware").scores
             assert again[change["second"]] > again[change["first"]]
+
+
+def test_a_set_that_a_new_fit_does_not_confirm_is_told_so():
+    rows = raw(5, [0.5, 0.3, -0.2], [1.5, 1.0], 200)
+    start = whole_part(fit(rows, "btl"), rows)
+    top, other = (int(n) for n in np.argsort(-start.fitted.scores.to_numpy())[:2])
+    found = _confirmed(start, start, swapped(top, other), Removal(1.0, 1.0, 1_200, None, ""))
+    assert (found.size, found.why) == (None, "1,200 seemed enough, but a new fit without them keeps the order")
 
 
 def test_a_separation_is_lost_by_the_tests_of_the_leaderboard():

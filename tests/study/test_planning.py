@@ -653,9 +653,10 @@ def test_a_file_that_leaves_open_which_two_are_best_says_so(simulated):
 
 def test_a_plan_for_a_pair_says_how_many_comparisons_are_of_it():
     panel = Panel.of({"a": 0.5, "b": 0.0, "c": -0.5}, {"x": 2.0, "y": 1.0}).weighted({}, [("a", "b", 2.0)])
-    table = pd.DataFrame({"goal": ["pair_power", "score_width"], "comparisons": [4_000, 100]})
+    table = pd.DataFrame({"goal": ["pair_power", "score_width"], "comparisons": [4_000, 100], "wanted": 0.9})
     (said,) = spread_told(panel, panel.pair(["a", "b"], "pair"), table)
-    assert "the 4,000 comparisons are spread over 3 pairs of models. About 2,000 are of a against b." in said
+    assert "the 4,000 comparisons are spread over 3 pairs of models. About 2,000 are of a against b, " in said
+    assert "which gives 90% power." in said and "says how many, at 80% power, for the first pair" in said
     assert not list(spread_told(panel, 0, table[1:]))
 
 

@@ -54,7 +54,7 @@ def test_two_boards_are_held_against_each_other(folder):
     assert "WARNING: prompt was v1 and is v2." in done.stdout
     assert "Models new: cedar." in done.stdout and "Judges are the same." in done.stdout
     assert "Files are not the same." in done.stdout
-    assert "it is not that of change / standard_error" in done.stdout
+    assert "a test that weights the judges alike on both boards" in done.stdout
     same = judgerank("diff", folder / "all.npz", folder / "all.npz").stdout
     assert "Both boards have the same comparisons." in same and "No model moved" in same and "prompt: v2." in same
 

@@ -59,7 +59,10 @@ def test_where_a_judge_stands_at_zero_the_shrunk_fit_is_the_one_to_trust():
     table = drawn(900, (1.5, 1.0, -0.8))
     ranking = rank(table)
     (said,) = which(ranking)
-    assert said == "Keep the default fit. In the exact one (--solver newton) the answers of j2 count for nothing."
+    assert said == (
+        "Keep the default fit. In the exact fit (--solver newton) the answers of j2 have no weight. This ranking "
+        "is not affected, so there is nothing to do."
+    )
     assert said in verdict(ranking).warnings
     assert ranking.tables["judges"].set_index("judge")["verdict"]["j2"] == "random or contrary"
     ranking = rank(drawn(150, (1.5, 1.0, 0.0), seed=5))  # its interval reaches beyond the median judge

@@ -92,7 +92,10 @@ def difference_text(found: Difference, old: Mapping[str, Any], new: Mapping[str,
         "mean over these models"
     )
     if found.same_weights:
-        yield "p_value: by the same judges' weights on both boards, so it is not that of change / standard_error"
+        yield (
+            "p_value: from a test that weights the judges alike on both boards. So it differs from the one that "
+            "change / standard_error would give."
+        )
     yield ""
     if found.few is not None:
         yield few_questions(found.few)

@@ -126,12 +126,10 @@ def _gaps(found: Result) -> tuple[str, str] | None:
     silent = sorted({name for one in found.criteria for name in one.judged.silent})
     if not missing and not unread:
         return None
-    why = [f"{unread:,} unreadable"] if unread else []
+    why = ["one per judge and question", *([f"{unread:,} unreadable"] if unread else [])]
     why += [f"none from {listed(silent)}"] if silent else []
-    told = f" ({'; '.join(why)})" if why else ""
     asked = missing + sum(int(np.isfinite(one.judged.preference).sum()) for one in found.criteria)
-    what = "one for each judge and each question about the two"
-    return "missing", f"{missing:,} of {asked:,} answers, {what}{told}: left out, for neither side"
+    return "missing", f"{missing:,} of {asked:,} expected answers ({'; '.join(why)}). They count for neither side."
 
 
 def _position(one: Criterion) -> tuple[str, str] | None:

@@ -22,6 +22,7 @@ from judgerank.planning.panels import Panel
 from judgerank.planning.precision import Precision
 from judgerank.planning.questions import INDEPENDENT, WIDEST, Questions, asked_in, deviation
 from judgerank.ranking.default_member import default_member
+from judgerank.ranking.studies.next_comparisons import CHANCE
 
 log = logging.getLogger("judgerank")
 # goals by name, as in `precision.GOALS`, where none are named
@@ -192,11 +193,13 @@ def spread_told(panel: Panel, pair: int, table: pd.DataFrame) -> Iterator[str]:
     """How many comparisons of a plan (`plan_table`) for a pair's power are of that pair."""
     share = panel.pair_weight[pair] / panel.pair_weight.sum()
     many, (first, second) = counted(len(panel.pairs), "pair"), panel.pairs[pair]
-    for size in table["comparisons"][table["goal"] == "pair_power"]:
+    asked = table[table["goal"] == "pair_power"]
+    for size, wanted in zip(asked["comparisons"], asked["wanted"], strict=True):
         yield (
             f"pair_power: the {size:,} comparisons are spread over {many} of models. About {share * size:,.0f} "
-            f"are of {first} against {second}. Comparing that pair alone takes fewer in all; `judgerank rank` "
-            "says how many for the first neighbours that are too close to call."
+            f"are of {first} against {second}, which gives {wanted:.0%} power. Comparing that pair alone takes "
+            f"far fewer in all: `judgerank rank` says how many, at {CHANCE:.0%} power, for the first pair too "
+            "close to call."
         )
 
 

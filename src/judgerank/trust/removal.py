@@ -127,7 +127,7 @@ def _confirmed(start: Part, found: Part, goal: Goal, removal: Removal) -> Remova
     """The removal, if a fit that begins where a first fit would reaches the goal, too."""
     again = start.without(found.left, cold=True)
     if goal.gap(again) > 0:
-        why = f"another maximum keeps the order without these {removal.size}"
+        why = f"{removal.size:,} seemed enough, but a new fit without them keeps the order"
         return replace(removal, size=None, why=why)
     return replace(removal, part=again)
 

@@ -79,12 +79,13 @@ def on_panel(panel: EffectiveJudges, same: dict[str, str]) -> Iterator[str]:
     row = panel.worth.set_index("measure").loc["information"]
     yield (
         f"- On the same questions, the {panel.n_judges} judges carry as much information as {row['estimate']:.1f} "
-        f"independent judges of average quality (confidence interval {row['low']:.1f} to {row['high']:.1f}). "
+        "independent judges of their average quality "
+        f"(confidence interval {row['low']:.1f} to {row['high']:.1f}). "
         f"Their errors correlate at {panel.correlation:.2f}."
     )
     yield (
-        "- `judgerank rank` states another number: how evenly the judges share the information. This one counts "
-        "how much they give, less what their errors have in common."
+        "- `judgerank rank` says how evenly the judges share the weight, which a judge who answers at random "
+        "lowers. Here such a judge lowers the average quality, and only errors in common lower the number."
     )
     if row["estimate"] > panel.n_judges:
         yield "- That is more than there are judges: on shared questions, their errors cancel in part."

@@ -58,7 +58,7 @@ def on_trust(shown: Fit, exact: Fit) -> list[str]:
     trouble = _trouble(exact)
     if not trouble:
         return []
-    said = f"{WHICH_FIT}Keep the default fit. In the exact one (--solver {EXACT}) {trouble}."
+    said = f"{WHICH_FIT}Keep the default fit. In the exact fit (--solver {EXACT}) {trouble}."
     sharpness = shown.discrimination
     far = [judge for judge in exact.unbounded_judges if sharpness[judge] > FAR * sharpness.median()]
     if far:
@@ -66,7 +66,10 @@ def on_trust(shown: Fit, exact: Fit) -> list[str]:
             f" Shrinkage cannot tell how much more {listed(far)} discriminates than the other judges, so the "
             "intervals of scores may be too short. The order and the tests hold."
         )
-    if 2 * len(exact.judges_at_zero) >= len(exact.comparisons.judges):
+    many = 2 * len(exact.judges_at_zero) >= len(exact.comparisons.judges)
+    if not far and not many:
+        said += " This ranking is not affected, so there is nothing to do."
+    if many:
         said += (
             " They are half of the panel or more: if the others answer against quality, this ranking is the "
             "reverse of the true one. Compare it with --model btl, which counts all judges equally."
@@ -87,5 +90,5 @@ def _trouble(exact: Fit) -> str:
     if off:
         parts.append(f"a parameter of {listed(off)} grows without limit")
     if zero:
-        parts.append(f"the answers of {listed(zero)} count for nothing")
+        parts.append(f"the answers of {listed(zero)} have no weight")
     return " and ".join(parts)
