@@ -9,6 +9,7 @@ from dataclasses import fields, is_dataclass, replace
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
+from typing import get_overloads
 
 import numpy as np
 import pandas as pd
@@ -152,6 +153,8 @@ def test_predictions_are_the_formula(fits):
     many = found.predict(["m0", "m1"], "m3", pd.Series(["j2", "j0"]))
     assert_allclose(many, expit(gamma[["j2", "j0"]] * (s[["m0", "m1"]].to_numpy() - s["m3"])), atol=1e-15)
     assert found.predict(["m0"], ["m1"]).shape == (1,)
+    single = get_overloads(type(found).predict)[0].__annotations__  # of two names, a type checker knows a number
+    assert (single["first"], single["second"], single["return"]) == ("str", "str", "float")
 
 
 def test_predictions_take_position_and_covariate(fits):

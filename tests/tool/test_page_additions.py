@@ -248,7 +248,8 @@ def test_the_command_takes_all_of_it(tmp_path, monkeypatch):
     for text in ("Changes since nov.npz", 'data-fact="organisation"', "Q79"):
         assert text in page
     assert "Without one judge" not in page
-    for option in (["--since", "none.npz"], ["--models", "none.csv"], ["--card", "card.pdf"]):
+    twice = ["--card", "a.svg", "--card", "b.svg"]
+    for option in (["--since", "none.npz"], ["--models", "none.csv"], ["--card", "card.pdf"], twice):
         refused = run.invoke(app, ["rank", "dec.csv", "-o", "other", *option])
         assert refused.exit_code != 0
         assert not Path("other").exists()

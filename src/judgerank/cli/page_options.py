@@ -39,7 +39,7 @@ AnswersOption = Annotated[
     ),
 ]
 CardOption = Annotated[
-    Path | None,
+    list[Path] | None,
     typer.Option(
         "--card",
         rich_help_panel=PAGE,
@@ -55,3 +55,11 @@ EachJudgeOption = Annotated[
         help="Add the ranking without each of the judges to the page. By default only if it takes a few seconds.",
     ),
 ]
+
+
+def one_card(paths: list[Path] | None) -> Path | None:
+    """The card to write; more than one is refused, of which all but the last would be dropped in silence."""
+    if paths and len(paths) > 1:
+        told = f"given {len(paths)} times, and one card is written. Rank again for another one."
+        raise typer.BadParameter(told, param_hint="'--card'")
+    return paths[0] if paths else None

@@ -33,7 +33,14 @@ from judgerank.cli.options import (
     notes_of,
     words_of,
 )
-from judgerank.cli.page_options import AnswersOption, CardOption, EachJudgeOption, FactsOption, SinceOption
+from judgerank.cli.page_options import (
+    AnswersOption,
+    CardOption,
+    EachJudgeOption,
+    FactsOption,
+    SinceOption,
+    one_card,
+)
 from judgerank.model.kinds import known
 
 Cluster = StrEnum("Cluster", {name: name for name in CLUSTERS})  # type: ignore[misc]  # known when it runs
@@ -154,7 +161,7 @@ def rank(
     settings |= {"next": next_, "next_size": next_size, "blocks": tuple(block or ())}
     files, words = words_of(winner_values, files)
     read = how_read(column, words, format, baseline, encoding, names, copies)
-    places = rank_run.Places(output, tuple(export or ()), save, notes_of(note, save), card, force, raw)
+    places = rank_run.Places(output, tuple(export or ()), save, notes_of(note, save), one_card(card), force, raw)
     beside = rank_run.Beside(models, since, answers, each_judge)
     found = rank_run.ranked_into(files, read, settings, places, beside)
     if json:

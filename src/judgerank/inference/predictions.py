@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import overload
 
 import numpy as np
 import pandas as pd
@@ -86,6 +87,18 @@ class Predictions(Estimates):
         rows = replace(c, models=models, judges=judges, first=first, second=second, judge=who)
         here = row_by_row(rows, self.model, self.solution.parameters)
         return np.exp(np.bincount(number_of_ranking(rows), rows.count * here.log_likelihood))
+
+    @overload
+    def predict(self, first: str, second: str, judge: str | None = None, covariate: float = 0.0) -> float: ...
+
+    @overload
+    def predict(
+        self,
+        first: Names,
+        second: Names,
+        judge: Names | None = None,
+        covariate: float | FloatArray = 0.0,
+    ) -> float | FloatArray: ...
 
     def predict(
         self,
