@@ -19,6 +19,7 @@ GRADES = [
     )
     for model, score in grades.items()
 ]
+ONE_WINS = [{"question": "q", "model": "x", "score": 9}, {"question": "q", "model": "y", "score": 4}]
 EXPECTED = [
     ("x", "y", "j", 0.0),
     ("x", "y", "j", 1.0),
@@ -67,7 +68,7 @@ HIGHER = ("exact_match", "f1", "cost_efficiency", "hallucination_free", "bias_de
 
 
 @pytest.mark.parametrize("name", [*LOWER, *HIGHER])
-@pytest.mark.parametrize("told", ["judge", "metric", "score"])
+@pytest.mark.parametrize("told", ["scorer", "metric", "score"])
 def test_scores_are_turned_by_the_name_of_what_they_measure_and_that_is_said(name, told):
     pairs = [
         {"question": q, "model": model, "score": score} for q in "ab" for model, score in (("x", 1), ("y", 2))
@@ -78,6 +79,30 @@ def test_scores_are_turned_by_the_name_of_what_they_measure_and_that_is_said(nam
     assert {row[3] for row in rows(found)} == {float(lower)}
     assert (f"Lower is better for {name}, by the name." in found.remarks[1]) == lower
     assert found.remarks[1].endswith("Where that is wrong, change the sign of the scores.")
+
+
+@pytest.mark.parametrize("column", ["judge", "annotator", "rater", "evaluator"])
+@pytest.mark.parametrize(
+    ("name", "is_said"),
+    [
+        *((name, False) for name in ("perplexity/sonar-pro", "toxicity-judge", "error-analyst", "loss-llama")),
+        *((name, True) for name in ("Ece", "wer", "bits_per_byte", "perplexity")),
+    ],
+)
+def test_names_of_judges_never_turn_their_scores(column, name, is_said):
+    found = found_in([{**record, column: name} for record in ONE_WINS])
+    assert rows(found) == [("x", "y", name, 1.0)]
+    assert found.remarks[1].startswith("Higher is better. Where that is wrong")
+    said = f"Names of metrics among the judges: {name}. Judges' scores are read as higher is better."
+    hint = f"If these are metrics, call the column 'metric' instead of {column!r}."
+    assert (f"{said} {hint}" in found.remarks) == is_said
+
+
+def test_a_metric_beside_judges_says_which_scores_are_better():
+    found = found_in([record | {"judge": "wer", "metric": "toxicity"} for record in ONE_WINS])
+    assert rows(found) == [("x", "y", "wer", 0.0)]
+    assert found.remarks[1].startswith("Lower is better for toxicity, by the name. Where that is wrong")
+    assert not any(said.startswith("Names of metrics") for said in found.remarks)
 
 
 def test_a_table_without_judges_has_one():
@@ -103,7 +128,8 @@ def test_ranks_that_are_said_to_be_scores_are_scores_of_which_less_is_better():
 
 
 def test_metrics_of_which_less_is_better_are_turned():
-    errors = [record | {"judge": "wer", "score": -record["score"]} for record in GRADES[:3]]
+    errors = [record | {"scorer": "wer", "score": -record["score"]} for record in GRADES[:3]]
+    errors = [{key: value for key, value in record.items() if key != "judge"} for record in errors]
     assert sorted(rows(found_in(errors)))[0] == ("x", "y", "wer", 1.0)
 
 

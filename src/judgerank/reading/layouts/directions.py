@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 from judgerank.data.listing import listed
-from judgerank.reading.layouts.texts import WORDS
+from judgerank.reading.layouts.texts import WORDS, plain
 
 OF_LESS = (
     "mse rmse mae mape smape msle rmsle nmse error errors loss losses nll crossentropy entropy brier ece regret "
@@ -31,6 +31,12 @@ def lower_is_better(name: str) -> bool:
     words = [word.casefold() for word in written if word != NAME_OF_PEOPLE]
     of_less = TURNED.isdisjoint(words) and not LESS.isdisjoint(words)
     return of_less or any(phrase in " ".join(words) for phrase in PHRASES)
+
+
+def is_metric(name: str) -> bool:
+    """Whether a name is nothing but a metric of which lower is better, such as wer: a judge may have it, too."""
+    words = plain(name).replace("_", " ")
+    return words in LESS or words in PHRASES
 
 
 def on_directions(lower: Iterable[str], higher: Iterable[str]) -> str:

@@ -17,10 +17,12 @@ import pandas as pd
 
 from judgerank.data.errors import DataError
 from judgerank.data.frames import question_name
+from judgerank.data.listing import listed
 from judgerank.reading.accepted import COLUMNS
-from judgerank.reading.layouts.directions import lower_is_better, on_directions
+from judgerank.reading.layouts.directions import is_metric, lower_is_better, on_directions
 from judgerank.reading.layouts.sample_scores import GAPS, SCORES
 from judgerank.reading.layouts.table import ONE_JUDGE, Known, Layout, Table, found, names_of, values
+from judgerank.reading.layouts.texts import plain
 from judgerank.reading.layouts.words import number
 
 JUDGES = ("judge", "judge_model", "scorer", "annotator", "rater", "evaluator")
@@ -36,6 +38,7 @@ OF_A_MODEL: Known = {
 TASKS = ("task", "dataset", "benchmark")  # whose questions may have the same ids
 PARTS = ("turn", "epoch", "repeat", "category", "criterion", "metric", "aspect", "dimension")
 METRIC = "metric"
+MEASURES = (METRIC, "scorer")  # columns that name what a score measures; judges' names say nothing of that
 RANK = "rank"  # of which the lowest is best
 SINGLE = {"judgment", "user_prompt"}  # beside the scores in FastChat's single grades
 # columns of two models, or of another log of scores
@@ -70,14 +73,22 @@ def _table(table: Table) -> pd.DataFrame:
 
 
 def _signs(table: Table, columns: Mapping[str, str], judges: Sequence[str]) -> list[float]:
-    """-1 for every score of which less is better, by its column, its judge or its metric, else 1."""
+    """-1 for every score of which less is better, by its column or by what it measures, else 1."""
     if lower_is_better(_score_column(table, columns)) or columns["score"] == RANK:
         return [-1.0] * len(judges)
-    turned = {name for name in set(judges) if lower_is_better(name)}
-    return [
-        -1.0 if judge in turned or lower_is_better(metric) else 1.0
-        for judge, metric in zip(judges, _metrics_in(table), strict=True)
-    ]
+    measured = _measured(table, columns, judges)
+    turned = {name for names in measured for name in set(names) if lower_is_better(name)}
+    return [-1.0 if not turned.isdisjoint(names) else 1.0 for names in zip(*measured, strict=True)]
+
+
+def _measured(table: Table, columns: Mapping[str, str], judges: Sequence[str]) -> list[Sequence[str]]:
+    """Names of what every score measures, by metric and by scorer; empty where nothing says it."""
+    scorers = judges if _are_measures(columns) else [""] * len(judges)
+    return [scorers, _metrics_in(table)]
+
+
+def _are_measures(columns: Mapping[str, str]) -> bool:
+    return plain(columns.get("judge", "")) in MEASURES
 
 
 def _score_column(table: Table, columns: Mapping[str, str]) -> str:
@@ -91,17 +102,24 @@ def _metrics_in(table: Table) -> list[str]:
 
 
 def _on_directions(table: Table) -> Iterator[str]:
-    """Which scores are better, by the column, the judges and metrics."""
+    """Which scores are better, by the column or by what they measure."""
     columns = found(table, OF_A_MODEL, ("model", "score", "question"))
     if columns["score"] == RANK:
         return
-    judge = values(table.frame, columns["judge"]).tolist() if "judge" in columns else []
     if lower_is_better(_score_column(table, columns)):
         yield on_directions([_score_column(table, columns)], [])
         return
-    names = {*judges_in(judge, columns.get("judge", "")), *_metrics_in(table)} - {""}
+    column = columns.get("judge", "")
+    judges = judges_in(names_of(table, column).tolist(), column) if column else [""] * len(table.frame)
+    names = {name for measured in _measured(table, columns, judges) for name in measured} - {""}
     less = {name for name in names if lower_is_better(name)}
-    yield on_directions(less, names - less if less else {*_metrics_in(table)} - {""})
+    yield on_directions(less, names - less)
+    alike = sorted({name for name in judges if is_metric(name)} if not names else ())
+    if alike:
+        yield (
+            f"Names of metrics among the judges: {listed(alike)}. Judges' scores are read as higher is better. If "
+            f"these are metrics, call the column {METRIC!r} instead of {table.spelled.get(column, column)!r}."
+        )
 
 
 def _refuse_two(table: Table, key: str) -> None:
