@@ -140,10 +140,6 @@ BAD_RECORDS = {
     "number as model_b": (("a", 3, "x", "a"), "record 4 has 3 as 'model_b', not a name"),
     "empty model_b": (("a", "", "x", "a"), "record 4 has '' as 'model_b', not a name"),
     "number as judge": (("a", "b", 3.5, "a"), "record 4 has 3.5 as 'judge_model', not a name"),
-    "silent judge": (
-        ("a", "b", "z", "unknown"),
-        "judge 'z' has no usable record: none of its answers could be parsed",
-    ),
 }
 
 
@@ -152,6 +148,15 @@ def test_a_bad_record_is_refused_by_number(frame, record, message):
     later = [("a", "b", "x", "a"), ("b", "c", "y", "b")]
     with pytest.raises(DataError, match=f"^{message}$"):
         Comparisons.from_frame(frame(*GOOD, record, *later).set_axis(list("kjihgf")))
+
+
+def test_a_judge_without_an_answer_is_left_out_and_counted(frame):
+    c = Comparisons.from_frame(frame(*GOOD, ("a", "b", "A", "unknown"), ("a", "b", "A", None)))
+    whole = Comparisons.from_frame(frame(*GOOD))
+    assert (c.judges, c.judge.tolist()) == (whole.judges, whole.judge.tolist())
+    assert c.dropped == {"unknown": whole.dropped["unknown"] + 1, "null": whole.dropped["null"] + 1}
+    with pytest.raises(DataError, match="no judge has a usable record: none of the answers could be read"):
+        Comparisons.from_frame(frame(("a", "b", "z", "unknown")))
 
 
 def test_the_first_of_several_bad_records_is_named(frame):

@@ -130,13 +130,13 @@ def test_extended_comparisons_are_those_of_both_tables(frame):
     assert_allclose(cells.count, whole.aggregate().count)
 
 
-def test_answers_dropped_are_counted_on_and_only_new_judges_must_be_heard(frame):
+def test_answers_dropped_are_counted_on_and_judges_who_are_not_heard_are_left_out(frame):
     start = Comparisons.from_frame(frame.iloc[:500])
     silent = frame.iloc[500:502].assign(judge_preferred_model=["unknown", "a"], judge_model=["j0", "j1"])
     grown = start.extended(silent).extended(silent)
     assert (len(grown), grown.dropped["unknown"]) == (502, 2)
-    with pytest.raises(DataError, match="judge 'new' has no usable record"):
-        start.extended(silent.assign(judge_model=["new", "j1"]))
+    other = start.extended(silent.assign(judge_model=["new", "j1"]))
+    assert (other.judges, len(other), other.dropped["unknown"]) == (start.judges, 501, 1)
 
 
 def test_counts_ties_and_covariates_are_kept(frame):

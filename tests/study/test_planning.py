@@ -722,7 +722,7 @@ def test_a_file_of_few_questions_is_planned_from_with_errors_by_question():
     asked, left_out, found = Questions(1.0, 10, 6), [], []
     for seed in range(20):
         data, question = drawn_in_questions(generator(seed, "file of few"), truth, 720, asked)
-        judgments = read_judgments(data.to_frame().assign(question_id=question), silent=True)
+        judgments = read_judgments(data.to_frame().assign(question_id=question))
         panel, fitted = fitted_panel(judgments, partial(fit, judgments.comparisons), DEFAULT)
         assert panel.freedom == 11 and not questions_of(fitted, judgments.comparisons, judgments.question).enough
         _, low, high = panel.difference(panel.pair(["m2", "m3"], "pair"), 0.95)
@@ -737,7 +737,7 @@ def test_a_plan_from_few_questions_says_so(caplog):
     caplog.set_level("INFO", "judgerank")
     truth = assumed(4, 3, 0.85, 0.5)
     data, question = drawn_in_questions(generator(1, "few"), truth, 108, Questions(0.5, 6, 3))
-    judgments = read_judgments(data.to_frame().assign(question_id=question), silent=True)
+    judgments = read_judgments(data.to_frame().assign(question_id=question))
     fitted_panel(judgments, partial(fit, judgments.comparisons))
     assert "6 questions and 8 free parameters" in caplog.text and "tests pairs by sign flips" in caplog.text
 

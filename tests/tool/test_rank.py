@@ -487,3 +487,14 @@ def test_leanings_are_named_where_all_judges_intervals_hold_at_once():
     for share, named in ((0.97, 0), (1.03, 1)):
         found = leaning(fitted, refit, 1 - share * len(rows) * alone)
         assert len(found.towards_first) + len(found.towards_second) == named
+
+
+@pytest.mark.parametrize("name", ["rank", "doctor", "plan", "trust"])
+def test_a_judge_without_an_answer_that_can_be_read_is_left_out_and_named(name, mine, tmp_path):
+    records = pd.DataFrame(judgments())
+    silent = records.iloc[:3].assign(judge="md", winner=[None, "unknown", None])
+    pd.concat([records, silent]).to_csv(tmp_path / "all.csv", index=False)
+    done = judgerank(name, "all.csv", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    said = " ".join((done.stdout + done.stderr).split())
+    assert said.count("Judges left out, since none of their answers could be read: md (3 answers).") == 1

@@ -152,7 +152,7 @@ HEAD = "model_a,model_b,winner\n"
         ),
         ("m.csv", HEAD + "x,y,a\nx,,a\n", "m.csv: record 2 has no 'model_b'"),
         ("m.csv", HEAD + "x,y,a\nx,x,a\n", "m.csv: record 2 compares 'x' with itself"),
-        ("m.csv", HEAD + "x,y,\n", "m.csv: judge 'one judge' has no usable record"),
+        ("m.csv", HEAD + "x,y,\n", "m.csv: no judge has a usable record"),
         (
             "m.csv",
             "model_a,winner\nx,a\n",

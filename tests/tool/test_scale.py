@@ -102,6 +102,15 @@ def test_the_example_can_be_fitted_from_an_engine_by_a_path_a_pattern_and_an_add
     same(judgerank.aggregate(str(tmp_path / "*.csv")), whole.aggregate())
 
 
+def test_errors_by_question_are_those_without_judges_who_are_not_heard(tmp_path):
+    table = pd.read_csv(EXAMPLE)
+    silent = table.iloc[:3].assign(judge="a-silent-one", winner="unknown")
+    pd.concat([table, silent]).to_csv(tmp_path / "all.csv", index=False)
+    fitted = judgerank.fit(judgerank.aggregate(tmp_path / "all.csv"), "position_aware")
+    expected = clustered(judgerank.fit(judgerank.aggregate(EXAMPLE), "position_aware"), EXAMPLE)
+    assert_allclose(clustered(fitted, tmp_path / "all.csv").robust, expected.robust, rtol=1e-9, atol=1e-12)
+
+
 @needs_data
 @pytest.mark.parametrize("name", FILES)
 def test_real_judgments_give_the_cells_of_the_reader(name):
@@ -125,6 +134,7 @@ LIKE_THE_READER = {
         ),
         {},
     ),
+    "a silent judge": ("csv", text([*RECORDS, ["q", "x", "y", "a", "unknown"], ["q", "y", "z", "m", ""]]), {}),
     "which model won": ("csv", "model_a,model_b,a_wins\nx,y,1\ny,x,0\n", {}),
     "published words": ("csv", "model_a,model_b,winner\nx,y,tie (inconsistent)\nx,y,ignore\nx,y,model_a\n", {}),
     "everyday words": (
@@ -172,7 +182,7 @@ REFUSED = {
     "answer": ("csv", text([*RECORDS, [*ODD[:4], "up"]]), "record 7 has the unknown winner 'up'"),
     "share among words": ("csv", text([*RECORDS, [*ODD[:4], "1"]]), "record 7 has the unknown winner '1'"),
     "two meanings": ("csv", text([ODD, ["q", "a", "y", "j", "c"], ["q", "y", "a", "j", "a"]]), "record 3 has the"),
-    "silent": ("csv", text([*RECORDS, ["q", "x", "y", "m", "unknown"]]), "judge 'm' has no usable record"),
+    "silent": ("csv", text([[*ODD[:4], "unknown"], [*ODD[:4], ""]]), "no judge has a usable record: none of the"),
     "fields": ("csv", text(RECORDS) + "q,x,y\n", "line 8 has 3 fields, and the header 5"),
     "counts": ("csv", text([[*row, 2] for row in RECORDS], [*HEADER, "n"]), "column 'n' looks like one of counts"),
     "twice": ("csv", "model_a,model_b,winner,winner\nx,y,a,a\n", "the table has 2 columns 'winner'"),

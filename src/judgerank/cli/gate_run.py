@@ -52,7 +52,7 @@ def read_by_criterion(files: list[Path], criteria: bool, read: Mapping[str, Any]
     """Judgments in files, by criterion; `read` is what `read_judgments` is told."""
     paths = paths_of(files)
     sources = {label_of(path): [path] for path in paths} if criteria else {ALL: paths}
-    return {name: read_judgments(one, silent=True, **read) for name, one in sources.items()}
+    return {name: read_judgments(one, **read) for name, one in sources.items()}
 
 
 def require_defaults(read: Mapping[str, Judgments], by_default: Mapping[str, str]) -> None:

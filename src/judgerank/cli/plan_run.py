@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -54,11 +54,12 @@ USUAL = Assumption(20, 10, 0.85, 1.1)
 
 
 class Basis(NamedTuple):
-    """What is planned for: a panel, questions as they were asked, and repeats, if there are any."""
+    """What is planned for: a panel, questions as they were asked, repeats if there are any, and warnings."""
 
     panel: Panel
     questions: Questions
     seen: Repeats | None
+    warnings: Sequence[str] = ()
 
 
 class Design(NamedTuple):
@@ -107,7 +108,7 @@ def fitted_to(
     found = questions_like(panel, fitted, judgments)
     named = "question_id" in judgments.frame and judgments.comparisons.stages is None
     seen = repeats_of(fitted, judgments.comparisons, judgments.question, level) if named else None
-    return Basis(panel, found, seen)
+    return Basis(panel, found, seen, judgments.warnings)
 
 
 def planned(
@@ -137,6 +138,7 @@ def told(found: Planned, smaller: pd.DataFrame | None, level: float, json: bool)
     of_pair = "pair_power" in set(found.table["goal"])
     if notes and found.by_default and of_pair:
         notes += two_best_told(panel, level)
+    notes = [*found.basis.warnings, *notes]
     notes += spread_told(panel, found.at["pair"], found.table)
     notes += least_told(found.table, panel, found.make, found.questions)
     if seen is not None:

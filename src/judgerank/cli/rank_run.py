@@ -26,7 +26,7 @@ from judgerank.ranking.choices import Settings
 from judgerank.ranking.exports import Export, contents, export_of
 from judgerank.ranking.model_facts import read_facts
 from judgerank.ranking.ranking import MOST_ROWS, Ranking, ranked
-from judgerank.ranking.verdict import verdict
+from judgerank.ranking.verdict import reading_lines, verdict
 from judgerank.ranking.writing import SECTION
 from judgerank.reading.files import paths_of, place_of, plain, title_of
 from judgerank.reading.read import read_judgments
@@ -95,11 +95,10 @@ class Written:
 
     def print(self, verbose: bool) -> None:
         """The verdict first, then the leaderboard, then where everything is."""
-        read = self.ranking.judgments.remarks
         headline, *lines = verdict(self.ranking).lines()
         say_wrapped([headline], bold=True)
-        notes = self.ranking.remarks[len(read) :]
-        say_wrapped([*lines, *(f"Read: {remark}" for remark in read)])
+        notes = self.ranking.remarks[len(self.ranking.judgments.remarks) :]
+        say_wrapped([*lines, *reading_lines(self.ranking)])
         say_wrapped(f"Note: {remark}" for remark in notes if verbose)
         say("\n" + self.ranking.board_text(None if verbose else MOST_ROWS))
         more = len(self.ranking.tables["leaderboard"]) - MOST_ROWS

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -98,7 +99,7 @@ class Comparisons(Choices, Shown):
         frame : DataFrame
             Columns ``model_a`` (shown first), ``model_b``, ``judge_model`` and ``judge_preferred_model``
             (``a``, ``b``, ``c`` for a tie; ``unknown`` or missing is a judgment that could not be parsed:
-            dropped, and counted in `dropped`). Other columns are ignored.
+            dropped, and counted in `dropped`; a judge with no others is left out). Other columns are ignored.
         covariate : str, optional
             Column that holds the standardised covariate.
         count : str, optional
@@ -107,10 +108,10 @@ class Comparisons(Choices, Shown):
         Raises
         ------
         DataError
-            Naming the record (counted from 1) or the judge at fault.
+            Naming the record (counted from 1) at fault; if no answer could be parsed.
         """
         read = frames.parsed(frame, covariate, count)
-        frames.refuse_silent(read.silent)
+        frames.require_heard(read.judges)
         rows = read.first, read.second, read.judge, read.outcome
         if read.count is None:
             return cls(read.models, read.judges, *rows, covariate=read.covariate, dropped=read.dropped)
@@ -135,7 +136,6 @@ class Comparisons(Choices, Shown):
         """
         self.require_pairs("adding records to comparisons")
         read = frames.parsed(frame, covariate, count)
-        frames.refuse_silent([name for name in read.silent if name not in self.judges])
         if self.covariate is not None and read.covariate is None:
             raise DataError("these comparisons have a covariate: name the column of the further ones (covariate)")
         columns = frames.joined(self, read)
@@ -218,9 +218,12 @@ class Comparisons(Choices, Shown):
 
     def take(self, rows: IntArray) -> Comparisons:
         """The rows at these indices (repeats allowed), with the judges they have; models stay as they are."""
-        part = self._rows(rows)
-        seen = np.bincount(part.judge, minlength=len(self.judges)) > 0
-        return part.with_judges(name for name, there in zip(self.judges, seen, strict=True) if there)
+        return self._rows(rows).heard()
+
+    def heard(self) -> Comparisons:
+        """The same with the judges that have a row."""
+        has_row = np.bincount(self.judge, minlength=len(self.judges)) > 0
+        return self if has_row.all() else self.with_judges(compress(self.judges, has_row))
 
     def with_judges(self, names: Iterable[str]) -> Comparisons:
         """Keep the comparisons of these judges, who must be among them; models stay as they are."""

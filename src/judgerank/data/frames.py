@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sized
 from dataclasses import dataclass
+from itertools import compress
 from typing import Any, Protocol
 
 import numpy as np
@@ -22,6 +23,7 @@ NEEDED = ("model_a", "model_b", "judge_model", "judge_preferred_model")
 OUTCOMES = {"a": 1.0, "b": 0.0, "c": 0.5}
 UNPARSED = "unknown"
 NO_QUESTION = "without a question"  # a reason for leaving a record out
+UNHEARD = "Judges left out, since none of their answers could be read: "  # begins a remark
 LARGEST = sys.float_info.max
 LARGEST_COUNT = 1e12  # judgments in a record; sums of them stay exact in double precision
 
@@ -68,12 +70,10 @@ class Parsed:
     Attributes
     ----------
     models, judges : tuple of str
-        In alphabetical order.
+        In alphabetical order; of judges those with an answer that could be read.
     first, second, judge, outcome, count, covariate
         Of the records that could be read; no counts or covariates where no column holds them.
     dropped : dict of str to int
-    silent : list of str
-        Judges none of whose answers could be read.
     """
 
     models: tuple[str, ...]
@@ -85,7 +85,6 @@ class Parsed:
     count: FloatArray | None
     covariate: FloatArray | None
     dropped: dict[str, int]
-    silent: list[str]
 
     @property
     def tied(self) -> FloatArray:
@@ -110,8 +109,10 @@ def parsed(frame: pd.DataFrame, covariate: str | None = None, count: str | None 
     if not read.all():
         first, second, judge, outcome = first[read], second[read], judge[read], outcome[read]
         times = None if times is None else times[read]
-    silent = [judges[k] for k in np.flatnonzero(np.bincount(judge, minlength=len(judges)) == 0)]
-    return Parsed(models, judges, first, second, judge, outcome, times, z, dropped, silent)
+    heard = np.bincount(judge, minlength=len(judges)) > 0
+    judge = (np.cumsum(heard, dtype=np.int32) - 1)[judge]
+    judges = tuple(compress(judges, heard))
+    return Parsed(models, judges, first, second, judge, outcome, times, z, dropped)
 
 
 def outcomes(frame: pd.DataFrame, times: FloatArray | None = None) -> tuple[FloatArray, dict[str, int]]:
@@ -193,10 +194,10 @@ def refuse_itself(models: tuple[str, ...], first: IntArray, second: IntArray) ->
         raise DataError(f"record {row + 1} compares {models[first[row]]!r} with itself")
 
 
-def refuse_silent(judges: list[str]) -> None:
-    """Refuse judges none of whose answers could be read."""
-    if judges:
-        raise DataError(f"judge {judges[0]!r} has no usable record: none of its answers could be parsed")
+def require_heard(judges: Sized) -> None:
+    """Refuse records of which no judge has an answer that could be read."""
+    if not len(judges):
+        raise DataError("no judge has a usable record: none of the answers could be read")
 
 
 def question_name(question: object) -> str:

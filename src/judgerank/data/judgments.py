@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from judgerank.data.arrays import IntArray, UIntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import DataError, DataUnavailableError
-from judgerank.data.frames import OUTCOMES, question_keys, standardised_log
+from judgerank.data.frames import OUTCOMES, UNHEARD, question_keys, standardised_log
 from judgerank.data.numbering import numbered, places_among
 from judgerank.data.shown import Shown
 
@@ -92,6 +92,11 @@ class Judgments(Shown):
     @property
     def is_surrogate(self) -> bool:
         return bool(self.source.get("surrogate", False))
+
+    @property
+    def warnings(self) -> list[str]:
+        """Those of the remarks without which no result should be read: which judges are left out."""
+        return [remark for remark in self.remarks if remark.startswith(UNHEARD)]
 
     @property
     def ordered(self) -> bool:

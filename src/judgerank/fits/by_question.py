@@ -7,6 +7,7 @@ from dataclasses import replace
 from hashlib import md5
 
 import numpy as np
+import pandas as pd
 from scipy.sparse import csr_array, vstack
 from scipy.special import pdtr
 
@@ -19,9 +20,8 @@ from judgerank.inference.wald import effective_of
 from judgerank.model.members import Model, Parameters
 from judgerank.reading.files import Files
 from judgerank.reading.large.cells import cells_of, checked, comparisons_of, places_of
-from judgerank.reading.large.engine import MEMORY, Batch, Engine, session
+from judgerank.reading.large.engine import MEMORY, Engine, session
 from judgerank.reading.large.faults import refuse
-from judgerank.reading.large.labels import Names
 from judgerank.reading.large.numbered import FAULT, Columns, Rows, rows_of
 
 LARGEST_WEIGHT = 18  # of a question: larger ones are rarer than a double can tell
@@ -66,13 +66,14 @@ def clustered(
     kept = []
     with session(memory) as db:
         rows = rows_of(db, files, form, columns, winner_values, ["question"])
-        for part, sizes in _by_question(db, rows, fitted):
+        judges = _heard(db, rows, fitted.comparisons.judges)
+        for part, sizes in _by_question(db, rows, fitted, judges):
             gradients = part @ linear
             squares += (gradients.T @ gradients).toarray()
             many, total = many + len(sizes), total + float(sizes.sum())
             sizes_squared += float(sizes @ sizes)
             kept += [part] if residuals else []
-    fitted.require_fitted(rows.names.models, rows.names.judges, total)
+    fitted.require_fitted(rows.names.models, judges, total)
     if many < 2:
         raise DataError(f"{total:.0f} comparisons in {many} questions: two questions are needed")
     chosen = np.ix_(fitted.chosen, fitted.chosen)
@@ -99,10 +100,22 @@ def _to_gradients(model: Model, at: Parameters) -> csr_array:
     return csr_array((values, place), shape=(k * (n + own), n + b * k))
 
 
-def _by_question(db: Engine, rows: Rows, fitted: Fit) -> Iterator[tuple[csr_array, FloatArray]]:
+def _heard(db: Engine, rows: Rows, fitted: tuple[str, ...]) -> tuple[str, ...]:
+    """Judges in the files with an answer that could be read: looked for where they are not those of the fit."""
+    names = rows.names.judges
+    if names == fitted:
+        return names
+    places = f"SELECT DISTINCT cell % {len(names)} AS judge FROM ({rows.query()}) WHERE cell >= 0 ORDER BY judge"
+    return tuple(names[place] for place in db.fetched(places)["judge"])
+
+
+def _by_question(
+    db: Engine, rows: Rows, fitted: Fit, judges: tuple[str, ...]
+) -> Iterator[tuple[csr_array, FloatArray]]:
     """Residuals of whole questions, sparse float arrays, and how many comparisons each has."""
     query = f"SELECT question, cell, answer, times FROM ({rows.query(also=', r.question')}) ORDER BY question"
     waiting, last, count = None, None, np.zeros(0)  # of the question that the next rows may go on with
+    at, place = fitted.solution.parameters, pd.Index(judges).get_indexer(pd.Index(rows.names.judges))
     stream = db.batches(query)
     for batch in stream:
         cell = batch["cell"]
@@ -115,8 +128,11 @@ def _by_question(db: Engine, rows: Rows, fitted: Fit) -> Iterator[tuple[csr_arra
                 continue
         question, times = batch["question"], batch["times"]
         number = np.r_[0, np.cumsum(question[1:] != question[:-1])]
-        at = fitted.solution.parameters
-        answers = fitted.model.observed(_raw(rows.names, batch, ties=True))
+        first, second, judge = places_of(rows.names, batch["cell"])
+        outcome = batch["answer"] / 2.0
+        tied = (outcome == 0.5).astype(float)
+        raw = Comparisons(rows.names.models, judges, first, second, place[judge], outcome, times, tied=tied)
+        answers = fitted.model.observed(raw)
         part = residuals_by_cluster(answers, fitted.model, at, number)
         sizes = np.asarray(np.bincount(number, times), float)
         if waiting is not None:
@@ -127,14 +143,6 @@ def _by_question(db: Engine, rows: Rows, fitted: Fit) -> Iterator[tuple[csr_arra
         yield part[:-1], sizes[:-1]
     if waiting is not None:
         yield waiting, count
-
-
-def _raw(names: Names, batch: Batch, ties: bool) -> Comparisons:
-    outcome = batch["answer"] / 2.0
-    tied = (outcome == 0.5).astype(float) if ties else None
-    return Comparisons(
-        names.models, names.judges, *places_of(names, batch["cell"]), outcome, batch["times"], tied=tied
-    )
 
 
 def resampled(
@@ -191,9 +199,8 @@ def resampled(
             found = comparisons_of(
                 rows.names,
                 db.fetched(cells_of(rows.names, drawn, ties or rows.counted, alike=False)),
-                whole=False,
             )
-            yield replace(found.take(np.arange(len(found))), dropped=dropped)
+            yield replace(found, dropped=dropped)
 
 
 def weight_of(seed: int, replicate: int, question: str) -> int:

@@ -86,7 +86,7 @@ def gate(
     named = {str(name): one for name, one in source.items()} if isinstance(source, Mapping) else {ALL: source}
     if not named:
         raise ConfigError("there are no criteria")
-    read = {name: read_judgments(one, silent=True) for name, one in named.items()}
+    read = {name: read_judgments(one) for name, one in named.items()}
     tables = {name: judged(one, baseline, candidate) for name, one in read.items()}
     texts = texts_of(paired(*map(Path, answers))) if answers else {}
     found = decided(tables, rule, candidate_model, question_cost, currency)

@@ -163,6 +163,6 @@ def table_of(pairs: Sequence[Pair], asked: Asked) -> Judged:
     ]
     table = None
     if kept:
-        read = judgments_of(pd.DataFrame(kept), copies="keep", silent=True)
+        read = judgments_of(pd.DataFrame(kept), copies="keep")
         table = judged(read, OLD, NEW).called(*asked.names).asked(judges, len(names))
     return with_ties(table, [pair.question_id for pair in pairs if pair.is_same], judges, asked.names)

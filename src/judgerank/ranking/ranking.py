@@ -18,7 +18,7 @@ from judgerank.ranking.choices import SHRUNK, Settings
 from judgerank.ranking.findings import findings, ranked_set
 from judgerank.ranking.page import to_html
 from judgerank.ranking.record import Record
-from judgerank.ranking.verdict import verdict
+from judgerank.ranking.verdict import reading_lines, verdict
 from judgerank.ranking.writing import write
 from judgerank.reading.files import behind
 from judgerank.reading.read import Source, read_judgments
@@ -136,10 +136,9 @@ class Ranking(Record):
         )
 
     def __str__(self) -> str:
-        read = [f"Read: {remark}" for remark in self.judgments.remarks]
         more = len(self.tables["leaderboard"]) - MOST_ROWS
         rest = [f"... and {counted(more, 'more model')}"] if more > 0 else []
-        return "\n".join([*verdict(self).lines(), *read, "", self.board_text(), *rest])
+        return "\n".join([*verdict(self).lines(), *reading_lines(self), "", self.board_text(), *rest])
 
 
 def rank(

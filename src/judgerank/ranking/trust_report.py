@@ -156,7 +156,7 @@ def trust_report(
     numbered = judgments.frame.assign(**{RECORD: _numbers(judgments)})
     parts = parts_of(replace(judgments, frame=numbered))
     name = settings.model or default_member([part.comparisons for part in parts])[0]
-    part, said = parts[0], []
+    part, said = parts[0], judgments.warnings
     if len(parts) > 1:
         said.append(f"The comparisons fall into {len(parts)} unconnected groups of models; this is the largest.")
     fitted = fitted_member(part.comparisons, name, settings.solver)

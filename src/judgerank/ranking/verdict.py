@@ -264,12 +264,18 @@ def _warnings(ranking: Record, judges: pd.DataFrame) -> list[str]:
     share = judges["information"]
     if len(judges) > 1 and share.notna().all() and panel.effective_judges(share) < FEW_JUDGES:
         found.append(f"One judge, {judges['judge'].iloc[share.argmax()]}, largely decides the ranking.")
-    found += _unread(ranking)
+    found += [*ranking.judgments.warnings, *_unread(ranking)]
     if any(DISAGREE in one for one in ranking.remarks):
         found.append("The ranking changes a lot if all judges count equally (see the notes).")
     if not ranking.clustered:
         found.append(_on_dependence(ranking))
     return found
+
+
+def reading_lines(ranking: Record) -> list[str]:
+    """How records were read, without what the verdict warns of."""
+    judgments = ranking.judgments
+    return [f"Read: {remark}" for remark in judgments.remarks if remark not in judgments.warnings]
 
 
 def _unread(ranking: Record) -> list[str]:

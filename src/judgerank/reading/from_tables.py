@@ -10,7 +10,7 @@ import pandas as pd
 
 from judgerank.data.arrays import BoolArray
 from judgerank.data.comparisons import Comparisons
-from judgerank.data.errors import ConfigError, DataError
+from judgerank.data.errors import ConfigError
 from judgerank.data.frames import NO_QUESTION, OUTCOMES, codes, counts, finite, standardised_log
 from judgerank.data.judgments import Judgments
 from judgerank.data.listing import counted
@@ -22,16 +22,14 @@ from judgerank.reading.layouts import Layout, Table, recognised
 from judgerank.reading.layouts.answer_versions import of_last_answers
 from judgerank.reading.layouts.doubled import without_copies
 from judgerank.reading.layouts.names import with_answers
-from judgerank.reading.layouts.recognised import on_reading, winner_written
+from judgerank.reading.layouts.recognised import on_reading, on_unheard, winner_written
 from judgerank.reading.layouts.strength import shares_of
 from judgerank.reading.layouts.swaps import shown_as_told
 from judgerank.reading.layouts.table import require_models
 from judgerank.reading.layouts.unordered import by_name
 
 
-def judgments_from(
-    tables: Sequence[Table], name: str, source: Mapping[str, object] | None = None, silent: bool = False
-) -> Judgments:
+def judgments_from(tables: Sequence[Table], name: str, source: Mapping[str, object] | None = None) -> Judgments:
     """Judgments in all of the tables; `judgerank.reading.read.read_judgments` says what is raised."""
     settled = [_settled(table) for table in tables]
     labels = [table.label for table in tables if table.label]
@@ -48,7 +46,8 @@ def judgments_from(
         always = winner_written(frame) if ordered else []
         ordered = ordered and not always
         frame = frame if ordered else by_name(frame)
-        comparisons = comparisons_of(frame, ordered, silent)
+        comparisons = comparisons_of(frame, ordered)
+        remarks = [*on_unheard(_unheard(frame, comparisons)), *remarks]
     if left_out:
         comparisons = replace(comparisons, dropped={**comparisons.dropped, NO_QUESTION: left_out})
         remarks.insert(0, f"Left out: {counted(left_out, 'judgment')} without a question.")
@@ -61,7 +60,15 @@ def judgments_from(
     return Judgments(name, name, frame, comparisons, told, remarks=(*always, *remarks))
 
 
-def comparisons_of(frame: pd.DataFrame, ordered: bool = True, silent: bool = False) -> Comparisons:
+def _unheard(frame: pd.DataFrame, comparisons: Comparisons) -> dict[str, int]:
+    """Judges none of whose answers could be read, and how many answers each has."""
+    left_out = frame[~frame["judge_model"].isin(comparisons.judges)]
+    times = counts(left_out["count"]) if "count" in frame else np.ones(len(left_out))
+    many = pd.Series(times).groupby(left_out["judge_model"].to_numpy(object)).sum()
+    return {str(judge): int(times) for judge, times in many.items()}
+
+
+def comparisons_of(frame: pd.DataFrame, ordered: bool = True) -> Comparisons:
     """The comparisons in records in the published columns, with the counts, shares and lengths beside them.
 
     Parameters
@@ -69,8 +76,6 @@ def comparisons_of(frame: pd.DataFrame, ordered: bool = True, silent: bool = Fal
     frame : DataFrame
     ordered : bool
         Whether ``model_a`` was shown first.
-    silent : bool
-        Whether judges none of whose answers can be read are left out, rather than refused.
 
     Raises
     ------
@@ -78,11 +83,6 @@ def comparisons_of(frame: pd.DataFrame, ordered: bool = True, silent: bool = Fal
         If they are no comparisons, naming the record.
     """
     parsed = frame["judge_preferred_model"].isin(list(OUTCOMES)).to_numpy()
-    if silent:
-        if len(frame) and not parsed.any():
-            raise DataError(f"none of the {counted(len(frame), 'record')} has an answer that can be read")
-        heard = frame["judge_model"].isin(frame["judge_model"][parsed]).to_numpy()
-        frame, parsed = frame[heard], parsed[heard]
     comparisons = Comparisons.from_frame(frame, count="count" if "count" in frame else None)
     if "outcome" in frame:
         shares = pd.to_numeric(frame["outcome"][parsed]).to_numpy(float)

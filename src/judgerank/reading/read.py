@@ -49,7 +49,6 @@ def read_judgments(
     encoding: str | None = None,
     names: str = ASK,
     copies: str = ASK,
-    silent: bool = False,
 ) -> Judgments:
     """Read judgments from files or a table, each in one of the layouts that are known by their columns.
 
@@ -88,14 +87,12 @@ def read_judgments(
     copies : {"ask", "keep", "drop"}
         Records that are exact copies of others count (``keep``), or do not (``drop``). By default a set is refused
         whose records are doubled.
-    silent : bool
-        Whether a judge none of whose answers can be read keeps its records, and only has no comparisons. By
-        default it is refused, since nothing can be fitted for it.
 
     Returns
     -------
     Judgments
-        In the published columns. Without a column of judges all records are by one. A length becomes the
+        In the published columns. A judge none of whose answers can be read keeps its records, and has no
+        comparisons, which a remark says. Without a column of judges all records are by one. A length becomes the
         comparisons' covariate, its logarithm standardised as in the paper's appendix F.6.1.
 
     Raises
@@ -125,7 +122,6 @@ def read_judgments(
                 baseline=baseline,
                 names=names,
                 copies=copies,
-                silent=silent,
             )
         if columns or winner_values or baseline or (names, copies) != (ASK, ASK):
             raise ConfigError("columns are those of a file or a table, and this source has its own")
@@ -147,7 +143,7 @@ def read_judgments(
             file = opened(one, form, encoding)
             tables.append(Table(file.read(), columns or {}, words, one, label, baseline, names, copies))
         told.append({"file": label_of(one), "path": place_of([one]), "sha256": file.sha256, **file.about})
-    judgments = judgments_from(tables, title_of(paths), {**_source(paths, told), **how}, silent)
+    judgments = judgments_from(tables, title_of(paths), {**_source(paths, told), **how})
     return replace(judgments, remarks=(*judgments.remarks, *on_revisions(told)))
 
 
@@ -205,10 +201,9 @@ def judgments_of(
     baseline: str | None = None,
     names: str = ASK,
     copies: str = ASK,
-    silent: bool = False,
 ) -> Judgments:
     """Judgments in a table, in the columns of `read_judgments`, which says what is raised."""
     require_names(names)
     require_copies(copies)
     one = Table(table, columns or {}, meanings(winner_values), None, "", baseline, names, copies)
-    return judgments_from([one], name, source, silent)
+    return judgments_from([one], name, source)

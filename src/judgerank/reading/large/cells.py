@@ -10,7 +10,7 @@ import numpy as np
 
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
-from judgerank.data.errors import DataError
+from judgerank.data.frames import require_heard
 from judgerank.reading.files import is_files, named
 from judgerank.reading.large.engine import MEMORY, Batch, Engine, session
 from judgerank.reading.large.faults import refuse
@@ -54,8 +54,8 @@ def aggregate(
     DataUnavailableError
         If there is no such file.
     DataError
-        Naming the file, and the record or line (counted from 1), the column or the judge at fault; if no engine
-        reads the layout.
+        Naming the file, and the record or line (counted from 1) or the column at fault; if no answer can be
+        read; if no engine reads the layout.
     ConfigError
         If the form is not known; if an answer is to mean something else; if the memory does not suffice.
     """
@@ -67,7 +67,8 @@ def aggregate(
         found = db.fetched(cells_of(rows.names, rows.query(), ties or rows.counted, not rows.counted))
         dropped = checked(db, rows, found["first"], found["count"])
     with named(*rows.labels):
-        cells = comparisons_of(rows.names, found, whole=True)
+        require_heard(found["first"][found["first"] >= 0])
+        cells = comparisons_of(rows.names, found)
     return replace(cells, dropped=dropped)
 
 
@@ -118,18 +119,14 @@ def places_of(names: Names, cell: IntArray) -> tuple[IntArray, IntArray, IntArra
     return first.astype(np.int32), second.astype(np.int32), judge.astype(np.int32)
 
 
-def comparisons_of(names: Names, found: Batch, whole: bool) -> Comparisons:
-    """The cells that `cells_of` gives; what stands in the place of cells is left out.
+def comparisons_of(names: Names, found: Batch) -> Comparisons:
+    """The cells that `cells_of` gives, without what stands in the place of cells; of judges those that have some.
 
     Raises
     ------
     DataError
-        If there are no cells; where they are of whole files, naming a judge that has none.
+        If there are no cells.
     """
     start = np.count_nonzero(found["first"][: len(DROPPED)] < 0)
     columns: dict[str, Any] = {name: column[start:] for name, column in found.items()}
-    silent = np.flatnonzero(np.bincount(columns["judge"], minlength=len(names.judges)) == 0)
-    if whole and len(silent):
-        name = names.judges[silent[0]]
-        raise DataError(f"judge {name!r} has no usable record: none of its answers could be parsed")
-    return Comparisons(names.models, names.judges, **columns)
+    return Comparisons(names.models, names.judges, **columns).heard()

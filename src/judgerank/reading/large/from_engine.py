@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -30,7 +30,7 @@ from judgerank.reading.large.sources import FORMS, table
 from judgerank.reading.layouts.answer_versions import are_keyed
 from judgerank.reading.layouts.doubled import NUMBERS, on_copies
 from judgerank.reading.layouts.names import on_ids
-from judgerank.reading.layouts.recognised import FEWEST, on_reading
+from judgerank.reading.layouts.recognised import FEWEST, on_reading, on_unheard
 from judgerank.reading.layouts.strength import tell_badness
 from judgerank.reading.layouts.swaps import ORDERS, SWAPS
 from judgerank.reading.layouts.table import SIDES, other_side
@@ -127,12 +127,13 @@ def records_of(
                 refuse(db, rows)
             times = Counter(dict(_said(db, rows)))
         read = _comparisons(rows, found)
-        remarks = [] if read is None else [*_on_reading(rows, times), *_on_copies(rows, found, copies)]
+        if read is None:
+            return None
+        remarks = on_unheard(_unheard(rows, found, read.judges))
+        remarks += [*_on_reading(rows, times), *_on_copies(rows, found, copies)]
     except RecordError:
         raise
     except (DataError, DataUnavailableError):
-        return None
-    if read is None:
         return None
     frame = _frame(rows, found, ids)
     return Records(rows.layout.name, frame, read, (*remarks, *on_ids(ids)))
@@ -215,14 +216,13 @@ def _query(rows: Rows) -> str:
 
 
 def _comparisons(rows: Rows, found: Batch) -> Comparisons | None:
-    """The comparisons; None where a judge has none, or the winner always stands in one column."""
+    """The comparisons; None where there are none, or the winner always stands in one column."""
     names, answer = rows.names, found["answer"]
     read = answer >= 0
     every = bool(read.all())
     part = {key: found[key] if every else found[key][read] for key in ("first", "second", "judge", "answer")}
     won = [int((part["answer"] == LETTERS[letter]).sum()) for letter in "abc"]
-    judged = np.bincount(part["judge"], minlength=len(names.judges))
-    if (judged == 0).any() or (sum(won) >= FEWEST and won[2] == 0 and 0 in won[:2]):
+    if not sum(won) or (sum(won) >= FEWEST and won[2] == 0 and 0 in won[:2]):
         return None
     times = found["times"] if rows.counted else np.broadcast_to(1.0, len(answer))
     reasons = {UNPARSED: UNKNOWN, "null": NULL}
@@ -232,7 +232,14 @@ def _comparisons(rows: Rows, found: Batch) -> Comparisons | None:
     if rows.counted:
         counted = {"count": times[read], "tied": (outcome == 0.5).astype(float)}
     ends = part["first"], part["second"], part["judge"]
-    return Comparisons(names.models, names.judges, *ends, outcome, **counted, dropped=dropped)
+    return Comparisons(names.models, names.judges, *ends, outcome, **counted, dropped=dropped).heard()
+
+
+def _unheard(rows: Rows, found: Batch, judges: Collection[str]) -> dict[str, int]:
+    """How many answers each judge has who is not among the judges with comparisons."""
+    many = np.bincount(found["judge"], found["times"] if rows.counted else None, len(rows.names.judges))
+    told = zip(rows.names.judges, many.tolist(), strict=True)
+    return {judge: int(times) for judge, times in told if judge not in judges}
 
 
 def _said(db: Engine, rows: Rows) -> Iterator[tuple[str, int]]:

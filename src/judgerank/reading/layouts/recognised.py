@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import pandas as pd
 
-from judgerank.data.listing import listed
+from judgerank.data.frames import UNHEARD
+from judgerank.data.listing import listed, noun
 from judgerank.reading.layouts.table import Layout, Table, found, values
 from judgerank.reading.layouts.tables import words_of
 from judgerank.reading.layouts.words import number, numbers_told, word
@@ -38,6 +39,12 @@ def _on_unused_words(read: Sequence[Read]) -> Iterator[str]:
     if told:
         words = listed(map(repr, sorted(told)))
         yield f"--winner-values: no record has {words} for a winner, so that changes nothing. Check the spelling."
+
+
+def on_unheard(answers: Mapping[str, int]) -> list[str]:
+    """What to say of judges none of whose answers could be read, by how many answers each has."""
+    told = listed(f"{judge} ({many:,} {noun(many, 'answer')})" for judge, many in sorted(answers.items()))
+    return [f"{UNHEARD}{told}."] if answers else []
 
 
 def _on_one(layout: Layout, table: Table) -> Iterator[str]:
