@@ -518,6 +518,38 @@ def test_columns_of_a_wide_table_are_its_judges():
     assert_array_equal(told.comparisons.outcome, [1, 0.5, 0, 1, 0, 0])
 
 
+@pytest.mark.parametrize(
+    "words",
+    [("A", "B", "Tie"), ("Model A", "model_b", "draw"), ("[[A]]", "[[B]]", "[[C]]"), ("first", "SECOND", "C")],
+)
+@pytest.mark.parametrize("judges", [("kim",), ("kim", "gpt"), ("kim", "gpt", "ana")])
+def test_judges_of_a_wide_table_may_write_everyday_words(words, judges):
+    plain = pd.DataFrame(WIDE * 2).drop(columns=["note", "turn", "question"])
+    plain["kim"], plain["gpt"], plain["ana"] = [*"abcabc"], [*"aabbca"], [*"bbaacc"]
+    written = plain.assign(**{name: plain[name].map(dict(zip("abc", words, strict=True))) for name in judges})
+    found, expected = judgments_of(written), judgments_of(plain)
+    same(found.comparisons, expected.comparisons)
+    assert f"Winners read: {words[0]!r} as a (" in " ".join(found.remarks)
+    assert not any("not read" in said for said in found.remarks)
+
+
+def test_strength_in_the_words_of_some_judges_of_a_wide_table_is_kept():
+    table = pd.DataFrame(WIDE).assign(kim=["A>>B", "B>A", "A=B"])
+    found = judgments_of(table)
+    assert found.frame["strength"].tolist() == [2, 1, 1, 1, 1, 1]
+    assert found.comparisons.strong.sum() == found.comparisons.strong[0, 0] == 1
+
+
+def test_columns_of_a_wide_table_that_are_not_read_are_named():
+    numbers = pd.DataFrame(WIDE).assign(ana=[1, 2, 1], answer_a="yes", answer_b="no", n_a=10, n_b=20)
+    found = judgments_of(numbers)
+    assert found.comparisons.judges == ("gpt", "kim")
+    said = "If one is a judge's, say what its words mean (--winner-values WORD=VALUE)."
+    assert f"Columns that are not read: note, turn, ana. {said}" in found.remarks
+    told = judgments_of(numbers.drop(columns="turn"), winner_values={"1": "a", "2": "b"})
+    assert told.comparisons.judges == ("ana", "gpt", "kim")
+
+
 # words of one's own
 
 

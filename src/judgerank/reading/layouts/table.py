@@ -185,7 +185,7 @@ def records(table: Table, known: Known, needed: Iterable[str]) -> pd.DataFrame:
     }
     texts = texts_in(table.frame, {*there.values()})
     columns |= {name: values(table.frame, of) for name, of in texts.items()}
-    columns |= {name: values(table.frame, name) for name in _by_answer(table.frame) if name not in columns}
+    columns |= {name: values(table.frame, name) for name in by_answer(table.frame) if name not in columns}
     if "count" not in table.said:
         _refuse_unspoken_counts(table.frame, set(columns))
     frame = pd.DataFrame(columns).reset_index(drop=True)
@@ -207,7 +207,7 @@ def _refuse_many_without(question: pd.Series) -> None:
         )
 
 
-def _by_answer(table: pd.DataFrame) -> list[str]:
+def by_answer(table: pd.DataFrame) -> list[str]:
     """Columns of numbers that say something of both answers, such as length_a and length_b, which blocks go by."""
     names = {
         name for name in table.columns if isinstance(name, str) and name[-2:] in SIDES and _is_number(table[name])

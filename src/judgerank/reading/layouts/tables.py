@@ -14,13 +14,17 @@ import pandas as pd
 
 from judgerank.data.errors import DataError
 from judgerank.data.frames import UNPARSED
+from judgerank.data.listing import listed
+from judgerank.data.strengths import STRENGTH
 from judgerank.reading.accepted import COLUMNS
 from judgerank.reading.layouts import strength
+from judgerank.reading.layouts.judged_texts import texts_in
 from judgerank.reading.layouts.table import (
     COUNTS,
     Known,
     Layout,
     Table,
+    by_answer,
     found,
     known_as,
     records,
@@ -50,6 +54,7 @@ ONE_HOT = {"winner_model_a": "a", "winner_model_b": "b", "winner_tie": "c"}
 OF_JUDGEARENA = ("pref", "source", "judge_model", "question_id")  # what its battles have beside the arena's
 HELPSTEER = known_as(winner=OF_HELPSTEER[2:], question=(*COLUMNS["question"][1], "context"))
 WIDE_WITHOUT = ("winner", "judge", "reply", "human")  # a record has those of several judges
+MOST_WORDS = 100  # different ones of a judge, but for names of models
 FEWEST_JUDGES = 2  # one column of answers could be anything: it is told as the winner's
 
 
@@ -145,12 +150,17 @@ def _wide(table: Table) -> pd.DataFrame:
     if "question_id" not in frame:
         frame["question_id"] = [f"row {number}" for number in range(1, len(frame) + 1)]
     first, second = frame["model_a"].tolist(), frame["model_b"].tolist()
-    words = ANSWERS | dict(table.words)
+    words = ANSWERS | _everyday_in(table) | dict(table.words)
     parts = []
     for name in _judges(table):
-        letters = answers(values(table.frame, name), first, second, words, f"answer of {name!r}")
-        parts.append(frame.assign(judge_model=name, judge_preferred_model=pd.Series(letters, dtype=object)))
-    return pd.concat(parts, ignore_index=True)
+        said = values(table.frame, name)
+        letters = answers(said, first, second, words, f"answer of {name!r}")
+        part = frame.assign(judge_model=name, judge_preferred_model=pd.Series(letters, dtype=object))
+        parts.append(strength.kept(part, said))
+    whole = pd.concat(parts, ignore_index=True)
+    if STRENGTH in whole and STRENGTH not in frame:  # in the words of some judges
+        whole[STRENGTH] = whole[STRENGTH].fillna(1.0)
+    return whole
 
 
 def _pair_and_question() -> dict[str, tuple[str, ...]]:
@@ -158,19 +168,50 @@ def _pair_and_question() -> dict[str, tuple[str, ...]]:
 
 
 def _judges(table: Table) -> list[str]:
-    """Columns with a word for either model in them, or with words for answers only."""
-    frame, words = table.frame, ANSWERS | dict(table.words)
-    own = {*PAIR, "length", *COLUMNS["question"][1], *table.said.values()}
-    models = {value for name in PAIR for value in values(frame, name) if isinstance(value, str)}
+    """Columns with a word for either model in them, or with words for answers only, everyday ones among these."""
+    words, models = ANSWERS | dict(table.words), _models_in(table)
     wins = {text for text, letter in words.items() if letter in ("a", "b")} | models
-    names = []
-    for name in frame.columns:
-        if not isinstance(name, str) or name in own or plain(name) in COUNTS:
-            continue
-        said = {text for value in values(frame, name) if (text := word(value)) is not None}
-        if said and (said & wins or said <= words.keys()):
-            names.append(name)
-    return names
+    return [
+        name
+        for name, said in _said_in_columns(table).items()
+        if said & wins or (len(said) <= MOST_WORDS and said <= words.keys() | everyday(said, models).keys())
+    ]
+
+
+def _models_in(table: Table) -> set[str]:
+    return {value for name in PAIR for value in values(table.frame, name) if isinstance(value, str)}
+
+
+def _said_in_columns(table: Table) -> dict[str, set[str]]:
+    """The different words in every column that could be a judge's."""
+    own = {name for names in _pair_and_question().values() for name in names} | {*table.said.values()}
+    found = {}
+    for name in table.frame.columns:
+        if isinstance(name, str) and name not in own and plain(name) not in COUNTS:
+            texts = (word(value) for value in values(table.frame, name))
+            found[name] = {text for text in texts if text is not None and text.strip()}
+    return {name: said for name, said in found.items() if said}
+
+
+def _everyday_in(table: Table) -> dict[str, str]:
+    """Letters of everyday words in the columns of judges."""
+    said = _said_in_columns(table)
+    return everyday({text for name in _judges(table) for text in said[name]}, _models_in(table))
+
+
+def _on_wide(table: Table) -> Iterator[str]:
+    """How everyday words were read, and columns that are no judge's and are not read otherwise."""
+    spoken = [value for name in _judges(table) for value in values(table.frame, name)]
+    words = {text: letter for text, letter in _everyday_in(table).items() if text not in table.words}
+    yield from filter(None, [readings(spoken, words)])
+    used = {name for names in _used_wide(table).values() for name in names}
+    used |= {*texts_in(table.frame, used).values(), *by_answer(table.frame)}
+    unread = [str(table.spelled.get(name, name)) for name in table.frame.columns if name not in used]
+    if unread:
+        yield (
+            f"Columns that are not read: {listed(unread)}. If one is a judge's, say what its words mean "
+            "(--winner-values WORD=VALUE)."
+        )
 
 
 def _is_wide(columns: frozenset[str], sample: Table) -> bool:
@@ -224,6 +265,7 @@ WIDE = Layout(
     _used_wide,
     also=_is_wide,
     remark="Each column of answers is a judge; without a column of questions, a row is one.",
+    notes=_on_wide,
     known=_pair_and_question(),
 )
 LAYOUTS = (PAPER, ARENA, LLMFAO, ONE_HOT_WINNER, HELPSTEER3, WIDE)
