@@ -705,8 +705,9 @@ def test_inspects_logs_become_comparisons_on_the_same_samples(tmp_path):
         ("openai/x", "openai/y", "match", 0.0),
     ]
     assert list(found.frame["question_id"]) == [f"arithmetic/{n}" for n in (1, 2, 3, 4)]
-    direction, said = found.remarks
+    direction, judges, said = found.remarks
     assert direction == "Higher is better for match. Where that is wrong, change the sign of the scores."
+    assert judges == "Each scorer counts as a judge."
     assert said.startswith(
         "4 comparisons were made of the scores of two models on the same sample: 2 of them are ties"
     )

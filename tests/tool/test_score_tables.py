@@ -105,6 +105,24 @@ def test_a_metric_beside_judges_says_which_scores_are_better():
     assert not any(said.startswith("Names of metrics") for said in found.remarks)
 
 
+def test_metrics_are_judges_where_there_are_no_others():
+    pairs = [(metric, model, score) for metric in ("f1", "wer") for model, score in (("x", 1), ("y", 2))]
+    records = [
+        {"question": "q", "metric": metric, "model": model, "score": score} for metric, model, score in pairs
+    ]
+    found = found_in(records)
+    assert sorted(rows(found)) == [("x", "y", "f1", 0.0), ("x", "y", "wer", 1.0)]
+    assert "Each metric counts as a judge." in found.remarks
+    together = found_in(records, judge=None)
+    assert together.comparisons.judges == ("one judge",) and len(together.comparisons) == 2
+    beside = [record | {"judge": "gpt"} for record in records]
+    said = "compared, and all metrics count together (--column judge=metric counts each metric as a judge)."
+    assert any(remark.endswith(said) for remark in found_in(beside).remarks)
+    assert rows(found_in(beside)) == [("x", "y", "gpt", 0.0), ("x", "y", "gpt", 1.0)]
+    assert sorted(rows(found_in(beside, judge="metric"))) == sorted(rows(found))
+    assert not any("counts as a judge" in remark for remark in found_in(GRADES).remarks)
+
+
 def test_a_table_without_judges_has_one():
     found = found_in([record for record in GRADES if record["judge"] == "j"])
     alone = found_in(

@@ -116,7 +116,7 @@ def _in_rows(table: Table) -> pd.DataFrame:
         "model": model,
         "judge_model": judge,
         "question_id": questions_in(table, columns["question"]),
-        "item": items_in(table),
+        "item": items_in(table, columns),
         "rank": [_number(row, RANK, value) for row, value in enumerate(values(table.frame, RANK), 1)],
     }
     if "category" in columns:

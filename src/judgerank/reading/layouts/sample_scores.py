@@ -91,7 +91,7 @@ def paired(scores: pd.DataFrame) -> tuple[pd.DataFrame, str]:
     left = f"; {counted(alone, 'score')} without another on the same sample {was} left out" if alone else ""
     return frame, (
         f"{counted(made, 'comparison')} {were} made of the scores of two models on the same sample: "
-        f"{ties} of them {'is a tie' if ties == 1 else 'are ties'}; each scorer or metric counts as a judge{left}."
+        f"{ties} of them {'is a tie' if ties == 1 else 'are ties'}{left}."
     )
 
 
@@ -159,12 +159,13 @@ def _scorers(told: Sequence[Mapping[str, object]]) -> dict[str, float]:
 
 
 def _on_inspect(table: Table) -> Iterator[str]:
-    """How far a log goes, and which scores are better."""
+    """How far a log goes, which scores are better, and what counts as a judge."""
     yield from _unfinished(table)
     signs: dict[str, float] = {}
     for samples in values(table.frame, "samples"):
         signs |= _scorers([_scores(place, sample) for place, sample in enumerate(samples, 1)])
     yield _directions_of(signs)
+    yield "Each scorer counts as a judge."
 
 
 def _directions_of(signs: Mapping[str, float]) -> str:
@@ -319,7 +320,7 @@ HARNESS = Layout(
     ("doc_id", "doc", "filtered_resps"),
     _harness,
     lambda table: _used(table.frame),
-    remark="A model is the folder that the file is in.",
+    remark="A model is the folder that the file is in; each metric, and each filter of it, counts as a judge.",
     of_scores=True,
     ordered=False,
     takes=frozenset(),

@@ -48,7 +48,7 @@ OTHERS |= {"generator_1", "item_a", "games", "filtered_resps", "samples", "model
 
 def _table(table: Table) -> pd.DataFrame:
     _refuse_two(table, "score")
-    columns = found(table, OF_A_MODEL, ("model", "score", "question"))
+    columns = _columns(table)
     size = len(table.frame)
     read = {
         key: (names_of(table, name) if key in ("model", "judge") else values(table.frame, name)).tolist()
@@ -61,7 +61,9 @@ def _table(table: Table) -> pd.DataFrame:
     if table.frame.columns.isin(list(SINGLE)).sum() == len(SINGLE):
         score = [None if one == -1 else one for one in score]
     signed = [None if one is None else one * turn for one, turn in zip(score, sign, strict=True)]
-    rows = zip(model, questions_in(table, columns["question"]), items_in(table), judge, signed, strict=True)
+    rows = zip(
+        model, questions_in(table, columns["question"]), items_in(table, columns), judge, signed, strict=True
+    )
     frame = pd.DataFrame(list(rows), columns=list(SCORES))
     if columns.get("strength", columns["score"]) != columns["score"]:
         raise DataError(
@@ -70,6 +72,15 @@ def _table(table: Table) -> pd.DataFrame:
         )
     frame = frame.assign(**{GAPS: True}) if "strength" in columns else frame
     return frame.assign(category=read["category"]) if "category" in read else frame
+
+
+def _columns(table: Table, needed: Sequence[str] = ("model", "score", "question")) -> dict[str, str]:
+    """The columns that are read, by their keys: without a judge, each metric is one, as in logs."""
+    columns = found(table, OF_A_MODEL, needed)
+    is_free = METRIC in table.frame.columns and METRIC not in table.said.values()
+    if is_free and "judge" not in columns and "judge" not in table.said:
+        columns["judge"] = METRIC
+    return columns
 
 
 def _signs(table: Table, columns: Mapping[str, str], judges: Sequence[str]) -> list[float]:
@@ -84,7 +95,10 @@ def _signs(table: Table, columns: Mapping[str, str], judges: Sequence[str]) -> l
 def _measured(table: Table, columns: Mapping[str, str], judges: Sequence[str]) -> list[Sequence[str]]:
     """Names of what every score measures, by metric and by scorer; empty where nothing says it."""
     scorers = judges if _are_measures(columns) else [""] * len(judges)
-    return [scorers, _metrics_in(table)]
+    metrics = [""] * len(judges)
+    if METRIC in _parts(table, columns):
+        metrics = [str(one or "") for one in values(table.frame, METRIC).tolist()]
+    return [scorers, metrics]
 
 
 def _are_measures(columns: Mapping[str, str]) -> bool:
@@ -95,15 +109,22 @@ def _score_column(table: Table, columns: Mapping[str, str]) -> str:
     return table.spelled.get(columns["score"], columns["score"])
 
 
-def _metrics_in(table: Table) -> list[str]:
-    if METRIC not in _parts(table):
-        return [""] * len(table.frame)
-    return [str(one or "") for one in values(table.frame, METRIC).tolist()]
+def _on_judges(table: Table) -> Iterator[str]:
+    """Which scores are better, and what counts as a judge where there are metrics."""
+    yield from _on_directions(table)
+    columns = _columns(table)
+    if METRIC in _parts(table, columns):
+        yield (
+            f"Scores of the same {METRIC} are compared, and all metrics count together (--column "
+            f"judge={table.spelled.get(METRIC, METRIC)} counts each metric as a judge)."
+        )
+    elif _are_measures(columns):
+        yield f"Each {plain(columns['judge'])} counts as a judge."
 
 
 def _on_directions(table: Table) -> Iterator[str]:
     """Which scores are better, by the column or by what they measure."""
-    columns = found(table, OF_A_MODEL, ("model", "score", "question"))
+    columns = _columns(table)
     if columns["score"] == RANK:
         return
     if lower_is_better(_score_column(table, columns)):
@@ -165,19 +186,21 @@ def questions_in(table: Table, column: str) -> list[str]:
     return names
 
 
-def _parts(table: Table) -> list[str]:
-    return [name for name in PARTS if name in table.frame.columns and name not in table.said.values()]
+def _parts(table: Table, columns: Mapping[str, str]) -> list[str]:
+    used = {*table.said.values(), *(columns[key] for key in columns if key != "category")}
+    return [name for name in PARTS if name in table.frame.columns and name not in used]
 
 
-def items_in(table: Table) -> list[str]:
+def items_in(table: Table, columns: Mapping[str, str]) -> list[str]:
     """What two scores must share beside the question, such as the turn."""
-    told = [values(table.frame, name).tolist() for name in _parts(table)]
+    told = [values(table.frame, name).tolist() for name in _parts(table, columns)]
     return [" ".join(map(str, parts)) for parts in zip(*told, strict=True)] if told else [""] * len(table.frame)
 
 
-def _used(table: Table, known: Known) -> dict[str, list[str]]:
-    used = {key: [name] for key, name in found(table, known, ()).items()}
-    parts = [name for name in (*TASKS, *_parts(table)) if name in table.frame.columns]
+def _used(table: Table) -> dict[str, list[str]]:
+    columns = _columns(table, ())
+    used = {key: [name] for key, name in columns.items()}
+    parts = [name for name in (*TASKS, *_parts(table, columns)) if name in table.frame.columns]
     parts = [name for name in parts if [name] not in used.values()]
     return used | ({"parts of the question": parts} if parts else {})
 
@@ -191,10 +214,10 @@ SCORE_TABLE = Layout(
     "a table of scores",
     (),
     _table,
-    lambda table: _used(table, OF_A_MODEL),
+    _used,
     also=_is_table,
     remark="Two models' scores by one judge on one question are a comparison.",
-    notes=_on_directions,
+    notes=_on_judges,
     of_scores=True,
     ordered=False,
     takes=frozenset(OF_A_MODEL),
