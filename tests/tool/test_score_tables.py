@@ -216,6 +216,13 @@ def test_winners_and_losers_have_no_order_and_may_tie():
     assert not found.ordered
     turned = judgments_of(pd.DataFrame(renamed(WON, winner="chosen", loser="rejected")))
     assert rows(turned) == rows(found)
+    assert (
+        "'chosen' and 'rejected' are read as names of models: x, y, z. If they are answers, add columns "
+        "'chosen_model' and 'rejected_model' with the names." in turned.remarks
+    )
+    assert not any("names of models" in said for said in found.remarks)
+    dotted = [{"chosen": "gpt-4.1", "rejected": "Llama 3.1 (8B)"}, {"chosen": "Llama 3.1 (8B)", "rejected": "v.2"}]
+    assert judgments_of(pd.DataFrame(dotted)).comparisons.models == ("Llama 3.1 (8B)", "gpt-4.1", "v.2")
 
 
 def test_what_is_said_of_either_model_is_turned_with_it():
@@ -238,12 +245,15 @@ def test_answers_are_no_models():
         texts,
         [{"chosen": [{"role": "user"}], "rejected": [{"role": "user"}]}],
         [{"chosen": "a\nb", "rejected": "x"}],
+        [{"prompt": "is it prime?", "chosen": "Yes", "rejected": "No"}] * 20,
+        [{"chosen": "I think so.", "rejected": "Why?"}] * 20,
     ):
         with pytest.raises(
             DataError, match="columns 'chosen' and 'rejected' hold answers, not the names of models"
         ):
             judgments_of(pd.DataFrame(records))
     named = [record | {"chosen_model": "x", "rejected_model": "y"} for record in texts]
-    assert rows(judgments_of(pd.DataFrame(named)))[0] == ("x", "y", "one judge", 1.0)
+    for records in (named, renamed(named, chosen_model="chosen-model", rejected_model="rejected-model")):
+        assert rows(judgments_of(pd.DataFrame(records)))[0] == ("x", "y", "one judge", 1.0)
     with pytest.raises(DataError, match="record 2 has 'maybe' as 'tie', neither true nor false"):
         judgments_of(pd.DataFrame([WON[0], WON[1] | {"tie": "maybe"}]))

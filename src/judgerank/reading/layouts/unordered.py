@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import re
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 import pandas as pd
 
 from judgerank.data.arrays import BoolArray
 from judgerank.data.errors import DataError
+from judgerank.data.listing import listed
 from judgerank.data.rankings import in_stages
 from judgerank.reading.layouts.table import (
     SIDES,
@@ -21,13 +23,29 @@ from judgerank.reading.layouts.table import (
     require_models,
     values,
 )
+from judgerank.reading.layouts.texts import plain
 from judgerank.reading.layouts.words import SWAPPED
 
 PAIR = ("model_a", "model_b")
-PAIRS = (("winner", "loser"), ("winner_model", "loser_model"), ("chosen_model", "rejected_model"))
+OF_TEXTS = ("chosen_model", "rejected_model")
+PAIRS = (("winner", "loser"), ("winner_model", "loser_model"), OF_TEXTS)
 TEXTS = ("chosen", "rejected")  # names of models in some tables, and answers in most
 TIE = ("tie", "is_tie", "draw")  # columns that mark a tie
 MARKS = {"true": "c", "1": "c", "1.0": "c", "false": "a", "0": "a", "0.0": "a", "none": "a", "nan": "a", "": "a"}
+NO_NAMES = {
+    "yes",
+    "no",
+    "true",
+    "false",
+    "maybe",
+    "none",
+    "unknown",
+    "correct",
+    "incorrect",
+    "positive",
+    "negative",
+}
+SENTENCE = re.compile(r".*(?:\s.*\.|[!?])", re.DOTALL)
 LONGEST_NAME = 200  # characters; an answer is longer, or is there once
 ONCE, FEWEST = 0.8, 10  # share of different texts, of so many or more, beyond which they are no models
 
@@ -87,6 +105,14 @@ def _layout(won: str, lost: str, also: Callable[[frozenset[str], Table], bool]) 
         tie = _tie(table)
         return {key: [name] for key, name in found(table, known, PAIR).items()} | ({"tie": [tie]} if tie else {})
 
+    def notes(table: Table) -> Iterator[str]:
+        if (won, lost) == TEXTS:
+            names = sorted({str(name) for column in TEXTS for name in values(table.frame, column)})
+            yield (
+                f"{won!r} and {lost!r} are read as names of models: {listed(names)}. If they are answers, add "
+                f"columns {' and '.join(map(repr, OF_TEXTS))} with the names."
+            )
+
     return Layout(
         f"winners and losers ({won}, {lost})",
         (won, lost),
@@ -94,6 +120,7 @@ def _layout(won: str, lost: str, also: Callable[[frozenset[str], Table], bool]) 
         used,
         also=also,
         remark=f"{won!r} is the better model of each record, and no column says which was shown first.",
+        notes=notes,
         ordered=False,
         takes=frozenset(known) - {*PAIR},
         known=known,
@@ -118,15 +145,22 @@ def _answers(table: Table) -> list[str]:
 
 
 def _refuse_texts(frame: pd.DataFrame, won: str, lost: str) -> None:
-    """Refuse answers where names of models belong: lists of messages, long texts, texts that are there once."""
+    """Refuse answers where names of models belong: messages, long texts, texts there once, yes and no."""
     names = [*frame["model_a"], *frame["model_b"]]
     texts = [name for name in names if name is not None and not isinstance(name, str | int | np.integer)]
     texts += [name for name in names if isinstance(name, str) and (len(name) > LONGEST_NAME or "\n" in name)]
+    if (won, lost) == TEXTS:
+        texts += [name for name in names if isinstance(name, str) and _is_answer(name)]
     if texts or (len(names) >= FEWEST and len({*map(str, names)}) > ONCE * len(names)):
         raise DataError(
-            f"columns {won!r} and {lost!r} hold answers, not the names of models (add columns 'chosen_model' and "
-            "'rejected_model' with the names)"
+            f"columns {won!r} and {lost!r} hold answers, not the names of models (add columns "
+            f"{' and '.join(map(repr, OF_TEXTS))} with the names)"
         )
+
+
+def _is_answer(text: str) -> bool:
+    """Whether a short text is no name: yes, no and the like, or a sentence."""
+    return text.strip(" .!?").casefold() in NO_NAMES or SENTENCE.fullmatch(text.strip()) is not None
 
 
 def _is_pair(columns: frozenset[str], table: Table) -> bool:
@@ -134,7 +168,8 @@ def _is_pair(columns: frozenset[str], table: Table) -> bool:
 
 
 def _has_no_names(columns: frozenset[str], table: Table) -> bool:
-    return _is_pair(columns, table) and columns.isdisjoint({name for pair in PAIRS for name in pair})
+    there = set(map(plain, columns))
+    return _is_pair(columns, table) and there.isdisjoint({name for pair in PAIRS for name in pair})
 
 
 LAYOUTS = (
