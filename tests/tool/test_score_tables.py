@@ -38,6 +38,8 @@ def found_in(records, **said):
     [
         {},
         {"question_id": "prompt", "judge": "rater", "score": "rating"},
+        {"question_id": "instruction"},
+        {"question_id": "user_input"},
         {"question_id": "item", "judge": "annotator", "score": "grade", "model": "model_name"},
     ],
 )

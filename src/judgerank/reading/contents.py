@@ -52,13 +52,17 @@ class Content:
         """
         mark = next((name for sign, name in MARKS.items() if self.data.startswith(sign)), None)
         try:
-            return self.data.decode(mark or self.encoding or "utf-8")
+            text = self.data.decode(mark or self.encoding or "utf-8")
         except UnicodeDecodeError as error:
             named = f"this is not {(mark or self.encoding or 'UTF-8').upper()} text (byte {error.start + 1})"
             told = "" if mark or self.encoding else "; --encoding cp1252 reads what older Windows programs write"
             raise DataError(f"{named}{told}") from None
         except LookupError:
             raise ConfigError(f"the encoding {self.encoding!r} is not known (cp1252, latin-1, ...)") from None
+        for order, start in (("be", 0), ("le", 1)):  # every other byte of English text in UTF-16 is zero
+            if not (mark or self.encoding) and self.data[start:8:2] == b"\0" * 4:
+                raise DataError(f"this looks like UTF-16 without its mark (--encoding utf-16-{order} reads it)")
+        return text
 
     def chosen(self, parts: list[str], what: str) -> str:
         """The name of the part that is meant: the only one, or the one named.

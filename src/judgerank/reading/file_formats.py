@@ -176,7 +176,9 @@ def _json(content: Content) -> pd.DataFrame:
     except (json.JSONDecodeError, RecursionError) as error:
         if guessed(content.data) == "jsonl":
             return _json_lines(content)
-        raise DataError(f"this is not JSON: {error} (--format jsonl reads one record a line)") from None
+        is_json = content.text.lstrip().startswith(("[", "{"))
+        told = "--format jsonl reads one record a line" if is_json else "--format csv reads comma-separated values"
+        raise DataError(f"this is not JSON: {error} ({told})") from None
     if isinstance(records, dict) and any(records.keys() >= keys for keys in WHOLE):
         records = [records]
     if isinstance(records, dict):

@@ -26,7 +26,19 @@ from judgerank.reading.layouts.texts import plain
 from judgerank.reading.layouts.words import number
 
 JUDGES = ("judge", "judge_model", "scorer", "annotator", "rater", "evaluator")
-ASKED = ("question_id", "question", "prompt_id", "prompt", "item_id", "item", "sample_id", "sample", "id")
+ASKED = (
+    "question_id",
+    "question",
+    "prompt_id",
+    "prompt",
+    "item_id",
+    "item",
+    "sample_id",
+    "sample",
+    "id",
+    "instruction",
+    "user_input",
+)
 OF_A_MODEL: Known = {
     "model": COLUMNS["model"][1],
     "score": COLUMNS["score"][1],

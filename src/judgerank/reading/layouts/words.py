@@ -159,11 +159,30 @@ def answers(
         if text is not None and letter is None:
             raise DataError(
                 f"record {row + 1} has the unknown {column} {said[row]!r} (known: {', '.join(_in_order(words))} "
-                "or null, a model's name, or 1, 0 and 0.5 throughout). Say what it means: --winner-values "
-                f"{shlex.quote(f'{said[row]}=VALUE')}, VALUE being a, b, tie or unknown"
+                f"or null, a model's name, or 1, 0 and 0.5 throughout). {_remedy(said[row], spoken)}"
             )
         letters.append(letter)
     return letters
+
+
+def _remedy(value: object, spoken: Iterable[str | None]) -> str:
+    """What to do about an unknown answer: scales and probabilities have layouts of their own."""
+    there = {text for text in spoken if text is not None and text.strip()}
+    known = {found for text in there if (found := number(text)) is not None}
+    if len(known) == len(there) > len(SHARES):
+        if all(0 <= one <= 1 for one in known):
+            return (
+                "If these are probabilities that the first model is better, call the columns item_a, item_b, "
+                "judge and p_a, as evaluatorq does"
+            )
+        return (
+            "If this is a scale, subtract its middle to get grades such as -3 to 3, and say who wins below zero: "
+            "--winner-values -1=a --winner-values 1=b"
+        )
+    if not isinstance(value, str | int | float | np.number):
+        return "A winner is one word or number: name another column (--column winner=NAME)"
+    word_is = shlex.quote(f"{value}=VALUE")
+    return f"Say what it means: --winner-values {word_is}, VALUE being a, b, tie or unknown"
 
 
 def _in_order(words: Iterable[str]) -> list[str]:
