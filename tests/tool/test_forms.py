@@ -444,6 +444,17 @@ def test_tables_in_memory_are_read_by_every_verb(name, table, plain):
         pd.testing.assert_frame_equal(board, rank(FRAME, model="btl").to_frame())
 
 
+def test_the_index_of_a_frame_is_read_where_it_is_named_as_a_known_column():
+    table = FRAME.assign(question_id=[f"q{row % 5}" for row in range(len(FRAME))])
+    expected = read(table)
+    for indexed in (table.set_index("question_id"), table.set_index(["question_id", "judge"], append=True)):
+        found = read(indexed)
+        same(found.comparisons, expected.comparisons)
+        assert_array_equal(found.question, expected.question)
+    other = table.rename_axis("row")
+    assert read(other).frame.columns.tolist() == read(table.rename_axis("question_id")).frame.columns.tolist()
+
+
 def test_what_was_read_is_fitted_as_it_is(tmp_path, plain):
     judgments = read(FRAME)
     assert read(judgments) is judgments

@@ -59,7 +59,8 @@ def read_judgments(
         one table of a file that has several. ``hf:owner/name`` is a set on the Hugging Face hub, and
         ``hf:owner/name::test`` one split of it (`hub.Place`). Compressed files (gzip, zstd, bzip2, xz,
         zip) are read, too. A table is a frame of pandas, anything with Arrow's PyCapsule protocol (polars, DuckDB,
-        pyarrow), a dict of columns, a list of dicts, or a list of pairs (winner, loser).
+        pyarrow), a dict of columns, a list of dicts, or a list of pairs (winner, loser). An index of pandas is a
+        column if it has the name of one.
     form : str, optional
         One of `judgerank.reading.file_formats.READERS`; by default what the file's name ends in.
     columns : mapping of str to str, optional

@@ -10,6 +10,9 @@ import pandas as pd
 
 from judgerank.data.errors import ConfigError, DataError
 from judgerank.data.listing import shortened
+from judgerank.reading.accepted import COLUMNS
+from judgerank.reading.layouts.score_tables import ASKED
+from judgerank.reading.layouts.texts import plain
 from judgerank.writing.extras import needed
 
 
@@ -60,7 +63,7 @@ def frame_of(table: Tabular) -> pd.DataFrame:
         If it takes a package that is not installed.
     """
     if isinstance(table, pd.DataFrame):
-        return table
+        return _with_index(table)
     if isinstance(table, Mapping):
         try:
             return pd.DataFrame({name: list(column) for name, column in table.items()}, dtype=object)
@@ -81,6 +84,14 @@ def frame_of(table: Tabular) -> pd.DataFrame:
         return pyarrow.table(table).to_pandas()
     except (pyarrow.ArrowException, TypeError, ValueError) as error:
         raise DataError(f"{_origin(table)} is no table: {' '.join(str(error).split())}") from None
+
+
+def _with_index(table: pd.DataFrame) -> pd.DataFrame:
+    """The frame with those parts of its index as columns that have the name of a known one, and are none yet."""
+    known = {plain(name) for names in (*(usual for _, usual in COLUMNS.values()), ASKED) for name in names}
+    known -= {plain(name) for name in table.columns if isinstance(name, str)}
+    levels = [name for name in table.index.names if isinstance(name, str) and plain(name) in known]
+    return table.reset_index(level=levels) if levels else table
 
 
 def refuse_other(source: object) -> NoReturn:
