@@ -18,7 +18,7 @@ import numpy as np
 
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
-from judgerank.engine.basins import MOST_FILLED, SPARSE, climbed, distinct, in_box, least_rise
+from judgerank.engine.basins import MOST_FILLED, climbed, distinct, in_box, least_rise
 from judgerank.engine.starts import Rows
 from judgerank.model.members import Model, Parameters
 
@@ -48,8 +48,6 @@ class FarOut(NamedTuple):
 def far_starts(cells: Comparisons, model: Model, at: Parameters, judges: IntArray, slope_bound: float) -> FarOut:
     """Points to climb from at which one or two of these judges are far out; maybe none.
 
-    None are looked for with `basins.SPARSE` models or more: a climb far out then takes minutes.
-
     Parameters
     ----------
     cells : Comparisons
@@ -62,7 +60,7 @@ def far_starts(cells: Comparisons, model: Model, at: Parameters, judges: IntArra
     slope_bound : float
         Largest slope, where there are slopes.
     """
-    if not judges.size or len(cells.models) >= SPARSE:
+    if not judges.size:
         return FarOut([], [])
     rows = Rows(cells, model)
     bound = in_box(rows, BOX | {"slope": slope_bound})

@@ -17,7 +17,7 @@ from scipy.special import expit
 from judgerank.data.cache import remembered
 from judgerank.data.comparisons import Comparisons
 from judgerank.engine.at import At, by_judge
-from judgerank.engine.basins import Ends, rough_maxima
+from judgerank.engine.basins import SPARSE, Ends, rough_maxima
 from judgerank.engine.choice import height, highest
 from judgerank.engine.closure import Bound, assurance, guess, offsets_at_zero
 from judgerank.engine.far_out import ALONE, FarOut, far_starts
@@ -101,7 +101,8 @@ def _highest(
         ends = more(ends, elsewhere(cells, model, best.parameters, settings))
         if highest(ends, unweighted).parameters is best.parameters:
             break
-    judges, far = separable_judges(cells, model), FarOut([], [])
+    few, far = len(cells.models) < SPARSE, FarOut([], [])
+    judges = separable_judges(cells, model) if few else np.zeros(0, np.intp)  # a climb far out would take minutes
     for _ in range(ROUNDS_FAR_OUT):
         best = highest(ends, unweighted)
         left = np.setdiff1d(judges, best.unbounded_judges)

@@ -59,4 +59,4 @@ def head_to_head(result: Uncertainty) -> FloatArray | None:
 def _by_question(lead: FloatArray, pair: IntArray, question: IntArray, n: int) -> tuple[FloatArray, IntArray]:
     """Leads summed by question and pair, and the pairs of the sums."""
     each, where = np.unique(question.astype(np.int64) * n**2 + pair, return_inverse=True)
-    return np.bincount(where, lead), each % n**2
+    return np.asarray(np.bincount(where, lead), float), each % n**2

@@ -205,8 +205,9 @@ def orders_by_errors(*results: Uncertainty) -> list[list[Order]]:
         for number, each in enumerate(results):
             error = np.array([errors[number], longer * equal_errors[0 if few else number]])
             dof = each.degrees_of_freedom
-            own = None if alone[number] is None else alone[number][np.ix_(chosen, chosen)]
-            found[number].append(Order(names[chosen], difference, error, among[number], dof, few, own))
+            by_pair = alone[number]
+            here = None if by_pair is None else by_pair[np.ix_(chosen, chosen)]
+            found[number].append(Order(names[chosen], difference, error, among[number], dof, few, here))
     return found
 
 
