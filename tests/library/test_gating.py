@@ -116,6 +116,16 @@ def test_position_bias_alone_neither_ships_nor_blocks():
     assert evidence(even, Rule("two-sided")).p_ship > 0.4
 
 
+@pytest.mark.parametrize("place", [1.0, 0.0])
+def test_judges_who_always_chose_one_place_decide_nothing(place):
+    """The candidate was there in 25 of 30 questions; the reader takes winners for written there."""
+    first = np.repeat([[1], [-1]], [25, 5], axis=0) * (1 if place else -1)
+    found = gate(records(np.where(first > 0, place, 1 - place), first), "old", "new")
+    assert found.verdict == "inconclusive"
+    assert found.criteria[0].evidence.win_rate == pytest.approx(0.5)
+    assert any("Winners seem to be written" in said for said in found.remarks)
+
+
 def test_one_order_alone_decides_nothing():
     won = np.tile([1.0, 1.0, 1.0, 0.0], 10)[:, None]
     found = gate(records(won, np.ones((40, 1))), "old", "new")
@@ -123,6 +133,64 @@ def test_one_order_alone_decides_nothing():
     assert (found.verdict, found.criteria[0].scores.order) == ("inconclusive", "one")
     assert found.needed is None
     assert "both orders" in sentence(found)
+
+
+@pytest.mark.parametrize("sides", [[6], [6, 6, 6], [14]])
+def test_position_bias_in_slightly_uneven_orders_makes_no_false_decisions(sides):
+    """Six or fourteen of twenty questions with the candidate first: too few to call the orders uneven."""
+    rng, runs = np.random.default_rng(9), 400
+    first = np.repeat([[1.0], [-1.0]], [sides[0], 20 - sides[0]], axis=0) * np.ones(len(sides))
+    blocked = shipped = 0
+    for _ in range(runs):
+        for lead in (0.0, -1.0):  # at a bias of 3 the latter is a win rate of 45%
+            drawn = rng.random(first.shape) < 1 / (1 + np.exp(-lead - 3 * first))
+            seen = scored(drawn.astype(float), first)
+            assert seen.order == "even" and not seen.balanced and len(seen.differences) == 12
+            blocked += lead == 0 and evidence(seen, Rule()).p_block <= 0.05
+            shipped += lead < 0 and p_not_above(seen.within, seen.place_of(0.45)) <= 0.05
+    assert max(blocked, shipped) / runs <= 0.05
+
+
+def test_the_position_of_a_judge_who_always_prefers_the_first_is_taken_off_in_full():
+    first = np.repeat([1.0, -1.0], [9, 11])[:, None]
+    seen = scored((first > 0).astype(float), first)
+    assert seen.position == pytest.approx([0.5])
+    assert np.abs(seen.differences).max() == pytest.approx(0)
+    assert seen.fair == pytest.approx(np.full(20, 0.5))
+
+
+def test_a_judge_who_saw_one_order_alone_is_left_out():
+    """One who always saw the candidate first, and one who never did, would look even together."""
+    first = np.tile([1.0, -1.0, 0.0], (30, 1))
+    seen = scored(np.tile([1.0, 0.5, 0.5], (30, 1)), first)
+    assert (seen.order, seen.shown, seen.win_rate) == ("uneven", (30, 30, 30), 0.5)
+    assert scored(np.ones((30, 2)), first[:, :2]).order == "one"
+
+
+def test_a_few_answers_in_one_order_beside_answers_in_both_keep_their_questions():
+    """Equal answers are ties in both orders: to leave out the others would be to forget why one gates."""
+    first = np.r_[np.zeros(50), np.ones(4)][:, None]
+    seen = scored(np.r_[np.full(50, 0.5), np.zeros(4)][:, None], first)
+    assert (seen.order, len(seen.scores), len(seen.differences)) == ("even", 54, 50)
+    assert seen.win_rate == pytest.approx(25 / 54)
+
+
+def test_the_verdict_says_how_often_the_candidate_was_first():
+    won = np.tile([1.0, 0.5, 0.0, 0.5], 5)[:, None]
+
+    def said(n):
+        first = np.repeat([1, -1], [n, 20 - n])[:, None]
+        return dict(table(gate(records(won, first), "old", "new")))["position"]
+
+    assert said(10).endswith("the orders are balanced: the candidate was first in 10 answers, second in 10")
+    assert "the candidate was first in 6 answers, second in 14: the test of a block" in said(6)
+    assert "balanced" not in said(6)
+
+
+@pytest.mark.parametrize("n", [4000, 6000])
+def test_thousands_of_questions_are_not_rounded_to_nothing(n):
+    assert p_above(np.where(np.arange(n) < 0.6 * n, 0.5, -0.5)) < 1e-9
+    assert p_above(np.where(np.arange(n) < 0.5 * n, 0.5, -0.5)) > 0.4
 
 
 def test_a_frequent_order_makes_no_false_decisions():

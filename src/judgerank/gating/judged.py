@@ -149,8 +149,9 @@ def judged(judgments: Judgments, baseline: str, candidate: str) -> Judged:
             "count": pd.to_numeric(frame["count"]).to_numpy(float) if "count" in frame else 1.0,
         }
     )
-    if not judgments.ordered:
-        rows["first"] = nan
+    if not judgments.ordered:  # where every winner stands in one place, that may be all that a judge goes by
+        side = judgments.source.get("winners_side", nan)
+        rows["first"] = side * np.sign(rows["preference"] - 0.5)
     read = rows[rows["preference"].notna()]
     if read.empty:
         raise DataError(f"no judgment of {baseline!r} and {candidate!r} can be read")

@@ -22,6 +22,8 @@ def more_needed(several: list[Scores], after: Rule) -> int | None:
 
     They decide at the next look, whose rule is `after`.
 
+    That is if the win rate is the observed one: as little as that is known, so far may the count be off.
+
     The count is approximate: normal quantiles at the observed mean and variance, with the score at the
     unfavourable end that the bound for a ship adds. It is a forecast, and no decision rests on it.
     """
@@ -69,6 +71,7 @@ def _blocks(scores: Scores, rule: Rule, criteria: int, n: int) -> bool:
     lead = float(scores.differences.mean())
     distance = abs(lead) if rule.mode == EQUIVALENCE else -lead
     divided = 2 * criteria if rule.mode == EQUIVALENCE else criteria
+    n = n * len(scores.differences) // len(scores.scores)  # as large a share of them is in balanced orders
     return _is_beyond(distance, _spread(scores.differences), rule, n, divided)
 
 

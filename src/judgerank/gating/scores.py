@@ -1,8 +1,10 @@
 """One score a question: the panel's mean preference for the candidate, and what the order of presentation adds.
 
 A judge who saw both orders counts with the mean of both. One who saw a single order adds his position bias to the
-score; the estimated bias is taken off. Where one order is clearly more frequent, only as many of its answers count
-as there are of the other: the error of the estimate would be one that no exact test knows of.
+score; the estimated bias is taken off. It is not shrunk: what shrinking leaves of it would be taken for quality.
+Sign flips are of answers of which each judge gave as many in one order as in the other, the rest being left out.
+Else position bias and a few more answers in one order give false blocks. The mean score takes all answers, but of
+a judge who clearly saw one order more often: the error of that bias would be one that no test knows of.
 """
 
 from __future__ import annotations
@@ -13,10 +15,9 @@ from typing import Any
 import numpy as np
 
 from judgerank.data.arrays import BoolArray, FloatArray, IntArray
-from judgerank.order.sign_flips import p_above
+from judgerank.order.sign_flips import p_either
 
-UNBALANCED = 0.05  # p-value below which orders are taken not to be drawn evenly
-PRIOR = 5.0  # judgments without position bias added to every judge's: few questions must not be led by noise
+UNBALANCED = 0.05  # p-value below which a judge's orders are taken not to be drawn evenly
 
 
 @dataclass(frozen=True)
@@ -31,13 +32,16 @@ class Scores:
         Scores less what position bias adds, from `-reach` to `1 + reach`.
     reach : float
         The most that position bias adds to any score.
-    differences : float array, shape (Q,)
-        Scores less one half, less what position bias adds as if both were equal: for exact sign flips.
+    differences : float array, shape (E,)
+        Scores less one half, less what position bias adds as if both were equal: for sign flips. Of the questions
+        that are left where every judge's answers in one order are as many as in the other.
     position : float array, shape (K,)
-        Estimated addition to a judge's preference for the answer shown first, shrunk towards 0; nan where no
-        single order was shown.
+        Estimated addition to a judge's preference for the answer shown first; nan where no single order counts.
     order : str
-        ``unknown``, ``one`` (no judge saw the candidate in both places), ``uneven`` or ``even``.
+        ``unknown``, ``one`` (no judge saw the candidate in both places), ``uneven`` (answers of a judge are left
+        out of the scores, since he clearly saw one order more often) or ``even``.
+    shown : tuple of three int
+        Answers of a judge to a question, before any is left out: with the candidate first, second, and in both.
     used : int array, shape (Q,)
         Places of these questions among those given: all, but where orders are uneven.
     """
@@ -48,7 +52,14 @@ class Scores:
     differences: FloatArray
     position: FloatArray
     order: str
+    shown: tuple[int, int, int]
     used: IntArray
+
+    @property
+    def balanced(self) -> bool:
+        """Whether every answer counts in every test: each judge saw one order as often as the other."""
+        first, second, _ = self.shown
+        return self.order == "even" and first == second and len(self.differences) == len(self.scores)
 
     @property
     def win_rate(self) -> float:
@@ -79,73 +90,71 @@ def scored(preference: FloatArray, first: FloatArray) -> Scores:
     first : float array, shape (Q, K)
         1 where the candidate was shown first, -1 where second, 0 where both were, nan where it is not known.
     """
-    used = np.arange(len(preference))
-    order = order_of(preference, first)
-    if order == "uneven":
-        evened = _evened(preference, first)
-        used = np.flatnonzero(~np.isnan(evened).all(axis=1))
-        if len(used):
-            preference, first = evened[used], first[used]
-        else:  # whoever judged, saw the candidate in one place alone
-            order, used = "one", np.arange(len(preference))
     there = ~np.isnan(preference)
-    side = np.nan_to_num(np.where(there, first, 0.0))
-    lead = np.where(there, preference - 0.5, 0.0)
+    known = not np.isnan(first[there]).any()
+    ahead, behind, both = (int((there & (first == side)).sum()) for side in (1, -1, 0))
+    used, order, evened = np.arange(len(preference)), "even" if known else "unknown", preference
+    if known:
+        evened, kept = (_evened(preference, first, clear) for clear in (1.0, UNBALANCED))
+        if np.isnan(evened).all():  # whoever judged, saw the candidate in one place alone
+            order, evened = "one", preference
+        elif (np.isnan(kept) & there).any():
+            order, used = "uneven", np.flatnonzero(~np.isnan(kept).all(axis=1))
+            preference, first, evened = kept[used], first[used], evened[used]
+    lead, side, there = _parts(preference, first)
     judges = there.sum(axis=1)
-    position = _position(lead, side, 0.0 if order == "uneven" else PRIOR)
-    differences = (lead - side * np.nan_to_num(position)).sum(axis=1) / judges
-    scores = 0.5 + lead.sum(axis=1) / judges
-    added = (side * _slope(lead, side, there)).sum(axis=1) / judges
-    reach = float(np.abs(added).max())
-    return Scores(scores, scores - added, reach, differences, position, order, used)
+    added = (side * _slope(lead, side)).sum(axis=1) / judges
+    scores, reach = 0.5 + lead.sum(axis=1) / judges, float(np.abs(added).max())
+    differences, position = _flipped(evened, first)
+    shown = ahead, behind, both
+    return Scores(scores, scores - added, reach, differences, position, order, shown, used)
 
 
-def order_of(preference: FloatArray, first: FloatArray) -> str:
-    """How the candidate's places were chosen, as far as they show."""
+def _parts(preference: FloatArray, first: FloatArray) -> tuple[FloatArray, FloatArray, BoolArray]:
+    """Lead over one half, side of the candidate, and whether there is an answer, shape (Q, K) each."""
     there = ~np.isnan(preference)
-    side = np.where(there, first, 0.0)
-    if np.isnan(side).any():
-        return "unknown"
-    if not side.any():
-        return "even"
-    if (there & (side == 0)).any() or ((side == 1).any() and (side == -1).any()):
-        by_question = side.sum(axis=1)
-        return "uneven" if 2 * min(p_above(by_question), p_above(-by_question)) < UNBALANCED else "even"
-    return "one"
+    return np.where(there, preference - 0.5, 0.0), np.nan_to_num(np.where(there, first, 0.0)), there
 
 
-def _evened(preference: FloatArray, first: FloatArray) -> FloatArray:
-    """The preferences, with as many of every judge's answers in one order as in the other; the rest nan.
+def _evened(preference: FloatArray, first: FloatArray, clear: float) -> FloatArray:
+    """The preferences, with as many of a judge's answers in one order as in the other; the rest nan.
 
-    Which of them count is drawn once and for all. Where all judges of a question saw the same order, it stays or
-    goes as a whole; else by judge, lest one order be kept in questions that more judges answered.
+    Of the judges whose orders differ with a p-value of at most `clear`. Which answers count is
+    drawn once and for all. Where all judges of a question saw the same order, it stays or goes as a whole; else by
+    judge, lest one order be kept in questions that more judges answered.
     """
     kept, rng = preference.copy(), np.random.default_rng(0)
     drawn = rng.permutation(len(preference))
-    side = np.where(np.isnan(preference), 0.0, first)
+    _, side, there = _parts(preference, first)
     is_shared = bool((np.abs(side.sum(axis=1)) == np.abs(side).sum(axis=1)).all())
     for judge in range(preference.shape[1]):
         drawn = drawn if is_shared else rng.permutation(len(preference))
-        there = drawn[~np.isnan(preference[drawn, judge])]
-        sides = [there[first[there, judge] == side] for side in (1, -1)]
+        own = drawn[there[drawn, judge]]
+        sides = [own[first[own, judge] == place] for place in (1, -1)]
         fewer = min(map(len, sides))
+        if p_either(side[:, judge]) > clear:
+            continue
         for places in sides:
             kept[places[fewer:], judge] = np.nan
     return kept
 
 
-def _position(lead: FloatArray, side: FloatArray, prior: float) -> FloatArray:
-    """Mean lead of the first place by judge, shape (K,), as if both variants were equal; shrunk towards none.
+def _flipped(preference: FloatArray, first: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """What sign flips are of, shape (E,), and the mean lead of the first place by judge, shape (K,), taken off it.
 
-    Where orders were evened, answers do not all have the same weight, and what is shrunk away would be left in.
-    Exchanging the names in a question turns lead and side, and leaves this as it is, so sign flips stay exact.
+    The latter is as if both variants were equal. Exchanging the names in a question turns lead and side, and
+    leaves it as it is.
     """
-    shown = np.abs(side).sum(axis=0)
-    return (lead * side).sum(axis=0) / np.where(shown > 0, shown + prior, np.nan)
+    asked = ~np.isnan(preference).all(axis=1)
+    lead, side, there = _parts(preference[asked], first[asked])
+    seen = np.abs(side).sum(axis=0)
+    position = (lead * side).sum(axis=0) / np.where(seen > 0, seen, np.nan)
+    return (lead - side * np.nan_to_num(position)).sum(axis=1) / there.sum(axis=1), position
 
 
-def _slope(lead: FloatArray, side: FloatArray, there: BoolArray) -> FloatArray:
-    """Slope of the lead on the side by judge, shape (K,), shrunk towards none."""
-    count = np.maximum(there.sum(axis=0), 1)
-    centred = np.where(there, side - side.sum(axis=0) / count, 0.0)
-    return (centred * lead).sum(axis=0) / ((centred * side).sum(axis=0) + PRIOR)
+def _slope(lead: FloatArray, side: FloatArray) -> FloatArray:
+    """Half the rise of the lead from second place to first by judge, shape (K,); zero where one was not shown."""
+    first, second = side > 0, side < 0
+    seen = first.any(axis=0) & second.any(axis=0)
+    means = [(lead * place).sum(axis=0) / np.maximum(place.sum(axis=0), 1) for place in (first, second)]
+    return np.where(seen, (means[0] - means[1]) / 2, 0.0)

@@ -11,13 +11,13 @@ import numpy as np
 from judgerank.data.listing import listed
 from judgerank.gating.gate_result import Criterion, Result
 from judgerank.gating.rule import EQUIVALENCE, SCORE, TWO_SIDED, WIN_RATE, Rule, score_of
+from judgerank.gating.scores import Scores
 
 SHOWN = 4  # criteria with a line of their own
 SHORT = 0.001  # p-values below are not told more exactly
 RULE = ("mode", "scale", "margin", "alpha", "power", "look", "run", "level")  # what JSON has of the rule
 ORDERS = {
     "one": "only one order was shown: position bias cannot be told from quality; ask in both orders",
-    "uneven": "one order was shown more often: as many of its answers count as of the other order",
     "unknown": "who was shown first is not known: position bias is not allowed for",
 }
 
@@ -87,9 +87,10 @@ def _more(found: Result) -> str:
     if any(one.scores.order == "one" for one in found.criteria):
         return "The candidate was always shown in the same place: collect both orders."
     if found.needed is None:
-        return "No number of questions within reach decides, if the win rate stays as it is."
+        return "If the win rate is as observed, no number of questions within reach decides."
     cost = "" if found.cost is None else f", {found.cost:.2f} {found.currency}"
-    more = f"About {found.needed:,} more {_plural('question', found.needed)} decide{cost}."
+    more = f"about {found.needed:,} more {_plural('question', found.needed)} decide"
+    more = f"If the win rate is as observed, {more} {share(found.rule.power)} of the time{cost}."
     return f"{more} Then run the gate again with --look {found.next_look}."
 
 
@@ -142,8 +143,19 @@ def _position(one: Criterion) -> tuple[str, str] | None:
     place = "first" if points >= 0 else "second"
     return (
         "position",
-        f"the answer shown {place} gains {abs(points):.0f} points of win rate; the orders are balanced",
+        f"the answer shown {place} gains {abs(points):.0f} points of win rate; {_orders(one.scores)}",
     )
+
+
+def _orders(scores: Scores) -> str:
+    """How often the candidate was shown in either place, and what follows."""
+    first, second, both = (f"{count:,}" for count in scores.shown)
+    told = f"the candidate was first in {first} answers, second in {second}"
+    told += "" if both == "0" else f", and in both places in {both}"
+    if scores.balanced:
+        return f"the orders are balanced: {told}"
+    tests = "all tests count" if scores.order == "uneven" else "the test of a block counts"
+    return f"{told}: {tests} as many of each judge's answers in one order as in the other"
 
 
 def _noise(one: Criterion) -> tuple[str, str] | None:
@@ -221,6 +233,7 @@ def _criterion_dict(one: Criterion) -> dict[str, Any]:
         "unread": judged.unread,
         "silent_judges": list(judged.silent),
         "order": one.scores.order,
+        "shown": dict(zip(("first", "second", "both"), one.scores.shown, strict=True)),
         "position": dict(zip(judged.judges, map(_known, one.scores.position), strict=True)),
         "noise": _known(judged.noise),
         "contradicted": _known(judged.contradicted),

@@ -12,6 +12,7 @@ import numpy as np
 from judgerank.data.arrays import FloatArray
 
 RANGE = 2048  # of the sum of differences rounded to whole numbers; rounding is odd, so the test stays exact
+GROUPS = 1000  # of questions: more would round to nothing in that range, and exchanging whole groups is as exact
 
 
 def p_above(differences: FloatArray) -> float:
@@ -19,6 +20,8 @@ def p_above(differences: FloatArray) -> float:
 
     The distribution of the sum of +-g_i, one g at a time: what was at j goes to j and j + g by halves.
     """
+    if len(differences) > GROUPS:
+        differences = np.bincount(np.arange(len(differences)) % GROUPS, differences).astype(float)
     total = float(np.abs(differences).sum())
     if not total > 0:
         return 1.0

@@ -44,6 +44,7 @@ def judgments_from(tables: Sequence[Table], name: str, source: Mapping[str, obje
         remarks = [*versions, *on_reading(settled), *copies, *votes, *remarks]
         ordered = all(layout.ordered for layout, *_ in parts)
         always = winner_written(frame) if ordered else []
+        side = 1.0 if (frame["judge_preferred_model"] == "a").any() else -1.0
         ordered = ordered and not always
         frame = frame if ordered else by_name(frame)
         comparisons = comparisons_of(frame, ordered)
@@ -57,6 +58,8 @@ def judgments_from(tables: Sequence[Table], name: str, source: Mapping[str, obje
     layouts = list(dict.fromkeys(layout.name for layout, *_ in parts))
     told = {**(source or {}), "layout": layouts[0] if len(layouts) == 1 else layouts}
     told |= {"records": sum(len(table.frame) for table in tables), "dropped": dict(comparisons.dropped)}
+    if always:
+        told["winners_side"] = side
     return Judgments(name, name, frame, comparisons, told, remarks=(*always, *remarks))
 
 
