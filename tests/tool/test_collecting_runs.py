@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 from judgerank import Comparisons, fit
+from judgerank.collecting.outcome import money, replies
 from judgerank.collecting.prompts import fill
 from judgerank.collecting.wording import PAIRWISE
 from judgerank.model.streams import generator
@@ -419,6 +420,13 @@ def test_a_judge_who_cannot_be_read_stops_after_its_pilot_and_can_be_asked_again
     assert len(frame) == TOTAL + 4
     read = frame[frame["judge_preferred_model"] != "unknown"]
     assert len(read) == len(read.drop_duplicates(["question_id", "model_a", "model_b", "judge_model"])) == TOTAL
+
+
+def test_one_reply_and_small_amounts_are_told_as_such():
+    assert replies(1, "is empty, its", "are empty, their") == "1 reply is empty, its"
+    assert replies(2, "is empty, its", "are empty, their") == "2 replies are empty, their"
+    told = [money(amount, "USD") for amount in (0.0, 0.0000123, 0.00057, 0.25)]
+    assert told == ["0.0000 USD", "0.000012 USD", "0.00057 USD", "0.2500 USD"]
 
 
 def test_an_empty_reply_of_a_model_that_thought_to_the_end_is_told_as_such(tmp_path):

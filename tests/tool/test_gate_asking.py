@@ -54,6 +54,13 @@ def run(*arguments):
     return done
 
 
+def test_the_variants_are_called_as_their_files(folder):
+    answers(Path("worse.jsonl"), [40] * 60)
+    told = ["gate", "old.jsonl", "worse.jsonl", "--panel", "panel.yaml"]
+    assert "prefers worse over old" in CliRunner().invoke(app, told).stdout
+    assert "prefers bad over old" in CliRunner().invoke(app, [*told, "--candidate", "bad"]).stdout
+
+
 @pytest.mark.parametrize(("value", "code"), [(60, 0), (40, 1)])
 def test_a_clear_change_is_decided_at_the_first_look(folder, value, code):
     answers(Path("new.jsonl"), [value] * 60)

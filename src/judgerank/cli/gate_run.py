@@ -14,7 +14,7 @@ from judgerank.cli.terminal import Said, say, say_json, say_wrapped
 from judgerank.data.errors import ConfigError
 from judgerank.data.judgments import Judgments
 from judgerank.data.listing import counted, listed
-from judgerank.gating.answer_pairs import paired, texts_of
+from judgerank.gating.answer_pairs import NEW, OLD, paired, texts_of
 from judgerank.gating.decision import BLOCK, INCONCLUSIVE, SHIP
 from judgerank.gating.gate import ALL, Gate, decided, remarks_on
 from judgerank.gating.judged import judged
@@ -100,6 +100,9 @@ def asked_now(
     for handler in logging.getLogger("judgerank").handlers:  # how it goes; the verdict alone is on standard output
         if isinstance(handler, Said):
             handler.err = True
+    old, new = (path.name.removesuffix(".jsonl") for path in files)
+    named = {OLD: old, NEW: new} if old != new else {}
+    told["names"] = tuple(named.get(name, name) for name in told["names"])  # defaults give way to the files' names
     asked = Asked(read_panel(panel, []), **told)
     ask = ask_until_decided if by_rounds else ask_all
     return ask(paired(*files), asked, rule, candidate_model)

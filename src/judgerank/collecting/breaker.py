@@ -79,7 +79,7 @@ class Breaker:
         if 2 * unread > len(self._recent):
             why = f"{unread} of its last {len(self._recent)} replies cannot be read"
             if self.refused:
-                why += f" ({self.refused} refuse to judge)"
+                why += f" (refusing to judge: {self.refused})"
             if self.empty:
-                why += f" ({self.empty} are empty: their tokens went into thoughts, so give it more)"
+                why += f" (empty: {self.empty}; the tokens went into thoughts, so give it more)"
             self.stop(why)

@@ -17,7 +17,7 @@ from judgerank.collecting.client import Client
 from judgerank.collecting.costs import Budget, BudgetSpent, at_a_time, at_most, is_priced, learned, recorded_cost
 from judgerank.collecting.identity import identified
 from judgerank.collecting.ledger import UNKNOWN, Ledger, Record, choice_of
-from judgerank.collecting.outcome import duration
+from judgerank.collecting.outcome import digits, duration, money
 from judgerank.collecting.pace import Pace
 from judgerank.collecting.pause import Pause, Stopped, backoff
 from judgerank.collecting.prompts import messages
@@ -28,7 +28,7 @@ from judgerank.collecting.response import Reply
 from judgerank.collecting.settings import Collection, Judge
 from judgerank.collecting.tasks import Questions, Task
 
-LEAST_SHOWN = 5e-5  # of money, with four decimals
+LEAST_SHOWN = 1e-9  # of money; less is an error of rounding
 TOLD_FROM = 5.0  # seconds of a pause that is worth a word
 
 log = logging.getLogger("judgerank")
@@ -104,8 +104,8 @@ class Collector:
     def show(self, progress: tqdm, done: int = 1) -> None:
         """Say that requests were dealt with, and what that has cost."""
         held = self.budget.set_aside
-        aside = f", {held:.4f} set aside" if held > LEAST_SHOWN else ""
-        progress.set_postfix_str(f"spent {self.budget.spent:.4f} {self.currency}{aside}", refresh=False)
+        aside = f", {digits(held)} set aside" if held > LEAST_SHOWN else ""
+        progress.set_postfix_str(f"spent {money(self.budget.spent, self.currency)}{aside}", refresh=False)
         progress.update(done)
 
     async def _one(self, task: Task) -> None:

@@ -32,6 +32,7 @@ class Budget:
 
     limit: float | None
     spent: float = 0.0
+    before: float = 0.0  # of what is spent: what the file had cost when the run began
     held: float = 0.0
     parked: float = 0.0
     _settled: asyncio.Condition = field(default_factory=asyncio.Condition)

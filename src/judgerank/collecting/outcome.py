@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
+import numpy as np
 import pandas as pd
 
 from judgerank.collecting.batches.pending import Pending
@@ -15,12 +16,24 @@ from judgerank.collecting.settings import Judge
 from judgerank.data.listing import counted
 
 NAMED = 5  # names in one sentence
+SMALL = 0.001  # of money: four places would show too little of it
 SURE = 0.01  # chance below which an even judge would prefer one place so often
 
 
 def money(amount: float, currency: str) -> str:
     """An amount, or that it is not known."""
-    return "unknown" if math.isnan(amount) else f"{amount:.4f} {currency}"
+    return "unknown" if math.isnan(amount) else f"{digits(amount)} {currency}"
+
+
+def digits(amount: float) -> str:
+    """An amount to four places; a small one, such as the cost of one request, to two digits."""
+    small = 0 < amount < SMALL
+    return np.format_float_positional(amount, 2, fractional=False) if small else f"{amount:.4f}"
+
+
+def replies(count: int, one: str, more: str) -> str:
+    """How many replies do something, said of one and of more."""
+    return f"1 reply {one}" if count == 1 else f"{count} replies {more}"
 
 
 def several(names: Sequence[str]) -> str:
@@ -90,13 +103,16 @@ def happened(breakers: Mapping[str, Breaker]) -> Iterator[str]:
             yield f"judge {name!r}: {counted(count, 'attempt')} failed ({kind}){given_up}{said}"
         if breaker.empty:
             yield (
-                f"judge {name!r}: {breaker.empty} replies are empty, their tokens went into thoughts "
-                "(finish_reason length); give it more by params: {max_tokens: ...}, then --again unreadable"
+                f"judge {name!r}: {replies(breaker.empty, 'is empty, its', 'are empty, their')} tokens went into "
+                "thoughts (finish_reason length); give it more by params: {max_tokens: ...}, then "
+                "--again unreadable"
             )
         if breaker.refused:
-            yield f"judge {name!r}: {breaker.refused} replies refuse to judge (--again refused asks once more)"
+            refusing = replies(breaker.refused, "refuses", "refuse")
+            yield f"judge {name!r}: {refusing} to judge (--again refused asks once more)"
         if breaker.untold:
-            yield f"judge {name!r}: {breaker.untold} replies do not say what they used; each is counted at most"
+            untold = replies(breaker.untold, "does not say what it used", "do not say what they used")
+            yield f"judge {name!r}: {untold}; each is counted at most"
         if breaker.unpriced:
             attempts = counted(breaker.unpriced, "attempt")
             yield (

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from judgerank.adaptive.goals import Goal, widest
+from judgerank.collecting.outcome import money
 from judgerank.order.pairs import Order
 
 LEVEL = 0.95  # of the goals' claims
@@ -68,6 +69,6 @@ def told(found: Outlook, comparisons: float, left: float, each: float, currency:
         return f"{claims}nothing to go" if not found.claims or found.still else "all claims sure"
     if math.isinf(more):
         return f"{claims}the end cannot be foreseen yet"
-    price = f" for {more * each:.4f} {currency}" if each > 0 else ""
+    price = f" for {money(more * each, currency)}" if each > 0 else ""
     beyond = "" if more <= left else f", and {left:,.0f} are left" if left else ", and none is left"
     return f"{claims}about {more:,.0f} more judgments{price}, as it looks now{beyond}"

@@ -28,9 +28,9 @@ TOLD = {
     "temperature": "refuses temperature; it is asked without",
     "logprobs": "refuses logprobs; it is asked without, and letters have no probabilities",
     "max_tokens": "refuses max_tokens; it is asked with max_completion_tokens",
-    "json_schema": "refuses json_schema as the form of a reply",
-    "json_object": "refuses json_object with a schema as the form of a reply",
-    "guided_json": "refuses guided_json as the form of a reply",
+    "json_schema": "refuses or ignores json_schema as the form of a reply",
+    "json_object": "refuses or ignores json_object with a schema as the form of a reply",
+    "guided_json": "refuses or ignores guided_json as the form of a reply",
 }
 
 

@@ -128,6 +128,7 @@ def _collect(settings: Collection, dry_run: bool, pilot_only: bool, given: Quest
             refuse_another_study(study, ledger, pending)
             budget.spent += spent_into(ledger, judges)
             budget.parked += sum(set_aside(study, ledger, pending).values())
+        budget.before = budget.spent
         stopped: dict[str, str] = {}
         for (study, ledger, pending), path in zip(files, records, strict=True):
             stopped |= ask(study, ledger, pending, budget, pilot_only)

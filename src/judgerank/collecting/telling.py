@@ -16,7 +16,7 @@ from judgerank.collecting.collection import Study
 from judgerank.collecting.collector import Collector
 from judgerank.collecting.costs import estimated, expected_seconds, is_priced, spent_into
 from judgerank.collecting.ledger import UNKNOWN, Ledger, Record, choice_of
-from judgerank.collecting.outcome import biased, duration, happened, money, piloted, several, unfetched
+from judgerank.collecting.outcome import biased, digits, duration, happened, money, piloted, several, unfetched
 from judgerank.collecting.outlook import LEVEL
 from judgerank.collecting.refusals import told as refused
 from judgerank.collecting.settings import Judge
@@ -33,7 +33,7 @@ def show(study: Study, tasks: Sequence[Task], ledger: Ledger) -> None:
     records = ledger.records
     tell_addresses(study, records)
     table = estimated(tasks, study.judges, study.questions, settings.prompt, records, settings.pilot)
-    log.info("%s", table.to_string(index=False, float_format="%.4f", na_rep="unknown"))
+    log.info("%s", table.to_string(index=False, float_format=digits, na_rep="unknown"))
     if not tasks:
         log.info("nothing is left to ask")
         return
@@ -117,7 +117,7 @@ def tell_pilot(study: Study, collector: Collector, rest: Sequence[Task]) -> None
     """What the pilot says of every judge, and what the rest will take."""
     table = piloted(collector.written, study.judges)
     if len(table):
-        log.info("the pilot:\n%s", table.to_string(index=False, float_format="%.4f", na_rep="unknown"))
+        log.info("the pilot:\n%s", table.to_string(index=False, float_format=digits, na_rep="unknown"))
         for sentence in biased(table):
             log.warning("warning: %s", sentence)
     for name, breaker in collector.breakers.items():
@@ -199,6 +199,7 @@ def tell(collector: Collector, wanted: int, pending: Pending) -> None:
     if budget.limit is not None:
         over = "which is more than the budget of" if budget.spent > budget.limit else "of"
         limit = f"{', ' if over != 'of' else ' '}{over} {money(budget.limit, currency)}"
+        limit += f" ({money(budget.before, currency)} of it before this run)" if budget.before else ""
     aside = f", {money(budget.set_aside, currency)} set aside for batches" if pending.requests else ""
     for name in collector.judges:
         for sentence in refused(name, collector.client.refused[name]):

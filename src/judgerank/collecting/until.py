@@ -17,6 +17,7 @@ from judgerank.adaptive.rounds import Collected, collect_until
 from judgerank.collecting.collector import Collector
 from judgerank.collecting.costs import typical_costs
 from judgerank.collecting.ledger import Record, task_of
+from judgerank.collecting.outcome import money
 from judgerank.collecting.outlook import outlook, told
 from judgerank.collecting.settings import Judge
 from judgerank.collecting.tasks import Task
@@ -161,10 +162,9 @@ async def ask_until(
         far = told(found, count, float(oracle.left.sum()), each, collector.currency)
         progress.clear()
         log.info(
-            "look: %d judgments, spent %.4f %s; %s; leading: %s",
+            "look: %d judgments, spent %s; %s; leading: %s",
             count,
-            collector.budget.spent,
-            collector.currency,
+            money(collector.budget.spent, collector.currency),
             far,
             ", ".join(leading),
         )
