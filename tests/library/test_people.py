@@ -295,6 +295,26 @@ def test_votes_on_every_item_leave_none_to_show_and_nothing_for_the_panel_to_add
     assert "helped:" not in said and "alone:" not in said and "as_judge:" in said
 
 
+def test_the_report_says_how_many_people_voted_and_warns_of_few():
+    rows, question, human, *_ = parts(3, bias=2.0)
+    frame = frame_of(rows, question, human)
+
+    def report(persons):
+        names = [f"person {n % persons}" for n in range(int(human.sum()))]
+        judge = frame["judge"].to_numpy(object).copy()
+        judge[human] = names
+        return people_report(frame.assign(judge=judge))
+
+    few, many = report(3), report(12)
+    assert (few.persons, many.persons) == (3, 12)
+    assert "3 names of people on" in str(few) and "12 names of people on" in str(many)
+    assert "of these 3 people only" in str(few) and "of these 12" not in str(many)
+    assert "These 3 people and the panel disagree" in str(few) and "People and the panel disagree" in str(many)
+    for found in (few, many):
+        loss, other = sorted(found.losses.values())
+        assert f"votes better (log-loss {loss:.4f}, and {other:.4f} of" in str(found)
+
+
 def test_the_better_scores_at_predicting_votes_are_reported():
     (rows, question, human), _ = crowd(5, 700)
     panel = fit(rows.take(np.flatnonzero(~human)), "judge_aware")

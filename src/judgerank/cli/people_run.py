@@ -83,6 +83,7 @@ def _document(report: PeopleReport, path: Path | None) -> dict[str, object]:
     return {
         "score": "toward_panel" if report.people is report.toward_panel else "helped",
         "level": report.level,
+        "people": report.persons,
         "disagree": bool(report.disagree),
         "chi_squared": number(report.statistic),
         "degrees_of_freedom": report.degrees_of_freedom,

@@ -12,6 +12,7 @@ import pandas as pd
 from judgerank.data.arrays import BoolArray, FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import DataError, JudgerankError, NoMaximumError
+from judgerank.data.listing import noun
 from judgerank.data.rankings import BROKEN, as_pairs
 from judgerank.data.shown import Shown
 from judgerank.fits.errors_by_question import questions_of
@@ -31,11 +32,12 @@ from judgerank.reading.read import Source, read_judgments
 
 PEOPLE = "people"
 SHOWN = 10  # pairs in the text
+FEW = 10  # people; scores of fewer are theirs, and say little of people at large
 NO_SAVING = 0.005  # share of the variance that rounds to none
 UNDETERMINED = "human votes alone do not determine every score"
 COLUMNS = {
     "toward_panel": "people's votes, drawn toward the panel's scores",
-    "helped": "people's votes with the panel's help, right whatever its errors",
+    "helped": "people's votes with the panel's help, whatever the panel's errors",
     "alone": "people alone",
     "as_judge": "people as one more judge, right if panel and people see one order",
 }
@@ -69,6 +71,8 @@ class PeopleReport(Shown):
         Models that no person compared, with intervals; None where there are none, or votes do not allow one.
     why : str
         Why there are no prediction-powered scores.
+    persons : int
+        How many people voted, by their names. Errors allow for questions, not for these being a sample of people.
     remarks : tuple of str
     level : float
     """
@@ -87,6 +91,14 @@ class PeopleReport(Shown):
     level: float
     newcomers: HumanScale | None = None
     why: str = ""
+    persons: int = 0
+
+    @property
+    def whose(self) -> str:
+        """Who voted, in words: people in general, or, if they are few, these."""
+        if self.persons >= FEW:
+            return "people"
+        return f"these {self.persons} people" if self.persons > 1 else "one person"
 
     @property
     def disagree(self) -> bool:
@@ -142,8 +154,9 @@ def people_report(judgments: Source, human: str | Collection[str] = (), level: f
     test = disagreement(helped, panel) if helped is not None else (drawn.statistic, drawn.p_value, 1)
     asked = next_items(found, names)
     newcomers = _newcomers(items, drawn, panel, level, said)
+    persons = len(np.unique(c.judge[people]))
     return PeopleReport(
-        found, drawn, helped, losses, panel, *test, table, asked, tuple(said), level, newcomers, unhelped
+        found, drawn, helped, losses, panel, *test, table, asked, tuple(said), level, newcomers, unhelped, persons
     )
 
 
@@ -233,10 +246,11 @@ def _lines(report: PeopleReport) -> Iterator[str]:
     asked = int(items.asked.sum())
     yield (
         f"{len(items.models)} models, {len(report.panel.comparisons.judges)} judges on {len(items.asked):,} "
-        f"items, people on {asked:,} of them"
+        f"items, {report.persons:,} {noun(report.persons, 'name')} of people on {asked:,} of them"
     )
+    yield from _on_few(report)
     yield from (f"- {text}" for text in report.remarks)
-    yield "\nScores on the human scale: a person prefers a model that is one higher 73% of the time"
+    yield f"\nScores on the human scale of {report.whose}: a model that is one higher is preferred 73% of the time"
     yield report.table.to_string(index=False, float_format="{:.3f}".format)
     yield from _on_scores(report)
     said = "disagree" if report.disagree else "are not known to disagree"
@@ -250,9 +264,10 @@ def _lines(report: PeopleReport) -> Iterator[str]:
     if report.helped is not None and np.isnan(report.p_value):
         yield f"- {report.helped.questions.too_few_to_tell('whether people and panel disagree')}"
     else:
-        yield f"- People and panel {said} on the order and the gaps (p {report.p_value:.2g}: {test})."
+        who = report.whose.capitalize()
+        yield f"- {who} and the panel {said} on the order and the gaps (p {report.p_value:.2g}: {test})."
     if report.disagree:
-        yield "- WARNING: as_judge and the panel's own ranking are not what people prefer."
+        yield f"- WARNING: as_judge and the panel's own ranking are not what {report.whose} would say."
     if report.newcomers is not None:
         yield ""
         yield from scale_text(report.newcomers)
@@ -261,6 +276,19 @@ def _lines(report: PeopleReport) -> Iterator[str]:
         return
     yield "\nShow people items of these pairs next, drawn at random within each"
     yield next_pairs(report.next).head(SHOWN).to_string(index=False, float_format="{:.3f}".format)
+
+
+def _on_few(report: PeopleReport) -> Iterator[str]:
+    """Whose the intervals are, where few people voted."""
+    if report.persons >= FEW:
+        return
+    yield (
+        f"- WARNING: scores and intervals are of {report.whose} only. Intervals do not allow for other people's "
+        f"tastes, and a disagreement with the panel may be {report.whose}'s own. To speak of people at large, ask "
+        f"{FEW} or more."
+    )
+    if report.persons == 1:
+        yield "- If this name stands for many people, give each their own name as judge."
 
 
 def _on_scores(report: PeopleReport) -> Iterator[str]:
@@ -273,8 +301,8 @@ def _on_scores(report: PeopleReport) -> Iterator[str]:
     elif np.isnan(both[1]):
         why = f"without a fifth of the questions, {UNDETERMINED}"
     else:
-        better = "less" if report.people is drawn else "more"
-        why = f"its log-loss on held-out human votes is {better} ({both[0]:.4f} against {both[1]:.4f} of helped)"
+        low, high, other = (*both, "helped") if report.people is drawn else (*both[::-1], "toward_panel")
+        why = f"it predicts held-out human votes better (log-loss {low:.4f}, and {high:.4f} of {other})"
     yield f"- The score is {'toward_panel' if report.people is drawn else 'helped'}: {why}."
     yield (
         f"- People's scores are {drawn.slope:.2f} times the panel's, with tastes of their own (standard deviation "
