@@ -105,6 +105,7 @@ def test_nothing_left_to_ask_costs_nothing_and_is_said_so(tmp_path):
     assert "at most 0 requests" not in done.stdout and "budget leaves" not in done.stdout
     spent = 0.11 * len([one for one in judgments(tmp_path) if one["judge_model"] == "j1"])
     assert f"spent {spent:.4f} USD, which is more than the budget of 0.0100 USD" in done.stdout
+    assert f"({spent:.4f} USD of it before this run)" in done.stdout
     done = run(tmp_path, server.url, "--dry-run", judges=[*PRICED, {"judge": "j2"}])
     (line,) = [line.split() for line in done.stdout.splitlines() if line.split()[:1] == ["j2"]]
     assert line[2] == "0" and float(line[-1]) == 0.0

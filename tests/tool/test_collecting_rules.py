@@ -10,6 +10,7 @@ import yaml
 
 from judgerank.collecting.client import Client
 from judgerank.collecting.panel_files import read_panel
+from judgerank.collecting.refusals import told
 from judgerank.collecting.replies import parse
 from judgerank.collecting.request_errors import Refused, retry_after
 from judgerank.collecting.requests import longest
@@ -90,6 +91,7 @@ def test_a_form_of_replies_that_a_server_ignores_is_not_asked_for_again():
     replies, bodies, refused = asked(Judge(judge="j", model="own", structured=True, **OWN), rules.deaf)
     assert [parse(reply.text)[0] for reply in replies] == ["unknown", "a", "a"]
     assert refused == {"json_schema"}
+    assert told("j", refused) == ["judge 'j' refuses or ignores json_schema as the form of a reply"]
     assert len(bodies) == 3
 
 
