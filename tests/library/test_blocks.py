@@ -114,9 +114,12 @@ def test_gradient_and_information_are_derivatives_of_the_likelihood(records, mem
 
 
 def test_the_penalty_and_its_derivatives(records):
-    blocks, _ = in_every_role(records)
-    model = replace(NAMED["position_aware_graded"], further=blocks)
     rng = np.random.default_rng(3)
+    blocks = tuple(
+        replace(block, means=rng.normal(size=(N, 2))) if block.role in (Role.QUALITY, Role.OFFSET) else block
+        for block in in_every_role(records)[0]
+    )
+    model = replace(NAMED["position_aware_graded"], further=blocks)
     at = Parameters(rng.normal(size=N), 0.4 * rng.normal(size=(4, K)), rng.normal(size=10))
     names = ("scores", *model.judge_blocks, *(block.name for block in blocks))
     spread = dict(zip(names, np.linspace(0.5, 1.7, len(names)), strict=True))
@@ -378,6 +381,78 @@ def test_what_runs_off_and_what_cannot_be_told_apart_is_named(records):
         frame[f"copy_{side}"] = np.linspace(0, 1, N)[index]
     with pytest.raises(NotIdentifiedError, match="scores and style"):
         fit_blocks(Records(records.comparisons, frame), ["style:copy"], "btl")
+
+
+@pytest.mark.parametrize("shrink", [False, True])
+def test_what_depends_on_the_models_alone_is_refused_before_anything_runs_off(records, shrink):
+    """Scores have a prior, and judges may differ in discrimination: neither tells such a length from quality."""
+    frame = records.frame.copy()
+    for side, index in (("a", records.comparisons.first), ("b", records.comparisons.second)):
+        frame[f"copy_{side}"] = np.linspace(0, 1, N)[index]
+    with pytest.raises(NotIdentifiedError, match="cannot tell apart what belongs to scores and style"):
+        fit(Records(records.comparisons, frame), "judge_aware", blocks=["style:copy"], shrink=shrink)
+
+
+def longer_if_better(seed: int, longer: float = 0.0, effect: float = 0.0) -> Records:
+    """Lengths that differ between models twice as much as within, with quality; `longer` by place besides."""
+    rng = np.random.default_rng(seed)
+    question = np.arange(40).repeat(15)
+    i, j = np.array([rng.permutation(N)[:2] for _ in question]).T
+    s = np.linspace(1, -1, N)
+    length, quality = rng.normal(2 * s, 1.0, (40, N)), rng.normal(s, 0.8, (40, N))
+    eta = (quality + effect * length)[question, i] - (quality + effect * length)[question, j]
+    y = (rng.random(len(eta)) < expit(eta)).astype(float)
+    frame = pd.DataFrame({"question_id": question})
+    frame["length_a"], frame["length_b"] = ((length + longer * np.arange(N))[question, end] for end in (i, j))
+    return Records(Comparisons(MODELS_OF, JUDGES, i, j, rng.integers(K, size=len(eta)), y), frame)
+
+
+@pytest.mark.parametrize("questions", [None, "effects"])
+def test_how_long_a_models_answers_are_decides_nothing_but_its_score(questions):
+    """The shrunk fit finds the effect by differences within models, and shrinks scores as they are without it."""
+    found = []
+    for longer in (0.0, 0.7):
+        given = longer_if_better(1, longer)
+        own = fit(given, "position_only", blocks="style:length", shrink=True, questions=questions)
+        unit = np.sqrt(np.mean((given.frame["length_a"] - given.frame["length_b"]) ** 2))
+        found.append((own, own.solution.parameters.common[0] / unit))
+    (one, effect), (other, same) = found
+    assert same == pytest.approx(effect, abs=1e-4)
+    assert_allclose(one.scores - other.scores, 0.7 * effect * (np.arange(N) - 2), atol=1e-3)
+    assert other.spread["scores"] == pytest.approx(one.spread["scores"], rel=1e-3)
+
+
+@pytest.mark.parametrize("effect", [0.0, 0.5])
+def test_a_shrunk_fit_finds_the_effect_that_the_exact_one_finds(effect):
+    """Scores that are shrunk would leave to length what the two share: half a log-odds and more, by nothing."""
+    given = longer_if_better(2, effect=effect)
+    shrunk, exact = (fit(given, "position_only", blocks="style:length", shrink=own) for own in (True, False))
+    (low, at, high), (low_exact, at_exact, high_exact) = (
+        one.to_frame().set_index("parameter").loc["style", ["low", "estimate", "high"]] for one in (shrunk, exact)
+    )
+    assert at == pytest.approx(at_exact, abs=0.1 * (high_exact - low_exact))
+    assert high - low == pytest.approx(high_exact - low_exact, rel=0.1)
+
+
+def test_judges_differences_do_not_stand_in_for_a_common_effect():
+    """The prior of scores cannot tell an effect of all judges from the same difference of each."""
+    given = longer_if_better(4)
+    model = fit(given, "position_aware", blocks="style_by_judge:length", shrink=True).model
+    rng = np.random.default_rng(0)
+    scores, judges = rng.normal(size=N), rng.normal(size=(2, K))
+    alike = (Parameters(scores, judges, np.r_[one, np.full(K, other)]) for one, other in ((0.7, 0.0), (0.0, 0.7)))
+    of_all, of_each = (pulled(model, at, {"scores": 0.5})[0] for at in alike)
+    assert of_all == pytest.approx(of_each, rel=1e-9)
+
+
+def test_judges_who_flip_coins_leave_errors_by_question():
+    """At one of the standard deviations averaged over, the observed information is not positive definite."""
+    given, outcome = longer_if_better(25), np.random.default_rng(25).random(600) < 0.5
+    rows = np.arange(0, 600, 3)
+    coins = replace(given.comparisons, outcome=outcome.astype(float)).take(rows)
+    records = Records(coins, given.frame.iloc[rows].reset_index(drop=True))
+    found = fit(records, "position_aware", blocks="style:length", shrink=True, cluster="question")
+    assert (found.to_frame().query("parameter == 'style'")["high"] < 3.0).all()
 
 
 def test_own_family(tmp_path, records):

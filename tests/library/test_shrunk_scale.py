@@ -1,15 +1,19 @@
 """The reported scale of shrunk fits: what is averaged over, and what it makes good."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy.integrate import quad
 from scipy.optimize import brentq
+from scipy.sparse import csr_array
 from scipy.special import expit
 
 from judgerank import Comparisons, fit, load
 from judgerank.engine.penalised import Penalised
 from judgerank.inference.wald import normal_quantile
+from judgerank.model.block import Placed, Role
 from judgerank.model.members import JUDGE_AWARE, Parameters
 from judgerank.order.averages import _Nodes, averages
 from judgerank.order.scale import reported_covariance, scale_at, scale_by, scale_of, weights_of
@@ -57,11 +61,19 @@ def test_the_integrals_are_those_of_the_posterior_of_each_judge():
         assert means[judge] == pytest.approx(over[0] / over[1], abs=5e-3)  # nine nodes
 
 
-def test_averages_are_those_of_the_posteriors_at_the_level_that_solves_its_equation():
-    """By sums over a fine grid of each judge's log-discrimination, and a root finder for the level."""
+@pytest.mark.parametrize("effect", [0.0, -1.5])
+def test_averages_are_those_of_the_posteriors_at_the_level_that_solves_its_equation(effect):
+    """By sums over a fine grid of each judge's log-discrimination, and a root finder for the level.
+
+    The block adds nothing to any answer, and has means by model that are shrunk with the scores.
+    """
     data, _ = drawn(6, 30, 900)
     fitted = fit(data, shrink=True)
-    at, spread, cells = fitted.solution.parameters, fitted.solution.spread, fitted.comparisons
+    spread, scores = fitted.solution.spread, fitted.solution.parameters.scores
+    cells = replace(fitted.comparisons, columns=csr_array((len(fitted.comparisons), 1)))
+    block = Placed("style", Role.OFFSET, ("length",), False, "", means=scores[:, None])
+    model = replace(fitted.model, further=(block,))
+    at = replace(fitted.solution.parameters, common=np.array([effect]))
     mode, tau = at.judges[0], spread["log_discrimination"]
     d, many = at.scores[cells.first] - at.scores[cells.second], len(mode)
     lead = np.exp(mode)[cells.judge] * d
@@ -78,14 +90,18 @@ def test_averages_are_those_of_the_posteriors_at_the_level_that_solves_its_equat
         weight = np.exp(summed - summed.max(axis=0) - grid**2 / (2 * tau**2) - pull * (grid - mode))
         return weight / weight.sum(axis=0), told
 
-    held = (at.scores**2).sum() * (np.exp(mode).mean() / spread["scores"]) ** 2
+    gamma, s = np.exp(mode).mean(), at.scores
+
+    def pulled_at(level):
+        return np.exp(level) * gamma * s @ (np.exp(level) * gamma * s + effect * s) / spread["scores"] ** 2
 
     def away(level):
-        return ((posterior(level)[0] * grid).sum(axis=0) - mode).sum() / tau**2 - held * np.expm1(2 * level)
+        moved = ((posterior(level)[0] * grid).sum(axis=0) - mode).sum() / tau**2
+        return moved - (pulled_at(level) - pulled_at(0.0))
 
     level = brentq(away, -1, 1, xtol=1e-6)
     weight, told = posterior(level)
-    found = averages(cells, fitted.model, at, spread)
+    found = averages(cells, model, at, spread)
     assert abs(level) > 0.02
     assert_allclose(found.told, (weight * told).sum(axis=0), rtol=0.02)
     assert_allclose(found.alpha, (weight * told * (grid + level)).sum(axis=0) / found.told, atol=0.01)

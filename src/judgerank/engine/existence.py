@@ -123,7 +123,7 @@ def rising_direction(
     model: Model,
     at: Parameters | None = None,
     held: BoolArray | None = None,
-    moving: BoolArray | None = None,
+    moving: csr_array | None = None,
 ) -> FloatArray | None:
     """A direction in all but discriminations along which the likelihood rises without end, or None.
 
@@ -137,8 +137,8 @@ def rising_direction(
     held : bool array, shape (K,), optional
         Judges whose positions and ties a penalty draws to the means of the others (`engine.runaway`): all that is
         free of charge is to move with those.
-    moving : bool array, shape (D,), optional
-        What moves and has no penalty, by default everything.
+    moving : sparse float array, shape (D, M), optional
+        Directions that have no penalty, by default all.
 
     Returns
     -------
@@ -148,7 +148,7 @@ def rising_direction(
     forms = _forms(cells, model, at, held)
     moved = eye_array(forms.shape[1]) if held is None else _with_the_others(cells, model, held)
     if moving is not None:
-        moved = csr_array(moved)[:, moving]
+        moved = csr_array(moved) @ moving
     forms = csr_array(forms @ moved)
     found = direction_raising(forms)
     return None if found is None else moved @ _steepest(forms, found)

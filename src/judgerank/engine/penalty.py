@@ -4,12 +4,17 @@ Blocks are shrunk that have a standard deviation, by name: `scores`, those that 
 What is added to the quality of an answer, scores among it, is shrunk times the mean discrimination: on the scale
 on which discriminations have the mean one. Where their geometric mean is one, all of it could be shrunk by the
 fall of a single judge who says next to nothing.
+
+Scores are shrunk with what further blocks that nothing shrinks add to the models' answers on average. That is how
+scores would be without those blocks (`judgerank.model.model_means`). Shrunk by themselves, they would leave to
+such a block whatever it shares with them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,6 +27,32 @@ from judgerank.model.members import Model, Parameters
 WIDE = 10.0  # standard deviation of a block's mean, where it is free: it stays finite and moves freely
 ALPHA = "log_discrimination"
 Spread = Mapping[str, float]
+
+
+class _Point(NamedTuple):
+    """A point and what is shrunk there, over its standard deviation; shape (D,) but for two.
+
+    Attributes
+    ----------
+    values : float array
+        All parameters.
+    share : float array, shape (K,)
+        Of the judges in the mean discrimination; none where that is one.
+    root : float array
+        Derivatives of what is shrunk in its own parameter.
+    of_quality, shared : float array, shape (N, P)
+        Those of scores as shrunk, in the further blocks that add to qualities, and in all.
+    quality, shrunk : float array
+        The part that is in proportion to the mean discrimination, and all of it.
+    """
+
+    values: FloatArray
+    share: FloatArray
+    root: FloatArray
+    of_quality: FloatArray
+    shared: FloatArray
+    quality: FloatArray
+    shrunk: FloatArray
 
 
 class Penalty:
@@ -45,8 +76,14 @@ class Penalty:
         self._deviation = np.full(self._size, np.inf)  # of every shrunk part of a quality
         self._diagonal = np.zeros(self._size)  # of the precision but for qualities
         self._means: list[tuple[slice, float]] = []  # what blocks of the judges have everywhere besides
+        self._scores, self._common = slice(n), slice(common, self._size)
+        # what further blocks share with the scores, over their standard deviation
+        self._shared = {role: np.zeros((n, self._size - common)) for role in (Role.QUALITY, Role.OFFSET)}
         if "scores" in spread:
             self._deviation[:n] = spread["scores"]
+            for block in model.further:
+                if block.means is not None:
+                    self._shared[block.role][:, model.place(block.name)] = block.means / spread["scores"]
         for row, name in enumerate(model.judge_blocks):
             if name in spread:
                 place = slice(n + row * k, n + (row + 1) * k)
@@ -62,7 +99,7 @@ class Penalty:
                 else:
                     self._diagonal[place] = spread[block.name] ** -2
         self._of_qualities = bool(np.isfinite(self._deviation).any())
-        self._last: tuple[Parameters, FloatArray, FloatArray, FloatArray] | None = None
+        self._last: tuple[Parameters, _Point] | None = None
 
     @cached_property
     def _fixed(self) -> FloatArray:
@@ -72,12 +109,25 @@ class Penalty:
             precision[place, place] += everywhere
         return precision
 
-    def _at(self, at: Parameters) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """All parameters of a point, precisions of its qualities, and shares of the judges; kept for the last."""
+    def _at(self, at: Parameters) -> _Point:
+        """What the penalty is made of at a point; kept for the last."""
         if self._last is None or self._last[0] is not at:
             mean_gamma, share = scale(self._model, at) if self._of_qualities else (1.0, np.empty(0))
-            self._last = at, flat(at), (mean_gamma / self._deviation) ** 2, share
-        return self._last[1:]
+            of_quality = mean_gamma * self._shared[Role.QUALITY]
+            root, shared = mean_gamma / self._deviation, of_quality + self._shared[Role.OFFSET]
+            values = flat(at)
+            quality = root * values
+            shrunk = quality.copy()
+            quality[self._scores] += of_quality @ at.common
+            shrunk[self._scores] += shared @ at.common
+            self._last = at, _Point(values, share, root, of_quality, shared, quality, shrunk)
+        return self._last[1]
+
+    def _transposed(self, root: FloatArray, shared: FloatArray, sides: FloatArray) -> FloatArray:
+        """Derivatives of what is shrunk, transposed, times a vector; those by discriminations apart."""
+        image = root * sides
+        image[self._common] += shared.T @ sides[self._scores]
+        return image
 
     def matrix(self, at: Parameters, observed: bool = False) -> FloatArray:
         """Precision matrix at a point, shape (D, D).
@@ -88,32 +138,38 @@ class Penalty:
         precision = self._fixed.copy()
         if not self._of_qualities:
             return precision
-        # J'J of the scaled qualities' derivatives J = (I, values share') over their scale
-        values, squares, share = self._at(at)
-        precision.reshape(-1)[:: self._size + 1] += squares
+        # J'J of the derivatives J = (those at one mean discrimination, quality share') of what is shrunk
+        _, share, root, of_quality, shared, quality, shrunk = self._at(at)
+        scores, common, judges = self._scores, self._common, self._judges
+        precision.reshape(-1)[:: self._size + 1] += root**2
+        both = root[scores, None] * shared
+        precision[scores, common] += both
+        precision[common, scores] += both.T
+        precision[common, common] += shared.T @ shared
         if not len(share):
             return precision
-        judges, pull = self._judges, squares * values
-        cross = (1 + observed) * pull[:, None] * share
+        along = self._transposed(root, shared, quality)
+        if observed:
+            along += self._transposed(root, of_quality, shrunk)
+        cross = along[:, None] * share
         precision[:, judges] += cross
         precision[judges] += cross.T
-        own = share[:, None] * share
-        precision[judges, judges] += (pull @ values) * (own + observed * np.diag(share))
+        own = (quality @ quality) * share[:, None] * share
+        precision[judges, judges] += own + observed * (quality @ shrunk) * np.diag(share)
         return precision
 
     def pulled(self, at: Parameters) -> tuple[float, FloatArray]:
         """Twice the penalty at a point, and half of its derivatives by that, shape (D,)."""
-        values, squares, share = self._at(at)
-        image = self._diagonal * values
+        here = self._at(at)
+        image = self._diagonal * here.values
         for place, everywhere in self._means:
-            image[place] += everywhere * values[place].sum()
-        lost = float(values @ image)
+            image[place] += everywhere * here.values[place].sum()
+        lost = float(here.values @ image)
         if self._of_qualities:
-            pull = squares * values
-            size = float(pull @ values)
-            lost, image = size + lost, image + pull
-            if len(share):
-                image[self._judges] += size * share
+            lost += float(here.shrunk @ here.shrunk)
+            image += self._transposed(here.root, here.shared, here.shrunk)
+            if len(here.share):
+                image[self._judges] += (here.quality @ here.shrunk) * here.share
         return lost, image
 
 
@@ -125,6 +181,15 @@ def penalty(model: Model, at: Parameters, spread: Spread, observed: bool = False
 def pulled(model: Model, at: Parameters, spread: Spread) -> tuple[float, FloatArray]:
     """As `Penalty.pulled`."""
     return Penalty(model, len(at.scores), at.judges.shape[1], spread).pulled(at)
+
+
+def scores_as_shrunk(model: Model, at: Parameters) -> FloatArray:
+    """What the standard deviation of scores is of, as a matrix times all parameters, shape (N, D)."""
+    n, k = len(at.scores), at.judges.shape[1]
+    here = Penalty(model, n, k, {"scores": 1.0})._at(at)
+    whole = np.zeros((n, len(here.values)))
+    whole[:, :n], whole[:, len(here.values) - len(at.common) :] = np.diag(here.root[:n]), here.shared
+    return whole
 
 
 def scale(model: Model, at: Parameters) -> tuple[float, FloatArray]:

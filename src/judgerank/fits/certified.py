@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.sparse import csr_array
 
-from judgerank.data.arrays import BoolArray, FloatArray
+from judgerank.data.arrays import FloatArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.connectivity import require_maximum
 from judgerank.data.errors import NoMaximumError, NotIdentifiedError
@@ -92,23 +93,38 @@ def require_blocks(fitted: Fitted) -> None:
     NoMaximumError, NotIdentifiedError
         Naming what runs off, or what is not identified.
     """
-    model, at, cells = fitted.model, fitted.solution.parameters, fitted.comparisons
-    precision = penalty(model, at, fitted.solution.spread) if fitted.solution.spread else None
+    model, at, cells, spread = fitted.model, fitted.solution.parameters, fitted.comparisons, fitted.solution.spread
+    precision = penalty(model, at, spread) if spread else None
     here = evaluate(cells, model, at, "expected", at_zero=False)
-    if not near_maximum(cells, model, at, fitted.free, fitted.free_common, precision, here):
+    # the prior of scores must not be all that keeps an effect finite which the scores share
+    held = {name: tau for name, tau in (spread or {}).items() if name != "scores"} if _shared(fitted) else spread
+    holding = penalty(model, at, held) if held else None
+    if not near_maximum(cells, model, at, fitted.free, fitted.free_common, holding, here):
         _refuse(cells, model, rising_direction(cells, model, at, moving=_without_penalty(fitted)))
     _require_told_apart(fitted, here, precision)
 
 
-def _without_penalty(fitted: Fitted) -> BoolArray:
-    """What moves with nothing to hold it, as `rising_direction` orders it."""
+def _shared(fitted: Fitted) -> list[FloatArray]:
+    """Means by model of the blocks that are not shrunk, where scores are."""
+    if "scores" not in (fitted.solution.spread or {}):
+        return []
+    return [block.means for block in fitted.blocks if block.means is not None and not block.shrunk]
+
+
+def _without_penalty(fitted: Fitted) -> csr_array:
+    """Directions with nothing to hold them, as columns, in the parameters of `rising_direction`.
+
+    Shrunk scores move only by what they share with blocks.
+    """
     model, spread = fitted.model, fitted.solution.spread or {}
     scores = np.full(len(fitted.comparisons.models), "scores" not in spread)
     free = fitted.free[model.offsets].copy()
     for row, name in enumerate(model.judge_blocks[model.offsets]):
         free[row] &= name not in spread
     held = [np.full(len(b.labels), b.name in spread or b.role is Role.WEIGHT) for b in model.further]
-    return np.r_[scores, free.ravel(), fitted.free_common & ~np.concatenate(held)]
+    moving = np.r_[scores, free.ravel(), fitted.free_common & ~np.concatenate(held)]
+    shared = [np.pad(means, ((0, len(moving) - len(scores)), (0, 0))) for means in _shared(fitted)]
+    return csr_array(np.column_stack([np.eye(len(moving))[:, moving], *shared]))
 
 
 def _require_told_apart(fitted: Fitted, here: Evaluation, precision: FloatArray | None) -> None:

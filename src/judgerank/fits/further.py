@@ -19,6 +19,7 @@ from judgerank.fits.certified import require_blocks, require_bounded
 from judgerank.fits.fitted import Fitted
 from judgerank.model.block import Placed
 from judgerank.model.members import Parameters
+from judgerank.model.model_means import with_means
 
 MOST_PARAMETERS = 3_000  # of one matrix
 FittedKind = TypeVar("FittedKind", bound=Fitted)
@@ -55,7 +56,8 @@ def with_blocks(
     NoMaximumError, NotIdentifiedError
         If something runs off to infinity, with the blocks or without, or blocks are not identified.
     """
-    model, cells = replace(without.model, further=further), comparisons.aggregate()
+    cells = comparisons.aggregate()
+    model = replace(without.model, further=with_means(further, cells))
     many = len(cells.models) + without.solution.parameters.judges.size + len(model.roles)
     if many > MOST_PARAMETERS:
         raise ConfigError(f"further blocks go with {MOST_PARAMETERS:,} parameters at most, and these are {many:,}")

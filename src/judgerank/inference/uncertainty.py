@@ -139,6 +139,8 @@ class Uncertainty(Predictions):
     def _inverse(self, curvature: Curvature) -> FloatArray:
         """Inverse of the information, the penalty's among it, in the zero-sum coordinates.
 
+        With a penalty, of the expected one where the observed one is not positive definite.
+
         Raises
         ------
         NoIntervalError
@@ -151,6 +153,8 @@ class Uncertainty(Predictions):
         try:
             return covariance(info, len(self.comparisons.models), self.n_free_discriminations)
         except np.linalg.LinAlgError:
+            if curvature == "observed" and self.solution.spread is not None:  # at far standard deviations
+                return self._inverse("expected")
             raise NoIntervalError(f"there are no intervals: the information is singular ({self.status})") from None
 
     def _information(self, curvature: Curvature) -> FloatArray:

@@ -12,7 +12,7 @@ positions in o.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 
 import numpy as np
@@ -103,6 +103,8 @@ class Placed:
         What one of its parameters is, for a reader.
     restricted : bool
         Whether its standard deviation is fitted with scores and judges' parameters integrated out, too.
+    means : float array, shape (N, p), optional
+        What each column shares with the models (`judgerank.model.model_means`); nothing by default.
     """
 
     name: str
@@ -111,6 +113,7 @@ class Placed:
     shrunk: bool
     what: str
     restricted: bool = False
+    means: FloatArray | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, repr=False)

@@ -13,7 +13,10 @@ L_k the likelihood of the judge's answers, r_k what makes alpha_k of the fit the
 constraint, and of the shrinkage of scores). The level t, by which scores grow, is where the likelihood of all with
 the alphas integrated out is highest,
 
-    sum_k (E alpha_k - alpha_k) / tau^2 = Q (exp(2 t) - 1),     Q = sum_i s_i^2 (mean gamma)^2 / tau_s^2.
+    sum_k (E alpha_k - alpha_k) / tau^2 = Q (exp(2 t) - 1) + R (exp(t) - 1),
+
+Q = sum_i s_i^2 (mean gamma)^2 / tau_s^2, and R the like product of scores and what further blocks share with them
+(`engine.penalty`), zero without such blocks.
 
 The integrals are by Gauss and Hermite about the mode.
 """
@@ -28,7 +31,7 @@ from judgerank.data.arrays import FloatArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.elementary import exp
 from judgerank.engine.at import in_parts, product
-from judgerank.engine.penalty import ALPHA, Spread, scale
+from judgerank.engine.penalty import ALPHA, Spread, pulled, scale
 from judgerank.model.members import Model, Parameters
 
 NODES, STEPS = 9, 4  # of the integrals, and of the search for the level
@@ -94,14 +97,19 @@ def averages(cells: Comparisons, model: Model, at: Parameters, spread: Spread) -
     deviation = spread[ALPHA]
     nodes = _Nodes(cells, model, at, deviation)
     held = float(np.sum(at.scores**2)) * (scale(model, at)[0] / spread["scores"]) ** 2
+    pull = pulled(model, at, {"scores": spread["scores"]})[1][: len(at.scores)]
+    beside = float(at.scores @ pull) - held
     t = 0.0
     for _ in range(STEPS):
         weight, told = nodes.at_level(t)
         mean = (weight * nodes.alpha).sum(axis=0)
         variance = (weight * (nodes.alpha - mean) ** 2).sum(axis=0)
-        slope = float((mean - nodes.mode).sum()) - deviation**2 * held * np.expm1(2 * t)
-        fall = float(np.maximum(1 - variance / deviation**2, 0.0).sum()) + 2 * deviation**2 * held * np.exp(2 * t)
-        step = float(np.clip(slope / max(fall, np.finfo(float).tiny), -1.0, 1.0))
+        pulled_back = held * np.expm1(2 * t) + beside * np.expm1(t)
+        slope = float((mean - nodes.mode).sum()) - deviation**2 * pulled_back
+        stiffness = 2 * held * np.exp(2 * t) + beside * np.exp(t)
+        fall = float(np.maximum(1 - variance / deviation**2, 0.0).sum()) + deviation**2 * stiffness
+        fall = max(fall, np.finfo(float).tiny)
+        step = float(np.clip(slope, -fall, fall) / fall)
         if abs(step) <= SETTLED:
             break
         t += step

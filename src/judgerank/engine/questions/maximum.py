@@ -12,7 +12,7 @@ from judgerank.data.arrays import BoolArray, FloatArray
 from judgerank.data.errors import NoMaximumError
 from judgerank.engine.ascent import Ascent, ascended
 from judgerank.engine.information import covariance
-from judgerank.engine.penalty import ALPHA, flat, pulled, scale
+from judgerank.engine.penalty import ALPHA, flat, pulled, scale, scores_as_shrunk
 from judgerank.engine.questions.climb import LEAST, NOISELESS, Climb, Plain
 from judgerank.engine.questions.groups import Group, merged
 from judgerank.engine.questions.marginal import Marginal
@@ -103,11 +103,11 @@ def _moved_spread(plain: Plain, found: Found, names: Sequence[str]) -> dict[str,
     assert found.covariance is not None
     variance[np.ix_(chosen, chosen)] = found.covariance[:-1, :-1]
     unit, values, moved = scale(model, at)[0], flat(at), {}
-    further = {block.name: block for block in model.further}
+    further, of_scores = {block.name: block for block in model.further}, scores_as_shrunk(model, at)
     for name in names:
         factor, mean_free, prior = 1.0, False, 1.0
         if name == "scores":
-            place, factor = slice(0, n), unit
+            place = slice(0, n)
         elif name in further:
             there, prior = model.place(name), 0.0
             place = slice(n + k * len(at.judges) + there.start, n + k * len(at.judges) + there.stop)
@@ -116,6 +116,8 @@ def _moved_spread(plain: Plain, found: Found, names: Sequence[str]) -> dict[str,
             row = model.row(name)
             place, mean_free = slice(n + row * k, n + (row + 1) * k), name != ALPHA
         part, own = values[place], variance[place, place]
+        if name == "scores":
+            part, own = of_scores @ values, of_scores @ variance @ of_scores.T
         if mean_free:
             part, own = part - part.mean(), own - own.mean(axis=0) - own.mean(axis=1)[:, None] + own.mean()
         size = factor**2 * (float(part @ part) + float(np.trace(own)))
