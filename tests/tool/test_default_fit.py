@@ -9,6 +9,7 @@ from judgerank.ranking.examination import examine
 from judgerank.ranking.studies import prediction
 from judgerank.ranking.studies.by_judge import BY_JUDGE
 from judgerank.ranking.studies.exact_fit import WHICH_FIT
+from judgerank.ranking.studies.far_models import far_from_the_rest
 from judgerank.ranking.verdict import verdict
 
 
@@ -143,3 +144,38 @@ def test_judges_of_a_family_are_tested_for_it(solver):
     named.loc[(named["judge"] != "gpt-4") & (named["model_b"] == "gpt-4"), "winner"] = "model_a"
     found = rank(named, solver="penalised").tables["judges"].set_index("judge")["verdict"]
     assert found["gpt-4"] == "favours its own answers"
+
+
+def with_a_newcomer(score: float, many: int, seed: int = 1) -> pd.DataFrame:
+    """Eleven models about alike, much compared, and one with another score and few comparisons."""
+    rng = np.random.default_rng(seed)
+    s = np.r_[score, rng.normal(0, 0.5, 11)]
+    a = np.r_[rng.integers(1, 12, 1500), np.zeros(many, int)]
+    b = np.r_[1 + (a[:1500] - 1 + rng.integers(1, 11, 1500)) % 11, rng.integers(1, 12, many)]
+    won = rng.random(len(a)) < 1 / (1 + np.exp(s[b] - s[a]))
+    turned = rng.random(len(a)) < 0.5
+    names = np.array([f"m{i:02d}" for i in range(12)])
+    return pd.DataFrame(
+        {
+            "question_id": np.arange(len(a)) // 5,
+            "model_a": names[np.where(turned, b, a)],
+            "model_b": names[np.where(turned, a, b)],
+            "judge_model": [f"j{t % 5}" for t in range(len(a))],
+            "winner": np.where(won != turned, "model_a", "model_b"),
+        }
+    )
+
+
+@pytest.mark.parametrize(("score", "many", "named"), [(3.0, 20, True), (0.0, 20, False), (3.0, 400, False)])
+def test_a_model_that_shrinkage_draws_from_far_out_is_named(score, many, named):
+    said = " ".join(rank(with_a_newcomer(score, many)).remarks)
+    assert ("m00 lies far from the other models" in said) == named
+
+
+def test_what_comparisons_say_without_shrinkage_decides_who_is_far_out():
+    rng = np.random.default_rng(2)
+    exact, variance, tau = np.r_[rng.normal(0, 0.5, 30), 4.0], np.r_[np.full(30, 0.01), 0.3], 0.7
+    kept = tau**2 / (tau**2 + variance)  # a normal score with a normal prior
+    far = far_from_the_rest(kept * exact, np.sqrt(kept * variance), tau)
+    assert far.tolist() == [False] * 30 + [True]
+    assert not far_from_the_rest(kept * exact, np.full(31, tau), tau).any()  # nothing is known beyond the prior

@@ -26,7 +26,7 @@ OF_COMPONENT = (
         "convergence",
         "top_change",
     ),
-    *("few_comparisons", "few_questions", "goodness_of_fit", "repeated_requests", "adjusted"),
+    *("few_comparisons", "far_models", "few_questions", "goodness_of_fit", "repeated_requests", "adjusted"),
     *("by_judge", "whose_opinion", "changed_judges", "large_set"),
 )
 CLOSING = ("categories", "failures")  # of the set

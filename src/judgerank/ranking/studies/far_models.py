@@ -1,0 +1,61 @@
+"""Models that shrinkage moves by more than their standard error, and that lie far from all others.
+
+Scores are drawn toward their mean as if models were alike but for the standard deviation tau. A new model far from
+the rest, with few comparisons, is drawn by more than its interval allows for. With V the variance of its score s,
+the comparisons alone say about s tau^2 / (tau^2 - V), with variance V tau^2 / (tau^2 - V). That is held against
+the deviation of the other models.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from judgerank.data.arrays import BoolArray, FloatArray
+from judgerank.data.listing import listed
+from judgerank.inference.wald import two_sided
+from judgerank.ranking.study import Component, Finding
+
+RARE = 0.02  # chance of a model so far out, were all drawn alike
+
+
+def of_component(component: Component) -> Finding:
+    """A warning that names them."""
+    shown = component.shown
+    if not component.has_intervals or "scores" not in shown.spread:
+        return Finding()
+    models = np.array(shown.comparisons.models, object)
+    error = np.sqrt(np.diag(shown._inverse("expected"))[: len(models)])  # by which the fit shrinks
+    far = far_from_the_rest(shown.scores.to_numpy(), error, shown.spread["scores"])
+    if not far.any():
+        return Finding()
+    one = far.sum() == 1
+    return Finding(
+        [
+            f"{listed(list(models[far]))} {'lies' if one else 'lie'} far from the other models and "
+            f"{'has' if one else 'have'} few comparisons. Shrinkage moves "
+            f"{'this score' if one else 'these scores'} "
+            "toward the others by more than the interval says. Compare more, or use --solver newton, which does "
+            "not shrink."
+        ]
+    )
+
+
+def far_from_the_rest(scores: FloatArray, error: FloatArray, tau: float) -> BoolArray:
+    """Which shrunk scores are drawn from far out by more than their errors, shape (N,).
+
+    Parameters
+    ----------
+    scores, error : float array, shape (N,)
+        Shrunk scores, with mean zero, and their standard errors.
+    tau : float
+        Standard deviation that scores are shrunk by, in the same units.
+    """
+    n, variance = len(scores), error**2
+    left = tau**2 - variance
+    known = left > 0
+    factor = np.divide(tau**2, left, out=np.ones(n), where=known)
+    alone, of_others = factor * scores, (np.sum(scores**2 + variance) - scores**2 - variance) / max(n - 1, 1)
+    z = alone / np.sqrt(of_others + factor * variance)
+    moved = np.abs(alone - scores) > error
+    far: BoolArray = known & moved & (two_sided(z) <= RARE)
+    return far
