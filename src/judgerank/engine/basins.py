@@ -28,7 +28,7 @@ STAGES = ((0.3, 4), (0.03, 8))  # weight of the barrier, Newton steps
 WEAKEST, STRONGEST = 0.02, 5.0  # discriminations at the start, over the largest one
 LARGEST_STEP = 2.0  # of any log-discrimination
 TO_THE_FACE = 0.95  # share of the way to the nearest face that one step may go
-DONE, SHARE_DONE = 1e-2, 1e-6  # rise of the log-likelihood, and over its size, below which a stage ends
+DONE = 1e-2  # rise of the log-likelihood below which a stage ends
 ALIKE = 0.05  # root mean square difference in any judge's predicted probabilities below which two points are one
 HALVINGS = 6
 MOST_FILLED = 0.8  # share of the box that a start may take
@@ -236,14 +236,9 @@ def climbed(rows: Rows, x: np.ndarray, bound: np.ndarray, weight: float, steps: 
         else:
             x, value = np.where(good, ahead, x), np.where(good, height, value)
             here = Look(*(np.where(good, new, old) for new, old in zip(there, here, strict=True)))
-        if np.all(np.where(good, rise, 0.0) < least_rise(value)):
+        if np.where(good, rise, 0.0).max() < DONE:
             break
     return x, here
-
-
-def least_rise(height: np.ndarray) -> np.ndarray:
-    """The rise of log-likelihoods below which a rough climb is done."""
-    return DONE + SHARE_DONE * np.abs(height)
 
 
 def _barrier(x: np.ndarray, bound: np.ndarray, weight: float) -> np.ndarray:

@@ -18,7 +18,7 @@ import numpy as np
 
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
-from judgerank.engine.basins import MOST_FILLED, climbed, distinct, in_box, least_rise
+from judgerank.engine.basins import DONE, MOST_FILLED, climbed, distinct, in_box
 from judgerank.engine.starts import Rows
 from judgerank.model.members import Model, Parameters
 
@@ -98,7 +98,7 @@ def _counted_more(
         for _ in range(TURNS):
             x[:, rising], here = climbed(rows.counting(times[:, rising]), x[:, rising], bound, BARRIER, STEPS)
             before, height[rising] = height[rising], here.fit
-            rising = rising[here.fit > before + least_rise(here.fit)]
+            rising = rising[here.fit > before + DONE]
             if not rising.size:
                 break
         yield times, x
