@@ -18,7 +18,6 @@ from judgerank.gating.decision import BLOCK, INCONCLUSIVE, SHIP
 from judgerank.gating.judged import judged
 from judgerank.gating.rule import Rule
 from judgerank.gating.scores import Scores, scored
-from judgerank.order.sign_flips import p_above
 from replication.replicate import Record
 
 RULE = Rule()
@@ -112,7 +111,7 @@ def is_shipped(scores: Scores, level: float = RULE.level) -> bool:
 
 def is_blocked(scores: Scores, level: float = RULE.level) -> bool:
     """Whether the test of a block rejects; a lead never does, and is not tested."""
-    return bool(scores.differences.sum() < 0 and p_above(-scores.differences) <= level)
+    return bool(scores.differences.sum() < 0 and scores.p_flips(-1) <= level)
 
 
 def rivals(preference: FloatArray) -> dict[str, bool]:

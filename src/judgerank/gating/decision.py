@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from judgerank.gating.bounded import largest, least, p_not_above, p_not_below
 from judgerank.gating.rule import EQUIVALENCE, TWO_SIDED, Rule
 from judgerank.gating.scores import Scores
-from judgerank.order.sign_flips import p_above
 
 SHIP, BLOCK, INCONCLUSIVE = "ship", "block", "inconclusive"
 
@@ -39,7 +38,7 @@ class Evidence:
 def evidence(scores: Scores, rule: Rule) -> Evidence:
     """Test one criterion."""
     x = scores.within
-    worse, better = p_above(-scores.differences), p_above(scores.differences)
+    worse, better = scores.p_flips(-1), scores.p_flips(1)
     p_block = worse
     if rule.mode == TWO_SIDED:
         p_ship = better

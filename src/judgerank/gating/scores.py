@@ -2,9 +2,9 @@
 
 A judge who saw both orders counts with the mean of both. One who saw a single order adds his position bias to the
 score; the estimated bias is taken off. It is not shrunk: what shrinking leaves of it would be taken for quality.
-Sign flips are of answers of which each judge gave as many in one order as in the other, the rest being left out.
-Else position bias and a few more answers in one order give false blocks. The mean score takes all answers, but of
-a judge who clearly saw one order more often: the error of that bias would be one that no test knows of.
+Sign flips are of all answers, and of those of which each judge gave as many in one order as in the other: without
+the latter, position bias and a few more answers in one order give false blocks. The mean score takes all answers,
+but of a judge who clearly saw one order more often: the error of that bias would be one that no test knows of.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from judgerank.data.arrays import BoolArray, FloatArray, IntArray
-from judgerank.order.sign_flips import p_either
+from judgerank.order.sign_flips import p_above, p_either
 
 UNBALANCED = 0.05  # p-value below which a judge's orders are taken not to be drawn evenly
 
@@ -35,6 +35,8 @@ class Scores:
     differences : float array, shape (E,)
         Scores less one half, less what position bias adds as if both were equal: for sign flips. Of the questions
         that are left where every judge's answers in one order are as many as in the other.
+    of_all : float array, shape (Q,)
+        The same of all answers that count.
     position : float array, shape (K,)
         Estimated addition to a judge's preference for the answer shown first; nan where no single order counts.
     order : str
@@ -50,6 +52,7 @@ class Scores:
     fair: FloatArray
     reach: float
     differences: FloatArray
+    of_all: FloatArray
     position: FloatArray
     order: str
     shown: tuple[int, int, int]
@@ -60,6 +63,14 @@ class Scores:
         """Whether every answer counts in every test: each judge saw one order as often as the other."""
         first, second, _ = self.shown
         return self.order == "even" and first == second and len(self.differences) == len(self.scores)
+
+    def p_flips(self, sign: int) -> float:
+        """p-value of equal variants by sign flips of questions, small if the candidate is better (1) or worse (-1).
+
+        Flips of all answers are exact where each order had the same chance, and flips of as many answers in one
+        order as in the other are right where the orders came out unevenly. Both must say so.
+        """
+        return max(p_above(sign * self.differences), p_above(sign * self.of_all))
 
     @property
     def win_rate(self) -> float:
@@ -105,9 +116,9 @@ def scored(preference: FloatArray, first: FloatArray) -> Scores:
     judges = there.sum(axis=1)
     added = (side * _slope(lead, side)).sum(axis=1) / judges
     scores, reach = 0.5 + lead.sum(axis=1) / judges, float(np.abs(added).max())
-    differences, position = _flipped(evened, first)
+    (differences, position), (of_all, _) = _flipped(evened, first), _flipped(preference, first)
     shown = ahead, behind, both
-    return Scores(scores, scores - added, reach, differences, position, order, shown, used)
+    return Scores(scores, scores - added, reach, differences, of_all, position, order, shown, used)
 
 
 def _parts(preference: FloatArray, first: FloatArray) -> tuple[FloatArray, FloatArray, BoolArray]:
