@@ -65,7 +65,7 @@ class Scores:
         return self.order == "even" and first == second and len(self.differences) == len(self.scores)
 
     def p_flips(self, sign: int) -> float:
-        """p-value of equal variants by sign flips of questions, small if the candidate is better (1) or worse (-1).
+        """p-value by sign flips of questions, small if the candidate is better (1) or worse (-1).
 
         Flips of all answers are exact where each order had the same chance, and flips of as many answers in one
         order as in the other are right where the orders came out unevenly. Both must say so.
