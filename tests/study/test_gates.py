@@ -33,10 +33,10 @@ def test_a_gate_never_decides_falsely_more_often_than_it_says():
         assert held(looks[(looks["case"] == case) & (looks["rule"] == decision)]).all()
 
 
-def test_a_gate_sees_as_much_as_the_sign_test_and_from_40_questions_on_as_the_t_test():
+def test_a_gate_sees_as_much_as_the_sign_test_from_10_questions_on_and_as_the_t_test_from_100():
     """Up to three errors of the difference; the others have no error rate, or break it somewhere."""
     power = stored("power")
-    enough = (power["rule"] == "sign") | (power["n_questions"] >= 40)
+    enough = power["n_questions"] >= np.where(power["rule"] == "sign", 10, 100)
     keep = power[power["holds"] & (power["rule"] != "gate") & enough]
     gates = power[power["rule"] == "gate"].set_index([*KEYS, "case"])["share_se"]
     error = gates.loc[pd.MultiIndex.from_frame(keep[[*KEYS, "case"]])].to_numpy()
