@@ -89,7 +89,6 @@ def test_questions_become_strings():
         (json.dumps(record(model_a=None)).encode(), "record 2 has None as 'model_a'"),
         (json.dumps(record(judge_confidence="high")).encode(), "record 2 has 'high' as 'judge_confidence'"),
         (json.dumps(record(judge_confidence=10**400)).encode(), "record 2 has 1000"),
-        (json.dumps(record(judge_model="mute", judge_preferred_model=None)).encode(), "judge 'mute'"),
     ],
 )
 def test_damage_is_named_in_one_line_even_before_the_checksum(folder, content, names):

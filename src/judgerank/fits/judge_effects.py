@@ -30,6 +30,7 @@ from judgerank.inference.wald import two_sided
 from judgerank.order.pairs import holm
 
 LEAST = 30  # of a judge's comparisons that an effect is seen in
+NOTHING = 1e-9  # share of the information on an effect that counts as none beside lapses
 LITTLE = 1e-2  # variance of an answer, and information on lapses, that count as no less
 
 
@@ -90,10 +91,10 @@ def _one_step(
         through = ((j.T @ weighed).toarray() * (v @ (j.T @ other.multiply(weight[:, None]).tocsr()))).sum(axis=0)
         return np.asarray(weighed.multiply(other).sum(axis=0)).ravel() - through
 
-    lapses = _lapses(here, comparisons, judge)
+    lapses, least = _lapses(here, comparisons, judge), NOTHING * np.maximum(shared(z, z), LITTLE)
     z = csr_array(z - lapses.multiply(shared(lapses, z) / np.maximum(shared(lapses, lapses), LITTLE)))
     carried = v @ (j.T @ z.multiply(weight[:, None]).tocsr()).toarray()
-    information = np.maximum(shared(z, z), np.finfo(float).tiny)
+    information = np.maximum(shared(z, z), least)
     score = z.T @ here.residual - carried.T @ (j.T @ here.residual)
     estimate, error = score / information, information**-0.5
     if question is None:

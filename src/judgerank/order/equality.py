@@ -159,7 +159,8 @@ def _some_differences(results: NetResults, contrast: FloatArray) -> tuple[FloatA
     back = np.einsum("pkn,pkn->pk", results._times(t), a)
     above, below = back @ results.discrimination, np.einsum("pk,pk->p", back, gamma)
     scale = np.divide(above, below, out=np.ones_like(below), where=above * below > 0)
-    errors = [np.sqrt(_variance(results, of, contrast, t, a, moved)) / scale for of in results.by_cluster]
+    variances = [_variance(results, of, contrast, t, a, moved) for of in results.by_cluster]
+    errors = [np.where(each < 0, np.inf, np.sqrt(np.maximum(each, 0.0))) / scale for each in variances]
     return estimate / scale, np.array(errors)
 
 
