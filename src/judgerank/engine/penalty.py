@@ -30,7 +30,7 @@ Spread = Mapping[str, float]
 
 
 class _Point(NamedTuple):
-    """A point and what is shrunk there, over its standard deviation; shape (D,) but for two.
+    """A point and what is shrunk there, over its standard deviation; of shape (D,) if nothing else is said.
 
     Attributes
     ----------

@@ -84,17 +84,21 @@ def _one_step(
     ones, weight = np.ones(len(comparisons)), comparisons.count * here.law.variance
     j = row_derivatives(here, lambda role: here.through_predictor(role, ones)).tocsr()[:, fitted.chosen]
     v = fitted._inverse("expected")
+    columns = z, _lapses(here, comparisons, judge)
+    weighed = [one.multiply(weight[:, None]).tocsr() for one in columns]
+    through = [(j.T @ one).toarray() for one in weighed]
+    carries = [v @ one for one in through]
 
-    def shared(one: csr_array, other: csr_array) -> FloatArray:
-        """Information that columns have in common, pair by pair, beside all parameters."""
-        weighed = one.multiply(weight[:, None]).tocsr()
-        through = ((j.T @ weighed).toarray() * (v @ (j.T @ other.multiply(weight[:, None]).tocsr()))).sum(axis=0)
-        return np.asarray(weighed.multiply(other).sum(axis=0)).ravel() - through
+    def shared(one: int, other: int) -> FloatArray:
+        """Information that effects or lapses have in common, column by column, beside all parameters."""
+        in_rows = np.asarray(weighed[one].multiply(columns[other]).sum(axis=0)).ravel()
+        return in_rows - (through[one] * carries[other]).sum(axis=0)
 
-    lapses, least = _lapses(here, comparisons, judge), NOTHING * np.maximum(shared(z, z), LITTLE)
-    z = csr_array(z - lapses.multiply(shared(lapses, z) / np.maximum(shared(lapses, lapses), LITTLE)))
-    carried = v @ (j.T @ z.multiply(weight[:, None]).tocsr()).toarray()
-    information = np.maximum(shared(z, z), least)
+    alone, common, of_lapses = shared(0, 0), shared(0, 1), shared(1, 1)
+    share = common / np.maximum(of_lapses, LITTLE)
+    z, carried = csr_array(z - columns[1].multiply(share)), carries[0] - share * carries[1]
+    beside = alone - 2 * share * common + share**2 * of_lapses
+    information = np.maximum(beside, NOTHING * np.maximum(alone, LITTLE))
     score = z.T @ here.residual - carried.T @ (j.T @ here.residual)
     estimate, error = score / information, information**-0.5
     if question is None:

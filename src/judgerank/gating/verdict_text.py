@@ -154,7 +154,7 @@ def _orders(scores: Scores) -> str:
     told += "" if both == "0" else f", and in both places in {both}"
     if scores.balanced:
         return f"the orders are balanced: {told}"
-    tests = "all tests count" if scores.order == "uneven" else "the test of a block counts"
+    tests = "all tests count" if scores.order == "uneven" else "one of the two tests of a block counts"
     return f"{told}: {tests} as many of each judge's answers in one order as in the other"
 
 

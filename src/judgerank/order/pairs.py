@@ -11,7 +11,7 @@ Where there are too few questions for errors by question, the second test is by 
 (`judgerank.order.flips`). Ranks then follow from the pairs that Holm's procedure rejects.
 
 Where one model wins nearly all, both tests lose power, and comparisons of the two by themselves may stand in for
-them (`judgerank.order.head_to_head`).
+them (`judgerank.order.lopsided`).
 
 Models that no chain of comparisons connects are never ranked against each other.
 """
@@ -33,7 +33,7 @@ from judgerank.data.errors import ConfigError, NoIntervalError
 from judgerank.inference.uncertainty import Uncertainty
 from judgerank.inference.wald import two_sided, wald
 from judgerank.order.flips import tests_by_flips
-from judgerank.order.head_to_head import head_to_head
+from judgerank.order.lopsided import lopsided_leads
 from judgerank.order.many import tests_of_equality
 from judgerank.order.ranges import quantile_of_largest
 from judgerank.order.scale import reported_covariance, scale_of
@@ -71,8 +71,8 @@ class Order:
         Of the errors.
     flipped : bool
         Whether the second test is by sign flips; its errors are those that its p-values imply.
-    alone : float array, shape (n, n), optional
-        Leads over their errors by the comparisons of a pair alone (`judgerank.order.head_to_head`).
+    leads : float array, shape (n, n), optional
+        By comparisons of a pair alone, over their errors, where one wins nearly all (`judgerank.order.lopsided`).
     """
 
     models: ObjectArray
@@ -81,12 +81,12 @@ class Order:
     covariance: FloatArray
     degrees_of_freedom: float
     flipped: bool = False
-    alone: FloatArray | None = None
+    leads: FloatArray | None = None
 
     @property
     def statistic(self) -> FloatArray:
         """Difference over its error, of the test that is less sure; zero where the two contradict each other."""
-        return np.where(self.by_alone, self._of_alone, self._of_both)
+        return np.where(self.by_leads, self._of_leads, self._of_both)
 
     @property
     def _of_both(self) -> FloatArray:
@@ -94,19 +94,18 @@ class Order:
         return np.where(fit * equal > 0, np.sign(fit) * np.minimum(np.abs(fit), np.abs(equal)), 0.0)
 
     @cached_property
-    def _of_alone(self) -> FloatArray:
-        """By a pair's own comparisons, as sure with these degrees of freedom as normal ones; zero if not asked."""
-        if self.alone is None:
+    def _of_leads(self) -> FloatArray:
+        """The leads, with p-values of normal ones at these degrees of freedom; zero where the fit contradicts."""
+        if self.leads is None:
             return np.zeros_like(self.covariance)
-        fit, p = self.ratios[0], 2 * ndtr(-np.abs(self.alone))
-        dof = self.degrees_of_freedom
-        known = np.abs(self.alone) if np.isinf(dof) else -stdtrit(dof, p / 2)
-        return np.where(fit * self.alone > 0, np.copysign(known, fit), 0.0)
+        fit, sure, dof = self.ratios[0], np.abs(self.leads), self.degrees_of_freedom
+        sure = sure if np.isinf(dof) else -stdtrit(dof, ndtr(-sure))
+        return np.where(fit * self.leads > 0, np.copysign(sure, fit), 0.0)
 
     @property
-    def by_alone(self) -> BoolArray:
+    def by_leads(self) -> BoolArray:
         """Which pairs are known best by their own comparisons, shape (n, n)."""
-        return np.asarray(np.abs(self._of_alone) > np.abs(self._of_both))
+        return np.asarray(np.abs(self._of_leads) > np.abs(self._of_both))
 
     @property
     def never_differ(self) -> BoolArray:
@@ -186,7 +185,7 @@ def orders_by_errors(*results: Uncertainty) -> list[list[Order]]:
         at = result.effects.without
         longer = float(s.std() / at.scores.std()) if np.ptp(at.scores) > 0 else 1.0
     pooled = cells if result.model.judge_blocks or result.model.further else cells.pool_judges()
-    few, alone = result.flips is not None, [head_to_head(each) for each in results]
+    few, leads = result.flips is not None, [lopsided_leads(each) for each in results]
     test = tests_by_flips(result.flips, s / longer) if few else tests_of_equality(pooled, result.model, at, kinds)
     for group in sorted(components(cells), key=len, reverse=True):
         chosen = np.flatnonzero(np.isin(names, group))
@@ -205,7 +204,7 @@ def orders_by_errors(*results: Uncertainty) -> list[list[Order]]:
         for number, each in enumerate(results):
             error = np.array([errors[number], longer * equal_errors[0 if few else number]])
             dof = each.degrees_of_freedom
-            by_pair = alone[number]
+            by_pair = leads[number]
             here = None if by_pair is None else by_pair[np.ix_(chosen, chosen)]
             found[number].append(Order(names[chosen], difference, error, among[number], dof, few, here))
     return found
@@ -259,8 +258,8 @@ def _pairs(order: Order, level: float) -> pd.DataFrame:
     i, j = np.triu_indices(len(order.models), 1)
     difference, error, (fit, equal) = order.difference[:, i, j], order.error[:, i, j], order.ratios[:, i, j]
     low, high = wald(difference, np.where(np.isinf(error), np.nan, error), level, order.degrees_of_freedom)
-    (fit_low, fit_high), alone, p = (low[0], high[0]), order.by_alone[i, j], order.p_value[i, j]
-    sure = alone & (p <= 1 - level)  # equality is out, and how far they differ is known as before
+    (fit_low, fit_high), by_leads, p = (low[0], high[0]), order.by_leads[i, j], order.p_value[i, j]
+    sure = by_leads & (p <= 1 - level)  # equality is out, and how far they differ is known as before
     low = np.where(sure, np.maximum(fit_low, ROUNDING * difference[0]), low.min(axis=0))
     high = np.where(sure, fit_high, high.max(axis=0))
     second = "flips" if order.flipped else "equality"
@@ -273,7 +272,7 @@ def _pairs(order: Order, level: float) -> pd.DataFrame:
         "low": low,
         "high": high,
         "p_value": p,
-        "test": np.where(alone, "head_to_head", np.where(fit <= equal, "wald", second)),
+        "test": np.where(by_leads, "head_to_head", np.where(fit <= equal, "wald", second)),
     }
     return pd.DataFrame(columns)
 

@@ -7,7 +7,7 @@ from scipy.special import ndtr
 
 import judgerank
 from judgerank import fit
-from judgerank.order.head_to_head import LOPSIDED, PAID, head_to_head
+from judgerank.order.lopsided import LOPSIDED, PAID, lopsided_leads
 from judgerank.order.pairs import orders, pairwise, rank_intervals
 
 
@@ -70,7 +70,7 @@ def test_the_worse_a_model_the_surer_is_its_place():
 @pytest.mark.parametrize("questions", [20, 60])
 def test_the_statistic_of_a_sweep_is_the_root_of_the_number_of_questions(questions):
     fitted = fit(judgerank.read(swept(0, questions)).comparisons, solver="penalised")
-    found = head_to_head(fitted)
+    found = lopsided_leads(fitted)
     names = list(fitted.comparisons.models)
     i, j = names.index("big"), names.index("tiny")
     # without questions every judgment is one of its own
@@ -83,8 +83,8 @@ def test_it_is_by_question_where_errors_are():
     fitted = fit(judgerank.read(frame), "judge_aware", "penalised").clustered()
     i, j = (fitted.comparisons.models.index(name) for name in ("big", "tiny"))
     # sixty leads of one size, one of them the other way round, however many judges agree
-    assert ndtr(-head_to_head(fitted)[i, j]) == pytest.approx(PAID * ndtr(-58 / np.sqrt(60)), rel=1e-9)
-    assert head_to_head(fitted.clustered(cluster=np.arange(len(frame)) // 2)) is None  # by what, is not known
+    assert ndtr(-lopsided_leads(fitted)[i, j]) == pytest.approx(PAID * ndtr(-58 / np.sqrt(60)), rel=1e-9)
+    assert lopsided_leads(fitted.clustered(cluster=np.arange(len(frame)) // 2)) is None  # by what, is not known
 
 
 def test_a_pair_is_asked_about_only_if_one_wins_nearly_all():
@@ -92,14 +92,14 @@ def test_a_pair_is_asked_about_only_if_one_wins_nearly_all():
         comparisons = judgerank.read(judged({("a", "b"): {"j0": won}, ("b", "c"): {"j0": 40}})).comparisons
         fitted = fit(comparisons, solver="penalised")
         i, j = (fitted.comparisons.models.index(name) for name in "ab")
-        assert (head_to_head(fitted)[i, j] > 0) == (2 * won - 60 >= LOPSIDED * 60)
+        assert (lopsided_leads(fitted)[i, j] > 0) == (2 * won - 60 >= LOPSIDED * 60)
 
 
 def test_what_is_said_of_other_judges_is_not_told_by_a_pair_alone():
     frame = pd.concat([swept(2).assign(judge=f"j{copy}") for copy in range(3)], ignore_index=True)
     comparisons = judgerank.read(frame).comparisons
-    assert head_to_head(fit(comparisons, solver="penalised")) is not None
-    assert head_to_head(fit(comparisons, blocks=["taste"])) is None
+    assert lopsided_leads(fit(comparisons, solver="penalised")) is not None
+    assert lopsided_leads(fit(comparisons, blocks=["taste"])) is None
 
 
 @pytest.mark.parametrize("frame", [swept(0), mixed()], ids=["swept", "mixed"])

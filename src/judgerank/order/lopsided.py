@@ -23,7 +23,7 @@ PAID = 100.0  # times its p-value counts: what it adds to the chance of any fals
 LOPSIDED = 0.5  # sum of leads, over the sum of their sizes, from which it is asked: three wins to a loss
 
 
-def head_to_head(result: Uncertainty) -> FloatArray | None:
+def lopsided_leads(result: Uncertainty) -> FloatArray | None:
     """Leads of every model over every other, over their errors, after what the further test costs; shape (N, N).
 
     Zero of pairs of which none wins nearly all. By question where the fit's errors are, and else by judgment. None
