@@ -141,7 +141,10 @@ def _fits(cell: Cell, data: Comparisons, cluster) -> tuple[Fit, ...]:
 
 def by_test(found: list[Order]) -> dict[str, list[Order]]:
     """The orders by the Wald tests of the fit alone, and by both."""
-    alone = [replace(order, difference=order.difference[[0, 0]], error=order.error[[0, 0]]) for order in found]
+    alone = [
+        replace(order, difference=order.difference[[0, 0]], error=order.error[[0, 0]], leads=None)
+        for order in found
+    ]
     return dict(zip(TESTS, (alone, found), strict=True))
 
 

@@ -15,7 +15,7 @@ from judgerank.model.streams import generator
 from judgerank.order import pairs as ranks
 from replication.config import CONF
 from replication.schemas.validity import Design, Fitted
-from replication.validity import Cell, OnSet, drawn, half, measured, separated
+from replication.validity import Cell, OnSet, by_test, drawn, half, measured, separated
 from tests.study.test_sections import run
 
 SMALL = {"n_models": 6, "n_judges": 4, "n_comparisons": 600, "sigma_scores": 1.0}
@@ -32,6 +32,14 @@ def cell(solver: str = "newton", **changed) -> Cell:
 def records(given: Cell, key: str, many: int) -> pd.DataFrame:
     found = (asdict(measured(given, generator(seed, key))) for seed in range(many))
     return pd.json_normalize(list(found), sep="/").dropna(axis="columns", how="all")
+
+
+def test_the_wald_test_alone_is_nothing_else():
+    data = drawn(design(sigma_scores=2.5), np.random.default_rng(1))[0]
+    (order,) = ranks.orders(fit(data, solver="penalised"))
+    (alone,) = by_test([order])["wald"]
+    assert order.by_leads.any()
+    assert_allclose(alone.statistic, order.ratios[0])
 
 
 def test_a_design_is_what_its_settings_say():
