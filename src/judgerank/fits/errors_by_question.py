@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from judgerank.data.arrays import IntArray
 from judgerank.data.comparisons import Comparisons
-from judgerank.data.numbering import numbered
+from judgerank.data.numbering import sizes
 from judgerank.fits.result import Fit
 from judgerank.inference.wald import effective_number
 
@@ -70,7 +70,7 @@ def too_few(fitted: Fit) -> Questions | None:
 
 def number_of(question: IntArray) -> int:
     """How many different questions there are."""
-    return len(numbered(question)[0])
+    return len(sizes(question))
 
 
 def least_questions(n_parameters: int) -> int:

@@ -113,13 +113,13 @@ class Fitted(Intervals):
         return self.effects.likelihood_ratio()
 
     def independent_rows(self) -> tuple[Comparisons, IntArray | None] | None:
-        """The comparisons behind the fit, and, if errors are by question, that of each; None if not held."""
+        """The comparisons behind the fit, and, if errors are by question, the number of that of each."""
         found = super().independent_rows()
         if found is not None or self.raw is None or self.question is None:
             return found
         many = self.n_clusters if self.flips is None else self.flips.shape[0]
-        asked = len(numbered(self.question)[0])
-        return (self.model.observed(self.raw), self.question) if asked == many else None
+        asked, question = numbered(self.question)
+        return (self.model.observed(self.raw), question) if len(asked) == many else None
 
     @property
     def known_raw(self) -> Comparisons:

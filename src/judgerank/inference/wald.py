@@ -8,7 +8,7 @@ from scipy.special import chdtrc, ndtr, ndtri, stdtr, stdtrit
 from judgerank.data.arrays import BoolArray, FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError, DataError
-from judgerank.data.numbering import numbered
+from judgerank.data.numbering import numbered, sizes
 from judgerank.engine.at import in_parts
 from judgerank.engine.row_derivatives import row_derivatives
 from judgerank.model.limits import held
@@ -96,8 +96,8 @@ def effective_number(cluster: IntArray, count: FloatArray) -> float:
     count : float array, shape (T,)
         Comparisons in every row.
     """
-    sizes = np.bincount(numbered(cluster)[1], count)
-    return effective_of(float(sizes.sum()), float(sizes @ sizes))
+    compared = sizes(cluster, count)
+    return effective_of(float(compared.sum()), float(compared @ compared))
 
 
 def effective_of(total: float, squares: float) -> float:

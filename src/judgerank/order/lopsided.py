@@ -12,10 +12,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from scipy.sparse import coo_array
 from scipy.special import ndtr, ndtri
 
 from judgerank.data.arrays import FloatArray, IntArray
-from judgerank.engine.at import row_by_row
+from judgerank.engine.at import in_parts
 from judgerank.inference.uncertainty import Uncertainty
 from judgerank.model.block import Role
 
@@ -37,15 +38,17 @@ def lopsided_leads(result: Uncertainty) -> FloatArray | None:
     if question is None and result.model.has(Role.STRONG):
         return None
     n = len(rows.models)
-    here = row_by_row(rows, result.model, replace(result.solution.parameters, scores=np.zeros(n)))
-    mean, outcome = here.law.mean, here.outcome
-    # of wins and losses: those of ties are less
-    sizes = rows.count * (outcome * (1 - mean) + (1 - outcome) * mean)
-    squares = rows.count * (outcome * (1 - 2 * mean) + mean**2)
-    first, second = rows.first.astype(np.int64), rows.second.astype(np.int64)
-    low, high = np.minimum(first, second), np.maximum(first, second)
-    lead = np.where(first < second, here.residual, -here.residual)
-    pair = low * n + high
+    at = replace(result.solution.parameters, scores=np.zeros(n))
+    lead, pair = np.empty(len(rows)), np.empty(len(rows), np.int64)
+    sizes, squares = np.empty((2, len(rows) if question is None else 0))
+    for part, here in in_parts(rows, result.model, at):
+        first, second = rows.first[part].astype(np.int64), rows.second[part].astype(np.int64)
+        pair[part] = np.minimum(first, second) * n + np.maximum(first, second)
+        lead[part] = np.where(first < second, here.residual, -here.residual)
+        if question is None:  # of wins and losses: those of ties are less
+            mean, outcome, count = here.law.mean, here.outcome, here.rows.count
+            sizes[part] = count * (outcome * (1 - mean) + (1 - outcome) * mean)
+            squares[part] = count * (outcome * (1 - 2 * mean) + mean**2)
     if question is not None:
         lead, pair = _by_question(lead, pair, question, n)
         sizes, squares = np.abs(lead), lead**2
@@ -58,5 +61,5 @@ def lopsided_leads(result: Uncertainty) -> FloatArray | None:
 
 def _by_question(lead: FloatArray, pair: IntArray, question: IntArray, n: int) -> tuple[FloatArray, IntArray]:
     """Leads summed by question and pair, and the pairs of the sums."""
-    each, where = np.unique(question.astype(np.int64) * n**2 + pair, return_inverse=True)
-    return np.asarray(np.bincount(where, lead), float), each % n**2
+    summed = coo_array((lead, (question, pair)), (int(question.max()) + 1, n * n)).tocsr()
+    return np.asarray(summed.data, float), np.asarray(summed.indices)
