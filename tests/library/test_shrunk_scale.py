@@ -159,10 +159,33 @@ def test_the_covariance_is_the_mixture_of_reported_scores_refitted_at_each_stand
     for weight, other in found.by_spread:
         deviation = other.solution.spread["log_discrimination"]
         again = fit(data, solver=Penalised(scores=0.8, log_discrimination=deviation))
-        away = scale_of(again).scores - scale.scores
-        mixed += weight * (scale.covariance(again.covariance) + np.outer(away, away))
+        beside = scale_of(again)
+        away = beside.scores - scale.scores
+        mixed += weight * (beside.covariance(again.covariance) + np.outer(away, away))
     assert len(found.by_spread) == 3
     assert_allclose(reported_covariance(found), mixed, rtol=1e-4, atol=1e-8)
+
+
+@pytest.mark.parametrize("useless", ["tosses a coin", "takes the first"])
+def test_a_judge_who_says_nothing_takes_nothing_from_what_another_says(tmp_path, useless):
+    """Its discrimination is anywhere near zero, and the scale of the fit with it, but not the reported one."""
+    rng = np.random.default_rng(5)
+    question = np.repeat(np.arange(150), 4)
+    a = rng.integers(0, 4, len(question))
+    b = (a + rng.integers(1, 4, len(question))) % 4
+    y = (rng.random(len(question)) < expit(SCORES[::3][a] - SCORES[::3][b])).astype(float)
+    other = np.ones(len(y)) if useless == "takes the first" else (rng.random(len(y)) < 0.5).astype(float)
+    twice = np.tile([a, b], 2)
+    both = Comparisons(tuple("abcd"), ("good", "useless"), *twice, np.repeat([0, 1], len(y)), np.r_[y, other])
+    alone = both.with_judges(["good"])
+    for clusters in (False, True):
+        one, two = (fit(each, "position_aware", shrink=True) for each in (alone, both))
+        if clusters:
+            one, two = one.clustered(alone, question), two.clustered(both, np.tile(question, 2))
+        errors = [np.sqrt(np.diag(reported_covariance(each))) for each in (one, two)]
+        assert_allclose(errors[1], errors[0], rtol=0.3)  # eight times as large by the fit's own scale
+        two.save(tmp_path / "fit.npz", force=True)
+        assert_allclose(reported_covariance(load(tmp_path / "fit.npz")), reported_covariance(two), rtol=1e-9)
 
 
 def test_a_start_is_taken_where_all_standard_deviations_are_given_and_leads_to_the_same_mode():

@@ -24,7 +24,7 @@ from judgerank.inference.whose import TASTE
 from judgerank.model.kinds.category import in_category
 from judgerank.order.flips import leads_by_question
 from judgerank.order.pairs import Order
-from judgerank.order.scale import scale_of
+from judgerank.order.scale import reported, scale_of
 
 if TYPE_CHECKING:  # an optional extra
     from matplotlib.figure import Figure
@@ -192,10 +192,17 @@ class Fit(Fitted):
         NoIntervalError
             If there is no covariance.
         """
-        scale, (scores, own) = scale_of(self), self._in(category)
-        scores, to_scores = scale.factor * scores, scale.derivatives(own, scores)
+
+        def values(fitted: Fit) -> FloatArray:
+            return scale_of(fitted).factor * fitted._in(category)[0]
+
+        def derivatives(fitted: Fit) -> FloatArray:
+            scores, own = fitted._in(category)
+            return scale_of(fitted).derivatives(own, scores)
+
+        scores = values(self)
         place = np.argsort(-scores, kind="stable")
-        among = (to_scores @ self.covariance @ to_scores.T)[np.ix_(place, place)]
+        among = reported(self, values, derivatives)[np.ix_(place, place)]
         own = np.diag(among)
         error = np.sqrt(np.maximum(own[:, None] + own[None, :] - 2 * among, 0.0))
         np.fill_diagonal(error, np.inf)
@@ -209,7 +216,7 @@ class Fit(Fitted):
         """Scores on the scale of the fit, and their derivatives in the free parameters, shape (N, D)."""
         scores = self.scores.to_numpy()
         n = len(scores)
-        own = np.eye(n, len(self.covariance))
+        own = np.eye(n, int(self.chosen.sum()))
         if category is None:
             return scores, own
         if category not in self.categories:

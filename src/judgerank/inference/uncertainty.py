@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Self
@@ -41,6 +40,8 @@ class Uncertainty(Predictions):
         Those of `Estimates`.
     robust : float array, shape (D, D), optional
         Covariance in place of the plug-in one; see `clustered`.
+    meat : float array, shape (D, D), optional
+        Sum of squares of the clusters' gradients behind `robust`, with what few clusters leave out.
     by_cluster : sparse float array, shape (Q, K (N + B)), optional
         Residuals of every cluster, for the tests of `judgerank.order.pairs`.
     n_clusters : int, optional
@@ -54,6 +55,7 @@ class Uncertainty(Predictions):
     """
 
     robust: FloatArray | None = None
+    meat: FloatArray | None = None
     by_cluster: csr_array | None = None
     n_clusters: int | None = None
     effective_clusters: float | None = None
@@ -97,7 +99,7 @@ class Uncertainty(Predictions):
         found = self.robust
         if found is None:
             self._require_few_parameters()
-            found = self._over_spreads(lambda fitted: fitted._inverse("expected"))
+            found = self._over_spreads()
         elif not np.isfinite(found).all():  # of question effects at a saddle
             raise NoIntervalError(f"there are no intervals: the information is singular ({self.status})")
         if not self.of_panel:
@@ -118,15 +120,25 @@ class Uncertainty(Predictions):
                 "covariance is kept (rank fewer models, or the judges in groups)"
             )
 
-    def _over_spreads(self, variance: Callable[[Self], FloatArray]) -> FloatArray:
+    def _over_spreads(self) -> FloatArray:
         """A covariance, shape (D, D), that allows for what is not known of the penalty's standard deviations."""
         here = self.solution.parameters
         mean = np.zeros(())
         for weight, fitted in self.by_spread:
             at = fitted.solution.parameters
             away = flat(at)[self.chosen] - flat(here)[self.chosen]
-            mean = mean + weight * (variance(fitted) + np.outer(away, away))
+            mean = mean + weight * (fitted.at_its_spread() + np.outer(away, away))
         return mean
+
+    def at_its_spread(self) -> FloatArray:
+        """The covariance, shape (D, D), as if the penalty's standard deviations were known."""
+        if self.meat is None:
+            return self._inverse("expected")
+        bread = self._inverse("observed")
+        found = bread @ (self.meat + self._penalty) @ bread
+        # judges who answer as one in every cluster do not differ at all, to within rounding
+        np.fill_diagonal(found, np.maximum(np.diag(found), 0.0))
+        return found
 
     @cached_property
     def by_spread(self) -> tuple[tuple[float, Self], ...]:
@@ -285,19 +297,12 @@ class Uncertainty(Predictions):
         if self.solution.shrinks_scores:
             meat += for_few_clusters(meat, self._information("expected"), self._inverse("expected"), n_clusters)
 
-        def sandwich(fitted: Self) -> FloatArray:
-            bread = fitted._inverse("observed")
-            found = bread @ (meat + fitted._penalty) @ bread
-            # judges who answer as one in every cluster do not differ at all, to within rounding
-            np.fill_diagonal(found, np.maximum(np.diag(found), 0.0))
-            return found
-
-        robust = self._over_spreads(sandwich)
         of_equal_size = float(n_clusters) if effective is None else effective
-        counted = replace(self, n_clusters=n_clusters, effective_clusters=of_equal_size)
-        found = replace(counted, robust=robust, by_cluster=by_cluster)
-        others = ((weight, replace(found, solution=each.solution)) for weight, each in self.by_spread)
-        vars(found)["by_spread"] = tuple(others)  # the same estimates: fitted once
+        counted = replace(self, n_clusters=n_clusters, effective_clusters=of_equal_size, meat=meat)
+        spreads = [(weight, each.solution) for weight, each in self.by_spread]  # the same estimates: fitted once
+        vars(counted)["by_spread"] = tuple((weight, replace(counted, solution=each)) for weight, each in spreads)
+        found = replace(counted, robust=counted._over_spreads(), by_cluster=by_cluster)
+        vars(found)["by_spread"] = tuple((weight, replace(found, solution=each)) for weight, each in spreads)
         return found
 
     @cached_property

@@ -25,9 +25,10 @@ log-discriminations are averages over what is not known of each judge (`judgeran
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from typing import TypeVar
 
 import numpy as np
 
@@ -41,6 +42,8 @@ from judgerank.inference.uncertainty import Uncertainty
 from judgerank.model.block import Role
 from judgerank.model.members import Model, Parameters
 from judgerank.order.averages import Averages, averages
+
+Kind = TypeVar("Kind", bound=Uncertainty)
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,11 +98,16 @@ class Scale:
         """By judge on this scale, shape (K,); one throughout where judges have none."""
         return np.exp(self.at.judges[0] - self.shift) if len(self.at.judges) else np.ones(len(self.weights))
 
-    def discrimination_errors(self, of_parameters: FloatArray) -> FloatArray:
-        """Standard errors of the free log-discriminations, float array, given the parameters' covariance."""
+    @property
+    def log_discriminations(self) -> FloatArray:
+        """The logarithms of the free ones."""
+        return self.at.judges[0][self.free] - self.shift
+
+    @cached_property
+    def to_log_discriminations(self) -> FloatArray:
+        """Their derivatives in the free parameters."""
         n, many = len(self.at.scores), int(self.free.sum())
-        to_judges = np.eye(many, len(self.derivative), n) - self.derivative
-        return np.sqrt(np.maximum(np.einsum("kd,de,ke->k", to_judges, of_parameters, to_judges), 0.0))
+        return np.eye(many, len(self.derivative), n) - self.derivative
 
 
 @remembered
@@ -116,22 +124,49 @@ def scale_of(fitted: Uncertainty) -> Scale:
 
 @remembered
 def reported_covariance(fitted: Uncertainty) -> FloatArray:
-    """Covariance of the reported scores, shape (N, N).
+    """Covariance of the reported scores, shape (N, N)."""
+    return reported(fitted, lambda each: scale_of(each).scores, lambda each: scale_of(each).to_scores)
+
+
+def reported_log_errors(fitted: Uncertainty) -> FloatArray:
+    """Standard errors of the free log-discriminations on the reported scale, float array."""
+    found = reported(
+        fitted,
+        lambda each: scale_of(each).log_discriminations,
+        lambda each: scale_of(each).to_log_discriminations,
+    )
+    return np.sqrt(np.maximum(np.diag(found), 0.0))
+
+
+def reported(
+    fitted: Kind, values: Callable[[Kind], FloatArray], derivatives: Callable[[Kind], FloatArray]
+) -> FloatArray:
+    """Covariance of something on the reported scale, shape (M, M).
 
     The scale of a shrunk fit depends on the standard deviation of its log-discriminations by itself, too, and not
-    through the mode alone. So what the mixture over standard deviations says of scores is taken from the reported
-    scores at each of them, in place of the modes.
+    through the mode alone. And where a judge says next to nothing, its discrimination is the smaller the larger
+    that is, so that all others have another scale there. So what the mixture over standard deviations says is
+    taken on the reported scale at each of them, in place of the fit's.
+
+    Parameters
+    ----------
+    values : callable
+        The values by a fit, shape (M,).
+    derivatives : callable
+        Theirs in its free parameters, shape (M, D).
     """
-    scale = scale_of(fitted)
-    found = scale.covariance(fitted.covariance)
+    here = derivatives(fitted)
+    found = here @ fitted.covariance @ here.T
     if _averages(fitted) is None:
         return found
-    spread, here = fitted.solution.spread or {}, flat(fitted.solution.parameters)
+    spread, at = fitted.solution.spread or {}, flat(fitted.solution.parameters)
     for weight, other in fitted.by_spread:
         if (other.solution.spread or {})[ALPHA] != spread[ALPHA]:
-            away = scale.to_scores @ (flat(other.solution.parameters) - here)[fitted.chosen]
-            moved = scale_of(other).scores - scale.scores
-            found = found + weight * (np.outer(moved, moved) - np.outer(away, away))
+            own, covariance = derivatives(other), other.at_its_spread()
+            away = here @ (flat(other.solution.parameters) - at)[fitted.chosen]
+            moved = values(other) - values(fitted)
+            found = found + weight * (own @ covariance @ own.T + np.outer(moved, moved))
+            found = found - weight * (here @ covariance @ here.T + np.outer(away, away))
     return found
 
 

@@ -24,7 +24,7 @@ from judgerank.model.block import Role
 from judgerank.model.law import Law, outcomes
 from judgerank.model.members import JUDGE_AWARE, Model, Parameters
 from judgerank.model.needs import Need
-from judgerank.order.scale import Scale, scale_at, scale_of
+from judgerank.order.scale import Scale, reported_covariance, scale_at, scale_of
 
 STEP = 1e-5  # of a parameter, for derivatives by differences
 MOST_STRETCHED = 50.0  # logarithm of the factors that are tried
@@ -123,8 +123,7 @@ class Panel:
             )
         in_play = result.discrimination[result.discrimination > 0]
         panel = cls.of(*({str(name): value for name, value in x.items()} for x in (result.scores, in_play)))
-        scale = scale_of(result)
-        errors = of_differences(scale.covariance(result.covariance)) / scale.scores.std()
+        errors = of_differences(reported_covariance(result)) / scale_of(result).scores.std()
         panel = replace(panel, doubt=errors, freedom=result.degrees_of_freedom)
         fitted, model = result.solution.parameters, result.model.alone
         of_pairs = [row for row, block in enumerate(model.blocks) if block.role.tied <= 2]

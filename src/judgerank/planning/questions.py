@@ -39,7 +39,7 @@ from judgerank.engine.row_derivatives import row_derivatives
 from judgerank.fits.result import Fit
 from judgerank.inference.wald import cluster_gradients, normal_quantile
 from judgerank.model.block import Role
-from judgerank.order.scale import scale_of
+from judgerank.order.scale import reported_covariance, scale_of
 from judgerank.planning.panels import Panel
 
 LATENT = np.pi**2 / 3  # variance of a logistic variable
@@ -190,8 +190,8 @@ def deviation(
     scale, at = scale_of(plain), plain.solution.parameters
     gradients = cluster_gradients(plain.model.observed(comparisons), plain.model, at, question)[:, plain.chosen]
     by_question = np.square(gradients @ plain._inverse("observed") @ scale.to_scores.T).sum(axis=1)
-    ratio = plain.clustered(comparisons, question).covariance
-    excess = np.trace(scale.covariance(ratio)) / np.trace(scale.covariance(plain.covariance))
+    clustered = plain.clustered(comparisons, question)
+    excess = np.trace(reported_covariance(clustered)) / np.trace(reported_covariance(plain))
     error = np.sqrt(len(by_question)) * by_question.std(ddof=1) / by_question.sum()
     low, middle, high = (_tau(panel, excess * np.exp(z * error), pairs, judges) for z in (-Z95, 0.0, Z95))
     return middle, (low, high)

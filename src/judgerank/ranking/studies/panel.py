@@ -17,7 +17,7 @@ from judgerank.fits.result import Fit
 from judgerank.fits.same_judges import same_judges
 from judgerank.inference.intervals import FURTHEST
 from judgerank.inference.wald import normal_quantile
-from judgerank.order.scale import scale_of
+from judgerank.order.scale import reported_log_errors, scale_of
 from judgerank.ranking.candidates import half_information
 from judgerank.ranking.studies.by_judge import LEAST, effects_of, problem
 from judgerank.ranking.study import Component, Finding
@@ -169,9 +169,8 @@ def discrimination_intervals(fitted: Fit, level: float) -> tuple[pd.Series, pd.S
 
 def _log_widths(fitted: Fit, level: float) -> pd.Series:
     """Half the widths of the intervals of log-discriminations that have one, by judge, on the reported scale."""
-    scale = scale_of(fitted)
-    width = normal_quantile(level, fitted.degrees_of_freedom) * scale.discrimination_errors(fitted.covariance)
-    found = pd.Series(width, np.array(fitted.comparisons.judges, object)[scale.free])
+    width = normal_quantile(level, fitted.degrees_of_freedom) * reported_log_errors(fitted)
+    found = pd.Series(width, np.array(fitted.comparisons.judges, object)[scale_of(fitted).free])
     return found[~found.index.isin(fitted.unbounded_judges)]
 
 

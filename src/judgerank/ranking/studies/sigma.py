@@ -9,7 +9,7 @@ from judgerank.data.errors import NoIntervalError
 from judgerank.data.listing import listed, p_of
 from judgerank.fits.result import Fit
 from judgerank.order.pairs import standardised
-from judgerank.order.scale import scale_of
+from judgerank.order.scale import reported_covariance, scale_of
 from judgerank.ranking.described import is_usable
 from judgerank.ranking.study import Component, Finding
 
@@ -64,5 +64,4 @@ def _without(found: Fit) -> Fit:
 
 
 def _errors(fitted: Fit) -> FloatArray:
-    scale = scale_of(fitted)
-    return np.sqrt(np.diag(standardised(scale.scores, scale.covariance(fitted.covariance))[1]))
+    return np.sqrt(np.diag(standardised(scale_of(fitted).scores, reported_covariance(fitted))[1]))
