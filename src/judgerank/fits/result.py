@@ -24,7 +24,7 @@ from judgerank.inference.whose import TASTE
 from judgerank.model.kinds.category import in_category
 from judgerank.order.flips import leads_by_question
 from judgerank.order.pairs import Order
-from judgerank.order.scale import reported, scale_of
+from judgerank.order.scale import Scale, reported, scale_of
 
 if TYPE_CHECKING:  # an optional extra
     from matplotlib.figure import Figure
@@ -193,14 +193,14 @@ class Fit(Fitted):
             If there is no covariance.
         """
 
-        def values(fitted: Fit) -> FloatArray:
-            return scale_of(fitted).factor * fitted._in(category)[0]
+        def values(fitted: Fit, scale: Scale) -> FloatArray:
+            return scale.factor * fitted._in(category)[0]
 
-        def derivatives(fitted: Fit) -> FloatArray:
+        def derivatives(fitted: Fit, scale: Scale) -> FloatArray:
             scores, own = fitted._in(category)
-            return scale_of(fitted).derivatives(own, scores)
+            return scale.derivatives(own, scores)
 
-        scores = values(self)
+        scores = values(self, scale_of(self))
         place = np.argsort(-scores, kind="stable")
         among = reported(self, values, derivatives)[np.ix_(place, place)]
         own = np.diag(among)

@@ -17,7 +17,7 @@ from judgerank.engine.penalised import Penalised
 from judgerank.engine.penalty import flat, penalty
 from judgerank.engine.problem import moving
 from judgerank.engine.runaway import penalty_alone
-from judgerank.engine.solution import Status
+from judgerank.engine.solution import Solution, Status
 from judgerank.engine.spreads import mixture
 from judgerank.engine.sums import Curvature, evaluate
 from judgerank.inference.predictions import Predictions
@@ -96,16 +96,22 @@ class Uncertainty(Predictions):
             If a discrimination is unbounded and nothing holds it, the information is singular, or there are too
             many parameters.
         """
-        found = self.robust
-        if found is None:
+        if self.robust is None:
             self._require_few_parameters()
-            found = self._over_spreads()
-        elif not np.isfinite(found).all():  # of question effects at a saddle
+        return self.of_whom(self._over_spreads() if self.robust is None else self._known(self.robust))
+
+    def _known(self, robust: FloatArray) -> FloatArray:
+        """A covariance that was given."""
+        if not np.isfinite(robust).all():  # of question effects at a saddle
             raise NoIntervalError(f"there are no intervals: the information is singular ({self.status})")
+        return robust
+
+    def of_whom(self, covariance: FloatArray) -> FloatArray:
+        """A covariance, shape (D, D), as this panel's, where errors are those of its own mean."""
         if not self.of_panel:
-            return found
+            return covariance
         to_panel = panel_means(self.model, self.solution.parameters, self.chosen)
-        return to_panel @ found @ to_panel.T
+        return to_panel @ covariance @ to_panel.T
 
     @property
     def has_many_parameters(self) -> bool:
@@ -133,7 +139,7 @@ class Uncertainty(Predictions):
     def at_its_spread(self) -> FloatArray:
         """The covariance, shape (D, D), as if the penalty's standard deviations were known."""
         if self.meat is None:
-            return self._inverse("expected")
+            return self._inverse("expected") if self.robust is None else self._known(self.robust)
         bread = self._inverse("observed")
         found = bread @ (self.meat + self._penalty) @ bread
         # judges who answer as one in every cluster do not differ at all, to within rounding
@@ -146,7 +152,21 @@ class Uncertainty(Predictions):
         if self.solution.spread is None or not isinstance(self.settings, Penalised):
             return ((1.0, self),)
         found = mixture(self.comparisons, self.model, self.settings, self.solution)
-        return tuple((weight, replace(self, solution=solution)) for weight, solution in found)
+        return tuple((weight, self._beside(solution)) for weight, solution in found)
+
+    def _beside(self, solution: Solution) -> Self:
+        """This fit at other standard deviations of its penalty.
+
+        Gradients in the scores are in proportion to discriminations, and so is the root of the information.
+        """
+        other = replace(self, solution=solution)
+        if self.meat is None or solution is self.solution:
+            return other
+        n = len(self.comparisons.models)
+        one, two = (np.trace(each._information("expected")[:n, :n]) for each in (self, other))
+        times = np.ones(len(self.meat))
+        times[:n] = np.sqrt(two / max(one, np.finfo(float).tiny))
+        return replace(other, meat=self.meat * np.outer(times, times))
 
     def _inverse(self, curvature: Curvature) -> FloatArray:
         """Inverse of the information, the penalty's among it, in the zero-sum coordinates.
@@ -299,10 +319,11 @@ class Uncertainty(Predictions):
 
         of_equal_size = float(n_clusters) if effective is None else effective
         counted = replace(self, n_clusters=n_clusters, effective_clusters=of_equal_size, meat=meat)
-        spreads = [(weight, each.solution) for weight, each in self.by_spread]  # the same estimates: fitted once
-        vars(counted)["by_spread"] = tuple((weight, replace(counted, solution=each)) for weight, each in spreads)
+        # the same estimates: fitted once
+        others = tuple((weight, counted._beside(each.solution)) for weight, each in self.by_spread)
+        vars(counted)["by_spread"] = others
         found = replace(counted, robust=counted._over_spreads(), by_cluster=by_cluster)
-        vars(found)["by_spread"] = tuple((weight, replace(found, solution=each)) for weight, each in spreads)
+        vars(found)["by_spread"] = others
         return found
 
     @cached_property

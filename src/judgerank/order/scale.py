@@ -113,7 +113,7 @@ class Scale:
 @remembered
 def scale_of(fitted: Uncertainty) -> Scale:
     """The reported scale of a fit."""
-    found = scale_at(fitted.comparisons, fitted.model, fitted.solution.parameters, fitted.free, fitted.chosen)
+    found = _at_mode(fitted)
     known = _averages(fitted)
     if known is None or not found.free.any():
         return found
@@ -125,49 +125,62 @@ def scale_of(fitted: Uncertainty) -> Scale:
 @remembered
 def reported_covariance(fitted: Uncertainty) -> FloatArray:
     """Covariance of the reported scores, shape (N, N)."""
-    return reported(fitted, lambda each: scale_of(each).scores, lambda each: scale_of(each).to_scores)
+    return reported(fitted, lambda _, scale: scale.scores, lambda _, scale: scale.to_scores)
 
 
 def reported_log_errors(fitted: Uncertainty) -> FloatArray:
     """Standard errors of the free log-discriminations on the reported scale, float array."""
     found = reported(
-        fitted,
-        lambda each: scale_of(each).log_discriminations,
-        lambda each: scale_of(each).to_log_discriminations,
+        fitted, lambda _, scale: scale.log_discriminations, lambda _, scale: scale.to_log_discriminations
     )
     return np.sqrt(np.maximum(np.diag(found), 0.0))
 
 
 def reported(
-    fitted: Kind, values: Callable[[Kind], FloatArray], derivatives: Callable[[Kind], FloatArray]
+    fitted: Kind,
+    values: Callable[[Kind, Scale], FloatArray],
+    derivatives: Callable[[Kind, Scale], FloatArray],
 ) -> FloatArray:
     """Covariance of something on the reported scale, shape (M, M).
 
-    The scale of a shrunk fit depends on the standard deviation of its log-discriminations by itself, too, and not
-    through the mode alone. And where a judge says next to nothing, its discrimination is the smaller the larger
-    that is, so that all others have another scale there. So what the mixture over standard deviations says is
-    taken on the reported scale at each of them, in place of the fit's.
+    Where a judge says next to nothing, its discrimination is the smaller the larger the standard deviations of a
+    shrunk fit, and the scale of the fit is another one. So what the mixture over standard deviations says
+    (`engine.spreads`) is taken from the reported scale at each of them.
 
     Parameters
     ----------
     values : callable
-        The values by a fit, shape (M,).
+        The values by a fit and its scale, shape (M,).
     derivatives : callable
         Theirs in its free parameters, shape (M, D).
     """
-    here = derivatives(fitted)
-    found = here @ fitted.covariance @ here.T
+    scale = scale_of(fitted)
     if _averages(fitted) is None:
-        return found
-    spread, at = fitted.solution.spread or {}, flat(fitted.solution.parameters)
+        here = derivatives(fitted, scale)
+        return here @ fitted.covariance @ here.T
+    known, found = values(fitted, scale), np.zeros(())
     for weight, other in fitted.by_spread:
-        if (other.solution.spread or {})[ALPHA] != spread[ALPHA]:
-            own, covariance = derivatives(other), other.at_its_spread()
-            away = here @ (flat(other.solution.parameters) - at)[fitted.chosen]
-            moved = values(other) - values(fitted)
-            found = found + weight * (own @ covariance @ own.T + np.outer(moved, moved))
-            found = found - weight * (here @ covariance @ here.T + np.outer(away, away))
+        there = _scale_beside(fitted, other)
+        own, moved = derivatives(other, there), values(other, there) - known
+        found = found + weight * (own @ other.of_whom(other.at_its_spread()) @ own.T + np.outer(moved, moved))
     return found
+
+
+def _scale_beside(fitted: Uncertainty, other: Uncertainty) -> Scale:
+    """The reported scale at other standard deviations.
+
+    What averages change of it is about the same where that of the log-discriminations is.
+    """
+    one, two = (each.solution.spread or {} for each in (fitted, other))
+    if one[ALPHA] != two[ALPHA]:
+        return scale_of(other)
+    scale, (before, there) = scale_of(fitted), map(_at_mode, (fitted, other))
+    return replace(there, weights=scale.weights, shift=there.shift + scale.shift - before.shift)
+
+
+@remembered
+def _at_mode(fitted: Uncertainty) -> Scale:
+    return scale_at(fitted.comparisons, fitted.model, fitted.solution.parameters, fitted.free, fitted.chosen)
 
 
 @remembered

@@ -45,7 +45,7 @@ def component_of(judgments: Judgments, model: Model, settings: Settings) -> Comp
         independent = shown = member_alone
     if all_ties(judgments.comparisons):  # their errors are those of shrinkage alone
         n = len(judgments.comparisons.models) + int(shown.free.sum())
-        shown = replace(shown, robust=np.full((n, n), np.nan))
+        shown = replace(shown, robust=np.full((n, n), np.nan), meat=None)
     return Component(judgments, settings, shown, independent, member_alone, asked, tuple(departures))
 
 
