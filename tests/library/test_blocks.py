@@ -20,7 +20,7 @@ from judgerank.engine.information import information
 from judgerank.engine.penalty import penalty, pulled
 from judgerank.engine.sums import evaluate
 from judgerank.fits.heldout import held_out
-from judgerank.inference.wald import cluster_gradients
+from judgerank.inference.clusters import cluster_gradients
 from judgerank.model.block import Block, Design, Placed, Records, Role
 from judgerank.model.kinds.family import families_of, family_of, read_families
 from judgerank.model.members import NAMED, Parameters

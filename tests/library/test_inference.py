@@ -15,7 +15,8 @@ from judgerank import Comparisons, Fit, Status, fit
 from judgerank.data.errors import ConfigError, DataError
 from judgerank.engine.information import covariance, information, zero_sum_basis
 from judgerank.engine.sums import evaluate
-from judgerank.inference.wald import effective_number, normal_quantile, wald
+from judgerank.inference.clusters import effective_number
+from judgerank.inference.wald import normal_quantile, wald
 
 FAMILY = pytest.mark.parametrize("member", ["btl", "judge_aware", "length"])
 SCORES, GAMMA, SLOPE = (1.0, 0.2, -0.3, -0.9), (0.6, 1.0, 1.7), (0.3, -0.2, 0.1)

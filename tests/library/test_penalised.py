@@ -15,7 +15,7 @@ from judgerank.engine.penalised import Penalised
 from judgerank.engine.penalty import WIDE, penalty
 from judgerank.engine.problem import Problem
 from judgerank.engine.sums import evaluate
-from judgerank.inference.wald import for_few_clusters
+from judgerank.inference.clusters import for_few_clusters
 from judgerank.model.members import BTL, MODELS, Parameters
 from judgerank.model.streams import generator
 from replication.random_designs import draw_comparisons, draw_truth

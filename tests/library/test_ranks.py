@@ -14,8 +14,7 @@ from judgerank import Comparisons, Fit, fit
 from judgerank.data.errors import DataError, NoIntervalError
 from judgerank.engine.information import zero_sum_basis
 from judgerank.engine.sums import evaluate
-from judgerank.inference import wald
-from judgerank.inference.wald import cluster_gradients, squares_by_cluster
+from judgerank.inference.clusters import cluster_gradients, squares_by_cluster
 from judgerank.model.members import BTL, JUDGE_AWARE, LENGTH, POSITION_AWARE
 from judgerank.order import pairs as ranks
 from judgerank.order.equality import NetResults, differences_under_equality
@@ -244,7 +243,7 @@ def test_squares_of_gradients_are_the_same_in_parts(simulated, model, monkeypatc
     at, chosen = fitted.solution.parameters, fitted.chosen
     own = cluster_gradients(raw, model, at, cluster)[:, chosen]
     for most in (1, 150, 10**6):  # numbers at once: two clusters, some, all
-        monkeypatch.setattr(wald, "AT_ONCE", most)
+        monkeypatch.setattr("judgerank.inference.clusters.AT_ONCE", most)
         squares, many = squares_by_cluster(raw, model, at, cluster, chosen)
         assert many == len(own) and len(squares) == chosen.sum()
         assert_allclose(squares, own.T @ own, rtol=1e-12, atol=1e-12)

@@ -19,7 +19,7 @@ from judgerank.engine.at_zero import mean_at_zero, net_wins
 from judgerank.engine.newton import Newton
 from judgerank.engine.solution import Status
 from judgerank.engine.sums import evaluate
-from judgerank.inference.wald import cluster_gradients
+from judgerank.inference.clusters import cluster_gradients
 from judgerank.model.members import MODELS, Parameters
 from judgerank.model.stage_law import StageLaw
 from judgerank.order.scale import scale_at, scale_of

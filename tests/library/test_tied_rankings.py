@@ -26,7 +26,7 @@ from judgerank.engine.solution import Status
 from judgerank.engine.sums import evaluate
 from judgerank.fits.choice_losses import choice_losses
 from judgerank.fits.crossvalidation import losses_with_ties
-from judgerank.inference.wald import cluster_gradients
+from judgerank.inference.clusters import cluster_gradients
 from judgerank.model.judge_blocks import judge_block
 from judgerank.model.judge_values import JudgeValues
 from judgerank.model.members import MODELS, Parameters

@@ -30,7 +30,8 @@ from judgerank.engine.concave import peak
 from judgerank.engine.information import information
 from judgerank.engine.sums import evaluate
 from judgerank.fits.result import Fit
-from judgerank.inference.wald import cluster_gradients, effective_number, require_level, two_sided, wald
+from judgerank.inference.clusters import cluster_gradients, effective_number
+from judgerank.inference.wald import require_level, two_sided, wald
 from judgerank.model.members import Model, Parameters
 from judgerank.order.pairs import holm
 from judgerank.order.scale import scale_of

@@ -11,7 +11,7 @@ from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.stages import alone, joined_stages
 from judgerank.fits.result import Fit
-from judgerank.inference.wald import cluster_gradients
+from judgerank.inference.clusters import cluster_gradients
 
 
 def onto(rows: Comparisons, named: Comparisons) -> Comparisons:

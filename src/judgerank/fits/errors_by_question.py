@@ -8,7 +8,7 @@ from judgerank.data.arrays import IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.numbering import sizes
 from judgerank.fits.result import Fit
-from judgerank.inference.wald import effective_number
+from judgerank.inference.clusters import effective_number
 
 MOST_QUESTIONS = 100_000  # that errors are computed from; of more, so many at random stand for all
 
@@ -20,7 +20,7 @@ class Questions(NamedTuple):
     ----------
     many : int
     effective : float
-        How many of equal size they count as (`inference.wald.effective_number`).
+        How many of equal size they count as (`inference.clusters.effective_number`).
     parameters : int
         Free ones; errors by question take more questions than these.
     """

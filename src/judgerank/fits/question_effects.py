@@ -16,9 +16,9 @@ from judgerank.fits.certified import require_bounded
 from judgerank.fits.fitted import Fitted
 from judgerank.fits.further import FittedKind
 from judgerank.fits.same_judges import copies, with_one_vote
+from judgerank.inference.clusters import effective_number
 from judgerank.inference.effects import QuestionEffects
 from judgerank.inference.residuals import residuals_by_cluster
-from judgerank.inference.wald import effective_number
 from judgerank.model.block import Role
 
 

@@ -20,9 +20,9 @@ from judgerank.engine.runaway import penalty_alone
 from judgerank.engine.solution import Solution, Status
 from judgerank.engine.spreads import mixture
 from judgerank.engine.sums import Curvature, evaluate
+from judgerank.inference.clusters import drawn_clusters, effective_number, for_few_clusters, squares_by_cluster
 from judgerank.inference.predictions import Predictions
 from judgerank.inference.residuals import residuals_by_cluster
-from judgerank.inference.wald import drawn_clusters, effective_number, for_few_clusters, squares_by_cluster
 from judgerank.inference.whose import degrees_of_tastes, panel_means
 from judgerank.model.block import Role
 from judgerank.model.limits import movable
@@ -47,7 +47,7 @@ class Uncertainty(Predictions):
     n_clusters : int, optional
         Number of clusters behind `robust`, whether or not their residuals were kept.
     effective_clusters : float, optional
-        How many of equal size these count as (`inference.wald.effective_number`).
+        How many of equal size these count as (`inference.clusters.effective_number`).
     of_panel : bool
         With a block ``taste``: whether errors are those of the judges' own mean (`inference.whose`).
     flips : sparse float array, shape (Q, N N), optional

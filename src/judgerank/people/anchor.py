@@ -27,7 +27,7 @@ from judgerank.engine.information import zero_sum_basis
 from judgerank.fits.errors_by_question import Questions, number_of
 from judgerank.fits.fit import fit
 from judgerank.fits.result import Fit
-from judgerank.inference.wald import effective_number
+from judgerank.inference.clusters import effective_number
 from judgerank.people.items import HumanScores, Items
 from judgerank.people.paired_rows import PairedRows
 

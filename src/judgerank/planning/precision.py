@@ -8,7 +8,7 @@ each parameter. `plan_study` says what data of a planned size give.
 
 Where several comparisons share a question, a ranking's errors are by question. So there are at least as many
 questions as these take. With few of them errors are as a ranking has them by default: Student's t, and the
-allowance for few clusters (`judgerank.inference.wald.for_few_clusters`), here its expectation.
+allowance for few clusters (`judgerank.inference.clusters.for_few_clusters`), here its expectation.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from scipy.special import ndtr
 from judgerank.data.arrays import FloatArray
 from judgerank.data.errors import ConfigError
 from judgerank.fits.errors_by_question import least_questions
-from judgerank.inference.wald import few_clusters_share, normal_quantile
+from judgerank.inference.clusters import few_clusters_share
+from judgerank.inference.wald import normal_quantile
 from judgerank.model.streams import generator
 from judgerank.order.pairs import standardised
 from judgerank.planning.panels import Panel, of_differences

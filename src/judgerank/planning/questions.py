@@ -37,7 +37,8 @@ from judgerank.data.errors import ConfigError
 from judgerank.engine.at import product, row_by_row
 from judgerank.engine.row_derivatives import row_derivatives
 from judgerank.fits.result import Fit
-from judgerank.inference.wald import cluster_gradients, normal_quantile
+from judgerank.inference.clusters import cluster_gradients
+from judgerank.inference.wald import normal_quantile
 from judgerank.model.block import Role
 from judgerank.order.scale import reported_covariance, scale_of
 from judgerank.planning.panels import Panel

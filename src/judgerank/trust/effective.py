@@ -25,7 +25,8 @@ from judgerank.data.errors import ConfigError, DataError, NoIntervalError
 from judgerank.data.shown import Shown
 from judgerank.fits.given import fitted_to, raw_and_question, require_member_alone
 from judgerank.fits.result import Fit
-from judgerank.inference.wald import cluster_gradients, normal_quantile
+from judgerank.inference.clusters import cluster_gradients
+from judgerank.inference.wald import normal_quantile
 from judgerank.model.law import Law
 from judgerank.model.members import Parameters
 from judgerank.order.pairs import standardised

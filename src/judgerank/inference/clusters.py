@@ -1,0 +1,127 @@
+"""Gradients by cluster, their sum of squares, and what few clusters leave out of it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from judgerank.data.arrays import BoolArray, FloatArray, IntArray
+from judgerank.data.comparisons import Comparisons
+from judgerank.data.errors import DataError
+from judgerank.data.numbering import numbered, sizes
+from judgerank.engine.at import in_parts
+from judgerank.engine.row_derivatives import row_derivatives
+from judgerank.model.limits import held
+from judgerank.model.members import Model, Parameters
+from judgerank.model.streams import generator
+
+AT_ONCE = 1 << 21  # numbers in a matrix of gradients by cluster
+
+
+def cluster_gradients(comparisons: Comparisons, model: Model, at: Parameters, cluster: IntArray) -> FloatArray:
+    """Gradient of each cluster's log-likelihood in (s, judges' blocks, further blocks), shape (Q, N + B K + P).
+
+    Raises
+    ------
+    DataError
+        If there is not one cluster for each row, or there are fewer than two.
+    """
+    names, cluster = numbered(cluster)
+    q = len(names)
+    if len(cluster) != len(comparisons) or q < 2:
+        raise DataError(
+            f"{len(comparisons)} comparisons in {q} clusters: that many labels and two clusters are needed"
+        )
+    n, still = len(at.scores), held(model, at)
+    still[: model.free_rows.start] = True
+    gradients = np.zeros((q, n + at.judges.size + len(at.common)))
+    for rows, here in in_parts(comparisons, model, at):
+        told = row_derivatives(here, here.told)
+        np.add.at(gradients.reshape(-1), cluster[rows][told.row] * gradients.shape[1] + told.col, told.data)
+    gradients[:, n : n + at.judges.size][:, still.ravel()] = 0.0
+    return gradients
+
+
+def squares_by_cluster(
+    comparisons: Comparisons, model: Model, at: Parameters, cluster: IntArray, chosen: BoolArray
+) -> tuple[FloatArray, int]:
+    """Sum of u u' over the clusters' gradients u in the chosen parameters, shape (D, D), and how many clusters.
+
+    Raises
+    ------
+    DataError
+        As of `cluster_gradients`.
+    """
+    names, number = numbered(cluster)
+    parts = min(-(-len(names) * len(chosen) // AT_ONCE), len(names) // 2)
+    ends = np.linspace(0, len(names), max(parts, 1) + 1).astype(np.intp)[1:-1]
+    order = np.argsort(number, kind="stable") if len(ends) else np.arange(len(number))
+    squares = np.zeros((int(chosen.sum()),) * 2)
+    for rows in np.split(order, np.searchsorted(number[order], ends)):
+        part = comparisons if len(rows) == len(order) else comparisons._rows(rows)
+        own = cluster_gradients(part, model, at, number[rows])[:, chosen]
+        squares += own.T @ own
+    return squares, len(names)
+
+
+def drawn_clusters(cluster: IntArray, most: int | None) -> tuple[int | None, IntArray | None]:
+    """Number of clusters, and the rows of those that stand for all; None twice where none are left out.
+
+    Parameters
+    ----------
+    cluster : int array, shape (T,)
+    most : int, optional
+        How many are drawn at most.
+    """
+    if most is None or cluster.max(initial=-1) < most:
+        return None, None
+    there = np.flatnonzero(np.bincount(cluster))
+    if len(there) <= most:
+        return None, None
+    drawn = np.zeros(int(there[-1]) + 1, bool)
+    drawn[generator(0, "errors", "clusters").choice(there, most, replace=False)] = True
+    return len(there), np.flatnonzero(drawn[cluster])
+
+
+def effective_number(cluster: IntArray, count: FloatArray) -> float:
+    """How many clusters of equal size tell as much of a variance: (sum n)^2 / sum n^2, n being their sizes.
+
+    A sandwich sums one square for each cluster. Where few clusters have most comparisons, the sum is as uncertain
+    as one of few squares (Satterthwaite's degrees of freedom; Carter, Schnepel and Steigerwald, 2017). Clusters of
+    equal size count in full.
+
+    Parameters
+    ----------
+    cluster : int array, shape (T,)
+    count : float array, shape (T,)
+        Comparisons in every row.
+    """
+    compared = sizes(cluster, count)
+    return effective_of(float(compared.sum()), float(compared @ compared))
+
+
+def effective_of(total: float, squares: float) -> float:
+    """The same from the sum of the sizes and that of their squares; rounded, so that equal sizes count exactly."""
+    return round(total**2 / squares, 9) if squares > 0 else 0.0
+
+
+def for_few_clusters(meat: FloatArray, info: FloatArray, inverse: FloatArray, n_clusters: int) -> FloatArray:
+    """What few clusters leave out of their gradients' sum of squares (Morel, Bokossa and Neerchal, 2003).
+
+    The information I times min(1/2, p / (Q - p)) max(1, tr(B M) / p), p = tr(B I) being the number of parameters
+    that the data decide.
+
+    Parameters
+    ----------
+    meat, info, inverse : float array, shape (D, D)
+        M; I, of the comparisons alone; B, the inverse of the whole information.
+    n_clusters : int
+        Q.
+    """
+    p = float(np.sum(inverse * info))
+    return few_clusters_share(p, n_clusters) * max(1.0, float(np.sum(inverse * meat)) / p) * info
+
+
+def few_clusters_share(n_parameters: float, n_clusters: float) -> float:
+    """min(1/2, p / (Q - p)), the share of the information that `for_few_clusters` adds."""
+    left = n_clusters - n_parameters
+    return min(0.5, n_parameters / left) if left > 0 else 0.5
