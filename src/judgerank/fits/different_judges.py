@@ -7,31 +7,51 @@ one for the first model if
     gamma_k (s_i - s_j + w) + b_k + noise > 0,    w of the item, noise of the judge alone.
 
 With w and noise normal, the answers of judges k and l are signs of normal variables. Their correlation is
-r_kl = c g_k g_l, with g the slopes that a fit without w has (w flattens a strong judge's slope more). Given r_kl,
-the answers agree as often as Plackett's (1954) formula says. Every other pair of judges has its own r, from how
-often it agrees; these give c, and so the r and the disagreements of two different judges in place of a pair.
+
+    r_kl = a_k a_l,    a_k^2 = c g_k^2,
+
+with g the slopes that a fit without w has (w flattens a strong judge's slope more). Given r_kl, they disagree on a
+share D_kl(r_kl) of the items (`judgerank.fits.plackett`). Every other pair of judges has its own r, from how often
+it disagrees; these give c, and so the r and the disagreements of two different judges in place of a pair.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import csc_array
-from scipy.special import expit, ndtri
+from scipy.special import expit
 
 from judgerank.data.arrays import BoolArray, FloatArray, IntArray
 from judgerank.engine.concave import peak, terms
+from judgerank.fits.plackett import Disagreement, disagree_by_chance, disagreement
+from judgerank.inference.jackknife import jackknife, sum_and_without
 from judgerank.inference.wald import normal_quantile
 
-FEWEST_GROUPS, GROUPS = 10, 50  # of whole questions, left out one after the other for the errors
-ANGLES = np.linspace(-np.pi / 2, np.pi / 2, 65)  # whose sines are the correlations tried
-SURELY = 1e-9  # disagreements that count as none, and probabilities that count as certain
+FEWEST_GROUPS, GROUPS = 10, 50  # of whole questions, for the errors
+SURELY = 1e-9  # probabilities that count as certain, and the least size of what is divided by
 MIDDLE = 0.5  # correlation at which pairs are weighed
 LARGEST = 2.0  # of a_k, which is one at most: estimates may be larger
 WIDE = 3.0  # standard deviation of the prior of a position bias beyond the fit's, in log-odds
 STEPS = 20  # of the loadings
+
+
+class Answers(NamedTuple):
+    """Answers of one judge, arrays of shape (A,): the item, its group of questions, and what `Items` describes."""
+
+    item: IntArray
+    group: IntArray
+    said: FloatArray
+    lead: FloatArray
+    position: FloatArray
+    order: FloatArray
+
+    def some(self, places: IntArray) -> Answers:
+        """Those at these places."""
+        return Answers._make(values[places] for values in self)
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,16 +76,28 @@ class Items:
     question: IntArray
     discrimination: FloatArray
 
-    def of(self, judge: int) -> tuple[IntArray, FloatArray, FloatArray, FloatArray, FloatArray]:
-        """Items that a judge answered, with what was said, lead, position, and 1 or -1: the order it was shown."""
+    @cached_property
+    def n_groups(self) -> int:
+        """G, the groups of whole questions that are left out one after the other."""
+        return min(GROUPS, int(self.question.max()) + 1)
+
+    def of(self, judge: int) -> Answers:
+        """What a judge answered."""
         start, end = self.answered.indptr[judge : judge + 2]
-        return (
-            self.answered.indices[start:end],
-            self.said.data[start:end],
-            self.lead.data[start:end],
-            self.position.data[start:end],
-            self.order.data[start:end],
-        )
+        item = self.answered.indices[start:end]
+        values = (each.data[start:end] for each in (self.said, self.lead, self.position, self.order))
+        return Answers(item, self.question[item] % self.n_groups, *values)
+
+
+class Judge(NamedTuple):
+    """A judge's own slope in units of the fit's, shape (1 + G,), and its position bias beyond the fit's."""
+
+    slope: FloatArray
+    shift: float
+
+    def log_odds(self, answers: Answers) -> FloatArray:
+        """Of saying yes, by all of its answers."""
+        return self.slope[0] * answers.lead + answers.position + self.shift * answers.order
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,10 +112,10 @@ class SharedAnswers:
         Items that both answered, and the share on which they disagree.
     correlation : float array, shape (P, 1 + G)
         The r with which two judges would agree as often.
+    by_correlation : list of Disagreement, of length P
+        D.
     slopes : float array, shape (K, 1 + G)
         g of every judge.
-    apart, curve : float array, shapes (P,) and (P, T)
-        Share of disagreements at r = 0, and how much less it is at each of the correlations tried.
     """
 
     one: IntArray
@@ -91,9 +123,8 @@ class SharedAnswers:
     shared: FloatArray
     disagreement: FloatArray
     correlation: FloatArray
+    by_correlation: list[Disagreement]
     slopes: FloatArray
-    apart: FloatArray
-    curve: FloatArray
 
     def expected(self, pairs: BoolArray, others: BoolArray, level: float) -> tuple[FloatArray, FloatArray]:
         """Share of disagreements of two different judges in place of each pair, and the lower end for their mean.
@@ -114,45 +145,43 @@ class SharedAnswers:
         if not others.any() or groups < FEWEST_GROUPS:
             return np.zeros(many), np.zeros(many)
         one, other = self.one[pairs], self.other[pairs]
-        load, free = self._loadings(others, 1.0), self._loadings(others, LARGEST)
-        r, part = load[one, 0] * load[other, 0], self.shared[pairs, 0] / self.shared[pairs, 0].sum()
-        reach = normal_quantile(level, groups - 1.0) * float(jackknife(part @ (free[one, 1:] * free[other, 1:])))
+        a, unbounded = self._loadings(others, 1.0), self._loadings(others, LARGEST)
+        r, part = a[one, 0] * a[other, 0], self.shared[pairs, 0] / self.shared[pairs, 0].sum()
+        mean_r = part @ (unbounded[one, 1:] * unbounded[other, 1:])
+        reach = normal_quantile(level, groups - 1.0) * float(jackknife(mean_r, -1))
         return self._at(pairs, r), self._at(pairs, r + reach)
 
     def _at(self, pairs: BoolArray, r: FloatArray) -> FloatArray:
-        """Shares of disagreements at correlations, shape (number of pairs,); zero from one on."""
-        at, rows = np.sin(ANGLES), zip(r, self.apart[pairs], self.curve[pairs], strict=True)
-        return np.array([max(apart - np.interp(x, at, curve), 0.0) if x < 1 else 0.0 for x, apart, curve in rows])
+        """D(r) of pairs, shape (number of pairs,)."""
+        places = np.flatnonzero(pairs)
+        return np.array([self.by_correlation[place].at(x) for place, x in zip(places, r, strict=True)])
 
     @cached_property
-    def _sharpness(self) -> FloatArray:
-        """Information of an item on each pair's r, at a middling one, shape (P,)."""
-        at, found = np.sin(ANGLES), []
-        for apart, curve in zip(self.apart, self.curve, strict=True):
-            share = max(apart - float(np.interp(MIDDLE, at, curve)), SURELY)
-            found.append(float(np.interp(MIDDLE, at, np.gradient(curve, at))) ** 2 / (share * (1 - share)))
-        return np.array(found)
+    def _information(self) -> FloatArray:
+        """Of an item on each pair's r, at a middling one, shape (P,)."""
+        return np.array([d.information(MIDDLE) for d in self.by_correlation])
 
     def _loadings(self, others: BoolArray, largest: float) -> FloatArray:
         """a_k of r_kl = a_k a_l, shape (K, 1 + G), from the other pairs' correlations and the judges' slopes.
 
-        Least squares: first with a_k in the ratio of the slopes, then each a_k for itself, held to that ratio by
-        as much as its slope is known.
+        Least squares: first c of r_kl = c g_k g_l, then a with the sum over pairs of v_kl (r_kl - a_k a_l)^2 and
+        over judges of u_k (a_k - sqrt(c) g_k)^2, v being the information on r_kl, and u that on sqrt(c) g_k.
         """
         one, other, r = self.one[others], self.other[others], self.correlation[others]
-        weight, both = self.shared[others] * self._sharpness[others, None], self.slopes[one] * self.slopes[other]
-        size = np.maximum((weight * both**2).sum(axis=0), np.finfo(float).tiny)
-        prior = np.sqrt(np.maximum((weight * both * r).sum(axis=0) / size, 0.0)) * self.slopes
-        known = 1 / np.maximum(jackknife(np.log(np.maximum(self.slopes[:, 1:], SURELY))), SURELY) ** 2
-        held = known[:, None] / np.maximum(prior**2, SURELY)
-        load = prior.copy()
+        v, g = self.shared[others] * self._information[others, None], self.slopes
+        product = g[one] * g[other]
+        size = np.maximum((v * product**2).sum(axis=0), np.finfo(float).tiny)
+        prior = np.sqrt(np.maximum((v * product * r).sum(axis=0) / size, 0.0)) * g
+        error = jackknife(np.log(np.maximum(g[:, 1:], SURELY)), -1)
+        u = (1 / np.maximum(error, SURELY) ** 2)[:, None] / np.maximum(prior**2, SURELY)
+        a = prior
         for _ in range(STEPS):
-            above, below = held * prior, held.copy()
+            above, below = u * prior, u.copy()
             for k, beside in ((one, other), (other, one)):
-                np.add.at(above, k, weight * r * load[beside])
-                np.add.at(below, k, weight * load[beside] ** 2)
-            load = (load + np.clip(above / below, 0.0, largest)) / 2
-        return load
+                np.add.at(above, k, v * r * a[beside])
+                np.add.at(below, k, v * a[beside] ** 2)
+            a = (a + np.clip(above / below, 0.0, largest)) / 2
+        return a
 
 
 def shared_answers(shown: Items, either: Items, one: IntArray, other: IntArray, near: BoolArray) -> SharedAnswers:
@@ -161,87 +190,60 @@ def shared_answers(shown: Items, either: Items, one: IntArray, other: IntArray, 
     Items `shown` in one order are those of near pairs: copies may favour a position, and need not agree if they
     were shown both. Of other pairs items in `either` order count, which are more.
     """
-    many = min(GROUPS, int(either.question.max()) + 1)
-    own = [_slopes(either, k, many) for k in range(either.answered.shape[1])]
-    slopes, shifts = np.stack([slope for slope, _ in own]), np.array([shift for _, shift in own])
-    rows = [
-        _of_pair(shown if beside else either, k, k_, slopes[:, 0], shifts, many)
-        for k, k_, beside in zip(one, other, near, strict=True)
+    judges = [_judge(either, k) for k in range(either.answered.shape[1])]
+    found = [
+        _shared(shown if close else either, (k, beside), (judges[k], judges[beside]))
+        for k, beside, close in zip(one, other, near, strict=True)
     ]
-    shared, disagreement, correlation, apart, curve = map(np.array, zip(*rows, strict=True))
-    g = either.discrimination[:, None] * slopes
-    return SharedAnswers(one, other, shared, disagreement, correlation, g, apart, curve)
+    shared, share, correlation, by_correlation = zip(*found, strict=True)
+    slopes = either.discrimination[:, None] * np.array([judge.slope for judge in judges])
+    arrays = np.array(shared), np.array(share), np.array(correlation)
+    return SharedAnswers(one, other, *arrays, list(by_correlation), slopes)
 
 
-def jackknife(without: FloatArray) -> FloatArray:
-    """Standard errors of numbers, from their values with each group left out along the last axis."""
-    many = without.shape[-1]
-    middle = without.mean(axis=-1, keepdims=True)
-    return np.asarray(np.sqrt((many - 1) / many * ((without - middle) ** 2).sum(axis=-1)))
-
-
-def _without(values: FloatArray, group: IntArray, many: int) -> FloatArray:
-    """Sum of values, and the sums without each group, shape (1 + G,)."""
-    return np.asarray(values.sum() - np.r_[0.0, np.bincount(group, values, many)])
-
-
-def _slopes(items: Items, judge: int, many: int) -> tuple[FloatArray, float]:
-    """A judge's own slope in units of the fit's, shape (1 + G,), and its position bias beyond the fit's.
+def _judge(items: Items, number: int) -> Judge:
+    """A judge's slope and position bias from its own answers: maxima of a logistic regression with priors.
 
     The fit may have one slope for all judges, or shrunk ones, and no position bias. Priors hold a judge who never
-    errs: the logarithm of the slope is normal with a standard deviation of one.
+    errs: the logarithm of the slope is normal with a standard deviation of one. Without a group of questions the
+    slope is one Newton step from the whole.
     """
-    where, said, lead, position, turned = items.of(judge)
-    group = items.question[where] % many
-    if not np.abs(lead).max(initial=0.0) > 0:
-        return np.zeros(1 + many), 0.0
-    held = np.array([1.0, 1 / WIDE**2])
+    answers, n_groups = items.of(number), items.n_groups
+    if not np.abs(answers.lead).max(initial=0.0) > 0:
+        return Judge(np.zeros(1 + n_groups), 0.0)
+    precision = np.array([1.0, 1 / WIDE**2])
 
     def look(x: FloatArray) -> tuple[float, FloatArray, FloatArray]:
-        by_row = np.column_stack([np.exp(x[0]) * lead, turned])  # derivatives of the predictor
-        height, left, weight = terms(by_row[:, 0] + position + x[1] * turned, said, np.ones(len(said)))
-        information = by_row.T @ (weight[:, None] * by_row) + np.diag(held)
-        return height - float(held @ x**2) / 2, by_row.T @ left - held * x, information
+        by_row = np.column_stack([np.exp(x[0]) * answers.lead, answers.order])  # derivatives of the predictor
+        eta = by_row[:, 0] + answers.position + x[1] * answers.order
+        height, residual, weight = terms(eta, answers.said, np.ones(len(eta)))
+        information = by_row.T @ (weight[:, None] * by_row) + np.diag(precision)
+        return height - float(precision @ x**2) / 2, by_row.T @ residual - precision * x, information
 
-    log, shift = peak(look, np.zeros(2), "a judge's slope did not settle")[0].tolist()
-    eta = np.exp(log) * lead
-    p = expit(eta + position + shift * turned)
-    gradient = _without(eta * (said - p), group, many) - log
-    curvature = _without(eta**2 * p * (1 - p), group, many) + 1
-    return np.exp(log + gradient / curvature), shift
-
-
-def _of_pair(
-    items: Items, one: int, other: int, slopes: FloatArray, shifts: FloatArray, many: int
-) -> tuple[FloatArray, FloatArray, FloatArray, float, FloatArray]:
-    first, second = items.of(one), items.of(other)
-    both, at, beside = np.intersect1d(first[0], second[0], assume_unique=True, return_indices=True)
-    group, p = items.question[both] % many, []
-    for k, (_, _, lead, position, turned), take in ((one, first, at), (other, second, beside)):
-        eta = slopes[k] * lead[take] + position[take] + shifts[k] * turned[take]
-        p.append(np.clip(expit(eta), SURELY, 1 - SURELY))
-    apart = p[0] * (1 - p[1]) + p[1] * (1 - p[0])
-    differ = (first[1][at] != second[1][beside]).astype(float)
-    n = _without(np.ones(len(both)), group, many)
-    share, rarer = (_without(x, group, many) / np.maximum(n, 1) for x in (differ, apart - differ))
-    curve = _curve(ndtri(p[0]), ndtri(p[1]))
-    return n, share, np.interp(rarer, curve, np.sin(ANGLES)), float(apart.mean()), curve
+    log_slope, shift = peak(look, np.zeros(2), "a judge's slope did not settle")[0].tolist()
+    signal = np.exp(log_slope) * answers.lead
+    p = expit(signal + answers.position + shift * answers.order)
+    gradient = sum_and_without(signal * (answers.said - p), answers.group, n_groups) - log_slope
+    curvature = sum_and_without(signal**2 * p * (1 - p), answers.group, n_groups) + 1
+    return Judge(np.exp(log_slope + gradient / curvature), shift)
 
 
-def _curve(h: FloatArray, k: FloatArray) -> FloatArray:
-    """By how much oftener signs of normal variables with means h and k agree, for each correlation, shape (T,).
-
-    The derivative in the correlation of the chance that both are positive is their density at zero (Plackett).
-    """
-    mean_square, product = (h**2 + k**2) / 2, h * k
-    squared = np.maximum(np.cos(ANGLES) ** 2, np.finfo(float).tiny)
-    with np.errstate(over="ignore"):
-        slope = np.stack(
-            [
-                np.exp(-(mean_square - product * r) / square).mean() / np.pi
-                for r, square in zip(np.sin(ANGLES), squared, strict=True)
-            ]
-        )
-    steps = np.diff(ANGLES) * (slope[1:] + slope[:-1]) / 2
-    total = np.r_[0.0, np.cumsum(steps)]
-    return np.asarray(total - np.interp(0.0, ANGLES, total))
+def _shared(
+    items: Items, pair: tuple[int, int], judges: tuple[Judge, Judge]
+) -> tuple[FloatArray, FloatArray, FloatArray, Disagreement]:
+    """What `SharedAnswers` has of a pair: items shared, disagreement and correlation, shape (1 + G,), and D."""
+    one, other = map(items.of, pair)
+    _, at, beside = np.intersect1d(one.item, other.item, assume_unique=True, return_indices=True)
+    one, other = one.some(at), other.some(beside)
+    p, q = (
+        np.clip(expit(judge.log_odds(answers)), SURELY, 1 - SURELY)
+        for judge, answers in zip(judges, (one, other), strict=True)
+    )
+    differ = (one.said != other.said).astype(float)
+    d = disagreement(p, q)
+    n, found, less = (
+        sum_and_without(values, one.group, items.n_groups)
+        for values in (np.ones(len(p)), differ, disagree_by_chance(p, q) - differ)
+    )
+    share, less = found / np.maximum(n, 1), less / np.maximum(n, 1)
+    return n, share, d.correlation(less), d

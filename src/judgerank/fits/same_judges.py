@@ -14,7 +14,8 @@ from judgerank.data.arrays import BoolArray, FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import DataError, NoMaximumError, NotIdentifiedError
 from judgerank.data.judgments import Judgments
-from judgerank.fits.different_judges import Items, SharedAnswers, jackknife, shared_answers
+from judgerank.fits.different_judges import Items, SharedAnswers, shared_answers
+from judgerank.inference.jackknife import jackknife
 from judgerank.inference.shares import wilson
 from judgerank.inference.uncertainty import Uncertainty
 from judgerank.model.law import Law
@@ -198,7 +199,7 @@ def _rarer(answers: SharedAnswers, within: BoolArray, others: BoolArray, level: 
     shared = answers.shared[within]
     share, size = (found * shared).sum(axis=0) / shared.sum(axis=0), shared[:, 0]
     members = len(np.unique([answers.one[within], answers.other[within]]))
-    n, own = size.sum() * 2 / members, float(jackknife(share[1:]))  # an answer is in members - 1 pairs
+    n, own = size.sum() * 2 / members, float(jackknife(share[1:], -1))  # an answer is in members - 1 pairs
     n = min(n, share[0] * (1 - share[0]) / own**2) if own > 0 else n
     high = wilson(float(share[0]), n, level)[1] - share[0]
     here, low = (float(size @ x / size.sum()) for x in (expected, least))

@@ -26,6 +26,7 @@ from judgerank.data.shown import Shown
 from judgerank.fits.given import fitted_to, raw_and_question, require_member_alone
 from judgerank.fits.result import Fit
 from judgerank.inference.clusters import cluster_gradients
+from judgerank.inference.jackknife import jackknife
 from judgerank.inference.wald import normal_quantile
 from judgerank.model.law import Law
 from judgerank.model.members import Parameters
@@ -251,19 +252,11 @@ def _with_errors(
     parts = np.array([_measures(part, own) for part, own in zip(without, a2_without, strict=True)])
     if not (np.isfinite(estimate).all() and np.isfinite(parts).all()):
         raise DataError("as far as the shared questions show, the judges' errors cancel")
-    relative = _jackknife(np.log(np.maximum(parts - 1, ALONE)))
+    relative = jackknife(np.log(np.maximum(parts - 1, ALONE)), 0)
     reach = np.exp(normal_quantile(level, max(len(without) - 1.0, 1.0)) * relative)
     beyond = np.maximum(estimate - 1, 0.0)
     ends = {"standard_error": beyond * relative, "low": 1 + beyond / reach, "high": 1 + beyond * reach}
     return pd.DataFrame({"measure": ["kish", "information"], "estimate": estimate, **ends})
-
-
-def _jackknife(without: FloatArray) -> FloatArray:
-    """Standard error of a statistic, from its values with each group left out along the first axis."""
-    many = len(without)
-    if many < 2:
-        return np.full(without.shape[1:], np.nan)
-    return np.asarray(np.sqrt((many - 1) / many * ((without - without.mean(axis=0)) ** 2).sum(axis=0)))
 
 
 def _by_judge(
@@ -271,7 +264,7 @@ def _by_judge(
 ) -> pd.DataFrame:
     mean, rows = float(a2.mean()), []
     whole, z = _worth(a2, r, mean), np.arctanh(np.clip(without, -CLOSEST, CLOSEST))
-    reach = normal_quantile(level, max(len(without) - 1.0, 1.0)) * _jackknife(z)
+    reach = normal_quantile(level, max(len(without) - 1.0, 1.0)) * jackknife(z, 0)
     for k, judge in enumerate(judges):
         others = np.arange(len(judges)) != k
         row = {"judge": judge, "information": a2[k] / mean, "correlation": r[k, others].mean()}
