@@ -36,7 +36,7 @@ from judgerank.planning.plans import (
 from judgerank.planning.precision import precision_of, require_reasonable
 from judgerank.planning.questions import INDEPENDENT, Questions
 from judgerank.ranking.default_member import DEFAULT
-from judgerank.ranking.fits import fitted_member
+from judgerank.ranking.fit_member import fit_member
 from judgerank.reading.read import read_judgments
 from judgerank.trust.repeats import Repeats, repeats_of
 
@@ -104,7 +104,7 @@ def fitted_to(
         raise typer.BadParameter(f"{', '.join(given)}: the file decides that.")
     model, solver = chosen
     judgments = read_judgments(files, **read)
-    panel, fitted = fitted_panel(judgments, partial(fitted_member, judgments.comparisons, solver=solver), model)
+    panel, fitted = fitted_panel(judgments, partial(fit_member, judgments.comparisons, solver=solver), model)
     found = questions_like(panel, fitted, judgments)
     named = "question_id" in judgments.frame and judgments.comparisons.stages is None
     seen = repeats_of(fitted, judgments.comparisons, judgments.question, level) if named else None

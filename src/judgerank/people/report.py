@@ -27,7 +27,7 @@ from judgerank.people.reference import on_scale_of
 from judgerank.people.toward_panel import TowardPanel, drawn_toward_panel
 from judgerank.people.vote_losses import vote_losses
 from judgerank.ranking.default_member import default_member
-from judgerank.ranking.fits import fitted_member
+from judgerank.ranking.fit_member import fit_member
 from judgerank.reading.read import Source, read_judgments
 
 PEOPLE = "people"
@@ -163,7 +163,7 @@ def people_report(judgments: Source, human: str | Collection[str] = (), level: f
 def panel_of(judges: Comparisons, question: IntArray | None) -> tuple[Fit, str]:
     """The fit of judges' verdicts, errors clustered by question where there are enough; and why this member."""
     name, why = default_member([judges])
-    panel = fitted_member(judges, name)
+    panel = fit_member(judges, name)
     if question is not None and questions_of(panel, judges, question).enough:
         panel = panel.clustered(judges, question)
     return panel, why

@@ -16,7 +16,7 @@ from judgerank.fits.standings import has_errors, orders_of
 from judgerank.model.members import Model
 from judgerank.model.naming import member
 from judgerank.ranking.choices import EFFECTS, Settings
-from judgerank.ranking.fits import fitted_member
+from judgerank.ranking.fit_member import fit_member
 from judgerank.ranking.study import Component
 
 
@@ -70,7 +70,7 @@ def _with_blocks(judgments: Judgments, model: Model, settings: Settings) -> tupl
     """The member, with further blocks where there are any."""
     if settings.blocks:
         return fit(judgments, model, settings.solver, blocks=settings.blocks), []
-    found = fitted_member(judgments.comparisons, model, settings.solver)
+    found = fit_member(judgments.comparisons, model, settings.solver)
     if "question_id" in judgments.frame:
         found = replace(found, question=judgments.question, question_keys=judgments.question_keys)
     return found, []

@@ -21,7 +21,7 @@ from judgerank.model.needs import Need
 from judgerank.ranking.choices import EXACT, SHRUNK, Settings
 from judgerank.ranking.components import links_between, never_compared, parts_of
 from judgerank.ranking.default_member import default_member
-from judgerank.ranking.fits import fitted_member
+from judgerank.ranking.fit_member import fit_member
 from judgerank.ranking.studies.convergence import on_fit
 from judgerank.ranking.studies.few_comparisons import on_few
 from judgerank.ranking.studies.unconnected import on_parts
@@ -212,7 +212,7 @@ def on_ranking(judgments: Judgments, command: str) -> Found:
     for part in parts:
         who = f"of {listed(part.models)}: " if len(parts) > 1 else ""
         try:
-            fitted = fitted_member(part, name, EXACT)
+            fitted = fit_member(part, name, EXACT)
             yield (
                 "maximum",
                 f"{who}{'none' if fitted.unbounded_judges else 'found'} with --model {name} ({fitted.status})",
@@ -231,7 +231,7 @@ def on_ranking(judgments: Judgments, command: str) -> Found:
 
 def _shrinks(part: Comparisons, name: str) -> bool:
     try:
-        fitted_member(part, name, SHRUNK)
+        fit_member(part, name, SHRUNK)
     except JudgerankError:
         return False
     return True

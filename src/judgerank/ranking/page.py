@@ -15,7 +15,7 @@ from judgerank.fits.standings import win_probability
 from judgerank.model.needs import Need
 from judgerank.order.scale import scale_of
 from judgerank.pages import Shown, render, shown
-from judgerank.ranking import kept
+from judgerank.ranking import table_files
 from judgerank.ranking.additions import Additions, Texts
 from judgerank.ranking.evidence import evidence
 from judgerank.ranking.exports import ELO_MEAN, ELO_POINTS, TABLES
@@ -69,8 +69,8 @@ def to_html(ranking: Record, beside: bool = False, additions: Additions | None =
         read=ranking.judgments.remarks,
         remarks=ranking.remarks[len(ranking.judgments.remarks) :],
         level=f"{level:.0%}",
-        links=[*kept.file_names(tables).values(), "run.json"] if beside else [],
-        kept_told=kept.told(tables) if beside else "",
+        links=[*table_files.file_names(tables).values(), "run.json"] if beside else [],
+        parquet_note=table_files.parquet_note(tables) if beside else "",
         board=_shown("leaderboard", "Leaderboard, best first", listed, {"elo": 0, "versus": 2}, links),
         several=len(ranking.fits) > 1,
         judges=_shown("judges", "Judges, most discriminating first", tables["judges"]),

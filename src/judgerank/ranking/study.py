@@ -19,7 +19,7 @@ from judgerank.fits.result import Fit
 from judgerank.fits.standings import orders_of, pairs
 from judgerank.model.members import Model
 from judgerank.ranking.choices import EXACT, SHRUNK, Settings
-from judgerank.ranking.fits import fitted_member
+from judgerank.ranking.fit_member import fit_member
 from judgerank.ranking.sampled import sampled
 from judgerank.trust.sentences import MOST_PARAMETERS, MOST_ROWS
 
@@ -114,9 +114,9 @@ class Component:
         Raises
         ------
         JudgerankError
-            As `fits.fitted_member`.
+            As `fit_member.fit_member`.
         """
-        return fitted_member(replace(self.comparisons, columns=None), model, self.settings.solver)
+        return fit_member(replace(self.comparisons, columns=None), model, self.settings.solver)
 
     def refit_exactly(self, model: str | Model) -> Fit:
         """The same without shrinkage, and without advice to shrink where there is no maximum."""

@@ -21,7 +21,7 @@ from judgerank.fits.same_judges import same_judges
 from judgerank.ranking.choices import Settings
 from judgerank.ranking.components import parts_of
 from judgerank.ranking.default_member import default_member
-from judgerank.ranking.fits import fitted_member
+from judgerank.ranking.fit_member import fit_member
 from judgerank.reading.files import behind
 from judgerank.trust.effective import EffectiveJudges, effective_judges
 from judgerank.trust.fitness import Fitness, fitness_if_quick
@@ -159,7 +159,7 @@ def trust_report(
     part, said = parts[0], judgments.warnings
     if len(parts) > 1:
         said.append(f"The comparisons fall into {len(parts)} unconnected groups of models; this is the largest.")
-    fitted = fitted_member(part.comparisons, name, settings.solver)
+    fitted = fit_member(part.comparisons, name, settings.solver)
     question = part.question if "question_id" in part.frame and settings.cluster == "question" else None
     fragile, panel = fragility(fitted, part.comparisons, question, settings.level, most, progress), None
     if part.comparisons.stages is not None:
@@ -190,7 +190,7 @@ def _of_rankings(
 ) -> TrustReport:
     """The report on rankings: judges are compared by what they say of the same two answers of a question."""
     pairs = as_pairs(part)
-    alike, panel = fitted_member(pairs.comparisons, fitted.model.name, settings.solver), None
+    alike, panel = fit_member(pairs.comparisons, fitted.model.name, settings.solver), None
     try:
         found = effective_judges(alike, pairs.comparisons, pairs.question, settings.level)
         panel = replace(found, design_effect=np.nan)  # which would be that of rankings, too

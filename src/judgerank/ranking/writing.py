@@ -8,9 +8,9 @@ from pathlib import Path
 
 from judgerank.data.errors import ConfigError
 from judgerank.ranking.additions import Additions
-from judgerank.ranking.kept import write_tables
 from judgerank.ranking.page import to_html
 from judgerank.ranking.record import Record
+from judgerank.ranking.table_files import write_tables
 from judgerank.reading.files import behind
 from judgerank.writing.atomic import staged, versions
 from judgerank.writing.targets import Outputs

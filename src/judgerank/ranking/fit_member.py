@@ -1,4 +1,4 @@
-"""Fit a model of the family to the user's judgments."""
+"""Fit a member of the family to the user's judgments, or say which pairs to compare first."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from judgerank.model.needs import Need
 from judgerank.ranking.first_links import first_links
 
 
-def fitted_member(comparisons: Comparisons, name: str | Model, solver: str = "newton") -> Fit:
-    """A member of the family, or a refusal that says what would make it possible.
+def fit_member(comparisons: Comparisons, name: str | Model, solver: str = "newton") -> Fit:
+    """Fit a member of the family, or refuse in a way that says what would make it possible.
 
     Raises
     ------

@@ -19,7 +19,7 @@ def file_names(tables: Mapping[str, pd.DataFrame]) -> dict[str, str]:
     return {name: f"{name}.{'parquet' if _as_parquet(table) else 'csv'}" for name, table in tables.items()}
 
 
-def told(tables: Mapping[str, pd.DataFrame]) -> str:
+def parquet_note(tables: Mapping[str, pd.DataFrame]) -> str:
     """A sentence on long tables that are written as CSV since nothing else can be; empty where there are none."""
     long = [name for name, table in tables.items() if len(table) > LONG and not _as_parquet(table)]
     if not long:
