@@ -4,7 +4,6 @@ python experiments/beyond/adaptive.py [rules=[random,information]] [false_stops=
 """
 
 import logging
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -14,9 +13,9 @@ from omegaconf import DictConfig
 from judgerank import fit
 from judgerank.data.judgments import Judgments
 from replication import adaptive, plots
-from replication.config import ROOT, main
+from replication.config import main
 from replication.outputs import run_section
-from replication.replicate import Study
+from replication.replicate import studied
 from replication.tables import Table
 
 log = logging.getLogger("replication")
@@ -37,14 +36,6 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
 
 
 SAVED = ["measure", "target", "comparisons", "comparisons_se", "saved", "saved_se", "never", "playbacks"]
-
-
-def studied(
-    cfg: DictConfig, name: str, task, cells: dict[str, dict], repeats: dict[str, int], shared=None
-) -> Study:
-    study = Study(name, task, cells, repeats, cfg.seed, Path(ROOT, cfg.cache), cfg.block, shared)
-    study.run(cfg.parallel)
-    return study
 
 
 def false_stops(cfg: DictConfig) -> pd.DataFrame:
@@ -75,7 +66,7 @@ def to_the_stop(cfg: DictConfig) -> pd.DataFrame:
         for goal in adaptive.GOALS
         for rule in cfg.rules
     }  # fmt: skip
-    study = studied(cfg, "adaptive", adaptive.stopped, cells, dict.fromkeys(cells, cfg.saved))
+    study = studied(cfg, "adaptive", adaptive.stopped, cells, cfg.saved)
     rows = []
     for name, given in cells.items():
         records = pd.DataFrame(study.records(name))
@@ -103,7 +94,7 @@ def playbacks(cfg: DictConfig, judgments: Judgments) -> pd.DataFrame:
         rule: {"rule": rule, "level": cfg.level, "share": cfg.share, "growth": cfg.growth} for rule in cfg.rules
     }
     name = f"adaptive {judgments.name}"
-    study = studied(cfg, name, adaptive.played_back, cells, dict.fromkeys(cells, cfg.playbacks), shared)
+    study = studied(cfg, name, adaptive.played_back, cells, cfg.playbacks, shared)
     looks = pd.concat([adaptive.paths(study.records(rule), rule) for rule in cells])
     log.info("%s: %d looks", judgments.title, len(looks))
     return looks.assign(dataset=judgments.name, title=judgments.title)

@@ -5,7 +5,6 @@ python experiments/beyond/defaults.py [draws=2 replications=4] [n_comparisons=[4
 
 import logging
 from itertools import product
-from pathlib import Path
 
 import pandas as pd
 from matplotlib.figure import Figure
@@ -13,7 +12,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from judgerank.data.judgments import Judgments
 from replication import plots
-from replication.config import ROOT, main
+from replication.config import main
 from replication.default_fits import (
     Sampled,
     Simulated,
@@ -24,7 +23,7 @@ from replication.default_fits import (
     trouble_rows,
 )
 from replication.outputs import run_section
-from replication.replicate import Study
+from replication.replicate import Study, studied
 from replication.tables import Table
 
 log = logging.getLogger("replication")
@@ -32,8 +31,6 @@ log = logging.getLogger("replication")
 
 def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
     samples, designs = study_of_samples(cfg, data), study_of_designs(cfg)
-    for study in (samples, designs):
-        study.run(cfg.parallel)
     accuracy = pd.DataFrame(accuracy_rows(samples))
     promised = pd.DataFrame(simulated_rows(designs))
     trouble = pd.DataFrame(trouble_rows(samples))
@@ -50,8 +47,7 @@ def study_of_samples(cfg: DictConfig, data: dict[str, Judgments]) -> Study:
     methods = OmegaConf.to_object(cfg.methods)
     shared = {name: judgments.comparisons for name, judgments in data.items()}
     cells = {f"{name}-{size}": Sampled(name, size, methods) for name, size in product(data, cfg.n_comparisons)}
-    repeats = dict.fromkeys(cells, cfg.draws)
-    return Study("defaults_samples", sampled, cells, repeats, cfg.seed, Path(ROOT, cfg.cache), cfg.block, shared)
+    return studied(cfg, "defaults_samples", sampled, cells, cfg.draws, shared)
 
 
 def study_of_designs(cfg: DictConfig) -> Study:
@@ -62,7 +58,7 @@ def study_of_designs(cfg: DictConfig) -> Study:
         for name, design in designs.items()
     }
     repeats = {name: min(cfg.replications, cfg.fewer.get(name, cfg.replications)) for name in cells}
-    return Study("defaults", simulated, cells, repeats, cfg.seed, Path(ROOT, cfg.cache), cfg.block)
+    return studied(cfg, "defaults", simulated, cells, repeats)
 
 
 def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:

@@ -5,7 +5,6 @@ python experiments/beyond/fitness.py [replications=300] ...
 
 from collections.abc import Callable
 from dataclasses import asdict
-from pathlib import Path
 
 import pandas as pd
 from matplotlib.figure import Figure
@@ -13,7 +12,7 @@ from omegaconf import DictConfig
 
 from judgerank.data.judgments import Judgments
 from replication import plots
-from replication.config import ROOT, main
+from replication.config import main
 from replication.fit_tests import (
     FEW,
     FIT,
@@ -27,7 +26,7 @@ from replication.fit_tests import (
     shares_row,
 )
 from replication.outputs import run_section
-from replication.replicate import Study
+from replication.replicate import studied
 from replication.tables import Table
 
 
@@ -54,9 +53,7 @@ def simulated(
     """Records of every design."""
     keys = {told: told.replace(" ", "-").replace(",", "") for told in designs}
     cells = {keys[told]: {"design": asdict(design), "level": cfg.level} for told, design in designs.items()}
-    place = cfg.seed, Path(ROOT, cfg.cache), cfg.block
-    study = Study(name.replace(" ", "_"), task, cells, dict.fromkeys(cells, many), *place)
-    study.run(cfg.parallel)
+    study = studied(cfg, name.replace(" ", "_"), task, cells, many)
     return {told: pd.DataFrame(study.records(keys[told])) for told in designs}
 
 

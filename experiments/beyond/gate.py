@@ -3,8 +3,6 @@
 python experiments/beyond/gate.py [replications=1000] ...
 """
 
-from pathlib import Path
-
 import pandas as pd
 from matplotlib.figure import Figure
 from omegaconf import DictConfig
@@ -12,7 +10,7 @@ from omegaconf import DictConfig
 from judgerank.data.judgments import Judgments
 from judgerank.model.streams import generator
 from replication import plots
-from replication.config import ROOT, main
+from replication.config import main
 from replication.gates import (
     CONDITIONS,
     RARE,
@@ -27,7 +25,7 @@ from replication.gates import (
     verdicts,
 )
 from replication.outputs import run_section
-from replication.replicate import Study
+from replication.replicate import Study, studied
 from replication.tables import Table
 
 JUDGES = 3  # of a panel, where their number is not varied
@@ -69,16 +67,7 @@ def decisions(cfg: DictConfig) -> pd.DataFrame:
         for n in cfg.n_questions
         for k in (cfg.n_judges if name in ends else [JUDGES])
     }
-    study = Study(
-        "gate",
-        judged_once,
-        cells,
-        dict.fromkeys(cells, cfg.replications),
-        cfg.seed,
-        Path(ROOT, cfg.cache),
-        cfg.block,
-    )
-    return collected(study, cfg)
+    return collected(studied(cfg, "gate", judged_once, cells, cfg.replications))
 
 
 def looks(cfg: DictConfig) -> pd.DataFrame:
@@ -86,8 +75,7 @@ def looks(cfg: DictConfig) -> pd.DataFrame:
     cells = {
         name: {"condition": name, "n_judges": JUDGES, "sizes": list(cfg.looks)} for name in ("plain", "everything")
     }
-    repeats = dict.fromkeys(cells, cfg.looked)
-    return collected(Study("gate", looked_once, cells, repeats, cfg.seed, Path(ROOT, cfg.cache), cfg.block), cfg)
+    return collected(studied(cfg, "gate", looked_once, cells, cfg.looked))
 
 
 def rare(cfg: DictConfig) -> pd.DataFrame:
@@ -95,13 +83,11 @@ def rare(cfg: DictConfig) -> pd.DataFrame:
     cells = {
         f"{name}/{n}": {"condition": name, "n_questions": n} for name in RARE for n in cfg.n_questions if n <= 100
     }
-    repeats = dict.fromkeys(cells, cfg.rare)
-    return collected(Study("gate", rare_once, cells, repeats, cfg.seed, Path(ROOT, cfg.cache), cfg.block), cfg)
+    return collected(studied(cfg, "gate", rare_once, cells, cfg.rare))
 
 
-def collected(study: Study, cfg: DictConfig) -> pd.DataFrame:
+def collected(study: Study) -> pd.DataFrame:
     """Shares of every cell, beside its settings."""
-    study.run(cfg.parallel)
     parts = []
     for cell, settings in study.cells.items():
         told = {key: value for key, value in settings.items() if not isinstance(value, list)}

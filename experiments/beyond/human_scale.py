@@ -12,10 +12,10 @@ from omegaconf import DictConfig
 
 from judgerank.data.judgments import Judgments
 from replication import plots
-from replication.config import ROOT, main
+from replication.config import main
 from replication.left_off_board import arenas, left_off, published_board, summary
 from replication.outputs import run_section
-from replication.replicate import Study
+from replication.replicate import studied
 from replication.simulated_boards import BOARDS, NULLS, board_row, error_rows, placed_once
 from replication.tables import Table
 
@@ -26,8 +26,7 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
     settings = {key: {"board": board, "level": cfg.level} for key, board in cells.items()}
     many = [cfg.null_replications if name in NULLS else cfg.replications for name in every]
     repeats = dict(zip(cells, many, strict=True))
-    study = Study("human_scale", placed_once, settings, repeats, cfg.seed, Path(ROOT, cfg.cache), cfg.block)
-    study.run(cfg.parallel)
+    study = studied(cfg, "human_scale", placed_once, settings, repeats)
     records = {name: pd.DataFrame(study.records(key)) for name, key in zip(every, cells, strict=True)}
     errors = [row for name in BOARDS for row in error_rows(records[name], name)]
     boards, nulls = ([board_row(records[name], name) for name in of] for of in (BOARDS, NULLS))

@@ -4,7 +4,6 @@ python experiments/beyond/newcomers.py [member=judge_aware] [replications=400] .
 """
 
 import logging
-from pathlib import Path
 
 import pandas as pd
 from matplotlib.figure import Figure
@@ -13,9 +12,9 @@ from omegaconf import DictConfig
 from judgerank.data.judgments import Judgments
 from replication import plots
 from replication.boards import COMPARED, PLACED, compared_once, left_out_and_placed, placed_once, summary
-from replication.config import ROOT, main
+from replication.config import main
 from replication.outputs import run_section
-from replication.replicate import Study
+from replication.replicate import studied
 from replication.tables import Table
 
 log = logging.getLogger("replication")
@@ -40,9 +39,7 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
 def simulated(cfg: DictConfig, task, settings: dict, measures: list[str]) -> pd.DataFrame:
     """One row for every setting."""
     cells = {name.replace(" ", "-"): {**given, "level": cfg.level} for name, given in settings.items()}
-    repeats = dict.fromkeys(cells, cfg.replications)
-    study = Study("newcomers", task, cells, repeats, cfg.seed, Path(ROOT, cfg.cache), cfg.block)
-    study.run(cfg.parallel)
+    study = studied(cfg, "newcomers", task, cells, cfg.replications)
     rows = [summary(pd.DataFrame(study.records(cell)), cell.replace("-", " "), measures) for cell in cells]
     return pd.DataFrame(rows)
 

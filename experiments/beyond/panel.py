@@ -4,7 +4,6 @@ python experiments/beyond/panel.py [members=[btl_ties]] [blocks=[family,my_block
 """
 
 import logging
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -13,10 +12,10 @@ from omegaconf import DictConfig
 
 from judgerank.data.judgments import Judgments
 from replication import panel_blocks, plots
-from replication.config import ROOT, main
+from replication.config import main
 from replication.outputs import run_section
 from replication.panel import DESIGNS, clustered, coverage, covered, errors_of, first_fit, gains, integrals
-from replication.replicate import Study
+from replication.replicate import studied
 from replication.tables import Table
 
 log = logging.getLogger("replication")
@@ -77,9 +76,7 @@ def simulated_blocks(cfg: DictConfig) -> pd.DataFrame:
         for size in (0.0, largest)
         for sd in cfg.question_sd
     }
-    repeats = dict.fromkeys(cells, cfg.block_replications)
-    study = Study("panel_blocks", panel_blocks.found, cells, repeats, cfg.seed, Path(ROOT, cfg.cache), cfg.block)
-    study.run(cfg.parallel)
+    study = studied(cfg, "panel_blocks", panel_blocks.found, cells, cfg.block_replications)
     return pd.DataFrame(
         [
             row
@@ -132,9 +129,7 @@ def simulated(cfg: DictConfig) -> pd.DataFrame:
         for design in DESIGNS
         for sd in cfg.question_sd
     }
-    repeats = dict.fromkeys(cells, cfg.replications)
-    study = Study("panel", covered, cells, repeats, cfg.seed, Path(ROOT, cfg.cache), cfg.block)
-    study.run(cfg.parallel)
+    study = studied(cfg, "panel", covered, cells, cfg.replications)
     rows = []
     for cell, given in cells.items():
         rows += coverage(pd.DataFrame(study.records(cell)), given["design"], given["question_sd"])

@@ -3,18 +3,16 @@
 python experiments/beyond/people.py [replications=500] ...
 """
 
-from pathlib import Path
-
 import pandas as pd
 from matplotlib.figure import Figure
 from omegaconf import DictConfig
 
 from judgerank.data.judgments import Judgments
 from replication import plots
-from replication.config import ROOT, main
+from replication.config import main
 from replication.outputs import run_section
 from replication.people import CROWDS, VOTED, crowd_once, crowd_row, voted, voted_once
-from replication.replicate import Study
+from replication.replicate import studied
 from replication.tables import Table
 
 
@@ -24,9 +22,7 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
         cell = name.replace(",", "").replace(" ", "-")
         cells[cell] = {"bias": bias, "sd": sd, "asked": asked, "level": cfg.level}
         names[cell] = name
-    repeats = dict.fromkeys(cells, cfg.replications)
-    study = Study("people", voted_once, cells, repeats, cfg.seed, Path(ROOT, cfg.cache), cfg.block)
-    study.run(cfg.parallel)
+    study = studied(cfg, "people", voted_once, cells, cfg.replications)
     rows = [voted(pd.DataFrame(study.records(cell)), name) for cell, name in names.items()]
     return {
         "votes": Table(pd.DataFrame(rows), "A few human votes beside a panel, simulated", 3),
@@ -38,9 +34,7 @@ def crowds(cfg: DictConfig) -> pd.DataFrame:
     """Many models, two judges, and one vote of a crowd on each of some items."""
     keys = {name: name.replace(",", "").replace(" ", "-") for name in CROWDS}
     cells = {keys[name]: {"asked": asked, "level": cfg.level} for name, asked in CROWDS.items()}
-    repeats = dict.fromkeys(cells, cfg.crowds)
-    study = Study("people_crowds", crowd_once, cells, repeats, cfg.seed, Path(ROOT, cfg.cache), cfg.block)
-    study.run(cfg.parallel)
+    study = studied(cfg, "people_crowds", crowd_once, cells, cfg.crowds)
     return pd.DataFrame([crowd_row(pd.DataFrame(study.records(key)), name) for name, key in keys.items()])
 
 

@@ -4,7 +4,6 @@ python experiments/beyond/scale.py [replications=400] ...
 """
 
 from dataclasses import asdict
-from pathlib import Path
 
 import pandas as pd
 from matplotlib.figure import Figure
@@ -12,9 +11,9 @@ from omegaconf import DictConfig
 
 from judgerank.data.judgments import Judgments
 from replication import plots
-from replication.config import ROOT, main
+from replication.config import main
 from replication.outputs import run_section
-from replication.replicate import Study
+from replication.replicate import studied
 from replication.reported_scale import (
     BOARDS,
     PANELS,
@@ -52,16 +51,8 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
 def simulated(cfg: DictConfig, name: str, task, cells: dict, replications: int) -> dict[str, pd.DataFrame]:
     """Records of every cell."""
     keys = {key: key.replace(" ", "-").replace(",", "") for key in cells}
-    study = Study(
-        name.replace(" ", "_"),
-        task,
-        {keys[key]: cell for key, cell in cells.items()},
-        dict.fromkeys(keys.values(), replications),
-        cfg.seed,
-        Path(ROOT, cfg.cache),
-        cfg.block,
-    )
-    study.run(cfg.parallel)
+    by_key = {keys[key]: cell for key, cell in cells.items()}
+    study = studied(cfg, name.replace(" ", "_"), task, by_key, replications)
     return {key: pd.DataFrame(study.records(keys[key])) for key in cells}
 
 

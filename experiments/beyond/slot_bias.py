@@ -4,7 +4,6 @@ python experiments/beyond/slot_bias.py [n_comparisons=[500,5000]] [sigma_positio
 """
 
 import logging
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -12,10 +11,10 @@ from matplotlib.figure import Figure
 from omegaconf import DictConfig, OmegaConf
 
 from replication import plots
-from replication.config import ROOT, main
+from replication.config import main
 from replication.correlation import spearman
 from replication.outputs import run_section
-from replication.replicate import Study
+from replication.replicate import studied
 from replication.slots import ORDERS, standardised_scores, truth_of
 from replication.tables import Table
 
@@ -30,9 +29,7 @@ def compute(cfg: DictConfig, _: dict) -> dict[str, Table]:
         for order in ORDERS
         for size in cfg.n_comparisons
     }
-    repeats = dict.fromkeys(cells, cfg.replications)
-    study = Study("slot_bias", standardised_scores, cells, repeats, cfg.seed, Path(ROOT, cfg.cache), cfg.block)
-    study.run(cfg.parallel)
+    study = studied(cfg, "slot_bias", standardised_scores, cells, cfg.replications)
     truth = truth_of(panel)
     target = truth.scores / truth.scores.std()
     bias, errors = [], []

@@ -4,7 +4,6 @@ python experiments/beyond/soft.py [replications=400] ...
 """
 
 from dataclasses import asdict
-from pathlib import Path
 
 import pandas as pd
 from matplotlib.figure import Figure
@@ -12,18 +11,16 @@ from omegaconf import DictConfig
 
 from judgerank.data.judgments import Judgments
 from replication import plots
-from replication.config import ROOT, main
+from replication.config import main
 from replication.outputs import run_section
-from replication.replicate import Study
+from replication.replicate import studied
 from replication.soft import ANSWERED, answered, answered_once
 from replication.tables import Table
 
 
 def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
     cells = {name: {"how": asdict(how), "level": cfg.level} for name, how in ANSWERED.items()}
-    repeats = dict.fromkeys(cells, cfg.replications)
-    study = Study("soft", answered_once, cells, repeats, cfg.seed, Path(ROOT, cfg.cache), cfg.block)
-    study.run(cfg.parallel)
+    study = studied(cfg, "soft", answered_once, cells, cfg.replications)
     rows = {False: [], True: []}
     for name, how in ANSWERED.items():
         rows[how.equal] += answered(pd.DataFrame(study.records(name)), name)

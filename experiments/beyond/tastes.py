@@ -3,17 +3,15 @@
 python experiments/beyond/tastes.py [replications=400] ...
 """
 
-from pathlib import Path
-
 import pandas as pd
 from matplotlib.figure import Figure
 from omegaconf import DictConfig
 
 from judgerank.data.judgments import Judgments
 from replication import plots
-from replication.config import ROOT, main
+from replication.config import main
 from replication.outputs import run_section
-from replication.replicate import Study
+from replication.replicate import studied
 from replication.tables import Table
 from replication.tastes import STOPS, held_once, held_row, of_set, stopped_once, stops_row
 
@@ -27,8 +25,7 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
         for size in cfg.n_comparisons
     }
     repeats = {key: cfg.nulls if cell["sd"] == 0 else cfg.replications for key, cell in cells.items()}
-    study = Study("tastes", held_once, cells, repeats, cfg.seed, Path(ROOT, cfg.cache), cfg.block)
-    study.run(cfg.parallel)
+    study = studied(cfg, "tastes", held_once, cells, repeats)
     rows = [held_row(pd.DataFrame(study.records(key)), cell) for key, cell in cells.items()]
     return {
         "sets": Table(pd.DataFrame(sets), "Judges' tastes on every set", 4),
@@ -41,9 +38,7 @@ def stops(cfg: DictConfig) -> pd.DataFrame:
     """How often collections stop, and wrongly, by three rules."""
     cells = {f"design-{number}": STOPS[name] for number, name in enumerate(STOPS)}
     cells = {key: cell | {"level": cfg.level, "most": cfg.most} for key, cell in cells.items()}
-    repeats = dict.fromkeys(cells, cfg.stops)
-    study = Study("taste_stops", stopped_once, cells, repeats, cfg.seed, Path(ROOT, cfg.cache), cfg.block)
-    study.run(cfg.parallel)
+    study = studied(cfg, "taste_stops", stopped_once, cells, cfg.stops)
     found = zip(cells, STOPS, strict=True)
     return pd.DataFrame([stops_row(pd.DataFrame(study.records(key)), name) for key, name in found])
 

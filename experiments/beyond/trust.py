@@ -4,7 +4,6 @@ python experiments/beyond/trust.py [members=[judge_aware]] [most=5] [replication
 """
 
 import logging
-from pathlib import Path
 
 import pandas as pd
 from matplotlib.figure import Figure
@@ -12,9 +11,9 @@ from omegaconf import DictConfig
 
 from judgerank.data.judgments import Judgments
 from replication import plots
-from replication.config import ROOT, main
+from replication.config import main
 from replication.outputs import run_section
-from replication.replicate import Study
+from replication.replicate import studied
 from replication.tables import Table
 from replication.trusting import PANELS, calibration, counted, fits_of, searched, small_sets, trust_of
 
@@ -53,11 +52,7 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
 def in_small_designs(cfg: DictConfig) -> pd.DataFrame:
     """How often steps alone do not find the smallest set of judgments."""
     cells = {"small": {"member": cfg.members[-1]}}
-    study = Study(
-        "trust_search", searched, cells, {"small": cfg.designs}, cfg.seed, Path(ROOT, cfg.cache), cfg.block
-    )
-    study.run(cfg.parallel)
-    return small_sets(study.frame("small"))
+    return small_sets(studied(cfg, "trust_search", searched, cells, cfg.designs).frame("small"))
 
 
 def simulated(cfg: DictConfig) -> pd.DataFrame:
@@ -68,8 +63,7 @@ def simulated(cfg: DictConfig) -> pd.DataFrame:
             cell = f"{name} {part}".replace(" ", "-")
             cells[cell] = {"camps": camps, "share": share, "level": cfg.level, "counted": part == "counted"}
             repeats[cell] = many
-    study = Study("trust", counted, cells, repeats, cfg.seed, Path(ROOT, cfg.cache), cfg.block)
-    study.run(cfg.parallel)
+    study = studied(cfg, "trust", counted, cells, repeats)
     of = {name: [cell for cell in cells if cell.startswith(name.replace(" ", "-"))] for name in PANELS}
     records = {name: pd.DataFrame([r for cell in mine for r in study.records(cell)]) for name, mine in of.items()}
     return calibration(records, cfg.replications + cfg.draws)

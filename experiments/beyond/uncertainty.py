@@ -4,7 +4,6 @@ python experiments/beyond/uncertainty.py [dataset=mt_bench] [members=[position_a
 """
 
 import logging
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -16,10 +15,10 @@ from judgerank.data.judgments import Judgments
 from judgerank.inference.wald import wald
 from judgerank.order.pairs import orders_by_errors, pairwise, rank_intervals
 from replication import plots
-from replication.config import ROOT, main, solver_settings
+from replication.config import main, solver_settings
 from replication.dependence import Asked, bootstrap, calibrated, limit, standardised_errors
 from replication.outputs import run_section
-from replication.replicate import Study
+from replication.replicate import Study, studied
 from replication.tables import Table, with_error
 
 log = logging.getLogger("replication")
@@ -77,11 +76,7 @@ def _study(
 ) -> Study:
     """A study of one set, computed."""
     cells = {f"{judgments.name}-{cell}": {"cell": cell, **settings} for cell, settings in cells.items()}
-    study = Study(
-        name, task, cells, dict.fromkeys(cells, repeats), cfg.seed, Path(ROOT, cfg.cache), cfg.block, shared
-    )
-    study.run(cfg.parallel)
-    return study
+    return studied(cfg, name, task, cells, repeats, shared)
 
 
 def bootstrapped(cfg: DictConfig, judgments: Judgments, fitted: Fit) -> np.ndarray:

@@ -5,7 +5,6 @@ python experiments/beyond/validity.py [replications=4 halves=2] [members=[btl]] 
 
 import logging
 from itertools import product
-from pathlib import Path
 
 import pandas as pd
 from matplotlib.figure import Figure
@@ -14,9 +13,9 @@ from omegaconf import DictConfig, OmegaConf
 from judgerank.data.errors import ConfigError
 from judgerank.data.judgments import Judgments
 from replication import plots
-from replication.config import ROOT, main
+from replication.config import main
 from replication.outputs import run_section
-from replication.replicate import Study
+from replication.replicate import Study, studied
 from replication.schemas.validity import Fitted
 from replication.tables import Table, with_error
 from replication.validity import TESTS, Cell, OnSet, half, measured, separated
@@ -28,8 +27,6 @@ INTERVALS = ("scores", "across", "discrimination", "far")
 
 def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
     study, sets = study_of_designs(cfg), studies_of_sets(cfg, data)
-    for each in (study, *sets):
-        each.run(cfg.parallel)
     kept, intervals = order_table(study), coverage_table(study)
     pairs, halves = (pd.DataFrame(rows(each)) for rows, each in zip((pair_rows, half_rows), sets, strict=True))
     log.info("%s", kept.query("test == 'both'").to_string(index=False, float_format="%.3f"))
@@ -51,8 +48,7 @@ def study_of_designs(cfg: DictConfig) -> Study:
             if method not in methods:
                 raise ConfigError(f"design {name!r}: there is no method {method!r} (known: {', '.join(methods)})")
             cells[f"{name}-{method}"] = Cell(name, design, method, methods[method], cfg.level)
-    repeats = dict.fromkeys(cells, cfg.replications)
-    return Study("validity", measured, cells, repeats, cfg.seed, Path(ROOT, cfg.cache), cfg.block)
+    return studied(cfg, "validity", measured, cells, cfg.replications)
 
 
 def studies_of_sets(cfg: DictConfig, data: dict[str, Judgments]) -> tuple[Study, Study]:
@@ -61,10 +57,9 @@ def studies_of_sets(cfg: DictConfig, data: dict[str, Judgments]) -> tuple[Study,
     one = {
         f"{name}-{member}": OnSet(name, Fitted(member), cfg.level) for name, member in product(data, cfg.members)
     }
-    place = (cfg.seed, Path(ROOT, cfg.cache), cfg.block, shared)
     return (
-        Study("validity_pairs", separated, one, dict.fromkeys(one, 1), *place),
-        Study("validity_halves", half, one, dict.fromkeys(one, cfg.halves), *place),
+        studied(cfg, "validity_pairs", separated, one, 1, shared),
+        studied(cfg, "validity_halves", half, one, cfg.halves, shared),
     )
 
 

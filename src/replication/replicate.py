@@ -31,9 +31,11 @@ from tqdm import tqdm
 from judgerank.data.errors import ConfigError, DataError, JudgerankError
 from judgerank.model.streams import generator
 from replication import blocks
-from replication.sources import code_digest, named_modules
+from replication.sources import SOURCES, code_digest, named_modules
 
 if TYPE_CHECKING:
+    from omegaconf import DictConfig
+
     from replication.schemas.section import Parallel  # loads hydra, which workers can do without
 
 log = logging.getLogger("replication")
@@ -148,6 +150,16 @@ class Study:
         determined_by = [self.name, task, plain, self.seed, code, self._shared_digest]
         key = hashlib.sha256(json.dumps(determined_by, sort_keys=True).encode()).hexdigest()[:16]
         return self.folder / self.name / f"{cell}-{key}" / f"{start:06d}-{stop:06d}.jsonl"
+
+
+def studied(
+    cfg: DictConfig, name: str, task: Task, cells: dict[str, Cell], replications: int | dict[str, int], shared=None
+) -> Study:
+    """A study as it is configured, every replication computed; see `Study`."""
+    repeats = dict.fromkeys(cells, replications) if isinstance(replications, int) else replications
+    study = Study(name, task, cells, repeats, cfg.seed, Path(SOURCES.parent, cfg.cache), cfg.block, shared)
+    study.run(cfg.parallel)
+    return study
 
 
 def _compared(record: Any) -> dict[str, Any]:
