@@ -4,7 +4,6 @@ python experiments/beyond/graded.py [replications=400] ...
 """
 
 from dataclasses import asdict
-from pathlib import Path
 
 import pandas as pd
 from matplotlib.figure import Figure
@@ -12,32 +11,27 @@ from omegaconf import DictConfig
 
 from judgerank.data.judgments import Judgments
 from replication import plots
-from replication.config import ROOT, main
+from replication.config import main
 from replication.graded_answers import ANSWERED, SEVEN, answered, answered_once, seven_levels
 from replication.outputs import run_section
-from replication.replicate import Study
+from replication.replicate import studied
 from replication.score_pairs import SCORED, scored, scored_once
 from replication.stated_confidence import by_judge, carried, carried_by_few, has_confidence
 from replication.tables import Table
+from replication.ways import of_unlike_and_equal
 
 
 def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
     cells = {name: {"how": asdict(how), "level": cfg.level} for name, how in (ANSWERED | SEVEN).items()}
-    repeats = dict.fromkeys(cells, cfg.replications)
-    study_at = Path(ROOT, cfg.cache), cfg.block
-    study = Study("graded", answered_once, cells, repeats, cfg.seed, *study_at)
-    study.run(cfg.parallel)
+    study = studied(cfg, "graded", answered_once, cells, cfg.replications)
     pairs = {name: {"how": asdict(how)} for name, how in SCORED.items()}
-    scoring = Study("score_pairs", scored_once, pairs, dict.fromkeys(pairs, cfg.replications), cfg.seed, *study_at)
-    scoring.run(cfg.parallel)
+    scoring = studied(cfg, "score_pairs", scored_once, pairs, cfg.replications)
     scores = [row for name in pairs for row in scored(pd.DataFrame(scoring.records(name)), name)]
-    rows = {False: [], True: []}
-    for name, how in ANSWERED.items():
-        rows[how.equal] += answered(pd.DataFrame(study.records(name)), name)
+    unlike, equal = of_unlike_and_equal(study, ANSWERED, answered)
     levels = [row for name in SEVEN for row in seven_levels(pd.DataFrame(study.records(name)), name)]
     tables = {
-        "strength": Table(pd.DataFrame(rows[False]), "Answers with their strength, simulated", 3),
-        "equal": Table(pd.DataFrame(rows[True]), "Equal models said to differ, simulated", 3),
+        "strength": Table(unlike, "Answers with their strength, simulated", 3),
+        "equal": Table(equal, "Equal models said to differ, simulated", 3),
         "levels": Table(pd.DataFrame(levels), "Seven levels and the same answers on fewer, simulated", 3),
         "scores": Table(pd.DataFrame(scores), "Pairs of scores as levels and as shares, simulated", 4),
     }

@@ -16,17 +16,16 @@ from replication.outputs import run_section
 from replication.ranked_answers import RANKED, ranked_once, rows_by_way, with_worth
 from replication.replicate import studied
 from replication.tables import Table
+from replication.ways import of_unlike_and_equal
 
 
 def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
     cells = {name: {"how": asdict(how), "level": cfg.level} for name, how in RANKED.items()}
     study = studied(cfg, "rankings", ranked_once, cells, cfg.replications)
-    rows = {False: [], True: []}
-    for name, how in RANKED.items():
-        rows[how.equal] += rows_by_way(study.records(name), name)
+    unlike, equal = of_unlike_and_equal(study, RANKED, rows_by_way)
     return {
-        "fits": Table(with_worth(pd.DataFrame(rows[False])), "Rankings fitted whole and in pairs, simulated", 3),
-        "equal": Table(pd.DataFrame(rows[True]), "Equal models said to differ, simulated rankings", 3),
+        "fits": Table(with_worth(unlike), "Rankings fitted whole and in pairs, simulated", 3),
+        "equal": Table(equal, "Equal models said to differ, simulated rankings", 3),
     }
 
 

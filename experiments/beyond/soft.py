@@ -16,17 +16,16 @@ from replication.outputs import run_section
 from replication.replicate import studied
 from replication.soft import ANSWERED, answered, answered_once
 from replication.tables import Table
+from replication.ways import of_unlike_and_equal
 
 
 def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
     cells = {name: {"how": asdict(how), "level": cfg.level} for name, how in ANSWERED.items()}
     study = studied(cfg, "soft", answered_once, cells, cfg.replications)
-    rows = {False: [], True: []}
-    for name, how in ANSWERED.items():
-        rows[how.equal] += answered(pd.DataFrame(study.records(name)), name)
+    unlike, equal = of_unlike_and_equal(study, ANSWERED, answered)
     return {
-        "worth": Table(pd.DataFrame(rows[False]), "Probabilities in place of letters, simulated", 3),
-        "equal": Table(pd.DataFrame(rows[True]), "Equal models said to differ, simulated", 3),
+        "worth": Table(unlike, "Probabilities in place of letters, simulated", 3),
+        "equal": Table(equal, "Equal models said to differ, simulated", 3),
     }
 
 

@@ -7,7 +7,6 @@ tie; those of seven levels also with the two strongest taken as one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,12 +15,11 @@ import pandas as pd
 
 from judgerank.data.comparisons import Comparisons
 from judgerank.fits.fit import fit
-from judgerank.fits.result import Fit
-from judgerank.inference.wald import wald
 from judgerank.model.draw_levels import draw_levels, graded_comparisons
 from judgerank.model.law import Law
-from judgerank.order.pairs import orders_by_errors, separated, standardised
 from replication.replicate import Record
+from replication.tables import with_error
+from replication.ways import Rows, any_separated, by_errors, complete, covered, gain, measures_of, squared_error
 
 SCORES = np.linspace(1.0, -1.0, 6)
 DISCRIMINATION = np.exp(np.linspace(-0.5, 0.5, 5))
@@ -133,75 +131,50 @@ def answered_once(settings: dict[str, Any], rng: np.random.Generator) -> Record:
     record: Record = {}
     for way, (each, member) in taken.items():
         fitted = fit(each, member)
-        kinds = {"plug_in": fitted, "clustered": fitted.clustered(each, np.arange(len(each)))}
+        kinds = by_errors(fitted, each, np.arange(len(each)))
         if how.equal:
-            for kind, order in zip(kinds, orders_by_errors(*kinds.values()), strict=True):
-                record[f"separated_{kind}/{way}"] = float(separated(order, level).any())
-            continue
-        record |= {f"{name}/{way}": value for name, value in _kept(fitted, kinds, level)}
+            told = any_separated(kinds, level)
+        else:
+            told = {"squared": squared_error(fitted, SCORES)}
+            told |= {f"covered_{kind}": share for kind, share, _ in covered(kinds, SCORES, level)}
+        record |= {f"{name}/{way}": value for name, value in told.items()}
     return record
 
 
-def _kept(fitted: Fit, kinds: dict[str, Fit], level: float) -> Iterator[tuple[str, float]]:
-    """Squared error of the scores over their standard deviation, and coverage by kind of error."""
-    true, s, n = SCORES / SCORES.std(), fitted.scores.to_numpy(), len(SCORES)
-    yield "squared", float(((s / s.std() - true) ** 2).mean())
-    for kind, each in kinds.items():
-        scaled, v = standardised(s, each.covariance[:n, :n])
-        low, high = wald(scaled, np.sqrt(np.diag(v)), level, each.degrees_of_freedom)
-        yield f"covered_{kind}", float(((low <= true) & (true <= high)).mean())
-
-
-def answered(records: pd.DataFrame, name: str) -> list[dict[str, Any]]:
+def answered(records: pd.DataFrame, name: str) -> Rows:
     """Means by way with their Monte Carlo errors.
 
-    ``gain`` is the mean squared error by winner or tie over that of the way. As it falls as one over the number of
-    judgments, one of these judgments carries as much as so many that say winner or tie.
+    ``gain`` is the mean squared error by winner or tie over that of the way.
     """
-    kept = records.dropna(subset=_measures(records))
+    kept, counts = complete(records)
     rows = []
     for way in WAYS:
         row: dict[str, Any] = {"setting": name, "way": way, "member": WAYS[way]}
         if f"squared/{way}" in kept:
             mine = kept[f"squared/{way}"]
-            row |= {"rmse": np.sqrt(mine.mean())} | _gain(mine, kept["squared/winner or tie"])
-        rows.append(row | _coverage(kept, way) | _counted(records, kept))
+            row |= {"rmse": np.sqrt(mine.mean())} | gain(mine, kept["squared/winner or tie"])
+        rows.append(row | _others(kept, way) | counts)
     return rows
 
 
-def seven_levels(records: pd.DataFrame, name: str) -> list[dict[str, Any]]:
+def seven_levels(records: pd.DataFrame, name: str) -> Rows:
     """What seven levels add to fewer, and what intervals hold by each, with Monte Carlo errors.
 
-    ``gain`` is the mean squared error by fewer levels over that by seven: so many judgments on fewer levels carry
-    as much as one on seven.
+    ``gain`` is the mean squared error by fewer levels over that by seven.
     """
-    kept = records.dropna(subset=_measures(records))
+    kept, counts = complete(records)
     rows = []
     for way, levels in {"strength": 7, MERGED: 5, "winner or tie": 3, "winner": 2}.items():
         theirs = kept[f"squared/{way}"]
         row = {"setting": name, "levels": levels, "rmse": np.sqrt(theirs.mean())}
-        rows.append(row | _gain(kept["squared/strength"], theirs) | _coverage(kept, way) | _counted(records, kept))
+        rows.append(row | gain(kept["squared/strength"], theirs) | _others(kept, way) | counts)
     return rows
 
 
-def _measures(records: pd.DataFrame) -> list[str]:
-    return [column for column in records if "/" in column]
-
-
-def _gain(mine: pd.Series, theirs: pd.Series) -> dict[str, float]:
-    gain = theirs.mean() / mine.mean()
-    return {"gain": gain, "gain_se": (theirs - gain * mine).std() / np.sqrt(len(mine)) / mine.mean()}
-
-
-def _coverage(kept: pd.DataFrame, way: str) -> dict[str, float]:
+def _others(kept: pd.DataFrame, way: str) -> dict[str, float]:
     """Means of all measures of a way but the squared error, with their errors."""
-    found, root = {}, np.sqrt(len(kept))
-    for column in _measures(kept):
-        measure, of = column.split("/")
-        if of == way and measure != "squared":
-            found |= {measure: kept[column].mean(), f"{measure}_se": kept[column].std() / root}
+    found: dict[str, float] = {}
+    for measure, values in measures_of(kept, way).items():
+        if measure != "squared":
+            found |= with_error(measure, values)
     return found
-
-
-def _counted(records: pd.DataFrame, kept: pd.DataFrame) -> dict[str, int]:
-    return {"failed": len(records) - len(kept), "n_replications": len(records)}

@@ -6,7 +6,6 @@ set is fitted by stages (`judgerank.data.rankings`), and as if every pair in a r
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -20,10 +19,10 @@ from judgerank.data.errors import JudgerankError
 from judgerank.data.rankings import Ranked, rows_of, with_stages
 from judgerank.fits.fit import fit
 from judgerank.fits.result import Fit
-from judgerank.inference.wald import wald
-from judgerank.order.pairs import orders_by_errors, separated, standardised
 from replication.correlation import kendall
 from replication.replicate import Record
+from replication.tables import with_error
+from replication.ways import Rows, any_separated, by_errors, covered, measures_of, squared_error
 
 SCORES = np.linspace(1.2, -1.2, 8)
 UNLIKE = tuple(np.exp(np.linspace(-1.0, 1.0, 6)).tolist())
@@ -142,8 +141,8 @@ def ranked_once(settings: dict[str, Any], rng: np.random.Generator) -> Record:
         comparisons, of = rows[broken]
         try:
             fitted = fit(comparisons, member, shrink=shrink)
-            kinds = {"plug_in": fitted, "clustered": fitted.clustered(comparisons, of)}
-            told = _separated(kinds, level) if how.equal else _measured(kinds, how, level)
+            kinds = by_errors(fitted, comparisons, of)
+            told = any_separated(kinds, level) if how.equal else _measured(kinds, how, level)
         except JudgerankError:
             continue
         record |= {f"{name}/{way}": value for name, value in told.items()}
@@ -152,43 +151,29 @@ def ranked_once(settings: dict[str, Any], rng: np.random.Generator) -> Record:
     return record
 
 
-def _separated(kinds: dict[str, Fit], level: float) -> dict[str, float]:
-    """Whether any two models are separated, by each kind of error."""
-    found = orders_by_errors(*kinds.values())
-    return {
-        f"separated_{kind}": float(separated(order, level).any()) for kind, order in zip(kinds, found, strict=True)
-    }
-
-
 def _measured(kinds: dict[str, Fit], how: Ranking, level: float) -> dict[str, float]:
     """Of scores over their standard deviation: squared error and coverage; their stretch in log-odds; tau."""
     fitted = kinds["plug_in"]
-    s, true, n = fitted.scores.to_numpy(), SCORES / SCORES.std(), len(SCORES)
-    told = {"squared": float(((s / s.std() - true) ** 2).mean()), "tau": kendall(s, SCORES)}
+    s = fitted.scores.to_numpy()
+    told = {"squared": squared_error(fitted, SCORES), "tau": kendall(s, SCORES)}
     if min(how.discrimination) > 0 and fitted.model.weighs_judges:
         told["stretch"] = float(s.std() / SCORES.std())
-    for kind, each in kinds.items():
-        scaled, v = standardised(s, each.covariance[:n, :n])
-        low, high = wald(scaled, np.sqrt(np.diag(v)), level, each.degrees_of_freedom)
-        told[f"covered_{kind}"] = float(((low <= true) & (true <= high)).mean())
-    return told
+    return told | {f"covered_{kind}": share for kind, share, _ in covered(kinds, SCORES, level)}
 
 
-def rows_by_way(records: Iterable[Record], name: str) -> list[dict[str, Any]]:
+def rows_by_way(records: pd.DataFrame, name: str) -> Rows:
     """Means by way with their Monte Carlo errors.
 
     ``pairs_worth`` is the number of pair judgments, each by itself, that are worth one ranking: the mean squared
     error of whole fits of pairs, which falls as one over their number, over that of the way. `with_worth` adds it.
     """
-    frame, rows = pd.DataFrame(list(records)), []
-    ways = dict.fromkeys(column.split("/")[1] for column in frame if "/" in column)
-    for way in ways:
-        mine = frame[[column for column in frame if column.endswith(f"/{way}")]].dropna()
-        row: dict[str, Any] = {"setting": name, "way": way, "fitted": len(mine) / len(frame)}
-        for column in mine:
-            measure, error = column.split("/")[0], mine[column].std() / np.sqrt(len(mine))
-            row |= {measure: mine[column].mean(), f"{measure}_se": error}
-        rows.append(row | {"n_replications": len(frame)})
+    rows = []
+    for way in dict.fromkeys(column.split("/")[1] for column in records if "/" in column):
+        mine = measures_of(records, way).dropna()
+        row: dict[str, Any] = {"setting": name, "way": way, "fitted": len(mine) / len(records)}
+        for measure, values in mine.items():
+            row |= with_error(measure, values)
+        rows.append(row | {"n_replications": len(records)})
     return rows
 
 

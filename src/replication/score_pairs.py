@@ -20,6 +20,7 @@ from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.fits.fit import fit
 from replication.replicate import Record
+from replication.ways import gain, squared_error
 
 SCORES = np.linspace(1.0, -1.0, 6)
 N_JUDGES, N_QUESTIONS, N_HELD_OUT = 5, 160, 1_000  # every judge scores one pair of answers on each question
@@ -94,11 +95,11 @@ def scored_once(settings: dict[str, Any], rng: np.random.Generator) -> Record:
     """
     how = Scoring(**settings["how"])
     (who, gap), (new, new_gap) = gaps(rng, how, N_QUESTIONS), gaps(rng, how, N_HELD_OUT // N_JUDGES)
-    true, record = SCORES / SCORES.std(), {}
+    record = {}
     for way, member in WAYS.items():
         fitted = fit(read_as(way, who, gap), member, shrink=True)
         s, gamma = fitted.scores.to_numpy(), fitted.discrimination.to_numpy()
-        record[f"squared/{way}"] = float(((s / s.std() - true) ** 2).mean())
+        record[f"squared/{way}"] = squared_error(fitted, SCORES)
         seen, unseen = (gamma[k] * (s[i] - s[j]) for i, j, k in (who, new))
         stretch = minimize_scalar(_loss, bounds=(0.0, MOST_SLOPE), args=(seen, gap), method="bounded").x
         record[f"loss/{way}"] = _loss(stretch, unseen, new_gap)
@@ -116,15 +117,13 @@ def scored(records: pd.DataFrame, name: str) -> list[dict[str, Any]]:
     root, rows = np.sqrt(len(records)), []
     for way in WAYS:
         mine, winner = records[f"squared/{way}"], records["squared/winner or tie"]
-        gain = winner.mean() / mine.mean()
         more = records[f"loss/{way}"] - records["loss/winner or tie"]
         rows.append(
             {
                 "setting": name,
                 "way": way,
                 "rmse": np.sqrt(mine.mean()),
-                "gain": gain,
-                "gain_se": (winner - gain * mine).std() / root / mine.mean(),
+                **gain(mine, winner),
                 "loss": records[f"loss/{way}"].mean(),
                 "loss_difference": more.mean(),
                 "loss_difference_se": more.std() / root,

@@ -23,11 +23,10 @@ from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.fits.fit import fit
 from judgerank.fits.result import Fit
-from judgerank.inference.wald import wald
-from judgerank.order.pairs import orders_by_errors, separated, standardised
 from replication.correlation import kendall
 from replication.replicate import Record
 from replication.tables import with_error
+from replication.ways import Rows, any_separated, by_errors, complete, covered, gain, measures_of, squared_error
 
 SCORES = np.linspace(0.6, -0.6, 8)
 DISCRIMINATION = 1.5 * np.exp(np.linspace(-0.7, 0.7, 6))
@@ -147,60 +146,47 @@ def answered_once(settings: dict, rng: np.random.Generator) -> Record:
     letters, p, item = drawn(rng, how)
     record: Record = {}
     for way, (fitted, rows) in fits_of(letters, p).items():
-        kinds = {"plug_in": fitted, "clustered": fitted.clustered(rows, item)}
-        if how.equal:
-            for kind, order in zip(kinds, orders_by_errors(*kinds.values()), strict=True):
-                record[f"separated_{kind}/{way}"] = float(separated(order, level).any())
-            continue
-        true, s, n = SCORES / SCORES.std(), fitted.scores.to_numpy(), len(SCORES)
-        record[f"squared/{way}"] = float(((s / s.std() - true) ** 2).mean())
-        record[f"tau/{way}"] = kendall(s, true)
-        if fitted.model.judge_blocks:
-            gamma = fitted.discrimination.to_numpy()
-            record[f"discrimination/{way}"] = kendall(gamma, DISCRIMINATION)
-        for kind, each in kinds.items():
-            scaled, v = standardised(s, each.covariance[:n, :n])
-            error = np.sqrt(np.diag(v))
-            low, high = wald(scaled, error, level, each.degrees_of_freedom)
-            record[f"covered_{kind}/{way}"] = float(((low <= true) & (true <= high)).mean())
-            record[f"error_{kind}/{way}"] = float(error.mean())
+        kinds = by_errors(fitted, rows, item)
+        told = any_separated(kinds, level) if how.equal else _measured(kinds, level)
+        record |= {f"{name}/{way}": value for name, value in told.items()}
     return record
 
 
-def answered(records: pd.DataFrame, name: str) -> list[dict[str, Any]]:
+def _measured(kinds: Mapping[str, Fit], level: float) -> dict[str, float]:
+    """How far off scores and discriminations are, and what intervals of the scores hold."""
+    fitted = kinds["plug_in"]
+    told = {"squared": squared_error(fitted, SCORES), "tau": kendall(fitted.scores.to_numpy(), SCORES)}
+    if fitted.model.judge_blocks:
+        told["discrimination"] = kendall(fitted.discrimination.to_numpy(), DISCRIMINATION)
+    for kind, share, error in covered(kinds, SCORES, level):
+        told |= {f"covered_{kind}": share, f"error_{kind}": error}
+    return told
+
+
+def answered(records: pd.DataFrame, name: str) -> Rows:
     """Means by way with their Monte Carlo errors.
 
-    ``gain`` is the mean squared error by letters over that of the way, of one member. As it falls as one over the
-    number of judgments, one of these judgments is worth so many letters. ``narrower`` is the share of sets of
-    judgments in which the mean clustered error, which anyone can see, is below that by letters.
+    ``gain`` is the mean squared error by letters over that of the way, of one member. ``narrower`` is the share of
+    sets of judgments in which the mean clustered error, which anyone can see, is below that by letters.
     """
-    measures = [column for column in records if "/" in column]
-    kept = records.dropna(subset=measures)
-    by_way = {
-        way: pd.DataFrame({m.split("/")[0]: kept[m] for m in measures if m.split("/")[1] == way}) for way in WAYS
-    }
+    kept, counts = complete(records)
+    by_way = {way: measures_of(kept, way) for way in WAYS}
     rows = []
     for way, (member, _) in WAYS.items():
         row: dict[str, Any] = {"setting": name, "way": way, "member": member}
         mine = by_way[way]
         if "squared" in mine:
             letter = by_way[next(other for other, told in WAYS.items() if told == (member, "letter"))]
-            row |= _errors(mine["squared"], letter["squared"])
+            row |= _root_mean(mine["squared"]) | gain(mine["squared"], letter["squared"])
             narrower = (mine["error_clustered"] < letter["error_clustered"]).astype(float)
             mine = mine.drop(columns="squared").assign(narrower=narrower)
         for measure in mine:
             row |= with_error(measure, mine[measure])
-        rows.append(row | {"failed": len(records) - len(kept), "n_replications": len(records)})
+        rows.append(row | counts)
     return rows
 
 
-def _errors(squared: pd.Series, by_letter: pd.Series) -> Mapping[str, float]:
-    """Root mean squared error, and the gain over letters, by the delta method."""
-    mean, root = squared.mean(), np.sqrt(len(squared))
-    gain = by_letter.mean() / mean
-    return {
-        "rmse": np.sqrt(mean),
-        "rmse_se": squared.std() / root / (2 * np.sqrt(mean)),
-        "gain": gain,
-        "gain_se": (by_letter - gain * squared).std() / root / mean,
-    }
+def _root_mean(squared: pd.Series) -> dict[str, float]:
+    """Root mean squared error, with its error by the delta method."""
+    root = np.sqrt(squared.mean())
+    return {"rmse": root, "rmse_se": squared.std() / np.sqrt(len(squared)) / (2 * root)}

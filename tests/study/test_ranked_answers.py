@@ -71,7 +71,7 @@ def test_a_stored_setting_comes_out_again(stored):
     name, cfg = "few of 4, half of the judges at random", composed("rankings")
     settings = {"how": asdict(RANKED[name]), "level": cfg.level}
     seeds = (generator(cfg.seed, "rankings", name, r) for r in range(cfg.replications))
-    rows = rows_by_way((ranked_once(settings, rng) for rng in seeds), name)
+    rows = rows_by_way(pd.DataFrame([ranked_once(settings, rng) for rng in seeds]), name)
     for row in rows:
         for column, value in row.items():
             if isinstance(value, float):
