@@ -23,6 +23,7 @@ from judgerank.engine.sums import evaluate
 from judgerank.model.members import JUDGE_AWARE, Parameters
 from replication.methods.family import expected
 from replication.methods.ranking import Ranking
+from replication.methods.unordered import unordered
 
 RIDGE = 1e-2  # the library's, for skills and for log sigma
 CERTAIN = 1e-6  # the library's least distance of an outcome from zero and one
@@ -61,11 +62,8 @@ def bt_sigma(comparisons: Comparisons, *, ridge: float = RIDGE) -> Ranking:
 
 def _cells(comparisons: Comparisons) -> Comparisons:
     """Aggregated over positions too, to which the model is blind."""
-    c = comparisons
-    turned = c.first > c.second
-    first, second = np.where(turned, c.second, c.first), np.where(turned, c.first, c.second)
-    outcome = np.clip(np.where(turned, 1 - c.outcome, c.outcome), CERTAIN, 1 - CERTAIN)
-    return replace(c, first=first, second=second, outcome=outcome, covariate=None, tied=None).aggregate()
+    c = unordered(comparisons)
+    return replace(c, outcome=np.clip(c.outcome, CERTAIN, 1 - CERTAIN), tied=None).aggregate()
 
 
 def _loss(x: np.ndarray, cells: Comparisons, ridge: float) -> tuple[float, np.ndarray]:

@@ -57,7 +57,7 @@ def product_of_experts(comparisons: Comparisons, *, debias: bool = True, ridge: 
     """
     if not 0 <= ridge < np.inf:
         raise ConfigError(f"the ridge must be zero or above, not {ridge}")
-    cells = _cells(comparisons)
+    cells = _pooled(comparisons)
     groups = components(cells)
     if len(groups) > 1 and ridge == 0:
         first, second = groups[0][0], groups[1][0]
@@ -80,7 +80,7 @@ def product_of_experts(comparisons: Comparisons, *, debias: bool = True, ridge: 
     return Ranking(series, predict, errors, remark=remark)
 
 
-def _cells(comparisons: Comparisons) -> Comparisons:
+def _pooled(comparisons: Comparisons) -> Comparisons:
     """Aggregated over judges too, with ties where they are known."""
     if comparisons.tied is None and np.all(comparisons.count == 1):
         comparisons = comparisons.with_ties()

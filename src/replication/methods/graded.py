@@ -18,8 +18,6 @@ paper's own priors, baseline and algorithm could not be checked beyond its abstr
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pandas as pd
 from scipy.optimize import minimize
@@ -28,6 +26,7 @@ from scipy.special import expit, log_expit
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError
 from replication.methods.ranking import Ranking
+from replication.methods.unordered import unordered
 
 LEAST_THRESHOLD = 1e-6  # of a judge with ties, whose probability is above zero
 LARGEST_LOG = 10.0  # of a discrimination, up or down
@@ -68,7 +67,7 @@ def graded_response(
     spread = np.array([score_spread, log_discrimination_spread, threshold_spread])
     if not np.all((spread > 0) & np.isfinite(spread)):
         raise ConfigError(f"the spreads of priors must be above zero, not {', '.join(f'{v:g}' for v in spread)}")
-    cells = _cells(comparisons)
+    cells = unordered(comparisons.with_ties()).aggregate()
     n, k = len(cells.models), len(cells.judges)
     ties = np.bincount(cells.judge, cells.count * cells.tied, k) > 0
     bounds = [(None, None)] * n + [(-LARGEST_LOG, LARGEST_LOG)] * k
@@ -89,15 +88,6 @@ def graded_response(
     ended = found.nit < OPTIONS["maxiter"] and found.nfev < OPTIONS["maxfun"]
     remark = "" if ended else "The search stopped at its limit of iterations."
     return Ranking(scores, predict, judges=judges["a"].rename("discrimination"), remark=remark)
-
-
-def _cells(comparisons: Comparisons) -> Comparisons:
-    """Aggregated over positions too, to which the model is blind; with ties."""
-    c = comparisons.with_ties()
-    turned = c.first > c.second
-    first, second = np.where(turned, c.second, c.first), np.where(turned, c.first, c.second)
-    outcome = np.where(turned, 1 - c.outcome, c.outcome)
-    return replace(c, first=first, second=second, outcome=outcome, covariate=None).aggregate()
 
 
 def _answers(cells: Comparisons) -> np.ndarray:
