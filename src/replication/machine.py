@@ -41,7 +41,7 @@ def machine(root: Path, start: float) -> dict:
     """
     return {
         **commit(root),
-        "peak_memory_mb": peak_memory(),
+        "peak_memory_mb": peak_memory_mb(),
         "cpu": processor(),
         "simd": np.show_config(mode="dicts")["SIMD Extensions"].get("found", []),
         "blas": kernels(),
@@ -50,7 +50,7 @@ def machine(root: Path, start: float) -> dict:
     }
 
 
-def peak_memory() -> float | None:
+def peak_memory_mb() -> float | None:
     """Megabytes of this process or of the largest that it waited for; None where nothing tells."""
     if resource is None:
         return None

@@ -32,11 +32,11 @@ from replication.simulation import interval_coverage, study_of
 RANK = """
 import sys, time
 import judgerank
-from replication.scaling import peak_memory
+from replication.scaling import own_peak_bytes
 start = time.process_time()
 ranking = judgerank.rank(sys.argv[1], solver=sys.argv[2])
 assert len(ranking.tables["leaderboard"]) == len(ranking.fitted.comparisons.models)
-print(time.process_time() - start, peak_memory())
+print(time.process_time() - start, own_peak_bytes())
 """
 
 

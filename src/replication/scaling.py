@@ -136,8 +136,8 @@ TASKS: dict[str, Callable[[str, str], int]] = {
 OF_QUESTIONS = {to_questions.__name__, to_resamples.__name__}  # measured on Parquet alone
 
 
-def peak_memory() -> float:
-    """Bytes that this process held at most (Linux; what `resource` says would include its parent's)."""
+def own_peak_bytes() -> float:
+    """Bytes that this process alone held at most (Linux; what `resource` says would include its parent's)."""
     status = Path("/proc/self/status").read_text()
     return 1024.0 * int(status.split("VmHWM:")[1].split()[0])
 
@@ -207,7 +207,7 @@ def main() -> None:
         start, before = time.perf_counter(), time.process_time()
         counted = TASKS[given.task](given.rows[0], given.memory)
         told = {"seconds": time.perf_counter() - start, "processor": time.process_time() - before}
-        print(json.dumps(told | {"peak": peak_memory(), "counted": counted}))
+        print(json.dumps(told | {"peak": own_peak_bytes(), "counted": counted}))
         return
     print("| form | rows | what | cells | seconds | processor | peak GB |\n|:--|--:|:--|--:|--:|--:|--:|")
     found: dict[int, dict[str, dict[str, float]]] = {}
