@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg.lapack import dpocon, dpotrf, dpotrs
-from scipy.sparse import block_diag, coo_array, csr_array, eye_array, hstack, vstack
+from scipy.sparse import block_diag, coo_array, csr_array, eye_array, vstack
 
 from judgerank.data.arrays import BoolArray, FloatArray
 from judgerank.data.comparisons import Comparisons
@@ -21,6 +21,7 @@ from judgerank.engine.at import CHUNK, At, row_by_row
 from judgerank.engine.information import SINGULAR, information
 from judgerank.engine.levels import GIVEN, contests, direction_raising, shares, thresholds, users
 from judgerank.engine.penalty import flat
+from judgerank.engine.row_derivatives import row_derivatives
 from judgerank.engine.rows import laid_out
 from judgerank.engine.solution import ROUNDING
 from judgerank.engine.sums import Evaluation, evaluate
@@ -188,25 +189,25 @@ def _steepest(forms: csr_array, other: FloatArray) -> FloatArray:
 
 def _forms(cells: Comparisons, model: Model, at: Parameters | None, held: BoolArray | None) -> csr_array:
     """Linear forms that must not be negative along a direction: observed outcome against every other one."""
-    n, k, size = len(cells.models), len(cells.judges), len(cells)
-    rows, ones = np.arange(size), np.ones(size)
+    here, ones = row_by_row(cells, model, at or Parameters.zeros(model, cells)), np.ones(len(cells))
     g = ones
     if at is not None and model.further:
-        of_rows = row_by_row(cells, model, at).g
-        g = ones if of_rows is None else of_rows
+        g = ones if here.g is None else here.g
     elif at is not None and model.weights_vary:
         g = np.exp(at.judges[1][cells.judge] * cells.known_covariate)
     elif at is not None and held is not None:  # what judges have in common is in their own units
         g = np.exp(at.judges[0])[cells.judge]
-    of_models = coo_array((np.r_[g, -g], (np.r_[rows, rows], np.r_[cells.first, cells.second])), (size, n))
-    of_judge = coo_array((ones, (rows, cells.judge)), (size, k))
-    of_position = of_judge if cells.apart is None else coo_array((cells.apart, (rows, cells.judge)), (size, k))
-    lead = csr_array(hstack([of_models, *_by_role(model, of_position, {Role.OFFSET}), *_columns(cells, model, g)]))
-    none = csr_array((size, n))
-    tau = {
-        level: csr_array(hstack([none, *_by_role(model, of_judge, {role}), *_columns(cells, model, g, role)]))
-        for level, role in thresholds(model).items()
-    }
+    of_judges = np.repeat([block.role is not Role.WEIGHT for block in model.blocks], len(cells.judges))
+    chosen = np.r_[np.ones(len(cells.models), bool), of_judges, np.ones(len(model.roles), bool)]
+
+    def derivatives(by_role: dict[Role, FloatArray]) -> csr_array:
+        """Of what these roles add to, in all parameters but the judges' discriminations."""
+        found = csr_array(row_derivatives(here, lambda role: by_role.get(role, 0 * ones)))[:, chosen]
+        found.eliminate_zeros()
+        return found
+
+    lead = derivatives({Role.QUALITY: g, Role.OFFSET: ones})
+    tau = {level: derivatives({role: ones}) for level, role in thresholds(model).items()}
     used = {level: known[cells.judge] for level, known in users(cells, model).items()}
     if cells.stages is not None and model.has(Role.TIE):
         return chosen_against_others(cells, model, lead, tau, used)[0]
@@ -219,25 +220,3 @@ def _forms(cells: Comparisons, model: Model, at: Parameters | None, held: BoolAr
                 form = form + sign * tau[level][there]
         forms.append(form)
     return vstack(forms).tocsr()
-
-
-def _by_role(model: Model, of_judge: Any, roles: set[Role]) -> list[Any]:
-    """Columns of the blocks of judges that are no weights, none of those in other roles."""
-    nothing = csr_array(of_judge.shape)
-    return [of_judge if block.role in roles else nothing for block in model.blocks[model.offsets]]
-
-
-def _columns(cells: Comparisons, model: Model, g: FloatArray, role: Role | None = None) -> list[csr_array]:
-    """Columns of the further blocks: by what they add to the predictor, or to a threshold."""
-    if cells.columns is None or not model.further:
-        return []
-    by_column = np.array(model.roles)[cells.columns.indices]
-    if role is not None:
-        return [_with_data(cells.columns, cells.columns.data * (by_column == role))]
-    row = np.repeat(np.arange(len(cells)), np.diff(cells.columns.indptr))
-    weights = np.select([by_column == Role.QUALITY, by_column == Role.OFFSET], [g[row], np.ones(len(row))])
-    return [_with_data(cells.columns, cells.columns.data * weights)]
-
-
-def _with_data(matrix: csr_array, data: FloatArray) -> csr_array:
-    return csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
