@@ -44,9 +44,9 @@ SLOW = ("all equal", "40 questions, second and third equal")  # to fit, or to be
 class Replayed:
     """The judgments of a data set, each given out once, in random order within its pair, judge and order."""
 
-    def __init__(self, rows: Comparisons, rng: np.random.Generator, costs: FloatArray | None = None):
+    def __init__(self, rows: Comparisons, rng: np.random.Generator):
         self.models, self.judges = rows.models, rows.judges
-        self.costs = np.ones(len(rows.judges)) if costs is None else costs
+        self.costs = np.ones(len(rows.judges))
         shape = len(rows.models), len(rows.models), len(rows.judges)
         cell = np.ravel_multi_index((rows.first, rows.second, rows.judge), shape)
         order = rng.permutation(len(cell))

@@ -10,7 +10,7 @@ from judgerank import Comparisons, Status, fit
 from judgerank.data.errors import ConfigError, JudgerankError
 from judgerank.engine import search
 from judgerank.engine.adam import Adam
-from judgerank.engine.at import predictor
+from judgerank.engine.at import row_by_row
 from judgerank.engine.closure import guess
 from judgerank.engine.localized import Localized
 from judgerank.engine.newton import Newton, climb
@@ -208,7 +208,7 @@ def test_a_step_is_linear_in_the_predictors_of_a_judge_who_leads(cells_of):
     step = Parameters(np.array([0.3, -0.1, -0.2]), np.array([[0.5, -0.2], [7.0, 0.3]]))
     rows = cells.judge == 0
     here, half, whole = (
-        predictor(cells, POSITION_AWARE, moved(at, step, size, POSITION_AWARE.offsets, leader=0))[rows]
+        row_by_row(cells, POSITION_AWARE, moved(at, step, size, POSITION_AWARE.offsets, leader=0)).eta[rows]
         for size in (0.0, 0.5, 1.0)
     )
     np.testing.assert_allclose(whole - here, 2 * (half - here), rtol=1e-12)

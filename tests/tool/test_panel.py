@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 from judgerank import Comparisons, fit, rank
 from judgerank.cli import app
-from judgerank.fits.same_judges import excess_agreement, same_judges
+from judgerank.fits.same_judges import decided, excess_agreement, items_of, same_judges
 from judgerank.model.streams import generator
 from judgerank.ranking import evidence as evidence_of
 from judgerank.ranking.bands import bands_of
@@ -101,7 +101,7 @@ def test_a_copy_is_found_and_judges_who_err_apart_are_not():
     for gamma in ([3.0, 2.5, 2.0, 1.0], [1.0, 1.0, 0.5, 0.3]):  # easy items, on which all agree, and hard ones
         apart, copied = (judgments_of(panel_of(gamma, copy=copy, seed=str(gamma))) for copy in (False, True))
         fits = [fit(one.comparisons, "judge_aware") for one in (apart, copied)]
-        excess = excess_agreement(fits[0], apart)
+        excess = excess_agreement(fits[0], items_of(fits[0], decided(fits[0], apart)))
         assert len(excess) == 6
         assert excess["excess"].abs().max() < 0.5
         assert same_judges(fits[0], apart, 0.95) == {}
@@ -111,10 +111,11 @@ def test_a_copy_is_found_and_judges_who_err_apart_are_not():
     assert same_judges(fitted, leaning, 0.95) == {}
 
 
-def test_excess_agreement_is_observed_less_expected_over_what_is_left():
+def test_excess_agreement_is_observed_less_expected_over_what_is_left(monkeypatch):
     judgments = judgments_of(panel_of([1.0, 0.5], n_questions=60))
     fitted = fit(judgments.comparisons, "judge_aware")
-    (row,) = excess_agreement(fitted, judgments).itertuples()
+    items = items_of(fitted, decided(fitted, judgments))
+    (row,) = excess_agreement(fitted, items).itertuples()
     wide = judgments.frame.pivot(index=["question_id", "model_a", "model_b"], columns="judge_model")
     answers = wide["judge_preferred_model"]
     p = [fitted.predict(*zip(*[(a, b) for _, a, b in wide.index], strict=True), judge=k) for k in ("j0", "j1")]
@@ -122,7 +123,8 @@ def test_excess_agreement_is_observed_less_expected_over_what_is_left():
     assert row.agreement == pytest.approx((answers["j0"] == answers["j1"]).mean())
     assert row.expected == pytest.approx(np.mean(p[0] * p[1] + (1 - p[0]) * (1 - p[1])))
     assert row.excess == pytest.approx((row.agreement - row.expected) / (1 - row.expected))
-    assert excess_agreement(fitted, judgments, fewest=61).empty
+    monkeypatch.setattr("judgerank.fits.same_judges.FEWEST", 61)
+    assert excess_agreement(fitted, items).empty
 
 
 FOUR = {"kimi-k2-0905-preview", "kimi-k2-thinking-turbo", "moonshot-v1-32k", "moonshot-v1-128k"}

@@ -224,11 +224,6 @@ def in_parts(cells: Comparisons, model: Model, at: Parameters) -> Iterator[tuple
         yield rows, row_by_row(cells, model, at, rows)
 
 
-def predictor(cells: Comparisons, model: Model, at: Parameters, rows: slice = slice(None)) -> FloatArray:
-    """eta of some rows, float array."""
-    return row_by_row(cells, model, at, rows).eta
-
-
 def by_judge(cells: Comparisons, model: Model, at: Parameters) -> FloatArray:
     """Log-likelihood of every judge's comparisons, shape (K,)."""
     rows = cells.count * row_by_row(cells, model, at).log_likelihood

@@ -101,7 +101,7 @@ def fit(
         If a name is not known, or two things do not go together.
     """
     given = described(judgments, blocks, question, model)
-    settings = _settings(solver, shrink, given, questions, start)
+    settings = _settings(solver, shrink, given, questions)
     found = given.without_effects(given.comparisons, given.question, settings, start)
     if questions is not None:
         found = with_question_effects(found, partial(given.without_effects, settings=settings), fit, merge_copies)
@@ -212,9 +212,7 @@ def described(
     return Described(comparisons, member, number, keys, further)
 
 
-def _settings(
-    solver: str | Settings, shrink: bool, given: Described, questions: str | None, start: Parameters | Fit | None
-) -> Settings:
+def _settings(solver: str | Settings, shrink: bool, given: Described, questions: str | None) -> Settings:
     """The solver's settings, refused where they do not go with the rest.
 
     Raises

@@ -12,6 +12,7 @@ from judgerank.data.errors import ConfigError, DataError
 from judgerank.data.numbering import numbered
 from judgerank.engine.penalised import Penalised
 from judgerank.engine.penalty import scale
+from judgerank.inference.effects import QuestionEffects
 from judgerank.inference.intervals import Intervals
 from judgerank.model.block import Placed, Role
 
@@ -85,9 +86,7 @@ class Fitted(Intervals):
         ConfigError
             If the fit has no question effects.
         """
-        if self.effects is None:
-            raise ConfigError("this fit has no question effects: fit(..., questions='effects') has them")
-        return self.effects.sigma
+        return self._known_effects.sigma
 
     @property
     def relative_sigma(self) -> float:
@@ -108,9 +107,13 @@ class Fitted(Intervals):
         ConfigError
             If the fit has no question effects.
         """
+        return self._known_effects.likelihood_ratio()
+
+    @property
+    def _known_effects(self) -> QuestionEffects:
         if self.effects is None:
             raise ConfigError("this fit has no question effects: fit(..., questions='effects') has them")
-        return self.effects.likelihood_ratio()
+        return self.effects
 
     def independent_rows(self) -> tuple[Comparisons, IntArray | None] | None:
         """The comparisons behind the fit, and, if errors are by question, the number of that of each."""

@@ -29,21 +29,6 @@ JUDGES = ["judge_1", "judge_2"]
 LEVEL = 0.95  # of the interval that says whether two ids surely answer as one
 
 
-def excess_agreement(fitted: Uncertainty, judgments: Judgments, fewest: int = FEWEST) -> pd.DataFrame:
-    """How much oftener two judges agree on shared items than a fit expects of judges who err apart.
-
-    An item is a question with two models in the order shown; of several answers of a judge the first counts, and
-    ties do not. Agreement is set against its expectation p p' + (1 - p)(1 - p') under the fit, in units of what is
-    left above it, as Cohen's (1960) kappa is: zero for judges who err apart, one for judges who never differ.
-
-    Returns
-    -------
-    DataFrame
-        ``judge_1, judge_2, shared, agreement, expected, excess`` of pairs with at least `fewest` shared items.
-    """
-    return _excess(fitted, _decided(fitted, judgments), fewest)
-
-
 class Decided(NamedTuple):
     """Answers that are no ties: question, models and judge by number, and whether the first is preferred."""
 
@@ -54,7 +39,7 @@ class Decided(NamedTuple):
     said: BoolArray
 
 
-def _decided(fitted: Uncertainty, judgments: Judgments) -> Decided:
+def decided(fitted: Uncertainty, judgments: Judgments) -> Decided:
     """The answers that are no ties, numbered as the fit numbers models and judges."""
     c = fitted.comparisons
     frame = judgments.frame[judgments.frame["judge_preferred_model"].isin(["a", "b"])]
@@ -67,13 +52,8 @@ def _decided(fitted: Uncertainty, judgments: Judgments) -> Decided:
     return Decided(question, first, second, judge, said)
 
 
-def _excess(fitted: Uncertainty, answers: Decided, fewest: int = FEWEST) -> pd.DataFrame:
-    """As `excess_agreement`, from answers that number models and judges as the fit does."""
-    return _pairs(fitted, _items(fitted, answers), fewest)
-
-
-def _items(fitted: Uncertainty, answers: Decided, either: bool = False) -> Items:
-    """The first answer of every judge to every item, in the order shown or in either."""
+def items_of(fitted: Uncertainty, answers: Decided, either: bool = False) -> Items:
+    """First answer of every judge to every item: a question with two models, in the order shown or in either."""
     fitted.comparisons.require_pairs("the search for copies of judges")
     c, (question, first, second, judge, said) = fitted.comparisons, answers
     n = len(c.models)
@@ -103,13 +83,22 @@ def _items(fitted: Uncertainty, answers: Decided, either: bool = False) -> Items
     return Items(answered, preferred, lead, position, spread(order), of_item, gamma)
 
 
-def _pairs(fitted: Uncertainty, items: Items, fewest: int) -> pd.DataFrame:
-    """The rows of `excess_agreement`."""
+def excess_agreement(fitted: Uncertainty, items: Items) -> pd.DataFrame:
+    """How much oftener two judges agree on shared items than a fit expects of judges who err apart.
+
+    Agreement is set against its expectation p p' + (1 - p)(1 - p') under the fit, in units of what is left above
+    it, as Cohen's (1960) kappa is: zero for judges who err apart, one for judges who never differ.
+
+    Returns
+    -------
+    DataFrame
+        ``judge_1, judge_2, shared, agreement, expected, excess`` of pairs with at least `FEWEST` shared items.
+    """
     asked = items.answered
     expected = asked.copy()
     expected.data = Law(items.lead.data + items.position.data, None).mean
     shared = triu(asked.T @ asked, 1).tocoo()
-    enough = shared.data >= fewest
+    enough = shared.data >= FEWEST
     one, other, n = shared.row[enough], shared.col[enough], shared.data[enough]
 
     def agreeing(x: csc_array) -> FloatArray:
@@ -134,14 +123,14 @@ def same_judges(fitted: Uncertainty, judgments: Judgments, level: float) -> dict
     """
     if "question_id" not in judgments.frame:
         return {}
-    return _leaders(fitted, _decided(fitted, judgments), level)
+    return _leaders(fitted, decided(fitted, judgments), level)
 
 
 def _leaders(fitted: Uncertainty, answers: Decided, level: float) -> dict[str, str]:
-    items = _items(fitted, answers)
-    pairs = _pairs(fitted, items, FEWEST)
+    items = items_of(fitted, answers)
+    pairs = excess_agreement(fitted, items)
     judges = list(fitted.comparisons.judges)
-    same = _same(items, _items(fitted, answers, either=True), judges, pairs, level)
+    same = _same(items, items_of(fitted, answers, either=True), judges, pairs, level)
     group = _components(
         len(judges), *(pd.Index(judges).get_indexer(pd.Index(pairs[name][same])) for name in JUDGES)
     )

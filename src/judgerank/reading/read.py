@@ -116,14 +116,7 @@ def read_judgments(
         if form is not None or encoding is not None:
             raise ConfigError("a form and an encoding are those of a file, and this source is none")
         if not isinstance(path, Judgments):
-            return judgments_of(
-                frame_of(path),
-                columns,
-                winner_values=winner_values,
-                baseline=baseline,
-                names=names,
-                copies=copies,
-            )
+            return judgments_of(frame_of(path), columns, winner_values, baseline, names, copies)
         if columns or winner_values or baseline or (names, copies) != (ASK, ASK):
             raise ConfigError("columns are those of a file or a table, and this source has its own")
         return path
@@ -196,8 +189,6 @@ def comparisons_in(source: Comparisons | Source) -> Comparisons:
 def judgments_of(
     table: pd.DataFrame,
     columns: Mapping[str, str | None] | None = None,
-    name: str = "judgments",
-    source: Mapping[str, object] | None = None,
     winner_values: Mapping[str, str] | None = None,
     baseline: str | None = None,
     names: str = ASK,
@@ -207,4 +198,4 @@ def judgments_of(
     require_names(names)
     require_copies(copies)
     one = Table(table, columns or {}, meanings(winner_values), None, "", baseline, names, copies)
-    return judgments_from([one], name, source)
+    return judgments_from([one], "judgments", None)

@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 
 from judgerank.plots.looks import short
 
+GAP = 0.04  # between names beside the axes, of their height
 REFERENCES = {
     "judge_aware": "the judge-aware full-data fit",
     "btl": "the BTL full-data fit",
@@ -76,18 +77,16 @@ def label_points(
     )
 
 
-def name_beside(
-    axes: Axes, x: Iterable[float], y: Iterable[float], names: Iterable[str], gap: float = 0.04
-) -> None:
+def name_beside(axes: Axes, x: Iterable[float], y: Iterable[float], names: Iterable[str]) -> None:
     """Name points in a column to the right of the axes, in order of height, each with a line to its point.
 
-    Names are at least `gap` of the axis apart. For crowds that leave no room beside their points.
+    For crowds that leave no room beside their points.
     """
     points = sorted(zip(y, x, names, strict=True))
     (left, right), (bottom, top) = axes.get_xlim(), axes.get_ylim()
     heights: list[float] = []
     for height, _, _ in points:
-        heights.append(max(height, heights[-1] + gap * (top - bottom)) if heights else height)
+        heights.append(max(height, heights[-1] + GAP * (top - bottom)) if heights else height)
     down = sum(high - point[0] for high, point in zip(heights, points, strict=True)) / max(len(points), 1)
     line = {
         "arrowstyle": "-",

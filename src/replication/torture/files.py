@@ -86,7 +86,7 @@ def _hostile(home: Path, rng: np.random.Generator) -> None:
     for number in range(2):
         folder = home / f"shared{number}"
         folder.mkdir()
-        names = [_name_of(home, folder, path, rng) for path in rng.permutation(list(FOREIGN))[:3]]
+        names = [_name_of(home, path, rng) for path in rng.permutation(list(FOREIGN))[:3]]
         told: dict[str, object] = {"section": "rank", "source": {"path": str(home / "judgments.csv")}}
         told["files"] = (dict.fromkeys(names, digest), names, {}, 7)[rng.integers(4)]
         (folder / "run.json").write_text(json.dumps(told))
@@ -100,7 +100,7 @@ def _hostile(home: Path, rng: np.random.Generator) -> None:
             (folder / "papers").symlink_to(home / "papers")
 
 
-def _name_of(home: Path, folder: Path, name: str, rng: np.random.Generator) -> str:
+def _name_of(home: Path, name: str, rng: np.random.Generator) -> str:
     forms = (f"../{name}", str(home / name), f"a/../../{name}", f"papers/{Path(name).name}", name)
     return str(rng.choice(forms))
 

@@ -100,7 +100,6 @@ def records_of(
     columns: Columns | None,
     winner_values: Mapping[str, str] | None,
     copies: str,
-    memory: str = MEMORY,
 ) -> Records | None:
     """The records of files in the paper's columns, the arena's, or those that are named.
 
@@ -114,7 +113,7 @@ def records_of(
         If the memory does not suffice.
     """
     try:
-        with session(memory) as db:
+        with session(MEMORY) as db:
             rows = rows_of(db, paths, form, columns, winner_values, where_there=["question"])
             if not _is_plain(rows):
                 return None
