@@ -13,7 +13,8 @@ from omegaconf import DictConfig
 from judgerank import Fit, fit
 from judgerank.data.judgments import Judgments
 from judgerank.inference.wald import wald
-from judgerank.order.pairs import orders_by_errors, pairwise, rank_intervals
+from judgerank.order.pairs import orders_by_errors, pairwise
+from judgerank.order.rank_intervals import rank_intervals
 from replication import plots
 from replication.config import main, solver_settings
 from replication.dependence import Asked, bootstrap, calibrated, limit, standardised_errors

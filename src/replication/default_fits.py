@@ -21,7 +21,8 @@ from judgerank.fits.fit import fit
 from judgerank.fits.result import Fit
 from judgerank.inference.wald import normal_quantile
 from judgerank.model.members import Parameters
-from judgerank.order.pairs import orders, simultaneous_quantile
+from judgerank.order.pairs import orders
+from judgerank.order.rank_intervals import simultaneous_quantile
 from judgerank.order.scale import reported_covariance, scale_at, scale_of
 from replication.correlation import spearman
 from replication.replicate import Record, Study

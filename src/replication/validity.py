@@ -18,7 +18,8 @@ from judgerank.fits.fit import fit
 from judgerank.fits.result import Fit
 from judgerank.inference.wald import normal_quantile
 from judgerank.model.members import Parameters
-from judgerank.order.pairs import Order, holm, orders, orders_by_errors, simultaneous_quantile
+from judgerank.order.pairs import Order, holm, orders, orders_by_errors
+from judgerank.order.rank_intervals import simultaneous_quantile
 from replication.by_component import fit_apart
 from replication.schemas.validity import Design, Fitted
 

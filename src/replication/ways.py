@@ -15,7 +15,8 @@ from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.fits.result import Fit
 from judgerank.inference.wald import wald
-from judgerank.order.pairs import orders_by_errors, separated, standardised
+from judgerank.order.pairs import orders_by_errors, separated
+from judgerank.order.scale import standardised
 from replication.replicate import Study
 
 Rows = list[dict[str, Any]]

@@ -8,7 +8,8 @@ from scipy.special import ndtr
 import judgerank
 from judgerank import fit
 from judgerank.order.lopsided import LOPSIDED, PAID, lopsided_leads
-from judgerank.order.pairs import orders, pairwise, rank_intervals
+from judgerank.order.pairs import orders, pairwise
+from judgerank.order.rank_intervals import rank_intervals
 
 
 def judged(wins, questions=60, judges=("j0",)):

@@ -15,7 +15,7 @@ from judgerank.data.judgments import Judgments
 from judgerank.inference.wald import normal_quantile
 from judgerank.model.members import Parameters
 from judgerank.model.streams import generator
-from judgerank.order.pairs import standardised
+from judgerank.order.scale import standardised
 from replication.config import ROOT
 from replication.dependence import (
     Asked,

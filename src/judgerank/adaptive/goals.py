@@ -27,7 +27,8 @@ from judgerank.adaptive.spending import spent_at
 from judgerank.data.arrays import BoolArray, IntArray
 from judgerank.data.errors import ConfigError
 from judgerank.inference.wald import normal_quantile
-from judgerank.order.pairs import Order, standardised
+from judgerank.order.pairs import Order
+from judgerank.order.scale import standardised
 
 FORMS = "'top 3 separated', 'all separated', 'width 0.3' or '5000 comparisons'"
 LIKE_THESE = "for judges like these"

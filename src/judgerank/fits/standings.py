@@ -9,7 +9,8 @@ from judgerank.data.arrays import FloatArray
 from judgerank.data.errors import NoIntervalError
 from judgerank.inference.uncertainty import Uncertainty
 from judgerank.inference.wald import wald, wald_by_covariance
-from judgerank.order.pairs import Order, orders, pairwise, rank_intervals
+from judgerank.order.pairs import Order, orders, pairwise
+from judgerank.order.rank_intervals import rank_intervals
 from judgerank.order.scale import reported_covariance, scale_of
 
 STEP = 1e-3  # in log-odds, of differences that stand for derivatives

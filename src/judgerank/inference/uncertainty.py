@@ -226,10 +226,10 @@ class Uncertainty(Predictions):
 
         The sandwich B M B of the observed information's inverse B and M = sum u u', u every cluster's gradient
         (Liang and Zeger, 1986), times Q / (Q - 1) for Q clusters. Intervals use Student's t, whose degrees of
-        freedom are the effective number of clusters (`wald.effective_number`) less one. Where there is a penalty,
-        its precision is part of the information and of M: the mean it shrinks toward is one more observation.
-        Without it what no comparison tells would seem to be known exactly. Shrunk fits, which are for few
-        comparisons, also allow for few clusters (`information.for_few_clusters`).
+        freedom are the effective number of clusters (`clusters.effective_number`) less one. Where there is a
+        penalty, its precision is part of the information and of M: the mean it shrinks toward is one more
+        observation. Without it what no comparison tells would seem to be known exactly. Shrunk fits, which are for
+        few comparisons, also allow for few clusters (`clusters.for_few_clusters`).
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""The order of the models in a fit: every pair tested, and joint intervals for all ranks.
+"""The order of the models in a fit: every pair tested.
 
 Scores and their differences are on the reported scale (`judgerank.order.scale`).
 
@@ -35,25 +35,9 @@ from judgerank.inference.wald import two_sided, wald
 from judgerank.order.flips import tests_by_flips
 from judgerank.order.lopsided import lopsided_leads
 from judgerank.order.many import tests_of_equality
-from judgerank.order.ranges import quantile_of_largest
 from judgerank.order.scale import reported_covariance, scale_of
 
 ROUNDING = 1e-9  # of differences and errors, over the largest error
-
-
-def standardised(scores: FloatArray, covariance: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Zero-sum scores over their standard deviation, and the covariance of those by the delta method.
-
-    Free of any scale, like a correlation: u = s / sd(s), du = (I - s s' / s's) ds / sd(s).
-
-    Parameters
-    ----------
-    scores : float array, shape (N,)
-    covariance : float array, shape (N, N)
-    """
-    spread = scores.std()
-    to_shape = (np.eye(len(scores)) - np.outer(scores, scores) / (scores @ scores)) / spread
-    return scores / spread, to_shape @ covariance @ to_shape.T
 
 
 @dataclass(frozen=True)
@@ -289,49 +273,3 @@ def holm(p: FloatArray) -> FloatArray:
 def significant(tests: pd.DataFrame, level: float) -> pd.DataFrame:
     """The rows whose ``p_holm`` is at most 1 - level."""
     return tests[tests["p_holm"] <= 1 - level]
-
-
-def rank_intervals(result: Fitted, level: float = 0.95) -> pd.DataFrame:
-    """Intervals that hold all ranks at once with the given confidence: ``model, rank, low, high``.
-
-    A model's rank is at least one plus the number of models surely better, and at most N less the number surely
-    worse, where sure means by simultaneous tests of all differences (Mogstad et al., 2024, without steps). By sign
-    flips, or where two models never differ and errors do not suit simulation, it means that a pair is separated
-    (Holm). Ranks are among the models of a component, one component after the other.
-
-    Raises
-    ------
-    NoIntervalError
-        If the fit has no intervals.
-    """
-    found = list(orders(result))
-    if any(order.flipped or order.never_differ.any() for order in found):
-        return pd.concat(
-            [_ranks(*one) for one in zip(found, _surely(found, level), strict=True)], ignore_index=True
-        )
-    reach = simultaneous_quantile(found, level)
-    return pd.concat([_ranks(order, order.statistic > reach) for order in found], ignore_index=True)
-
-
-def _surely(found: Sequence[Order], level: float) -> Iterator[BoolArray]:
-    """Which models are surely better than which, by the pairs that are separated."""
-    apart = separated(found, level)
-    for order in found:
-        n = len(order.models)
-        i, j = np.triu_indices(n, 1)
-        both = np.zeros((n, n), bool)
-        both[i, j] = both[j, i] = apart[: len(i)]
-        yield both & (order.statistic > 0)
-        apart = apart[len(i) :]
-
-
-def _ranks(order: Order, surely: BoolArray) -> pd.DataFrame:
-    n = len(order.models)
-    ranks = {"rank": np.arange(1, n + 1), "low": 1 + surely.sum(axis=0), "high": n - surely.sum(axis=1)}
-    return pd.DataFrame({"model": order.models, **ranks})
-
-
-def simultaneous_quantile(found: Sequence[Order], level: float) -> float:
-    """Quantile of the largest |difference| over its standard error, were all scores equal; by simulation."""
-    parts = [(order.covariance, order.error[0]) for order in found]
-    return quantile_of_largest(parts, level, found[0].degrees_of_freedom)

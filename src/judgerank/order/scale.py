@@ -277,3 +277,18 @@ def _of_information(here: At, counted: FloatArray, role: Role) -> FloatArray:
         return counted * here.law.variance_with(role)
     slope = product(here.law.slopes_of_variance(counted), *here.factors(role))
     return slope + 2 * counted * here.law.variance if role is Role.WEIGHT else slope
+
+
+def standardised(scores: FloatArray, covariance: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Zero-sum scores over their standard deviation, and the covariance of those by the delta method.
+
+    Free of any scale, like a correlation: u = s / sd(s), du = (I - s s' / s's) ds / sd(s).
+
+    Parameters
+    ----------
+    scores : float array, shape (N,)
+    covariance : float array, shape (N, N)
+    """
+    spread = scores.std()
+    to_shape = (np.eye(len(scores)) - np.outer(scores, scores) / (scores @ scores)) / spread
+    return scores / spread, to_shape @ covariance @ to_shape.T

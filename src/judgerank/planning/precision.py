@@ -27,7 +27,7 @@ from judgerank.fits.errors_by_question import least_questions
 from judgerank.inference.clusters import few_clusters_share
 from judgerank.inference.wald import normal_quantile
 from judgerank.model.streams import generator
-from judgerank.order.pairs import standardised
+from judgerank.order.scale import standardised
 from judgerank.planning.panels import Panel, of_differences
 from judgerank.planning.questions import INDEPENDENT, Questions, shared_variance
 from judgerank.trust.repeats import design_effect

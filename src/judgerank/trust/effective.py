@@ -30,7 +30,7 @@ from judgerank.inference.jackknife import jackknife
 from judgerank.inference.wald import normal_quantile
 from judgerank.model.law import Law
 from judgerank.model.members import Parameters
-from judgerank.order.pairs import standardised
+from judgerank.order.scale import standardised
 from judgerank.trust.shared import groups_of, together
 
 if TYPE_CHECKING:

@@ -8,8 +8,7 @@ from judgerank.data.arrays import FloatArray
 from judgerank.data.errors import NoIntervalError
 from judgerank.data.listing import listed, p_of
 from judgerank.fits.result import Fit
-from judgerank.order.pairs import standardised
-from judgerank.order.scale import reported_covariance, scale_of
+from judgerank.order.scale import reported_covariance, scale_of, standardised
 from judgerank.ranking.described import is_usable
 from judgerank.ranking.study import Component, Finding
 
