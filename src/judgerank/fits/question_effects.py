@@ -11,7 +11,7 @@ from judgerank.data.errors import ConfigError, NoMaximumError, NotIdentifiedErro
 from judgerank.engine.penalised import Penalised
 from judgerank.engine.questions.climb import Plain
 from judgerank.engine.questions.groups import grouped
-from judgerank.engine.questions.maximum import maximise
+from judgerank.engine.questions.maximum import Found, maximise
 from judgerank.fits.certified import require_bounded
 from judgerank.fits.fitted import Fitted
 from judgerank.fits.further import FittedKind
@@ -57,66 +57,28 @@ def with_question_effects(
     NoMaximumError
         If the likelihood has no maximum, without question effects or with them.
     """
-    model, comparisons, asked = without.model, without.known_raw, without.known_question
-    if model.weights_vary:
-        raise ConfigError(f"question effects go with members without slopes, and {model.name!r} has them")
-    if not model.has(Role.TIE) and comparisons.with_ties().known_ties.any():
-        known = "position_aware_ties, judge_aware_ties or btl_ties"
-        raise ConfigError(
-            f"{model.name!r} takes ties for half a win, and with question effects that misleads: use {known}"
-        )
-    require_bounded(without)
-    remarks, leader = list[str](), dict[str, str]()
-    if member is not None:
-        leader = copies(without, comparisons, asked, member)
+    _require_possible(without)
+    comparisons, asked = without.known_raw, without.known_question
+    leader = {} if member is None else copies(without, comparisons, asked, member)
     names = ", ".join(sorted({*leader, *leader.values()}))
+    remarks: tuple[str, ...] = ()
     if leader and merge_copies:
         comparisons, asked = with_one_vote(comparisons.with_ties(), asked, leader)
-        comparisons = model.observed(comparisons)
+        comparisons = without.model.observed(comparisons)
         without = again(comparisons, asked)
         require_bounded(without)
-        remarks.append(f"These judge ids answer as one, and count as one judge: {names}.")
+        remarks = (f"These judge ids answer as one, and count as one judge: {names}.",)
     elif leader:
-        remarks.append(
+        remarks = (
             f"These judge ids answer as one: {names}. They agree because they are the same, and the question "
-            "effect takes that for the answers' quality; merge_copies=True makes them one judge."
+            "effect takes that for the answers' quality; merge_copies=True makes them one judge.",
         )
-    groups = grouped(comparisons, asked)
-    if all((group.by_question(group.count) < 2).all() for group in groups):
-        raise NotIdentifiedError(
-            "no question has two comparisons that share a model, so that a question's effect cannot be told from "
-            "the judges' own noise (ask several judges about the same question)"
-        )
-    solution = without.solution
-    plain = Plain(without.comparisons, model, solution, without.free, without.free_common)
     try:
-        found = maximise(plain, groups, without.fitted_spreads)
+        found = _maximum(without, comparisons, asked)
     except NoMaximumError as error:
         raise NoMaximumError(" ".join([f"{error}.", *remarks]).removesuffix("."), error.models) from None
-    spread = found.spread if solution.spread is not None else None
-    effects = QuestionEffects(
-        found.sigma,
-        found.log_likelihood,
-        solution.parameters,
-        solution.evaluation.log_likelihood,
-        found.relative_gradient,
-        None if found.covariance is None else found.covariance[-1],
-    )
-    status = found.status
-    if isinstance(without.settings, Penalised) and status.converged:
-        status = solution.status
-    solution = replace(
-        solution,
-        parameters=found.parameters,
-        status=status,
-        rival=None,
-        iterations=found.iterations,
-        spread=spread,
-    )
     result = replace(
-        without,
-        solution=solution,
-        effects=effects,
+        _at(found, without),
         raw=comparisons,
         question=asked,
         without=without,
@@ -125,7 +87,54 @@ def with_question_effects(
     )
     if found.covariance is None:
         return result
-    at = effects.without
-    by_cluster = residuals_by_cluster(comparisons, model, at, asked)
+    by_cluster = residuals_by_cluster(comparisons, without.model, without.solution.parameters, asked)
     effective = effective_number(asked, comparisons.count)
     return replace(result, robust=found.covariance[:-1, :-1], by_cluster=by_cluster, effective_clusters=effective)
+
+
+def _require_possible(without: Fitted) -> None:
+    """Refuse a model that question effects do not go with, or that has no maximum without them."""
+    model = without.model
+    if model.weights_vary:
+        raise ConfigError(f"question effects go with members without slopes, and {model.name!r} has them")
+    if not model.has(Role.TIE) and without.known_raw.with_ties().known_ties.any():
+        known = "position_aware_ties, judge_aware_ties or btl_ties"
+        raise ConfigError(
+            f"{model.name!r} takes ties for half a win, and with question effects that misleads: use {known}"
+        )
+    require_bounded(without)
+
+
+def _maximum(without: Fitted, comparisons: Comparisons, asked: IntArray) -> Found:
+    groups = grouped(comparisons, asked)
+    if all((group.by_question(group.count) < 2).all() for group in groups):
+        raise NotIdentifiedError(
+            "no question has two comparisons that share a model, so that a question's effect cannot be told from "
+            "the judges' own noise (ask several judges about the same question)"
+        )
+    plain = Plain(without.comparisons, without.model, without.solution, without.free, without.free_common)
+    return maximise(plain, groups, without.fitted_spreads)
+
+
+def _at(found: Found, without: FittedKind) -> FittedKind:
+    """The fit at the maximum of the marginal likelihood."""
+    before, status = without.solution, found.status
+    if isinstance(without.settings, Penalised) and status.converged:
+        status = before.status
+    effects = QuestionEffects(
+        found.sigma,
+        found.log_likelihood,
+        before.parameters,
+        before.evaluation.log_likelihood,
+        found.relative_gradient,
+        None if found.covariance is None else found.covariance[-1],
+    )
+    solution = replace(
+        before,
+        parameters=found.parameters,
+        status=status,
+        rival=None,
+        iterations=found.iterations,
+        spread=None if before.spread is None else found.spread,
+    )
+    return replace(without, solution=solution, effects=effects)
