@@ -6,7 +6,7 @@ import asyncio
 import itertools
 import logging
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 from tqdm import tqdm
@@ -150,7 +150,26 @@ async def ask_until(
         raise ConfigError("no judge gave an answer that can be read: there is nothing to choose by (--pilot)")
     costs = relative_costs(records, {name: collector.judges[name] for name in judges})
     oracle = Judges(collector, progress, models, judges, costs, tasks, records)
+    known, questions = oracle.comparisons(records)
+    try:
+        return await asyncio.to_thread(
+            collect_until,
+            oracle,
+            goal,
+            generator(seed, "until"),
+            watch=_watch(collector, progress, goal, oracle, records),
+            known=known,
+            known_questions=questions,
+            warn=lambda name: log.warning("warning: %s", changed(name)),
+        )
+    finally:
+        await oracle.stop()
 
+
+def _watch(
+    collector: Collector, progress: tqdm, goal: Goal, oracle: Judges, records: Sequence[Record]
+) -> Callable[[Fit, Order | None], dict[str, float]]:
+    """Say at each look how far it is."""
     looks = itertools.count(1)
 
     def watch(result: Fit, order: Order | None) -> dict[str, float]:
@@ -160,34 +179,12 @@ async def ask_until(
         typical = typical_costs([*records, *collector.written], collector.judges)
         each = float(np.mean(list(typical.values()))) if typical else 0.0
         far = told(found, count, float(oracle.left.sum()), each, collector.currency)
+        spent = money(collector.budget.spent, collector.currency)
         progress.clear()
-        log.info(
-            "look: %d judgments, spent %s; %s; leading: %s",
-            count,
-            money(collector.budget.spent, collector.currency),
-            far,
-            ", ".join(leading),
-        )
+        log.info("look: %d judgments, spent %s; %s; leading: %s", count, spent, far, ", ".join(leading))
         return {}
 
-    def warn(name: str) -> None:
-        log.warning("warning: %s", changed(name))
-
-    known, questions = oracle.comparisons(records)
-    rng = generator(seed, "until")
-    try:
-        return await asyncio.to_thread(
-            collect_until,
-            oracle,
-            goal,
-            rng,
-            watch=watch,
-            known=known,
-            known_questions=questions,
-            warn=warn,
-        )
-    finally:
-        await oracle.stop()
+    return watch
 
 
 def relative_costs(records: Iterable[Record], judges: Mapping[str, Judge]) -> FloatArray:

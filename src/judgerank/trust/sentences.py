@@ -72,10 +72,24 @@ def neighbours(changes: pd.DataFrame) -> pd.DataFrame:
 
 
 def on_panel(panel: EffectiveJudges, same: dict[str, str]) -> Iterator[str]:
+    """How many independent judges there are, what another one would add, and each judge's part."""
     yield "\nEffective number of judges"
     if len(same) == panel.n_judges - 1:
         yield f"- All {panel.n_judges} judges give almost identical answers: they count as one."
         return
+    yield from _on_number(panel)
+    for judge, other in same.items():
+        yield f"- {judge} and {other} give almost identical answers: one model under two names?"
+    if same:
+        yield "- Copies have several votes in the ranking. Merge them and run this again."
+    yield _on_another(panel)
+    table = panel.judges.round(2).astype(object)
+    yield "\n" + table.where(table.notna(), "--").to_string(index=False)
+    yield "information: one is the average judge's; correlation: of its errors with those of the others"
+    yield "adds: how many independent judges it stands for; nearest: the judge with the most similar errors"
+
+
+def _on_number(panel: EffectiveJudges) -> Iterator[str]:
     row = panel.worth.set_index("measure").loc["information"]
     yield (
         f"- On the same questions, the {panel.n_judges} judges carry as much information as {row['estimate']:.1f} "
@@ -96,23 +110,17 @@ def on_panel(panel: EffectiveJudges, same: dict[str, str]) -> Iterator[str]:
             f"- Because judges share questions, the judgments carry {1 / panel.design_effect:.0%} of the "
             "information of as many independent ones."
         )
-    for judge, other in same.items():
-        yield f"- {judge} and {other} give almost identical answers: one model under two names?"
-    if same:
-        yield "- Copies have several votes in the ranking. Merge them and run this again."
+
+
+def _on_another(panel: EffectiveJudges) -> str:
     another = panel.another([1.0]).iloc[0]
     if panel.correlation > 0:
-        yield (
+        return (
             f"- One more average judge on the same questions would add the information of {another['adds']:.2f} "
             f"independent judges. Spent on new questions for this panel, the same money would add that of "
             f"{another['questions_per_cost']:.2f}."
         )
-    else:
-        yield (
-            "- Their errors are not positively correlated: expect one more average judge to add about as much "
-            "as an independent one."
-        )
-    table = panel.judges.round(2).astype(object)
-    yield "\n" + table.where(table.notna(), "--").to_string(index=False)
-    yield "information: one is the average judge's; correlation: of its errors with those of the others"
-    yield "adds: how many independent judges it stands for; nearest: the judge with the most similar errors"
+    return (
+        "- Their errors are not positively correlated: expect one more average judge to add about as much "
+        "as an independent one."
+    )
