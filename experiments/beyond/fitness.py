@@ -26,14 +26,14 @@ from replication.fit_tests import (
     shares_row,
 )
 from replication.outputs import run_section
-from replication.replicate import studied
+from replication.replicate import simulated
 from replication.tables import Table
 
 
 def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
-    found = simulated(cfg, "fitness", fit_tested, FIT, cfg.replications)
-    few = simulated(cfg, "fitness few", few_tested, FEW, cfg.few)
-    asked = simulated(cfg, "fitness repeats", repeated, REPEATED, cfg.repeated)
+    found = of_designs(cfg, "fitness", fit_tested, FIT, cfg.replications)
+    few = of_designs(cfg, "fitness_few", few_tested, FEW, cfg.few)
+    asked = of_designs(cfg, "fitness_repeats", repeated, REPEATED, cfg.repeated)
     fits = pd.DataFrame([shares_row(found[name], name, design) for name, design in FIT.items()])
     levels = pd.DataFrame([shares_row(few[name], name, design) for name, design in FEW.items()])
     requests = pd.DataFrame([repeats_row(asked[name], name) for name in REPEATED])
@@ -47,14 +47,12 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
     }
 
 
-def simulated(
+def of_designs(
     cfg: DictConfig, name: str, task: Callable, designs: dict[str, Design], many: int
 ) -> dict[str, pd.DataFrame]:
     """Records of every design."""
-    keys = {told: told.replace(" ", "-").replace(",", "") for told in designs}
-    cells = {keys[told]: {"design": asdict(design), "level": cfg.level} for told, design in designs.items()}
-    study = studied(cfg, name.replace(" ", "_"), task, cells, many)
-    return {told: pd.DataFrame(study.records(keys[told])) for told in designs}
+    cells = {told: {"design": asdict(design), "level": cfg.level} for told, design in designs.items()}
+    return simulated(cfg, name, task, cells, many)
 
 
 def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:

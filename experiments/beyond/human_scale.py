@@ -15,19 +15,15 @@ from replication import plots
 from replication.config import main
 from replication.left_off_board import arenas, left_off, published_board, summary
 from replication.outputs import run_section
-from replication.replicate import studied
+from replication.replicate import simulated
 from replication.simulated_boards import BOARDS, NULLS, board_row, error_rows, placed_once
 from replication.tables import Table
 
 
 def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
-    every = BOARDS | NULLS
-    cells = {name.replace(",", "").replace(" ", "-"): asdict(board) for name, board in every.items()}
-    settings = {key: {"board": board, "level": cfg.level} for key, board in cells.items()}
-    many = [cfg.null_replications if name in NULLS else cfg.replications for name in every]
-    repeats = dict(zip(cells, many, strict=True))
-    study = studied(cfg, "human_scale", placed_once, settings, repeats)
-    records = {name: pd.DataFrame(study.records(key)) for name, key in zip(every, cells, strict=True)}
+    cells = {name: {"board": asdict(board), "level": cfg.level} for name, board in (BOARDS | NULLS).items()}
+    repeats = {name: cfg.null_replications if name in NULLS else cfg.replications for name in cells}
+    records = simulated(cfg, "human_scale", placed_once, cells, repeats)
     errors = [row for name in BOARDS for row in error_rows(records[name], name)]
     boards, nulls = ([board_row(records[name], name) for name in of] for of in (BOARDS, NULLS))
     tables = {

@@ -14,7 +14,7 @@ from replication import plots
 from replication.boards import COMPARED, PLACED, compared_once, left_out_and_placed, placed_once, summary
 from replication.config import main
 from replication.outputs import run_section
-from replication.replicate import studied
+from replication.replicate import simulated
 from replication.tables import Table
 
 log = logging.getLogger("replication")
@@ -28,20 +28,19 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
         log.info("%s: %d of %d models placed", judgments.title, part["placed"].notna().sum(), len(part))
     if cfg.replications:
         keys = {name: dict(zip(("board", "own", "favour"), of, strict=True)) for name, of in PLACED.items()}
-        tables["placed"] = Table(simulated(cfg, placed_once, keys, MEASURES), "Simulated newcomers on boards", 3)
+        tables["placed"] = Table(on_boards(cfg, placed_once, keys, MEASURES), "Simulated newcomers on boards", 3)
         keys = {
             name: dict(zip(("old", "new", "grown", "change"), of, strict=True)) for name, of in COMPARED.items()
         }
-        tables["compared"] = Table(simulated(cfg, compared_once, keys, ["moved"]), "Simulated boards compared", 3)
+        tables["compared"] = Table(on_boards(cfg, compared_once, keys, ["moved"]), "Simulated boards compared", 3)
     return tables
 
 
-def simulated(cfg: DictConfig, task, settings: dict, measures: list[str]) -> pd.DataFrame:
+def on_boards(cfg: DictConfig, task, settings: dict, measures: list[str]) -> pd.DataFrame:
     """One row for every setting."""
-    cells = {name.replace(" ", "-"): {**given, "level": cfg.level} for name, given in settings.items()}
-    study = studied(cfg, "newcomers", task, cells, cfg.replications)
-    rows = [summary(pd.DataFrame(study.records(cell)), cell.replace("-", " "), measures) for cell in cells]
-    return pd.DataFrame(rows)
+    cells = {name: {**given, "level": cfg.level} for name, given in settings.items()}
+    records = simulated(cfg, "newcomers", task, cells, cfg.replications)
+    return pd.DataFrame([summary(found, name, measures) for name, found in records.items()])
 
 
 def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:

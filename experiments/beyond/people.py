@@ -12,18 +12,17 @@ from replication import plots
 from replication.config import main
 from replication.outputs import run_section
 from replication.people import CROWDS, VOTED, crowd_once, crowd_row, voted, voted_once
-from replication.replicate import studied
+from replication.replicate import simulated
 from replication.tables import Table
 
 
 def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
-    cells, names = {}, {}
-    for name, (bias, sd, asked) in VOTED.items():
-        cell = name.replace(",", "").replace(" ", "-")
-        cells[cell] = {"bias": bias, "sd": sd, "asked": asked, "level": cfg.level}
-        names[cell] = name
-    study = studied(cfg, "people", voted_once, cells, cfg.replications)
-    rows = [voted(pd.DataFrame(study.records(cell)), name) for cell, name in names.items()]
+    cells = {
+        name: {"bias": bias, "sd": sd, "asked": asked, "level": cfg.level}
+        for name, (bias, sd, asked) in VOTED.items()
+    }
+    records = simulated(cfg, "people", voted_once, cells, cfg.replications)
+    rows = [voted(found, name) for name, found in records.items()]
     return {
         "votes": Table(pd.DataFrame(rows), "A few human votes beside a panel, simulated", 3),
         "crowds": Table(crowds(cfg), "One vote each of a crowd beside two judges, simulated", 3),
@@ -32,10 +31,9 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
 
 def crowds(cfg: DictConfig) -> pd.DataFrame:
     """Many models, two judges, and one vote of a crowd on each of some items."""
-    keys = {name: name.replace(",", "").replace(" ", "-") for name in CROWDS}
-    cells = {keys[name]: {"asked": asked, "level": cfg.level} for name, asked in CROWDS.items()}
-    study = studied(cfg, "people_crowds", crowd_once, cells, cfg.crowds)
-    return pd.DataFrame([crowd_row(pd.DataFrame(study.records(key)), name) for name, key in keys.items()])
+    cells = {name: {"asked": asked, "level": cfg.level} for name, asked in CROWDS.items()}
+    records = simulated(cfg, "people_crowds", crowd_once, cells, cfg.crowds)
+    return pd.DataFrame([crowd_row(found, name) for name, found in records.items()])
 
 
 def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:

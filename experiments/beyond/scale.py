@@ -13,7 +13,7 @@ from judgerank.data.judgments import Judgments
 from replication import plots
 from replication.config import main
 from replication.outputs import run_section
-from replication.replicate import studied
+from replication.replicate import simulated
 from replication.reported_scale import (
     BOARDS,
     PANELS,
@@ -28,15 +28,11 @@ from replication.tables import Table
 
 def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
     useless = pd.DataFrame([without_useless(one, cfg.member, cfg.least) for one in data.values()])
-    cells = {
-        f"{panel}-{size}".replace(" ", "-"): {"panel": panel, "size": size}
-        for panel in PANELS
-        for size in cfg.n_comparisons
-    }
+    cells = {f"{panel}-{size}": {"panel": panel, "size": size} for panel in PANELS for size in cfg.n_comparisons}
     records = simulated(cfg, "scale", scored_once, cells, cfg.replications)
     rows = [scores_row(records[key], cell["panel"], cell["size"], cfg.level) for key, cell in cells.items()]
     boards = {name: {"how": asdict(how), "level": cfg.level} for name, how in BOARDS.items()}
-    found = simulated(cfg, "scale boards", compared_once, boards, cfg.boards)
+    found = simulated(cfg, "scale_boards", compared_once, boards, cfg.boards)
     return {
         "useless": Table(useless, "Range of scores with all judges and without those who tell nothing", 3),
         "scores": Table(pd.DataFrame(rows), "Reported scores and their errors, simulated", 3),
@@ -46,14 +42,6 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
             3,
         ),
     }
-
-
-def simulated(cfg: DictConfig, name: str, task, cells: dict, replications: int) -> dict[str, pd.DataFrame]:
-    """Records of every cell."""
-    keys = {key: key.replace(" ", "-").replace(",", "") for key in cells}
-    by_key = {keys[key]: cell for key, cell in cells.items()}
-    study = studied(cfg, name.replace(" ", "_"), task, by_key, replications)
-    return {key: pd.DataFrame(study.records(keys[key])) for key in cells}
 
 
 def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:

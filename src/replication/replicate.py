@@ -162,6 +162,17 @@ def studied(
     return study
 
 
+def simulated(
+    cfg: DictConfig, name: str, task: Task, cells: dict[str, Cell], replications: int | dict[str, int]
+) -> dict[str, pd.DataFrame]:
+    """The records of every cell; cells may have names that no folder should have."""
+    keys = {cell: cell.replace(" ", "-").replace(",", "") for cell in cells}
+    repeats = dict.fromkeys(cells, replications) if isinstance(replications, int) else replications
+    by_key = {keys[cell]: settings for cell, settings in cells.items()}
+    study = studied(cfg, name, task, by_key, {keys[cell]: many for cell, many in repeats.items()})
+    return {cell: pd.DataFrame(study.records(key)) for cell, key in keys.items()}
+
+
 def _compared(record: Any) -> dict[str, Any]:
     """A record's type with the fields that tell it from others."""
     return {type(record).__name__: {f.name: getattr(record, f.name) for f in fields(record) if f.compare}}
