@@ -79,11 +79,15 @@ def heading(fitted: Fitted) -> list[str]:
     if effects is not None and effects.sigma == 0:
         lines.append("sigma is zero: judges of one question do not err together more than chance has it")
     elif effects is None and fitted.robust is not None:
-        clusters = fitted.n_clusters or fitted.degrees_of_freedom + 1
-        lines.append(f"standard errors allow for dependence within {clusters:.0f} clusters")
-        if fitted.effective_clusters is not None and round(fitted.effective_clusters) < clusters:
-            lines[-1] += f", which count as {fitted.effective_clusters:.0f} of equal size"
+        lines.append(_on_clusters(fitted))
     return [*lines, *fitted.remarks]
+
+
+def _on_clusters(fitted: Fitted) -> str:
+    clusters, effective = fitted.n_clusters or fitted.degrees_of_freedom + 1, fitted.effective_clusters
+    less = effective is not None and round(effective) < clusters
+    said = f", which count as {effective:.0f} of equal size" if less else ""
+    return f"standard errors allow for dependence within {clusters:.0f} clusters{said}"
 
 
 def tables(fitted: Fitted, level: float) -> Iterator[tuple[str, pd.DataFrame]]:
