@@ -87,7 +87,7 @@ WHEN_ASKED = {
     ("judgerank.gating.pytest_plugin", "judgerank.gating.panel_rounds"),
     ("judgerank.gating.pytest_plugin", "judgerank.gating.rule"),
     ("judgerank.fits.fit", "judgerank.reading.read"),
-    ("judgerank.fits.given", "judgerank.reading.read"),
+    ("judgerank.fits.arguments", "judgerank.reading.read"),
     ("judgerank.fits.presentation", "judgerank.plots.looks"),
     ("judgerank.fits.presentation", "judgerank.plots.own"),
     ("judgerank.ranking.card", "judgerank.plots.drawn"),

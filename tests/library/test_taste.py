@@ -10,7 +10,7 @@ from judgerank import fit, pairwise
 from judgerank.adaptive.rounds import allowing_for_tastes
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError, DataError
-from judgerank.inference.whose import _singular_pair, panel_means
+from judgerank.inference.taste_errors import _singular_pair, panel_means
 from judgerank.order.pairs import orders
 
 N, K = 6, 5

@@ -18,7 +18,7 @@ from judgerank.data.errors import JudgerankError, NoIntervalError, NoMaximumErro
 from judgerank.fits.errors_by_question import by_question
 from judgerank.fits.fit import fit
 from judgerank.fits.result import Fit
-from judgerank.inference.whose import TASTE
+from judgerank.inference.taste_errors import TASTE
 from judgerank.order.pairs import Order, orders, orders_by_errors
 from judgerank.trust.drift import drifted
 

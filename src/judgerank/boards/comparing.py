@@ -11,8 +11,8 @@ from judgerank.boards.change import change_of
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.errors import DataError
 from judgerank.data.shown import Shown
+from judgerank.fits.arguments import require_fit
 from judgerank.fits.errors_by_question import Questions, too_few
-from judgerank.fits.given import require_fit
 from judgerank.fits.result import Fit
 from judgerank.fits.warm_start import contain
 from judgerank.inference.wald import require_level, two_sided

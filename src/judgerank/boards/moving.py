@@ -25,8 +25,8 @@ from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import JudgerankError
 from judgerank.data.shown import Shown
 from judgerank.engine.penalised import Penalised
+from judgerank.fits.arguments import raw_and_question, require_fit, require_member_alone
 from judgerank.fits.fit import fit
-from judgerank.fits.given import raw_and_question, require_fit, require_member_alone
 from judgerank.fits.result import Fit
 from judgerank.fits.storing import kept_weights
 from judgerank.inference.wald import two_sided

@@ -23,7 +23,7 @@ from judgerank.engine.sums import Curvature, evaluate
 from judgerank.inference.clusters import drawn_clusters, effective_number, for_few_clusters, squares_by_cluster
 from judgerank.inference.predictions import Predictions
 from judgerank.inference.residuals import residuals_by_cluster
-from judgerank.inference.whose import degrees_of_tastes, panel_means
+from judgerank.inference.taste_errors import degrees_of_tastes, panel_means
 from judgerank.model.block import Role
 from judgerank.model.limits import movable
 
@@ -49,7 +49,7 @@ class Uncertainty(Predictions):
     effective_clusters : float, optional
         How many of equal size these count as (`inference.clusters.effective_number`).
     of_panel : bool
-        With a block ``taste``: whether errors are those of the judges' own mean (`inference.whose`).
+        With a block ``taste``: whether errors are those of the judges' own mean (`inference.taste_errors`).
     flips : sparse float array, shape (Q, N N), optional
         Leads by question, for the tests of few questions (`judgerank.order.flips`).
     """

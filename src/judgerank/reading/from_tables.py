@@ -20,7 +20,7 @@ from judgerank.reading.files import named
 from judgerank.reading.joining import Part, once, together
 from judgerank.reading.layouts import Layout, Table, recognised
 from judgerank.reading.layouts.answer_versions import of_last_answers
-from judgerank.reading.layouts.doubled import without_copies
+from judgerank.reading.layouts.duplicate_records import without_copies
 from judgerank.reading.layouts.names import with_answers
 from judgerank.reading.layouts.recognised import on_reading, on_unheard, winner_written
 from judgerank.reading.layouts.strength import shares_of

@@ -23,7 +23,7 @@ from judgerank.data.arrays import AnyArray, FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError, DataError, NoIntervalError
 from judgerank.data.shown import Shown
-from judgerank.fits.given import fitted_to, raw_and_question, require_member_alone
+from judgerank.fits.arguments import fitted_to, raw_and_question, require_member_alone
 from judgerank.fits.result import Fit
 from judgerank.inference.clusters import cluster_gradients
 from judgerank.inference.jackknife import jackknife

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pandas as pd
 
+from judgerank.fits.block_sentences import sentences
 from judgerank.fits.fitted import Fitted
 from judgerank.fits.result import Fit
-from judgerank.fits.said import sentences
 from judgerank.fits.testing import without_blocks
 from judgerank.inference.wald import wald_by_covariance
 from judgerank.order.pairs import orders

@@ -28,7 +28,7 @@ from judgerank.reading.large.labels import LETTERS, NULL, UNKNOWN
 from judgerank.reading.large.numbered import FAULT, Columns, Rows, rows_of
 from judgerank.reading.large.sources import FORMS, table
 from judgerank.reading.layouts.answer_versions import are_keyed
-from judgerank.reading.layouts.doubled import NUMBERS, on_copies
+from judgerank.reading.layouts.duplicate_records import NUMBERS, on_copies
 from judgerank.reading.layouts.names import on_ids
 from judgerank.reading.layouts.recognised import FEWEST, on_reading, on_unheard
 from judgerank.reading.layouts.strength import tell_badness

@@ -1,4 +1,4 @@
-"""Judgments to use with a fit: those given, or those that the fit holds."""
+"""Arguments of functions of a fit: the fit itself, and the judgments to use with it, given or held by it."""
 
 from __future__ import annotations
 
