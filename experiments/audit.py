@@ -2,8 +2,9 @@
 
 python experiments/audit.py [accept_falls=true]       (computes nothing but the comparison)
 
-It ends with an error and writes nothing if the verdict of a number or a claim is worse than the stored one, or if
-a printed number was altered.
+It ends with an error and writes nothing if a stored file is not the one that its run wrote, if a run had other
+settings than conf/, if the verdict of a number or a claim is worse than the stored one, or if a printed number was
+altered. Verdicts that are better than the stored ones are named.
 """
 
 import json
@@ -19,6 +20,7 @@ from judgerank.plots.looks import in_style
 from judgerank.writing.atomic import STORED_FORMAT, replace_file, staged
 from replication import plots, published
 from replication.auditing.article import written
+from replication.auditing.as_recorded import require_as_recorded
 from replication.auditing.audit import RESULTS, audit, totals
 from replication.auditing.claims import claims
 from replication.auditing.falls import require_no_fall
@@ -54,6 +56,7 @@ def run(cfg: DictConfig) -> None:
     published.require_unaltered()
     folder = Path(ROOT, cfg.results)
     results = Results(folder)
+    require_as_recorded(folder, cfg.accept_falls)
     audited = whole(results)
     if not cfg.accept_falls:
         require_no_fall(folder, audited.numbers, audited.claims)

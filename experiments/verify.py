@@ -22,19 +22,25 @@ from omegaconf import DictConfig, open_dict
 from judgerank.data.errors import ConfigError, DataUnavailableError
 from judgerank.plots.looks import in_style
 from judgerank.writing.atomic import staged
-from replication.config import ROOT, main, script_of
+from replication.config import ROOT, main, script_of, sets_of
 from replication.errors import NotAsStoredError
 from replication.legends import looks, wrong_labels
 from replication.outputs import folder_of, load_section_data, suffix_of
 from replication.plots.labels import save_figures
 from replication.records import RECORD, VERSIONED, provenance, write_record
 from replication.tables import Table
-from replication.verifying import Difference, compare, unlike_csv, unlike_listed, unlike_versions
+from replication.verifying import (
+    Difference,
+    compare,
+    unlike_csv,
+    unlike_listed,
+    unlike_settings,
+    unlike_versions,
+)
 
 log = logging.getLogger("replication")
 PIXEL, SHOWN_ELSEWISE = 0.1, 0.002  # a pixel's difference that is seen, and the share of such in a redrawn figure
 LOCK = ROOT / "requirements.lock"
-ANYWAY = {"config.surrogate"}  # a setting that decides whether a section runs, not what it gives
 
 
 def sampled(
@@ -60,8 +66,7 @@ def sampled(
 
 def jobs(cfg: DictConfig, section: str) -> Iterator[list[str]]:
     """Overrides for every set of a section that runs on each in turn; one without any for the others."""
-    hydra = compose(section, return_hydra_config=True).hydra
-    swept = hydra.sweeper.params.dataset.split(",") if str(hydra.mode) == "RunMode.MULTIRUN" else []
+    swept = sets_of(section)
     for name in swept:
         if cfg.datasets is None or name in cfg.datasets:
             yield [f"dataset={name}"]
@@ -184,16 +189,6 @@ def slopes_again(tables: dict[str, pd.DataFrame], script: dict) -> dict[str, pd.
     place = [*script["SETTING"], "draw", "subset", "parameter"]
     slopes_draws = slopes.sort_values(place, ascending=[*[True] * (len(place) - 1), False])  # as they are stored
     return {"slopes_draws": slopes_draws, "slopes": script["_beside_paper"](slopes)}
-
-
-def unlike_settings(stored: dict, now: dict, *parts: str) -> list[Difference]:
-    """What some parts of the record of a run say that is not so now."""
-    flat, flat_now = (
-        pd.json_normalize({key: run.get(key) for key in parts}).iloc[0].to_dict() for run in (stored, now)
-    )
-    names = [name for name in dict.fromkeys([*flat, *flat_now]) if name not in ANYWAY]
-    both = [(name, *(side.get(name, "nothing") for side in (flat, flat_now))) for name in names]
-    return [Difference("run.json", "", name, one, other) for name, one, other in both if one != other]
 
 
 def is_whole(cfg: DictConfig) -> bool:

@@ -34,6 +34,12 @@ SCRIPTS = ROOT / "experiments"
 register()
 
 
+def sets_of(section: str) -> list[str]:
+    """The data sets on each of which a section runs in turn; none of one that runs once."""
+    hydra_config = hydra.compose(section, return_hydra_config=True).hydra
+    return hydra_config.sweeper.params.dataset.split(",") if str(hydra_config.mode) == "RunMode.MULTIRUN" else []
+
+
 def script_of(name: str) -> Path:
     """The script of a section, the paper's or one of ours, or of another command.
 

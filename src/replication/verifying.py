@@ -40,6 +40,7 @@ TOLERANCES = {
 STORED = {".csv", ".md", ".tex", ".pdf", ".png"}
 LEAST_PYTHON = (3, 11)
 REPLICATED = {"n_replications", "n_repeats"}
+ANYWAY = {"config.surrogate"}  # a setting that decides whether a section runs, not what it gives
 MEASURED = {"seconds"}  # times of the processor, which no run gives again
 
 
@@ -163,6 +164,16 @@ def unlike_listed(folder: Path, sidecar: str) -> list[Difference]:
         Difference(name, "", file, "there", "not listed") for file in sorted(there - listed.keys() - {sidecar})
     ]
     return found
+
+
+def unlike_settings(stored: dict, now: dict, *parts: str) -> list[Difference]:
+    """What some parts of the record of a run say that is not so now."""
+    flat, flat_now = (
+        pd.json_normalize({key: run.get(key) for key in parts}).iloc[0].to_dict() for run in (stored, now)
+    )
+    names = [name for name in dict.fromkeys([*flat, *flat_now]) if name not in ANYWAY]
+    both = [(name, *(side.get(name, "nothing") for side in (flat, flat_now))) for name in names]
+    return [Difference("run.json", "", name, one, other) for name, one, other in both if one != other]
 
 
 def unlike_versions(stored: dict[str, str], lock: str, packages: Iterable[str]) -> list[Difference]:

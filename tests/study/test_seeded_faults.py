@@ -9,15 +9,18 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from hydra import initialize_config_dir
 
+from judgerank.writing.sidecars import digest
 from replication import legends, published
+from replication.auditing.as_recorded import require_as_recorded
 from replication.auditing.falls import ORDERS, require_no_fall
 from replication.auditing.results import Missing, Results
 from replication.auditing.shown import current, markdown_in
 from replication.auditing.shown_numbers import MARKED, in_the_form_of, unmarked, unused, value_at, with_numbers
-from replication.config import ROOT, script_of
+from replication.config import CONF, ROOT, script_of
 from replication.errors import ChecksumError, NotAsStoredError
-from replication.records import VERSIONED
+from replication.records import RECORD, VERSIONED
 from replication.verifying import unlike_versions
 from tests import forked
 
@@ -277,10 +280,12 @@ def test_the_command_ends_with_an_error_and_writes_nothing_when_a_verdict_falls(
     shutil.copytree(ROOT / "results/chatbot_arena", tmp_path / "chatbot_arena")
     command = ["experiments/audit.py", f"results={tmp_path}", f"figures={tmp_path / 'figures'}", "pages=[]"]
     assert forked.run(command).returncode == 0
-    path = tmp_path / "chatbot_arena/ranking.csv"
+    path, before = tmp_path / "chatbot_arena/ranking.csv", (tmp_path / "audit.csv").read_bytes()
     ranking = pd.read_csv(path)
     ranking.assign(score_btl=ranking["score_btl"] + 0.01 * (ranking["model"] == "gpt-4")).to_csv(path, index=False)
-    before = (tmp_path / "audit.csv").read_bytes()
+    record = tmp_path / "chatbot_arena" / RECORD
+    run = json.loads(record.read_text())
+    record.write_text(json.dumps(run | {"files": run["files"] | {path.name: digest(path)}}))
     done = forked.run(command)
     assert done.returncode == 1
     assert "chatbot_arena, gpt-4, score_btl was 'exact at printed precision' and is now 'cause not" in done.stderr
@@ -289,3 +294,40 @@ def test_the_command_ends_with_an_error_and_writes_nothing_when_a_verdict_falls(
     done = forked.run([*command, "accept_falls=true"])
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "audit.csv").read_bytes() != before
+
+
+@pytest.fixture
+def arena(tmp_path):
+    shutil.copytree(ROOT / "results/chatbot_arena", tmp_path / "chatbot_arena")
+    return tmp_path
+
+
+def test_a_table_that_its_run_did_not_write_is_refused_whatever_it_says(arena):
+    with initialize_config_dir(CONF, version_base=None):
+        require_as_recorded(arena)
+        path = arena / "chatbot_arena/ranking.csv"
+        path.write_text(path.read_text().replace("0.7283", "0.7284", 1))  # no printed number changes
+        for any_settings in (False, True):
+            with pytest.raises(NotAsStoredError, match=r"chatbot_arena: ranking.csv is \w+, and should be"):
+                require_as_recorded(arena, any_settings)
+
+
+def test_results_of_other_settings_are_refused_until_they_are_accepted(arena):
+    record = arena / "chatbot_arena" / RECORD
+    run = json.loads(record.read_text())
+    record.write_text(json.dumps(run | {"config": run["config"] | {"seed": 1}}))
+    with initialize_config_dir(CONF, version_base=None):
+        with pytest.raises(NotAsStoredError, match=r"chatbot_arena: config\.seed is 1, and should be 2026"):
+            require_as_recorded(arena)
+        require_as_recorded(arena, any_settings=True)
+
+
+def test_a_verdict_that_rises_is_named(tmp_path, caplog):
+    now = {name: pd.read_csv(STORED.folder / name, keep_default_na=False) for name in ORDERS}
+    before = now["audit.csv"].copy()
+    before.loc[0, "verdict"] = "cause not established"
+    before.to_csv(tmp_path / "audit.csv", index=False)
+    now["audit_claims.csv"].to_csv(tmp_path / "audit_claims.csv", index=False)
+    with caplog.at_level("INFO", "replication"):
+        require_no_fall(tmp_path, *now.values())
+    assert f"was 'cause not established' and is now '{now['audit.csv'].loc[0, 'verdict']}'" in caplog.text

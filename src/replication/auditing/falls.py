@@ -1,4 +1,4 @@
-"""Verdicts that are worse than the stored ones."""
+"""Verdicts that are worse than the stored ones, and those that are better."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ def require_no_fall(folder: Path, numbers: pd.DataFrame, claims: pd.DataFrame) -
     NotAsStoredError
         If one is worse, or is no longer there.
     """
-    found = [
-        fall for name, now in zip(ORDERS, (numbers, claims), strict=True) for fall in falls(folder / name, now)
-    ]
-    for fall in found:
-        log.info("%s", fall)
+    tables = zip(ORDERS, (numbers, claims), strict=True)
+    changes = [change for name, now in tables for change in changed(folder / name, now)]
+    for _, told in changes:
+        log.info("%s", told)
+    found = [told for is_worse, told in changes if is_worse]
     if found:
         more = f", and {len(found) - 1} more" if len(found) > 1 else ""
         raise NotAsStoredError(
@@ -47,8 +47,8 @@ def require_no_fall(folder: Path, numbers: pd.DataFrame, claims: pd.DataFrame) -
         )
 
 
-def falls(stored: Path, now: pd.DataFrame) -> Iterator[str]:
-    """What is worse than in a stored table, in words."""
+def changed(stored: Path, now: pd.DataFrame) -> Iterator[tuple[bool, str]]:
+    """What is worse or better than in a stored table: whether it is worse, and in words."""
     if not stored.is_file():
         return
     keys, column, order = ORDERS[stored.name]
@@ -57,8 +57,9 @@ def falls(stored: Path, now: pd.DataFrame) -> Iterator[str]:
     for key, verdict in before.items():
         place = ", ".join(key) if isinstance(key, tuple) else f"claim {key}"
         if key not in after.index:
-            yield f"{place} was '{verdict}' and is no longer listed"
+            yield True, f"{place} was '{verdict}' and is no longer listed"
         elif after[key] not in order or verdict not in order:
             continue  # stored by another version, whose verdicts were others
-        elif order.index(after[key]) > order.index(verdict):
-            yield f"{place} was '{verdict}' and is now '{after[key]}'"
+        elif after[key] != verdict:
+            is_worse = order.index(after[key]) > order.index(verdict)
+            yield is_worse, f"{place} was '{verdict}' and is now '{after[key]}'"
