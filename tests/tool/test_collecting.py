@@ -226,6 +226,14 @@ def test_a_file_is_written_by_one_run_at_a_time(tmp_path):
     assert task_of(RECORDS[1]) == Task("q", "m", "n", "j", 1)
 
 
+def test_a_refused_file_gets_no_lock_beside_it(tmp_path):
+    path = tmp_path / "notes.txt"
+    path.write_text("mine")
+    with pytest.raises(DataError), opened(path):
+        pass
+    assert list(tmp_path.iterdir()) == [path]
+
+
 FOREIGN = {
     "a list of records on one line": json.dumps([RECORDS[0]] * 3).encode(),
     "an object": b'{"a": 1}\n',

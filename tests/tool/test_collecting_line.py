@@ -147,6 +147,10 @@ def test_replies_are_texts_and_tokens_that_are_not_told_are_unknown():
         assert reply_of(response("a", 3, count)).completion_tokens is None
     with pytest.raises(TypeError):
         reply_of(response(7))
+    parts = [{"type": "thinking", "thinking": [{"type": "text", "text": "B?"}]}, {"type": "text", "text": "A"}]
+    assert reply_of(response(parts)).text == "A"
+    with pytest.raises(TypeError, match="no text"):
+        reply_of(response([{"type": "text", "text": 7}]))
 
 
 def test_the_letters_are_those_of_the_last_one_said():

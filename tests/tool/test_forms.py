@@ -269,6 +269,22 @@ def test_a_folder_is_its_files(tmp_path, plain):
         read(tmp_path / "hub")
 
 
+def test_what_was_written_beside_the_records_of_a_folder_is_none_of_them(tmp_path, plain):
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    (folder / "judgments.jsonl").write_text(FRAME.to_json(orient="records", lines=True))
+    for name in ("run", "charges", "batches"):
+        (folder / f"judgments.jsonl.{name}.json").write_text("{}")
+    same(read(folder).comparisons, plain)
+    ranked = rank(folder)
+    ranked.write(folder / "rankings")
+    assert list((folder / "rankings").glob("*.csv"))
+    same(read(folder).comparisons, plain)
+    (folder / "rankings" / "more.jsonl").write_text("[]")  # somebody else's, and read
+    with pytest.raises(DataError, match=r"more\.jsonl"):
+        read(folder)
+
+
 @pytest.mark.parametrize("form", ["csv", "json", "jsonl", "parquet", "gz"])
 def test_standard_input_is_read(form, plain, monkeypatch):
     content = {

@@ -138,6 +138,7 @@ def opened(path: Path) -> Iterator[Ledger]:
             raise ConfigError(
                 f"{place.name} is not the lock of an earlier run, and would be emptied (move it away)"
             )
+        is_new = not place.exists()
         lock = FileLock(place, timeout=0)
         lock.acquire()
     except Timeout:
@@ -145,7 +146,12 @@ def opened(path: Path) -> Iterator[Ledger]:
     except OSError as error:
         raise ConfigError(f"{path.name} cannot be written: {error.strerror}") from None
     try:
-        ledger = Ledger(path)
+        try:
+            ledger = Ledger(path)
+        except DataError:
+            if is_new:
+                place.unlink()
+            raise
         try:
             yield ledger
         finally:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 CHOICES = ("a", "b", "c")
+PARTS = ("text", "output_text")  # of a message, beside thoughts
 FILTERED = ("content_filter", "refusal")  # reasons for the end of a reply, by litellm's names
 
 
@@ -43,9 +44,7 @@ def reply_of(answer: Any) -> Reply:
         If it is none.
     """
     choice = answer.choices[0]
-    text = choice.message.content
-    if text is not None and not isinstance(text, str):
-        raise TypeError("a message that is no text")
+    text = text_of(choice.message.content)
     used = getattr(answer, "usage", None)
     prompt, completion = (_tokens(getattr(used, f"{part}_tokens", None)) for part in ("prompt", "completion"))
     untold = not prompt  # litellm puts zero for what it is not told, and no request has none
@@ -62,6 +61,24 @@ def reply_of(answer: Any) -> Reply:
         min(_tokens(getattr(details, "cached_tokens", None)) or 0, prompt or 0),
         min(_tokens(getattr(used, "cache_creation_input_tokens", None)) or 0, prompt or 0),
     )
+
+
+def text_of(content: Any) -> str | None:
+    """The text of a message, which some servers send in parts, thoughts among them.
+
+    Raises
+    ------
+    TypeError, LookupError, AttributeError
+        If it is no text.
+    """
+    if content is None or isinstance(content, str):
+        return content
+    if not isinstance(content, list):
+        raise TypeError("a message that is no text")
+    texts = [part["text"] for part in content if part["type"] in PARTS]
+    if not all(isinstance(text, str) for text in texts):
+        raise TypeError("a part of a message that is no text")
+    return "".join(texts)
 
 
 def refusal_of(message: Any, reason: str | None, text: str) -> str | None:

@@ -15,10 +15,11 @@ from judgerank.data.judgments import Judgments
 from judgerank.reading.contents import PART, split
 from judgerank.reading.file_formats import READERS, bare_name, form_of
 from judgerank.reading.hub import Place, is_hub
-from judgerank.writing.sidecars import STDIN
+from judgerank.writing.sidecars import STDIN, written
 
 SHOWN = 3  # files in a sentence
 NOT_RECORDS = ("dataset_info.json", "dataset_infos.json", "dataset_dict.json", "state.json", "run.json")
+BESIDE = (".run.json", ".charges.json", ".batches.json")  # what a collection keeps beside its judgments
 Files = str | Path | Sequence[str | Path]
 
 
@@ -64,8 +65,13 @@ def _matches(file: str | Path) -> list[Path]:
 
 
 def _files_in(folder: Path) -> list[Path]:
-    """Files of records in a folder and below it, all in one form; none whose name begins with a dot or ``_``."""
+    """Files of records in a folder and below it, all in one form.
+
+    None whose name begins with a dot or ``_``, and none of what this package's commands wrote beside records.
+    """
     found = [path for path in sorted(folder.rglob("*")) if path.is_file() and _holds_records(path, folder)]
+    results = {path: _results_in(path) for path in {path.parent for path in found}}
+    found = [path for path in found if path.name not in results[path.parent]]
     forms = sorted({form_of(path) for path in found})
     if not found:
         raise DataUnavailableError(f"there is no file of records in the folder {str(folder)!r}")
@@ -79,7 +85,16 @@ def _files_in(folder: Path) -> list[Path]:
 
 def _holds_records(path: Path, folder: Path) -> bool:
     hidden = any(part.startswith((".", "_")) for part in path.relative_to(folder).parts)
-    return not hidden and path.name not in NOT_RECORDS and form_of(path) in READERS
+    kept = any(path.name.endswith(end) and path.with_name(path.name.removesuffix(end)).exists() for end in BESIDE)
+    return not hidden and not kept and path.name not in NOT_RECORDS and form_of(path) in READERS
+
+
+def _results_in(folder: Path) -> set[str]:
+    """Names of the files of a folder that an earlier ranking or report wrote."""
+    try:
+        return set(written(folder) or ())
+    except ConfigError:  # a run.json of somebody else
+        return set()
 
 
 def plain(paths: Iterable[Path]) -> list[Path]:
