@@ -18,6 +18,7 @@ from judgerank.inference.clusters import cluster_gradients, squares_by_cluster
 from judgerank.model.members import BTL, JUDGE_AWARE, LENGTH, POSITION_AWARE
 from judgerank.order import pairs as ranks
 from judgerank.order.equality import NetResults, differences_under_equality
+from judgerank.order.rank_intervals import _ranks, rank_intervals, simultaneous_quantile
 from replication.by_component import fit_apart
 
 SCORES, GAMMA = (1.0, 0.3, 0.2, -0.6, -0.9), (0.5, 1.0, 2.0)
@@ -84,20 +85,20 @@ def order(scores, variance: float, dof: float = np.inf, equal=None) -> ranks.Ord
 @pytest.mark.parametrize("dof", [np.inf, 8.0])
 def test_simultaneous_intervals_of_independent_scores_are_tukeys(dof):
     q = studentized_range.ppf([0.5, 0.95], N, dof) / np.sqrt(2)
-    found = [ranks.simultaneous_quantile([order(SCORES, 0.01, dof)], level) for level in (0.5, 0.95)]
+    found = [simultaneous_quantile([order(SCORES, 0.01, dof)], level) for level in (0.5, 0.95)]
     assert_allclose(found, q, rtol=0.02)
 
 
 def test_components_are_sure_of_their_ranks_at_once():
     one, two = order(SCORES, 0.01), order(SCORES[:3], 0.04)
-    shares = studentized_range.cdf(ranks.simultaneous_quantile([one, two], 0.95) * np.sqrt(2), [N, 3], np.inf)
+    shares = studentized_range.cdf(simultaneous_quantile([one, two], 0.95) * np.sqrt(2), [N, 3], np.inf)
     assert_allclose(shares.prod(), 0.95, atol=0.005)
 
 
 def test_ranks_are_as_wide_as_the_differences_that_are_not_sure():
     def found(scores, variance, equal=None):
         one = order(scores, variance, equal=equal)
-        return ranks._ranks(one, one.statistic > 2.7)[["low", "high"]].to_numpy().T.tolist()
+        return _ranks(one, one.statistic > 2.7)[["low", "high"]].to_numpy().T.tolist()
 
     assert found([2, 1, 0, -1, -2], 1e-4) == [[1, 2, 3, 4, 5]] * 2
     assert found([2, 1, 0, -1, -2], 1e4) == [[1] * N, [N] * N]
@@ -121,7 +122,7 @@ def test_a_pair_is_judged_by_the_test_that_is_less_sure():
 
 
 def test_a_rank_lies_in_its_interval_which_grows_with_the_level(fitted):
-    narrow, wide = (ranks.rank_intervals(fitted, level) for level in (0.5, 0.999))
+    narrow, wide = (rank_intervals(fitted, level) for level in (0.5, 0.999))
     for found in (narrow, wide):
         assert ((found["low"] <= found["rank"]) & (found["rank"] <= found["high"])).all()
     assert ((wide["low"] <= narrow["low"]) & (wide["high"] >= narrow["high"])).all()
@@ -130,7 +131,7 @@ def test_a_rank_lies_in_its_interval_which_grows_with_the_level(fitted):
 
 def test_there_are_no_ranks_without_intervals(fitted):
     with pytest.raises(NoIntervalError):
-        ranks.rank_intervals(replace(fitted, robust=np.zeros_like(fitted.covariance)))
+        rank_intervals(replace(fitted, robust=np.zeros_like(fitted.covariance)))
 
 
 # components
@@ -158,7 +159,7 @@ def test_models_that_nothing_connects_are_never_compared(islands, solver):
     assert not pairs.loc[across, "separated"].any()
     assert pairs.loc[across, ["difference", "low", "high", "p_value", "p_holm"]].isna().all(axis=None)
     assert_allclose(pairs.loc[~across, "p_holm"], ranks.holm(pairs.loc[~across, "p_value"].to_numpy()))
-    places = ranks.rank_intervals(found)
+    places = rank_intervals(found)
     assert places["rank"].tolist() == [1, 2, 3, 4, 5, 1, 2, 3]
     assert set(places["model"][N:]) == two
     assert places["high"][N:].max() <= 3
@@ -306,7 +307,7 @@ def test_clusters_must_be_of_the_comparisons_fitted(raw, fitted):
 
 def test_a_rank_is_sure_beyond_the_simultaneous_quantile_and_not_before(fitted):
     (order,) = ranks.orders(fitted)
-    reach = ranks.simultaneous_quantile([order], 0.95)
+    reach = simultaneous_quantile([order], 0.95)
     for share, apart in ((0.97, False), (1.03, True)):
         lead = share * reach * order.error[0, 0, 1]
         difference = np.zeros((N, N))
@@ -314,7 +315,7 @@ def test_a_rank_is_sure_beyond_the_simultaneous_quantile_and_not_before(fitted):
         one = replace(order, difference=np.stack([difference] * 2), error=np.stack([order.error[0]] * 2))
         statistic = one.statistic[0, 1]
         assert statistic == pytest.approx(share * reach)
-        table = ranks.rank_intervals([one], 0.95).set_index("model")
+        table = rank_intervals([one], 0.95).set_index("model")
         assert (table.loc[order.models[1], "low"] == 2) == apart
 
 
