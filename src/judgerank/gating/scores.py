@@ -143,7 +143,7 @@ def _evened(preference: FloatArray, first: FloatArray, clear: float) -> FloatArr
         own = drawn[there[drawn, judge]]
         sides = [own[first[own, judge] == place] for place in (1, -1)]
         fewer = min(map(len, sides))
-        if p_either(side[:, judge]) > clear:
+        if clear < 1 and p_either(side[:, judge]) > clear:
             continue
         for places in sides:
             kept[places[fewer:], judge] = np.nan

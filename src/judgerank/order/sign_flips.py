@@ -7,19 +7,18 @@ question's difference is as likely d as -d. The p-value is the chance, over all 
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
-from judgerank.data.arrays import FloatArray
+from judgerank.data.arrays import FloatArray, IntArray
 
 RANGE = 2048  # of the sum of differences rounded to whole numbers; rounding is odd, so the test stays exact
 GROUPS = 1000  # of questions: more would round to nothing in that range, and exchanging whole groups is as exact
 
 
 def p_above(differences: FloatArray) -> float:
-    """One-sided p-value of differences, shape (n,), against their being above zero.
-
-    The distribution of the sum of +-g_i, one g at a time: what was at j goes to j and j + g by halves.
-    """
+    """One-sided p-value of differences, shape (n,), against their being above zero."""
     if len(differences) > GROUPS:
         differences = np.bincount(np.arange(len(differences)) % GROUPS, differences).astype(float)
     total = float(np.abs(differences).sum())
@@ -27,15 +26,25 @@ def p_above(differences: FloatArray) -> float:
         return 1.0
     whole = np.rint(differences * (RANGE / total)).astype(np.int64)
     sizes = np.sort(np.abs(whole))
-    chances = np.zeros(int(sizes.sum()) + 1)
-    chances[0], top = 1.0, 0
-    for size in sizes[sizes > 0].tolist():
-        halves = chances[: top + 1] / 2
-        chances[: top + 1] = halves
-        chances[size : top + size + 1] += halves
-        top += size
-    reached = (int(whole.sum()) + top) // 2
+    unit = int(np.gcd.reduce(sizes)) or 1  # wins and losses that count alike are few whole numbers
+    chances = _chances((sizes[sizes > 0] // unit).tobytes())
+    reached = (int(whole.sum()) // unit + len(chances) - 1) // 2
     return float(min(max(chances[reached:].sum(), 0.5 ** len(differences)), 1.0))
+
+
+@lru_cache(maxsize=128)
+def _chances(sizes: bytes) -> FloatArray:
+    """Distribution of a sum of +-g_i, from its least to its largest in steps of two; the g_i are above zero.
+
+    One g at a time: what was at j is counted at j and at j + g.
+    """
+    each: IntArray = np.frombuffer(sizes, np.int64)
+    ways = np.zeros(int(each.sum()) + 1)
+    ways[0], top = 1.0, 0
+    for size in each.tolist():
+        ways[size : top + size + 1] += ways[: top + 1]
+        top += size
+    return ways * 0.5 ** len(each)
 
 
 def p_either(differences: FloatArray) -> float:
