@@ -11,7 +11,7 @@ import numpy as np
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError
 from judgerank.engine.solution import Solution, Status, require_positive, unerring_judges
-from judgerank.engine.sums import evaluate
+from judgerank.engine.sums import evaluate, gradient
 from judgerank.model.members import Model, Parameters
 
 LARGEST_UPDATE = 5e-3  # half the usual step of the scores: beyond it a path could end anywhere
@@ -79,10 +79,10 @@ def iterates(
     size = np.repeat([settings.step_scores, settings.step_judges], [n, at.judges.size])
     beta1, beta2, first, second = settings.beta1, settings.beta2, np.zeros_like(x), np.zeros_like(x)
     for t in range(1, settings.max_iterations + 1):
-        here = evaluate(cells, model, at)
-        gradient = np.concatenate([here.top_gradient, here.judge_gradient.ravel()])
-        first = beta1 * first + (1 - beta1) * gradient
-        second = beta2 * second + (1 - beta2) * gradient**2
+        here = gradient(cells, model, at)
+        rise = np.concatenate([here.top_gradient, here.judge_gradient.ravel()])
+        first = beta1 * first + (1 - beta1) * rise
+        second = beta2 * second + (1 - beta2) * rise**2
         corrected = first / (1 - beta1**t), second / (1 - beta2**t)
         there = x + size * corrected[0] / (np.sqrt(corrected[1]) + settings.epsilon)
         for block in filter(len, (there[part] for part in centred)):

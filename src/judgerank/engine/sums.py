@@ -96,6 +96,14 @@ class _Sums:
         """Add some of the comparisons."""
         here = At(rows, self.model, self.at, self.gamma)
         self.log_likelihood += float(np.vdot(rows.count, here.log_likelihood))
+        self.add_gradient(here)
+        if self.curvature:
+            self._add_slope_at_zero(here)
+            self._add_curvature(here)
+
+    def add_gradient(self, here: At) -> None:
+        """Add the first derivatives of some of the comparisons."""
+        rows = here.rows
         self.top_gradient[: self.n] += rows.by_model(here.residual, here.g)
         for row in self.free:
             values, factors = here.first(self.model.blocks[row].role)
@@ -104,9 +112,6 @@ class _Sums:
             for role, place in here.further.places.items():
                 values, factors = here.first(role)
                 self.top_gradient[self.n + place] += here.further.by_column(role, product(values, *factors))
-        if self.curvature:
-            self._add_slope_at_zero(here)
-            self._add_curvature(here)
 
     def _add_slope_at_zero(self, here: At) -> None:
         rows = here.rows
@@ -197,4 +202,13 @@ def evaluate(
     sums = _Sums(cells, model, at, curvature, at_zero)
     for rows in laid_out(cells, CHUNK):
         sums.add(rows)
+    return sums.evaluation()
+
+
+def gradient(cells: Comparisons, model: Model, at: Parameters) -> Evaluation:
+    """The same with first derivatives alone: without the log-likelihood, which is not a number then."""
+    sums = _Sums(cells, model, at, None, False)
+    sums.log_likelihood = np.nan
+    for rows in laid_out(cells, CHUNK):
+        sums.add_gradient(At(rows, model, at, sums.gamma))
     return sums.evaluation()
