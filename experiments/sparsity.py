@@ -77,10 +77,11 @@ def search(cfg: DictConfig, whole: Whole, observed: int, title: str) -> dict[str
     log.info("designs, likeliest first:\n%s", tried.head(8).to_string(index=False, float_format="%.3g"))
     best = tried.iloc[0]
     cell = "-".join(str(best[name]) for name in ("redraw", "tree", "n_comparisons"))
-    more = replace(study, cells={cell: cells[cell]}, replications={cell: cfg.found_tables})
+    to_the_stop = replace(cells[cell], stops=(int(best["stop"]),))
+    more = replace(study, cells={cell: to_the_stop}, replications={cell: cfg.found_tables})
     more.run(cfg.parallel)
     found = rows_of(more, cell, int(best["stop"]), printed)
-    together = designs(more, printed).query("stop == @best.stop").drop(columns="within")
+    together = designs(more, printed).drop(columns="within")
     return {
         "designs": Table(tried, f"{title}: designs and stops beside Table A.9, likeliest first"),
         "found": Table(found, f"{title}: Table A.9 among tables of the likeliest design"),
