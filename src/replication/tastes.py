@@ -161,23 +161,25 @@ def stopped_once(settings: dict[str, Any], rng: np.random.Generator) -> Record:
     """
     scores, record = np.array(settings["scores"]), Record()
     seeds = rng.spawn(2)
-    rules = {"plain": (TOP, False), "drift": (TOP, True), "like_these": (Goal("top", 2, like_these=True), True)}
-    for name, (goal, checked) in rules.items():
+    for goal in (TOP, Goal("top", 2, like_these=True)):
         draws = np.random.default_rng(seeds[0].bit_generator.seed_seq)
         oracle = Tasting(scores, settings["sd"], settings.get("turns"), draws)
         chooser = np.random.default_rng(seeds[1].bit_generator.seed_seq)
-        run = collect_until(
-            oracle, goal, chooser, level=settings["level"], most=settings["most"], checks_drift=checked
-        )
+        run = collect_until(oracle, goal, chooser, level=settings["level"], most=settings["most"])
         best = run.result.scores.sort_values(ascending=False).index[:2]
         chosen = {int(model.removeprefix("m")) for model in best}
         own = panel_scores(oracle.thought)
         right = scores[sorted(chosen)].min() > np.delete(scores, sorted(chosen)).max()
-        record[f"stopped/{name}"] = float(run.reached)
-        record[f"wrong/{name}"] = float(run.reached and not right)
-        record[f"wrong_panel/{name}"] = float(run.reached and set(np.argsort(-own)[:2].tolist()) != chosen)
-        record[f"drifted/{name}"] = float(bool(run.drifted))
-        record[f"comparisons/{name}"] = float(run.looks["comparisons"].iloc[-1])
+        drifted = bool(run.drifted)
+        rules = {"like_these" if goal.like_these else "drift": (run.reached, drifted)}
+        if not goal.like_these:  # a look for drift is at the stop alone: without it, the run is the same
+            rules = {"plain": (run.reached or drifted, False)} | rules
+        for name, (reached, found) in rules.items():
+            record[f"stopped/{name}"] = float(reached)
+            record[f"wrong/{name}"] = float(reached and not right)
+            record[f"wrong_panel/{name}"] = float(reached and set(np.argsort(-own)[:2].tolist()) != chosen)
+            record[f"drifted/{name}"] = float(found)
+            record[f"comparisons/{name}"] = float(run.looks["comparisons"].iloc[-1])
     return record
 
 
