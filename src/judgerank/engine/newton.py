@@ -153,7 +153,7 @@ def _finished(
     bound: Bound,
     status: Status | None = None,
 ) -> Solution:
-    unbounded = unbounded_judges(model, at) or unerring_judges(cells, model, at)
+    unbounded = unbounded_judges(model, at) or unerring_judges(cells, model, at, None if bound.held else here)
     if unbounded:
         status = Status.UNBOUNDED
     elif status is None and model.weights_vary and np.any((at.judges[1] <= bound[0]) | (at.judges[1] >= bound[1])):

@@ -10,31 +10,68 @@ from scipy.sparse import csr_array
 
 from judgerank.data.arrays import BoolArray, FloatArray
 from judgerank.data.comparisons import Comparisons
+from judgerank.engine.information import SINGULAR
 from judgerank.engine.levels import EQUAL, GIVEN, contests, direction_raising, shares, thresholds, users
+from judgerank.engine.sums import Evaluation
 from judgerank.engine.tied_forms import chosen_against_others
 from judgerank.model.block import Role
+from judgerank.model.limits import movable
 from judgerank.model.members import Model, Parameters
 
+CERTAIN = 0.5  # change of log-odds that is surely below one; the rest is for rounding
+ROUNDING = 1e-13  # relative error of sums over comparisons
 
-def ordered_judges(cells: Comparisons, model: Model, at: Parameters) -> tuple[int, ...]:
+
+def ordered_judges(
+    cells: Comparisons, model: Model, at: Parameters, here: Evaluation | None = None
+) -> tuple[int, ...]:
     """Places of those judges.
 
     With the discrimination a number times which the differences of scores enter, positions and thresholds, every
     level that was given must be at least as likely as every other one that the judge uses.
+
+    Parameters
+    ----------
+    here : Evaluation, optional
+        With the information there, if it is known: at a maximum it rules out most judges without a program.
     """
     if cells.stages is not None:
         return _ordered_choices(cells, model, at)
     d = at.scores.take(cells.first) - at.scores.take(cells.second)
     d = np.where(np.abs(d) <= EQUAL * np.ptp(at.scores), 0.0, d) / max(np.abs(d).max(), np.finfo(float).tiny)
     of, used = shares(cells, model), users(cells, model)
-    found = []
-    for k in range(len(cells.judges)):
+    found, ruled_out = [], _ruled_out(cells, model, at, here)
+    for k in np.flatnonzero(~ruled_out).tolist():
         rows = np.flatnonzero(cells.judge == k)
         moves = model.weighs_judges and bool(at.in_play[k])
         forms = _forms(d[rows], {level: share[rows] for level, share in of.items()}, used, model, k, moves)
         if _rises(forms):
             found.append(k)
     return tuple(found)
+
+
+def _ruled_out(cells: Comparisons, model: Model, at: Parameters, here: Evaluation | None) -> BoolArray:
+    """Judges of whom the derivatives prove that they are none of those, shape (K,).
+
+    As in `existence.near_maximum`, of one judge's parameters alone: if a step of Fisher scoring in these changes
+    no log-odds of two levels by one, no direction of theirs has a form that rises and none that falls.
+    """
+    k, gap = len(cells.judges), np.diff(np.sort(at.scores)).min(initial=np.inf)
+    if here is None or not here.judge_information.size or model.further or model.weights_vary:
+        return np.zeros(k, bool)
+    if not model.weighs_judges or gap <= EQUAL * np.ptp(at.scores):  # equal scores count as exactly equal
+        return np.zeros(k, bool)
+    free = model.free_rows
+    values, vectors = np.linalg.eigh(here.judge_information[:, free, free])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        along = np.einsum("kij,ik->kj", vectors, here.judge_gradient[free]) / values
+        step = np.abs(np.einsum("kij,kj->ki", vectors, along))
+    steepest = np.maximum(1.0, np.exp(at.judges[0]) * np.ptp(at.scores))
+    terms = np.bincount(cells.judge, cells.count, k) * steepest
+    # far out a gradient may be nothing but rounding
+    known = values[:, 0] > np.maximum(SINGULAR * values[:, -1], ROUNDING * terms)
+    known &= movable(model, at).all(axis=0) & np.all([*users(cells, model).values()], axis=0)
+    return known & (2 * max(thresholds(model)) * step.sum(axis=1) * steepest <= CERTAIN)
 
 
 def _ordered_choices(cells: Comparisons, model: Model, at: Parameters) -> tuple[int, ...]:

@@ -137,7 +137,9 @@ def unbounded_judges(model: Model, at: Parameters, furthest: float = LARGEST_LOG
     return tuple(np.flatnonzero(log_odds(at) > furthest).tolist())
 
 
-def unerring_judges(cells: Comparisons, model: Model, at: Parameters) -> tuple[int, ...]:
+def unerring_judges(
+    cells: Comparisons, model: Model, at: Parameters, here: Evaluation | None = None
+) -> tuple[int, ...]:
     """Judges in play that never disagree with the order of the scores.
 
     The likelihood rises in such a judge's discrimination without end, so no finite point is a maximum. Where a
@@ -148,7 +150,7 @@ def unerring_judges(cells: Comparisons, model: Model, at: Parameters) -> tuple[i
     if not model.judge_blocks:
         return ()
     if model.has(Role.STRONG) or (model.has(Role.TIE) and cells.stages is not None):
-        return ordered_judges(cells, model, at)
+        return ordered_judges(cells, model, at, here)
     if model.has(Role.TIE):
         return _separated_with_ties(cells, model, at)
     if model.has(Role.OFFSET):
