@@ -106,7 +106,7 @@ def scored(preference: FloatArray, first: FloatArray) -> Scores:
     ahead, behind, both = (int((there & (first == side)).sum()) for side in (1, -1, 0))
     used, order, evened = np.arange(len(preference)), "even" if known else "unknown", preference
     if known:
-        evened, kept = (_evened(preference, first, clear) for clear in (1.0, UNBALANCED))
+        evened, kept = _evened(preference, first)
         if np.isnan(evened).all():  # whoever judged, saw the candidate in one place alone
             order, evened = "one", preference
         elif (np.isnan(kept) & there).any():
@@ -124,17 +124,17 @@ def scored(preference: FloatArray, first: FloatArray) -> Scores:
 def _parts(preference: FloatArray, first: FloatArray) -> tuple[FloatArray, FloatArray, BoolArray]:
     """Lead over one half, side of the candidate, and whether there is an answer, shape (Q, K) each."""
     there = ~np.isnan(preference)
-    return np.where(there, preference - 0.5, 0.0), np.nan_to_num(np.where(there, first, 0.0)), there
+    return np.where(there, preference - 0.5, 0.0), np.where(there & ~np.isnan(first), first, 0.0), there
 
 
-def _evened(preference: FloatArray, first: FloatArray, clear: float) -> FloatArray:
+def _evened(preference: FloatArray, first: FloatArray) -> tuple[FloatArray, FloatArray]:
     """The preferences, with as many of a judge's answers in one order as in the other; the rest nan.
 
-    Of the judges whose orders differ with a p-value of at most `clear`. Which answers count is
+    Those of all judges, and those of the judges who clearly saw one order more often. Which answers count is
     drawn once and for all. Where all judges of a question saw the same order, it stays or goes as a whole; else by
     judge, lest one order be kept in questions that more judges answered.
     """
-    kept, rng = preference.copy(), np.random.default_rng(0)
+    evened, kept, rng = preference.copy(), preference.copy(), np.random.default_rng(0)
     drawn = rng.permutation(len(preference))
     _, side, there = _parts(preference, first)
     is_shared = bool((np.abs(side.sum(axis=1)) == np.abs(side).sum(axis=1)).all())
@@ -143,11 +143,12 @@ def _evened(preference: FloatArray, first: FloatArray, clear: float) -> FloatArr
         own = drawn[there[drawn, judge]]
         sides = [own[first[own, judge] == place] for place in (1, -1)]
         fewer = min(map(len, sides))
-        if clear < 1 and p_either(side[:, judge]) > clear:
-            continue
+        is_clear = len(sides[0]) != len(sides[1]) and p_either(side[:, judge]) <= UNBALANCED
         for places in sides:
-            kept[places[fewer:], judge] = np.nan
-    return kept
+            evened[places[fewer:], judge] = np.nan
+            if is_clear:
+                kept[places[fewer:], judge] = np.nan
+    return evened, kept
 
 
 def _flipped(preference: FloatArray, first: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -160,7 +161,7 @@ def _flipped(preference: FloatArray, first: FloatArray) -> tuple[FloatArray, Flo
     lead, side, there = _parts(preference[asked], first[asked])
     seen = np.abs(side).sum(axis=0)
     position = (lead * side).sum(axis=0) / np.where(seen > 0, seen, np.nan)
-    return (lead - side * np.nan_to_num(position)).sum(axis=1) / there.sum(axis=1), position
+    return (lead - side * np.where(seen > 0, position, 0.0)).sum(axis=1) / there.sum(axis=1), position
 
 
 def _slope(lead: FloatArray, side: FloatArray) -> FloatArray:
