@@ -16,7 +16,7 @@ from math import comb
 import numpy as np
 import pandas as pd
 
-from judgerank.data.arrays import BoolArray, IntArray
+from judgerank.data.arrays import BoolArray, FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import DataError
 from judgerank.data.judgments import Judgments
@@ -79,17 +79,40 @@ def refuse_odd(ranking: Ranked, record: int) -> None:
         raise DataError(f"record {record} does not rank the models that it says were shown")
 
 
-def stages_of(ranking: Ranked) -> Iterator[tuple[list[str], set[str], float]]:
-    """The choices that a ranking consists of: among whom, between whom chosen evenly, and how often it counts."""
-    left = list(ranking.models)
-    for group in ranking.groups:
-        rest = [name for name in left if name not in group]
+def stages_of(groups: tuple[tuple[int, ...], ...], many: int) -> Iterator[tuple[list[int], set[int], float]]:
+    """The choices that a ranking consists of: among whom, between whom chosen evenly, and how often it counts.
+
+    Parameters
+    ----------
+    groups : tuple of tuple of int
+        Those of `Ranked`, by the places of their models among all of its models.
+    many : int
+        Models in the ranking.
+    """
+    left = list(range(many))
+    for group in groups:
+        rest = [place for place in left if place not in group]
         for size in range(len(group), 0, -1):
             for tied in combinations(group, size):
                 if size + len(rest) > 1:
-                    among = [name for name in left if name in tied or name in rest]
+                    among = [place for place in left if place in tied or place in rest]
                     yield among, set(tied), 1.0 / comb(len(group), size)
         left = rest
+
+
+def _pairs_of(groups: tuple[tuple[int, ...], ...], many: int) -> FloatArray:
+    """Rows of one ranking, shape (rows, 7).
+
+    Places of both models, their shares of the choice, weight, how often the choice counts, and whether it begins.
+    """
+    rows = []
+    for among, chosen, weight in stages_of(groups, many):
+        share = {place: (place in chosen) / len(chosen) for place in among}
+        of_choice, begins = (2.0 * weight / len(among), weight), True
+        for a, b in combinations(among, 2):
+            rows.append((a, b, share[a], share[b], *of_choice, begins))
+            begins = False
+    return np.array(rows, float).reshape(-1, 7)
 
 
 def rows_of(rankings: Sequence[Ranked]) -> pd.DataFrame:
@@ -102,28 +125,36 @@ def rows_of(rankings: Sequence[Ranked]) -> pd.DataFrame:
         ``begins``, ``neither`` and ``apart``, as of `judgerank.data.stages.Stages` (NaN where no order is known),
         and ``comparisons``, how many of the two models the row holds.
     """
-    parts: dict[str, list[object]] = {
-        name: []
-        for name in ("record", "model_a", "model_b", "share_a", "share_b", "weight", "choices", BEGINS, "apart")
-    }
-    for record, ranking in enumerate(rankings):
-        place = None if ranking.shown is None else {name: at for at, name in enumerate(ranking.shown)}
-        for among, chosen, weight in stages_of(ranking):
-            pairs = list(combinations(among, 2))
-            share = {name: (name in chosen) / len(chosen) for name in among}
-            parts["record"] += [record] * len(pairs)
-            parts["model_a"] += [a for a, _ in pairs]
-            parts["model_b"] += [b for _, b in pairs]
-            parts["share_a"] += [share[a] for a, _ in pairs]
-            parts["share_b"] += [share[b] for _, b in pairs]
-            parts["weight"] += [2.0 * weight / len(among)] * len(pairs)
-            parts["choices"] += [weight] * len(pairs)
-            parts[BEGINS] += [True, *[False] * (len(pairs) - 1)]
-            parts["apart"] += [np.nan if place is None else float(place[b] - place[a]) for a, b in pairs]
-    frame = pd.DataFrame(parts)
-    first, second = frame.pop("share_a").astype(float), frame.pop("share_b").astype(float)
-    outcome, either = 0.5 + 0.5 * (first - second), first + second
-    return frame.assign(outcome=outcome, neither=1 - either, **{PAIRS: frame.pop("choices") * either})
+    models = [ranking.models for ranking in rankings]
+    known = dict[
+        tuple[tuple[tuple[int, ...], ...], int], FloatArray
+    ]()  # many rankings differ in their models alone
+    parts = [np.zeros((0, 7))]
+    for ranking, names in zip(rankings, models, strict=True):
+        place = {name: at for at, name in enumerate(names)}
+        groups = tuple(tuple(place[name] for name in group) for group in ranking.groups)
+        if (groups, len(names)) not in known:
+            known[groups, len(names)] = _pairs_of(groups, len(names))
+        parts.append(known[groups, len(names)])
+    first, second, share, other, weight, choices, begins = np.concatenate(parts).T
+    record = np.repeat(np.arange(len(rankings)), [len(part) for part in parts[1:]])
+    before = np.cumsum([0, *map(len, models)])[record]
+    every = np.array([name for names in models for name in names], object)
+    in_order = np.array([ranking.shown is not None for ranking in rankings], bool)[record]
+    either = share + other
+    return pd.DataFrame(
+        {
+            "record": record,
+            "model_a": every[before + first.astype(int)],
+            "model_b": every[before + second.astype(int)],
+            "weight": weight,
+            BEGINS: begins > 0,
+            "apart": np.where(in_order, second - first, np.nan),
+            "outcome": 0.5 + 0.5 * (share - other),
+            "neither": 1 - either,
+            PAIRS: choices * either,
+        }
+    )
 
 
 def in_stages(frame: pd.DataFrame) -> BoolArray:
