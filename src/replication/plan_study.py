@@ -13,7 +13,7 @@ from judgerank.data.errors import DataError, JudgerankError, NoIntervalError, No
 from judgerank.engine.solution import Status
 from judgerank.fits.fit import fit
 from judgerank.inference.wald import normal_quantile
-from judgerank.order.pairs import pairwise
+from judgerank.order.pairs import Order, orders, separated
 from judgerank.order.scale import scale_of
 from judgerank.planning.assumed_panels import assumed
 from judgerank.planning.panels import Panel
@@ -50,16 +50,15 @@ def simulated(settings: dict, rng: np.random.Generator, panels: dict[int, list[P
         n, record = len(panel.models), {"status": str(result.status)}
         v = scale_of(result).covariance(result.covariance)
         errors = {"score": np.sqrt(np.diag(v)), "standardised": standardised_errors(result)}
-        pairs = pairwise(result, settings["level"])
+        (order,) = orders(result)
     except (NoMaximumError, NoIntervalError, DataError) as error:
         return {"status": type(error).__name__}
     for goal, (whose, summary) in WIDTHS.items():
         if whose != "score" or result.status is Status.INTERIOR:
             record[goal] = float(2 * normal_quantile(settings["level"]) * summary(errors[whose]))
-    apart = pairs["p_value"] <= 1 - settings["level"]
-    i, j = (index[settings["pair"]] for index in np.triu_indices(n, 1))
-    mine = pairs[["first", "second"]].isin([panel.models[i], panel.models[j]]).all(axis=1)
-    shares = (apart[mine], apart, pairs["separated"])
+    apart = order.p_value[np.triu_indices(n, 1)] <= 1 - settings["level"]
+    mine = p_value_of(order, panel.pairs[settings["pair"]]) <= 1 - settings["level"]
+    shares = (np.array(mine), apart, separated([order], settings["level"]))
     return record | {goal: float(share.mean()) for goal, share in zip(POWERS, shares, strict=True)}
 
 
@@ -174,9 +173,14 @@ def rejected(rng: np.random.Generator, truth: Panel, size: int, pair: int, level
     share = rng.binomial(count, cells.outcome) / np.maximum(count, 1)
     asked = count > 0
     data = cells._rows(np.flatnonzero(asked), outcome=share[asked], count=count[asked].astype(float))
-    pairs = pairwise(fit(data, truth.model.name), level)
-    mine = pairs[["first", "second"]].isin(truth.pairs[pair]).all(axis=1)
-    return float((pairs["p_value"][mine] <= 1 - level).item())
+    (order,) = orders(fit(data, truth.model.name))
+    return float(p_value_of(order, truth.pairs[pair]) <= 1 - level)
+
+
+def p_value_of(order: Order, pair: tuple[str, str]) -> float:
+    """Of two models given by name, as `judgerank.order.pairs.pairwise` has it."""
+    i, j = sorted(order.models.tolist().index(name) for name in pair)
+    return float(order.p_value[i, j])
 
 
 def promises(cfg: DictConfig) -> Study:

@@ -227,6 +227,11 @@ class Panel:
             i, j, k, count = np.r_[i, j], np.r_[j, i], np.r_[k, k], np.r_[count, count] / 2
         return self.answered((i, j, k), self.probabilities(i, j, k), count)
 
+    @cached_property
+    def _designed(self) -> Comparisons:
+        """`design` of one comparison."""
+        return self.design()
+
     def answered(
         self, who: tuple[IntArray, IntArray, IntArray], share: FloatArray, count: FloatArray
     ) -> Comparisons:
@@ -261,7 +266,7 @@ class Panel:
         NotIdentifiedError
             If the design does not determine every score and discrimination.
         """
-        at_truth = evaluate(self.design(), self.model, self.at, "expected")
+        at_truth = evaluate(self._designed, self.model, self.at, "expected")
         try:
             info = information(at_truth, self.free)
             return covariance(info, len(self.models), len(self.judges))
@@ -272,7 +277,7 @@ class Panel:
     def scale(self) -> Scale:
         """The reported scale (`judgerank.order.scale`), by the information that the design is expected to give."""
         chosen = np.concatenate([np.ones(len(self.at.scores), bool), self.free.ravel()])
-        return scale_at(self.design(), self.model, self.at, self.free, chosen)
+        return scale_at(self._designed, self.model, self.at, self.free, chosen)
 
     @property
     def free(self) -> BoolArray:
