@@ -25,7 +25,7 @@ from judgerank.engine.newton import Newton, climb, with_log_odds
 from judgerank.engine.rows import Listed
 from judgerank.engine.separation import separable_judges
 from judgerank.engine.slopes import elsewhere
-from judgerank.engine.solution import LARGEST_LOG_ODDS, Solution, Status, unbounded_judges
+from judgerank.engine.solution import LARGEST_LOG_ODDS, Solution, Status, log_odds, unbounded_judges
 from judgerank.engine.starts import Rows, apart, shares
 from judgerank.engine.units import in_units
 from judgerank.model.block import Role
@@ -146,7 +146,10 @@ def highest_at_limits(
             away.setdefault((end.unbounded_judges, *end.parameters.in_play), end)
     if best.status is Status.UNBOUNDED and len(away) == 1:
         return best
-    settled = [climb(cells, model, settings, end.parameters, furthest=FAR) for end in away.values()]
+    settled = []
+    for end in away.values():
+        leader = max(end.unbounded_judges, key=log_odds(end.parameters).__getitem__)
+        settled.append(climb(cells, model, settings, end.parameters, furthest=FAR, leader=leader))
     return highest([*(end for end in ends if end.status is not Status.UNBOUNDED), *settled], unweighted)
 
 
