@@ -157,6 +157,7 @@ class Kept:
     def __init__(self, oracle: Oracle, known: Comparisons | None, questions: IntArray | None):
         self._oracle, self.cost, self.asked = oracle, 0.0, 0
         self._columns: list[tuple[IntArray, IntArray, IntArray, FloatArray, IntArray]] = []
+        self._raw: Comparisons | None = None
         if known is not None:
             self._keep(known.first, known.second, known.judge, Answers(known.outcome, questions))
 
@@ -172,14 +173,17 @@ class Kept:
         said = ~np.isnan(answers.outcome)
         self._columns.append((first[said], second[said], judge[said], answers.outcome[said], question[said]))
         self.asked += len(first)
+        self._raw = None
 
     def _column(self, place: int) -> Any:
         return np.concatenate([columns[place] for columns in self._columns])
 
     @property
     def raw(self) -> Comparisons:
-        """All that was answered."""
-        return Comparisons(self._oracle.models, self._oracle.judges, *map(self._column, range(QUESTION)))
+        """All that was answered; the same object until more is, since fits are remembered with it."""
+        if self._raw is None:
+            self._raw = Comparisons(self._oracle.models, self._oracle.judges, *map(self._column, range(QUESTION)))
+        return self._raw
 
     @property
     def question(self) -> IntArray:

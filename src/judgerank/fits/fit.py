@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from judgerank.data.arrays import AnyArray, IntArray, UIntArray
+from judgerank.data.cache import remembered
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.connectivity import judges_of_one_length, positions_are_imitated, require_maximum
 from judgerank.data.errors import ConfigError, DataError, NotIdentifiedError
@@ -122,6 +123,8 @@ class Described:
     ----------
     comparisons : Comparisons
         Raw or aggregated, with what the member takes and the columns of further blocks.
+    bare : Comparisons
+        The same without the columns.
     member : Model
     question : int array, shape (T,), optional
     question_keys : uint64 array, shape (Q,), optional
@@ -130,6 +133,7 @@ class Described:
     """
 
     comparisons: Comparisons
+    bare: Comparisons
     member: Model
     question: IntArray | None
     question_keys: UIntArray | None
@@ -145,7 +149,7 @@ class Described:
     ) -> Fit:
         """The member and further blocks fitted to comparisons such as these."""
         # the same object, where it can be: what is known of it is remembered with it
-        bare = comparisons if comparisons.columns is None else replace(comparisons, columns=None)
+        bare = self.bare if comparisons is self.comparisons else _without_columns(comparisons)
         own = replace(_member(bare, self.member, settings, start), raw=bare, question=question)
         if question is self.question:  # and not of some of the rows
             own = replace(own, question_keys=self.question_keys)
@@ -207,9 +211,13 @@ def described(
         if number is None:
             number, ids = pd.factorize(asked, sort=True)
             keys = question_keys(ids) if keys is None else keys
-    if columns is not None or comparisons.columns is not None:
-        comparisons = replace(comparisons, columns=columns)
-    return Described(comparisons, member, number, keys, further)
+    bare = _without_columns(comparisons)
+    whole = bare if columns is None else replace(bare, columns=columns)
+    return Described(whole, bare, member, number, keys, further)
+
+
+def _without_columns(comparisons: Comparisons) -> Comparisons:
+    return comparisons if comparisons.columns is None else replace(comparisons, columns=None)
 
 
 def _settings(solver: str | Settings, shrink: bool, given: Described, questions: str | None) -> Settings:
@@ -278,6 +286,13 @@ def _member(
 def _maximum(cells: Comparisons, member: Model, settings: Settings, start: Parameters | Fit | None) -> Solution:
     """Where the solver ends, from a start or from what was fitted before."""
     if not isinstance(start, Fit):
-        return maximise(cells, member, settings, start)
+        again = start is None and isinstance(settings, Newton | Penalised)  # one's own may have no hash
+        return _found(cells, member, settings) if again else maximise(cells, member, settings, start)
     at = beginning(start, cells, member)
     return maximise(cells, member, settings, at, bar(start, cells, member))
+
+
+@remembered
+def _found(cells: Comparisons, member: Model, settings: Settings) -> Solution:
+    """As `maximise`; the same comparisons are often fitted with further blocks and without."""
+    return maximise(cells, member, settings)
