@@ -206,7 +206,7 @@ def evaluate(
 
 
 def gradient(cells: Comparisons, model: Model, at: Parameters) -> Evaluation:
-    """The same with first derivatives alone: without the log-likelihood, which is not a number then."""
+    """First derivatives as `evaluate` has them; the log-likelihood is not computed, and nan."""
     sums = _Sums(cells, model, at, None, False)
     sums.log_likelihood = np.nan
     for rows in laid_out(cells, CHUNK):
