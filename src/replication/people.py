@@ -123,7 +123,7 @@ def crowd_once(settings: dict, rng: np.random.Generator) -> Record:
     items, level = items_of(rows, question, human, panel), settings["level"]
     toward = drawn_toward_panel(items, panel)
     losses = vote_losses(items, panel)
-    ways = {"toward the panel": (toward.scores, toward.covariance, np.inf)}
+    ways = {"toward the panel": (toward.scores, toward.covariance, toward.degrees_of_freedom)}
     try:
         found = anchored_by_people(items)
         ways["helped"] = found.scores, found.covariance, found.degrees_of_freedom

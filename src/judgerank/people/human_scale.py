@@ -141,7 +141,7 @@ def _newcomer(
     about = np.zeros(len(found.scores))
     about[old], about[place] = -1 / len(old), 1.0
     centre = mean + about @ found.scores
-    reach = normal_quantile(level) * np.sqrt(about @ found.covariance @ about)
+    reach = normal_quantile(level, found.degrees_of_freedom) * np.sqrt(about @ found.covariance @ about)
     return np.asarray(POINTS * np.r_[centre, centre - reach, centre + reach, conformal])
 
 

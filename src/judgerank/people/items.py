@@ -16,6 +16,7 @@ from judgerank.data.judgments import Judgments
 from judgerank.data.shown import Shown
 from judgerank.fits.result import Fit
 from judgerank.inference.wald import require_level, wald
+from judgerank.people.panel_steps import PanelSteps, panel_steps
 
 YES, NO = {"1", "1.0", "true", "yes", "human"}, {"0", "0.0", "false", "no", "", "nan", "none"}
 
@@ -35,6 +36,8 @@ class Items(Shown):
         Share of the human votes for the first, ties half; NaN where there is none.
     unjudged : int
         Items that people judged and the panel did not: left out.
+    steps : PanelSteps, optional
+        How far questions that people were asked about moved the panel's scores; None where it is not known.
     """
 
     models: tuple[str, ...]
@@ -44,6 +47,7 @@ class Items(Shown):
     panel: FloatArray
     human: FloatArray
     unjudged: int = 0
+    steps: PanelSteps | None = None
 
     def _line(self) -> str:
         return f"{len(self.first):,} items with {len(self.models)} models, people asked about {self.asked.sum():,}"
@@ -197,7 +201,8 @@ def items_of(comparisons: Comparisons, question: IntArray, human: BoolArray, pan
     seen = np.bincount(item[mine], minlength=size) > 0
     kept = np.flatnonzero(seen)
     columns = (low[start][kept], high[start][kept], number[start][kept], expected[kept], people[kept])
-    return Items(c.models, *columns, unjudged=int((~seen).sum()))
+    steps = panel_steps(panel, c.take(mine), number[mine], number[human])
+    return Items(c.models, *columns, unjudged=int((~seen).sum()), steps=steps)
 
 
 def table(items: Items, names: pd.Series | None = None) -> pd.DataFrame:

@@ -10,6 +10,10 @@ For each omega the votes have a mode, a covariance and an evidence, in Laplace's
 is the mixture (as in `engine.spreads`). So intervals allow for what is not known of b and omega, nor of the
 panel's scores. What people said of a model counts the more, the more of it there is; a model that people never saw
 gets what the panel lets one expect, with its error.
+
+Votes and verdicts on one question are of the same answers, so their errors go together. The variance of the mode
+squares what both do to it, question by question (`people.panel_steps`). Where the panel's part is not known, as of
+a fit that was saved without its judgments, both errors count as independent.
 """
 
 from __future__ import annotations
@@ -25,6 +29,7 @@ from judgerank.data.errors import DataError
 from judgerank.engine.concave import peak
 from judgerank.engine.information import zero_sum_basis
 from judgerank.fits.result import Fit
+from judgerank.inference.clusters import effective_number
 from judgerank.people.items import HumanScores, Items
 from judgerank.people.paired_rows import PairedRows
 
@@ -59,9 +64,16 @@ class TowardPanel(HumanScores):
         return 0.5 * float(chdtrc(1, self.statistic)) if self.statistic > 0 else 1.0
 
     @property
+    def degrees_of_freedom(self) -> float:
+        """One less than the effective number of questions that people were asked, and at least one."""
+        question = self.items.question[self.items.asked]
+        return max(effective_number(question, np.ones(len(question))) - 1.0, 1.0)
+
+    @property
     def drawn(self) -> Drawn:
         """The same without the items."""
-        return Drawn(self.scores, self.covariance, self.slope, self.spread, self.statistic)
+        freedom = self.degrees_of_freedom
+        return Drawn(self.scores, self.covariance, self.slope, self.spread, self.statistic, freedom)
 
 
 def drawn_toward_panel(items: Items, panel: Fit) -> TowardPanel:
@@ -82,7 +94,12 @@ def drawn_toward_panel(items: Items, panel: Fit) -> TowardPanel:
     if len(np.unique(items.question[asked])) < 2:
         raise DataError("people were asked about fewer than 2 questions, and this takes two or more")
     rows = PairedRows(len(items.models), items.first[asked], items.second[asked])
-    return TowardPanel(items, *drawn(Votes(rows, items.human[asked], items.question[asked]), panel, items.models))
+    question = items.question[asked]
+    steps = (
+        None if items.steps is None else items.steps.of(np.unique(question)) @ zero_sum_basis(len(items.models))
+    )
+    found = drawn(Votes(rows, items.human[asked], question, steps), panel, items.models)
+    return TowardPanel(items, found.scores, found.covariance, found.slope, found.spread, found.statistic)
 
 
 class Drawn(NamedTuple):
@@ -93,6 +110,7 @@ class Drawn(NamedTuple):
     slope: float
     spread: float
     statistic: float
+    degrees_of_freedom: float = float(np.inf)
 
 
 class Evidence(Protocol):
@@ -104,26 +122,41 @@ class Evidence(Protocol):
     def meat(self, t: FloatArray) -> FloatArray | None:
         """Variance of the gradient by clusters; None where each observation is a cluster of its own."""
 
+    def with_panel(self, t: FloatArray) -> FloatArray | None:
+        """Covariance of the gradient with the panel's scores; None where it is not known."""
+
 
 @dataclass(frozen=True)
 class Votes:
-    """Human votes: their models, the share for the first, and the question."""
+    """Human votes: their models, the share for the first, and the question.
+
+    ``steps`` are those of the panel's scores by question, in rising order and zero-sum coordinates, shape (Q, D).
+    """
 
     rows: PairedRows
     y: FloatArray
     question: IntArray
+    steps: FloatArray | None = None
 
     def at(self, t: FloatArray) -> tuple[float, FloatArray, FloatArray]:
         """As `Evidence.at`."""
         return self.rows.logistic(self.y, np.ones(len(self.y)), t)
 
+    def by_question(self, t: FloatArray) -> FloatArray:
+        """Gradient of every question, shape (Q, D), times the root of Q / (Q - 1)."""
+        questions, number = np.unique(self.question, return_inverse=True)
+        many = len(questions)
+        gradients = self.rows.sums_by(number, many, self.y - expit(self.rows.predictors(t)))
+        return np.asarray(gradients * np.sqrt(many / (many - 1)))
+
     def meat(self, t: FloatArray) -> FloatArray | None:
         """As `Evidence.meat`: over questions."""
-        _, number, many = np.unique(self.question, return_inverse=True, return_counts=True)
-        if many.max() <= 1:
-            return None
-        of_question = self.rows.sums_by(number, len(many), self.y - expit(self.rows.predictors(t)))
-        return np.asarray(of_question.T @ of_question * len(many) / (len(many) - 1))
+        own = self.by_question(t)
+        return None if len(own) == len(self.y) else np.asarray(own.T @ own)
+
+    def with_panel(self, t: FloatArray) -> FloatArray | None:
+        """As `Evidence.with_panel`: over questions."""
+        return None if self.steps is None else np.asarray(self.by_question(t).T @ self.steps)
 
 
 @dataclass(frozen=True)
@@ -145,6 +178,10 @@ class Published:
         """As `Evidence.meat`: there are no clusters."""
         return None
 
+    def with_panel(self, t: FloatArray) -> FloatArray | None:
+        """As `Evidence.with_panel`: votes behind a board are not at hand."""
+        return None
+
 
 def drawn(evidence: Evidence, panel: Fit, models: tuple[str, ...]) -> Drawn:
     """Scores of people on some models, given what is known of them and the panel's scores.
@@ -164,7 +201,7 @@ def drawn(evidence: Evidence, panel: Fit, models: tuple[str, ...]) -> Drawn:
     for _ in range(ROUNDS):
         ends = []
         for omega in grid:
-            ends.append(_posterior(evidence, s, slope**2 * v, omega, t))
+            ends.append(_posterior(evidence, s, v, slope, omega, t))
             t = ends[-1][1]  # where the next climb begins
         heights = np.array([end[0] for end in ends])
         weights = np.exp(heights - 0.5 * np.log(grid) ** 2 - heights.max())
@@ -177,18 +214,21 @@ def drawn(evidence: Evidence, panel: Fit, models: tuple[str, ...]) -> Drawn:
 
 
 def _posterior(
-    evidence: Evidence, s: FloatArray, v: FloatArray, omega: float, start: FloatArray
+    evidence: Evidence, s: FloatArray, v: FloatArray, slope: float, omega: float, start: FloatArray
 ) -> tuple[float, FloatArray, FloatArray, float]:
     """Log evidence, mode and covariance in zero-sum coordinates, and b at the mode, for one omega.
+
+    ``v`` is the covariance of the panel's scores, and ``slope`` the b by which they count for people's.
 
     Raises
     ------
     NoMaximumError
         If the climb to the mode does not settle.
     """
-    about = omega**2 * np.eye(len(s)) + v
-    whole = about + FLAT**2 * np.outer(s, s)
-    precision = np.linalg.inv(whole)
+    tastes, of_slope = omega**2 * np.eye(len(s)), FLAT**2 * np.outer(s, s)
+    about = tastes + slope**2 * v
+    whole = about + of_slope
+    precision = np.asarray(np.linalg.inv(whole), float)
 
     def with_prior(t: FloatArray) -> tuple[float, FloatArray, FloatArray]:
         height, gradient, known = evidence.at(t)
@@ -196,9 +236,41 @@ def _posterior(
 
     t, height, hessian = peak(with_prior, start, "people's scores toward the panel's did not settle")
     marginal = height - 0.5 * (np.linalg.slogdet(whole)[1] + np.linalg.slogdet(hessian)[1])
-    covariance, meat = np.asarray(np.linalg.inv(hessian), float), evidence.meat(t)
-    if meat is not None:
-        covariance = covariance @ (meat + precision) @ covariance
+    follows = gradient_by_panel(s, precision, t)
+    by_question = _variance_by_question(evidence, t, follows, v)
+    if by_question is not None:
+        moved = by_question + precision @ (tastes + of_slope) @ precision
+    else:
+        meat = evidence.meat(t)
+        moved = hessian if meat is None else meat + precision
+    inverse = np.asarray(np.linalg.inv(hessian), float)
     toward = np.linalg.solve(about, s)
     slope = float(toward @ t / (toward @ s)) if s @ s > 0 else 1.0
-    return float(marginal), t, covariance, slope
+    return float(marginal), t, np.asarray(inverse @ moved @ inverse), slope
+
+
+def gradient_by_panel(s: FloatArray, precision: FloatArray, t: FloatArray) -> FloatArray:
+    """Derivative of the prior's gradient in t, which is -P t, in the panel's scores s, shape (D, D).
+
+    With P the inverse of A + f^2 s s': P (b + f^2 s t'P), where b = f^2 s'P t is the mean of b at t.
+    """
+    off = precision @ t
+    return np.asarray(FLAT**2 * precision @ (float(s @ off) * np.eye(len(s)) + np.outer(s, off)))
+
+
+def _variance_by_question(
+    evidence: Evidence, t: FloatArray, follows: FloatArray, v: FloatArray
+) -> FloatArray | None:
+    """Variance of the gradient by the votes and the panel's scores together; None where steps are not known.
+
+    The sum of (g + F d)(g + F d)', with g the gradient of the votes on a question, d its step of the panel's
+    scores and F from `gradient_by_panel`. The squares of F d are those of all questions of the panel, and the
+    variance of votes on a question each is their information. What would then be negative is zero.
+    """
+    across, meat = evidence.with_panel(t), evidence.meat(t)
+    if across is None:
+        return None
+    mixed = across @ follows.T
+    own = evidence.at(t)[2] if meat is None else meat
+    values, vectors = np.linalg.eigh(own + mixed + mixed.T + follows @ v @ follows.T)
+    return np.asarray((vectors * np.maximum(values, 0.0)) @ vectors.T)
