@@ -15,6 +15,7 @@ from judgerank.people import toward_panel
 from judgerank.people.human_scale import human_scale
 from judgerank.people.items import items_of
 from judgerank.people.paired_rows import PairedRows
+from judgerank.people.report import panel_of
 from judgerank.people.toward_panel import FLAT, Votes, drawn_toward_panel
 from tests.library.test_human_scale import fitted
 
@@ -133,3 +134,12 @@ def test_intervals_of_newcomers_take_the_same_t():
     )
     times = normal_quantile(0.5, 3) / normal_quantile(0.5)
     np.testing.assert_allclose(students["high"] - students["elo"], times * (normal["high"] - normal["elo"]))
+
+
+def test_errors_of_the_panel_are_by_question_where_there_are_more_questions_than_free_scores():
+    rows, question, human = seen(7, 5, 0)
+    panel, _ = panel_of(rows.take(np.flatnonzero(~human)), question)
+    assert panel.n_parameters >= 5 and panel.robust is not None
+    few = question < MODELS - 1
+    panel, why = panel_of(rows.take(np.flatnonzero(few)), question[few])
+    assert panel.robust is None and "count judgments as independent: 3 questions for 4 models are too few." in why

@@ -161,12 +161,22 @@ def people_report(judgments: Source, human: str | Collection[str] = (), level: f
 
 
 def panel_of(judges: Comparisons, question: IntArray | None) -> tuple[Fit, str]:
-    """The fit of judges' verdicts, errors clustered by question where there are enough; and why this member."""
+    """The fit of judges' verdicts, errors clustered by question where there are enough; and why this member.
+
+    Of the fit only scores are used: it takes more questions than there are free ones.
+    """
     name, why = default_member([judges])
     panel = fit_member(judges, name)
-    if question is not None and questions_of(panel, judges, question).enough:
-        panel = panel.clustered(judges, question)
-    return panel, why
+    if question is None:
+        return panel, why
+    asked = questions_of(panel, judges, question)._replace(parameters=len(judges.models) - 1)
+    if asked.enough:
+        return panel.clustered(judges, question), why
+    few = f"{noun(asked.many, 'question')} for {len(judges.models)} models"
+    return (
+        panel,
+        f"{why} The panel's standard errors count judgments as independent: {asked.many} {few} are too few.",
+    )
 
 
 def on_human_board(
