@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -32,6 +34,13 @@ SLOW = {f"{part}/test_{name}.py" for part, names in SLOW_BY_PART.items() for nam
 def pytest_configure(config):
     config.addinivalue_line("markers", "slow: of a file that takes more than five seconds of a processor")
     config.addinivalue_line("markers", "versions: also run by `make lowest` and `make newest`, slow or not")
+    gc.disable()  # nothing of what is imported and collected is ever freed
+
+
+def pytest_collection_finish():
+    """Garbage is collected from here on, and not sought among what was there before the tests."""
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_collection_modifyitems(config, items):
