@@ -56,7 +56,7 @@ def install(litellm: ModuleType) -> None:
     class Clients(LLMClientCache):
         def get_cache(self, key: str, *args: Any, **more: Any) -> Any:
             handler = _handler.get() if key.startswith("async_httpx_client") else None
-            return handler or super().get_cache(key, *args, **more)  # type: ignore[no-untyped-call]
+            return handler or super().get_cache(key, *args, **more)
 
     litellm.in_memory_llm_clients_cache = Clients()  # type: ignore[attr-defined]
     sys.addaudithook(_refuse)
