@@ -23,7 +23,8 @@ def test_failures_are_counted():
 
 
 def test_a_run_writes_what_it_should(tmp_path):
-    done = run("people", tmp_path, "replications=2", f"cache={tmp_path / 'cache'}", "parallel=sequential")
+    few = ["replications=2", "crowds=2", f"cache={tmp_path / 'cache'}", "parallel=sequential"]
+    done = run("people", tmp_path, *few)
     assert done.returncode == 0, done.stderr
     table = pd.read_csv(tmp_path / "results/people/votes.csv")
     assert list(table["setting"]) == list(people.VOTED)
