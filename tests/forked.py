@@ -132,6 +132,7 @@ def become(arguments: list[str], cwd: str, env: dict[str, str], outputs: list[st
         os.dup2(file, number)
         os.close(file)
     sys.stdin = open(0, closefd=False)  # noqa: SIM115
+    os.setsid()  # so that it can be killed with its workers
     os.chdir(cwd)
     os.environ.clear()
     os.environ.update(env)

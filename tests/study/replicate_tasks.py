@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import time
+import tracemalloc
 from dataclasses import replace
 from pathlib import Path
 
@@ -71,3 +72,14 @@ def toy(folder: Path, many: int = 7, **changes) -> Study:
     replications = dict.fromkeys(cells, many)
     usual = {"name": "toy", "task": numbers, "cells": cells, "replications": replications, "seed": 1, "block": 3}
     return Study(folder=folder, **(usual | changes))
+
+
+def peak_memory(folder: Path, many: int) -> int:
+    """Bytes that Python held at most while a study ran and its records were read."""
+    study = toy(folder / str(many), many, cells={"a": {}}, task=wordy, block=25)
+    tracemalloc.start()
+    assert study.run(SEQUENTIAL) == many
+    assert sum(len(record["text"]) for record in study.records("a")) == 1000 * many
+    highest = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return highest
