@@ -1,20 +1,25 @@
 """The sections on one set at a time, run as a user does."""
 
 import json
-from functools import cache
+import runpy
+from functools import cache, partial
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
+from judgerank.plots.looks import in_style
 from replication import published
-from replication.config import ROOT
+from replication.config import ROOT, script_of
 from replication.datasets import find_file
+from replication.outputs import run_section
 from replication.verifying import compare
 from tests import forked
 from tests.real_data import IN_HOUSE, needs_data, needs_in_house
+from tests.study.test_config import composed
 from tests.study.test_sections import run, tree
 
+SETS = ["in_house", "chatbot_arena", "mt_bench", "ultrafeedback"]
 CHEAP = ["data_overview", "complete_ranking", "tie_handling", "length_covariate"]
 FEW = {"length_covariate": ["adam_iterations=200"]}  # of the stand-in, which is compared with nothing stored
 RESAMPLED = {
@@ -69,24 +74,39 @@ def test_figures_are_redrawn_to_the_same_bytes(surrogate):
 
 
 @pytest.fixture(scope="module")
+def overview(tmp_path_factory):
+    """The folder of a run on every set, for want of a choice, and what it said."""
+    folder = tmp_path_factory.mktemp("overview")
+    done = run("data_overview", folder)
+    assert done.returncode == 0, done.stderr
+    return folder, done.stdout
+
+
+@pytest.fixture(scope="module")
 def on_real_sets(tmp_path_factory):
-    """The folder of a section's run on its sets, and what it said; every section runs once."""
+    """The folder of a section's tables on its sets, with the names of its figures, none of which is saved."""
 
     @cache
-    def found(section: str) -> tuple[Path, str]:
-        folder = tmp_path_factory.mktemp(section)
-        chosen = {"data_overview": [], "length_covariate": ["dataset=mt_bench"]}  # the first without a choice
-        every = ["dataset=in_house,chatbot_arena,mt_bench,ultrafeedback"]
-        done = run(section, folder, *chosen.get(section, every))
-        assert done.returncode == 0, done.stderr
-        return folder, done.stdout
+    def found(section: str) -> Path:
+        folder, script = tmp_path_factory.mktemp(section), runpy.run_path(str(script_of(section)))
+
+        def named(name: str, tables: dict, suffix: str) -> dict:
+            (folder / f"{name}.txt").write_text("\n".join(script["draw"](tables, suffix)))
+            return {}
+
+        for name in ["mt_bench"] if section == "length_covariate" else SETS:
+            places = [f"results={folder / 'results'}", f"figures={folder / 'figures'}"]
+            cfg = composed(section, f"dataset={name}", "surrogate=never", *places)
+            with in_style():
+                run_section(section, cfg, script["compute"], partial(named, name))
+        return folder
 
     return found
 
 
 @needs_data
-def test_without_a_choice_a_section_runs_on_every_set_and_marks_only_what_is_made_up(on_real_sets):
-    folder, said = on_real_sets("data_overview")
+def test_without_a_choice_a_section_runs_on_every_set_and_marks_only_what_is_made_up(overview):
+    folder, said = overview
     results = folder / "results"
     sets = {"chatbot_arena", "mt_bench", "ultrafeedback"} | ({"in_house"} if find_file(IN_HOUSE) else set())
     assert {path.name for path in (results / "data_overview").iterdir()} == sets
@@ -100,14 +120,19 @@ def test_without_a_choice_a_section_runs_on_every_set_and_marks_only_what_is_mad
 @needs_data
 @needs_in_house
 @pytest.mark.parametrize("section", CHEAP)
-def test_stored_results_of_real_sets_come_out_again(section, on_real_sets):
-    folder, _ = on_real_sets(section)
-    for kind in ("results", "figures"):
-        again, stored = outputs(folder / kind / section), tree(ROOT / kind / section)
-        assert again.keys() == stored.keys()
-        for name in (name for name in again if name.endswith(".csv")):
-            one, other = (pd.read_csv(base / kind / section / name) for base in (ROOT, folder))
-            assert compare(name, one, other) == []
+def test_stored_results_of_real_sets_come_out_again(section, overview, on_real_sets):
+    folder = overview[0] if section == CHEAP[0] else on_real_sets(section)
+    again, stored = outputs(folder / "results" / section), tree(ROOT / "results" / section)
+    assert again.keys() == stored.keys()
+    for name in (name for name in again if name.endswith(".csv")):
+        one, other = (pd.read_csv(base / "results" / section / name) for base in (ROOT, folder))
+        assert compare(name, one, other) == []
+    drawn = {path.stem: set(path.read_text().split()) for path in folder.glob("*.txt")}
+    kept = {path.name: path for path in (ROOT / "figures" / section).iterdir()}
+    if section == CHEAP[0]:
+        assert outputs(folder / "figures" / section).keys() == tree(ROOT / "figures" / section).keys()
+    else:
+        assert drawn == {name: {path.stem for path in kept[name].glob("*.png")} for name in kept}
 
 
 def test_the_in_house_surrogate_runs_beside_the_real_set(tmp_path):
@@ -121,7 +146,7 @@ def test_the_in_house_surrogate_runs_beside_the_real_set(tmp_path):
 @needs_in_house
 @needs_data
 def test_the_printed_ranking_is_of_the_judges_kept(on_real_sets):
-    folder = on_real_sets("complete_ranking")[0] / "results/complete_ranking/in_house"
+    folder = on_real_sets("complete_ranking") / "results/complete_ranking/in_house"
     check = pd.read_csv(folder / "paper_check.csv")
     share = check.groupby(["judges", "column"])["reproduced"].mean()
     assert share["kept"][["score_judge_aware", "score_btl", "low_btl", "high_btl"]].eq(1).all()
