@@ -562,7 +562,8 @@ def run(tmp_path, *overrides: str):
 def test_a_file_of_ones_own_is_planned_for_under_its_name(tmp_path, simulated):
     frame = simulated(4, [0.8, 0.0, -0.8], [1.5, 0.7], 600).to_frame()
     frame.to_csv(tmp_path / "mine.csv", index=False)
-    done = run(tmp_path, f"data.path={tmp_path / 'mine.csv'}", "n_judges=[1]", "parallel=sequential")
+    few = ["n_judges=[1]", "promises.n_comparisons=[200]", "promises.times=1", "n_comparisons=[1000]"]
+    done = run(tmp_path, f"data.path={tmp_path / 'mine.csv'}", *few, "parallel=sequential")
     assert done.returncode == 0, done.stderr
     folder = tmp_path / "results/plan/mine"
     assert pd.read_csv(folder / "plan.csv")["goal"].tolist() == list(GOALS)
