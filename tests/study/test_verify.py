@@ -6,6 +6,7 @@ import re
 import runpy
 import shutil
 from copy import deepcopy
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +24,7 @@ from replication.verifying import TOLERANCES, compare, kind_of, unlike_csv, unli
 from tests import forked
 
 VERIFY = runpy.run_path(str(ROOT / "experiments" / "verify.py"))
+WITHIN = VERIFY["verified"].__globals__
 OWN = ["dataset.file=small.json", "dataset.sha256=null", "dataset.git_blob=null", "dataset.questions=null"]
 GRID = ["replications=4", "draws=1", "draw_replications=2", "block=2", "settings.n10_k5.n_comparisons=[100,200]"]
 GRID += ["~settings.n20_k10", "~settings.n50_k20", "~settings.n100_k20"]
@@ -147,9 +149,26 @@ FORGED = {
 }
 
 
+@pytest.fixture(scope="module")
+def recomputed_once():
+    """Data and tables of a section, recomputed for the first of the stored tables that they are compared with."""
+    known, recomputed = {}, WITHIN["recomputed"]
+
+    def found(section: str, *given):
+        if section not in known:
+            known[section] = recomputed(*given)
+        data, tables = known[section]
+        return data, dict(tables)
+
+    return found
+
+
 @pytest.mark.parametrize("fault", FORGED)
-def test_a_forged_table_is_noticed_though_its_digests_were_forged_too(fault, stored):
+def test_a_forged_table_is_noticed_though_its_digests_were_forged_too(fault, stored, recomputed_once, monkeypatch):
     (section, table), change, where = FORGED[fault]
+    monkeypatch.setitem(WITHIN, "recomputed", partial(recomputed_once, section))
+    for figures in ("unlike_figures", "unlike_legends"):  # a table is what is found
+        monkeypatch.setitem(WITHIN, figures, lambda *_: [])
     before = (folder_of(stored, section) / f"{table}.csv").read_text()
     altered(stored, section, table, change)
     assert (folder_of(stored, section) / f"{table}.csv").read_text() != before
