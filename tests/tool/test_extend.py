@@ -25,6 +25,7 @@ from judgerank.model.naming import member
 from judgerank.model.needs import unmet
 from judgerank.ranking import studies
 from judgerank.reading import layouts
+from tests.forked import run, run_anew
 from tests.tool.collecting import collected, judgments
 from tests.tool.command import environment
 
@@ -41,10 +42,10 @@ class Page:
         for path, content in self.files.items():
             (folder / path).write_text(content)
 
-    def run(self, *words: str) -> str:
-        """What a command prints in the folder."""
-        command = [sys.executable, *words]
-        done = subprocess.run(command, cwd=self.folder, env=self.environment, capture_output=True, text=True)
+    def run(self, *words: str, anew: bool = False) -> str:
+        """What a command prints in the folder; anew where it loads a library of its own."""
+        anew |= self.environment["PYTHONPATH"] != environment()["PYTHONPATH"]
+        done = (run_anew if anew else run)([*words], self.folder, self.environment)
         assert done.returncode == 0, done.stderr
         return done.stdout
 
@@ -60,7 +61,7 @@ class Page:
             if step["command"]:
                 self.run("-m", "judgerank", *shlex.split(step["command"], comments=True))
             else:
-                self.run(step["called"] or step["script"])
+                self.run(step["called"] or step["script"], anew=True)
 
 
 @pytest.fixture
