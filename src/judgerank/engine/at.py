@@ -135,6 +135,11 @@ class At:
         assert given is not None
         return self.rows.choices * (given - self.law.chance(role))
 
+    @property
+    def of_scores(self) -> FloatArray:
+        """n g^2 v of every row: its information in the difference of its two scores."""
+        return product(self.rows.count * self.law.variance, self.g, self.g)
+
     @cached_property
     def residual(self) -> FloatArray:
         return self.rows.count * (self.outcome - self.law.mean)

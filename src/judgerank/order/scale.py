@@ -239,7 +239,7 @@ def scale_at(cells: Comparisons, model: Model, at: Parameters, free: BoolArray, 
         return Scale(np.zeros(k), 0.0, np.zeros(int(chosen.sum())), at, judges)
     told = np.zeros(k)
     for rows, here in in_parts(cells, model, at):
-        told += np.bincount(cells.judge[rows], _information(here), k)
+        told += np.bincount(cells.judge[rows], here.of_scores, k)
     told[~judges] = 0.0
     total = told.sum()
     weights = told / total if total > 0 else judges / judges.sum()
@@ -254,11 +254,6 @@ def scale_at(cells: Comparisons, model: Model, at: Parameters, free: BoolArray, 
 
 def _free_judges(free: BoolArray, k: int) -> BoolArray:
     return np.asarray(free[0] if len(free) else np.zeros(k, bool))
-
-
-def _information(here: At) -> FloatArray:
-    """n g^2 v of every row."""
-    return product(here.rows.count * here.law.variance, here.g, here.g)
 
 
 def _of_weights(cells: Comparisons, model: Model, at: Parameters, away: FloatArray) -> FloatArray:
