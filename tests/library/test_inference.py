@@ -222,7 +222,10 @@ def test_few_clusters_have_students_quantile(cells):
     few, sizes = found.clustered(rows, cluster), np.bincount(cluster, rows.count)
     effective = 6 / (1 + sizes.var() / sizes.mean() ** 2)
     assert 5 < effective < 6
-    expected = student.isf(0.025, effective - 1) * np.sqrt(np.diag(few.covariance))
+    n, freedom = len(cells.models), np.full(len(few.covariance), effective - 1)
+    freedom[:n] = few.degrees_of_scores
+    assert (freedom[:n] < effective - 1 + 1e-9).all()
+    expected = student.isf(0.025, freedom) * np.sqrt(np.diag(few.covariance))
     assert_allclose(half_widths(few.confidence_intervals()), expected, rtol=1e-9)
 
 

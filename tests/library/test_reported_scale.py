@@ -192,7 +192,7 @@ def test_with_two_models_the_interval_of_a_win_rate_is_that_of_their_difference(
     rows = drawn(15, scores=np.array([0.4, -0.4]), size=300)
     fitted = fit(rows, member, solver).clustered(rows, np.arange(300) // 3)
     found, (pair,) = win_rate_intervals(fitted, 0.9), pairs(fitted, 0.9).to_dict("records")
-    reach = pair["standard_error"] * stdtrit(fitted.degrees_of_freedom, 0.95)
+    reach = pair["standard_error"] * stdtrit(fitted.degrees_of_pairs[0, 1], 0.95)
     ends = win_probability(fitted, pair["difference"] + np.array([-reach, reach]))
     assert_allclose(found.loc[pair["first"]], ends)
     assert_allclose(found.loc[pair["second"]], 1 - ends[::-1])

@@ -347,6 +347,7 @@ def test_errors_by_question_are_those_in_memory_though_questions_cross_batches(m
     found = clustered(fitted, EXAMPLE, residuals=True)
     assert_allclose(found.robust, expected.robust, rtol=0, atol=1e-11 * np.abs(expected.robust).max())
     assert found.degrees_of_freedom == expected.degrees_of_freedom
+    assert_allclose(found.degrees_of_pairs, expected.degrees_of_pairs)
     for one, other in zip(judgerank.pairwise(found).items(), judgerank.pairwise(expected).items(), strict=True):
         assert_allclose(one[1], other[1]) if one[1].dtype == float else one[1].equals(other[1])
 

@@ -236,7 +236,8 @@ def allowing_for_tastes(comparisons: Comparisons, model: str, order: Order, like
     difference = with_tastes.difference[:, mine][:, :, mine]
     among = with_tastes.covariance[np.ix_(mine, mine)]
     freedom = min(with_tastes.degrees_of_freedom, order.degrees_of_freedom)
-    return Order(order.models, difference, error, among, freedom, order.flipped)
+    own = np.minimum(with_tastes.by_pair[np.ix_(mine, mine)], order.by_pair)
+    return Order(order.models, difference, error, among, freedom, order.flipped, degrees_of_pairs=own)
 
 
 def fitted(comparisons: Comparisons, model: str) -> Fit:

@@ -48,14 +48,14 @@ class Change:
         Standard errors of new - old.
     under_equality : float array, or None
         The change over its error by the discriminations of both together; None where there is no such fit.
-    degrees_of_freedom : float
+    degrees_of_freedom : float array
     """
 
     old: FloatArray
     new: FloatArray
     error: FloatArray
     under_equality: FloatArray | None
-    degrees_of_freedom: float
+    degrees_of_freedom: FloatArray
 
     @property
     def statistic(self) -> FloatArray:
@@ -89,7 +89,7 @@ def change_of(old: Fit, new: Fit, shared: Sequence[str], relation: str) -> Chang
     before, after = (scale.scores[place] for scale, place in zip(ends, places, strict=True))
     after = after - after.mean() + before.mean()
     if relation == "same":
-        return Change(before, before, np.zeros(len(shared)), None, np.inf)
+        return Change(before, before, np.zeros(len(shared)), None, np.full(len(shared), np.inf))
     by = Questions.of(old, new)
     to = [centre @ scale.to_scores[place] for scale, place in zip(ends, places, strict=True)]
     if by is None:
@@ -102,7 +102,8 @@ def change_of(old: Fit, new: Fit, shared: Sequence[str], relation: str) -> Chang
             for x, each in zip(to, (old, new), strict=True)
         )
         variance = by.variance(-one, other)
-    freedom = min(old.degrees_of_freedom, new.degrees_of_freedom)
+    own = [each.degrees_of_scores[place] for each, place in zip((old, new), places, strict=True)]
+    freedom = np.minimum(*own)
     return Change(before, after, np.sqrt(variance), _under_equality(old, new, shared, relation, by), freedom)
 
 

@@ -8,14 +8,14 @@ from hashlib import md5
 
 import numpy as np
 import pandas as pd
-from scipy.sparse import csr_array, vstack
+from scipy.sparse import csr_array, hstack, vstack
 from scipy.special import pdtr
 
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError, DataError
 from judgerank.fits.result import Fit
-from judgerank.inference.clusters import effective_of
+from judgerank.inference.clusters import effective_of, information_by_cluster, sums_and_products
 from judgerank.inference.residuals import residuals_by_cluster
 from judgerank.model.members import Model, Parameters
 from judgerank.reading.files import Files
@@ -63,22 +63,26 @@ def clustered(
         raise ConfigError(f"questions at scale take a model without a covariate, and not {fitted.model.name!r}")
     linear = _to_gradients(fitted.model, fitted.solution.parameters)
     squares, many, total, sizes_squared = np.zeros((linear.shape[1],) * 2), 0, 0.0, 0.0
-    kept = []
+    n, kept = len(fitted.comparisons.models), []
+    sums, products = np.zeros(n), np.zeros((n, n))
     with session(memory) as db:
         rows = rows_of(db, files, form, columns, winner_values, ["question"])
         judges = _heard(db, rows, fitted.comparisons.judges)
         for part, sizes in _by_question(db, rows, fitted, judges):
-            gradients = part @ linear
+            told, known = part[:, : linear.shape[0]], part[:, linear.shape[0] :]
+            gradients = told @ linear
             squares += (gradients.T @ gradients).toarray()
             many, total = many + len(sizes), total + float(sizes.sum())
             sizes_squared += float(sizes @ sizes)
-            kept += [part] if residuals else []
+            sums, products = map(np.add, (sums, products), sums_and_products(known))
+            kept += [told] if residuals else []
     fitted.require_fitted(rows.names.models, judges, total)
     if many < 2:
         raise DataError(f"{total:.0f} comparisons in {many} questions: two questions are needed")
     chosen = np.ix_(fitted.chosen, fitted.chosen)
     by_cluster = csr_array(vstack(kept)) if residuals else None
-    return fitted.sandwiched(squares[chosen], many, by_cluster, effective_of(total, sizes_squared))
+    effective = float(effective_of(np.array(total), np.array(sizes_squared)))
+    return fitted.sandwiched(squares[chosen], many, by_cluster, effective, fitted.behind_pairs(sums, products))
 
 
 def _to_gradients(model: Model, at: Parameters) -> csr_array:
@@ -112,7 +116,7 @@ def _heard(db: Engine, rows: Rows, fitted: tuple[str, ...]) -> tuple[str, ...]:
 def _by_question(
     db: Engine, rows: Rows, fitted: Fit, judges: tuple[str, ...]
 ) -> Iterator[tuple[csr_array, FloatArray]]:
-    """Residuals of whole questions, sparse float arrays, and how many comparisons each has."""
+    """Residuals of whole questions and their information in the scores, side by side, and their comparisons."""
     query = f"SELECT question, cell, answer, times FROM ({rows.query(also=', r.question')}) ORDER BY question"
     waiting, last, count = None, None, np.zeros(0)  # of the question that the next rows may go on with
     at, place = fitted.solution.parameters, pd.Index(judges).get_indexer(pd.Index(rows.names.judges))
@@ -133,7 +137,8 @@ def _by_question(
         tied = (outcome == 0.5).astype(float)
         raw = Comparisons(rows.names.models, judges, first, second, place[judge], outcome, times, tied=tied)
         answers = fitted.model.observed(raw)
-        part = residuals_by_cluster(answers, fitted.model, at, number)
+        both = (of(answers, fitted.model, at, number) for of in (residuals_by_cluster, information_by_cluster))
+        part = csr_array(hstack(list(both)))
         sizes = np.asarray(np.bincount(number, times), float)
         if waiting is not None:
             goes_on = question[0] == last

@@ -23,8 +23,8 @@ class Fitted(Intervals):
 
     Attributes
     ----------
-    comparisons, model, settings, solution, effects, robust, by_cluster, n_clusters, effective_clusters, of_panel,
-    flips
+    comparisons, model, settings, solution, effects, robust, by_cluster, n_clusters, effective_clusters,
+    effective_by_pair, of_panel, flips
         Those of `Intervals`.
     raw : Comparisons, optional
         What was fitted, before rows that are alike were merged.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from judgerank.data.arrays import IntArray
+from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError, NoMaximumError, NotIdentifiedError
 from judgerank.engine.penalised import Penalised
@@ -16,7 +16,7 @@ from judgerank.fits.certified import require_bounded
 from judgerank.fits.fitted import Fitted
 from judgerank.fits.further import FittedKind
 from judgerank.fits.same_judges import copies, with_one_vote
-from judgerank.inference.clusters import effective_number
+from judgerank.inference.clusters import effective_number, information_by_cluster, sums_and_products
 from judgerank.inference.effects import QuestionEffects
 from judgerank.inference.residuals import residuals_by_cluster
 from judgerank.model.block import Role
@@ -85,11 +85,22 @@ def with_question_effects(
         remarks=(*without.remarks, *remarks),
         merged=leader if merge_copies else {},
     )
-    if found.covariance is None:
-        return result
+    return result if found.covariance is None else _with_errors(result, found.covariance, without)
+
+
+def _with_errors(result: FittedKind, covariance: FloatArray, without: FittedKind) -> FittedKind:
+    """With the covariance of all but sigma, and what questions say of its degrees of freedom."""
+    comparisons, asked = result.known_raw, result.known_question
     by_cluster = residuals_by_cluster(comparisons, without.model, without.solution.parameters, asked)
     effective = effective_number(asked, comparisons.count)
-    return replace(result, robust=found.covariance[:-1, :-1], by_cluster=by_cluster, effective_clusters=effective)
+    known = information_by_cluster(comparisons, without.model, without.solution.parameters, asked)
+    return replace(
+        result,
+        robust=covariance[:-1, :-1],
+        by_cluster=by_cluster,
+        effective_clusters=effective,
+        effective_by_pair=without.behind_pairs(*sums_and_products(known)),
+    )
 
 
 def _require_possible(without: Fitted) -> None:

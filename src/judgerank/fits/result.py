@@ -36,8 +36,8 @@ class Fit(Fitted):
 
     Attributes
     ----------
-    comparisons, model, settings, solution, effects, robust, by_cluster, n_clusters, effective_clusters, of_panel,
-    flips, raw, question, without
+    comparisons, model, settings, solution, effects, robust, by_cluster, n_clusters, effective_clusters,
+    effective_by_pair, of_panel, flips, raw, question, without
         Those of `Fitted`, and so are `remarks` and `merged`.
     """
 
@@ -210,7 +210,8 @@ class Fit(Fitted):
         few = self.flips is not None
         twice = np.stack([difference] * 2), np.stack([error, np.full_like(error, np.inf) if few else error])
         names = np.asarray(self.comparisons.models, object)[place]
-        return Order(names, *twice, among, self.degrees_of_freedom, few)
+        own = self.degrees_of_pairs[np.ix_(place, place)]
+        return Order(names, *twice, among, self.degrees_of_freedom, few, degrees_of_pairs=own)
 
     def _in(self, category: str | None) -> tuple[FloatArray, FloatArray]:
         """Scores on the scale of the fit, and their derivatives in the free parameters, shape (N, D)."""

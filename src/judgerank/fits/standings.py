@@ -36,7 +36,7 @@ def orders_of(fitted: Uncertainty) -> list[Order] | None:
 def leaderboard(fitted: Uncertainty, level: float) -> pd.DataFrame:
     """``rank, model, score, low, high, win_rate, rank_low, rank_high, comparisons``, best first.
 
-    Scores and their intervals are on the reported scale (`order.scale`), with quantiles of the fit's degrees of
+    Scores and their intervals are on the reported scale (`order.scale`), with quantiles of their degrees of
     freedom. ``win_rate`` is how often a model is preferred to another one, on average over the others
     (`win_probability`). Intervals of ranks hold for all models at once. Ends are missing where the fit has no
     intervals.
@@ -50,7 +50,7 @@ def leaderboard(fitted: Uncertainty, level: float) -> pd.DataFrame:
     frame = frame.assign(comparisons=compared.round().astype(int))
     found = orders_of(fitted)
     if found is not None:
-        covariance, freedom = reported_covariance(fitted), fitted.degrees_of_freedom
+        covariance, freedom = reported_covariance(fitted), fitted.degrees_of_scores
         frame["low"], frame["high"] = wald_by_covariance(scale.scores, covariance, level, freedom)
         ranks = rank_intervals(found, level).set_index("model")
         frame["rank_low"], frame["rank_high"] = ranks["low"], ranks["high"]
@@ -94,10 +94,10 @@ def win_rates(fitted: Uncertainty, shift: FloatArray | float = 0.0) -> FloatArra
 def win_rate_intervals(fitted: Uncertainty, level: float) -> pd.DataFrame:
     """``low, high`` of every win rate by model; missing where the fit has no intervals.
 
-    By the delta method, with the covariance of all reported scores and the fit's degrees of freedom. The error of
-    a win rate is brought to the scale of the model's own score, W_i(t) with s_i + t in place of s_i, and the ends
-    are W_i at -/+ its reach there. So they lie between 0 and 1. Two models have the Wald interval of their
-    difference, read as a win probability. Judges' parameters are taken as known on the reported scale.
+    By the delta method, with the covariance of all reported scores and the degrees of freedom of the model's own.
+    The error of a win rate is brought to the scale of the model's own score, W_i(t) with s_i + t in place of s_i,
+    and the ends are W_i at -/+ its reach there. So they lie between 0 and 1. Two models have the Wald interval of
+    their difference, read as a win probability. Judges' parameters are taken as known on the reported scale.
     """
     models = fitted.scores.index
     if orders_of(fitted) is None:
@@ -105,7 +105,7 @@ def win_rate_intervals(fitted: Uncertainty, level: float) -> pd.DataFrame:
     slopes = _win_rate_slopes(fitted)
     lead = slopes / np.diag(slopes)[:, None]
     error = np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", lead, reported_covariance(fitted), lead), 0.0))
-    low, high = wald(np.zeros(len(error)), error, level, fitted.degrees_of_freedom)
+    low, high = wald(np.zeros(len(error)), error, level, fitted.degrees_of_scores)
     return pd.DataFrame({"low": win_rates(fitted, low), "high": win_rates(fitted, high)}, models)
 
 

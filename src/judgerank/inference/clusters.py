@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.sparse import coo_array, csr_array
 
 from judgerank.data.arrays import BoolArray, FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import DataError
 from judgerank.data.numbering import numbered, sizes
-from judgerank.engine.at import in_parts
+from judgerank.engine.at import in_parts, row_by_row
 from judgerank.engine.row_derivatives import row_derivatives
 from judgerank.model.limits import held
 from judgerank.model.members import Model, Parameters
@@ -95,13 +96,44 @@ def effective_number(cluster: IntArray, count: FloatArray) -> float:
     count : float array, shape (T,)
         Comparisons in every row.
     """
-    compared = sizes(cluster, count)
-    return effective_of(float(compared.sum()), float(compared @ compared))
+    compared = np.asarray(sizes(cluster, count), float)
+    return float(effective_of(compared.sum(), compared @ compared))
 
 
-def effective_of(total: float, squares: float) -> float:
-    """The same from the sum of the sizes and that of their squares; rounded, so that equal sizes count exactly."""
-    return round(total**2 / squares, 9) if squares > 0 else 0.0
+def effective_of(total: FloatArray, squares: FloatArray) -> FloatArray:
+    """The same from the sum of the sizes and that of their squares; rounded, so that equal sizes count exactly.
+
+    Zero where there are no sizes.
+    """
+    found = np.divide(total**2, squares, out=np.zeros_like(total), where=squares > 0)
+    return np.asarray(found.round(9), float)
+
+
+def information_by_cluster(comparisons: Comparisons, model: Model, at: Parameters, cluster: IntArray) -> csr_array:
+    """Information of every cluster in every model's score, the other scores known; sparse, shape (Q, N)."""
+    names, number = numbered(cluster)
+    known = row_by_row(comparisons, model, at).of_scores
+    place = np.r_[number, number], np.r_[comparisons.first, comparisons.second]
+    return coo_array((np.r_[known, known], place), (len(names), len(at.scores))).tocsr()
+
+
+def sums_and_products(known: csr_array) -> tuple[FloatArray, FloatArray]:
+    """Sums over clusters of the models' information, shape (N,), and of its products, shape (N, N)."""
+    return np.asarray(known.sum(axis=0), float), (known.T @ known).toarray()
+
+
+def effective_by_pair(sums: FloatArray, products: FloatArray, prior: FloatArray | float) -> FloatArray:
+    """Effective number of clusters behind each difference of scores, and, on the diagonal, each score; (N, N).
+
+    With w_qi the information of cluster q in the score of model i, p_i that of a penalty, d_i = sum_q w_qi + p_i,
+    the score's variance is about 1 / d_i, of which the cluster adds w_qi / d_i^2. A difference of two scores has
+    the variances of both, and the parts of their sum are counted as in `effective_number`. What a penalty adds is
+    known without clusters, so that its square is left out.
+    """
+    variance = np.divide(1.0, sums + prior, out=np.zeros_like(sums), where=sums + prior > 0)
+    squares = products * np.outer(variance**2, variance**2)
+    own = np.diag(squares)
+    return effective_of(np.add.outer(variance, variance), np.add.outer(own, own) + 2 * squares)
 
 
 def for_few_clusters(meat: FloatArray, info: FloatArray, inverse: FloatArray, n_clusters: int) -> FloatArray:

@@ -16,7 +16,8 @@ class Criteria(Uncertainty):
 
     Attributes
     ----------
-    comparisons, model, settings, solution, effects, robust, by_cluster, n_clusters, effective_clusters, of_panel
+    comparisons, model, settings, solution, effects, robust, by_cluster, n_clusters, effective_clusters,
+    effective_by_pair, of_panel
         Those of `Uncertainty`.
     """
 

@@ -22,7 +22,8 @@ class Intervals(Criteria):
 
     Attributes
     ----------
-    comparisons, model, settings, solution, robust, by_cluster, n_clusters, effective_clusters, of_panel
+    comparisons, model, settings, solution, robust, by_cluster, n_clusters, effective_clusters,
+    effective_by_pair, of_panel
         Those of `Uncertainty`.
     """
 
@@ -82,10 +83,12 @@ class Intervals(Criteria):
         parameter = [name for name, labels, *_ in parts for _ in labels]
         estimate = np.concatenate([values for _, _, values, *_ in parts])
         positive = np.concatenate([np.full(len(labels), log) for _, labels, _, log, _ in parts])
-        low, high = wald(estimate, errors, level, self.degrees_of_freedom)
+        n, whole = len(models), self.degrees_of_freedom
+        freedom = np.r_[self.degrees_of_scores, np.full(len(estimate) - n, whole)]
+        low, high = wald(estimate, errors, level, freedom)
         with np.errstate(invalid="ignore"):
             relative = errors[positive] / estimate[positive]
-        ends = wald(np.zeros(len(relative)), relative, level, self.degrees_of_freedom)
+        ends = wald(np.zeros(len(relative)), relative, level, whole)
         low[positive], high[positive] = estimate[positive] * np.exp(np.clip(ends, -FURTHEST, FURTHEST))
         name = [label for _, labels, *_ in parts for label in labels]
         numbers = {"estimate": estimate, "standard_error": errors, "low": low, "high": high}
@@ -139,8 +142,15 @@ class Intervals(Criteria):
             c[names.index(name)] = weight  # models come first
         estimate = float(c[: len(values)] @ values)
         error = float(np.sqrt(max(float(c @ self.covariance_discrimination @ c), 0.0)))
-        low, high = wald(np.array(estimate), np.array(error), level, self.degrees_of_freedom)
+        low, high = wald(np.array(estimate), np.array(error), level, self._degrees_of(c))
         return {"estimate": estimate, "standard_error": error, "low": float(low), "high": float(high)}
+
+    def _degrees_of(self, weights: FloatArray) -> float:
+        """Degrees of freedom of a functional: the fewest of the pairs of models in it."""
+        models = np.flatnonzero(weights[: len(self.comparisons.models)])
+        here = self.degrees_of_pairs[np.ix_(models, models)]
+        pairs = here if len(models) == 1 else here[np.triu_indices(len(models), 1)]
+        return float(np.min(pairs, initial=self.degrees_of_freedom))
 
     def discrimination_curve(self, judge: str, covariate: FloatArray, level: float = 0.95) -> pd.DataFrame:
         """gamma_k(z) of one judge with pointwise intervals, taken in log gamma: ``z, estimate, low, high``.

@@ -20,7 +20,15 @@ from judgerank.engine.runaway import penalty_alone
 from judgerank.engine.solution import Solution, Status
 from judgerank.engine.spreads import mixture
 from judgerank.engine.sums import Curvature, evaluate
-from judgerank.inference.clusters import drawn_clusters, effective_number, for_few_clusters, squares_by_cluster
+from judgerank.inference.clusters import (
+    drawn_clusters,
+    effective_by_pair,
+    effective_number,
+    for_few_clusters,
+    information_by_cluster,
+    squares_by_cluster,
+    sums_and_products,
+)
 from judgerank.inference.predictions import Predictions
 from judgerank.inference.residuals import residuals_by_cluster
 from judgerank.inference.taste_errors import degrees_of_tastes, panel_means
@@ -48,6 +56,8 @@ class Uncertainty(Predictions):
         Number of clusters behind `robust`, whether or not their residuals were kept.
     effective_clusters : float, optional
         How many of equal size these count as (`inference.clusters.effective_number`).
+    effective_by_pair : float array, shape (N, N), optional
+        The same of the clusters behind each difference of scores (`inference.clusters.effective_by_pair`).
     of_panel : bool
         With a block ``taste``: whether errors are those of the judges' own mean (`inference.taste_errors`).
     flips : sparse float array, shape (Q, N N), optional
@@ -59,6 +69,7 @@ class Uncertainty(Predictions):
     by_cluster: csr_array | None = None
     n_clusters: int | None = None
     effective_clusters: float | None = None
+    effective_by_pair: FloatArray | None = None
     of_panel: bool = False
     flips: csr_array | None = None
 
@@ -221,12 +232,34 @@ class Uncertainty(Predictions):
             return min(self.by_cluster.shape[0] - 1.0, of_tastes)
         return of_tastes
 
+    @cached_property
+    def degrees_of_pairs(self) -> FloatArray:
+        """Of the errors of differences of scores, and, on the diagonal, of scores, shape (N, N); at least one.
+
+        No more than `degrees_of_freedom`: fewer where few clusters compared the models.
+        """
+        n, whole = len(self.comparisons.models), self.degrees_of_freedom
+        if self.effective_by_pair is None:
+            return np.full((n, n), whole)
+        return np.minimum(np.maximum(self.effective_by_pair - 1.0, 1.0), whole)
+
+    @property
+    def degrees_of_scores(self) -> FloatArray:
+        """Of the errors of scores, shape (N,)."""
+        return np.diag(self.degrees_of_pairs)
+
+    def behind_pairs(self, sums: FloatArray, products: FloatArray) -> FloatArray:
+        """Effective numbers by `clusters.effective_by_pair`, the penalty of this fit allowed for; shape (N, N)."""
+        prior = np.diag(self._penalty)[: len(sums)] if np.ndim(self._penalty) else 0.0
+        return effective_by_pair(sums, products, prior)
+
     def clustered(self, comparisons: Comparisons, cluster: IntArray, most: int | None = None) -> Self:
         """The same fit with a covariance that allows for dependence within clusters and for misfit.
 
         The sandwich B M B of the observed information's inverse B and M = sum u u', u every cluster's gradient
         (Liang and Zeger, 1986), times Q / (Q - 1) for Q clusters. Intervals use Student's t, whose degrees of
-        freedom are the effective number of clusters (`clusters.effective_number`) less one. Where there is a
+        freedom are the effective number of clusters (`clusters.effective_number`) less one; those of scores and
+        their differences count the clusters behind them alone (`clusters.effective_by_pair`). Where there is a
         penalty, its precision is part of the information and of M: the mean it shrinks toward is one more
         observation. Without it what no comparison tells would seem to be known exactly. Shrunk fits, which are for
         few comparisons, also allow for few clusters (`clusters.for_few_clusters`).
@@ -258,8 +291,10 @@ class Uncertainty(Predictions):
         squares, counted = squares_by_cluster(comparisons, self.model, at, cluster, self.chosen)
         effective = effective_number(whole, counts)
         times = 1.0 if many is None else many / counted
+        known = times * information_by_cluster(comparisons, self.model, at, cluster)
+        by_pair = self.behind_pairs(*sums_and_products(known))
         residuals = residuals_by_cluster(comparisons, self.model, at, cluster) * np.sqrt(times)
-        return self.sandwiched(times * squares, many or counted, residuals, effective)
+        return self.sandwiched(times * squares, many or counted, residuals, effective, by_pair)
 
     def independent_rows(self) -> tuple[Comparisons, IntArray | None] | None:
         """The comparisons behind the fit, and the cluster of each, if errors are by cluster; None if not held."""
@@ -294,6 +329,7 @@ class Uncertainty(Predictions):
         n_clusters: int,
         by_cluster: csr_array | None = None,
         effective: float | None = None,
+        by_pair: FloatArray | None = None,
     ) -> Self:
         """The same fit with the covariance of `clustered`.
 
@@ -307,6 +343,8 @@ class Uncertainty(Predictions):
             Their residuals.
         effective : float, optional
             Their effective number; Q by default.
+        by_pair : float array, shape (N, N), optional
+            That of those behind each difference of scores.
 
         Raises
         ------
@@ -318,7 +356,9 @@ class Uncertainty(Predictions):
             meat += for_few_clusters(meat, self._information("expected"), self._inverse("expected"), n_clusters)
 
         of_equal_size = float(n_clusters) if effective is None else effective
-        counted = replace(self, n_clusters=n_clusters, effective_clusters=of_equal_size, meat=meat)
+        counted = replace(
+            self, n_clusters=n_clusters, effective_clusters=of_equal_size, effective_by_pair=by_pair, meat=meat
+        )
         # the same estimates: fitted once
         others = tuple((weight, counted._beside(each.solution)) for weight, each in self.by_spread)
         vars(counted)["by_spread"] = others

@@ -8,6 +8,8 @@ from scipy.special import chdtrc, ndtr, ndtri, stdtr, stdtrit
 from judgerank.data.arrays import FloatArray
 from judgerank.data.errors import ConfigError
 
+Freedom = FloatArray | float  # degrees of freedom, one for all or each its own
+
 
 def likelihood_ratio(smaller: float, larger: float, degrees_of_freedom: int) -> tuple[float, float]:
     """Statistic 2 (l1 - l0) of nested fits, and its chi-squared p-value (parameters inside their space)."""
@@ -15,10 +17,32 @@ def likelihood_ratio(smaller: float, larger: float, degrees_of_freedom: int) -> 
     return statistic, float(chdtrc(degrees_of_freedom, statistic))
 
 
-def two_sided(z: FloatArray, degrees_of_freedom: float = np.inf) -> FloatArray:
+def two_sided(z: FloatArray, degrees_of_freedom: Freedom = np.inf) -> FloatArray:
     """p-values of normal statistics, or of Student's where the degrees of freedom are few."""
-    below = -np.abs(z)
-    return np.asarray(2 * (ndtr(below) if np.isinf(degrees_of_freedom) else stdtr(degrees_of_freedom, below)))
+    return np.asarray(2 * lower_tail(-np.abs(z), degrees_of_freedom))
+
+
+def lower_tail(z: FloatArray, degrees_of_freedom: Freedom) -> FloatArray:
+    """Probability that a normal variable, or Student's, is below z."""
+    few = np.isfinite(degrees_of_freedom)
+    return np.asarray(np.where(few, stdtr(np.where(few, degrees_of_freedom, 1.0), z), ndtr(z)))
+
+
+def quantile(probability: FloatArray | float, degrees_of_freedom: Freedom) -> FloatArray:
+    """The inverse of `lower_tail`."""
+    few = np.isfinite(degrees_of_freedom)
+    of_student = stdtrit(np.where(few, degrees_of_freedom, 1.0), probability)
+    return np.asarray(np.where(few, of_student, ndtri(probability)))
+
+
+def at_degrees(z: FloatArray, own: Freedom, common: float) -> FloatArray:
+    """The statistics with the same p-values at common degrees of freedom, of which their own are at most as many.
+
+    Those of the smallest p-values end at the least that a double holds.
+    """
+    tail = np.maximum(lower_tail(-np.abs(z), own), np.finfo(float).tiny)
+    smaller = np.minimum(np.abs(z), -quantile(tail, common))
+    return np.where(np.less(own, common), np.copysign(smaller, z), z)
 
 
 def require_level(level: float) -> None:
@@ -42,21 +66,20 @@ def normal_quantile(level: float, degrees_of_freedom: float = np.inf) -> float:
         If the level is not between 0 and 1.
     """
     require_level(level)
-    if np.isinf(degrees_of_freedom):
-        return float(ndtri(0.5 + level / 2))
-    return float(stdtrit(degrees_of_freedom, 0.5 + level / 2))
+    return float(quantile(0.5 + level / 2, degrees_of_freedom))
 
 
 def wald(
-    estimate: FloatArray, standard_error: FloatArray, level: float, degrees_of_freedom: float = np.inf
+    estimate: FloatArray, standard_error: FloatArray, level: float, degrees_of_freedom: Freedom = np.inf
 ) -> tuple[FloatArray, FloatArray]:
     """Ends of the interval estimate -/+ z standard_error (paper, section 3.3)."""
-    reach = normal_quantile(level, degrees_of_freedom) * standard_error
+    require_level(level)
+    reach = quantile(0.5 + level / 2, degrees_of_freedom) * standard_error
     return estimate - reach, estimate + reach
 
 
 def wald_by_covariance(
-    estimate: FloatArray, covariance: FloatArray, level: float, degrees_of_freedom: float = np.inf
+    estimate: FloatArray, covariance: FloatArray, level: float, degrees_of_freedom: Freedom = np.inf
 ) -> tuple[FloatArray, FloatArray]:
     """Ends of the interval of each estimate, shape (N,), by their covariance, shape (N, N)."""
     return wald(estimate, np.sqrt(np.diag(covariance)), level, degrees_of_freedom)

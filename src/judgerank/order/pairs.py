@@ -24,14 +24,14 @@ from functools import cached_property
 
 import numpy as np
 import pandas as pd
-from scipy.special import ndtr, stdtrit
+from scipy.special import ndtr
 
 from judgerank.data.arrays import BoolArray, FloatArray, ObjectArray
 from judgerank.data.cache import remembered
 from judgerank.data.connectivity import components
 from judgerank.data.errors import ConfigError, NoIntervalError
 from judgerank.inference.uncertainty import Uncertainty
-from judgerank.inference.wald import two_sided, wald
+from judgerank.inference.wald import at_degrees, quantile, two_sided, wald
 from judgerank.order.flips import tests_by_flips
 from judgerank.order.lopsided import lopsided_leads
 from judgerank.order.many import tests_of_equality
@@ -52,11 +52,13 @@ class Order:
     covariance : float array, shape (n, n)
         Of the scores, with the weights of the fit.
     degrees_of_freedom : float
-        Of the errors.
+        Of the errors, all together.
     flipped : bool
         Whether the second test is by sign flips; its errors are those that its p-values imply.
     leads : float array, shape (n, n), optional
         By comparisons of a pair alone, over their errors, where one wins nearly all (`judgerank.order.lopsided`).
+    degrees_of_pairs : float array, shape (n, n), optional
+        Of the errors, where some pairs have fewer than all together.
     """
 
     models: ObjectArray
@@ -66,16 +68,27 @@ class Order:
     degrees_of_freedom: float
     flipped: bool = False
     leads: FloatArray | None = None
+    degrees_of_pairs: FloatArray | None = None
+
+    @property
+    def by_pair(self) -> FloatArray:
+        """Degrees of freedom of every pair, shape (n, n)."""
+        own = self.degrees_of_pairs
+        return np.full_like(self.covariance, self.degrees_of_freedom) if own is None else own
 
     @property
     def statistic(self) -> FloatArray:
-        """Difference over its error, of the test that is less sure; zero where the two contradict each other."""
+        """Difference over its error, of the test that is less sure; zero where the two contradict each other.
+
+        Where a pair has fewer degrees of freedom, what has its p-value at those of all together.
+        """
         return np.where(self.by_leads, self._of_leads, self._of_both)
 
-    @property
+    @cached_property
     def _of_both(self) -> FloatArray:
         fit, equal = self.ratios
-        return np.where(fit * equal > 0, np.sign(fit) * np.minimum(np.abs(fit), np.abs(equal)), 0.0)
+        found = np.where(fit * equal > 0, np.sign(fit) * np.minimum(np.abs(fit), np.abs(equal)), 0.0)
+        return at_degrees(found, self.by_pair, self.degrees_of_freedom)
 
     @cached_property
     def _of_leads(self) -> FloatArray:
@@ -83,7 +96,7 @@ class Order:
         if self.leads is None:
             return np.zeros_like(self.covariance)
         fit, sure, dof = self.ratios[0], np.abs(self.leads), self.degrees_of_freedom
-        sure = sure if np.isinf(dof) else -stdtrit(dof, ndtr(-sure))
+        sure = sure if np.isinf(dof) else -quantile(ndtr(-sure), dof)
         return np.where(fit * self.leads > 0, np.copysign(sure, fit), 0.0)
 
     @property
@@ -190,7 +203,8 @@ def orders_by_errors(*results: Uncertainty) -> list[list[Order]]:
             dof = each.degrees_of_freedom
             by_pair = leads[number]
             here = None if by_pair is None else by_pair[np.ix_(chosen, chosen)]
-            found[number].append(Order(names[chosen], difference, error, among[number], dof, few, here))
+            own = each.degrees_of_pairs[np.ix_(chosen, chosen)]
+            found[number].append(Order(names[chosen], difference, error, among[number], dof, few, here, own))
     return found
 
 
@@ -241,7 +255,7 @@ def separated(found: Sequence[Order], level: float) -> BoolArray:
 def _pairs(order: Order, level: float) -> pd.DataFrame:
     i, j = np.triu_indices(len(order.models), 1)
     difference, error, (fit, equal) = order.difference[:, i, j], order.error[:, i, j], order.ratios[:, i, j]
-    low, high = wald(difference, np.where(np.isinf(error), np.nan, error), level, order.degrees_of_freedom)
+    low, high = wald(difference, np.where(np.isinf(error), np.nan, error), level, order.by_pair[i, j])
     (fit_low, fit_high), by_leads, p = (low[0], high[0]), order.by_leads[i, j], order.p_value[i, j]
     sure = by_leads & (p <= 1 - level)  # equality is out, and how far they differ is known as before
     low = np.where(sure, np.maximum(fit_low, ROUNDING * difference[0]), low.min(axis=0))

@@ -219,10 +219,9 @@ def lmarena(ranking: Record) -> pd.DataFrame:
     rows = pd.concat(boards, ignore_index=True)
     unknown = pd.Series(pd.NA, rows.index, "string")
     fits = {OVERALL: ranking.fitted, **ranking.categories}
-    freedom = {name: fits[name].degrees_of_freedom for name in rows["category"].unique()}
-    reach = rows["category"].map(
-        {name: normal_quantile(ranking.settings.level, df) for name, df in freedom.items()}
-    )
+    freedom = {name: dict(zip(one.scores.index, one.degrees_of_scores, strict=True)) for name, one in fits.items()}
+    of_rows = [freedom[name][model] for name, model in zip(rows["category"], rows["model"], strict=True)]
+    reach = [normal_quantile(ranking.settings.level, own) for own in of_rows]
     columns = {
         "model_name": rows["model"],
         "organization": unknown,

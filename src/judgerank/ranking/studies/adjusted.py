@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 
 from judgerank.fits.block_sentences import sentences
@@ -51,7 +52,7 @@ def _board(result: Fit, unblocked: Fitted, category: str | None, level: float) -
     models = list(order.models)
     without = unblocked.scores * scale_of(unblocked).factor
     scores = result.scores_in(category)[models] * scale_of(result).factor
-    low, high = wald_by_covariance(scores.to_numpy(), order.covariance, level, order.degrees_of_freedom)
+    low, high = wald_by_covariance(scores.to_numpy(), order.covariance, level, np.diag(order.by_pair))
     table = {
         "category": ALL if category is None else category,
         "model": models,

@@ -35,7 +35,7 @@ def both_intervals(fitted: Fit, level: float) -> pd.DataFrame:
     columns = {"rank": fitted.ranks.to_numpy(), "model": fitted.ranks.index, "score": scale_of(fitted).scores}
     for name, each in (("this_panel", fitted.for_this_panel()), ("judges_like_these", fitted)):
         scores, covariance = scale_of(each).scores, reported_covariance(each)
-        ends = wald_by_covariance(scores, covariance, level, each.degrees_of_freedom)
+        ends = wald_by_covariance(scores, covariance, level, each.degrees_of_scores)
         columns[f"low_{name}"], columns[f"high_{name}"] = ends
     return pd.DataFrame(columns).sort_values("rank", ignore_index=True)
 
