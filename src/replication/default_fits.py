@@ -19,7 +19,7 @@ from judgerank.engine.solution import Status
 from judgerank.fits.crossvalidation import losses
 from judgerank.fits.fit import fit
 from judgerank.fits.result import Fit
-from judgerank.inference.wald import normal_quantile
+from judgerank.inference.wald import wald
 from judgerank.model.members import Parameters
 from judgerank.order.pairs import orders
 from judgerank.order.rank_intervals import simultaneous_quantile
@@ -144,7 +144,8 @@ def _covered(fitted: Fit, truth: Parameters, cell: Simulated) -> tuple[float | N
     scale = scale_of(fitted)
     errors = np.sqrt(np.diag(reported_covariance(fitted)))
     off = scale.scores - true
-    held = np.abs(off) <= normal_quantile(cell.level, fitted.degrees_of_freedom) * errors
+    low, high = wald(off, errors, cell.level, fitted.degrees_of_scores)
+    held = (low <= 0) & (high >= 0)
     return float(held.mean()), float(np.sqrt(np.mean(off**2)))
 
 

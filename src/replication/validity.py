@@ -16,7 +16,7 @@ from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import NoIntervalError, NoMaximumError
 from judgerank.fits.fit import fit
 from judgerank.fits.result import Fit
-from judgerank.inference.wald import normal_quantile
+from judgerank.inference.wald import wald
 from judgerank.model.members import Parameters
 from judgerank.order.pairs import Order, holm, orders, orders_by_errors
 from judgerank.order.rank_intervals import simultaneous_quantile
@@ -187,7 +187,8 @@ def _covered(fitted: Fit, truth: Parameters, cell: Cell) -> Covered | None:
     i, j = np.triu_indices(n, 1)
     error = np.sqrt(np.diag(v)[i] + np.diag(v)[j] - 2 * v[i, j])
     off = np.abs(s[i] - s[j] - truth.scores[i] + truth.scores[j])
-    held = off <= normal_quantile(cell.level, fitted.degrees_of_freedom) * error
+    low, high = wald(off, error, cell.level, fitted.degrees_of_pairs[i, j])
+    held = (low <= 0) & (high >= 0)
     across = design.islands & ((i < n // 2) != (j < n // 2))
     shares = Covered(float(held[~across].mean()), float(held[across].mean()) if across.any() else None)
     if gamma.empty or not design.sigma_scores:

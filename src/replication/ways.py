@@ -55,7 +55,7 @@ def covered(kinds: Mapping[str, Fit], true: FloatArray, level: float) -> Iterato
     for kind, each in kinds.items():
         scaled, v = standardised(each.scores.to_numpy(), each.covariance[:n, :n])
         error = np.sqrt(np.diag(v))
-        low, high = wald(scaled, error, level, each.degrees_of_freedom)
+        low, high = wald(scaled, error, level, each.degrees_of_scores)
         yield kind, float(((low <= target) & (target <= high)).mean()), float(error.mean())
 
 

@@ -11,6 +11,7 @@ from scipy.special import expit
 import judgerank
 from judgerank import Comparisons, fit
 from judgerank.fits.errors_by_question import by_question, questions_of, too_few
+from judgerank.fits.standings import leaderboard, win_rate_intervals
 from judgerank.order.flips import leads_by_question
 from judgerank.order.pairs import pairwise
 from judgerank.order.rank_intervals import rank_intervals
@@ -88,6 +89,48 @@ def test_p_values_are_shares_of_all_exchanges():
 def few():
     rows, question = asked(3, 8, (3.0, 0.0, 0.0, 0.0), 1.0)
     return by_question(fit(rows, "position_aware"), rows, question), rows, question
+
+
+def test_scores_of_shrunk_fits_have_errors_by_question_and_pairs_those_of_the_flips(few):
+    rows, question = few[1:]
+    alone = fit(rows, "position_aware", "penalised")
+    found, flipped, by = (
+        by_question(alone, rows, question),
+        alone.flipped(rows, question),
+        alone.clustered(rows, question),
+    )
+    assert too_few(found).many == 8
+    assert_allclose(found.covariance, by.covariance)
+    assert (found.degrees_of_scores <= 7).all()
+    pd.testing.assert_frame_equal(pairwise(found), pairwise(flipped))
+    pd.testing.assert_frame_equal(rank_intervals(found), rank_intervals(flipped))
+    ends = ["low", "high"]
+    boards = [leaderboard(each, 0.95)[ends] for each in (found, by, flipped)]
+    pd.testing.assert_frame_equal(boards[0], boards[1])
+    wins = [win_rate_intervals(each, 0.95) for each in (found, by)]
+    pd.testing.assert_frame_equal(*wins)
+    assert ((boards[0]["high"] - boards[0]["low"]) > 1.3 * (boards[2]["high"] - boards[2]["low"])).all()
+
+
+def test_scores_of_few_questions_are_in_their_intervals():
+    """The fit of very many questions stands for the truth, since effects that judges share flatten scores."""
+    held = {"by question": [], "independent": []}
+    rows, question = asked(5, 2_000, (1.0, 0.3, -0.3, -1.0), 1.5)
+    limit = leaderboard(fit(rows, "position_aware", "penalised"), 0.95).set_index("model").sort_index()["score"]
+    for seed in range(15):
+        rows, question = asked(200 + seed, 8, (1.0, 0.3, -0.3, -1.0), 1.5)
+        alone = fit(rows, "position_aware", "penalised")
+        for name, each in (("by question", by_question(alone, rows, question)), ("independent", alone)):
+            board = leaderboard(each, 0.95).set_index("model").sort_index()
+            held[name].append(((board["low"] <= limit) & (limit <= board["high"])).mean())
+    assert np.mean(held["by question"]) > 0.93
+    assert np.mean(held["independent"]) < 0.85
+
+
+def test_a_single_question_leaves_errors_as_they_are(few):
+    rows = few[1]
+    alone = fit(rows, "position_aware", "penalised")
+    assert by_question(alone, rows, np.zeros(len(rows), int)).robust is None
 
 
 def test_pairs_and_ranks_follow_from_the_flips(few):

@@ -1,4 +1,4 @@
-"""Dependence within questions: errors clustered by question, or sign flips where there are too few questions."""
+"""Dependence within questions: errors clustered by question, and sign flips where there are too few questions."""
 
 from __future__ import annotations
 
@@ -82,7 +82,11 @@ def least_questions(n_parameters: int) -> int:
 
 
 def by_question(fitted: Fit, comparisons: Comparisons | None, question: IntArray) -> Fit:
-    """The fit with errors by question, or, where there are too few questions, with sign flips for tests of pairs.
+    """The fit with errors by question, and, where there are too few questions, with sign flips for tests of pairs.
+
+    With too few, errors by question exist only where the scores are shrunk: then those of scores and win rates
+    are by question, too, with what few clusters leave out (`clusters.for_few_clusters`). Else errors stay as they
+    are, and take comparisons as independent.
 
     Of more than `MOST_QUESTIONS`, that many stand for all (`inference.uncertainty.Uncertainty.clustered`).
 
@@ -102,6 +106,9 @@ def by_question(fitted: Fit, comparisons: Comparisons | None, question: IntArray
         If the fit has no intervals.
     """
     rows = fitted.known_raw if comparisons is None else comparisons
-    if questions_of(fitted, rows, question).enough:
+    asked = questions_of(fitted, rows, question)
+    if asked.enough:
         return fitted.clustered(comparisons, question, MOST_QUESTIONS)
+    if fitted.solution.shrinks_scores and fitted.effects is None and asked.many > 1:
+        return fitted.clustered(comparisons, question, MOST_QUESTIONS).flipped(comparisons, question)
     return fitted.flipped(comparisons, question)

@@ -223,11 +223,14 @@ class Uncertainty(Predictions):
 
     @property
     def degrees_of_freedom(self) -> float:
-        """Of the standard errors: infinite, effective number of clusters less one, or those of judges' tastes."""
+        """Of the standard errors: infinite, effective number of clusters less one, or those of judges' tastes.
+
+        One at least, however much one cluster has.
+        """
         of_tastes = np.inf if self.of_panel else degrees_of_tastes(self.model, self.free, self.chosen)
         known = self.effective_clusters or self.n_clusters  # a fit saved before has the second alone
         if known is not None:
-            return min(known - 1.0, of_tastes)
+            return min(max(known - 1.0, 1.0), of_tastes)
         if self.by_cluster is not None:
             return min(self.by_cluster.shape[0] - 1.0, of_tastes)
         return of_tastes
@@ -252,6 +255,16 @@ class Uncertainty(Predictions):
         """Effective numbers by `clusters.effective_by_pair`, the penalty of this fit allowed for; shape (N, N)."""
         prior = np.diag(self._penalty)[: len(sums)] if np.ndim(self._penalty) else 0.0
         return effective_by_pair(sums, products, prior)
+
+    @cached_property
+    def of_tests(self) -> Self:
+        """This fit with the errors that tests of pairs take: with sign flips, those of independent comparisons."""
+        if self.flips is None or self.meat is None:
+            return self
+        found = replace(self, robust=None, meat=None, by_cluster=None, n_clusters=None)
+        found = replace(found, effective_clusters=None, effective_by_pair=None)
+        vars(found)["by_spread"] = tuple((weight, found._beside(each.solution)) for weight, each in self.by_spread)
+        return found
 
     def clustered(self, comparisons: Comparisons, cluster: IntArray, most: int | None = None) -> Self:
         """The same fit with a covariance that allows for dependence within clusters and for misfit.

@@ -170,6 +170,7 @@ def orders_by_errors(*results: Uncertainty) -> list[list[Order]]:
     """
     if any(each.robust is not None and each.by_cluster is None for each in results):
         raise NoIntervalError("pairs and ranks take every cluster's residuals, and these were not kept")
+    results = tuple(each.of_tests for each in results)
     result = results[0]
     found: list[list[Order]] = [[] for _ in results]
     scale = scale_of(result)
@@ -203,8 +204,8 @@ def orders_by_errors(*results: Uncertainty) -> list[list[Order]]:
             dof = each.degrees_of_freedom
             by_pair = leads[number]
             here = None if by_pair is None else by_pair[np.ix_(chosen, chosen)]
-            own = each.degrees_of_pairs[np.ix_(chosen, chosen)]
-            found[number].append(Order(names[chosen], difference, error, among[number], dof, few, here, own))
+            of_pairs = each.degrees_of_pairs[np.ix_(chosen, chosen)]
+            found[number].append(Order(names[chosen], difference, error, among[number], dof, few, here, of_pairs))
     return found
 
 

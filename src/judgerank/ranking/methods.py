@@ -39,6 +39,10 @@ def _fit_of(fitted: Fit, judgments: Judgments) -> str:
             " Pairs are tested by sign flips of whole questions (Fisher, 1935; Holm, 1979), and ranks follow from "
             "the significantly different pairs."
         )
+        if fitted.robust is not None:
+            spread += (
+                " Intervals of scores and win rates allow for dependence within questions (sandwich covariance)."
+            )
     elif fitted.robust is not None:
         many = judgments.n_questions
         part = f", computed from {MOST_QUESTIONS:,} of them" if many > MOST_QUESTIONS else ""

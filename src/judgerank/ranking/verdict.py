@@ -267,7 +267,7 @@ def _warnings(ranking: Record, judges: pd.DataFrame) -> list[str]:
     found += [*ranking.judgments.warnings, *_unread(ranking)]
     if any(DISAGREE in one for one in ranking.remarks):
         found.append("The ranking changes a lot if all judges count equally (see the notes).")
-    if not ranking.clustered:
+    if not ranking.clustered or ranking.fitted.flips is not None:
         found.append(_on_dependence(ranking))
     return found
 
@@ -294,8 +294,9 @@ def _on_dependence(ranking: Record) -> str:
             "recognised. If there are any, the intervals are too narrow (--column question=NAME names them)."
         )
     if ranking.fitted.flips is not None:
+        narrow = " The intervals of scores may be too narrow." if ranking.fitted.robust is None else ""
         return (
             f"Only {counted(ranking.judgments.n_questions, 'question')}: significance is tested by exchanging "
-            "the names of two models in whole questions. The intervals of scores may be too narrow."
+            f"the names of two models in whole questions.{narrow}"
         )
     return "Judgments are taken as independent. If questions repeat, the intervals are too narrow."

@@ -47,12 +47,13 @@ def block_tables(result: Fit, without: Fitted, level: float) -> dict[str, pd.Dat
 
 
 def _board(result: Fit, unblocked: Fitted, category: str | None, level: float) -> pd.DataFrame:
-    order = next(iter(orders(result))) if category is None else result.order(category)
+    own = result.order(category)
+    order = next(iter(orders(result))) if category is None else own
     ranks = rank_intervals([order], level).set_index("model")
     models = list(order.models)
     without = unblocked.scores * scale_of(unblocked).factor
     scores = result.scores_in(category)[models] * scale_of(result).factor
-    low, high = wald_by_covariance(scores.to_numpy(), order.covariance, level, np.diag(order.by_pair))
+    low, high = wald_by_covariance(scores.to_numpy(), own.covariance, level, np.diag(own.by_pair))
     table = {
         "category": ALL if category is None else category,
         "model": models,
