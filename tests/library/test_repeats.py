@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import beta, t
+from scipy.stats import beta, norm, t
 
 from judgerank import Comparisons, fit
 from judgerank.data.changed_answers import changed_answers
@@ -104,10 +104,11 @@ def test_intervals_of_a_coin_that_is_asked_twice_are_in_closed_form():
     found = repeats_of(fit(rows, "btl"), rows, question)
     assert answer.mean() == 0.5 and found is not None
     row, rate, trials = found.table.iloc[0], changed / asked, asked - 1  # Q - 1 by the variance's own factor
-    hits = rate * trials
+    counted = trials * (norm.ppf(0.975) / t.ppf(0.975, trials)) ** 2
+    hits = rate * counted
     assert row["flip_rate"] == pytest.approx(rate)
-    assert row["low"] == pytest.approx(beta.ppf(0.025, hits, trials - hits + 1))
-    assert row["high"] == pytest.approx(beta.ppf(0.975, hits + 1, trials - hits))
+    assert row["low"] == pytest.approx(beta.ppf(0.025, hits, counted - hits + 1))
+    assert row["high"] == pytest.approx(beta.ppf(0.975, hits + 1, counted - hits))
     reach = t.ppf(0.975, trials) * 2 * np.sqrt(rate * (1 - rate) / trials)
     assert row["noise"] == pytest.approx(2 * rate)
     assert (row["noise_low"], row["noise_high"]) == pytest.approx((2 * rate - reach, 2 * rate + reach))

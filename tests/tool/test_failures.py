@@ -3,10 +3,10 @@
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import binomtest
+from scipy.stats import binomtest, norm, t
 
 from judgerank import rank, read
-from judgerank.inference.shares import wilson
+from judgerank.inference.shares import effective_trials, wilson
 from judgerank.ranking.studies.failures import by_model
 
 FAILS = {"good": 0.15, "middling": 0.4, "poor": 0.8}
@@ -60,6 +60,16 @@ def test_answers_to_one_question_count_as_one(table):
     one, five = by_model(judgments, bad, 0.95), by_model(again, again.frame["both_bad"].to_numpy(bool), 0.95)
     np.testing.assert_allclose(five["share"], one["share"])
     assert ((five["high"] - five["low"]) > 0.9 * (one["high"] - one["low"])).all()
+
+
+def test_trials_of_few_questions_count_less():
+    """Ten answers to each of four questions: by their spread, and by what Student's t leaves of it."""
+    failures, answers = np.array([1.0, 4.0, 2.0, 5.0]), np.full(4, 10.0)
+    share, many = effective_trials(failures, answers, 40.0, 0.9)
+    variance = (failures / 10).var(ddof=1) / 4
+    assert share == pytest.approx(0.3)
+    assert many == pytest.approx(0.3 * 0.7 / variance * (norm.ppf(0.95) / t.ppf(0.95, 3)) ** 2)
+    assert effective_trials(np.zeros(4), answers, 40.0, 0.9) == (0.0, 4.0)
 
 
 def test_questions_count_where_a_model_never_fails():

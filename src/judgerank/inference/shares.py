@@ -24,11 +24,13 @@ def ratio_by_cluster(above: FloatArray, below: FloatArray) -> tuple[float, float
     return ratio, float(np.sqrt((left**2).sum() * many / max(many - 1, 1))) / total
 
 
-def effective_trials(above: FloatArray, below: FloatArray, most: float) -> tuple[float, float]:
+def effective_trials(above: FloatArray, below: FloatArray, most: float, level: float) -> tuple[float, float]:
     """A share of sums over clusters, and how many independent trials are as uncertain (Korn and Graubard, 1998).
 
-    Where clusters do not differ, as where nothing ever happened, their spread says nothing about how dependent
-    trials of one cluster are. Then each cluster counts as one trial.
+    With Q clusters the variance is an estimate. The trials that it says are multiplied by (z / t)^2, the normal
+    quantile over Student's with Q - 1 degrees of freedom. Where clusters do not differ, as where nothing ever
+    happened, their spread says nothing about how dependent trials of one cluster are. Then each cluster counts as
+    one trial.
 
     Parameters
     ----------
@@ -36,9 +38,14 @@ def effective_trials(above: FloatArray, below: FloatArray, most: float) -> tuple
         Sums of every cluster: how often it happened, and how often it could.
     most : float
         Number of trials, which are never more than these.
+    level : float
+        Of the interval that they are for.
     """
     share, error = ratio_by_cluster(above, below)
-    return share, min(share * (1 - share) / error**2 if error > 0 else float(len(above)), most)
+    if not error > 0:
+        return share, min(float(len(above)), most)
+    few = normal_quantile(level) / normal_quantile(level, len(above) - 1.0)
+    return share, min(share * (1 - share) / error**2 * few**2, most)
 
 
 def wilson(share: float, many: float, level: float) -> tuple[float, float]:

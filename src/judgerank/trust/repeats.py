@@ -134,7 +134,8 @@ def _row(name: str, sums: pd.DataFrame, level: float) -> dict[str, object]:
     """Flip rate and noise of some requests, with intervals."""
     questions = sums.groupby("question")[["pairs", "differ", "between", "whole"]].sum()
     requests = len(sums)
-    rate, effective = effective_trials(questions["differ"].to_numpy(), questions["pairs"].to_numpy(), requests)
+    differ, pairs = (questions[name].to_numpy() for name in ("differ", "pairs"))
+    rate, effective = effective_trials(differ, pairs, requests, level)
     tail, hits = (1 - level) / 2, rate * effective
     low = float(betaincinv(hits, effective - hits + 1, tail)) if hits > 0 else 0.0
     high = float(betaincinv(hits + 1, effective - hits, 1 - tail)) if hits < effective else 1.0

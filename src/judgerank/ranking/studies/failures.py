@@ -39,8 +39,8 @@ def by_model(judgments: Judgments, bad: np.ndarray, level: float) -> pd.DataFram
     """``model, comparisons, both_bad, share, low, high``: share of a model's comparisons in which both are bad.
 
     Intervals are Wilson's. Comparisons of one question are not independent, so their number is divided by the
-    design effect of questions. Where all questions of a model are alike, such as without any failure, it is
-    their number that counts.
+    design effect of questions, and less counts with few questions (`inference.shares.effective_trials`). Where all
+    questions of a model are alike, such as without any failure, it is their number that counts.
     """
     c = judgments.comparisons
     ends, weight = np.r_[c.first, c.second], np.tile(c.count, 2)
@@ -73,7 +73,7 @@ def _row(
     total, failed = float(comparisons.sum()), float(failures.sum())
     share, many = failed / total, total
     if len(comparisons) < len(cluster):
-        share, many = effective_trials(failures, comparisons, total)
+        share, many = effective_trials(failures, comparisons, total, level)
     return total, failed, share, *wilson(share, many, level)
 
 
