@@ -6,7 +6,7 @@ from statistics import NormalDist
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import norm
+from scipy.stats import norm, t
 
 from judgerank import Comparisons, compare, fit, load, place
 from judgerank.boards.change import change_of
@@ -149,9 +149,9 @@ def test_questions_of_one_comparison_each_change_errors_by_their_number_over_one
     new = Comparisons(("a", "b", "c"), ("x",), ends, np.full(36, 2), np.zeros(36, int), won)
     plain, by = (anchored(board, new, question) for question in (None, np.arange(36)))
     assert by.own[0] ** 2 == pytest.approx(36 / 35 * plain.own[0] ** 2)
-    np.testing.assert_allclose(by.squares, 36 / 35 * plain.squares, atol=1e-10)
-    np.testing.assert_allclose(plain.squares, plain.information, atol=1e-12)
-    assert plain.squares[0, 0] == pytest.approx(8 / 3 * 16 / 3 / (8 / 3 + 16 / 3))  # n p (1 - p) in a row
+    np.testing.assert_allclose(by.errors.squares, 36 / 35 * plain.errors.squares, atol=1e-10)
+    np.testing.assert_allclose(plain.errors.squares, plain.information, atol=1e-12)
+    assert plain.errors.squares[0, 0] == pytest.approx(8 / 3 * 16 / 3 / (8 / 3 + 16 / 3))  # n p (1 - p) in a row
 
 
 def test_two_judges_who_answered_alike_have_no_lead_and_the_newcomers_own_error():
@@ -228,6 +228,75 @@ def test_questions_widen_the_newcomers_error():
     tiled = replace(new.take(np.repeat(np.arange(200), many)), count=np.ones(200 * many))
     apart, by = (anchored(fitted, tiled, q) for q in (None, np.repeat(np.arange(200), many)))
     assert by.own[0] == pytest.approx(apart.own[0] * np.sqrt(many), rel=0.1)
+
+
+def newcomers_asked(seed: int, newcomers: int, questions: int, effect: float = 1.0):
+    """Every newcomer meets every model of the board twice with every judge, on questions of its own."""
+    rng = np.random.default_rng(seed)
+    shape = (newcomers, questions, len(SCORES), 5, 2)
+    new, asked, model, judge, _ = (x.ravel() for x in np.indices(shape))
+    shared = effect * rng.standard_normal((newcomers, questions))[new, asked]
+    won = rng.random(len(new)) < 1 / (1 + np.exp(SCORES[model] - shared))
+    names = tuple(f"m{i}" for i in range(len(SCORES) + newcomers)), tuple(f"j{k}" for k in range(5))
+    rows = Comparisons(*names, len(SCORES) + new, model, judge, won.astype(float))
+    return rows, new * questions + asked
+
+
+def test_newcomers_who_never_met_have_the_errors_that_each_has_alone():
+    """Three newcomers with three questions each: by each one's own questions, however many newcomers there are."""
+    board, _ = board_and_new(27)
+    rows, asked = newcomers_asked(28, 3, 3)
+    held = anchored(board, rows, asked)
+    table, z = held.table().set_index("model"), held.differences().set_index("newcomer")
+    for number in range(3):
+        mine = rows.first == 8 + number
+        alone = anchored(board, Comparisons.from_frame(rows.take(np.flatnonzero(mine)).to_frame()), asked[mine])
+        name, columns = f"m{8 + number}", ["score", "standard_error", "low", "high", "own_error"]
+        pd.testing.assert_frame_equal(alone.table().set_index("model")[columns], table.loc[[name], columns])
+        p = alone.differences().set_index("model")["p_value"]
+        here = z.loc[name].set_index("model")["p_value"]
+        np.testing.assert_allclose(p[here.index], here, rtol=1e-6)
+    assert held.errors.degrees_of_freedom.tolist() == [2.0] * 3 and held.errors.of_moves == 8
+
+
+def test_two_questions_give_an_error_with_one_degree_of_freedom():
+    """Nine and three of twelve comparisons won with models of equal score: two squares of three, times two."""
+    first, second = np.repeat([0, 1], 20), np.repeat([1, 0], 20)
+    board = fit(Comparisons(("a", "b"), ("x",), first, second, 0 * first, np.tile([1.0, 0.0], 20)), "btl")
+    won = np.r_[np.ones(9), np.zeros(3), np.ones(3), np.zeros(9)]
+    rows = Comparisons(("a", "b", "c"), ("x",), np.full(24, 2), np.tile([0, 1], 12), np.zeros(24, int), won)
+    held = anchored(board, rows, np.repeat([5, 9], 12))
+    assert held.own[0] ** 2 == pytest.approx(2 * (3**2 + 3**2) / (24 / 4) ** 2)
+    low, high = held.table().loc[0, ["low", "high"]]
+    assert (high - low) / 2 == pytest.approx(t.ppf(0.975, 1) * held.table()["standard_error"][0])
+
+
+def test_a_newcomer_with_one_question_has_no_interval_and_the_others_have_theirs():
+    board, _ = board_and_new(27)
+    rows, asked = newcomers_asked(29, 2, 4)
+    keep = np.flatnonzero((asked == 0) | (asked >= 4))
+    placed = place(board, rows.take(keep), asked[keep])
+    one, four = placed.newcomers.to_dict("records")
+    assert np.isfinite(one["score"]) and np.isnan([one["low"], one["high"]]).all()
+    assert four["low"] < four["score"] < four["high"]
+    pairs = placed.differences.set_index("newcomer").loc["m8"]
+    assert pairs["p_value"].isna().all() and not pairs["separated"].any()
+    assert placed.judges.set_index("newcomer").loc["m8", "p_value"].isna().all()
+    text = "\n".join(placement_text(placed))
+    assert "Too few questions to tell the uncertainty of m8: there is 1 question and 1 free parameter, and" in text
+    assert "m8 is not separated" not in text and "m9 is not separated" in text
+
+
+def test_a_board_of_few_questions_gives_no_newcomer_an_interval():
+    rows, question = asked(1, 8, (1.0, 0.3, -0.3, -1.0), 1.0)
+    board = by_question(fit(rows, "position_aware"), rows, question)
+    new, on = asked(2, 30, (1.0, 0.3, -0.3, -1.0, 0.5))
+    placed = place(board, new, on)
+    assert placed.newcomers["low"].isna().all() and not placed.differences["separated"].any()
+    assert placed.moved == [] and placed.partial == []
+    text = "\n".join(placement_text(placed))
+    assert "Too few questions to tell the uncertainty of the board: there are 8 questions and 14 free" in text
+    assert "no judge sees" not in text
 
 
 def test_one_model_has_one_number_on_its_board_placed_refitted_and_ranked():

@@ -143,11 +143,11 @@ def _moves(held: Anchored, refit: Fit | None) -> pd.DataFrame:
     p = np.linalg.solve(np.eye(len(v)) + v @ told, v)
     # in reported units, the mean discrimination of all judges held: one step of the weights is too rough
     p = scale.factor * p[: len(board.scores)]
-    spread = p @ (held.squares + told @ board.covariance @ told) @ p.T
+    spread = p @ (held.errors.squares + told @ board.covariance @ told) @ p.T
     step, error = p @ held.gradient, np.sqrt(np.maximum(np.diag(spread), np.finfo(float).tiny))
     before = pd.Series(scale.scores, board.scores.index)
     after = before + step if refit is None else _on_board(refit, held)[list(before.index)]
-    p_value = two_sided(step / error, held.degrees_of_freedom)
+    p_value = two_sided(step / error, held.errors.of_moves)
     frame = pd.DataFrame({"model": before.index, "before": before.to_numpy(), "after": after.to_numpy()})
     frame = frame.assign(change=frame["after"] - frame["before"], standard_error=error, p_value=p_value)
     return frame.assign(p_holm=holm(p_value))

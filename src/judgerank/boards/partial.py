@@ -44,7 +44,7 @@ def by_judge(held: Anchored) -> pd.DataFrame:
             apart = carry[number] / own[number] - told[2][number] / told[1][number]
             variance = 1 / own[number] - 1 / told[1][number] + apart @ v @ apart
             step, error, lead = gradient[number] / own[number], np.sqrt(variance), _lead(held, c, n + int(number))
-            p = float(two_sided(step / error, held.degrees_of_freedom))
+            p = float(two_sided(step / error, held.errors.degrees_of_freedom[number]))
             parts.append((held.newcomers[number], name, met[number], unit * lead, unit * error, p))
     columns = ["newcomer", "judge", "comparisons", "lead", "standard_error", "p_value"]
     frame = pd.DataFrame(parts, columns=columns).sort_values("p_value", ignore_index=True)

@@ -6,7 +6,7 @@ board's covariance V to the newcomers (Murphy and Topel, 1985):
 
     Var(s) = A^-1 M A^-1 + A^-1 C V C'A^-1,    Cov(s, theta) = -A^-1 C V,
 
-with M the variance of the gradient, A itself or that over clusters of questions.
+with M the variance of the gradient, A itself or that over clusters of questions (`boards.newcomer_errors`).
 """
 
 from __future__ import annotations
@@ -19,19 +19,20 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from judgerank.boards.newcomer_errors import Errors, errors_of
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import POOLED_JUDGE, Comparisons
 from judgerank.data.connectivity import require_maximum
 from judgerank.data.errors import DataError, NoMaximumError
 from judgerank.data.listing import counted
+from judgerank.data.numbering import numbered
 from judgerank.data.rankings import pairs_in
 from judgerank.data.shown import Shown
 from judgerank.engine.concave import peak
 from judgerank.engine.information import information
 from judgerank.engine.sums import evaluate
 from judgerank.fits.result import Fit
-from judgerank.inference.clusters import cluster_gradients, effective_number
-from judgerank.inference.wald import require_level, two_sided, wald
+from judgerank.inference.wald import normal_quantile, require_level, two_sided, wald
 from judgerank.model.members import Model, Parameters
 from judgerank.order.pairs import holm
 from judgerank.order.scale import scale_of
@@ -52,15 +53,14 @@ class Anchored(Shown):
     at : Parameters
     covariance : float array, shape (D + M, D + M)
         Of the board's free parameters and the M newcomers' scores.
-    own : float array, shape (M,)
-        Standard errors of the newcomers on the scale of the board's fit, if the board were known.
+    errors : Errors
+        Of the newcomers if the board were known, and of the gradient.
     gradient : float array, shape (D,)
         Of the new comparisons in the board's free parameters.
-    squares : float array, shape (D, D)
-        Variance of that gradient by the new comparisons, the newcomers' scores regressed out.
     information : float array, shape (D, D)
         What the new comparisons tell of the board, the newcomers' scores regressed out.
-    degrees_of_freedom : float
+    question : int array, shape (T,), or None
+        Of the comparisons, from zero without gaps.
     left_out : dict of str to int
         Comparisons left out, by reason.
     """
@@ -70,11 +70,10 @@ class Anchored(Shown):
     newcomers: tuple[str, ...]
     at: Parameters
     covariance: FloatArray
-    own: FloatArray
+    errors: Errors
     gradient: FloatArray
-    squares: FloatArray
     information: FloatArray
-    degrees_of_freedom: float
+    question: IntArray | None
     left_out: dict[str, int]
 
     def _line(self) -> str:
@@ -88,6 +87,11 @@ class Anchored(Shown):
         """Of the newcomers, on the board's reported scale (`judgerank.order.scale`)."""
         scores = scale_of(self.board).factor * self.at.scores[-len(self.newcomers) :]
         return pd.Series(scores, list(self.newcomers), name="score")
+
+    @property
+    def own(self) -> FloatArray:
+        """Standard errors of the newcomers on the scale of the board's fit if the board were known, shape (M,)."""
+        return np.asarray(np.sqrt(np.diag(self.errors.own)))
 
     @cached_property
     def reported(self) -> FloatArray:
@@ -104,12 +108,13 @@ class Anchored(Shown):
         """``model, score, standard_error, low, high, own_error, comparisons, rank``.
 
         The standard error carries the board's, ``own_error`` is that of a board known exactly. The rank is that on
-        the board, newcomers beside each other left out.
+        the board, newcomers beside each other left out. There is no interval where questions are too few.
         """
         require_level(level)
         error, board = np.sqrt(np.diag(self.reported)[-len(self.newcomers) :]), scale_of(self.board)
         scores, c = self.scores.to_numpy(), self.comparisons
-        low, high = wald(scores, error, level, self.degrees_of_freedom)
+        quantile = np.array([normal_quantile(level, freedom) for freedom in self.errors.degrees_of_freedom])
+        low, high = scores - quantile * error, scores + quantile * error
         met = np.bincount(c.first, c.decided, len(c.models)) + np.bincount(c.second, c.decided, len(c.models))
         better = (board.scores[None, :] > scores[:, None]).sum(axis=1)
         frame = pd.DataFrame({"model": self.newcomers, "score": scores, "standard_error": error})
@@ -130,14 +135,15 @@ class Anchored(Shown):
             place = n + number
             error = np.sqrt(v[place, place] + np.diag(v)[:n] - 2 * v[place, :n])
             difference = self.scores.iloc[number] - board
-            low, high = wald(difference, error, level, self.degrees_of_freedom)
+            freedom = float(self.errors.degrees_of_freedom[number])
+            low, high = wald(difference, error, level, freedom)
             columns = {"difference": difference, "standard_error": error, "low": low, "high": high}
+            columns["p_value"] = two_sided(difference / error, freedom)
             frame = pd.DataFrame({"newcomer": name, "model": self.board.comparisons.models, **columns})
             rows.append(frame.sort_values("difference", key=abs, kind="stable"))
         table = pd.concat(rows, ignore_index=True)
-        p = two_sided(table["difference"].to_numpy() / table["standard_error"].to_numpy(), self.degrees_of_freedom)
-        adjusted = holm(p)
-        return table.assign(p_value=p, p_holm=adjusted, separated=adjusted <= 1 - level)
+        adjusted = holm(table["p_value"].to_numpy())
+        return table.assign(p_holm=adjusted, separated=adjusted <= 1 - level)
 
 
 def anchored(board: Fit, comparisons: Comparisons, question: IntArray | None = None) -> Anchored:
@@ -151,7 +157,7 @@ def anchored(board: Fit, comparisons: Comparisons, question: IntArray | None = N
         Raw judgments, T rows. Those of judges who are not on the board, and those without a newcomer, are left out
         and counted.
     question : int array, shape (T,), optional
-        Of each: the newcomers' errors are then clustered by it, where there are more than one for each newcomer.
+        Of each: the newcomers' errors are then clustered by it. A newcomer with a single question has no interval.
 
     Raises
     ------
@@ -174,27 +180,14 @@ def anchored(board: Fit, comparisons: Comparisons, question: IntArray | None = N
     new = np.arange(n, n + m)
     rest = np.setdiff1d(np.arange(len(info)), new)
     a, c = info[np.ix_(new, new)], info[np.ix_(new, rest)]
-    carry = np.linalg.solve(a, c)
+    carry = np.asarray(np.linalg.solve(a, c), float)
     told = info[np.ix_(rest, rest)] - c.T @ carry
-    meat, squares, freedom = a, told, np.inf
-    asked = np.zeros(len(kept), int) if question is None else question[kept]
-    effective = effective_number(asked, rows.count)
-    if effective > m + 1:
-        chosen = np.r_[np.ones(n + m, bool), free.ravel()]
-        by = cluster_gradients(rows, board.model, at, asked)[:, chosen]
-        many = len(by)
-        meat = by[:, new].T @ by[:, new] * (many / (many - 1))
-        profiled = by[:, rest] - by[:, new] @ carry
-        squares, freedom = profiled.T @ profiled * (many / (many - 1)), effective - 1
-    inverse = np.linalg.inv(a)
-    own = inverse @ meat @ inverse
+    asked = None if question is None else numbered(question[kept])[1]
+    errors = errors_of(board, rows, at, asked, (a, carry, told))
     across = -carry @ v
-    whole = np.block([[v, across.T], [across, own - across @ carry.T]])
+    whole = np.block([[v, across.T], [across, errors.own - across @ carry.T]])
     gradient = np.r_[here.top_gradient[:n], here.judge_gradient[free]]
-    freedom = min(freedom, board.degrees_of_freedom)
-    return Anchored(
-        board, rows, newcomers, at, whole, np.sqrt(np.diag(own)), gradient, squares, told, freedom, left_out
-    )
+    return Anchored(board, rows, newcomers, at, whole, errors, gradient, told, asked, left_out)
 
 
 def _onto(board: Fit, given: Comparisons) -> tuple[Comparisons, tuple[str, ...], IntArray, dict[str, int]]:

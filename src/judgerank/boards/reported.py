@@ -38,9 +38,9 @@ def about_of(judgments: Judgments, notes: Mapping[str, str] | None = None) -> di
     return {**found, "notes": dict(notes or {})}
 
 
-def few_questions(found: Questions) -> str:
-    """That changes are not tested, and why."""
-    return f"{found.too_few_to_tell('whether a model moved')} Standard errors take comparisons as independent."
+def few_questions(found: Questions, what: str = "whether a model moved") -> str:
+    """That something is not tested, such as changes, and why."""
+    return f"{found.too_few_to_tell(what)} Standard errors take comparisons as independent."
 
 
 def placement_text(placed: Placement) -> Iterator[str]:
@@ -53,11 +53,7 @@ def placement_text(placed: Placement) -> Iterator[str]:
         "refit: the score in a fit of all comparisons together, on the same scale"
     )
     yield from (f"- Left out, {why}: {many:,} comparisons." for why, many in held.left_out.items())
-    for name in held.newcomers:
-        mine = placed.differences[placed.differences["newcomer"] == name]
-        still = mine[~mine["separated"]]["model"]
-        near = f"not separated from {listed(still)}" if len(still) else "separated from every model"
-        yield f"- {name} is {near} ({level:.0%}, Holm's adjustment)."
+    yield from _separated(placed)
     if placed.refit is None:
         yield f"- There is no fit of all comparisons together: {placed.why}."
     for _, row in significant(placed.moves, level).iterrows():
@@ -70,8 +66,30 @@ def placement_text(placed: Placement) -> Iterator[str]:
         if np.isinf(row["lead"]):
             said = f"{'always' if row['lead'] > 0 else 'never'} prefers {row['newcomer']}, unlike the panel"
         yield f"- WARNING: {row['judge']} {said} (p {row['p_holm']:.2g})."
-    if placed.refit is not None and not placed.moved and not placed.partial:
+    tested = np.isfinite([held.errors.of_moves, *held.errors.degrees_of_freedom]).all()
+    if placed.refit is not None and tested and not placed.moved and not placed.partial:
         yield "- The newcomers move no model of the board by more than noise, and no judge sees them otherwise."
+
+
+def _separated(placed: Placement) -> Iterator[str]:
+    """Which models every newcomer is not separated from, or that its questions, or the board's, are too few."""
+    errors = placed.anchored.errors
+    if errors.board is not None:
+        yield f"- {few_questions(errors.board, 'the uncertainty of the board')}"
+        return
+    few = {
+        name: found
+        for name, found in zip(placed.anchored.newcomers, errors.newcomers, strict=False)
+        if not found.enough
+    }
+    for found in dict.fromkeys(few.values()):
+        alike = [name for name, other in few.items() if other == found]
+        yield f"- {few_questions(found, f'the uncertainty of {listed(alike)}')}"
+    for name in (name for name in placed.anchored.newcomers if name not in few):
+        mine = placed.differences[placed.differences["newcomer"] == name]
+        still = mine[~mine["separated"]]["model"]
+        near = f"not separated from {listed(still)}" if len(still) else "separated from every model"
+        yield f"- {name} is {near} ({placed.level:.0%}, Holm's adjustment)."
 
 
 def difference_text(found: Difference, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:

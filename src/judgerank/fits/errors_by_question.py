@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from judgerank.data.arrays import IntArray
 from judgerank.data.comparisons import Comparisons
+from judgerank.data.listing import counted
 from judgerank.data.numbering import sizes
 from judgerank.fits.result import Fit
 from judgerank.inference.clusters import effective_number
@@ -36,14 +37,17 @@ class Questions(NamedTuple):
 
     def too_few_to_tell(self, what: str) -> str:
         """Why something is left open, in a sentence of its own."""
-        return f"Too few questions to tell {what}: there are {self}, and it takes more questions than parameters."
+        are = "is" if self.many == 1 else "are"
+        return (
+            f"Too few questions to tell {what}: there {are} {self}, and it takes more questions than parameters."
+        )
 
     def __str__(self) -> str:
         """Both numbers in words."""
-        counted = f"{self.many} questions"
+        known = counted(self.many, "question")
         if round(self.effective) < self.many:
-            counted += f" of unequal size, which count as {self.effective:.0f} of equal size,"
-        return f"{counted} and {self.parameters} free parameters"
+            known += f" of unequal size, which count as {self.effective:.0f} of equal size,"
+        return f"{known} and {counted(self.parameters, 'free parameter')}"
 
 
 def questions_of(fitted: Fit, comparisons: Comparisons, question: IntArray) -> Questions:
