@@ -11,6 +11,7 @@ from scipy.stats import norm, t
 from judgerank import Comparisons, compare, fit, load, place
 from judgerank.boards.change import change_of
 from judgerank.boards.changelog import changelog_of
+from judgerank.boards.partial import by_judge
 from judgerank.boards.placing import anchored
 from judgerank.boards.reported import difference_text, placement_text
 from judgerank.data.errors import DataError, NoMaximumError
@@ -297,6 +298,39 @@ def test_a_board_of_few_questions_gives_no_newcomer_an_interval():
     text = "\n".join(placement_text(placed))
     assert "Too few questions to tell the uncertainty of the board: there are 8 questions and 14 free" in text
     assert "no judge sees" not in text
+
+
+def test_a_judges_lead_has_the_error_of_its_questions():
+    """Every judgment eight times in a question: by question the error is that of a judgment for each."""
+    board, new = board_and_new(10, 60_000, 400)
+    once, asked = place(board, new), np.repeat(np.arange(400), 8)
+    tiled = new.take(asked)
+    apart, by = (by_judge(anchored(board, tiled, q)).set_index("judge") for q in (None, asked))
+    single = once.judges.set_index("judge")["standard_error"]
+    np.testing.assert_allclose(by["standard_error"], single[by.index], rtol=0.1)
+    np.testing.assert_allclose(apart["standard_error"], single[apart.index] / np.sqrt(8), rtol=0.1)
+    several = by_judge(anchored(board, tiled, np.arange(len(tiled)))).set_index("judge")["standard_error"]
+    np.testing.assert_allclose(several, apart["standard_error"][several.index], rtol=0.1)
+
+
+def test_a_judge_on_questions_of_its_own_is_not_named_for_what_these_have_in_common():
+    """Questions that favour the newcomer or the others, each asked of one judge: nobody is partial."""
+    board, _ = board_and_new(27, 20_000)
+    named = []
+    for seed in range(30):
+        rows, question = newcomers_asked(seed, 1, 25)
+        own = np.flatnonzero(question % 5 == rows.judge)
+        named.append((by_judge(anchored(board, rows.take(own), question[own]))["p_holm"] <= 0.05).any())
+    assert np.mean(named) <= 0.1  # of independent comparisons: most
+
+
+def test_a_judge_who_saw_one_question_has_no_test():
+    board, _ = board_and_new(27)
+    rows, question = newcomers_asked(30, 1, 4)
+    keep = np.flatnonzero((rows.judge > 0) | (question == 0))
+    judges = by_judge(anchored(board, rows.take(keep), question[keep])).set_index("judge")
+    assert np.isnan(judges.loc["j0", "p_value"]) and judges["p_value"].drop("j0").notna().all()
+    assert np.isfinite(judges.loc["j0", "lead"])
 
 
 def test_one_model_has_one_number_on_its_board_placed_refitted_and_ranked():

@@ -5,12 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from judgerank.boards.newcomer_errors import few_clusters_factor
 from judgerank.boards.placing import Anchored, best_scores
-from judgerank.data.arrays import FloatArray
+from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import NoMaximumError
+from judgerank.data.numbering import numbered
 from judgerank.engine.information import information
 from judgerank.engine.sums import evaluate
+from judgerank.inference.clusters import cluster_gradients
 from judgerank.inference.wald import two_sided
 from judgerank.order.pairs import holm
 from judgerank.order.scale import scale_of
@@ -25,7 +28,8 @@ def by_judge(held: Anchored) -> pd.DataFrame:
         ``newcomer, judge, comparisons, lead, standard_error, p_value, p_holm``: by how much the newcomer's
         reported score would rise if that judge's comparisons alone counted, others held; infinite where the judge
         is always of one mind. A judge who favours a newcomer, such as its own kin, has a lead above zero. Judges
-        who tell nothing of it are left out. The test takes one Newton step, whose error is given.
+        who tell nothing of it are left out. The test takes one Newton step, whose error is given. It allows for
+        dependence within questions where these are known. A judge who saw one question alone has no test.
     """
     rows, board, m = held.comparisons, held.board, len(held.newcomers)
     n, v, parts = len(board.scores), board.covariance, []
@@ -36,19 +40,49 @@ def by_judge(held: Anchored) -> pd.DataFrame:
         if not len(mine):
             continue
         c = rows._rows(mine)
-        gradient, own, carry = _told(held, c)
+        judged, (gradient, own, carry) = _by_question(held, c, mine), _told(held, c)
         met = np.bincount(np.r_[c.first, c.second], np.tile(c.decided, 2), n + m)[n:]
-        for number in np.flatnonzero(own > 0):
+        for number in np.flatnonzero(own > 0).tolist():
             if own[number] >= told[1][number]:  # the only judge who tells of it
                 continue
             apart = carry[number] / own[number] - told[2][number] / told[1][number]
-            variance = 1 / own[number] - 1 / told[1][number] + apart @ v @ apart
-            step, error, lead = gradient[number] / own[number], np.sqrt(variance), _lead(held, c, n + int(number))
+            variance = _variance(held, judged, number, own[number], told[1][number])
+            error = np.sqrt(variance + apart @ v @ apart)
+            step, lead = gradient[number] / own[number], _lead(held, c, n + number)
             p = float(two_sided(step / error, held.errors.degrees_of_freedom[number]))
             parts.append((held.newcomers[number], name, met[number], unit * lead, unit * error, p))
     columns = ["newcomer", "judge", "comparisons", "lead", "standard_error", "p_value"]
     frame = pd.DataFrame(parts, columns=columns).sort_values("p_value", ignore_index=True)
     return frame.assign(p_holm=holm(frame["p_value"].to_numpy(float)))
+
+
+def _by_question(held: Anchored, rows: Comparisons, mine: IntArray) -> FloatArray | None:
+    """Gradient of every question of one judge's comparisons in the newcomers' scores, shape (Q, M).
+
+    None where questions are not known, or there is one for all judges; missing where the judge saw one alone.
+    """
+    if held.question is None or held.errors.by_question is None:
+        return None
+    there, place = numbered(held.question[mine])
+    found = np.zeros_like(held.errors.by_question)
+    if len(there) < 2:
+        return np.full_like(found, np.nan)
+    new = slice(len(held.board.scores), len(held.at.scores))
+    found[there] = cluster_gradients(rows, held.board.model, held.at, place)[:, new]
+    return found
+
+
+def _variance(held: Anchored, judged: FloatArray | None, number: int, own: float, told: float) -> float:
+    """Of a judge's step away from the panel for one newcomer, the board known.
+
+    The step is the sum over questions of the judge's gradient / own - the panel's gradient / told. Its variance is
+    the sum of their squares, and at least that of independent comparisons, since few questions can seem to agree.
+    """
+    independent = 1 / own - 1 / told
+    if judged is None or held.errors.by_question is None or not held.errors.newcomers[number].enough:
+        return independent
+    steps = judged[:, number] / own - held.errors.by_question[:, number] / told
+    return float(np.maximum(independent, steps @ steps * few_clusters_factor(held.errors.newcomers[number])))
 
 
 def _lead(held: Anchored, rows: Comparisons, place: int) -> float:
