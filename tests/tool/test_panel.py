@@ -24,9 +24,10 @@ from judgerank.ranking.bands import bands_of
 from judgerank.ranking.card import card
 from judgerank.ranking.evidence import head_to_head
 from judgerank.ranking.first_screen import judges_of
+from judgerank.ranking.headline import headline
 from judgerank.ranking.studies import panel
 from judgerank.ranking.studies.categories import BY_CHANCE
-from judgerank.ranking.verdict import headline, verdict
+from judgerank.ranking.verdict import verdict
 from judgerank.ranking.views import CATEGORY, views
 from judgerank.reading.large import from_engine
 from judgerank.reading.read import judgments_of, read_judgments

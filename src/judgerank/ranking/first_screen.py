@@ -14,10 +14,10 @@ from judgerank.data.listing import counted, shortened
 from judgerank.fits.result import Fit
 from judgerank.fits.standings import win_rate_intervals
 from judgerank.ranking.additions import Additions, Changelog
+from judgerank.ranking.headline import in_words, largest
 from judgerank.ranking.model_facts import FILTERS
 from judgerank.ranking.record import Record
 from judgerank.ranking.studies import panel
-from judgerank.ranking.verdict import in_words, largest
 
 WIDTH = 100.0  # of a drawn row, in its own units
 MARGIN = 0.04  # of the range drawn, beside the outermost ends

@@ -11,7 +11,7 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 
-from judgerank.data.listing import counted, listed, noun, percent
+from judgerank.data.listing import listed, noun, percent
 from judgerank.data.rankings import in_stages
 from judgerank.data.tied_choices import all_ties
 from judgerank.fits.errors_by_question import too_few
@@ -19,18 +19,14 @@ from judgerank.fits.standings import win_probability
 from judgerank.ranking.choices import Settings
 from judgerank.ranking.components import links_between
 from judgerank.ranking.evidence import head_to_head
+from judgerank.ranking.headline import as_good, headline, in_words, largest
 from judgerank.ranking.record import Record
 from judgerank.ranking.studies import panel
-from judgerank.ranking.studies.by_judge import BY_JUDGE
-from judgerank.ranking.studies.exact_fit import WHICH_FIT
 from judgerank.ranking.studies.next_comparisons import CHANCE, cost_of_pair
-from judgerank.ranking.studies.rivals import DISAGREE
+from judgerank.ranking.verdict_warnings import unread, warnings_of
 from judgerank.reading.files import run_again
 from judgerank.trust.sentences import FRAGILITY
 
-WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
-MANY_DROPPED = 0.05  # share of records that could not be read, from which it is a warning
-FEW_JUDGES = 2.0  # equally informative judges, below which a ranking hangs on one
 HARDER = "Ask harder questions, or tell the judges to choose where they can."
 NAMED = 3  # models in a sentence
 TOO_DEAR = 10  # times the comparisons there are, beyond which more of them are not worth it
@@ -73,50 +69,15 @@ def verdict(ranking: Record, passed_on: bool = False) -> Verdict:
     if len(ranking.fits) == 1 and all_ties(ranking.judgments.comparisons):
         told = f"All answers are ties, so there is nothing to rank. {HARDER}"
         shown = f"No clear leader among {in_words(len(board))} models"
-        return Verdict(shown, told, "", "", _facts(ranking, judges.assign(information=np.nan)), _unread(ranking))
+        return Verdict(shown, told, "", "", _facts(ranking, judges.assign(information=np.nan)), unread(ranking))
     return Verdict(
         headline(board, pairs) if len(ranking.fits) == 1 else _headline_of_groups(ranking),
         _lead(ranking, board, pairs),
         _change(ranking, passed_on),
         _next(ranking, board, pairs),
         _facts(ranking, judges),
-        _warnings(ranking, judges),
+        warnings_of(ranking, judges),
     )
-
-
-def largest(table: pd.DataFrame) -> pd.DataFrame:
-    """Of several components, the rows of the first."""
-    return table[table["component"] == 1] if "component" in table else table
-
-
-def in_words(number: int) -> str:
-    """A small number as a word."""
-    return WORDS[number] if number < len(WORDS) else f"{number:,}"
-
-
-def headline(board: pd.DataFrame, pairs: pd.DataFrame) -> str:
-    """Who leads, without a full stop."""
-    best, tied = board["model"].iloc[0], board["band"].eq(1).fillna(False)
-    many, others = int(tied.sum()), list(_as_good(board, pairs)["model"])
-    if many == 0:
-        return f"{best} has the highest score"
-    if many > 1 and many + len(others) == len(board):
-        return f"No clear leader among {in_words(len(board))} models"
-    lead = f"{in_words(many).capitalize()} models share the lead"
-    if many <= 2:
-        lead = f"{best} leads" if many == 1 else f"{best} and {board['model'].iloc[1]} share the lead"
-    if not others:
-        return lead
-    who = others[0] if len(others) == 1 else f"{in_words(len(others))} others"
-    return f"{lead}, but {who} may be as good"
-
-
-def _as_good(board: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame:
-    """Rows of models below the first band that the best is not separated from, such as those compared rarely."""
-    if board["band"].isna().any():
-        return board.head(0)
-    apart = pairs["second"][(pairs["first"] == board["model"].iloc[0]) & pairs["separated"].fillna(False)]
-    return board[board["band"].gt(1) & ~board["model"].isin(apart)]
 
 
 def _headline_of_groups(ranking: Record) -> str:
@@ -134,7 +95,7 @@ def _lead(ranking: Record, board: pd.DataFrame, pairs: pd.DataFrame) -> str:
     name = best["model"]
     range_ = f"{name} ranks first" if low == high == 1 else f"The true rank of {name} is between {low} and {high}"
     told = f"{told}: {how}. {range_} ({level}, jointly for all {'its ' * bool(where)}models)."
-    others = _as_good(board, pairs)
+    others = as_good(board, pairs)
     if others.empty:
         return told
     known = zip(others["model"], others["comparisons"], strict=True)
@@ -186,7 +147,7 @@ def _next(ranking: Record, board: pd.DataFrame, pairs: pd.DataFrame) -> str:
     if "separated" not in pairs or board["band"].isna().any():
         return "For confidence intervals, compare the models again until no judge is always of one mind."
     names = list(board["model"])
-    rivals = [(names[0], other) for other in (names[1], *_as_good(board, pairs)["model"])]
+    rivals = [(names[0], other) for other in (names[1], *as_good(board, pairs)["model"])]
     close = next(((a, b) for a, b in (*rivals, *pairwise(names)) if not _separated(pairs, a, b)), None)
     if close is None:
         told = "Every model is significantly different from the next"
@@ -232,71 +193,7 @@ def _facts(ranking: Record, judges: pd.DataFrame) -> list[tuple[str, str]]:
     return [*found, (f"{len(judges):,}", f"judges, weighted like {equal:.1f} equal ones")]
 
 
-def _warnings(ranking: Record, judges: pd.DataFrame) -> list[str]:
-    fitted = ranking.fitted
-    found = [
-        one.removeprefix(start)
-        for start in (WHICH_FIT, BY_JUDGE)
-        for one in (remark.removeprefix("Component 1: ") for remark in ranking.remarks)
-        if one.startswith(start)
-    ]
-    if len(ranking.fits) > 1:
-        found.append(
-            f"The comparisons fall into {len(ranking.fits)} groups of models that were never compared with each "
-            "other. Each group is ranked by itself, and scores of different groups are not comparable."
-        )
-    if not fitted.converged:
-        found.append(f"The fit ended as {fitted.status}, not at a maximum.")
-    unsure = judges["verdict"] == panel.UNSURE
-    if unsure.any():
-        found.append(
-            f"For {unsure.sum()} of {len(judges)} judges, the answers do not tell what kind of judge it is."
-        )
-    doubtful = judges[~unsure & (judges["verdict"] != panel.FINE)]
-    if len(doubtful):
-        have = "has" if len(doubtful) == 1 else "have"
-        found.append(
-            f"{len(doubtful)} of {len(judges)} judges {have} a problem (see Judges on the page): "
-            f"{listed(doubtful['judge'])}."
-        )
-    if 2 * (judges["verdict"] == panel.RANDOM).sum() >= len(judges):
-        found.append("At least half of the judges disagree with the ranking or ignore it.")
-    share = judges["information"]
-    if len(judges) > 1 and share.notna().all() and panel.effective_judges(share) < FEW_JUDGES:
-        found.append(f"One judge, {judges['judge'].iloc[share.argmax()]}, largely decides the ranking.")
-    found += [*ranking.judgments.warnings, *_unread(ranking)]
-    if any(DISAGREE in one for one in ranking.remarks):
-        found.append("The ranking changes a lot if all judges count equally (see the notes).")
-    if not ranking.clustered or ranking.fitted.flips is not None:
-        found.append(_on_dependence(ranking))
-    return found
-
-
 def reading_lines(ranking: Record) -> list[str]:
     """How records were read, without what the verdict warns of."""
     judgments = ranking.judgments
     return [f"Read: {remark}" for remark in judgments.remarks if remark not in judgments.warnings]
-
-
-def _unread(ranking: Record) -> list[str]:
-    c = ranking.judgments.comparisons
-    dropped = sum(c.dropped.values())
-    many = dropped > MANY_DROPPED * (dropped + c.n_comparisons)
-    return [f"{dropped:,} {noun(dropped, 'answer')} could not be read."] if many else []
-
-
-def _on_dependence(ranking: Record) -> str:
-    """What intervals without errors by question cannot allow for."""
-    frame = ranking.judgments.frame
-    if "question_id" not in frame:
-        return (
-            "No questions are named, so judgments of the same item and judges that copy each other cannot be "
-            "recognised. If there are any, the intervals are too narrow (--column question=NAME names them)."
-        )
-    if ranking.fitted.flips is not None:
-        narrow = " The intervals of scores may be too narrow." if ranking.fitted.robust is None else ""
-        return (
-            f"Only {counted(ranking.judgments.n_questions, 'question')}: significance is tested by exchanging "
-            f"the names of two models in whole questions.{narrow}"
-        )
-    return "Judgments are taken as independent. If questions repeat, the intervals are too narrow."

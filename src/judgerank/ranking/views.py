@@ -21,10 +21,10 @@ from judgerank.ranking.choices import DESCRIBED, Settings
 from judgerank.ranking.components import parts_of
 from judgerank.ranking.described import component_of
 from judgerank.ranking.first_screen import Picture, picture
+from judgerank.ranking.headline import headline
 from judgerank.ranking.record import Record
 from judgerank.ranking.studies.categories import BY_CHANCE
 from judgerank.ranking.studies.leaderboard import board_of
-from judgerank.ranking.verdict import headline
 from judgerank.reading.from_tables import of_records
 from judgerank.reading.layouts.table import SIDES, other_side
 

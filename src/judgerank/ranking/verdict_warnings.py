@@ -1,0 +1,81 @@
+"""What a reader must know before trusting a ranking: the warnings of the verdict, one sentence or two each."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from judgerank.data.listing import counted, listed, noun
+from judgerank.ranking.record import Record
+from judgerank.ranking.studies import panel
+from judgerank.ranking.studies.by_judge import BY_JUDGE
+from judgerank.ranking.studies.exact_fit import WHICH_FIT
+from judgerank.ranking.studies.rivals import DISAGREE
+
+MANY_DROPPED = 0.05  # share of records that could not be read, from which it is a warning
+FEW_JUDGES = 2.0  # equally informative judges, below which a ranking hangs on one
+
+
+def warnings_of(ranking: Record, judges: pd.DataFrame) -> list[str]:
+    """The warnings on the largest component, whose judges are those of a table."""
+    fitted = ranking.fitted
+    found = [
+        one.removeprefix(start)
+        for start in (WHICH_FIT, BY_JUDGE)
+        for one in (remark.removeprefix("Component 1: ") for remark in ranking.remarks)
+        if one.startswith(start)
+    ]
+    if len(ranking.fits) > 1:
+        found.append(
+            f"The comparisons fall into {len(ranking.fits)} groups of models that were never compared with each "
+            "other. Each group is ranked by itself, and scores of different groups are not comparable."
+        )
+    if not fitted.converged:
+        found.append(f"The fit ended as {fitted.status}, not at a maximum.")
+    unsure = judges["verdict"] == panel.UNSURE
+    if unsure.any():
+        found.append(
+            f"For {unsure.sum()} of {len(judges)} judges, the answers do not tell what kind of judge it is."
+        )
+    doubtful = judges[~unsure & (judges["verdict"] != panel.FINE)]
+    if len(doubtful):
+        have = "has" if len(doubtful) == 1 else "have"
+        found.append(
+            f"{len(doubtful)} of {len(judges)} judges {have} a problem (see Judges on the page): "
+            f"{listed(doubtful['judge'])}."
+        )
+    if 2 * (judges["verdict"] == panel.RANDOM).sum() >= len(judges):
+        found.append("At least half of the judges disagree with the ranking or ignore it.")
+    share = judges["information"]
+    if len(judges) > 1 and share.notna().all() and panel.effective_judges(share) < FEW_JUDGES:
+        found.append(f"One judge, {judges['judge'].iloc[share.argmax()]}, largely decides the ranking.")
+    found += [*ranking.judgments.warnings, *unread(ranking)]
+    if any(DISAGREE in one for one in ranking.remarks):
+        found.append("The ranking changes a lot if all judges count equally (see the notes).")
+    if not ranking.clustered or ranking.fitted.flips is not None:
+        found.append(_on_dependence(ranking))
+    return found
+
+
+def unread(ranking: Record) -> list[str]:
+    """A warning where many answers could not be read."""
+    c = ranking.judgments.comparisons
+    dropped = sum(c.dropped.values())
+    many = dropped > MANY_DROPPED * (dropped + c.n_comparisons)
+    return [f"{dropped:,} {noun(dropped, 'answer')} could not be read."] if many else []
+
+
+def _on_dependence(ranking: Record) -> str:
+    """What intervals without errors by question cannot allow for."""
+    frame = ranking.judgments.frame
+    if "question_id" not in frame:
+        return (
+            "No questions are named, so judgments of the same item and judges that copy each other cannot be "
+            "recognised. If there are any, the intervals are too narrow (--column question=NAME names them)."
+        )
+    if ranking.fitted.flips is not None:
+        narrow = " The intervals of scores may be too narrow." if ranking.fitted.robust is None else ""
+        return (
+            f"Only {counted(ranking.judgments.n_questions, 'question')}: significance is tested by exchanging "
+            f"the names of two models in whole questions.{narrow}"
+        )
+    return "Judgments are taken as independent. If questions repeat, the intervals are too narrow."
