@@ -93,15 +93,30 @@ def position_share(cells: Comparisons) -> float:
     """
     if not cells.ordered:
         return 0.0
-    n, lead = len(cells.models), _lead(cells)
-    total = float(lead @ (lead / cells.count))
+    lead = _lead(cells)
+    net = _net(cells, lead)
+    return max(0.0, 1.0 - float(net @ imitating_scores(cells)) / float(lead @ (lead / cells.count)))
+
+
+@remembered
+def imitating_scores(cells: Comparisons) -> FloatArray:
+    """Scores v by which v_i - v_j is as near as it can be to one in every comparison of i, shown first, with j.
+
+    They are what a position bias of one would do to the scores of a fit that knows no positions: least squares,
+    shape (N,).
+    """
+    n, net = len(cells.models), _net(cells, _lead(cells))
     if n > LARGE:
-        return max(0.0, 1.0 - _imitated_by_many(cells) / total)
+        return _imitating_of_many(cells, net)
     pair = np.bincount(cells.first.astype(np.intp) * n + cells.second, cells.count, n * n).reshape(n, n)
     laplacian = np.diag((pair + pair.T).sum(axis=1)) - pair - pair.T
-    net = np.bincount(cells.first, lead, n) - np.bincount(cells.second, lead, n)
-    imitated = float(net @ np.linalg.pinv(laplacian, hermitian=True) @ net)
-    return max(0.0, 1.0 - imitated / total)
+    return np.asarray(np.linalg.pinv(laplacian, hermitian=True) @ net)
+
+
+def _net(cells: Comparisons, lead: FloatArray) -> FloatArray:
+    """By how much every model was shown first more often than second, shape (N,)."""
+    n = len(cells.models)
+    return np.asarray(np.bincount(cells.first, lead, n) - np.bincount(cells.second, lead, n), float)
 
 
 def _lead(cells: Comparisons) -> FloatArray:
@@ -109,18 +124,15 @@ def _lead(cells: Comparisons) -> FloatArray:
     return cells.count if cells.apart is None else cells.count * cells.apart
 
 
-def _imitated_by_many(cells: Comparisons) -> float:
-    """What scores can imitate of a position, by conjugate gradients on the sparse Laplacian."""
+def _imitating_of_many(cells: Comparisons, net: FloatArray) -> FloatArray:
+    """The same by conjugate gradients on the sparse Laplacian; sums to zero in every component."""
     from scipy.sparse.linalg import cg  # loads slowly, and few sets are so large
 
     n, (i, j), w = len(cells.models), (cells.first, cells.second), cells.count
     place = (np.r_[i, j, i, j], np.r_[j, i, i, j])
     laplacian = coo_array((np.r_[-w, -w, w, w], place), (n, n)).tocsr()
-    lead = _lead(cells)
-    # sums to zero in every component, so there is a solution
-    net = np.bincount(i, lead, n) - np.bincount(j, lead, n)
     own = np.maximum(laplacian.diagonal(), np.finfo(float).tiny)
-    return float(net @ cg(laplacian, net, rtol=1e-8, maxiter=10 * n, M=diags_array(1 / own))[0])
+    return np.asarray(cg(laplacian, net, rtol=1e-8, maxiter=10 * n, M=diags_array(1 / own))[0])
 
 
 def judges_of_one_length(cells: Comparisons) -> tuple[str, ...]:

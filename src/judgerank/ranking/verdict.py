@@ -21,6 +21,7 @@ from judgerank.ranking.components import links_between
 from judgerank.ranking.evidence import head_to_head
 from judgerank.ranking.headline import as_good, headline, in_words, largest
 from judgerank.ranking.record import Record
+from judgerank.ranking.shown_order import OTHER_ORDER, ShownOrder, one_order
 from judgerank.ranking.studies import panel
 from judgerank.ranking.studies.next_comparisons import CHANCE, cost_of_pair
 from judgerank.ranking.verdict_warnings import unread, warnings_of
@@ -70,30 +71,43 @@ def verdict(ranking: Record, passed_on: bool = False) -> Verdict:
         told = f"All answers are ties, so there is nothing to rank. {HARDER}"
         shown = f"No clear leader among {in_words(len(board))} models"
         return Verdict(shown, told, "", "", _facts(ranking, judges.assign(information=np.nan)), unread(ranking))
+    order = one_order(ranking.fitted.comparisons, *board["model"].iloc[:2])
     return Verdict(
-        headline(board, pairs) if len(ranking.fits) == 1 else _headline_of_groups(ranking),
-        _lead(ranking, board, pairs),
+        _headline(ranking, board, pairs, order),
+        _lead(ranking, board, pairs, order),
         _change(ranking, passed_on),
-        _next(ranking, board, pairs),
+        OTHER_ORDER if order and len(ranking.fits) == 1 else _next(ranking, board, pairs),
         _facts(ranking, judges),
-        warnings_of(ranking, judges),
+        [*([order.sentence()] if order else []), *warnings_of(ranking, judges)],
     )
 
 
-def _headline_of_groups(ranking: Record) -> str:
-    return f"No overall leader: {in_words(len(ranking.fits))} groups of models were never compared with each other"
+def _headline(ranking: Record, board: pd.DataFrame, pairs: pd.DataFrame, order: ShownOrder | None) -> str:
+    if len(ranking.fits) > 1:
+        many = in_words(len(ranking.fits))
+        return f"No overall leader: {many} groups of models were never compared with each other"
+    told = headline(board, pairs)
+    if order and order.place and _separated(pairs, *board["model"].iloc[:2]):
+        return f"{told}, {order.unless}"
+    return told
 
 
-def _lead(ranking: Record, board: pd.DataFrame, pairs: pd.DataFrame) -> str:
+def _lead(ranking: Record, board: pd.DataFrame, pairs: pd.DataFrame, order: ShownOrder | None) -> str:
     best, second = board.iloc[0], board.iloc[1]
     where = "" if len(ranking.fits) == 1 else "In the first group, "
     told = f"{where}{_preferred(ranking, best, second)}"
     if board["rank_low"].isna().any():
         return f"{told}. This fit has no confidence intervals, so the difference may be chance."
     how = "a significant difference" if _separated(pairs, best["model"], second["model"]) else "too close to call"
+    if order and order.place and how != "too close to call":
+        how = f"{how}, {order.unless}"
     low, high, level = best["rank_low"], best["rank_high"], f"{ranking.settings.level:.0%} confidence"
     name = best["model"]
-    range_ = f"{name} ranks first" if low == high == 1 else f"The true rank of {name} is between {low} and {high}"
+    range_ = f"{name} ranks first" if low == high == 1 else f"the true rank of {name} is between {low} and {high}"
+    if order:
+        range_ = f"Only if judges favour neither position, {range_}"
+    elif low != high:
+        range_ = f"T{range_[1:]}"
     told = f"{told}: {how}. {range_} ({level}, jointly for all {'its ' * bool(where)}models)."
     others = as_good(board, pairs)
     if others.empty:

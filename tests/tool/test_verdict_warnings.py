@@ -1,0 +1,97 @@
+"""What the verdict warns of, on judges simulated with a known fault."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+from scipy.special import expit
+from typer.testing import CliRunner
+
+from judgerank import rank
+from judgerank.cli import app
+from judgerank.model.streams import generator
+from judgerank.ranking.verdict import verdict
+
+PAIRS = [(i, j) for i in range(4) for j in range(i + 1, 4)]
+
+
+def drawn(scores, judges, n_questions: int = 120, swapped: float = 0.5, seed: str = "verdict") -> pd.DataFrame:
+    """Every judge answers one pair of models on each question.
+
+    `scores` are by model. `judges` have a discrimination, a position bias and a model that they add one to; the
+    model that is later in `scores` is shown first in a share `swapped` of the questions.
+    """
+    rng, rows, names = generator(0, seed), [], list(scores)
+    pairs = [(i, j) for i, j in PAIRS if j < len(names)]
+    for question in range(n_questions):
+        i, j = pairs[question % len(pairs)]
+        first, second = (names[j], names[i]) if rng.random() < swapped else (names[i], names[j])
+        for judge, (gamma, position, own) in judges.items():
+            eta = gamma * (scores[first] - scores[second]) + position + 2.0 * ((own == first) - (own == second))
+            rows.append((question, first, second, judge, "a" if rng.random() < expit(eta) else "b"))
+    return pd.DataFrame(rows, columns=["question", "model_a", "model_b", "judge", "winner"])
+
+
+EQUAL = {"old": 0.0, "new": 0.0}
+SECOND = {f"j{k}": (1.0, -0.6, "") for k in range(3)}  # judges who favour the second answer
+
+
+def test_a_lead_that_may_be_position_bias_alone_is_called_so(tmp_path):
+    frame = drawn(EQUAL, SECOND, swapped=0.0)
+    told = verdict(rank(frame))
+    assert told.headline == "new leads, unless judges favour the answer shown second"
+    assert "a significant difference, unless judges favour the answer shown second. Only if " in told.lead
+    assert "Only if judges favour neither position, new ranks first (95%" in told.lead
+    assert told.next.startswith("Show the other order: ") and "needs no more data" not in told.next
+    assert told.warnings[0] == (
+        "Each pair of models was always shown in the same order, so position bias and quality cannot be "
+        "distinguished. If judges favour the answer shown second, new may lead for that alone."
+    )
+    file = tmp_path / "one.csv"
+    frame.to_csv(file, index=False)
+    done = CliRunner().invoke(app, ["rank", str(file), "-o", str(tmp_path / "out"), "--json"])
+    found = json.loads(done.stdout)
+    assert found["warnings"][0] == told.warnings[0] and found["next"] == told.next
+    page = (tmp_path / "out/index.html").read_text()
+    assert f"<li>{told.warnings[0]}</li>" in page and f"<h1>{told.headline}" in page
+
+
+def test_a_few_answers_in_the_other_order_do_not_silence_it():
+    frame = drawn(EQUAL, SECOND, n_questions=150, swapped=0.01)
+    assert 0 < (frame["model_a"] == "new").mean() < 0.02
+    assert "was nearly always shown in the same order" in verdict(rank(frame)).warnings[0]
+
+
+def test_orders_that_tell_position_from_quality_are_not_warned_of():
+    three = {"old": 0.0, "new": 0.0, "other": 0.0}
+    one_pair = drawn(three, SECOND)
+    late = one_pair["model_a"].eq("new") & one_pair["model_b"].eq("old")
+    one_pair.loc[late, ["model_a", "model_b"]] = ["old", "new"]  # of one pair alone there is one order
+    for frame in (
+        drawn(EQUAL, SECOND),
+        drawn(EQUAL, SECOND, swapped=0.1),
+        one_pair,
+        drawn(three, SECOND, swapped=0),
+    ):
+        told = verdict(rank(frame))
+        assert not any("same order" in one for one in told.warnings)
+        assert "favour" not in told.headline + told.lead and "other order" not in told.next
+    unordered = drawn(EQUAL, SECOND, swapped=0.0)
+    won = np.where(unordered["winner"] == "a", unordered["model_a"], unordered["model_b"])
+    lost = np.where(unordered["winner"] == "a", unordered["model_b"], unordered["model_a"])
+    assert not any("same order" in one for one in verdict(rank(list(zip(won, lost, strict=True)))).warnings)
+
+
+def test_a_baseline_always_shown_first_leaves_the_others_comparable():
+    four = {"base": 0.0, "m1": 0.2, "m2": 0.2, "m3": 0.2}
+    frame = drawn(four, SECOND, swapped=0.0)
+    frame = frame[frame["model_a"] == "base"]
+    told = verdict(rank(frame))
+    assert "unless" not in told.headline + told.lead
+    assert told.lead.count("Only if judges favour neither position, the true rank of m") == 1
+    assert told.warnings[0].endswith(
+        "Models shown first may be ranked too high or too low beside those shown second."
+    )
+    assert told.next.startswith("Show the other order: ")
