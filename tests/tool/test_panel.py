@@ -22,8 +22,8 @@ from judgerank.model.streams import generator
 from judgerank.ranking import evidence as evidence_of
 from judgerank.ranking.bands import bands_of
 from judgerank.ranking.card import card
+from judgerank.ranking.drawn_judges import judges_of
 from judgerank.ranking.evidence import head_to_head
-from judgerank.ranking.first_screen import judges_of
 from judgerank.ranking.headline import headline
 from judgerank.ranking.studies import panel
 from judgerank.ranking.studies.categories import BY_CHANCE

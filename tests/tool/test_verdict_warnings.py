@@ -6,12 +6,16 @@ import json
 
 import numpy as np
 import pandas as pd
+import pytest
 from scipy.special import expit
 from typer.testing import CliRunner
 
 from judgerank import rank
 from judgerank.cli import app
+from judgerank.model.kinds import family
 from judgerank.model.streams import generator
+from judgerank.ranking.drawn_judges import REASONS, judges_of
+from judgerank.ranking.studies import by_judge, panel
 from judgerank.ranking.verdict import verdict
 
 PAIRS = [(i, j) for i in range(4) for j in range(i + 1, 4)]
@@ -95,3 +99,34 @@ def test_a_baseline_always_shown_first_leaves_the_others_comparable():
         "Models shown first may be ranked too high or too low beside those shown second."
     )
     assert told.next.startswith("Show the other order: ")
+
+
+def test_every_verdict_on_a_judge_has_a_meaning_and_a_reason_of_its_own():
+    assert list(REASONS) == list(panel.MEANING)
+    effects = pd.DataFrame(
+        [
+            (effect, f"{effect} {estimate}", estimate, 0.1, 0.0, 0.0)
+            for effect in (by_judge.LENGTH, family.OWN, family.MAKER, "markdown")
+            for estimate in (-1.0, 1.0)
+        ],
+        columns=["effect", "judge", "estimate", "standard_error", "p_value", "p_holm"],
+    )
+    found = {judge: by_judge.problem(effects, judge, 0.95) for judge in effects["judge"]}
+    assert {panel.kind_of(one) for one in found.values()} == {panel.BY_EFFECT}
+    assert {one for one in by_judge.BEGINNINGS if any(text.startswith(one) for text in found.values())} == {
+        *by_judge.BEGINNINGS
+    }
+    reasons = [by_judge.reason(effects, judge, 0.95) for judge in effects["judge"]]
+    assert len({*reasons}) == len(effects)
+    assert "picks its own answer 73% of the time against one that is as good" in reasons
+    assert panel.kind_of("same as j1") == "same" and panel.kind_of(panel.LEANS[1]) == panel.BY_POSITION
+    with pytest.raises(ValueError, match="no verdict 'odd'"):
+        panel.kind_of("odd")
+
+
+def test_the_reason_for_a_judge_who_favours_its_own_answers_is_that():
+    judges = {"m0": (1.0, 0.0, "m0"), "j1": (1.0, 0.0, ""), "j2": (1.0, 0.0, "")}
+    ranking = rank(drawn({"m0": 0.4, "m1": 0.5, "m2": -0.2, "m3": -0.7}, judges, n_questions=300))
+    (partial,) = [judge for judge in judges_of(ranking) if judge.name == "m0"]
+    assert partial.problem == "favours its own answers"
+    assert partial.reason.startswith("picks its own answer ") and "match" not in partial.reason

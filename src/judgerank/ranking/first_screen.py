@@ -1,4 +1,4 @@
-"""What the first screen of a page draws: the models as rows with intervals, in groups, and the judges beside."""
+"""What the first screen of a page draws: the models as rows with intervals, in groups."""
 
 from __future__ import annotations
 
@@ -14,10 +14,9 @@ from judgerank.data.listing import counted, shortened
 from judgerank.fits.result import Fit
 from judgerank.fits.standings import win_rate_intervals
 from judgerank.ranking.additions import Additions, Changelog
-from judgerank.ranking.headline import in_words, largest
+from judgerank.ranking.headline import in_words
 from judgerank.ranking.model_facts import FILTERS
 from judgerank.ranking.record import Record
-from judgerank.ranking.studies import panel
 
 WIDTH = 100.0  # of a drawn row, in its own units
 MARGIN = 0.04  # of the range drawn, beside the outermost ends
@@ -84,28 +83,6 @@ class Group:
 
     head: str
     rows: list[Row]
-
-
-@dataclass(frozen=True)
-class Judge:
-    """A judge as it is drawn.
-
-    Attributes
-    ----------
-    name, short : str
-    share : float
-        Of the information, over the largest; NaN where unknown.
-    problem, reason : str
-        The verdict, and what it rests on.
-    fine : bool
-    """
-
-    name: str
-    short: str
-    share: float
-    problem: str
-    reason: str
-    fine: bool
 
 
 @dataclass(frozen=True)
@@ -239,46 +216,3 @@ def _groups(board: pd.DataFrame, rows: list[Row]) -> list[Group]:
             )
         found.append(Group(head, among))
     return found
-
-
-def judges_of(ranking: Record) -> list[Judge]:
-    """The judges of the largest component, those that tell most first."""
-    table = largest(ranking.tables["judges"])
-    table = table.sort_values("information", ascending=False, kind="stable")
-    most = table["information"].max()
-    middle = table["discrimination"].median() if "discrimination" in table else np.nan
-    return [
-        Judge(
-            line["judge"],
-            shortened(line["judge"].rpartition("/")[2], LONGEST_NAME),
-            line["information"] / most if most > 0 else float("nan"),
-            line["verdict"],
-            _reason(line, middle),
-            line["verdict"] == panel.FINE,
-        )
-        for line in table.to_dict("records")
-    ]
-
-
-def _reason(line: Mapping[Hashable, Any], middle: float) -> str:
-    """What a judge's verdict rests on, in a sentence without a full stop."""
-    verdict, many = line["verdict"], f"{line['comparisons']:,.0f} answers"
-    sharpness = line.get("discrimination", np.nan) / middle if middle > 0 else np.nan
-    if verdict in panel.LEANS:
-        which, sign = ("first", 1.0) if verdict == panel.LEANS[0] else ("second", -1.0)
-        share = 1 / (1 + np.exp(-sign * line["position"]))
-        return f"picks the {which} answer {share:.0%} of the time between two equal models"
-    if verdict == panel.NOISY:
-        return f"separates better from worse models {sharpness:.0%} as sharply as the median judge"
-    if verdict == panel.RANDOM:
-        return "its answers do not follow the ranking, so they have little or no weight"
-    if verdict == panel.UNSURE:
-        return f"{many} are too few to tell"
-    if verdict == panel.UNBOUNDED:
-        return f"none of its {many} contradicts the ranking, so its weight has no upper limit"
-    if verdict != panel.FINE:
-        return (
-            f"its answers match those of {verdict.removeprefix(panel.SAME)} far more often than any other judge's"
-        )
-    agrees = line.get("agreement", np.nan)
-    return many if pd.isna(agrees) else f"agrees with the majority of the others in {agrees:.0%} of {many}"

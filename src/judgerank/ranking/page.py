@@ -17,9 +17,10 @@ from judgerank.order.scale import scale_of
 from judgerank.pages import Shown, render, shown
 from judgerank.ranking import table_files
 from judgerank.ranking.additions import Additions, Texts
+from judgerank.ranking.drawn_judges import judges_of
 from judgerank.ranking.evidence import evidence
 from judgerank.ranking.exports import ELO_MEAN, ELO_POINTS, TABLES
-from judgerank.ranking.first_screen import judges_of, pictures
+from judgerank.ranking.first_screen import pictures
 from judgerank.ranking.methods import methods
 from judgerank.ranking.model_facts import FILTERS
 from judgerank.ranking.page_columns import ABOUT, HEADS, HIDDEN, OTHERS
@@ -74,7 +75,9 @@ def to_html(ranking: Record, beside: bool = False, additions: Additions | None =
         board=_shown("leaderboard", "Leaderboard, best first", listed, {"elo": 0, "versus": 2}, links),
         several=len(ranking.fits) > 1,
         judges=_shown("judges", "Judges, most discriminating first", tables["judges"]),
-        verdicts={k: told for k, told in panel.MEANING.items() if k != "favours" or ranking.judgments.ordered},
+        verdicts={
+            k: told for k, told in panel.MEANING.items() if k != panel.BY_POSITION or ranking.judgments.ordered
+        },
         pairs=_shown("neighbours", "Neighbours in rank", _neighbours(ranking)),
         pairs_told=_pairs_told(ranking),
         next=_shown("next", "What to collect next, best first", _next(tables["next"], ranking.judgments)),
@@ -88,6 +91,12 @@ def to_html(ranking: Record, beside: bool = False, additions: Additions | None =
         methods=methods(ranking),
         data=_data(ranking, additions.texts) | {"views": _drawn(ranking, seen)},
     )
+
+
+def _meanings(ranking: Record) -> dict[str, str]:
+    """What the verdicts on judges mean, of those that a judge can have."""
+    ordered = ranking.judgments.ordered
+    return {kind: told for kind, told in panel.MEANING.items() if kind != panel.BY_POSITION or ordered}
 
 
 def _others(tables: dict[str, pd.DataFrame]) -> list[Shown]:

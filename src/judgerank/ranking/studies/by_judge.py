@@ -18,6 +18,8 @@ from judgerank.trust.sentences import MOST_PARAMETERS, MOST_ROWS
 LENGTH = "length"
 BY_JUDGE = "Effects by judge: "  # how the remark begins on one coefficient for judges who differ
 STYLE = "style"
+# how `problem` begins
+BEGINNINGS = ("prefers ", f"favours {family.OWN}", f"favours {family.MAKER}", "marks down ", "goes by ")
 LEAST = float(np.log(0.6 / 0.4))  # log-odds from which a significant effect is a problem: 60% between equal models
 
 
@@ -75,18 +77,37 @@ def _asked(component: Component) -> list[str]:
     return [column for name, _, columns in asked if name == STYLE for column in columns.split(",") if column]
 
 
-def problem(effects: pd.DataFrame, judge: str, level: float) -> str:
-    """What a judge goes by, in words; empty if nothing is significant and large."""
+def strongest(effects: pd.DataFrame, judge: str, level: float) -> pd.Series | None:
+    """The effect that is clearest of those that are significant and large for a judge, as a row of the table."""
     own = significant(effects[effects["judge"] == judge], level) if len(effects) else effects
     own = own[own["estimate"].abs() >= LEAST] if len(own) else own
-    if not len(own):
+    return own.sort_values("p_value", kind="stable").iloc[0] if len(own) else None
+
+
+def problem(effects: pd.DataFrame, judge: str, level: float) -> str:
+    """What a judge goes by, beginning as one of `BEGINNINGS`; empty if nothing is significant and large."""
+    row = strongest(effects, judge, level)
+    if row is None:
         return ""
-    row = own.sort_values("p_value", kind="stable").iloc[0]
     if row["effect"] == LENGTH:
         return f"prefers {'longer' if row['estimate'] > 0 else 'shorter'} answers"
     if row["effect"] in (family.OWN, family.MAKER):
         return f"{'favours' if row['estimate'] > 0 else 'marks down'} {row['effect']}"
     return f"goes by {row['effect']}"
+
+
+def reason(effects: pd.DataFrame, judge: str, level: float) -> str:
+    """How strong that is, in a sentence without a full stop; empty if nothing is significant and large."""
+    row = strongest(effects, judge, level)
+    if row is None:
+        return ""
+    share = f"{1 / (1 + np.exp(-row['estimate'])):.0%} of the time"
+    if row["effect"] == family.OWN:
+        return f"picks its own answer {share} against one that is as good"
+    if row["effect"] == family.MAKER:
+        return f"picks an answer of its maker's other models {share} against one that is as good"
+    more = "the longer answer" if row["effect"] == LENGTH else f"the answer with more {row['effect']}"
+    return f"picks {more} {share} between two equal models (a difference of one standard deviation)"
 
 
 def on_one_coefficient(effects: pd.DataFrame, column: str, component: Component) -> list[str]:

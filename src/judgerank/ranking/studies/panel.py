@@ -19,7 +19,7 @@ from judgerank.inference.intervals import FURTHEST
 from judgerank.inference.wald import normal_quantile
 from judgerank.order.scale import reported_log_errors, scale_of
 from judgerank.ranking.candidates import half_information
-from judgerank.ranking.studies.by_judge import LEAST, effects_of, problem
+from judgerank.ranking.studies.by_judge import BEGINNINGS, LEAST, effects_of, problem
 from judgerank.ranking.study import Component, Finding
 
 FINE, NOISY, RANDOM, UNSURE = "fine", "noisy", "random or contrary", "unclear"
@@ -27,14 +27,16 @@ UNBOUNDED = "never wrong"
 LEANS = ("favours the first answer", "favours the second answer")
 SAME = "same as "
 MERGED = "merged"  # status of a judge id whose votes are part of another's
-MEANING = {
+PLAIN = (FINE, NOISY, RANDOM, UNSURE, UNBOUNDED)
+BY_POSITION, BY_EFFECT, COPY = "favours", "goes by", "same"  # kinds of verdict that have several texts
+MEANING = {  # by `kind_of`
     FINE: "separates models at least about as well as the panel, with no clear position bias",
     NOISY: "its discrimination is below half of the panel's median, and significantly below the median",
-    "favours": "between two equal models it picks one position more than 60% of the time (significantly)",
-    "goes by": "it prefers longer or shorter answers, or those of its own family, whatever their quality: more "
+    BY_POSITION: "between two equal models it picks one position more than 60% of the time (significantly)",
+    BY_EFFECT: "it prefers longer or shorter answers, or those of its own family, whatever their quality: more "
     "than 60% of the time between two equal models (significantly)",
     RANDOM: "its answers do not follow the scores: its discrimination is zero, or may be",
-    "same": "it disagrees with that judge less than half as often as two different judges would, given how much "
+    COPY: "it disagrees with that judge less than half as often as two different judges would, given how much "
     "the others agree on the same questions: one model under two names?",
     UNSURE: "its answers do not tell what kind of judge it is: too few, or all models alike",
     UNBOUNDED: "it never contradicted the ranking, so its discrimination has no upper limit",
@@ -57,6 +59,25 @@ def of_component(component: Component) -> Finding:
     ]
     table["verdict"] = [reason or verdict for reason, verdict in zip(reasons, table["verdict"], strict=True)]
     return Finding(tables={"judges": table})
+
+
+def kind_of(verdict: str) -> str:
+    """The key of `MEANING` that a verdict is explained by.
+
+    Raises
+    ------
+    ValueError
+        If no judge can have this verdict.
+    """
+    if verdict in PLAIN:
+        return verdict
+    if verdict in LEANS:
+        return BY_POSITION
+    if verdict.startswith(SAME):
+        return COPY
+    if verdict.startswith(BEGINNINGS):
+        return BY_EFFECT
+    raise ValueError(f"there is no verdict {verdict!r}")
 
 
 def agreement(cells: Comparisons) -> pd.Series:
