@@ -130,3 +130,15 @@ def test_the_reason_for_a_judge_who_favours_its_own_answers_is_that():
     (partial,) = [judge for judge in judges_of(ranking) if judge.name == "m0"]
     assert partial.problem == "favours its own answers"
     assert partial.reason.startswith("picks its own answer ") and "match" not in partial.reason
+
+
+def test_a_judge_who_always_picks_the_first_answer_is_named_as_such():
+    judges = {"good": (1.5, 0.0, ""), "ok": (1.0, 0.0, ""), "firster": (0.0, 50.0, "")}
+    ranking = rank(drawn({"m0": 0.6, "m1": 0.2, "m2": -0.2, "m3": -0.6}, judges, n_questions=300))
+    assert "firster" in ranking.fitted.comparisons.judges
+    (named,) = [judge for judge in judges_of(ranking) if judge.name == "firster"]
+    assert named.problem == "favours the first answer"
+    assert named.reason == "picks the first answer 100% of the time between two equal models"
+    warnings = verdict(ranking).warnings
+    assert not any("nothing to do" in one or "do not tell what kind" in one for one in warnings)
+    assert any(remark.endswith("so there is nothing to do.") for remark in ranking.remarks)

@@ -8,7 +8,7 @@ from judgerank.data.listing import counted, listed, noun
 from judgerank.ranking.record import Record
 from judgerank.ranking.studies import panel
 from judgerank.ranking.studies.by_judge import BY_JUDGE
-from judgerank.ranking.studies.exact_fit import WHICH_FIT
+from judgerank.ranking.studies.exact_fit import HARMLESS, WHICH_FIT
 from judgerank.ranking.studies.rivals import DISAGREE
 
 MANY_DROPPED = 0.05  # share of records that could not be read, from which it is a warning
@@ -22,7 +22,7 @@ def warnings_of(ranking: Record, judges: pd.DataFrame) -> list[str]:
         one.removeprefix(start)
         for start in (WHICH_FIT, BY_JUDGE)
         for one in (remark.removeprefix("Component 1: ") for remark in ranking.remarks)
-        if one.startswith(start)
+        if one.startswith(start) and not one.endswith(HARMLESS)
     ]
     if len(ranking.fits) > 1:
         found.append(

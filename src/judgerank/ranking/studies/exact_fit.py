@@ -12,6 +12,7 @@ from judgerank.ranking.choices import EXACT, SHRUNK
 from judgerank.ranking.study import Component, Finding
 
 WHICH_FIT = "Which fit: "  # how the remark begins that says which one to trust
+HARMLESS = "This ranking is not affected, so there is nothing to do."  # how such a remark ends
 FAR = 3.0  # times the median discrimination, beyond which shrinkage may take too much of a judge's
 ADVICE = f"leave --solver {EXACT} out, or name --solver {SHRUNK}"
 
@@ -68,7 +69,7 @@ def on_trust(shown: Fit, exact: Fit) -> list[str]:
         )
     many = 2 * len(exact.judges_at_zero) >= len(exact.comparisons.judges)
     if not far and not many:
-        said += " This ranking is not affected, so there is nothing to do."
+        said += f" {HARMLESS}"
     if many:
         said += (
             " They are half of the panel or more: if the others answer against quality, this ranking is the "

@@ -204,16 +204,22 @@ def _verdict(
     gamma: float,
     width: float,
 ) -> str:
-    """Of one judge; `width` is half that of the interval gamma -/+ width, which may reach zero."""
-    if judge in fitted.judges_at_zero:  # of a shrunk fit, whose interval says how sure that is
-        return UNSURE if _ends(ends, "discrimination", judge)[1] > middle else RANDOM
-    if judge in same:
+    """Of one judge; `width` is half that of the interval gamma -/+ width, which may reach zero.
+
+    A position comes before a discrimination of zero and one without limit: who always picks the first answer has
+    either by chance.
+    """
+    low, high = _ends(ends, "position", judge)
+    leans = low > LEANING or high < -LEANING
+    zero = judge in fitted.judges_at_zero
+    if judge in same and not zero:
         return f"{SAME}{same[judge]}"
+    if leans:
+        return LEANS[int(high < 0)]
+    if zero:  # of a shrunk fit, whose interval says how sure that is
+        return UNSURE if _ends(ends, "discrimination", judge)[1] > middle else RANDOM
     if judge in fitted.unbounded_judges:
         return UNBOUNDED
-    low, high = _ends(ends, "position", judge)
-    if low > LEANING or high < -LEANING:
-        return LEANS[int(high < 0)]
     low, high = _ends(ends, "discrimination", judge)
     if gamma <= width < HALF * middle - gamma:  # it may be zero, where its logarithm has no end
         return RANDOM
