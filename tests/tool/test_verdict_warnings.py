@@ -17,6 +17,7 @@ from judgerank.model.streams import generator
 from judgerank.ranking.drawn_judges import REASONS, judges_of
 from judgerank.ranking.studies import by_judge, panel
 from judgerank.ranking.verdict import verdict
+from judgerank.ranking.views import views
 
 PAIRS = [(i, j) for i in range(4) for j in range(i + 1, 4)]
 
@@ -124,12 +125,39 @@ def test_every_verdict_on_a_judge_has_a_meaning_and_a_reason_of_its_own():
         panel.kind_of("odd")
 
 
-def test_the_reason_for_a_judge_who_favours_its_own_answers_is_that():
-    judges = {"m0": (1.0, 0.0, "m0"), "j1": (1.0, 0.0, ""), "j2": (1.0, 0.0, "")}
-    ranking = rank(drawn({"m0": 0.4, "m1": 0.5, "m2": -0.2, "m3": -0.7}, judges, n_questions=300))
+PARTIAL = {"m0": (1.0, 0.0, "m0"), "j1": (0.8, 0.0, ""), "m2": (0.8, 0.0, "")}
+CLOSE = {"m0": 0.3, "m1": 0.5, "m2": 0.0, "m3": -0.8}
+
+
+def test_a_leader_by_its_own_votes_is_called_so():
+    ranking = rank(drawn(CLOSE, PARTIAL, n_questions=300))
     (partial,) = [judge for judge in judges_of(ranking) if judge.name == "m0"]
     assert partial.problem == "favours its own answers"
     assert partial.reason.startswith("picks its own answer ") and "match" not in partial.reason
+    told = verdict(ranking)
+    assert told.headline == "m0 leads, but not without the votes of judge m0"
+    assert told.next == "To settle who leads, collect more answers from judges other than m0."
+    (problem,) = [one for one in told.warnings if "problem" in one]
+    assert problem == "1 of 3 judges has a problem (see Judges on the page): m0 (favours its own answers)."
+    (fewer,) = [one for one in told.warnings if one.startswith("Without judge m0: ")]
+    (view,) = [view for view in views(ranking) if view.name == "m0"]  # the page says the same
+    assert fewer.removeprefix("Without judge m0: ").rstrip(".").split(" (")[0] in view.told
+
+
+def test_a_judge_who_favours_a_model_far_below_the_lead_changes_no_headline():
+    judges = {"m3": (1.0, 0.0, "m3"), "j1": (1.0, 0.0, ""), "j2": (1.0, 0.0, "")}
+    ranking = rank(drawn({"m0": 1.5, "m1": 0.3, "m2": -0.2, "m3": -1.5}, judges, n_questions=300))
+    told = verdict(ranking)
+    assert any("m3 (favours its own answers)" in one for one in told.warnings)
+    assert told.headline == "m0 leads" and not any(one.startswith("Without") for one in told.warnings)
+
+
+def test_one_coefficient_for_judges_who_favour_their_own_unequally_is_warned_of():
+    judges = PARTIAL | {"m1": (1.0, 0.0, ""), "m3": (1.0, 0.0, "")}
+    ranking = rank(drawn(CLOSE, judges, n_questions=300), blocks=["family"])
+    (said,) = [one for one in verdict(ranking).warnings if one.startswith("Judges differ in how much")]
+    assert "they favour their own answers (p " in said and "corrects too little for m0." in said
+    assert not any(remark.startswith(by_judge.BY_JUDGE) for remark in rank(drawn(CLOSE, judges)).remarks)
 
 
 def test_a_judge_who_always_picks_the_first_answer_is_named_as_such():

@@ -20,6 +20,7 @@ from judgerank.ranking.choices import Settings
 from judgerank.ranking.components import links_between
 from judgerank.ranking.evidence import head_to_head
 from judgerank.ranking.headline import as_good, headline, in_words, largest
+from judgerank.ranking.partial_judges import without_partial
 from judgerank.ranking.record import Record
 from judgerank.ranking.shown_order import OTHER_ORDER, ShownOrder, one_order
 from judgerank.ranking.studies import panel
@@ -71,24 +72,28 @@ def verdict(ranking: Record, passed_on: bool = False) -> Verdict:
         told = f"All answers are ties, so there is nothing to rank. {HARDER}"
         shown = f"No clear leader among {in_words(len(board))} models"
         return Verdict(shown, told, "", "", _facts(ranking, judges.assign(information=np.nan)), unread(ranking))
-    order = one_order(ranking.fitted.comparisons, *board["model"].iloc[:2])
+    order = None if len(ranking.fits) > 1 else one_order(ranking.fitted.comparisons, *board["model"].iloc[:2])
+    fewer = without_partial(ranking, board, judges)
+    further = OTHER_ORDER if order else fewer.next if fewer else ""
     return Verdict(
-        _headline(ranking, board, pairs, order),
+        _headline(ranking, board, pairs, [order.unless if order else "", fewer.beside if fewer else ""]),
         _lead(ranking, board, pairs, order),
         _change(ranking, passed_on),
-        OTHER_ORDER if order and len(ranking.fits) == 1 else _next(ranking, board, pairs),
+        further or _next(ranking, board, pairs),
         _facts(ranking, judges),
-        [*([order.sentence()] if order else []), *warnings_of(ranking, judges)],
+        [*([order.sentence()] if order else []), *warnings_of(ranking, judges, fewer)],
     )
 
 
-def _headline(ranking: Record, board: pd.DataFrame, pairs: pd.DataFrame, order: ShownOrder | None) -> str:
+def _headline(ranking: Record, board: pd.DataFrame, pairs: pd.DataFrame, but: list[str]) -> str:
+    """Who leads, and on which condition."""
     if len(ranking.fits) > 1:
         many = in_words(len(ranking.fits))
         return f"No overall leader: {many} groups of models were never compared with each other"
     told = headline(board, pairs)
-    if order and order.place and _separated(pairs, *board["model"].iloc[:2]):
-        return f"{told}, {order.unless}"
+    condition = next(filter(None, but), "")
+    if condition and _separated(pairs, *board["model"].iloc[:2]):
+        return f"{told}, {condition}"
     return told
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pandas as pd
 
-from judgerank.data.listing import counted, listed, noun
+from judgerank.data.listing import counted, listed, noun, shortened
+from judgerank.ranking.partial_judges import Without
 from judgerank.ranking.record import Record
 from judgerank.ranking.studies import panel
 from judgerank.ranking.studies.by_judge import BY_JUDGE
@@ -12,11 +15,12 @@ from judgerank.ranking.studies.exact_fit import HARMLESS, WHICH_FIT
 from judgerank.ranking.studies.rivals import DISAGREE
 
 MANY_DROPPED = 0.05  # share of records that could not be read, from which it is a warning
+NAMED = 3  # judges up to which the problem of each is named
 FEW_JUDGES = 2.0  # equally informative judges, below which a ranking hangs on one
 
 
-def warnings_of(ranking: Record, judges: pd.DataFrame) -> list[str]:
-    """The warnings on the largest component, whose judges are those of a table."""
+def warnings_of(ranking: Record, judges: pd.DataFrame, fewer: Without | None = None) -> list[str]:
+    """The warnings on the largest component, by the table of its judges; `fewer` is without some of them."""
     fitted = ranking.fitted
     found = [
         one.removeprefix(start)
@@ -31,18 +35,7 @@ def warnings_of(ranking: Record, judges: pd.DataFrame) -> list[str]:
         )
     if not fitted.converged:
         found.append(f"The fit ended as {fitted.status}, not at a maximum.")
-    unsure = judges["verdict"] == panel.UNSURE
-    if unsure.any():
-        found.append(
-            f"For {unsure.sum()} of {len(judges)} judges, the answers do not tell what kind of judge it is."
-        )
-    doubtful = judges[~unsure & (judges["verdict"] != panel.FINE)]
-    if len(doubtful):
-        have = "has" if len(doubtful) == 1 else "have"
-        found.append(
-            f"{len(doubtful)} of {len(judges)} judges {have} a problem (see Judges on the page): "
-            f"{listed(doubtful['judge'])}."
-        )
+    found += _on_judges(judges, fewer)
     if 2 * (judges["verdict"] == panel.RANDOM).sum() >= len(judges):
         found.append("At least half of the judges disagree with the ranking or ignore it.")
     share = judges["information"]
@@ -54,6 +47,27 @@ def warnings_of(ranking: Record, judges: pd.DataFrame) -> list[str]:
     if not ranking.clustered or ranking.fitted.flips is not None:
         found.append(_on_dependence(ranking))
     return found
+
+
+def _on_judges(judges: pd.DataFrame, fewer: Without | None) -> Iterator[str]:
+    """Which judges have a problem, or may have, and what the ranking is without those who favour a leader."""
+    unsure = judges["verdict"] == panel.UNSURE
+    if unsure.any():
+        who = f": {listed(judges['judge'][unsure])}" if unsure.sum() <= NAMED else ""
+        yield (
+            f"For {unsure.sum()} of {len(judges)} judges, the answers do not tell what kind of judge it is{who}."
+        )
+    doubtful = judges[~unsure & (judges["verdict"] != panel.FINE)]
+    if len(doubtful):
+        have = "has" if len(doubtful) == 1 else "have"
+        told = list(doubtful["judge"])
+        if len(doubtful) <= NAMED:
+            told = [f"{shortened(one)} ({what})" for one, what in zip(told, doubtful["verdict"], strict=True)]
+        yield (
+            f"{len(doubtful)} of {len(judges)} judges {have} a problem (see Judges on the page): {listed(told)}."
+        )
+    if fewer:
+        yield fewer.sentence()
 
 
 def unread(ranking: Record) -> list[str]:

@@ -17,15 +17,12 @@ from judgerank.data.judgments import Judgments
 from judgerank.data.listing import counted
 from judgerank.fits.result import Fit
 from judgerank.fits.standings import pairs
-from judgerank.ranking.choices import DESCRIBED, Settings
-from judgerank.ranking.components import parts_of
-from judgerank.ranking.described import component_of
+from judgerank.ranking.choices import DESCRIBED
 from judgerank.ranking.first_screen import Picture, picture
 from judgerank.ranking.headline import headline
+from judgerank.ranking.partial_judges import refitted, without
 from judgerank.ranking.record import Record
 from judgerank.ranking.studies.categories import BY_CHANCE
-from judgerank.ranking.studies.leaderboard import board_of
-from judgerank.reading.from_tables import of_records
 from judgerank.reading.layouts.table import SIDES, other_side
 
 QUICK = 3e6  # models x comparisons x judges, up to which a ranking without each judge takes about two seconds
@@ -89,14 +86,14 @@ def _asked(ranking: Record, each_judge: bool) -> Iterator[tuple[str, str, Fits]]
     judges = judgments.comparisons.judges
     if each_judge and len(judges) > 1:
         for judge in judges:
-            yield JUDGE, judge, partial(_without, ranking, judge)
+            yield JUDGE, judge, partial(without, ranking, (judge,))
     columns = style_columns(judgments)
     if settings.blocks:
-        yield STYLE, "not adjusted", partial(_fitted, ranking, judgments, replace(settings, blocks=()))
+        yield STYLE, "not adjusted", partial(refitted, ranking, judgments, replace(settings, blocks=()))
     elif columns and settings.solver in DESCRIBED:
         block = f"style_by_judge:{','.join(columns)}"
         adjusted = replace(settings, blocks=(block,))
-        yield STYLE, f"adjusted for {', '.join(columns)}", partial(_fitted, ranking, judgments, adjusted)
+        yield STYLE, f"adjusted for {', '.join(columns)}", partial(refitted, ranking, judgments, adjusted)
 
 
 def _of_category(ranking: Record, name: str) -> tuple[Fit, pd.DataFrame]:
@@ -104,16 +101,6 @@ def _of_category(ranking: Record, name: str) -> tuple[Fit, pd.DataFrame]:
     boards = ranking.tables["categories"]
     board = boards[boards["category"] == name].drop(columns="category").reset_index(drop=True)
     return ranking.categories[name], board
-
-
-def _without(ranking: Record, judge: str) -> tuple[Fit, pd.DataFrame]:
-    judgments = ranking.judgments
-    return _fitted(ranking, of_records(judgments, judgments.frame["judge_model"] != judge), ranking.settings)
-
-
-def _fitted(ranking: Record, judgments: Judgments, settings: Settings) -> tuple[Fit, pd.DataFrame]:
-    component = component_of(parts_of(judgments)[0], ranking.fitted.model.alone, settings)
-    return component.shown, board_of(component)
 
 
 def style_columns(judgments: Judgments) -> list[str]:

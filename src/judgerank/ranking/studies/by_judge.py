@@ -17,7 +17,7 @@ from judgerank.trust.sentences import MOST_PARAMETERS, MOST_ROWS
 
 LENGTH = "length"
 BY_JUDGE = "Effects by judge: "  # how the remark begins on one coefficient for judges who differ
-STYLE = "style"
+STYLE, FAMILY = "style", "family"
 # how `problem` begins
 BEGINNINGS = ("prefers ", f"favours {family.OWN}", f"favours {family.MAKER}", "marks down ", "goes by ")
 LEAST = float(np.log(0.6 / 0.4))  # log-odds from which a significant effect is a problem: 60% between equal models
@@ -29,6 +29,10 @@ def of_component(component: Component) -> Finding:
     if found.empty:
         return Finding()
     said = [text for column in _asked(component) for text in on_one_coefficient(found, column, component)]
+    if any(block.partition(":")[0] == FAMILY for block in component.settings.blocks):
+        said += [
+            text for whose in (family.OWN, family.MAKER) for text in on_one_preference(found, whose, component)
+        ]
     return Finding(said, {"effects": found})
 
 
@@ -112,12 +116,29 @@ def reason(effects: pd.DataFrame, judge: str, level: float) -> str:
 
 def on_one_coefficient(effects: pd.DataFrame, column: str, component: Component) -> list[str]:
     """A warning where the effect of a column differs by judge."""
-    own = effects[effects["effect"] == column]
-    p = alike(own) if len(own) else 1.0
+    p, most = _differing(effects, column)
     if p > 1 - component.settings.level:
         return []
-    most = own.loc[own["estimate"].abs().sort_values(ascending=False).index[:3], "judge"]
     return [
         f"{BY_JUDGE}Judges differ in {column} (p {p_of(p)}), most of all {listed(most)}. One coefficient for all "
         f"judges can move models the wrong way. Use --block style_by_judge:{column} instead."
     ]
+
+
+def on_one_preference(effects: pd.DataFrame, whose: str, component: Component) -> list[str]:
+    """A warning where judges differ in how much they favour their own, which the block ``family`` pools."""
+    p, most = _differing(effects, whose)
+    if p > 1 - component.settings.level:
+        return []
+    return [
+        f"{BY_JUDGE}Judges differ in how much they favour {whose.replace('its', 'their')} (p {p_of(p)}), most of "
+        f"all {most[0]}. One coefficient for all judges corrects too little for {most[0]}. Compare with the "
+        "ranking without that judge."
+    ]
+
+
+def _differing(effects: pd.DataFrame, effect: str) -> tuple[float, list[str]]:
+    """The p-value of an effect being the same for all judges, and those with the largest."""
+    own = effects[effects["effect"] == effect]
+    most = own.loc[own["estimate"].abs().sort_values(ascending=False).index[:3], "judge"]
+    return (alike(own) if len(own) else 1.0), list(most)
