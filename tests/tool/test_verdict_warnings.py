@@ -15,7 +15,7 @@ from judgerank.cli import app
 from judgerank.model.kinds import family
 from judgerank.model.streams import generator
 from judgerank.ranking.drawn_judges import REASONS, judges_of
-from judgerank.ranking.studies import by_judge, panel
+from judgerank.ranking.studies import by_judge, next_comparisons, panel
 from judgerank.ranking.verdict import verdict
 from judgerank.ranking.views import views
 
@@ -170,3 +170,17 @@ def test_a_judge_who_always_picks_the_first_answer_is_named_as_such():
     warnings = verdict(ranking).warnings
     assert not any("nothing to do" in one or "do not tell what kind" in one for one in warnings)
     assert any(remark.endswith("so there is nothing to do.") for remark in ranking.remarks)
+
+
+def test_tastes_are_settled_by_more_judges_and_not_by_more_of_their_answers():
+    """Three judges, each of whom favours another model: for this panel as it is, two models differ clearly."""
+    judges = {"j0": (1.0, 0.0, "m0"), "j1": (1.0, 0.0, "m1"), "j2": (1.0, 0.0, "m0")}
+    ranking = rank(drawn({"m0": 0.3, "m1": 0.2, "m2": -0.2, "m3": -0.6}, judges, 400), blocks=["taste"])
+    fitted, (best, second) = ranking.fitted, ranking.tables["leaderboard"]["model"].iloc[:2]
+    assert next_comparisons.tastes_matter(fitted) and not next_comparisons.tastes_matter(fitted.for_this_panel())
+    assert next_comparisons.cost_of_pair(fitted.for_this_panel(), best, second) is not None
+    assert next_comparisons.cost_of_pair(fitted, best, second) is None
+    assert verdict(ranking).next == (
+        f"To decide between {best} and {second}, add judges. Judges differ in their tastes, so more answers from "
+        "the same judges are not enough."
+    )

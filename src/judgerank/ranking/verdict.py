@@ -24,7 +24,7 @@ from judgerank.ranking.partial_judges import without_partial
 from judgerank.ranking.record import Record
 from judgerank.ranking.shown_order import OTHER_ORDER, ShownOrder, one_order
 from judgerank.ranking.studies import panel
-from judgerank.ranking.studies.next_comparisons import CHANCE, cost_of_pair
+from judgerank.ranking.studies.next_comparisons import CHANCE, cost_of_pair, tastes_matter
 from judgerank.ranking.verdict_warnings import unread, warnings_of
 from judgerank.reading.files import run_again
 from judgerank.trust.sentences import FRAGILITY
@@ -180,6 +180,11 @@ def _next(ranking: Record, board: pd.DataFrame, pairs: pd.DataFrame) -> str:
         return f"To decide between {first} and {second}, compare the two on new questions. {unknown}"
     cost = cost_of_pair(ranking.fitted, first, second, ranking.settings.level, ranking.settings.few)
     total = ranking.judgments.comparisons.n_comparisons
+    if tastes_matter(ranking.fitted) and (cost is None or cost > TOO_DEAR * total):
+        return (
+            f"To decide between {first} and {second}, add judges. Judges differ in their tastes, so more answers "
+            "from the same judges are not enough."
+        )
     if cost is None or cost > TOO_DEAR * total:
         return (
             f"Deciding between {first} and {second} is not worth it: it would take more than {TOO_DEAR} times the "

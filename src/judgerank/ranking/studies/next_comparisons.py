@@ -28,6 +28,7 @@ from judgerank.data.comparisons import POOLED_JUDGE
 from judgerank.data.errors import ConfigError
 from judgerank.fits.errors_by_question import too_few
 from judgerank.fits.result import Fit
+from judgerank.inference.taste_errors import has_tastes
 from judgerank.inference.wald import normal_quantile
 from judgerank.order.aims import best_known_scores
 from judgerank.order.pairs import orders, separated
@@ -124,6 +125,11 @@ def cost_of_pair(result: Fit, first: str, second: str, level: float = 0.95, few:
     return to_separate(result, Candidates(result, few), to_scores, i, j, _open_pairs(result, level)[2], level)
 
 
+def tastes_matter(result: Fit) -> bool:
+    """Whether the fit speaks of judges like these, whose tastes differ: only more judges narrow that."""
+    return not result.of_panel and has_tastes(result.model, result.chosen)
+
+
 def to_separate(
     result: Fit,
     those: Candidates,
@@ -138,21 +144,28 @@ def to_separate(
     That is if their difference is as estimated, and the pair is the next of `steps` whose turn it is in Holm's
     procedure. A discrimination that is known badly cannot be made up for by many comparisons: where `MOST` are
     too few the answer is None. So it is where there are too few questions: what is known then of the difference,
-    apart from what judgments of a question have in common, is not known.
+    apart from what judgments of a question have in common, is not known. And so it is where judges have tastes of
+    which there are too few to tell the models apart: more comparisons by the same judges leave that part of the
+    variance as it is.
     """
     if too_few(result):
         return None
-    v, c = result.covariance, to_scores[i] - to_scores[j]
-    scores = scale_of(result).scores
-    wanted = abs(scores[i] - scores[j]) / (normal_quantile(1 - (1 - level) / steps) + ndtri(CHANCE))
+    c, scores = to_scores[i] - to_scores[j], scale_of(result).scores
+    here, of_tastes, degrees = result, 0.0, np.inf
+    if tastes_matter(result):
+        here, degrees = result.for_this_panel(), result.degrees_of_freedom
+        of_tastes = max(float(c @ (result.covariance - here.covariance) @ c), 0.0)
+    reach = normal_quantile(1 - (1 - level) / steps, degrees) + ndtri(CHANCE)
+    wanted = abs(scores[i] - scores[j]) / reach
+    v = here.covariance
     asked = those.outcomes(those.between(i, j))
     each = np.zeros((len(v), len(asked.index), asked.root.shape[2]))
     for place, (index, root) in enumerate(zip(asked.index, asked.root, strict=True)):
         each[index, place] = root / np.sqrt(len(asked.index))
-    variance = variance_after(v, _bread(result), each.reshape(len(v), -1), c)
+    variance = variance_after(v, _bread(here), each.reshape(len(v), -1), c)
 
     def suffices(n: int) -> bool:
-        return variance(n) <= wanted**2
+        return of_tastes + variance(n) <= wanted**2
 
     number = 1 + bisect_left(range(1, MOST + 1), True, key=suffices)
     return number if number <= MOST else None
