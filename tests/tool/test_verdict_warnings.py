@@ -14,6 +14,7 @@ from judgerank import rank
 from judgerank.cli import app
 from judgerank.model.kinds import family
 from judgerank.model.streams import generator
+from judgerank.ranking.category_leaders import leaders
 from judgerank.ranking.drawn_judges import REASONS, judges_of
 from judgerank.ranking.studies import by_judge, next_comparisons, panel
 from judgerank.ranking.verdict import verdict
@@ -184,3 +185,32 @@ def test_tastes_are_settled_by_more_judges_and_not_by_more_of_their_answers():
         f"To decide between {best} and {second}, add judges. Judges differ in their tastes, so more answers from "
         "the same judges are not enough."
     )
+
+
+def test_leaders_that_differ_by_category_are_named():
+    judges = {"j0": (1.2, 0.0, ""), "j1": (1.0, 0.0, "")}
+    code = drawn({"m0": 1.0, "m1": 0.0, "m2": 0.0}, judges, 150, seed="code").assign(category="code")
+    prose = drawn({"m0": 0.0, "m1": 1.0, "m2": 0.0}, judges, 150, seed="prose").assign(category="prose")
+    alike = drawn({"m0": 0.0, "m1": 0.0, "m2": 0.0}, judges, 150, seed="alike").assign(category="alike")
+    ranking = rank(pd.concat([code, prose, alike], ignore_index=True).assign(question=lambda x: x.index // 2))
+    told = verdict(ranking)
+    assert told.categories == (
+        "The leader depends on the category. code: m0 leads; prose: m1 leads (significant, adjusted for 3 "
+        "categories)."
+    )
+    assert told.categories in told.lines() and told.next.startswith("Choose the model by category. ")
+    assert f'<p class="lead">{told.categories}</p>' in ranking.to_html()
+    assert leaders(rank(pd.concat([code, alike.assign(category="two")]))) == {"code": "m0"}
+    one = verdict(rank(pd.concat([code, code.assign(category="two")], ignore_index=True)))
+    assert one.headline == "m0 leads" and one.categories == ""
+
+
+def test_a_category_is_tested_beside_all_categories():
+    """Twenty categories of equal models: a leader of one is not significant beside the others."""
+    judges = {"j0": (1.0, 0.0, "")}
+    parts = [
+        drawn({"m0": 0.0, "m1": 0.0, "m2": 0.0}, judges, 60, seed=f"part {k}").assign(category=f"c{k}")
+        for k in range(20)
+    ]
+    ranking = rank(pd.concat(parts, ignore_index=True).assign(question=lambda x: x.index))
+    assert leaders(ranking) == {} and verdict(ranking).categories == ""

@@ -126,6 +126,7 @@ class Written:
             "level": ranking.settings.level,
             "headline": said.headline,
             "lead": said.lead,
+            "categories": said.categories,
             "change": said.change,
             "next": said.next,
             "warnings": said.warnings,

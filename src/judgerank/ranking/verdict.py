@@ -16,6 +16,7 @@ from judgerank.data.rankings import in_stages
 from judgerank.data.tied_choices import all_ties
 from judgerank.fits.errors_by_question import too_few
 from judgerank.fits.standings import win_probability
+from judgerank.ranking.category_leaders import by_category
 from judgerank.ranking.choices import Settings
 from judgerank.ranking.components import links_between
 from judgerank.ranking.evidence import head_to_head
@@ -30,6 +31,7 @@ from judgerank.reading.files import run_again
 from judgerank.trust.sentences import FRAGILITY
 
 HARDER = "Ask harder questions, or tell the judges to choose where they can."
+CHOOSE = "Choose the model by category. "  # before what decides between models in general
 NAMED = 3  # models in a sentence
 TOO_DEAR = 10  # times the comparisons there are, beyond which more of them are not worth it
 
@@ -44,6 +46,8 @@ class Verdict:
         Who leads, without a full stop.
     lead, change, next : str
         How sure that is; what would change it; what to do next. Sentences, empty where there is nothing to say.
+    categories : str
+        Which model leads in which category, where that differs; else empty.
     facts : list of (str, str)
         A number and what it counts.
     warnings : list of str
@@ -56,11 +60,12 @@ class Verdict:
     next: str
     facts: list[tuple[str, str]]
     warnings: list[str]
+    categories: str = ""
 
     def lines(self) -> list[str]:
         """The verdict as lines of text, the headline first."""
         facts = ", ".join(f"{number} {what}" for number, what in self.facts)
-        told = [self.lead, self.change, self.next, *(f"Warning: {one}" for one in self.warnings)]
+        told = [self.lead, self.categories, self.change, self.next, *(f"Warning: {one}" for one in self.warnings)]
         return [f"{self.headline}.", f"{facts}.", *(line for line in told if line)]
 
 
@@ -73,15 +78,17 @@ def verdict(ranking: Record, passed_on: bool = False) -> Verdict:
         shown = f"No clear leader among {in_words(len(board))} models"
         return Verdict(shown, told, "", "", _facts(ranking, judges.assign(information=np.nan)), unread(ranking))
     order = None if len(ranking.fits) > 1 else one_order(ranking.fitted.comparisons, *board["model"].iloc[:2])
-    fewer = without_partial(ranking, board, judges)
+    fewer, best = without_partial(ranking, board, judges), board[board["band"].eq(1).fillna(False)]
     further = OTHER_ORDER if order else fewer.next if fewer else ""
+    where = "" if order else by_category(ranking, best["model"].iloc[0] if len(best) == 1 else "")
     return Verdict(
         _headline(ranking, board, pairs, [order.unless if order else "", fewer.beside if fewer else ""]),
         _lead(ranking, board, pairs, order),
         _change(ranking, passed_on),
-        further or _next(ranking, board, pairs),
+        further or f"{CHOOSE if where else ''}{_next(ranking, board, pairs)}",
         _facts(ranking, judges),
         [*([order.sentence()] if order else []), *warnings_of(ranking, judges, fewer)],
+        where,
     )
 
 
