@@ -214,3 +214,12 @@ def test_a_category_is_tested_beside_all_categories():
     ]
     ranking = rank(pd.concat(parts, ignore_index=True).assign(question=lambda x: x.index))
     assert leaders(ranking) == {} and verdict(ranking).categories == ""
+
+
+def test_one_judge_decides_only_with_most_of_the_weight():
+    two = drawn(CLOSE, {"j0": (1.2, 0.0, ""), "j1": (1.0, 0.0, "")})
+    assert not any("largely decides" in one for one in verdict(rank(two)).warnings)
+    ranking = rank(drawn(CLOSE, {"j0": (3.0, 0.0, ""), "j1": (0.7, 0.0, "")}))
+    (said,) = [one for one in verdict(ranking).warnings if "largely decides" in one]
+    share = ranking.tables["judges"].set_index("judge")["information"]["j0"]
+    assert said == f"One judge, j0, largely decides the ranking: it has {share:.0%} of the weight."

@@ -16,7 +16,7 @@ from judgerank.ranking.studies.rivals import DISAGREE
 
 MANY_DROPPED = 0.05  # share of records that could not be read, from which it is a warning
 NAMED = 3  # judges up to which the problem of each is named
-FEW_JUDGES = 2.0  # equally informative judges, below which a ranking hangs on one
+MOST_WEIGHT = 2 / 3  # share of the information from which one judge outweighs all others two to one
 
 
 def warnings_of(ranking: Record, judges: pd.DataFrame, fewer: Without | None = None) -> list[str]:
@@ -39,8 +39,9 @@ def warnings_of(ranking: Record, judges: pd.DataFrame, fewer: Without | None = N
     if 2 * (judges["verdict"] == panel.RANDOM).sum() >= len(judges):
         found.append("At least half of the judges disagree with the ranking or ignore it.")
     share = judges["information"]
-    if len(judges) > 1 and share.notna().all() and panel.effective_judges(share) < FEW_JUDGES:
-        found.append(f"One judge, {judges['judge'].iloc[share.argmax()]}, largely decides the ranking.")
+    if len(judges) > 1 and share.max() >= MOST_WEIGHT:
+        most = judges["judge"].iloc[share.argmax()]
+        found.append(f"One judge, {most}, largely decides the ranking: it has {share.max():.0%} of the weight.")
     found += [*ranking.judgments.warnings, *unread(ranking)]
     if any(DISAGREE in one for one in ranking.remarks):
         found.append("The ranking changes a lot if all judges count equally (see the notes).")
