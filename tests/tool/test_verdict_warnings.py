@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 from judgerank import rank
 from judgerank.cli import app
+from judgerank.fits.errors_by_question import Questions
 from judgerank.model.kinds import family
 from judgerank.model.streams import generator
 from judgerank.ranking.category_leaders import leaders
@@ -19,6 +20,8 @@ from judgerank.ranking.drawn_judges import REASONS, judges_of
 from judgerank.ranking.studies import by_judge, next_comparisons, panel
 from judgerank.ranking.verdict import verdict
 from judgerank.ranking.views import views
+from judgerank.trust.removable import Units
+from judgerank.trust.removal import _not_enough
 
 PAIRS = [(i, j) for i in range(4) for j in range(i + 1, 4)]
 
@@ -223,3 +226,33 @@ def test_one_judge_decides_only_with_most_of_the_weight():
     (said,) = [one for one in verdict(ranking).warnings if "largely decides" in one]
     share = ranking.tables["judges"].set_index("judge")["information"]["j0"]
     assert said == f"One judge, j0, largely decides the ranking: it has {share:.0%} of the weight."
+
+
+def test_the_note_on_position_bias_names_the_judges_whose_verdict_it_is():
+    """A small position bias is significant by the test of all judges, and no judge's verdict."""
+    judges = {"j0": (1.0, 0.3, ""), "j1": (1.0, 0.3, ""), "j2": (1.0, 1.2, "")}
+    ranking = rank(drawn({"m0": 0.6, "m1": 0.2, "m2": -0.2, "m3": -0.6}, judges, n_questions=400))
+    verdicts = ranking.tables["judges"].set_index("judge")["verdict"]
+    assert verdicts.to_dict() == {"j0": "fine", "j1": "fine", "j2": "favours the first answer"}
+    (note,) = [remark for remark in ranking.remarks if remark.startswith("Judges show position bias")]
+    assert "Judges who favour the answer shown first: j2." in note
+    meaning = "picks neither position more than 60% of the time"
+    assert meaning in panel.MEANING["fine"] and meaning in ranking.to_html()
+    assert meaning not in rank(ranking.judgments, model="judge_aware").to_html()
+
+
+def test_the_leaderboard_in_the_terminal_calls_a_group_what_the_page_does():
+    ranking = rank(drawn(CLOSE, SECOND))
+    head, *_, last = ranking.board_text().splitlines()
+    assert head.split()[-2:] == ["group", "comparisons"] and "band" not in str(ranking)
+    assert last == "group: no two models of a group are significantly different"
+    assert "band" in ranking.tables["leaderboard"]  # as in JSON and in files
+
+
+def test_one_question_and_one_judgment_are_counted_in_words():
+    assert Questions(1, 1.0, 5).too_few_to_tell("more") == (
+        "Too few questions to tell more: there is 1 question and 5 free parameters, and it takes more questions "
+        "than parameters."
+    )
+    units = Units("judgments", None, 1, np.zeros(1, int))
+    assert _not_enough(0, units) == "more than 50% of the judgments would have to go"

@@ -177,7 +177,8 @@ def tell_goal(found: Collected, goal: Goal, until: str, collector: Collector) ->
 
 def few_questions(goal: Goal, many: int, n_models: int, look: int) -> str:
     """What a goal takes where there are too few questions for errors by question."""
-    said = f"there are {many} questions, too few for standard errors by question: "
+    are = "is" if many == 1 else "are"
+    said = f"there {are} {counted(many, 'question')}, too few for standard errors by question: "
     if goal.kind == "width":
         return f"{said}no interval allows for so few, and no width counts as reached. Add questions"
     said += "claims are tested by sign flips of whole questions"

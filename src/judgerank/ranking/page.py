@@ -95,8 +95,10 @@ def to_html(ranking: Record, beside: bool = False, additions: Additions | None =
 
 def _meanings(ranking: Record) -> dict[str, str]:
     """What the verdicts on judges mean, of those that a judge can have."""
-    ordered = ranking.judgments.ordered
-    return {kind: told for kind, told in panel.MEANING.items() if kind != panel.BY_POSITION or ordered}
+    if ranking.fitted.model.uses(Need.ORDER):
+        return panel.MEANING
+    told = {kind: said.removesuffix(panel.UNBIASED) for kind, said in panel.MEANING.items()}
+    return {kind: said for kind, said in told.items() if kind != panel.BY_POSITION}
 
 
 def _others(tables: dict[str, pd.DataFrame]) -> list[Shown]:

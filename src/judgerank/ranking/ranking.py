@@ -17,6 +17,7 @@ from judgerank.ranking.additions import Additions
 from judgerank.ranking.choices import SHRUNK, Settings
 from judgerank.ranking.findings import findings, ranked_set
 from judgerank.ranking.page import to_html
+from judgerank.ranking.page_columns import HEADS
 from judgerank.ranking.record import Record
 from judgerank.ranking.verdict import reading_lines, verdict
 from judgerank.ranking.writing import write
@@ -25,6 +26,7 @@ from judgerank.reading.read import Source, read_judgments
 from judgerank.writing.targets import Outputs
 
 MOST_ROWS = 20  # of the leaderboard as text: with more, the verdict above it is out of sight
+OF_GROUPS = "group: no two models of a group are significantly different"
 LONGEST_NAME = 40  # characters of a model in it, so that a row fits a terminal
 
 
@@ -131,9 +133,10 @@ class Ranking(Record):
         rows = board.head(len(board) if most is None else most)
         short = rows["model"].map(lambda name: shortened(name, LONGEST_NAME))
         shown = (rows.assign(model=short) if short.is_unique else rows).astype(object).fillna("--")
-        return shown.to_string(
+        text = shown.rename(columns={"band": HEADS["band"]}).to_string(
             index=False, float_format=lambda value: f"{round(value, 3) + 0.0:.3f}", max_colwidth=LONGEST
         )
+        return text if board["band"].isna().all() else f"{text}\n{OF_GROUPS}"
 
     def __str__(self) -> str:
         more = len(self.tables["leaderboard"]) - MOST_ROWS

@@ -39,7 +39,7 @@ def warnings_of(ranking: Record, judges: pd.DataFrame, fewer: Without | None = N
     if 2 * (judges["verdict"] == panel.RANDOM).sum() >= len(judges):
         found.append("At least half of the judges disagree with the ranking or ignore it.")
     share = judges["information"]
-    if len(judges) > 1 and share.max() >= MOST_WEIGHT:
+    if len(judges) > 1 and share.notna().all() and share.max() >= MOST_WEIGHT:
         most = judges["judge"].iloc[share.argmax()]
         found.append(f"One judge, {most}, largely decides the ranking: it has {share.max():.0%} of the weight.")
     found += [*ranking.judgments.warnings, *unread(ranking)]

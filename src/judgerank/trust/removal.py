@@ -79,6 +79,15 @@ def smallest(start: Part, units: Units, goal: Goal, below: float = np.inf) -> Re
     return replace(found, at_least=max(bound, min(few, 2)))  # single ones that come near were tried
 
 
+def _not_enough(taken: int, units: Units) -> str:
+    """Why no set is sought any further."""
+    if taken:
+        return f"{taken:,} of {units.total:,} {units.name} are not enough"
+    if units.name == "judges":
+        return "almost all judges would have to go"
+    return f"more than {MOST:.0%} of the {units.name} would have to go"
+
+
 def by_steps(start: Part, units: Units, goal: Goal, below: float = np.inf) -> Removal:
     """A set by leaving out half of what the forecast asks for, again and again; smaller ones are not sought."""
     first = wanted = forecast(start, units, goal)
@@ -87,7 +96,7 @@ def by_steps(start: Part, units: Units, goal: Goal, below: float = np.inf) -> Re
     while True:
         step = max(1, int(wanted // 2 if np.isfinite(wanted) else most // 4))  # one step cannot see far
         if taken + step > most:
-            return Removal(first, bound, None, None, f"{taken:,} of {units.total:,} {units.name} are not enough")
+            return Removal(first, bound, None, None, _not_enough(taken, units))
         effect = goal.effect(here)
         try:
             there, step = _step(here, units, goal, effect, step)

@@ -29,8 +29,9 @@ SAME = "same as "
 MERGED = "merged"  # status of a judge id whose votes are part of another's
 PLAIN = (FINE, NOISY, RANDOM, UNSURE, UNBOUNDED)
 BY_POSITION, BY_EFFECT, COPY = "favours", "goes by", "same"  # kinds of verdict that have several texts
+UNBIASED = ", and picks neither position more than 60% of the time (significantly)"  # if positions are fitted
 MEANING = {  # by `kind_of`
-    FINE: "separates models at least about as well as the panel, with no clear position bias",
+    FINE: f"separates models at least about as well as the panel{UNBIASED}",
     NOISY: "its discrimination is below half of the panel's median, and significantly below the median",
     BY_POSITION: "between two equal models it picks one position more than 60% of the time (significantly)",
     BY_EFFECT: "it prefers longer or shorter answers, or those of its own family, whatever their quality: more "
@@ -209,13 +210,12 @@ def _verdict(
     A position comes before a discrimination of zero and one without limit: who always picks the first answer has
     either by chance.
     """
-    low, high = _ends(ends, "position", judge)
-    leans = low > LEANING or high < -LEANING
+    leans = position_of(*_ends(ends, "position", judge))
     zero = judge in fitted.judges_at_zero
     if judge in same and not zero:
         return f"{SAME}{same[judge]}"
     if leans:
-        return LEANS[int(high < 0)]
+        return leans
     if zero:  # of a shrunk fit, whose interval says how sure that is
         return UNSURE if _ends(ends, "discrimination", judge)[1] > middle else RANDOM
     if judge in fitted.unbounded_judges:
@@ -226,6 +226,23 @@ def _verdict(
     if gamma < HALF * middle and high < middle:
         return NOISY
     return UNSURE if low < HALF * middle and high > middle / HALF else FINE
+
+
+def position_of(low: float, high: float) -> str:
+    """Which of `LEANS` an interval of a position bias shows, if any: beyond 60% between two equal models."""
+    return LEANS[0] if low > LEANING else LEANS[1] if high < -LEANING else ""
+
+
+def by_position(fitted: Fit, level: float) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
+    """Judges who favour the first answer, and the second, as their verdicts say; None without such intervals."""
+    try:
+        ends = fitted.confidence_intervals(level)
+    except NoIntervalError:
+        return None
+    rows = ends[ends["parameter"] == "position"]
+    found = [position_of(low, high) for low, high in rows[["low", "high"]].to_numpy(float)]
+    named = [tuple(rows["name"][[one == side for one in found]]) for side in LEANS]
+    return (named[0], named[1]) if len(rows) else None
 
 
 def _ends(ends: pd.DataFrame | None, parameter: str, judge: str) -> tuple[float, float]:

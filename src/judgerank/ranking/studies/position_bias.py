@@ -8,7 +8,7 @@ the test is by question: residuals of the fit without positions, summed by judge
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import chdtrc
@@ -24,6 +24,7 @@ from judgerank.model.members import MODELS, Model
 from judgerank.model.needs import Need
 from judgerank.model.streams import generator
 from judgerank.ranking.described import clusters
+from judgerank.ranking.studies import panel
 from judgerank.ranking.study import Component, Finding
 from judgerank.trust.fitness import MOST_PARAMETERS, MOST_ROWS
 from judgerank.trust.flipped_residuals import FlippedResiduals
@@ -50,6 +51,9 @@ def of_component(component: Component) -> Finding:
         test = leaning(exact, component.refit_exactly, level, asked)
     if isinstance(test, str):
         test = leaning(component.independent if positioned else member, component.refit, level, asked)
+    sides = panel.by_position(component.shown, level)
+    if isinstance(test, Leaning) and sides is not None:  # whom the verdicts name
+        test = replace(test, towards_first=sides[0], towards_second=sides[1])
     said = on_positions(test, level, positioned)
     apart = asked is None and component.independent.effects is None and _recurring(component)
     return Finding([f"{one} {INDEPENDENT}" for one in said] if apart and isinstance(test, Leaning) else said)
