@@ -419,3 +419,70 @@ def test_a_report_has_at_most_ten_lines_and_says_the_same_everywhere():
     assert {"missing", "position", "noise", "partial?"} < set(dict(table(found)))
     assert "of 7 pairs of identical requests disagree" in dict(table(found))["noise"]
     assert as_dict(found)["verdict"] == found.verdict == sentence(found).split(".")[0].lower()
+
+
+def in_both_orders(*by_judge):
+    """Judgments in both orders: of each judge whether the candidate won, when shown first and second."""
+    first, second = (np.column_stack([judge[side] for judge in by_judge]) for side in (0, 1))
+    names = [f"judge-{number}" for number in range(len(by_judge))]
+    shape = first.shape
+    seen = [records(first, np.ones(shape), names), records(second, -np.ones(shape), names)]
+    return pd.concat(seen, ignore_index=True)
+
+
+def test_a_ship_says_where_the_candidate_is_worse_though_within_the_margin():
+    """Two in five won before one judge, and three who always take the first: 47.5%, and surely below one half."""
+    n = 600
+    good = np.tile([1.0, 0.0, 0.0, 1.0, 0.0], n // 5)
+    first = (np.ones(n), np.zeros(n))
+    found = gate(in_both_orders((good, good), first, first, first), "old", "new")
+    (one,) = found.criteria
+    assert (found.verdict, found.different, found.failed) == ("ship", (one,), ())
+    assert max(one.p_block, one.evidence.p_ship) < 0.001
+    assert sentence(found).endswith("But new is significantly worse than old, though within the 5% margin.")
+    assert as_dict(found)["criteria"][0]["p_block"] == one.p_block
+    equivalent = gate(in_both_orders((1 - good, 1 - good), first, first, first), "old", "new", Rule("equivalence"))
+    assert "significantly better than old, though within the 5% margin" in sentence(equivalent)
+    score = gate(in_both_orders((good, good), first, first, first), "old", "new", Rule(scale="score", margin=0.2))
+    assert "though within the margin of 0.2 in score" in sentence(score)
+    assert "significantly" not in sentence(gate(records(np.tile([1.0, 0.5], 30)), "old", "new"))
+
+
+def test_judges_without_a_signal_are_named_with_the_verdict_without_them():
+    rng, n = np.random.default_rng(0), 400
+    good = (rng.random(n) < 0.4).astype(float)
+    coin = tuple(rng.integers(0, 2, n).astype(float) for _ in range(2))
+    first, second = (np.ones(n), np.zeros(n)), (np.zeros(n), np.ones(n))
+    found = gate(in_both_orders((good, good), first, coin, second), "old", "new")
+    assert (found.verdict, found.without_uninformative) == ("ship", "block")
+    assert dict(table(found))["no signal"] == (
+        "judge-1: picks the first answer 100% of the time; judge-2: answers the two orders of a question as "
+        "independently as a coin; judge-3: picks the second answer 100% of the time. Without these judges the "
+        "verdict is block"
+    )
+    said = as_dict(found)
+    assert list(said["uninformative_judges"]) == ["judge-1", "judge-2", "judge-3"]
+    assert said["verdict_without_uninformative_judges"] == "block"
+    alone = gate(in_both_orders((good, good)), "old", "new")
+    assert (alone.uninformative, alone.without_uninformative) == ({}, None)
+    assert "no signal" not in dict(table(alone))
+
+
+def test_a_coin_that_saw_one_order_of_a_question_is_known_by_the_other_judges():
+    rng, n = np.random.default_rng(1), 300
+    quality = np.tile([1.0, 0.0], n // 2)
+    wrong = rng.random((n, 3)) < 0.2
+    good = np.where(wrong, 1 - quality[:, None], quality[:, None])
+    first = np.where(rng.random((n, 4)) < 0.5, 1.0, -1.0)
+    found = gate(records(np.column_stack([good, rng.integers(0, 2, n)]), first), "old", "new")
+    assert found.uninformative == {"judge-3": "agrees with the other judges no more than a coin"}
+
+
+def test_a_judge_is_not_named_on_weak_evidence():
+    """One who prefers the baseline on every question alike, few questions, and a candidate in one place alone."""
+    rng = np.random.default_rng(2)
+    steady = tuple((rng.random(600) < 0.4).astype(float) for _ in range(2))
+    assert gate(in_both_orders(steady), "old", "new").uninformative == {}
+    few = (np.ones(10), np.zeros(10))
+    assert gate(in_both_orders(few), "old", "new").uninformative == {}
+    assert gate(records(np.ones((40, 1)), np.ones((40, 1))), "old", "new").uninformative == {}

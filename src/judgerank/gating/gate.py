@@ -18,6 +18,7 @@ from judgerank.gating.judged import Judged, judged
 from judgerank.gating.needed import more_needed
 from judgerank.gating.rule import Rule
 from judgerank.gating.scores import scored
+from judgerank.gating.uninformative import uninformative
 from judgerank.gating.verdict_text import sentence, text
 from judgerank.model.kinds.family import family_of, own_table, plain
 from judgerank.reading.read import Source, read_judgments
@@ -114,13 +115,24 @@ def decided(
     after = after or rule.next_look
     criteria, verdict = _verdict(tables, rule)
     related = _related(tables, candidate_model)
-    others = {name: table.without(set(related)) for name, table in tables.items()} if related else {}
-    kept = {name: table for name, table in others.items() if table is not None}
-    without = _verdict(kept, rule)[1] if related and len(kept) == len(tables) else None
+    without = _without(tables, {name: set(related) for name in tables}, rule)
+    weak = {name: uninformative(table) for name, table in tables.items()}
+    without_weak = _without(tables, {name: set(found) for name, found in weak.items()}, rule)
+    several = len(tables) > 1
+    said = {f"{who} on {name}" if several else who: what for name in weak for who, what in weak[name].items()}
     may_grow = verdict == "inconclusive" and not is_one_order(criteria)  # which no number of questions mends
     needed = more_needed([one.scores for one in criteria], after) if may_grow else None
     cost = None if needed is None or question_cost is None else needed * question_cost
-    return Gate(verdict, rule, criteria, needed, cost, currency, related, without, after)
+    return Gate(verdict, rule, criteria, needed, cost, currency, related, without, after, said, without_weak)
+
+
+def _without(tables: Mapping[str, Judged], judges: Mapping[str, set[str]], rule: Rule) -> str | None:
+    """The verdict without some judges, by criterion; None where there are none or nobody else."""
+    if not any(judges.values()):
+        return None
+    others = {name: table.without(judges[name]) for name, table in tables.items()}
+    kept = {name: table for name, table in others.items() if table is not None}
+    return _verdict(kept, rule)[1] if len(kept) == len(tables) else None
 
 
 def _verdict(tables: Mapping[str, Judged], rule: Rule) -> tuple[tuple[Criterion, ...], str]:

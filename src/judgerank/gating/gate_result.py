@@ -45,6 +45,10 @@ class Result:
         The verdict without them; None where there are none or nobody else.
     after : Rule, optional
         That of the next look, at which so many further questions probably decide; None where none is to come.
+    uninformative : mapping of str to str
+        Judges whose answers say nothing about the variants (`gating.uninformative`), and what they do.
+    without_uninformative : str, optional
+        The verdict without them; None where there are none or nobody else.
     texts : mapping of str to Pair
         Questions with both answers, by id, where they are known.
     remarks : tuple of str
@@ -60,6 +64,8 @@ class Result:
     related: tuple[str, ...] = ()
     without_related: str | None = None
     after: Rule | None = None
+    uninformative: Mapping[str, str] = field(default_factory=dict)
+    without_uninformative: str | None = None
     texts: Mapping[str, Pair] = field(default_factory=dict)
     remarks: tuple[str, ...] = ()
 
@@ -74,6 +80,12 @@ class Result:
     def exit_code(self) -> int:
         """0 ship, 1 block, 2 inconclusive."""
         return EXIT[self.verdict]
+
+    @property
+    def different(self) -> tuple[Criterion, ...]:
+        """Criteria that speak against the candidate, though it ships since it is within the margin."""
+        found = [one for one in self.criteria if one.p_block <= self.rule.level]
+        return tuple(found) if self.verdict == "ship" else ()
 
     @property
     def failed(self) -> tuple[Criterion, ...]:

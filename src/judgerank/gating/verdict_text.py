@@ -1,4 +1,4 @@
-"""A verdict in words: one sentence, a table of ten lines, JSON and Markdown."""
+"""A verdict in words: one sentence, a short table, JSON and Markdown."""
 
 from __future__ import annotations
 
@@ -61,7 +61,8 @@ def sentence(found: Result) -> str:
     low, high = shown_on(rule, seen.low), shown_on(rule, seen.high)
     sure = f"between {low} and {high}" if rule.mode != "non-inferiority" else f"at least {low}"
     if found.verdict == "ship":
-        return f"Ship. {rate}, {sure} with {share(1 - rule.level)} confidence; {_wanted(rule)}."
+        told = f"Ship. {rate}, {sure} with {share(1 - rule.level)} confidence; {_wanted(rule)}."
+        return " ".join([told, *_different(found)])
     return f"Inconclusive. {rate}, between {low} and {high}; {_wanted(rule)}. {_more(found)}"
 
 
@@ -70,6 +71,21 @@ def deciding(found: Result) -> Criterion:
     if found.failed:
         return min(found.failed, key=lambda one: one.p_block)
     return max(found.criteria, key=lambda one: one.evidence.p_ship)
+
+
+def _different(found: Result) -> list[str]:
+    """That a candidate ships although it is significantly worse, or different where equivalence is to be shown."""
+    if not found.different:
+        return []
+    table, rule = found.criteria[0].judged, found.rule
+    better = {one.evidence.win_rate > 0.5 for one in found.different}
+    how = "different from" if len(better) > 1 else "better than" if better.pop() else "worse than"
+    on = f" on {listed([one.name for one in found.different])}" if len(found.criteria) > 1 else ""
+    within = (
+        f"the {share(rule.margin)} margin" if rule.scale == WIN_RATE else f"the margin of {rule.margin:g} in score"
+    )
+    names = f"{shown(table.candidate)} is significantly {how} {shown(table.baseline)}"
+    return [f"But {names}{on}, though within {within}."]
 
 
 def _wanted(rule: Rule) -> str:
@@ -95,7 +111,7 @@ def _more(found: Result) -> str:
 
 
 def table(found: Result) -> list[tuple[str, str]]:
-    """What to know of the verdict: at most ten lines of a name and a text."""
+    """What to know of the verdict: at most eleven lines of a name and a text."""
     rule, first = found.rule, found.criteria[0]
     lines = [_criterion(one, len(found.criteria) > 1, found) for one in found.criteria[:SHOWN]]
     if len(found.criteria) > SHOWN:
@@ -106,7 +122,7 @@ def table(found: Result) -> list[tuple[str, str]]:
     mode = rule.mode + ("" if rule.mode == TWO_SIDED else f", margin {margin}")
     lines.append(("rule", f"{mode}, alpha {share(rule.alpha)} ({look}), power {share(rule.power)}"))
     lines.append(("judges", f"{len(first.judged.judges)}: {listed(first.judged.judges)}"))
-    notes = [_gaps(found), _position(first), _noise(first), _family(found)]
+    notes = [_gaps(found), _position(first), _noise(first), _family(found), _weak(found)]
     return lines + [note for note in notes if note is not None]
 
 
@@ -176,6 +192,19 @@ def _family(found: Result) -> tuple[str, str] | None:
     return "partial?", f"{who}; without: {found.without_related or 'nobody is left to judge'}"
 
 
+def _weak(found: Result) -> tuple[str, str] | None:
+    """Judges whose answers say nothing about the variants, and the verdict without them where it is another."""
+    if not found.uninformative:
+        return None
+    by_what: dict[str, list[str]] = {}
+    for judge, what in found.uninformative.items():
+        by_what.setdefault(what, []).append(judge)
+    told = "; ".join(f"{listed(judges)}: {what}" for what, judges in by_what.items())
+    other = found.without_uninformative
+    differs = other is not None and other != found.verdict
+    return "no signal", told + (f". Without these judges the verdict is {other}" if differs else "")
+
+
 def lines(found: Result) -> list[str]:
     """The table as lines of text, one for each row."""
     rows = table(found)
@@ -211,6 +240,8 @@ def as_dict(found: Result) -> dict[str, Any]:
         "criteria": [_criterion_dict(one) for one in found.criteria],
         "related_judges": list(found.related),
         "verdict_without_related_judges": found.without_related,
+        "uninformative_judges": dict(found.uninformative),
+        "verdict_without_uninformative_judges": found.without_uninformative,
         "read": list(found.remarks),
     }
 
