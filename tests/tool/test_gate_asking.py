@@ -4,6 +4,7 @@ import json
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 import yaml
 from typer.testing import CliRunner
@@ -16,6 +17,7 @@ from judgerank.gating.panel_rounds import Asked, ask_until_decided, looks
 from judgerank.gating.rule import Rule
 from replication.config import ROOT
 from tests.forked import run_anew
+from tests.library.test_gating import records
 from tests.tool.command import environment
 
 EXAMPLE = Path(ROOT, "examples", "gate")
@@ -182,6 +184,38 @@ def test_the_plugin_passes_fails_and_skips(folder):
     assert "1 failed, 1 passed, 1 skipped" in done.stdout, done.stdout + done.stderr
     assert "Block." in done.stdout and "Inconclusive." in done.stdout
     assert Path(".judgerank", "judgments.jsonl").exists()
+
+
+WITHOUT_EXTRA = """
+import sys
+
+def test_judgments(judgerank_gate):
+    found = judgerank_gate("old", "new", judgments="ship.csv")
+    assert found.verdict == "ship"
+
+def test_worse(judgerank_gate):
+    judgerank_gate("new", "old", judgments="ship.csv")
+
+def test_neither(judgerank_gate):
+    judgerank_gate("old.jsonl", "new.jsonl")
+
+def test_panel(judgerank_gate, monkeypatch):
+    monkeypatch.setitem(sys.modules, "yaml", None)
+    judgerank_gate("old.jsonl", "new.jsonl", "panel.yaml")
+"""
+
+
+def test_the_plugin_takes_judgments_and_says_what_to_install_for_a_panel(folder):
+    records(np.tile([1.0, 0.5, 1.0, 0.0, 1.0], 8)).to_csv("ship.csv", index=False)
+    Path("test_change.py").write_text(WITHOUT_EXTRA)
+    options = ["-p", "judgerank.gating.pytest_plugin", "-p", "no:judgerank", "-p", "no:cacheprovider", "-rA"]
+    done = run_anew(["-m", "pytest", *options, "test_change.py"], folder, environment())
+    assert "3 failed, 1 passed" in done.stdout, done.stdout + done.stderr
+    assert "Block. The panel prefers old over new" in done.stdout
+    assert "judgerank_gate: name the judges to ask (panel=FILE)" in done.stdout
+    assert "judgerank_gate: asking judges takes the extra 'collect' (pip install" in done.stdout
+    assert "there is no yaml" in done.stdout
+    assert "Traceback" not in done.stdout and "pytest_plugin.py:" not in done.stdout
 
 
 def test_the_example_repository_is_gated_from_end_to_end(tmp_path, monkeypatch):

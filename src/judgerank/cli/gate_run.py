@@ -23,7 +23,7 @@ from judgerank.gating.rule import Rule
 from judgerank.gating.verdict_text import as_dict, lines, sentence
 from judgerank.reading.files import label_of, paths_of, plain
 from judgerank.reading.read import read_judgments
-from judgerank.writing.extras import needed
+from judgerank.writing.extras import asking
 from judgerank.writing.targets import Outputs
 
 COLOURS = {SHIP: "green", BLOCK: "red", INCONCLUSIVE: "yellow"}
@@ -92,11 +92,9 @@ def asked_now(
         raise typer.BadParameter(
             f"--panel compares two files, OLD.jsonl NEW.jsonl, not {counted(len(files), 'file')}."
         )
-    try:
+    with asking():
         from judgerank.collecting.panel_files import read_panel
         from judgerank.gating.panel_rounds import Asked, ask_all, ask_until_decided
-    except ModuleNotFoundError as error:
-        raise ConfigError(f"asking judges takes {needed('collect')}: there is no {error.name}") from None
     for handler in logging.getLogger("judgerank").handlers:  # how it goes; the verdict alone is on standard output
         if isinstance(handler, Said):
             handler.err = True

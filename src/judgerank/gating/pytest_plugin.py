@@ -11,9 +11,11 @@ import pytest
 if TYPE_CHECKING:
     from judgerank.gating.gate import Gate
     from judgerank.gating.rule import Rule
+    from judgerank.reading.read import Source
 
 Answers = str | Path | Callable[[str], str]
 OPTION = "--judgerank-judgments"
+NAMES = "old", "new"
 DEFAULT = ".judgerank/judgments.jsonl"
 
 
@@ -28,21 +30,35 @@ def judgerank_gate(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[.
 
     ``judgerank_gate(old, new, panel, questions=None, rule=None, budget=None)``: old and new are files of answers,
     or functions from a question to an answer, with the questions' texts by id; panel is a YAML file of judges.
+    ``judgerank_gate(old, new, judgments=FILE, rule=None)`` asks nobody: old and new are their names in judgments
+    that are there. What cannot be used fails the test with one sentence.
     """
     kept = Path(request.config.rootpath, request.config.getoption(OPTION))
 
     def check(
         old: Answers,
         new: Answers,
-        panel: str | Path,
+        panel: str | Path | None = None,
         questions: Mapping[str, str] | None = None,
         rule: Rule | None = None,
         budget: float | None = None,
+        judgments: Source | None = None,
     ) -> Gate:
+        from judgerank.data.errors import JudgerankError
+        from judgerank.gating.gate import gate
         from judgerank.gating.verdict_text import sentence
 
-        files = [_file(tmp_path / f"{name}.jsonl", one, questions) for name, one in (("old", old), ("new", new))]
-        found = _asked(files, Path(panel), kept, rule, budget)
+        try:
+            if judgments is not None:
+                found = gate(judgments, str(old), str(new), rule)
+            else:
+                files = [
+                    _file(tmp_path / f"{name}.jsonl", one, questions)
+                    for name, one in zip(NAMES, (old, new), strict=True)
+                ]
+                found = _asked(files, panel, kept, rule, budget)
+        except JudgerankError as error:
+            pytest.fail(f"judgerank_gate: {error}", pytrace=False)
         if found.verdict == "block":
             pytest.fail(sentence(found), pytrace=False)
         if found.verdict == "inconclusive":
@@ -64,10 +80,15 @@ def _file(place: Path, answers: Answers, questions: Mapping[str, str] | None) ->
     return place
 
 
-def _asked(files: list[Path], panel: Path, kept: Path, rule: Any, budget: float | None) -> Gate:
-    from judgerank.collecting.panel_files import read_panel
+def _asked(files: list[Path], panel: str | Path | None, kept: Path, rule: Any, budget: float | None) -> Gate:
+    from judgerank.data.errors import ConfigError
     from judgerank.gating.answer_pairs import paired
-    from judgerank.gating.panel_rounds import Asked, ask_until_decided
     from judgerank.gating.rule import Rule
+    from judgerank.writing.extras import asking
 
-    return ask_until_decided(paired(*files), Asked(read_panel(panel, []), kept, budget), rule or Rule())
+    if panel is None:
+        raise ConfigError("name the judges to ask (panel=FILE), or judgments that are there (judgments=FILE)")
+    with asking():
+        from judgerank.collecting.panel_files import read_panel
+        from judgerank.gating.panel_rounds import Asked, ask_until_decided
+    return ask_until_decided(paired(*files), Asked(read_panel(Path(panel), []), kept, budget), rule or Rule())

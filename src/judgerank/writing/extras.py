@@ -2,7 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, requires
+
+from judgerank.data.errors import ConfigError
+
+
+@contextmanager
+def asking() -> Iterator[None]:
+    """Import what asks judges; where it is not installed, say how to install it.
+
+    Raises
+    ------
+    ConfigError
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise ConfigError(f"asking judges takes {needed('collect')}: there is no {error.name}") from None
 
 
 def needed(extra: str) -> str:
