@@ -183,7 +183,10 @@ def test_the_verdict_says_how_often_the_candidate_was_first():
         return dict(table(gate(records(won, first), "old", "new")))["position"]
 
     assert said(10).endswith("the orders are balanced: the candidate was first in 10 answers, second in 10")
-    assert "the candidate was first in 6 answers, second in 14: one of the two tests of a block" in said(6)
+    assert said(6).endswith(
+        "the candidate was first in 6 answers, second in 14: one of the two block tests leaves out each judge's "
+        "surplus answers in the more frequent order"
+    )
     assert "balanced" not in said(6)
 
 
@@ -486,3 +489,20 @@ def test_a_judge_is_not_named_on_weak_evidence():
     few = (np.ones(10), np.zeros(10))
     assert gate(in_both_orders(few), "old", "new").uninformative == {}
     assert gate(records(np.ones((40, 1)), np.ones((40, 1))), "old", "new").uninformative == {}
+
+
+def test_answers_of_judges_without_names_are_no_repeats_of_one_request():
+    one, other = np.tile([1.0, 0.0], 10), np.tile([1.0, 1.0], 10)
+    rows = in_both_orders((one, other), (other, one)).drop(columns="judge")
+    found = gate(rows, "old", "new")
+    assert found.criteria[0].judged.unnamed
+    said = dict(table(found))
+    assert "noise" not in said and said["judges"].startswith("not named")
+    assert said["position"].startswith("every question was judged in both orders")
+    assert as_dict(found)["criteria"][0]["noise"] is None
+
+
+def test_a_criterion_has_a_short_representation():
+    (one,) = gate(records(np.ones((400, 3))), "old", "new").criteria
+    assert repr(one) == "<Criterion all: win rate 1.000 on 400 questions, p_ship 0.000, p_block 1.000>"
+    assert max(map(len, map(repr, (one.judged, one.scores)))) < 100

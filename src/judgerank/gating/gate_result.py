@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from judgerank.data.listing import counted
 from judgerank.gating.answer_pairs import Pair
 from judgerank.gating.decision import Evidence
 from judgerank.gating.judged import Judged
@@ -14,7 +15,7 @@ from judgerank.gating.scores import Scores
 EXIT = {"ship": 0, "block": 1, "inconclusive": 2}
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Criterion:
     """One criterion's judgments, scores and tests; `p_block` with Holm's adjustment over all criteria."""
 
@@ -23,6 +24,12 @@ class Criterion:
     scores: Scores
     evidence: Evidence
     p_block: float
+
+    def __repr__(self) -> str:
+        seen = self.evidence
+        tested = f"p_ship {seen.p_ship:.3f}, p_block {self.p_block:.3f}"
+        counts = f"win rate {seen.win_rate:.3f} on {counted(seen.questions, 'question')}"
+        return f"<Criterion {self.name}: {counts}, {tested}>"
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,11 +14,12 @@ from judgerank.data.changed_answers import changed_answers
 from judgerank.data.errors import DataError
 from judgerank.data.frames import OUTCOMES
 from judgerank.data.judgments import Judgments
-from judgerank.data.listing import listed
+from judgerank.data.listing import counted, listed
 from judgerank.data.rankings import as_pairs
+from judgerank.reading.layouts.table import ONE_JUDGE
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Judged:
     """Judgments of a baseline and a candidate.
 
@@ -36,11 +37,13 @@ class Judged:
     missing : int
         Answers of a judge to a question that are not there, those that could not be read among them.
     noise : float
-        Share of pairs of identical requests with different answers; nan where nothing was repeated.
+        Share of pairs of identical requests with different answers; nan where nothing was repeated, or judges have
+        no names: other answers to a question may be other judges'.
     repeated : int
         Pairs of identical requests.
     contradicted : float
-        Share of pairs shown in both orders whose winner changed with the order; nan where none was.
+        Share of pairs shown in both orders whose winner changed with the order; nan where none was, or judges have
+        no names.
     rows : DataFrame
         ``question, judge, first, preference, reply`` of every judgment that was read, in the order of the file.
     """
@@ -57,6 +60,14 @@ class Judged:
     repeated: int
     contradicted: float
     rows: pd.DataFrame
+
+    def __repr__(self) -> str:
+        return f"<Judged {counted(len(self.questions), 'question')}, {counted(len(self.judges), 'judge')}>"
+
+    @property
+    def unnamed(self) -> bool:
+        """Whether the judgments do not say who judged."""
+        return self.judges == (ONE_JUDGE,)
 
     @property
     def silent(self) -> tuple[str, ...]:
@@ -212,6 +223,9 @@ def _table(rows: pd.DataFrame, read: pd.DataFrame, baseline: str, candidate: str
         first = np.full(first.shape, nan)
     asked = rows["question"].nunique() * len(judges)
     differ, repeated = (float(pairs.sum()) for pairs in changed_answers(place, preference, count))
+    contradicted = _contradicted(by_order)
+    if judges == [ONE_JUDGE]:
+        repeated, contradicted = 0.0, nan
     return Judged(
         baseline,
         candidate,
@@ -223,7 +237,7 @@ def _table(rows: pd.DataFrame, read: pd.DataFrame, baseline: str, candidate: str
         asked - int((orders > 0).sum()),
         differ / repeated if repeated else nan,
         round(repeated),
-        _contradicted(by_order),
+        contradicted,
         read.drop(columns="count"),
     )
 

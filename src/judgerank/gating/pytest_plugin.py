@@ -52,10 +52,8 @@ def judgerank_gate(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[.
             if judgments is not None:
                 found = gate(judgments, str(old), str(new), rule)
             else:
-                files = [
-                    _file(tmp_path / f"{name}.jsonl", one, questions)
-                    for name, one in zip(NAMES, (old, new), strict=True)
-                ]
+                both = zip(NAMES, (old, new), strict=True)
+                files = [_file(tmp_path / f"{name}.jsonl", one, questions) for name, one in both]
                 found = _asked(files, panel, kept, rule, budget)
         except JudgerankError as error:
             pytest.fail(f"judgerank_gate: {error}", pytrace=False)

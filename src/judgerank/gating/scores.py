@@ -15,12 +15,13 @@ from typing import Any
 import numpy as np
 
 from judgerank.data.arrays import BoolArray, FloatArray, IntArray
+from judgerank.data.listing import counted
 from judgerank.order.sign_flips import p_above, p_either
 
 UNBALANCED = 0.05  # p-value below which a judge's orders are taken not to be drawn evenly
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Scores:
     """What the questions say.
 
@@ -57,6 +58,9 @@ class Scores:
     order: str
     shown: tuple[int, int, int]
     used: IntArray
+
+    def __repr__(self) -> str:
+        return f"<Scores of {counted(len(self.scores), 'question')}, win rate {self.win_rate:.3f}>"
 
     @property
     def balanced(self) -> bool:

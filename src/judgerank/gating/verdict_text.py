@@ -121,9 +121,15 @@ def table(found: Result) -> list[tuple[str, str]]:
     margin = share(rule.margin) if rule.scale == WIN_RATE else f"{rule.margin:g} in score"
     mode = rule.mode + ("" if rule.mode == TWO_SIDED else f", margin {margin}")
     lines.append(("rule", f"{mode}, alpha {share(rule.alpha)} ({look}), power {share(rule.power)}"))
-    lines.append(("judges", f"{len(first.judged.judges)}: {listed(first.judged.judges)}"))
+    lines.append(("judges", _judges(first)))
     notes = [_gaps(found), _position(first), _noise(first), _family(found), _weak(found)]
     return lines + [note for note in notes if note is not None]
+
+
+def _judges(one: Criterion) -> str:
+    if one.judged.unnamed:
+        return "not named: a question's answers in one order count as one judge's (name them: --column judge=NAME)"
+    return f"{len(one.judged.judges)}: {listed(one.judged.judges)}"
 
 
 def _criterion(one: Criterion, several: bool, found: Result) -> tuple[str, str]:
@@ -154,7 +160,8 @@ def _position(one: Criterion) -> tuple[str, str] | None:
         return "position", ORDERS[one.scores.order]
     known = one.scores.position[~np.isnan(one.scores.position)]
     if not len(known):
-        return "position", "every judge saw both orders, which cancels position bias"
+        who = "every question was judged in" if one.judged.unnamed else "every judge saw"
+        return "position", f"{who} both orders, which cancels position bias"
     points = 100 * float(known.mean())
     place = "first" if points >= 0 else "second"
     return (
@@ -170,8 +177,8 @@ def _orders(scores: Scores) -> str:
     told += "" if both == "0" else f", and in both places in {both}"
     if scores.balanced:
         return f"the orders are balanced: {told}"
-    tests = "all tests count" if scores.order == "uneven" else "one of the two tests of a block counts"
-    return f"{told}: {tests} as many of each judge's answers in one order as in the other"
+    tests = "all tests leave" if scores.order == "uneven" else "one of the two block tests leaves"
+    return f"{told}: {tests} out each judge's surplus answers in the more frequent order"
 
 
 def _noise(one: Criterion) -> tuple[str, str] | None:
