@@ -506,3 +506,26 @@ def test_a_criterion_has_a_short_representation():
     (one,) = gate(records(np.ones((400, 3))), "old", "new").criteria
     assert repr(one) == "<Criterion all: win rate 1.000 on 400 questions, p_ship 0.000, p_block 1.000>"
     assert max(map(len, map(repr, (one.judged, one.scores)))) < 100
+
+
+def test_categories_that_differ_have_a_line_and_leave_the_verdict():
+    """Better in code as often as it is worse in writing, and the same in 18 others of two questions each."""
+    won = np.r_[np.tile([1.0, 1.0, 0.0, 1.0], 10), np.tile([0.0, 0.0, 1.0, 0.0], 10), np.tile([0.0, 1.0], 18)]
+    names = np.repeat(["code", "writing", *(f"other {n}" for n in range(18))], [40, 40, *[2] * 18])
+    rows = in_both_orders((won, won)).assign(category=np.tile(names, 2))
+    found = gate(rows, "old", "new")
+    plain = gate(rows.drop(columns="category"), "old", "new")
+    assert (found.verdict, found.needed) == (plain.verdict, plain.needed)
+    assert plain.categories == ()
+    said = [text for name, text in table(found) if name == "category"]
+    rest = "on 40 questions; p = 0.044, adjusted for 20 categories)"
+    assert said == [
+        f"code: new is significantly better (win rate 75% {rest}",
+        f"writing: new is significantly worse (win rate 25% {rest}",
+    ]
+    assert len(as_dict(found)["categories"]) == 20
+    exact = 2 * binom.sf(29, 40, 0.5)
+    assert found.categories[0].p_value == pytest.approx(20 * exact)
+    few = gate(rows[rows["category"] == "code"], "old", "new")
+    assert few.categories == ()
+    assert gate(rows.assign(category=[*names, *names[::-1]]), "old", "new").categories == ()

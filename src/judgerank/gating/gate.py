@@ -12,6 +12,7 @@ from judgerank.data.errors import ConfigError
 from judgerank.data.judgments import Judgments
 from judgerank.data.shown import Shown
 from judgerank.gating.answer_pairs import paired, texts_of
+from judgerank.gating.categories import by_category
 from judgerank.gating.decision import Evidence, evidence, holm, outcome
 from judgerank.gating.gate_result import Criterion, Result
 from judgerank.gating.judged import Judged, judged
@@ -123,7 +124,8 @@ def decided(
     may_grow = verdict == "inconclusive" and not is_one_order(criteria)  # which no number of questions mends
     needed = more_needed([one.scores for one in criteria], after) if may_grow else None
     cost = None if needed is None or question_cost is None else needed * question_cost
-    return Gate(verdict, rule, criteria, needed, cost, currency, related, without, after, said, without_weak)
+    found = Gate(verdict, rule, criteria, needed, cost, currency, related, without, after, said, without_weak)
+    return replace(found, categories=by_category(tables, rule))
 
 
 def _without(tables: Mapping[str, Judged], judges: Mapping[str, set[str]], rule: Rule) -> str | None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from judgerank.data.listing import counted
 from judgerank.gating.answer_pairs import Pair
+from judgerank.gating.categories import Category
 from judgerank.gating.decision import Evidence
 from judgerank.gating.judged import Judged
 from judgerank.gating.rule import Rule
@@ -56,6 +57,8 @@ class Result:
         Judges whose answers say nothing about the variants (`gating.uninformative`), and what they do.
     without_uninformative : str, optional
         The verdict without them; None where there are none or nobody else.
+    categories : tuple of Category
+        The candidate by category of questions, the most different first; none where there are no categories.
     texts : mapping of str to Pair
         Questions with both answers, by id, where they are known.
     remarks : tuple of str
@@ -73,6 +76,7 @@ class Result:
     after: Rule | None = None
     uninformative: Mapping[str, str] = field(default_factory=dict)
     without_uninformative: str | None = None
+    categories: tuple[Category, ...] = ()
     texts: Mapping[str, Pair] = field(default_factory=dict)
     remarks: tuple[str, ...] = ()
 

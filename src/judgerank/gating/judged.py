@@ -45,7 +45,8 @@ class Judged:
         Share of pairs shown in both orders whose winner changed with the order; nan where none was, or judges have
         no names.
     rows : DataFrame
-        ``question, judge, first, preference, reply`` of every judgment that was read, in the order of the file.
+        ``question, judge, first, preference, reply`` of every judgment that was read, in the order of the file,
+        and its ``category`` where the judgments have one.
     """
 
     baseline: str
@@ -160,6 +161,8 @@ def judged(judgments: Judgments, baseline: str, candidate: str) -> Judged:
             "count": pd.to_numeric(frame["count"]).to_numpy(float) if "count" in frame else 1.0,
         }
     )
+    if "category" in frame:
+        rows["category"] = frame["category"].to_numpy(object)
     if not judgments.ordered:  # where every winner stands in one place, that may be all that a judge goes by
         side = judgments.source.get("winners_side", nan)
         rows["first"] = side * np.sign(rows["preference"] - 0.5)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from math import isfinite, isnan
 from typing import Any
 
@@ -111,7 +112,7 @@ def _more(found: Result) -> str:
 
 
 def table(found: Result) -> list[tuple[str, str]]:
-    """What to know of the verdict: at most eleven lines of a name and a text."""
+    """What to know of the verdict: at most eleven lines of a name and a text, and four on categories."""
     rule, first = found.rule, found.criteria[0]
     lines = [_criterion(one, len(found.criteria) > 1, found) for one in found.criteria[:SHOWN]]
     if len(found.criteria) > SHOWN:
@@ -123,7 +124,7 @@ def table(found: Result) -> list[tuple[str, str]]:
     lines.append(("rule", f"{mode}, alpha {share(rule.alpha)} ({look}), power {share(rule.power)}"))
     lines.append(("judges", _judges(first)))
     notes = [_gaps(found), _position(first), _noise(first), _family(found), _weak(found)]
-    return lines + [note for note in notes if note is not None]
+    return lines + [note for note in notes if note is not None] + _categories(found)
 
 
 def _judges(one: Criterion) -> str:
@@ -212,6 +213,23 @@ def _weak(found: Result) -> tuple[str, str] | None:
     return "no signal", told + (f". Without these judges the verdict is {other}" if differs else "")
 
 
+def _categories(found: Result) -> list[tuple[str, str]]:
+    """A line for each category in which the two differ significantly; it does not change the verdict."""
+    differ = [one for one in found.categories if one.differs]
+    name = shown(found.criteria[0].judged.candidate)
+    told = []
+    for one in differ[:SHOWN]:
+        where = f"{one.criterion}, {one.name}" if len(found.criteria) > 1 else one.name
+        how = "better" if one.win_rate > 0.5 else "worse"
+        seen = f"win rate {share(one.win_rate)} on {one.questions:,} {_plural('question', one.questions)}"
+        sure = f"{p_text(one.p_value)}, adjusted for {len(found.categories)} categories"
+        told.append(f"{shown(where)}: {name} is significantly {how} ({seen}; {sure})")
+    if len(differ) > SHOWN:
+        others = [one.name for one in differ[SHOWN - 1 :]]
+        told[-1] = f"{len(others)} more differ significantly: {listed(others)}"
+    return [("category", text) for text in told]
+
+
 def lines(found: Result) -> list[str]:
     """The table as lines of text, one for each row."""
     rows = table(found)
@@ -247,6 +265,7 @@ def as_dict(found: Result) -> dict[str, Any]:
         "criteria": [_criterion_dict(one) for one in found.criteria],
         "related_judges": list(found.related),
         "verdict_without_related_judges": found.without_related,
+        "categories": [asdict(one) for one in found.categories],
         "uninformative_judges": dict(found.uninformative),
         "verdict_without_uninformative_judges": found.without_uninformative,
         "read": list(found.remarks),
