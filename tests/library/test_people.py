@@ -7,10 +7,11 @@ import pandas as pd
 import pytest
 from scipy.optimize import minimize
 from scipy.special import expit, log_expit
-from scipy.stats import chi2, f, norm
+from scipy.stats import chi2, f, norm, t
 
 from judgerank import fit, people_report
 from judgerank.data.errors import DataError, NoMaximumError
+from judgerank.people.agreement import agreement_text, agreement_with_people
 from judgerank.people.anchor import anchored_by_people, disagreement
 from judgerank.people.items import Items, human_rows, items_of
 from judgerank.people.next_items import next_items, next_pairs
@@ -352,3 +353,60 @@ def test_items_without_the_panel_are_counted():
     items = items_of(rows, elsewhere, human, panel)
     assert isinstance(items, Items) and items.unjudged == (elsewhere >= 10_000).sum() > 50
     assert items.asked.sum() == human.sum() - items.unjudged
+
+
+def agreeing(n=40):
+    """Votes of one person on n questions, and judges who give that answer always, in 3 of 4, and in 2 of 4."""
+    rows = []
+    for q in range(n):
+        won = q % 2
+        for judge, wrong in (("alice", 0), ("good", 0), ("middle", q % 4 == 0), ("noisy", q % 4 in (0, 3))):
+            answer = won if not wrong else 1 - won
+            a, b = ("x", "y") if judge != "good" else ("y", "x")  # the other order is the same item
+            winner = ("model_a", "model_b")[answer] if judge != "good" else ("model_b", "model_a")[answer]
+            rows.append({"question": f"q{q}", "model_a": a, "model_b": b, "judge": judge, "winner": winner})
+    return judgments_of(pd.DataFrame(rows))
+
+
+def table_of(judgments):
+    return agreement_with_people(judgments.comparisons, judgments.question, human_rows(judgments, ["alice"]))
+
+
+def test_each_judges_agreement_with_people_is_the_share_of_equal_answers():
+    found = table_of(agreeing()).set_index("judge")
+    assert found["agreement"].to_dict() == {"good": 1.0, "middle": 0.75, "noisy": 0.5}
+    assert (found["pairs"] == 40).all() and (found["questions"] == 40).all()
+    assert ((found["low"] <= found["agreement"]) & (found["agreement"] <= found["high"])).all()
+    assert 0.89 < found["low"]["good"] < 0.92 and found["high"]["good"] == pytest.approx(1)
+    z = -0.25 / np.sqrt(0.25 * 0.75 / 39)  # a paired t-test: `good` is never wrong
+    smallest = 2 * t.cdf(-0.5 / np.sqrt(0.25 / 39), 39)
+    assert found["p_as_best"]["noisy"] == pytest.approx(3 * smallest)
+    assert found["p_as_best"]["middle"] == pytest.approx(2 * 2 * t.cdf(z, 39))
+    said = "\n".join(agreement_text(table_of(agreeing()), 0.95))
+    assert "good agrees with people most often: its answer is a person's 100% of the time (95% confidence" in said
+    assert "Significantly less often (Holm-adjusted over all pairs of judges): middle (75%), noisy (50%)." in said
+    assert "Not significantly more often than a coin: noisy." in said
+
+
+def test_the_interval_of_agreement_is_clustered_by_question():
+    """Every judgment four times over, as on four pairs of models of one question: as wide as once."""
+    one = agreeing()
+    rows = one.frame.rename(columns={"judge_preferred_model": "winner"})
+    copies = [rows.replace({"x": f"x{n}", "y": f"y{n}"}) for n in range(4)]
+    many = table_of(judgments_of(pd.concat(copies)))
+    pd.testing.assert_frame_equal(many.drop(columns="pairs"), table_of(one).drop(columns="pairs"))
+    assert (many["pairs"] == 160).all()
+
+
+def test_without_common_items_agreement_is_not_known():
+    judgments = agreeing()
+    frame = judgments.frame.rename(columns={"judge_preferred_model": "winner"})
+    frame.loc[frame["judge_model"] == "alice", "question_id"] = "other"
+    found = table_of(judgments_of(frame, copies="keep"))
+    assert found.empty and "agreement with people is not known" in "".join(agreement_text(found, 0.95))
+
+
+def test_the_report_says_which_judge_agrees_with_people():
+    rows, question, human = drawn(np.random.default_rng(5), 0.0, 1.0, 200)
+    report = people_report(judgments_of(frame_of(rows, question, human), copies="keep"))
+    assert list(report.agreement["judge"]) and f"{report.agreement['judge'][0]} agrees with people" in str(report)

@@ -91,6 +91,7 @@ def _document(report: PeopleReport, path: Path | None) -> dict[str, object]:
         "log_loss": {name: number(value) for name, value in report.losses.items()},
         "notes": report.remarks,
         "scores": records(report.table),
+        "agreement": records(report.agreement),
         "newcomers": [] if report.newcomers is None else records(report.newcomers.newcomers),
         "next_pairs": records(next_pairs(report.next)),
         "files": {"next": path},

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +18,8 @@ from judgerank.data.shown import Shown
 from judgerank.fits.errors_by_question import questions_of
 from judgerank.fits.fit import fit
 from judgerank.fits.result import Fit
+from judgerank.people.agreement import COLUMNS as COLUMNS_OF_AGREEMENT
+from judgerank.people.agreement import agreement_text, agreement_with_people
 from judgerank.people.anchor import People, anchored_by_people, disagreement
 from judgerank.people.human_board import HumanBoard
 from judgerank.people.human_scale import HumanScale, human_scale, scale_text
@@ -71,6 +73,8 @@ class PeopleReport(Shown):
         Models that no person compared, with intervals; None where there are none, or votes do not allow one.
     why : str
         Why there are no prediction-powered scores.
+    agreement : DataFrame
+        How often each judge gives a person's answer (`people.agreement.agreement_with_people`).
     persons : int
         How many people voted, by their names. Errors allow for questions, not for these being a sample of people.
     remarks : tuple of str
@@ -92,6 +96,7 @@ class PeopleReport(Shown):
     newcomers: HumanScale | None = None
     why: str = ""
     persons: int = 0
+    agreement: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=COLUMNS_OF_AGREEMENT))
 
     @property
     def whose(self) -> str:
@@ -155,9 +160,10 @@ def people_report(judgments: Source, human: str | Collection[str] = (), level: f
     asked = next_items(found, names)
     newcomers = _newcomers(items, drawn, panel, level, said)
     persons = len(np.unique(c.judge[people]))
-    return PeopleReport(
+    report = PeopleReport(
         found, drawn, helped, losses, panel, *test, table, asked, tuple(said), level, newcomers, unhelped, persons
     )
+    return replace(report, agreement=agreement_with_people(c, question, people, level))
 
 
 def panel_of(judges: Comparisons, question: IntArray | None) -> tuple[Fit, str]:
@@ -278,6 +284,7 @@ def _lines(report: PeopleReport) -> Iterator[str]:
         yield f"- {who} and the panel {said} on the order and the gaps (p {report.p_value:.2g}: {test})."
     if report.disagree:
         yield f"- WARNING: as_judge and the panel's own ranking are not what {report.whose} would say."
+    yield from agreement_text(report.agreement, report.level)
     if report.newcomers is not None:
         yield ""
         yield from scale_text(report.newcomers)
