@@ -237,11 +237,103 @@ def test_words_of_published_sets_are_known():
 
 
 def test_the_hint_for_an_unknown_word_takes_no_side():
-    with pytest.raises(DataError, match=r"--winner-values 'no good=VALUE', VALUE being a, b, tie or unknown$"):
+    with pytest.raises(
+        DataError,
+        match=r"--winner-values 'no good=VALUE', VALUE being a, b, tie or unknown[.] --winner-values other=unknown",
+    ):
         judgments_of(CLEAN.assign(winner="no good"))
 
 
 # copies
+
+
+def test_whole_replies_that_end_with_a_verdict_are_read_by_it():
+    words = {"model_a": "A", "model_b": "B"}
+    replies = [
+        f"Let me think about {n}. {'x' * 200} My verdict: [[{words[one]}]]."
+        for n, one in enumerate(CLEAN["winner"])
+    ]
+    found = judgments_of(CLEAN.assign(winner=replies))
+    same(found.comparisons, judgments_of(CLEAN).comparisons)
+    (said,) = (one for one in found.remarks if one.startswith("Winners read"))
+    assert "'...[[A]]' as a (" in said and len(said) < 200
+    for odd in ("[[A]] is better than what [[B]] says", "x" * 500, "It is [[A]], or rather [[B]]"):
+        with pytest.raises(DataError, match="record 3 has the unknown winner") as refused:
+            judgments_of(CLEAN.assign(winner=[*replies[:2], odd, *replies[3:]]))
+        assert len(str(refused.value)) < 700
+
+
+def test_all_other_words_can_be_taken_for_no_answer():
+    """Refusals in free words, half of the records; a third model and a number are still refused."""
+    refused = [f"Sorry, I can't judge this ({n})" if n % 2 else one for n, one in enumerate(CLEAN["winner"])]
+    with pytest.raises(
+        DataError, match=r"and 27 more words.* --winner-values other=unknown takes all other words"
+    ):
+        judgments_of(CLEAN.assign(winner=refused))
+    told = {"winner_values": {"other": "unknown"}}
+    found = judgments_of(CLEAN.assign(winner=refused), **told)
+    assert found.comparisons.dropped["unknown"] == 30 and len(found.comparisons) == 30
+    assert any(
+        one.startswith("30 answers in other words were taken for unknown, such as") for one in found.remarks
+    )
+    assert not any("changes nothing" in one for one in found.remarks)
+    for odd in ("7", next(name for name in ("gpt-4", "claude", "llama") if name not in (*CLEAN.iloc[0],))):
+        with pytest.raises(DataError, match="record 1 has the unknown winner"):
+            judgments_of(CLEAN.assign(winner=[odd, *refused[1:]]), **told)
+    places = CLEAN["winner"].map({"model_a": "1", "model_b": "2"})
+    mixed = judgments_of(CLEAN.assign(winner=["error", *places[1:]]), **told)
+    same(mixed.comparisons, judgments_of(CLEAN[1:]).comparisons)
+
+
+def test_other_numbers_than_told_ones_are_asked_for():
+    """One, two and zero: the meaning of two does not make the others zero and one in every record."""
+    numbers = ["1", "2", "0"] * 20
+    with pytest.raises(DataError, match=r"winner '1'.* --winner-values 1=VALUE --winner-values 0=VALUE"):
+        judgments_of(CLEAN.assign(winner=numbers), winner_values={"2": "b"})
+    found = judgments_of(CLEAN.assign(winner=numbers), winner_values={"2": "b", "1": "a", "0": "tie"})
+    assert found.comparisons.outcome[:3].tolist() == [1.0, 0.0, 0.5]
+
+
+def test_one_model_alone_is_no_merged_file_and_missing_names_are_counted():
+    with pytest.raises(DataError, match="all 60 records compare 'gpt-4' with itself"):
+        judgments_of(CLEAN.assign(model_a="gpt-4", model_b="gpt-4", question="q"))
+    lacking = CLEAN.assign(model_a=[None if n in (5, 8, 9) else name for n, name in enumerate(CLEAN["model_a"])])
+    with pytest.raises(DataError, match="record 6 has no 'model_a', like 3 of 60: fill in the names or delete"):
+        judgments_of(lacking)
+
+
+def test_a_wide_table_with_an_unknown_word_says_how_to_read_it():
+    wide = CLEAN.drop(columns=["winner", "judge"]).assign(
+        one="A", two=["A", "B", "="] * 20, three=["B", "=", "A"] * 20
+    )
+    wide["one"] = ["=", "A", "B"] * 20
+    with pytest.raises(
+        DataError, match=r"if each judge has a column of answers, say what words .* --winner-values"
+    ):
+        judgments_of(wide)
+    assert len(judgments_of(wide, winner_values={"=": "tie"}).comparisons) == 180
+
+
+def test_decimal_commas_are_read_and_said_and_thousands_are_not():
+    scores = pd.DataFrame(
+        {"question": np.repeat(range(10), 2).astype(str), "model": ["x", "y"] * 10, "score": ["7,5", "8"] * 10}
+    )
+    found = judgments_of(scores)
+    same(found.comparisons, judgments_of(scores.replace("7,5", "7.5")).comparisons)
+    assert "Scores have decimal commas: 7,5 is read as 7.5." in found.remarks
+    with pytest.raises(DataError, match="has '7,500' as 'score', not a number"):
+        judgments_of(scores.replace("7,5", "7,500"))
+
+
+def test_minus_one_below_a_scale_is_said():
+    scores = pd.DataFrame(
+        {"question": np.repeat(range(10), 2).astype(str), "model": ["x", "y"] * 10, "score": [7, 8] * 9 + [-1, 9]}
+    )
+    assert any(
+        "1 of 20 scores are -1, and all others are from 7 to 9." in one for one in judgments_of(scores).remarks
+    )
+    signed = scores.assign(score=[-1, 1] * 10)
+    assert not any("scores are -1" in one for one in judgments_of(signed).remarks)
 
 
 @pytest.mark.parametrize("columns", [[], ["question"]])

@@ -123,7 +123,8 @@ WinnerValuesOption = Annotated[
         rich_help_panel=FILE,
         metavar="KEY=VALUE",
         help="What a word for the winner means: VALUE is a, b, tie or unknown. Can be given several "
-        "times; a word that begins with a minus needs the option again.",
+        "times; other=unknown takes all other words for no answer; a word that begins with a minus needs the "
+        "option again.",
     ),
 ]
 BaselineOption = Annotated[

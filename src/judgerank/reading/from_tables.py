@@ -10,7 +10,7 @@ import pandas as pd
 
 from judgerank.data.arrays import BoolArray
 from judgerank.data.comparisons import Comparisons
-from judgerank.data.errors import ConfigError
+from judgerank.data.errors import ConfigError, DataError
 from judgerank.data.frames import NO_QUESTION, OUTCOMES, codes, counts, finite, standardised_log
 from judgerank.data.judgments import Judgments
 from judgerank.data.listing import counted
@@ -25,7 +25,7 @@ from judgerank.reading.layouts.names import with_answers
 from judgerank.reading.layouts.recognised import on_reading, on_unheard, winner_written
 from judgerank.reading.layouts.strength import shares_of
 from judgerank.reading.layouts.swaps import shown_as_told
-from judgerank.reading.layouts.table import require_models
+from judgerank.reading.layouts.table import require_models, values
 from judgerank.reading.layouts.unordered import by_name
 
 
@@ -35,6 +35,8 @@ def judgments_from(tables: Sequence[Table], name: str, source: Mapping[str, obje
     labels = [table.label for table in tables if table.label]
     with named(*labels):
         settled, versions = of_last_answers(settled)
+        for layout, table in settled:
+            _refuse_one_model(layout, table)
         settled, copies = without_copies(settled, tables[0].copies)
     read = [(layout, table, _read(layout, table, alone=len(tables) == 1)) for layout, table in settled]
     parts, left_out = _with_questions(read)
@@ -126,6 +128,18 @@ def _read(layout: Layout, table: Table, alone: bool) -> pd.DataFrame:
             if "count" in frame:
                 counts(frame["count"])
         return frame
+
+
+def _refuse_one_model(layout: Layout, table: Table) -> None:
+    """Refuse a table of one model alone, before its equal records are taken for copies."""
+    used = layout.used(table)
+    if {"model_a", "model_b"} <= used.keys() and len(table.frame) > 1:
+        first, second = (values(table.frame, used[key][0]) for key in ("model_a", "model_b"))
+        if (first == second).all() and (first == first.iloc[0]).all():
+            raise DataError(
+                f"all {len(table.frame):,} records compare {str(first.iloc[0])!r} with itself: a comparison takes "
+                "two models (--column model_a=NAME and --column model_b=NAME name their columns)"
+            )
 
 
 def _lacks_question(frame: pd.DataFrame) -> BoolArray:

@@ -14,7 +14,15 @@ from judgerank.reading.large.sources import Source, table
 from judgerank.reading.layouts.names import alike
 from judgerank.reading.layouts.table import MISSING, ONE_JUDGE, as_name
 from judgerank.reading.layouts.texts import visible
-from judgerank.reading.layouts.words import ANSWERS, everyday, numbers, with_own, word, words_by_column
+from judgerank.reading.layouts.words import (
+    ANSWERS,
+    everyday,
+    numbers,
+    others_unknown,
+    with_own,
+    word,
+    words_by_column,
+)
 
 MOST_NAMES = 1_000_000  # different values in a column of names or answers: more are no names
 LETTERS = {"a": 2, "c": 1, "b": 0}  # twice what the model shown first won
@@ -61,6 +69,7 @@ def coded(db: Engine, sources: Sequence[Source], used: Mapping[str, str], words:
     by_column = words_by_column(used["winner"], spoken.values(), sources[0].columns)
     words = with_own({**everyday(spoken.values(), models), **ANSWERS, **by_column}, words)
     known = {**numbers(set(spoken.values()), words), **words}
+    known = {**others_unknown(spoken.values(), known, models), **known}
     place = {name: code for code, name in enumerate(models)}
     _insert(
         db,

@@ -10,7 +10,7 @@ from judgerank.data.frames import UNHEARD
 from judgerank.data.listing import listed, noun
 from judgerank.reading.layouts.table import Layout, Table, found, values
 from judgerank.reading.layouts.tables import words_of
-from judgerank.reading.layouts.words import number, numbers_told, word
+from judgerank.reading.layouts.words import OTHER, number, numbers_told, word
 
 Read = tuple[Layout, Table]
 SEVERAL = ("[", "{", "(", "array(")  # how a value begins that holds several
@@ -25,7 +25,7 @@ def on_reading(read: Sequence[Read]) -> list[str]:
 
 def _on_unused_words(read: Sequence[Read]) -> Iterator[str]:
     """Words for the winner whose meaning was told and that no record has, such as misspelt ones."""
-    told = {text for _, table in read for text in table.words}
+    told = {text for _, table in read for text in table.words} - {OTHER}
     for layout, table in read if told else ():
         used = layout.used(table)
         for name in {

@@ -9,6 +9,7 @@ each question has two turns, and a grade of -1 is a reply that could not be read
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -52,6 +53,7 @@ PARTS = ("turn", "epoch", "repeat", "category", "criterion", "metric", "aspect",
 METRIC = "metric"
 MEASURES = (METRIC, "scorer")  # columns that name what a score measures; judges' names say nothing of that
 RANK = "rank"  # of which the lowest is best
+DECIMAL_COMMA = re.compile(r"\s*-?\d+(,\d+)?\s*")
 SINGLE = {"judgment", "user_prompt"}  # beside the scores in FastChat's single grades
 # columns of two models, or of another log of scores
 OTHERS = {"model_a", "model_b", "model_1", "model_2", "left", "right", "winner", "loser", "chosen", "rejected"}
@@ -68,7 +70,8 @@ def _table(table: Table) -> pd.DataFrame:
     }
     model = names_in(read["model"], columns["model"])
     judge = judges_in(read.get("judge", [ONE_JUDGE] * size), columns.get("judge", ""))
-    score = [_score(row, columns["score"], value) for row, value in enumerate(read["score"], 1)]
+    told = _with_points(read["score"]) or read["score"]
+    score = [_score(row, columns["score"], value) for row, value in enumerate(told, 1)]
     sign = _signs(table, columns, judge)
     if table.frame.columns.isin(list(SINGLE)).sum() == len(SINGLE):
         score = [None if one == -1 else one for one in score]
@@ -84,6 +87,35 @@ def _table(table: Table) -> pd.DataFrame:
         )
     frame = frame.assign(**{GAPS: True}) if "strength" in columns else frame
     return frame.assign(category=read["category"]) if "category" in read else frame
+
+
+def _with_points(said: Sequence[object]) -> list[object] | None:
+    """Scores with decimal commas as ones with points; None if there are none, or they may separate thousands."""
+    texts = [value for value in said if isinstance(value, str) and value.strip()]
+    commas = [text for text in texts if "," in text]
+    if not commas or not all(DECIMAL_COMMA.fullmatch(text) for text in texts):
+        return None
+    if all(len(text.strip().partition(",")[2]) == 3 for text in commas):
+        return None
+    return [value.replace(",", ".") if isinstance(value, str) else value for value in said]
+
+
+def _on_scores(table: Table) -> Iterator[str]:
+    """Decimal commas, and scores of -1 below a scale that begins at 0 or more."""
+    columns = _columns(table)
+    said = values(table.frame, columns["score"]).tolist()
+    pointed = _with_points(said)
+    if pointed is not None:
+        yield "Scores have decimal commas: 7,5 is read as 7.5."
+    found = [known for value in pointed or said if (known := number(value)) is not None]
+    others = [one for one in found if one != -1]
+    single = table.frame.columns.isin(list(SINGLE)).sum() == len(SINGLE)
+    if others and len(others) < len(found) and min(others) >= 0 and max(others) > 1 and not single:
+        yield (
+            f"{len(found) - len(others):,} of {len(found):,} scores are -1, and all others are from "
+            f"{min(others):g} to {max(others):g}. They count as the lowest score. "
+            "If -1 stands for a reply that could not be read, leave these cells empty."
+        )
 
 
 def _columns(table: Table, needed: Sequence[str] = ("model", "score", "question")) -> dict[str, str]:
@@ -153,6 +185,11 @@ def _on_directions(table: Table) -> Iterator[str]:
             f"Names of metrics among the judges: {listed(alike)}. Judges' scores are read as higher is better. If "
             f"these are metrics, call the column {METRIC!r} instead of {table.spelled.get(column, column)!r}."
         )
+
+
+def _notes(table: Table) -> Iterator[str]:
+    yield from _on_scores(table)
+    yield from _on_judges(table)
 
 
 def _refuse_two(table: Table, key: str) -> None:
@@ -229,7 +266,7 @@ SCORE_TABLE = Layout(
     _used,
     also=_is_table,
     remark="Two models' scores by one judge on one question are a comparison.",
-    notes=_on_judges,
+    notes=_notes,
     of_scores=True,
     ordered=False,
     takes=frozenset(OF_A_MODEL),

@@ -25,6 +25,7 @@ ASK = "ask"  # of the column of counts: refuse one that is there and not spoken 
 COUNTS = ("n", "count", "counts", "num", "times", "weight", "weights", "n_votes", "votes", "frequency", "freq")
 ONE_JUDGE = "one judge"
 OF_NAMES = ("model_a", "model_b", "judge")  # keys of columns of names
+WIDE = "if each judge has a column of answers, say what words but a, b and tie mean: --winner-values W=VALUE"
 MISSING = frozenset(("None", "nan", "NaN", "NaT", "<NA>", "#N/A", "null", "NULL"))  # as programs write it
 FEW_WITHOUT = 0.1  # share of records that may be left out since they have no question
 Known = Mapping[str, tuple[str, ...]]  # ours: the names it is known by
@@ -159,10 +160,11 @@ def found(table: Table, known: Known, needed: Iterable[str]) -> dict[str, str]:
         name = next((name for name in wanted if name in there), None)
         if name is None and (named or key in needed):
             missing = " or ".join(map(repr, wanted))
+            wide = f"; {WIDE}" if key == "winner" and not named else ""
             raise DataError(
                 f"the table has no column {missing} (it has: "
                 f"{listed(table.spelled.get(name, name) for name in there)}; if it has another name: "
-                f"--column {key}=NAME)"
+                f"--column {key}=NAME{wide})"
             )
         if name is not None:
             columns[key] = name

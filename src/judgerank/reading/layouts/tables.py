@@ -8,13 +8,13 @@ better) to 3: the set nvidia/HelpSteer3 on the hub, which names no models. Wide 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 import pandas as pd
 
 from judgerank.data.errors import DataError
 from judgerank.data.frames import UNPARSED
-from judgerank.data.listing import listed
+from judgerank.data.listing import listed, shortened
 from judgerank.data.strengths import STRENGTH
 from judgerank.reading.accepted import COLUMNS
 from judgerank.reading.layouts import strength
@@ -38,6 +38,7 @@ from judgerank.reading.layouts.words import (
     answers,
     everyday,
     number,
+    others_unknown,
     readings,
     with_own,
     word,
@@ -105,7 +106,21 @@ def _readings(table: Table, known: Known = OURS, usual: tuple[str, ...] = ()) ->
         words = {
             text: letter for text, letter in everyday(said, models).items() if text not in (*table.words, *usual)
         }
-        yield from filter(None, [readings(said.tolist(), words)])
+        yield from filter(None, [readings(said.tolist(), words), _on_others(said, table, known, words, models)])
+
+
+def _on_others(
+    said: pd.Series, table: Table, known: Known, words: Mapping[str, str], models: Iterable[object]
+) -> str:
+    """How many answers were taken for unknown because that was said of all other words."""
+    spoken = [text for value in said if (text := word(value)) is not None]
+    others = others_unknown(
+        spoken, {**words_of(table, known), **words}, {name for name in models if isinstance(name, str)}
+    )
+    many = sum(text in others for text in spoken)
+    if not many:
+        return ""
+    return f"{many:,} answers in other words were taken for unknown, such as {shortened(min(others))!r}."
 
 
 def _used(table: Table, known: Known = OURS, needed: tuple[str, ...] = NEEDED) -> dict[str, list[str]]:

@@ -12,6 +12,7 @@ from functools import lru_cache
 import numpy as np
 
 from judgerank.data.errors import ConfigError, DataError
+from judgerank.data.listing import LONGEST, shortened
 from judgerank.reading.accepted import MEANINGS
 from judgerank.reading.layouts.grades import are_signed, side_of_phrase, side_of_signs
 from judgerank.reading.layouts.texts import plain
@@ -40,6 +41,10 @@ OF_ONE = re.compile(  # names of columns that are one, or true, where the model 
 )
 OF_A_WINNER = re.compile(rf"(?!(?:score|prob|p)_)(?:{OF_ONE.pattern})")  # those that can be nothing else
 FIRST = {"a", "first", "left"}
+VERDICT = re.compile(r"\[\[ *(A|B|C) *\]\]")  # as LLM judges write it at the end of a reply
+AFTER_VERDICT = re.compile(r"[\s.*`\"']*")  # what may stand behind it
+OTHER = "other"  # of --winner-values, to take all other words for no answer
+FEW_WORDS = 3  # in a sentence on unknown ones
 OF_HELPSTEER = ("response1", "response2", "overall_preference")  # below zero the first response won
 
 
@@ -78,8 +83,26 @@ def everyday(said: Iterable[object], models: Iterable[object]) -> dict[str, str]
     """Letters of everyday words for a winner; a word that names a model is none."""
     names = set(map(normal, {model for model in models if isinstance(model, str)}))
     texts = {text for value in said if (text := word(value)) is not None} - ANSWERS.keys()
-    letters = {text: letter_of(normal(text)) for text in texts if normal(text) not in names}
+    letters = {text: letter_of(normal(text)) or verdict_of(text) for text in texts if normal(text) not in names}
     return {text: letter for text, letter in letters.items() if letter is not None}
+
+
+def verdict_of(reply: str) -> str | None:
+    """The letter of a whole reply that ends with a verdict such as [[A]], if it has no other verdict."""
+    found = list(VERDICT.finditer(reply))
+    if not found or len({one[1] for one in found}) > 1 or not AFTER_VERDICT.fullmatch(reply, found[-1].end()):
+        return None
+    return found[-1][1].lower() if found[-1].start() else None
+
+
+def others_unknown(
+    spoken: Iterable[str | None], known: Mapping[str, str], names: Collection[object]
+) -> dict[str, str]:
+    """All other words than known ones, numbers and names as no answer, if that is told (`OTHER`)."""
+    if known.get(OTHER) != "unknown":
+        return {}
+    texts = {text for text in spoken if text is not None and text.strip()} - known.keys()
+    return {text: "unknown" for text in texts if text not in names and not _is_number(text)}
 
 
 def letter_of(text: str) -> str | None:
@@ -94,7 +117,12 @@ def readings(said: Iterable[object], words: Mapping[str, str]) -> str:
 
 def readings_of(times: Counter[str], words: Mapping[str, str]) -> str:
     """The same where it is known how often each word is there."""
-    there = [(text, n) for text, n in times.most_common() if text in words]
+    grouped = Counter[str]()
+    for text, n in times.items():
+        if text in words:
+            grouped[f"...[[{words[text].upper()}]]" if verdict_of(text) else text] += n
+    words = {**words, **{f"...[[{letter.upper()}]]": letter for letter in "abc"}}
+    there = grouped.most_common()
     told = [f"{text!r} as {NAMES.get(words[text], words[text])} ({n})" for text, n in there]
     return f"Winners read: {', '.join(told)}; --winner-values WORD=VALUE changes it." if told else ""
 
@@ -143,6 +171,8 @@ def answers(
     said = list(said)
     spoken = [value if type(value) is str else word(value) for value in said]
     known: Mapping[str, str] = {**numbers(set(spoken), words), **words}
+    names = {model for model in (*first, *second) if isinstance(model, str)}
+    known = {**others_unknown(set(spoken), known, names), **known}
     letters: list[str | None] = []
     for row, (text, a, b) in enumerate(zip(spoken, first, second, strict=True)):
         text = text if text is None or text in known or text.strip() else None
@@ -158,15 +188,26 @@ def answers(
             letter = own
         if text is not None and letter is None:
             raise DataError(
-                f"record {row + 1} has the unknown {column} {said[row]!r} (known: {', '.join(_in_order(words))} "
-                f"or null, a model's name, or 1, 0 and 0.5 throughout). {_remedy(said[row], spoken)}"
+                f"record {row + 1} has the unknown {column} {_short(said[row])!r} (known: "
+                f"{', '.join(_in_order(_usual(words)))} or null, a model's name, or 1, 0 and 0.5 throughout). "
+                f"{_remedy(said[row], spoken, {*known, *names})}"
             )
         letters.append(letter)
     return letters
 
 
-def _remedy(value: object, spoken: Iterable[str | None]) -> str:
+def _short(value: object) -> object:
+    return shortened(value) if isinstance(value, str) else value
+
+
+def _usual(words: Iterable[str]) -> list[str]:
+    """Words without whole replies and what stands for all others."""
+    return [text for text in words if text != OTHER and verdict_of(text) is None]
+
+
+def _remedy(value: object, spoken: Iterable[str | None], known_words: Collection[object]) -> str:
     """What to do about an unknown answer: scales and probabilities have layouts of their own."""
+    spoken = list(spoken)
     there = {text for text in spoken if text is not None and text.strip()}
     known = {found for text in there if (found := number(text)) is not None}
     if len(known) == len(there) > len(SHARES):
@@ -181,8 +222,17 @@ def _remedy(value: object, spoken: Iterable[str | None]) -> str:
         )
     if not isinstance(value, str | int | float | np.number):
         return "A winner is one word or number: name another column (--column winner=NAME)"
-    word_is = shlex.quote(f"{value}=VALUE")
-    return f"Say what it means: --winner-values {word_is}, VALUE being a, b, tie or unknown"
+    unknown = list(dict.fromkeys(text for text in spoken if text and text.strip() and text not in known_words))
+    rest = "--winner-values other=unknown takes all other words for no answer"
+    if len(str(value)) > LONGEST:
+        return (
+            "If these are whole replies, let each end with its verdict, such as [[A]], [[B]] or [[C]] for a tie, "
+            f"or name a column of winners (--column winner=NAME). {rest}"
+        )
+    told = " ".join(f"--winner-values {shlex.quote(f'{text}=VALUE')}" for text in unknown[:FEW_WORDS])
+    more = f" (and {len(unknown) - FEW_WORDS:,} more words)" if len(unknown) > FEW_WORDS else ""
+    means = "it means" if len(unknown) == 1 else "each means"
+    return f"Say what {means}: {told}{more}, VALUE being a, b, tie or unknown. {rest}"
 
 
 def _in_order(words: Iterable[str]) -> list[str]:
@@ -204,6 +254,8 @@ def numbers(spoken: Collection[str | None], words: Mapping[str, str]) -> dict[st
         it is told.
     """
     said = {text for text in spoken if text is not None and text.strip()}
+    if words.get(OTHER) == "unknown":
+        said = {text for text in said if text in words or _is_number(text)}
     open_ = said - words.keys()
     if not open_ or not all(_is_number(text) for text in open_):
         return {}
@@ -213,6 +265,8 @@ def numbers(spoken: Collection[str | None], words: Mapping[str, str]) -> dict[st
         above = _side_above_zero(words)
         return {text: _by_sign(value, above) for text, value in found.items() if value is not None}
     alone = all(_is_number(text) for text in said)
+    if alone and any(number(text) not in (*SHARES, None) for text in said - open_):  # told, and no share
+        return {}
     two = "true and false" if open_ <= BOOLEANS else "0 and 1" if values <= {0.0, 1.0} else ""
     if two and alone:
         no, yes = ("false", "true") if "t" in two else ("0", "1")
