@@ -239,7 +239,8 @@ def test_simulated_widths_and_power_agree_with_the_formula(repeats, correlation)
 def mean_width(fitted) -> float:
     """Of the intervals of the reported scores, as `leaderboard` has them."""
     errors = np.sqrt(np.diag(reported_covariance(fitted)))
-    return 2 * normal_quantile(0.95, fitted.degrees_of_freedom) * errors.mean()
+    reach = [normal_quantile(0.95, own) for own in fitted.degrees_of_scores]
+    return 2 * float(np.mean(reach * errors))
 
 
 def test_the_widths_that_plans_are_held_against_are_those_of_the_leaderboard(panel):

@@ -420,13 +420,15 @@ def test_long_lists_are_cut():
     assert listed(map(str, range(LISTED + 2))).endswith("7 and 2 more")
 
 
-def test_too_few_questions_are_not_clustered_by(tmp_path):
+def test_pairs_of_too_few_questions_are_tested_by_flips_and_scores_clustered(tmp_path):
     path = tmp_path / "m.jsonl"
     rows = [record | {"question": record["question"] % 5} for record in judgments()]
     path.write_text("".join(json.dumps(record) + "\n" for record in rows))
-    ranking = rank(path)
-    assert not ranking.clustered
+    ranking, exact = rank(path), rank(path, solver="newton")
+    assert ranking.clustered and not exact.clustered
     (said,) = (text for text in ranking.remarks if text.startswith("There are 5 questions and 10 free parameters"))
+    assert "Intervals of scores allow for dependence within questions, and are wide." in said
+    assert any("Intervals of scores take comparisons as independent" in text for text in exact.remarks)
     pairs = len(ranking.tables["pairs"])
     least = next(n for n in range(1, 20) if pairs * 2 ** (1 - n) <= 0.05)
     assert said.endswith(f"No pair can be significantly different with fewer than {least} questions.")
@@ -436,7 +438,8 @@ def test_too_few_questions_are_not_clustered_by(tmp_path):
     assert (board["rank_low"] == 1).all()
     assert (board["rank_high"] == len(board)).all()
     page = to_html(ranking)
-    assert "comparisons as independent" in page
+    assert "allow for dependence within questions (sandwich covariance)" in page
+    assert "comparisons as independent" in to_html(exact)
     assert "Only 5 questions: significance is tested by exchanging the names" in page
 
 

@@ -58,7 +58,8 @@ def questions_of(fitted: Fit, comparisons: Comparisons, question: IntArray) -> Q
 def too_few(fitted: Fit) -> Questions | None:
     """The questions of a fit whose errors should allow for them, and cannot; None of any other fit.
 
-    Its errors take comparisons as independent, so that they are too small for any claim but that of sign flips.
+    Only its pairs have a test whose level is known, that of sign flips. Errors of other claims are rough, or take
+    comparisons as independent.
     """
     if fitted.flips is not None:
         if fitted.raw is not None and fitted.question is not None:

@@ -35,14 +35,14 @@ def _fit_of(fitted: Fit, judgments: Judgments) -> str:
             "are also tested by the residuals of each question."
         )
     elif fitted.flips is not None:
+        if fitted.robust is not None:
+            spread = (
+                "Intervals of scores and win rates allow for dependence within questions (sandwich covariance)."
+            )
         spread += (
             " Pairs are tested by sign flips of whole questions (Fisher, 1935; Holm, 1979), and ranks follow from "
             "the significantly different pairs."
         )
-        if fitted.robust is not None:
-            spread += (
-                " Intervals of scores and win rates allow for dependence within questions (sandwich covariance)."
-            )
     elif fitted.robust is not None:
         many = judgments.n_questions
         part = f", computed from {MOST_QUESTIONS:,} of them" if many > MOST_QUESTIONS else ""

@@ -80,7 +80,7 @@ def unread(ranking: Record) -> list[str]:
 
 
 def _on_dependence(ranking: Record) -> str:
-    """What intervals without errors by question cannot allow for."""
+    """What intervals without enough questions, or without their names, cannot allow for."""
     frame = ranking.judgments.frame
     if "question_id" not in frame:
         return (

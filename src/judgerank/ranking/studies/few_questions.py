@@ -15,19 +15,22 @@ def of_component(component: Component) -> Finding:
     if not clusters(component.judgments, settings) or not component.has_intervals:
         return Finding()
     found = questions_of(shown, shown.known_raw, shown.known_question)
-    return Finding([] if found.enough else on_questions(found, len(shown.scores), settings.level))
+    independent = shown.robust is None
+    return Finding([] if found.enough else on_questions(found, len(shown.scores), settings.level, independent))
 
 
-def on_questions(found: Questions, n_models: int, level: float) -> list[str]:
+def on_questions(found: Questions, n_models: int, level: float, independent: bool) -> list[str]:
     """How pairs are tested where there are too few questions for clustered errors, and what the intervals lack.
 
     The sandwich covariance is no larger in rank than the number of questions less one.
     """
     least = ceil(log2(2 * comb(n_models, 2) / (1 - level)))  # 2^(1 - n) is the smallest p-value of n questions
+    of_scores = "allow for dependence within questions, and are wide."
+    if independent:
+        of_scores = "take comparisons as independent, and may be too short."
     said = (
-        f"There are {found}: too few questions to cluster standard "
-        "errors by question. So pairs are tested by sign flips of whole questions, an exact test. Intervals of "
-        "scores take comparisons as independent, and may be too short."
+        f"There are {found}: too few questions to test pairs by standard errors clustered by question. So pairs "
+        f"are tested by sign flips of whole questions, an exact test. Intervals of scores {of_scores}"
     )
     if found.many < least:
         said += f" No pair can be significantly different with fewer than {least} questions."
