@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.special import ndtri
 
 from judgerank.data.arrays import FloatArray
 from judgerank.gating.bounded import p_not_above
@@ -12,7 +13,7 @@ SURE = 0.05  # level of each test of a judge
 MOSTLY = 0.8  # share of answers for one place, in both orders, above which a judge goes by place
 UNRELATED = 0.15  # correlation of a judge's answers in the two orders, below which they are as a coin's
 FEW = 50  # questions with two clear answers, below which they do not tell
-REACH, REACH_OF_BOTH = 1.645, 1.96  # standard errors of a one-sided and of a two-sided test at that level
+REACH, REACH_OF_BOTH = -ndtri(SURE), -ndtri(SURE / 2)  # standard errors of a one-sided and a two-sided test
 
 
 def uninformative(table: Judged) -> dict[str, str]:

@@ -9,7 +9,7 @@ from judgerank.data.arrays import BoolArray, FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import DataError
 from judgerank.data.numbering import numbered, sizes
-from judgerank.engine.at import in_parts, row_by_row
+from judgerank.engine.at import in_parts
 from judgerank.engine.row_derivatives import row_derivatives
 from judgerank.model.limits import held
 from judgerank.model.members import Model, Parameters
@@ -112,7 +112,9 @@ def effective_of(total: FloatArray, squares: FloatArray) -> FloatArray:
 def information_by_cluster(comparisons: Comparisons, model: Model, at: Parameters, cluster: IntArray) -> csr_array:
     """Information of every cluster in every model's score, the other scores known; sparse, shape (Q, N)."""
     names, number = numbered(cluster)
-    known = row_by_row(comparisons, model, at).of_scores
+    known = np.empty(len(comparisons))
+    for rows, here in in_parts(comparisons, model, at):
+        known[rows] = here.of_scores
     place = np.r_[number, number], np.r_[comparisons.first, comparisons.second]
     return coo_array((np.r_[known, known], place), (len(names), len(at.scores))).tocsr()
 
