@@ -143,7 +143,7 @@ def test_what_is_to_be_known_is_said_on_the_page_and_in_the_terminal(ranked, min
     text = " ".join(Page((target / "index.html").read_text()).texts)
     for said in (
         "Judges show position bias (tested by question, p = ",
-        "Judges who favour the answer shown first: judge 2.",
+        "No judge clearly picks one position more than 60% of the time between two equal models.",
         "Dropped because",
     ):
         assert said in text

@@ -75,9 +75,7 @@ def to_html(ranking: Record, beside: bool = False, additions: Additions | None =
         board=_shown("leaderboard", "Leaderboard, best first", listed, {"elo": 0, "versus": 2}, links),
         several=len(ranking.fits) > 1,
         judges=_shown("judges", "Judges, most discriminating first", tables["judges"]),
-        verdicts={
-            k: told for k, told in panel.MEANING.items() if k != panel.BY_POSITION or ranking.judgments.ordered
-        },
+        verdicts=_meanings(ranking),
         pairs=_shown("neighbours", "Neighbours in rank", _neighbours(ranking)),
         pairs_told=_pairs_told(ranking),
         next=_shown("next", "What to collect next, best first", _next(tables["next"], ranking.judgments)),

@@ -54,7 +54,7 @@ def of_component(component: Component) -> Finding:
     sides = panel.by_position(component.shown, level)
     if isinstance(test, Leaning) and sides is not None:  # whom the verdicts name
         test = replace(test, towards_first=sides[0], towards_second=sides[1])
-    said = on_positions(test, level, positioned)
+    said = on_positions(test, level, positioned, sides is not None)
     apart = asked is None and component.independent.effects is None and _recurring(component)
     return Finding([f"{one} {INDEPENDENT}" for one in said] if apart and isinstance(test, Leaning) else said)
 
@@ -169,14 +169,21 @@ def _by_covariance(larger: Fit) -> tuple[str, float, float, int] | None:
     return "Wald", statistic, float(chdtrc(len(b), statistic)), len(b)
 
 
-def on_positions(test: Leaning | str, level: float, allowed_for: bool = False) -> list[str]:
-    """What there is to say of a test for leanings, and of a ranking that allows for them or does not."""
+def on_positions(
+    test: Leaning | str, level: float, allowed_for: bool = False, by_verdict: bool = False
+) -> list[str]:
+    """What there is to say of a test for leanings, and of a ranking that allows for them or does not.
+
+    `by_verdict` says that the judges named are those whose verdict it is (`panel.by_position`).
+    """
     if isinstance(test, str):
         return [f"Position bias could not be tested: {test}."]
     if test.p_value > 1 - level:
         return []
     sides = (("first", test.towards_first), ("second", test.towards_second))
     named = [f"Judges who favour the answer shown {side}: {listed(names)}." for side, names in sides if names]
+    if by_verdict and not named:
+        named = ["No judge clearly picks one position more than 60% of the time between two equal models."]
     advice = "The ranking corrects for it."
     if not allowed_for:
         other = "a model with positions" if test.member is None else f"--model {test.member}"
