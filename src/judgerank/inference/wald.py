@@ -23,14 +23,14 @@ def two_sided(z: FloatArray, degrees_of_freedom: Freedom = np.inf) -> FloatArray
 
 
 def lower_tail(z: FloatArray, degrees_of_freedom: Freedom) -> FloatArray:
-    """Probability that a normal variable, or Student's, is below z."""
-    few = np.isfinite(degrees_of_freedom)
+    """Probability that a normal variable, or Student's, is below z; missing where degrees of freedom are."""
+    few = ~np.isinf(degrees_of_freedom)
     return np.asarray(np.where(few, stdtr(np.where(few, degrees_of_freedom, 1.0), z), ndtr(z)))
 
 
 def quantile(probability: FloatArray | float, degrees_of_freedom: Freedom) -> FloatArray:
     """The inverse of `lower_tail`."""
-    few = np.isfinite(degrees_of_freedom)
+    few = ~np.isinf(degrees_of_freedom)
     of_student = stdtrit(np.where(few, degrees_of_freedom, 1.0), probability)
     return np.asarray(np.where(few, of_student, ndtri(probability)))
 
