@@ -107,8 +107,6 @@ class Uncertainty(Predictions):
             If a discrimination is unbounded and nothing holds it, the information is singular, or there are too
             many parameters.
         """
-        if self.robust is None:
-            self._require_few_parameters()
         return self.of_whom(self._over_spreads() if self.robust is None else self._known(self.robust))
 
     def _known(self, robust: FloatArray) -> FloatArray:
@@ -149,6 +147,7 @@ class Uncertainty(Predictions):
 
     def at_its_spread(self) -> FloatArray:
         """The covariance, shape (D, D), as if the penalty's standard deviations were known."""
+        self._require_few_parameters()
         if self.meat is None:
             return self._inverse("expected") if self.robust is None else self._known(self.robust)
         bread = self._inverse("observed")
