@@ -185,10 +185,11 @@ def test_stored_results_are_as_is_said():
     assert strength.loc["all judges' strength is noise", "gain"] < 0.96
     far, near = "judges alike, models twice as far apart", "judges alike"
     assert strength.loc[far, "gain"] > strength.loc[near, "gain"] > 1.15
-    # coverage is nominal within Monte Carlo error where the law is the judges'
+    # coverage is nominal within Monte Carlo error where the law is the judges', or a little more: Student's
+    # quantile goes by the questions that compared two models
     for kind in ("covered_plug_in", "covered_clustered"):
         right = strength[~strength.index.isin(["one judge's strength is noise", "all judges' strength is noise"])]
-        assert ((right[kind] - 0.95).abs() < 2.5 * right[f"{kind}_se"]).all()
+        assert (right[kind] > 0.95 - 2.5 * right[f"{kind}_se"]).all() and right[kind].max() < 0.965
         assert strength[kind].min() > 0.92
     equal = stored("equal")
     assert (equal["separated_plug_in"] - 2 * equal["separated_plug_in_se"] <= 0.05).all()

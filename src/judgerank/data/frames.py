@@ -158,9 +158,9 @@ def codes(frame: pd.DataFrame, columns: list[str]) -> tuple[NDArray[np.int32], t
         if found.any():
             column, position = divmod(int(found.argmax()), len(frame))
             if number < 0:
-                lack = int(found.reshape(len(columns), -1)[column].sum())
-                more = f", like {lack:,} of {len(frame):,}: fill in the names or delete these records"
-                raise DataError(f"record {position + 1} has no {columns[column]!r}{more if lack > 1 else ''}")
+                raise DataError(
+                    f"record {position + 1} has no {columns[column]!r}: fill in the name or delete the record"
+                )
             raise DataError(f"record {position + 1} has {labels[number]!r} as {columns[column]!r}, not a name")
     order = np.argsort(labels)
     rank = np.empty(len(labels), np.int32)

@@ -35,7 +35,11 @@ def refuse(db: Engine, rows: Rows) -> None:
     try:
         judgments_from([Table(frame, rows.said, rows.words, None, source.label)], "")
     except DataError as error:
-        raise RecordError(re.sub(r"\brecord 1\b", f"record {record}", str(error), count=1)) from None
+        # what is said of all records here is so of this one
+        said = re.sub(
+            r"\ball \d+ records compare (.*) with itself.*", r"record 1 compares \1 with itself", str(error)
+        )
+        raise RecordError(re.sub(r"\brecord 1\b", f"record {record}", said, count=1)) from None
     raise RecordError(f"{source.label}: record {record} cannot be read as a comparison")
 
 
