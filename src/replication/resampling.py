@@ -165,8 +165,7 @@ def sparse_part(graph: Graph, rng: np.random.Generator, whole: Whole) -> Compari
     """A random connected subgraph of the pairs, a budget spread evenly over it (appendix F.7)."""
     c = whole.comparisons
     n = len(c.models)
-    pair = np.minimum(c.first, c.second).astype(np.int64) * n + np.maximum(c.first, c.second)
-    edges, edge_of_row = np.unique(pair, return_inverse=True)
+    edges, edge_of_row = np.unique(c.pair, return_inverse=True)
     kept = rng.permutation(connected_edges(rng, *np.divmod(edges, n), n, graph.n_edges, graph.tree))
     edge = np.resize(kept, graph.n_comparisons or len(c))  # as evenly as whole numbers go
     if graph.redraw == "simulate":

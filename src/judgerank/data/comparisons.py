@@ -173,6 +173,12 @@ class Comparisons(Choices, Shown):
         """Number of comparisons T (rows weighted by their counts)."""
         return float(self.count.sum())
 
+    @property
+    def pair(self) -> IntArray:
+        """The two models of every row as one number, low N + high, whichever is shown first; shape (T,)."""
+        low, high = np.minimum(self.first, self.second), np.maximum(self.first, self.second)
+        return np.asarray(low.astype(np.int64) * len(self.models) + high)
+
     def __len__(self) -> int:
         return len(self.first)
 

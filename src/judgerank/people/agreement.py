@@ -62,10 +62,8 @@ def agreement_with_people(
 
 def _sums(c: Comparisons, question: IntArray, human: BoolArray) -> tuple[list[str], FloatArray, FloatArray]:
     """Judges, and by question their equal and all decided pairs with people's votes, shape (Q, K) each."""
-    n = len(c.models)
-    low, high = np.minimum(c.first, c.second).astype(np.int64), np.maximum(c.first, c.second)
     _, number = np.unique(question, return_inverse=True)
-    _, item = np.unique(number * n**2 + low * n + high, return_inverse=True)
+    _, item = np.unique(number * len(c.models) ** 2 + c.pair, return_inverse=True)
     lead = np.where(c.first > c.second, -1, 1) * np.sign(c.outcome - 0.5)
     frame = pd.DataFrame({"item": item, "question": number, "judge": c.judge, "lead": lead, "count": c.count})
     frame = frame[frame["lead"] != 0].assign(human=human[lead != 0])

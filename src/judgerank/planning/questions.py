@@ -110,11 +110,9 @@ def shared_variance(panel: Panel, questions: Questions) -> FloatArray:
     sign = np.where(cells.first < cells.second, 1.0, -1.0)
     weight = cells.count / cells.count.sum()
     felt = diags_array(sign * loading(panel, questions.sd)[cells.judge] / np.sqrt(2)) @ felt
-    low, high = np.minimum(cells.first, cells.second), np.maximum(cells.first, cells.second)
-    pair = low.astype(int) * n + high
-    of_triple = _sums(pair * k + cells.judge, weight, n * n * k) @ felt  # over the orders of presentation
+    of_triple = _sums(cells.pair * k + cells.judge, weight, n * n * k) @ felt  # over the orders of presentation
     of_pair = _sums(np.arange(n * n * k) // k, np.ones(n * n * k), n * n) @ of_triple
-    share = np.bincount(pair, weight, n * n)
+    share = np.bincount(cells.pair, weight, n * n)
     inverse = diags_array(np.divide(1.0, share, where=share > 0, out=np.zeros(n * n)))
     apart = _differences(np.arange(n * n) // n, np.arange(n * n) % n, n)
     mean = (of_pair.T @ apart).toarray()
@@ -166,9 +164,7 @@ def asked_in(panel: Panel, comparisons: Comparisons, question: IntArray) -> tupl
 
     Means over comparisons, as dependence counts: one question of 100 comparisons and 100 of one are not alike.
     """
-    n = len(comparisons.models)
-    low, high = np.sort([comparisons.first, comparisons.second], axis=0).astype(np.int64)
-    pair = (question.astype(np.int64) * n + low) * n + high
+    pair = question.astype(np.int64) * len(comparisons.models) ** 2 + comparisons.pair
 
     def beside(group: IntArray) -> float:
         times = np.bincount(np.unique(group, return_inverse=True)[1], comparisons.count)

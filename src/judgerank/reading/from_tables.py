@@ -133,7 +133,7 @@ def _read(layout: Layout, table: Table, alone: bool) -> pd.DataFrame:
 def _refuse_one_model(layout: Layout, table: Table) -> None:
     """Refuse a table of one model alone, before its equal records are taken for copies."""
     used = layout.used(table)
-    if {"model_a", "model_b"} <= used.keys() and len(table.frame) > 1:
+    if {"model_a", "model_b"} <= used.keys() and len(table.frame) > 1 and table.whole:
         first, second = (values(table.frame, used[key][0]) for key in ("model_a", "model_b"))
         if (first == second).all() and (first == first.iloc[0]).all():
             raise DataError(

@@ -133,8 +133,7 @@ def fitness(
     fitted.comparisons.require_pairs("the test of fit")
     flips = FlippedResiduals.of(fitted, rows, question)
     n = len(rows.models)
-    low, high = np.minimum(rows.first, rows.second).astype(np.int64), np.maximum(rows.first, rows.second)
-    sign, pair = np.where(rows.first < rows.second, 1.0, -1.0), low * n + high
+    sign, pair = np.where(rows.first < rows.second, 1.0, -1.0), rows.pair
     models = np.asarray(rows.models, object)
     by_pair, by_both = flips.sums(pair, sign), flips.sums(rows.judge * n * n + pair, sign)
     if not len(by_pair.kept):

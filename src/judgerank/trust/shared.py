@@ -111,8 +111,7 @@ def together(fitted: Fit, comparisons: Comparisons, question: IntArray) -> Toget
     n, k = len(c.models), len(c.judges)
     of_row = groups_of(question)
     _, question = np.unique(question, return_inverse=True)
-    pair = np.minimum(c.first, c.second).astype(np.int64) * n + np.maximum(c.first, c.second)
-    _, first, item = np.unique(question * n**2 + pair, return_index=True, return_inverse=True)
+    _, first, item = np.unique(question * n**2 + c.pair, return_index=True, return_inverse=True)
     e = _mean_by(item, c.judge, residual, (len(first), k))
     group = of_row[first]
     kept = np.flatnonzero(np.diff(e.indptr) > 1)

@@ -28,11 +28,10 @@ def of_component(component: Component) -> Finding:
     found = effects_of(component)
     if found.empty:
         return Finding()
-    said = [text for column in _asked(component) for text in on_one_coefficient(found, column, component)]
+    pooled = _asked(component)
     if any(block.partition(":")[0] == FAMILY for block in component.settings.blocks):
-        said += [
-            text for whose in (family.OWN, family.MAKER) for text in on_one_preference(found, whose, component)
-        ]
+        pooled += [family.OWN, family.MAKER]
+    said = [text for effect in pooled for text in on_one_coefficient(found, effect, component)]
     return Finding(said, {"effects": found})
 
 
@@ -114,31 +113,20 @@ def reason(effects: pd.DataFrame, judge: str, level: float) -> str:
     return f"picks {more} {share} between two equal models (a difference of one standard deviation)"
 
 
-def on_one_coefficient(effects: pd.DataFrame, column: str, component: Component) -> list[str]:
-    """A warning where the effect of a column differs by judge."""
-    p, most = _differing(effects, column)
-    if p > 1 - component.settings.level:
-        return []
-    return [
-        f"{BY_JUDGE}Judges differ in {column} (p {p_of(p)}), most of all {listed(most)}. One coefficient for all "
-        f"judges can move models the wrong way. Use --block style_by_judge:{column} instead."
-    ]
-
-
-def on_one_preference(effects: pd.DataFrame, whose: str, component: Component) -> list[str]:
-    """A warning where judges differ in how much they favour their own, which the block ``family`` pools."""
-    p, most = _differing(effects, whose)
-    if p > 1 - component.settings.level:
-        return []
-    return [
-        f"{BY_JUDGE}Judges differ in how much they favour {whose.replace('its', 'their')} (p {p_of(p)}), most of "
-        f"all {most[0]}. One coefficient for all judges corrects too little for {most[0]}. Compare with the "
-        "ranking without that judge."
-    ]
-
-
-def _differing(effects: pd.DataFrame, effect: str) -> tuple[float, list[str]]:
-    """The p-value of an effect being the same for all judges, and those with the largest."""
+def on_one_coefficient(effects: pd.DataFrame, effect: str, component: Component) -> list[str]:
+    """A warning where an effect of which a block has one coefficient for all judges differs by judge."""
     own = effects[effects["effect"] == effect]
-    most = own.loc[own["estimate"].abs().sort_values(ascending=False).index[:3], "judge"]
-    return (alike(own) if len(own) else 1.0), list(most)
+    p = alike(own) if len(own) else 1.0
+    if p > 1 - component.settings.level:
+        return []
+    most = list(own.loc[own["estimate"].abs().sort_values(ascending=False).index[:3], "judge"])
+    if effect in (family.OWN, family.MAKER):
+        in_what, named = f"how much they favour {effect.replace('its', 'their')}", most[0]
+        then = f"corrects too little for {named}. Compare with the ranking without that judge."
+    else:
+        in_what, named = effect, listed(most)
+        then = f"can move models the wrong way. Use --block style_by_judge:{effect} instead."
+    return [
+        f"{BY_JUDGE}Judges differ in {in_what} (p {p_of(p)}), most of all {named}. "
+        f"One coefficient for all judges {then}"
+    ]

@@ -87,10 +87,9 @@ def agreement(cells: Comparisons) -> pd.Series:
     A tie on either side counts as half an agreement. Answers on models that no other judge compared are left out;
     NaN for a judge who has no others.
     """
-    n, k = len(cells.models), len(cells.judges)
-    low, high = np.minimum(cells.first, cells.second), np.maximum(cells.first, cells.second)
+    k = len(cells.judges)
     lead = cells.choices * np.where(cells.first < cells.second, 1, -1) * (cells.outcome - 0.5)
-    pair, where = numbered(low.astype(np.int64) * n + high)
+    pair, where = numbered(cells.pair)
     net, count = (np.bincount(where, x, len(pair)) for x in (lead, cells.decided))
     key, own = numbered(where * k + cells.judge)
     own_net, own_count = (np.bincount(own, x, len(key)) for x in (lead, cells.decided))

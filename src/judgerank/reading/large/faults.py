@@ -33,13 +33,9 @@ def refuse(db: Engine, rows: Rows) -> None:
     winners = [values[rows.used["winner"]], *rows.names.spoken]
     frame = pd.DataFrame([values | {rows.used["winner"]: said} for said in winners], dtype=object)
     try:
-        judgments_from([Table(frame, rows.said, rows.words, None, source.label)], "")
+        judgments_from([Table(frame, rows.said, rows.words, None, source.label, whole=False)], "")
     except DataError as error:
-        # what is said of all records here is so of this one
-        said = re.sub(
-            r"\ball \d+ records compare (.*) with itself.*", r"record 1 compares \1 with itself", str(error)
-        )
-        raise RecordError(re.sub(r"\brecord 1\b", f"record {record}", said, count=1)) from None
+        raise RecordError(re.sub(r"\brecord 1\b", f"record {record}", str(error), count=1)) from None
     raise RecordError(f"{source.label}: record {record} cannot be read as a comparison")
 
 

@@ -53,6 +53,8 @@ class Table:
         (`judgerank.reading.layouts.names.NAMES`, `judgerank.reading.layouts.duplicate_records.COPIES`).
     spelled : mapping of str to str
         Columns as they are called in the file, by the names they are read as.
+    whole : bool
+        Whether these are all records of the file, so that what is so of all of them can be said of it.
     """
 
     frame: pd.DataFrame
@@ -64,6 +66,7 @@ class Table:
     names: str = ASK
     copies: str = ASK
     spelled: Mapping[str, str] = field(default_factory=dict)
+    whole: bool = True
 
     @property
     def said(self) -> dict[str, str | None]:
