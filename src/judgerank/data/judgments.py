@@ -103,7 +103,7 @@ class Judgments(Shown):
         """Whether ``model_a`` was shown first; if not, it is only the first by name."""
         return self.comparisons.ordered
 
-    @property
+    @cached_property
     def parsed(self) -> pd.Series:
         """Which records have an answer that could be read, bool, shape (records,)."""
         return self.frame["judge_preferred_model"].isin(list(OUTCOMES))

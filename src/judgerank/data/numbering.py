@@ -18,6 +18,8 @@ def numbered(values: AnyArray) -> tuple[NDArray[Any], NDArray[np.intp]]:
     """
     if _are_small(values):
         there = np.bincount(values) > 0
+        if there.all():  # they are numbers without gaps
+            return np.arange(len(there)).astype(values.dtype), values.astype(np.intp, copy=False)
         return np.flatnonzero(there).astype(values.dtype), (np.cumsum(there) - 1)[values]
     different, place = np.unique(values, return_inverse=True)
     return different, place
@@ -27,7 +29,8 @@ def sizes(values: AnyArray, count: FloatArray | None = None) -> FloatArray | Int
     """How often each of the different values is there, in order, or the sum of its counts; shape (V,)."""
     number = values if _are_small(values) else numbered(values)[1]
     there = np.bincount(number)
-    return there[there > 0] if count is None else np.bincount(number, count)[there > 0]
+    once = count is None or bool((count == 1).all())
+    return there[there > 0] if once else np.bincount(number, count)[there > 0]
 
 
 def _are_small(values: AnyArray) -> bool:

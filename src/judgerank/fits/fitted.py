@@ -12,6 +12,7 @@ from judgerank.data.errors import ConfigError, DataError
 from judgerank.data.numbering import numbered
 from judgerank.engine.penalised import Penalised
 from judgerank.engine.penalty import scale
+from judgerank.inference.clusters import drawn_clusters
 from judgerank.inference.effects import QuestionEffects
 from judgerank.inference.intervals import Intervals
 from judgerank.model.block import Placed, Role
@@ -116,13 +117,20 @@ class Fitted(Intervals):
         return self.effects
 
     def independent_rows(self) -> tuple[Comparisons, IntArray | None] | None:
-        """The comparisons behind the fit, and, if errors are by question, the number of that of each."""
+        """The comparisons behind the fit, and, if errors are by question, the number of that of each.
+
+        Those of the questions that stand for all, where errors are from part of them.
+        """
         found = super().independent_rows()
         if found is not None or self.raw is None or self.question is None:
             return found
         many = self.n_clusters if self.flips is None else self.flips.shape[0]
         asked, question = numbered(self.question)
-        return (self.model.observed(self.raw), question) if len(asked) == many else None
+        if len(asked) != many:
+            return None
+        rows = self.model.observed(self.raw)
+        _, drawn = drawn_clusters(question, None if self.by_cluster is None else self.by_cluster.shape[0])
+        return (rows, question) if drawn is None else (rows._rows(drawn), question[drawn])
 
     @property
     def known_raw(self) -> Comparisons:

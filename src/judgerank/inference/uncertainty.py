@@ -142,9 +142,10 @@ class Uncertainty(Predictions):
         for weight, fitted in self.by_spread:
             at = fitted.solution.parameters
             away = flat(at)[self.chosen] - flat(here)[self.chosen]
-            mean = mean + weight * (fitted.at_its_spread() + np.outer(away, away))
+            mean = mean + weight * (fitted.at_its_spread + np.outer(away, away))
         return mean
 
+    @cached_property
     def at_its_spread(self) -> FloatArray:
         """The covariance, shape (D, D), as if the penalty's standard deviations were known."""
         self._require_few_parameters()

@@ -171,8 +171,10 @@ class Law(ByThreshold):
         """Third central moment of y; also the derivative of its variance in eta."""
         if self._log_strong:
             return self._moment(3)
-        win, loss, m = self.mean - self.tie / 2, 1 - self.mean - self.tie / 2, self.mean
-        return np.asarray(win * (1 - m) ** 3 + self.tie * (0.5 - m) ** 3 - loss * m**3)
+        variance, m = self.variance, self.mean
+        if self._nu is not None:  # y^3 = (3 y^2 - y) / 2 for 0, 1/2 and 1
+            variance = 1.5 * variance - 0.5 * m * (1.0 - m)
+        return variance * (1.0 - 2.0 * m)
 
     def slopes_of_variance(self, weight: FloatArray) -> FloatArray:
         """Derivative of the sum of weights times variances in each eta."""

@@ -9,6 +9,7 @@ sum of squares is about normal, and never above the root of the number of questi
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -16,7 +17,9 @@ from scipy.sparse import coo_array
 from scipy.special import ndtr, ndtri
 
 from judgerank.data.arrays import FloatArray, IntArray
-from judgerank.engine.at import in_parts
+from judgerank.data.comparisons import Comparisons
+from judgerank.data.numbering import numbered
+from judgerank.engine.at import At, in_parts
 from judgerank.inference.uncertainty import Uncertainty
 from judgerank.model.block import Role
 
@@ -27,9 +30,10 @@ LOPSIDED = 0.5  # sum of leads, over the sum of their sizes, from which it is as
 def lopsided_leads(result: Uncertainty) -> FloatArray | None:
     """Leads of every model over every other, over their errors, after what the further test costs; shape (N, N).
 
-    Zero of pairs of which none wins nearly all. By question where the fit's errors are, and else by judgment. None
-    where raw comparisons are asked for and not there, and where claims are about other judges, of whose tastes a
-    pair's comparisons say little.
+    Zero of pairs of which none wins nearly all. By question where the fit's errors are, and else by judgment.
+    Where part of the questions stand for all, errors are from that part, and leads from all. None where raw
+    comparisons are asked for and not there, and where claims are about other judges, of whose tastes a pair says
+    little.
     """
     known = result.independent_rows()
     if known is None or any(block.shrunk for block in result.model.further):
@@ -37,29 +41,53 @@ def lopsided_leads(result: Uncertainty) -> FloatArray | None:
     rows, question = known
     if question is None and result.model.has(Role.STRONG):
         return None
-    n = len(rows.models)
-    at = replace(result.solution.parameters, scores=np.zeros(n))
-    lead, pair = np.empty(len(rows)), np.empty(len(rows), np.int64)
-    sizes, squares = np.empty((2, len(rows) if question is None else 0))
-    for part, here in in_parts(rows, result.model, at):
-        first, second = rows.first[part].astype(np.int64), rows.second[part].astype(np.int64)
-        pair[part] = np.minimum(first, second) * n + np.maximum(first, second)
-        lead[part] = np.where(first < second, here.residual, -here.residual)
-        if question is None:  # of wins and losses: those of ties are less
-            mean, outcome, count = here.law.mean, here.outcome, here.rows.count
-            sizes[part] = count * (outcome * (1 - mean) + (1 - outcome) * mean)
-            squares[part] = count * (outcome * (1 - 2 * mean) + mean**2)
+    total, size, square = _by_judgment(result)
     if question is not None:
-        lead, pair = _by_question(lead, pair, question, n)
-        sizes, squares = np.abs(lead), lead**2
-    total, size, square = (np.bincount(pair, each, n * n).reshape(n, n) for each in (lead, sizes, squares))
+        size, square = _by_question(result, rows, question)
     asked = (np.abs(total) >= LOPSIDED * size) & (square > 0)
-    found = np.divide(total, np.sqrt(square), out=np.zeros((n, n)), where=asked)
+    found = np.divide(total, np.sqrt(square), out=np.zeros_like(total), where=asked)
     paid = -ndtri(np.minimum(PAID * ndtr(-np.abs(found)), 0.5)) * np.sign(found)
     return np.asarray(paid - paid.T, float)
 
 
-def _by_question(lead: FloatArray, pair: IntArray, question: IntArray, n: int) -> tuple[FloatArray, IntArray]:
-    """Leads summed by question and pair, and the pairs of the sums."""
-    summed = coo_array((lead, (question, pair)), (int(question.max()) + 1, n * n)).tocsr()
-    return np.asarray(summed.data, float), np.asarray(summed.indices)
+def _by_judgment(result: Uncertainty) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Sums of leads, of their sizes and of their squares, each of shape (N, N).
+
+    The last two are of wins and losses: those of ties are less.
+    """
+    cells, (lead, size, square) = result.comparisons, np.empty((3, len(result.comparisons)))
+    for part, here in _at_equals(result, cells):
+        mean, outcome, count = here.law.mean, here.outcome, here.rows.count
+        lead[part] = here.residual
+        size[part] = count * (outcome * (1 - mean) + (1 - outcome) * mean)
+        square[part] = count * (outcome * (1 - 2 * mean) + mean**2)
+    pair = cells.pair
+    return _sums(cells, pair, _of_first(cells, lead)), _sums(cells, pair, size), _sums(cells, pair, square)
+
+
+def _by_question(result: Uncertainty, rows: Comparisons, question: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Sums of the sizes of leads by question, and of their squares, each of shape (N, N)."""
+    lead, n = np.empty(len(rows)), len(rows.models)
+    for part, here in _at_equals(result, rows):
+        lead[part] = here.residual
+    asked, number = numbered(question)
+    summed = coo_array((_of_first(rows, lead), (number, rows.pair)), (len(asked), n * n)).tocsr()
+    times = 1.0 if result.n_clusters is None else result.n_clusters / len(asked)
+    pair, lead = summed.indices, summed.data
+    return times * _sums(rows, pair, np.abs(lead)), times * _sums(rows, pair, lead**2)
+
+
+def _at_equals(result: Uncertainty, rows: Comparisons) -> Iterator[tuple[slice, At]]:
+    """All rows where models are equal, part by part."""
+    return in_parts(rows, result.model, replace(result.solution.parameters, scores=np.zeros(len(rows.models))))
+
+
+def _of_first(rows: Comparisons, lead: FloatArray) -> FloatArray:
+    """Leads of the model shown first as those of the first by name, shape (T,)."""
+    return np.where(rows.first < rows.second, lead, -lead)
+
+
+def _sums(rows: Comparisons, pair: IntArray, values: FloatArray) -> FloatArray:
+    """Values summed by pair, shape (N, N)."""
+    n = len(rows.models)
+    return np.asarray(np.bincount(pair, values, n * n).reshape(n, n), float)

@@ -128,6 +128,7 @@ def reported_covariance(fitted: Uncertainty) -> FloatArray:
     return reported(fitted, lambda _, scale: scale.scores, lambda _, scale: scale.to_scores)
 
 
+@remembered
 def reported_log_errors(fitted: Uncertainty) -> FloatArray:
     """Standard errors of the free log-discriminations on the reported scale, float array."""
     found = reported(
@@ -162,7 +163,7 @@ def reported(
     for weight, other in fitted.by_spread:
         there = _scale_beside(fitted, other)
         own, moved = derivatives(other, there), values(other, there) - known
-        found = found + weight * (own @ other.of_whom(other.at_its_spread()) @ own.T + np.outer(moved, moved))
+        found = found + weight * (own @ other.of_whom(other.at_its_spread) @ own.T + np.outer(moved, moved))
     return found
 
 
