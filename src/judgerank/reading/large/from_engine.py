@@ -37,7 +37,7 @@ from judgerank.reading.layouts.table import SIDES, other_side
 from judgerank.reading.layouts.texts import is_whole, plain
 from judgerank.reading.layouts.words import everyday, readings_of, word
 
-LARGE = 100_000  # records from which an engine reads a file
+LARGE = 20_000  # records from which an engine reads a file
 BYTES, PACKED = 150, 15  # of a record in a file of JSON, about, and in a packed file of any form
 SAMPLE = 1 << 16  # bytes at the beginning of a file whose lines are counted
 KEYS = {"model_a", "model_b", "winner", "judge", "question", "count"}
@@ -66,7 +66,7 @@ class Records:
 
 
 def are_large(paths: Sequence[Path], form: str | None) -> bool:
-    """Whether there is an engine, and files that it may read have some 100,000 records or more in all."""
+    """Whether there is an engine, and files that it may read have some 20,000 records or more in all."""
     kinds = {None if is_hub(one) or split(one)[1] else form_of(one, form) for one in paths}
     there = all(os.path.isfile(one) for one in paths)  # noqa: PTH113  # which never fails
     if len(kinds) > 1 or not kinds <= {*FORMS} or not there:
