@@ -228,7 +228,7 @@ def test_ranks_count_from_the_highest_score(raw):
 
 def test_the_summary_names_judges_at_zero(boundary):
     lines = boundary.summary().splitlines()
-    assert lines[0] == "judge_aware: 4 models, 5 judges, 1500 comparisons"
+    assert lines[0] == "judge_aware: 4 models, 5 judges, 1,500 comparisons"
     assert lines[1].startswith("status boundary after ")
     assert lines[2] == "judges at zero discrimination: j1, j3"
     assert str(boundary) == boundary.summary()

@@ -74,7 +74,7 @@ def test_the_repr_is_one_short_line(fits, name):
     said = repr(fits[name])
     assert len(said) < 150
     assert "\n" not in said
-    for part in (name, str(fits[name].status), "4 models", "3 judges", "3000 comparisons", "log-likelihood -"):
+    for part in (name, str(fits[name].status), "4 models", "3 judges", "3,000 comparisons", "log-likelihood -"):
         assert part in said
 
 
@@ -108,7 +108,7 @@ def test_a_fit_without_intervals_still_has_a_frame_and_a_summary(firm):
 @pytest.mark.parametrize("name", MODELS)
 def test_the_summary_has_a_table_for_every_kind_of_parameter(fits, name):
     heading, *tables = fits[name].summary(0.9).split("\n\n")
-    assert heading.startswith(f"{name}: 4 models, 3 judges, 3000 comparisons\nstatus ")
+    assert heading.startswith(f"{name}: 4 models, 3 judges, 3,000 comparisons\nstatus ")
     kinds = fits[name].to_frame()["parameter"].unique().tolist()
     assert [table.split()[0] for table in tables] == kinds
     assert all("90% intervals" in table.splitlines()[0] for table in tables)

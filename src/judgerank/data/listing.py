@@ -32,7 +32,7 @@ def noun(number: int, singular: str) -> str:
 
 def counted(number: int, singular: str) -> str:
     """A number with its noun."""
-    return f"{number} {noun(number, singular)}"
+    return f"{number:,} {noun(number, singular)}"
 
 
 def percent(share: float) -> str:

@@ -50,9 +50,10 @@ def heading(fitted: Fitted) -> list[str]:
     asked = ""
     if fitted.question is not None:
         times = np.unique(fitted.question, return_counts=True)[1]
-        asked = f" of {len(times)} questions, {(times > 1).sum()} of them with several"
+        asked = f" of {len(times):,} questions, {(times > 1).sum():,} of them with several"
     lines = [
-        f"{described}: {len(c.models)} models, {len(c.judges)} judges, {c.n_comparisons:.0f} comparisons{asked}",
+        f"{described}: {len(c.models):,} models, {len(c.judges):,} judges, "
+        f"{c.n_comparisons:,.0f} comparisons{asked}",
         f"status {fitted.status} after {found.iterations} iterations of {type(fitted.settings).__name__}, "
         f"log-likelihood {fitted.marginal_log_likelihood:.4f}",
     ]
@@ -86,8 +87,8 @@ def heading(fitted: Fitted) -> list[str]:
 def _on_clusters(fitted: Fitted) -> str:
     clusters, effective = fitted.n_clusters or fitted.degrees_of_freedom + 1, fitted.effective_clusters
     less = effective is not None and round(effective) < clusters
-    said = f", which count as {effective:.0f} of equal size" if less else ""
-    return f"standard errors allow for dependence within {clusters:.0f} clusters{said}"
+    said = f", which count as {effective:,.0f} of equal size" if less else ""
+    return f"standard errors allow for dependence within {clusters:,.0f} clusters{said}"
 
 
 def tables(fitted: Fitted, level: float) -> Iterator[tuple[str, pd.DataFrame]]:

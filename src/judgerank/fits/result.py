@@ -231,11 +231,11 @@ class Fit(Fitted):
     def __repr__(self) -> str:
         c, more = self.comparisons, [block.name for block in self.blocks]
         described = self.model.name + (f" with {', '.join(more)}" if more else "")
-        asked = "" if self.question is None else f" of {len(np.unique(self.question))} questions"
+        asked = "" if self.question is None else f" of {len(np.unique(self.question)):,} questions"
         effects = f", sigma {self.effects.sigma:.3g}" if self.effects else ""
         return (
-            f"<Fit {described}, {self.status}: {len(c.models)} models, {len(c.judges)} judges, "
-            f"{c.n_comparisons:.0f} comparisons{asked}, "
+            f"<Fit {described}, {self.status}: {len(c.models):,} models, {len(c.judges):,} judges, "
+            f"{c.n_comparisons:,.0f} comparisons{asked}, "
             f"log-likelihood {self.marginal_log_likelihood:.2f}{effects}>"
         )
 

@@ -100,11 +100,11 @@ def on_answers(judgments: Judgments) -> Found:
     won = _won(c)
     left_out = ", ".join(f"{many} {reason}" for reason, many in c.dropped.items() if many) or "none"
     between = c.n_comparisons - sum(won.values())
-    decided = f"{won['first']:.0f} for the model shown first, {won['second']:.0f} for the second"
+    decided = f"{won['first']:,.0f} for the model shown first, {won['second']:,.0f} for the second"
     if not judgments.ordered:
-        decided = f"{won['first'] + won['second']:.0f} for one of the models"
-    read = f"{c.n_comparisons:.0f} read: {decided}, {counted(round(won['tie']), 'tie')}"
-    read += f", {between:.0f} between" if between else ""
+        decided = f"{won['first'] + won['second']:,.0f} for one of the models"
+    read = f"{c.n_comparisons:,.0f} read: {decided}, {counted(round(won['tie']), 'tie')}"
+    read += f", {between:,.0f} between" if between else ""
     if c.stages is not None:
         rankings = counted(len(sizes_of_rankings(judgments)), "ranking")
         read = f"{rankings} read, which make {counted(round(c.n_comparisons), 'comparison')}"
@@ -252,7 +252,7 @@ def _from(key: str, names: Sequence[str]) -> str:
 def _counted(names: tuple[str, ...], times: FloatArray | IntArray) -> str:
     """How many there are, and comparisons of the one with fewest and of the one with most, if these differ."""
     low, high = int(np.argmin(times)), int(np.argmax(times))
-    fewest, most = f"{times[low]:.0f}", f"{times[high]:.0f}"
+    fewest, most = f"{times[low]:,.0f}", f"{times[high]:,.0f}"
     if fewest == most:
         each = " each" if len(names) > 1 else ""
         return f"{len(names)}, with {counted(round(times[high]), 'comparison')}{each}"
