@@ -88,6 +88,15 @@ def test_it_is_by_question_where_errors_are():
     assert lopsided_leads(fitted.clustered(cluster=np.arange(len(frame)) // 2)) is None  # by what, is not known
 
 
+def test_leads_are_of_all_questions_where_part_of_them_tells_the_errors():
+    fitted = fit(judgerank.read(swept(1, 200)), "judge_aware", "penalised")
+    whole, part = (lopsided_leads(fitted.clustered(most=most)) for most in (None, 50))
+    i, j = (fitted.comparisons.models.index(name) for name in ("big", "tiny"))
+    # every question's lead has one size, so that any fifty tell their squares
+    assert ndtr(-whole[i, j]) == pytest.approx(PAID * ndtr(-198 / np.sqrt(200)), rel=1e-9)
+    assert part == pytest.approx(whole, rel=1e-9)
+
+
 def test_a_pair_is_asked_about_only_if_one_wins_nearly_all():
     for won in range(31, 61, 3):
         comparisons = judgerank.read(judged({("a", "b"): {"j0": won}, ("b", "c"): {"j0": 40}})).comparisons
