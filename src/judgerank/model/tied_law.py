@@ -22,9 +22,9 @@ from math import comb
 from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csc_array, csr_array
 
-from judgerank.data.arrays import FloatArray, IntArray
+from judgerank.data.arrays import BoolArray, FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.elementary import exp
 from judgerank.data.errors import DataError
@@ -49,12 +49,22 @@ class Sets(NamedTuple):
         Products of the shares of two answers.
     code : int array, shape (C,)
         Sum of 2^a over the answers of a set; rising.
+    by_answer, by_pair : sparse float arrays
+        `share` and `both` transposed: laws take sums over sets many times.
+    tied : mapping of int to bool array, shape (C,)
+        Which sets are of a size.
+    by_answer_tied : mapping of int to sparse float array
+        `by_answer` of the sets of a size.
     """
 
     size: IntArray
     share: csr_array
     both: csr_array
     code: IntArray
+    by_answer: csc_array
+    by_pair: csc_array
+    tied: dict[int, BoolArray]
+    by_answer_tied: dict[int, csc_array]
 
 
 @lru_cache(maxsize=256)
@@ -67,8 +77,11 @@ def sets_of(m: int, sizes: tuple[int, ...]) -> Sets:
         share[row, list(one)] = 1 / len(one)
     a, b = np.triu_indices(m, 1)
     code = (share > 0) @ (1 << np.arange(m, dtype=np.int64))
-    both = csr_array(share[:, a] * share[:, b])
-    return Sets(np.array([len(one) for one in found]), csr_array(share), both, code)
+    both, shares = csr_array(share[:, a] * share[:, b]), csr_array(share)
+    many = np.array([len(one) for one in found])
+    tied = {size: many == size for size in sizes}
+    by_answer_tied = {size: shares[own].T for size, own in tied.items()}
+    return Sets(many, shares, both, code, shares.T, both.T, tied, by_answer_tied)
 
 
 def observed_ties(comparisons: Comparisons, sizes: tuple[int, ...]) -> Comparisons:
@@ -145,14 +158,14 @@ class TiedLaw(ByThreshold):
             sets = sets_of(m, (1, *log_delta))
             exponent = sets.share @ u[places].T
             for size, own in self._log_delta.items():
-                exponent[sets.size == size] += own[which]
+                exponent[sets.tied[size]] += own[which]
             top = exponent.max(axis=0)
             weight = exp(exponent - top)
             total = weight.sum(axis=0)
             self._log_sum[which] = np.log(total) + top
             self.reach[which] = top - exponent.min(axis=0)
             chance = weight / total
-            self._share[places] = (sets.share.T @ chance).T
+            self._share[places] = (sets.by_answer @ chance).T
             self._parts.append(_Part(m, which, places, rows, sets, chance))
         self._log_sum -= answers.sums(u) / answers.size
         self.reach = self._of_rows(self.reach)
@@ -183,7 +196,7 @@ class TiedLaw(ByThreshold):
         found = {size: np.zeros(len(self._log_sum)) for size in self._log_delta}
         for part in self._parts:
             for size, own in found.items():
-                own[part.which] = part.chance[part.sets.size == size].sum(axis=0)
+                own[part.which] = part.chance[part.sets.tied[size]].sum(axis=0)
         return found
 
     @cached_property
@@ -192,14 +205,13 @@ class TiedLaw(ByThreshold):
         found = {size: np.zeros(len(self._share)) for size in self._log_delta}
         for part in self._parts:
             for size, own in found.items():
-                tied = part.sets.size == size
-                of_tie = (part.sets.share[tied].T @ part.chance[tied]).T
+                of_tie = (part.sets.by_answer_tied[size] @ part.chance[part.sets.tied[size]]).T
                 own[part.answers] = of_tie - self._share[part.answers] * self._chance[size][part.which][:, None]
         return found
 
     def _by_pair(self, part: _Part, chance: FloatArray) -> FloatArray:
         """Sums over the sets of products of two answers' shares, by row, shape (n, m (m - 1) / 2)."""
-        return np.asarray((part.sets.both.T @ chance).T, float)
+        return np.asarray((part.sets.by_pair @ chance).T, float)
 
     @cached_property
     def variance(self) -> FloatArray:
@@ -224,7 +236,7 @@ class TiedLaw(ByThreshold):
         a, b, size = self._answers.first, self._answers.second, role.tied
         shared, share, together = self._shared[size], self._share, np.empty(len(self._eta))
         for part in self._parts:
-            tied = part.sets.size == size
+            tied = part.sets.tied[size]
             of_tie = np.where(tied[:, None], part.chance, 0.0) - part.chance * self._chance[size][part.which]
             together[part.rows] = self._by_pair(part, of_tie)
         return np.asarray((shared[a] * share[b] + share[a] * shared[b] - together) * self._answers.half_size)
@@ -239,5 +251,5 @@ class TiedLaw(ByThreshold):
             # what each set adds to the sum of weighted variances, but for what all of them do
             own = part.sets.share @ np.asarray(others)[part.answers].T - part.sets.both @ weighted[part.rows].T
             of_set = part.chance * (own - (part.chance * own).sum(axis=0))
-            by_answer[part.answers] = (part.sets.share.T @ of_set).T
+            by_answer[part.answers] = (part.sets.by_answer @ of_set).T
         return np.asarray((by_answer[a.first] - by_answer[a.second]) / a.size[a.stage])
