@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
+from functools import cache
 from itertools import combinations
 
 import numpy as np
@@ -16,6 +18,7 @@ from judgerank.inference.residuals import Residuals, _offset_information
 from judgerank.order.equality import NetResults
 from judgerank.ranking.examination import on_answers
 from judgerank.ranking.methods import methods
+from judgerank.ranking.ranking import Ranking
 from judgerank.ranking.verdict import verdict
 
 ORDERS_OF_THREE = [
@@ -32,11 +35,28 @@ def near() -> pd.DataFrame:
     return pd.DataFrame({"question": asked, "judge": ["ann", "bob"] * 30, "ranking": said})
 
 
+@pytest.fixture(scope="module")
+def shown(near) -> pd.DataFrame:
+    """The same with the orders in which the answers were shown."""
+    return near.assign(shown=["w, x, y, z", "z, w, x, y", "y, z, w, x", "x, y, z, w", "w, y, x, z"] * 12)
+
+
+@pytest.fixture(scope="module")
+def ranked(near, shown) -> Callable[..., Ranking]:
+    """Rankings of either by a member, each made once and without a warning."""
+
+    @cache
+    def ranking_of(model: str | None = None, orders: bool = False) -> Ranking:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", RuntimeWarning)
+            return rank(shown if orders else near, model=model)
+
+    return ranking_of
+
+
 @pytest.mark.parametrize("member", ["judge_aware", "judge_aware_ties"])
-def test_models_that_never_differ_are_tested_without_a_warning(near, member):
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", RuntimeWarning)
-        ranking = rank(near, model=member)
+def test_models_that_never_differ_are_tested_without_a_warning(ranked, member):
+    ranking = ranked(member)
     pairs = pairwise(ranking.fitted)
     alike = pairs[(pairs["first"] != "w") & (pairs["second"] != "w")]
     assert (alike["p_value"] == 1).all()
@@ -46,9 +66,8 @@ def test_models_that_never_differ_are_tested_without_a_warning(near, member):
     assert (board["band"].max() == 1) == bool((board["rank_low"] == 1).all())
 
 
-def test_the_win_rate_of_ties_of_many_is_what_was_seen(near):
-    ranking = rank(near, model="judge_aware_ties")
-    board = ranking.tables["leaderboard"].set_index("model")
+def test_the_win_rate_of_ties_of_many_is_what_was_seen(near, ranked):
+    board = ranked("judge_aware_ties").tables["leaderboard"].set_index("model")
     seen = 0.5 + 0.5 * near["ranking"].str.startswith("w>").mean()
     assert board["win_rate"]["w"] == pytest.approx(seen, abs=0.01)
     assert board["win_rate"].mean() == pytest.approx(0.5, abs=0.01)
@@ -116,8 +135,8 @@ def test_ties_of_rankings_are_counted(near):
     assert "between" not in told["answers"] and "0 ties" not in told["answers"]
 
 
-def test_the_page_counts_rankings_and_says_whether_members_are_compared(near, tmp_path):
-    named, found = rank(near, model="judge_aware_ties"), rank(near)
+def test_the_page_counts_rankings_and_says_whether_members_are_compared(ranked, tmp_path):
+    named, found = ranked("judge_aware_ties"), ranked()
     for ranking in (named, found):
         assert any("60 rankings of 4 answers" in one for one in ranking.remarks)
     assert any("Members are not compared on held-out choices" in one for one in named.remarks)
@@ -133,10 +152,9 @@ def test_the_gate_says_how_many_answers_could_be_there():
     assert told.startswith("1 of 6 expected answers (one per judge and question")
 
 
-def test_the_method_of_rankings_is_that_of_choices(near):
-    shown = near.assign(shown="w, x, y, z")
+def test_the_method_of_rankings_is_that_of_choices(ranked):
     averaged, modelled = (
-        methods(rank(shown, model=name))[0] for name in ("position_aware", "position_aware_ties")
+        methods(ranked(name, orders=True))[0] for name in ("position_aware", "position_aware_ties")
     )
     assert "(Plackett-Luce model), u_i - u_j = gamma_k (s_i - s_j) + b_k d" in averaged
     assert "ties averaged over the orders of the tied answers" in averaged and "half a win" not in averaged
@@ -148,14 +166,11 @@ def test_the_method_of_rankings_is_that_of_choices(near):
     assert "half a win" in methods(rank(pairs, model="position_aware"))[0]
 
 
-def test_the_information_on_positions_and_ties_counts_the_places_between(near):
+def test_the_information_on_positions_and_ties_counts_the_places_between(shown, ranked):
     """Against the information of the fit; without the places, errors of pairs became negative variances."""
-    shown = near.assign(shown=["w, x, y, z", "z, w, x, y", "y, z, w, x", "x, y, z, w", "w, y, x, z"] * 12)
     fitted = fit(shown, "position_aware_ties", "penalised")
     cells, at = fitted.comparisons, fitted.solution.parameters
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", RuntimeWarning)
-        rank(shown, model="position_aware_ties")
+    ranked("position_aware_ties", orders=True)
     found = NetResults.of(cells, fitted.model, at).information
     smallest = np.linalg.eigvalsh(found)[:, 0]
     assert (smallest > -1e-9).all()
