@@ -23,6 +23,8 @@ FORMS = ("openai", "anthropic")
 STEPS = [("openai", step) for step in ("upload", "create", "look", "results")]
 STEPS += [("anthropic", step) for step in ("create", "look", "results")]
 OPTIONS = ("--pilot", PILOT, "--poll", 0.01)
+FEW = PILOT + 2  # requests where more would go as these do
+OF_FEW = ("--comparisons", FEW)
 CHANGES = ("address", "asked_at", "seconds", "batch")  # in a record, from one run to the next
 LATER = 10**9  # looks
 
@@ -224,7 +226,7 @@ def test_a_kill_between_sending_a_batch_and_its_answer_pays_for_nothing_twice(tm
     with serving() as server:
         for other in ("a", "b", "c"):
             (tmp_path / other).mkdir()
-            run(tmp_path / other, server, form, judge=other, model="m")
+            run(tmp_path / other, server, form, *OF_FEW, judge=other, model="m")
 
         def kill(step: str, times: int) -> str | None:
             if step == "create" and running.poll() is None:
@@ -235,19 +237,19 @@ def test_a_kill_between_sending_a_batch_and_its_answer_pays_for_nothing_twice(tm
 
         server.batching.faults = kill
         server.answered.clear()
-        running = started(tmp_path, None, *OPTIONS, judges=[judge(form, server)])
+        running = started(tmp_path, None, *OPTIONS, *OF_FEW, judges=[judge(form, server)])
         running.communicate(timeout=60)
         assert json.loads((tmp_path / "judgments.jsonl.batches.json").read_text())["batches"][0]["batch"] == ""
         made = server.batching.steps["create"]
         for other in ("d", "e", "f"):
             (tmp_path / other).mkdir()
-            run(tmp_path / other, server, form, judge=other, model="m")
-        done = run(tmp_path, server, form)
+            run(tmp_path / other, server, form, *OF_FEW, judge=other, model="m")
+        done = run(tmp_path, server, form, *OF_FEW)
         assert done.returncode == 0, done.stderr
         assert server.batching.steps["create"] == made + 3
         own = {prompt: count for prompt, count in server.answered.items() if prompt.startswith("j1\n")}
         assert set(own.values()) == {1}
-        assert len(judgments(tmp_path)) == HALF
+        assert len(judgments(tmp_path)) == FEW
 
 
 def killed_and_gone_on(folder: Path, form: str, seed: int) -> int:
@@ -279,7 +281,7 @@ def test_a_kill_at_any_moment_loses_nothing_and_pays_for_nothing_twice(tmp_path,
 def test_a_batch_that_was_never_submitted_is_submitted_by_the_next_run(tmp_path, form):
     fault = lambda step, times: "gone" if step == "create" else None  # noqa: E731
     with serving(batching=Batching(fault)) as server:
-        done = run(tmp_path, server, form, "--patience", "1s")
+        done = run(tmp_path, server, form, "--patience", "0.3s")
         assert done.returncode == 1
         assert "judge 'j1' was stopped: its batch interface fails (connection)" in done.stderr
         sent = server.batching.steps["create"]
@@ -297,7 +299,7 @@ def test_a_batch_that_was_never_submitted_is_submitted_by_the_next_run(tmp_path,
 
 def test_a_run_killed_while_it_kept_the_answers_keeps_none_twice(tmp_path):
     with serving() as server:
-        fault = lambda step, times: "503" if step == "results" else None  # noqa: E731
+        fault = lambda step, times: "broken" if step == "results" else None  # noqa: E731
         server.batching.faults = fault
         run(tmp_path, server, "openai", "--attempts", 1)
         state = (tmp_path / "judgments.jsonl.batches.json").read_bytes()
@@ -454,15 +456,15 @@ def test_results_of_no_request_are_counted_and_kept_out(tmp_path, form):
 )
 def test_results_that_are_cut_off_are_noticed_and_fetched_by_the_next_run(tmp_path, form, tamper, kind):
     with serving(batching=Batching(tamper=tamper)) as server:
-        done = run(tmp_path, server, form, "--attempts", 2)
+        done = run(tmp_path, server, form, *OF_FEW, "--attempts", 2)
         assert done.returncode == 1
         assert f"judge 'j1': 2 attempts failed ({kind})" in done.stdout
         assert len(judgments(tmp_path)) == PILOT
         server.batching.tamper = whole
-        done = run(tmp_path, server, form)
+        done = run(tmp_path, server, form, *OF_FEW)
         assert done.returncode == 0, done.stderr
         assert server.batching.steps["create"] == 1
-        assert complete(tmp_path, server)
+        assert complete(tmp_path, server, FEW)
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -492,7 +494,7 @@ def test_fewer_results_than_told_are_kept_and_the_others_asked_by_the_next_run(t
 @pytest.mark.parametrize("fault", ["401", "404", "400: no"])
 def test_a_step_that_is_refused_stops_the_judge_and_loses_nothing(tmp_path, form, step, fault):
     with serving(batching=Batching(lambda at, times: fault if at == step else None)) as server:
-        done = run(tmp_path, server, form)
+        done = run(tmp_path, server, form, *OF_FEW)
         assert done.returncode == 1
         told = f"judge 'j1' was stopped: its batch interface fails ({fault[:3]}); it says: no"
         assert told in done.stderr.splitlines()[-1]
@@ -500,17 +502,17 @@ def test_a_step_that_is_refused_stops_the_judge_and_loses_nothing(tmp_path, form
         assert len(judgments(tmp_path)) == PILOT
         assert (tmp_path / "judgments.jsonl.batches.json").exists() == (step in ("look", "results"))
         server.batching.faults = lambda at, times: None
-        done = run(tmp_path, server, form, "--pilot", 0)
+        done = run(tmp_path, server, form, *OF_FEW, "--pilot", 0)
         assert done.returncode == 0, done.stderr
         assert len(server.batching.batches) == 1
-        assert complete(tmp_path, server)
+        assert complete(tmp_path, server, FEW)
 
 
 @pytest.mark.parametrize(("form", "step"), STEPS)
 @pytest.mark.parametrize("fault", ["429 0.01", "503", "cut", "gone", "broken", "html", "lost"])
 def test_a_step_that_fails_is_tried_again_and_nothing_is_submitted_twice(tmp_path, form, step, fault):
     with serving(batching=Batching(lambda at, times: fault if at == step and times < 3 else None)) as server:
-        done = run(tmp_path, server, form)
+        done = run(tmp_path, server, form, *OF_FEW)
         assert done.returncode == 0, done.stderr
         kind = {"broken": "unreadable body", "html": "unreadable body"}.get(fault, fault.split()[0])
         kind = "connection" if fault in ("cut", "gone", "lost") else kind
@@ -519,7 +521,7 @@ def test_a_step_that_fails_is_tried_again_and_nothing_is_submitted_twice(tmp_pat
         further = step == "look" and fault != "lost"  # one at a batch that goes on still
         assert server.batching.steps[step] == (1 if lost else 3) + further
         assert len(server.batching.batches) == 1
-        assert complete(tmp_path, server)
+        assert complete(tmp_path, server, FEW)
 
 
 @pytest.mark.parametrize(("form", "step"), STEPS)
@@ -527,7 +529,7 @@ def test_no_step_is_sent_on_to_another_host_with_the_key(tmp_path, form, step):
     with serving() as other:
         fault = f"redirect {other.url}/batches"
         with serving(batching=Batching(lambda at, times: fault if at == step else None)) as server:
-            done = run(tmp_path, server, form)
+            done = run(tmp_path, server, form, *OF_FEW)
             assert done.returncode == 1
             place = other.url.removeprefix("http://").removesuffix("/v1")
             assert f"it sends requests on to {place}, which the key is not for" in done.stderr.splitlines()[-1]
@@ -540,11 +542,11 @@ def test_no_step_is_sent_on_to_another_host_with_the_key(tmp_path, form, step):
 @pytest.mark.parametrize("fault", ["drip", "endless", "50 MB"])
 def test_bodies_without_an_end_are_left(tmp_path, form, step, fault):
     with serving(batching=Batching(lambda at, times: fault if at == step and times < 2 else None)) as server:
-        done = run(tmp_path, server, form, "--timeout", 2, "--comparisons", PILOT + 2)
+        done = run(tmp_path, server, form, *OF_FEW, "--timeout", 1 if fault == "drip" else 2)
         assert done.returncode == 0, done.stderr
         kinds = ("timeout",) if fault == "drip" else ("timeout", "body too large")  # a busy machine may be late
         assert any(f"judge 'j1': 1 attempt failed ({kind})" in done.stdout for kind in kinds)
-        assert complete(tmp_path, server, PILOT + 2)
+        assert complete(tmp_path, server, FEW)
 
 
 def test_keys_and_odd_letters_of_a_server_are_not_told(tmp_path):
