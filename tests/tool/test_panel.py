@@ -377,13 +377,13 @@ def test_categories_are_ranked_by_their_own_judgments():
     frame = pd.concat([one.assign(category="code"), turned.assign(category="prose"), thin], ignore_index=True)
     ranking = rank(frame, solver="newton")
     table = ranking.tables["categories"]
-    alone = rank(one, solver="newton").tables["leaderboard"]
+    alone = rank(one, solver="newton")
     of_code = table[table["category"] == "code"].reset_index(drop=True).drop(columns="category")
-    pd.testing.assert_frame_equal(of_code, alone)
+    pd.testing.assert_frame_equal(of_code, alone.tables["leaderboard"])
     assert table[table["category"] == "prose"]["model"].iloc[0] == "m5"
     assert "thin" not in set(table["category"])
     told = f"Categories: {BY_CHANCE}"
-    assert told in ranking.remarks and told not in rank(one).remarks
+    assert told in ranking.remarks and told not in alone.remarks
     assert f"so its intervals are wider. {BY_CHANCE}</p>" in ranking.to_html()
     assert all(BY_CHANCE in view.told for view in views(ranking) if view.kind == CATEGORY)
     assert any(remark.startswith("Category thin is not ranked by itself") for remark in ranking.remarks)
@@ -403,10 +403,11 @@ def test_a_table_without_a_maximum_has_no_shares():
 def test_the_verdict_says_what_to_run_on_the_file_that_was_ranked(tmp_path, monkeypatch):
     folder = tmp_path / "my files"
     folder.mkdir()
-    panel_of([0.7], n_questions=60).to_csv(folder / "one.csv", index=False)
+    two_models([0.7], 30).to_csv(folder / "one.csv", index=False)
     monkeypatch.chdir(folder)
     said = verdict(rank("one.csv"))
     assert said.change.endswith("See which: judgerank trust one.csv.")
+    assert said.next.startswith("To decide between x and y, ")
     assert "spread over the judges" not in said.next  # of one judge
     monkeypatch.chdir(tmp_path)
     assert verdict(rank("my files/one.csv")).change.endswith("See which: judgerank trust 'my files/one.csv'.")
@@ -430,7 +431,7 @@ def test_the_verdict_repeats_the_options_by_which_the_file_was_read_and_ranked(t
     monkeypatch.chdir(tmp_path)
     if engine:
         monkeypatch.setattr(from_engine, "LARGE", 1)
-    renamed = panel_of([0.7, 0.9], n_questions=60).rename(columns={"winner": "my vote", "judge": "who"})
+    renamed = two_models([0.7, 0.9], 30).rename(columns={"winner": "my vote", "judge": "who"})
     renamed["my vote"] = renamed["my vote"].replace({"a": "left", "b": "right"})
     renamed.to_csv("one.txt", index=False)
     words = {"left": "a", "right": "b"}
