@@ -16,7 +16,7 @@ from judgerank.fits.standings import leaderboard
 from judgerank.order.scale import scale_of
 from judgerank.ranking.exports import ELO_POINTS, lmarena
 
-N, K, QUESTIONS, EACH = 4, 4, 60, 10
+N, K, QUESTIONS, EACH = 4, 3, 40, 8
 NAMES = ("alpha-1", "alpha-2", "beta-1", "gamma-1")
 BLOCKS = (
     (),
@@ -29,7 +29,7 @@ BLOCKS = (
 
 
 def drawn() -> Records:
-    """Judges are the models themselves; answers have a quality of their own, a length, and a kind of question."""
+    """Judges are some of the models; answers have a quality of their own, a length, and a kind of question."""
     rng = np.random.default_rng(5)
     question = np.arange(QUESTIONS).repeat(EACH)
     i, j = np.array([rng.permutation(N)[:2] for _ in question]).T
@@ -43,7 +43,7 @@ def drawn() -> Records:
     y = np.array([1.0, 0.0, 0.5])[(rng.random(len(eta)) > np.cumsum(odds / odds.sum(axis=0), axis=0)).sum(axis=0)]
     frame = pd.DataFrame({"question_id": question, "category": np.array(["x", "y", "z"])[question % 3]})
     frame["length_a"], frame["length_b"] = length[question, i], length[question, j]
-    return Records(Comparisons(NAMES, NAMES, i, j, k, y).with_ties(), frame)
+    return Records(Comparisons(NAMES, NAMES[:K], i, j, k, y).with_ties(), frame)
 
 
 VERBS = {
