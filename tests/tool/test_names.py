@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping
+from dataclasses import fields
 from typing import NamedTuple
 
 import numpy as np
@@ -417,7 +418,21 @@ def judgments(name: str, names: Names, shuffle: int | None = None) -> Judgments:
     return judgments_from([Table(pd.DataFrame(records), path=None)], "mine")
 
 
-def results(found: Judgments, names: Names, cluster: str = "question") -> dict[str, pd.DataFrame]:
+Results = dict[str, pd.DataFrame]
+KNOWN: dict[tuple[str, ...], Results] = {}  # by all that was read: several layouts say the very same
+
+
+def results(found: Judgments, names: Names, cluster: str = "question") -> Results:
+    """`results_of`, once for judgments that are the same."""
+    cells = found.comparisons
+    arrays = (vars(cells)[field.name] for field in fields(cells))
+    told = found.frame.to_csv(), *(repr(np.asarray(one).tolist()) for one in arrays), str(names), cluster
+    if told not in KNOWN:
+        KNOWN[told] = results_of(found, names, cluster)
+    return KNOWN[told]
+
+
+def results_of(found: Judgments, names: Names, cluster: str) -> Results:
     """Tables of a ranking by the usual member under the first names, in the order of these."""
     model = default_member([found.comparisons])[0]
     ranking = rank(found, model=f"{model}_ties" if cluster == "effects" else model, cluster=cluster)
@@ -438,7 +453,7 @@ def results(found: Judgments, names: Names, cluster: str = "question") -> dict[s
     return {name: table.reset_index(drop=True) for name, table in tables.items()}
 
 
-def same_results(one: dict[str, pd.DataFrame], other: dict[str, pd.DataFrame], rtol: float = 1e-6) -> None:
+def same_results(one: Results, other: Results, rtol: float = 1e-6) -> None:
     for name, table in one.items():
         pd.testing.assert_frame_equal(table, other[name], rtol=rtol, atol=rtol / 10, check_exact=False, obj=name)
 
