@@ -1,15 +1,17 @@
 """Smaller sets than the one found: every single unit that comes near, then sets grown by one unit at a time.
 
 Single judgments, questions or judges are left out, where there are many in the order of their forecasts, until a
-forecast does not come near, by as much as those before were off and a margin. After that the few nearest sets are
-kept (a beam search): each is fitted by a Newton step, and forecasts there say which unit to add to which of them.
-What reaches the goal is confirmed by a fit from the beginning.
+forecast does not come near, by as much as those before were off and a margin; what is left does not depend on the
+goal, and is fitted once. After that the few nearest sets are kept (a beam search): each is fitted by a Newton
+step, and forecasts there say which unit to add to which of them. What reaches the goal is confirmed by a fit from
+the beginning.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -23,7 +25,10 @@ SMALL = 10  # units of the largest set searched for
 WIDTH = 4  # sets of one size that are kept
 ALL = 100  # kinds of units up to which every one is left out, whatever its forecast
 MARGIN = 1.25  # of a single unit's forecast
+KNOWN_ROWS = 1_000_000  # of what is left without single units, together, which other goals may ask for
 HOPE = 0.9  # of what the forecast at a set asks for beside it, a share that may do
+
+_ALONE: WeakKeyDictionary[Part, dict[tuple[Units, int], Part]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,15 +126,28 @@ def _grown(kept: list[_Set]) -> list[tuple[tuple[int, ...], Part]]:
 
 def _near(start: Part, origin: Part, units: Units, goal: Goal, taken: tuple[int, ...]) -> _Set | None:
     """About what is left without these units, one of which is in the origin; None if it cannot be fitted."""
-    left: FloatArray = start.left
-    for kind in taken:
-        left = units.left_without(left, kind)
     try:
-        part = origin.nearby(left)
+        if origin is start:
+            part = _without_one(start, units, *taken)
+        else:
+            left: FloatArray = start.left
+            for kind in taken:
+                left = units.left_without(left, kind)
+            part = origin.nearby(left)
         found = _Set(taken, part, units, goal)
         return found if np.isfinite(found.gap) else None
     except JudgerankError:
         return None
+
+
+def _without_one(start: Part, units: Units, kind: int) -> Part:
+    """About what is left without one unit, whatever the goal; the last ones are known as long as the start is."""
+    known = _ALONE.setdefault(start, {})
+    part = known.pop((units, kind), None) or start.nearby(units.left_without(start.left, kind))
+    known[units, kind] = part
+    while len(known) > min(ALL, KNOWN_ROWS // len(start.left)):
+        del known[next(iter(known))]
+    return part
 
 
 def _sure(start: Part, goal: Goal, found: _Set) -> Part | None:
