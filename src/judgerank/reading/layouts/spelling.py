@@ -38,8 +38,9 @@ def as_usual(table: Table, layout: Layout) -> Table:
     """
     there = [name for name in table.frame.columns if isinstance(name, str)]
     renamed: dict[str, str] = {}
+    spellings = _by_spelling(table)
     for usual, key in layout.names.items():
-        same = _spellings(table, usual)
+        same = spellings.get(plain(usual), [])
         if usual in there or key in table.said or len(same) != 1 or same[0] in {*layout.names, *renamed}:
             continue
         renamed[same[0]] = usual
@@ -49,13 +50,13 @@ def as_usual(table: Table, layout: Layout) -> Table:
     return replace(table, frame=table.frame.rename(columns=renamed), spelled={**table.spelled, **spelled})
 
 
-def _spellings(table: Table, usual: str) -> list[str]:
-    told = set(table.said.values())
-    return [
-        name
-        for name in table.frame.columns
-        if isinstance(name, str) and name not in told and plain(name) == plain(usual)
-    ]
+def _by_spelling(table: Table) -> dict[str, list[str]]:
+    """The columns that nobody has said, by their plain names."""
+    told, found = set(table.said.values()), dict[str, list[str]]()
+    for name in table.frame.columns:
+        if isinstance(name, str) and name not in told:
+            found.setdefault(plain(name), []).append(name)
+    return found
 
 
 def refuse_doubtful(table: Table, layout: Layout) -> None:
@@ -94,10 +95,11 @@ def refuse_doubtful(table: Table, layout: Layout) -> None:
 
 
 def _refuse_competing(table: Table, layout: Layout) -> None:
+    spellings = _by_spelling(table)
     for usual, key in layout.names.items():
         if key in table.said:
             continue
-        same = _spellings(table, usual)
+        same = spellings.get(plain(usual), [])
         if len(same) > 1 and not set(same) <= set(layout.names):
             listed = " and ".join(map(repr, same))
             settles = f"--column {key}=NAME chooses one" if key else "rename or remove one"
