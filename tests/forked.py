@@ -1,12 +1,13 @@
 """Programs in processes of their own that have their libraries loaded: forked from a process that loaded them.
 
 Loading them is most of what a short program takes. Such a process does not show that a program loads all that it
-needs, or that its results hold under another hash seed: every program is started anew in some test, too, and so is
-one whose start is what is tested.
+needs, that its results hold under another hash seed, or that nothing goes wrong as an interpreter is taken down:
+every program is started anew in some test, too, and so is one whose start or end is what is tested.
 """
 
 from __future__ import annotations
 
+import atexit
 import gc
 import importlib
 import json
@@ -142,6 +143,30 @@ def become(arguments: list[str], cwd: str, env: dict[str, str], outputs: list[st
     sys.argv[:] = arguments[1:] if arguments[0] == "-m" else arguments
 
 
+def carried_out(arguments: list[str]) -> int:
+    """Run a program; its exit code. What it raises beside that is for the interpreter to tell."""
+    try:
+        if arguments[0] == "-m":
+            runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
+        else:
+            runpy.run_path(sys.argv[0], run_name="__main__")
+    except SystemExit as end:
+        if isinstance(end.code, str):
+            print(end.code, file=sys.stderr)
+        return end.code if isinstance(end.code, int) else int(end.code is not None)
+    return 0
+
+
+def leave(code: int) -> None:
+    """End as an interpreter does, but for taking apart all that was loaded, which copies most of its memory."""
+    threading._shutdown()
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(AttributeError, ValueError):  # there is none any more
+            stream.flush()
+    os._exit(code & 0xFF)
+
+
 if __name__ == "__main__":
     for module in sys.argv[1:]:
         with suppress(ImportError):  # of an extra that is not installed
@@ -149,7 +174,4 @@ if __name__ == "__main__":
     gc.freeze()  # a program's end would else take a second to look through all of it
     program = next_program()
     become(*program)
-    if program[0][0] == "-m":
-        runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
-    else:
-        runpy.run_path(sys.argv[0], run_name="__main__")
+    leave(carried_out(program[0]))
