@@ -45,24 +45,25 @@ def failed(stdout: str) -> Counter:
 
 def test_every_failure_is_counted_and_no_judgment_is_lost_or_asked_twice(tmp_path):
     """Each prompt fails with three faults in turn, starting anywhere, before it is answered."""
-    faults, starts = list(COUNTED), {}
+    faults, starts, prompts = list(COUNTED), {}, len(COUNTED) + 1
 
     def fault(prompt: str, times: int) -> str | None:
         start = starts.setdefault(prompt, len(starts))
         return None if times > 3 else faults[(start + times) % len(faults)]
 
     with serving(fault) as server:
-        done = collected(tmp_path, server.url, "--concurrent", 1, "--patience", "10m")
+        some = ("--comparisons", prompts, "--concurrent", 1, "--patience", "10m")
+        done = collected(tmp_path, server.url, *some)
         assert done.returncode == 0, done.stderr
     assert set(server.answered.values()) == {1}
-    assert len(judgments(tmp_path)) == len(server.answered) == TOTAL
+    assert len(judgments(tmp_path)) == len(server.answered) == prompts
     expected = Counter()
     for name, kind in COUNTED.items():
         assert server.happened[name] > 0
         expected[kind] += server.happened[name]
-    assert expected.total() == 3 * TOTAL
+    assert expected.total() == 3 * prompts
     assert failed(done.stdout) == expected
-    assert len(server.requests) == 4 * TOTAL  # the client library tries nothing again by itself
+    assert len(server.requests) == 4 * prompts  # the client library tries nothing again by itself
     assert "given up" not in done.stdout
 
 
@@ -70,7 +71,8 @@ def test_every_failure_is_counted_and_no_judgment_is_lost_or_asked_twice(tmp_pat
 def test_bodies_without_an_end_are_left(tmp_path, fault):
     """A judge who answers so is left after its time, or after as many bytes as a reply may have."""
     with serving(lambda prompt, times: fault if times == 1 else None) as server:
-        done = collected(tmp_path, server.url, "--timeout", 2, "--comparisons", 4, "--attempts", 20)
+        timeout = 1 if fault == "drip" else 2
+        done = collected(tmp_path, server.url, "--timeout", timeout, "--comparisons", 4, "--attempts", 20)
     assert done.returncode == 0, done.stderr
     assert len(judgments(tmp_path)) == 4
     counted = failed(done.stdout)

@@ -80,7 +80,8 @@ def test_nor_do_batches(tmp_path, form):
 def test_a_proxy_of_https_is_told_of_a_host_and_no_more(tmp_path):
     with listening() as server, listening() as proxy:
         env = everywhere(f"http://user:word@{proxy.place}")
-        done = collected(tmp_path, f"https://{server.place}/v1", "--attempts", 1, judges=ONE, env=env)
+        given = ("--attempts", 1, "--patience", "0.5s")  # of a proxy that connects nobody
+        done = collected(tmp_path, f"https://{server.place}/v1", *given, judges=ONE, env=env)
         assert f"asked at https://{server.place}/v1, through the proxy http://{proxy.place}: j1" in done.stdout
         assert proxy.came
         assert all(content.startswith(b"CONNECT " + server.place.encode()) for content in proxy.came)

@@ -390,7 +390,8 @@ def test_a_dead_judge_costs_nothing_and_the_others_go_on(tmp_path):
         address = dead.url
         dead.server_close()
         judges = [*PRICED, {**PRICED[0], "judge": "dead", "base_url": address, "api_key_env": None}]
-        done = collected(tmp_path, server.url, "--attempts", 2, "--budget", 10, judges=judges)
+        given = ("--attempts", 2, "--patience", "0.5s", "--budget", 10)
+        done = collected(tmp_path, server.url, *given, judges=judges)
     assert done.returncode == 1
     assert "judge 'dead' was stopped: " in done.stderr.splitlines()[-1]
     assert "connection" in done.stderr.splitlines()[-1]

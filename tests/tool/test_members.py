@@ -10,8 +10,10 @@ import pandas as pd
 import pytest
 from scipy.special import expit
 from scipy.stats import chi2
+from typer.testing import CliRunner
 
 from judgerank import Comparisons, fit, rank
+from judgerank.cli import app
 from judgerank.data.errors import NoMaximumError
 from judgerank.engine import search
 from judgerank.engine.closure import guess
@@ -215,21 +217,17 @@ def test_counts_rank_as_the_records_they_stand_for(tmp_path):
             pd.testing.assert_frame_equal(counted[name], expected[name], check_dtype=False, rtol=1e-6)
 
 
-def test_nobody_knows_that_two_pipes_are_one(tmp_path):
+def test_nobody_knows_that_two_pipes_are_one(tmp_path, monkeypatch):
     written(tmp_path / "m.jsonl", *ISLANDS[:5])
-
-    def piped(*options: str) -> subprocess.CompletedProcess:
-        command = [sys.executable, "-m", "judgerank", "rank", "-", *options]
-        given = (tmp_path / "m.jsonl").read_text()
-        return subprocess.run(
-            command, input=given, text=True, capture_output=True, cwd=tmp_path, env=environment()
-        )
-
-    assert piped().returncode == 0
-    again = piped()
-    assert again.returncode == 1
+    given = (tmp_path / "m.jsonl").read_text()
+    command = [sys.executable, "-m", "judgerank", "rank", "-"]
+    done = subprocess.run(command, input=given, text=True, cwd=tmp_path, env=environment())
+    assert done.returncode == 0
+    monkeypatch.chdir(tmp_path)
+    again = CliRunner().invoke(app, ["rank", "-"], input=given)
+    assert again.exit_code == 1
     assert "holds the results of standard input, which would be replaced (--output" in again.stderr
-    assert piped("--force").returncode == 0
+    assert CliRunner().invoke(app, ["rank", "-", "--force"], input=given).exit_code == 0
 
 
 def test_files_of_one_name_do_not_take_each_others_folder(tmp_path):
