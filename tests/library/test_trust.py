@@ -12,12 +12,12 @@ from judgerank.data.errors import ConfigError, DataError, NoIntervalError
 from judgerank.trust.fragility import top_change
 from judgerank.trust.influence import Influence
 from judgerank.trust.refits import Part, whole_part
-from judgerank.trust.removable import judgments_as_units
+from judgerank.trust.removable import judgments_as_units, questions_as_units
 from judgerank.trust.removal import Removal, _confirmed, smallest
 from judgerank.trust.reversals import APART, forecast, swapped
 from judgerank.trust.sentences import on_panel
 from judgerank.trust.shared import Together
-from judgerank.trust.small_sets import SMALL
+from judgerank.trust.small_sets import SMALL, _without_one
 from tests.real_data import needs_data
 from tests.study.test_config import composed
 
@@ -151,6 +151,29 @@ def test_models_that_take_more_to_be_first_are_not_fitted_to_the_end(monkeypatch
         confirmed.clear()
         assert top_change(fitted, rows)["size"] == min(size for size in every if size is not None) > SMALL
         assert len(confirmed) == 1
+
+
+def test_what_is_left_without_one_unit_is_fitted_once_for_all_goals(monkeypatch):
+    """And is not taken for what is left without another: each goal alone, from the beginning, finds the same."""
+    rows, question = raw(5, [0.4, 0.3, 0.1, -0.3], [1.5, 1.0], 240), np.arange(240) // 8
+    fitted, fits = fit(rows, "judge_aware"), []
+    nearby = Part.nearby
+    monkeypatch.setattr(Part, "nearby", lambda part, left: (fits.append(part), nearby(part, left))[1])
+    start, order = whole_part(fitted, rows), np.argsort(-fitted.scores.to_numpy())
+    every = [judgments_as_units(rows), questions_as_units(question)]
+    searches = [(units, swapped(i, j)) for units in every for i, j in pairwise(order)]
+    together = [smallest(start, units, goal) for units, goal in searches]
+    shared = len(fits)
+    alone = [smallest(whole_part(fitted, rows), units, goal) for units, goal in searches]
+    for one, other in zip(together, alone, strict=True):
+        assert (one.size, one.at_least) == (other.size, other.at_least)
+        assert one.part is not None
+        np.testing.assert_array_equal(one.part.left, other.part.left)
+    assert shared < 0.6 * (len(fits) - shared)
+    for units in every:
+        for kind in range(20):
+            left = units.left_without(start.left, kind)
+            np.testing.assert_array_equal(_without_one(start, units, kind).left, left)
 
 
 def test_one_newton_step_comes_near_the_fit():
