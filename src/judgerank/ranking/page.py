@@ -165,8 +165,8 @@ def _told(ranking: Record) -> str:
             len(sizes_of_rankings(judgments)), "ranking" if in_stages(judgments.frame).all() else "judgment"
         )
     return (
-        f"{c.n_comparisons:,.0f} comparisons of {len(c.models):,} models by {counted(len(c.judges), 'judge')}, from "
-        f"{judgments.source.get('file', 'a table')} ({said})."
+        f"{c.n_comparisons:,.0f} comparisons of {len(c.models):,} models by {counted(len(c.judges), 'judge')}, "
+        f"from {judgments.source.get('file', 'a table')} ({said})."
     )
 
 

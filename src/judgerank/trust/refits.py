@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -88,6 +89,11 @@ class Part:
     left: FloatArray
     fitted: Fit
     near: bool = False
+
+    @cached_property
+    def known(self) -> dict[Hashable, Part]:
+        """What is left without something more, where other goals may ask for it, too."""
+        return {}
 
     @cached_property
     def rows(self) -> IntArray:

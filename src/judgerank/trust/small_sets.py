@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -27,8 +26,6 @@ ALL = 100  # kinds of units up to which every one is left out, whatever its fore
 MARGIN = 1.25  # of a single unit's forecast
 KNOWN_ROWS = 1_000_000  # of what is left without single units, together, which other goals may ask for
 HOPE = 0.9  # of what the forecast at a set asks for beside it, a share that may do
-
-_ALONE: WeakKeyDictionary[Part, dict[tuple[Units, int], Part]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,10 +138,9 @@ def _near(start: Part, origin: Part, units: Units, goal: Goal, taken: tuple[int,
 
 
 def _without_one(start: Part, units: Units, kind: int) -> Part:
-    """About what is left without one unit, whatever the goal; the last ones are known as long as the start is."""
-    known = _ALONE.setdefault(start, {})
-    part = known.pop((units, kind), None) or start.nearby(units.left_without(start.left, kind))
-    known[units, kind] = part
+    """About what is left without one unit, whatever the goal; the last ones that were asked for are known."""
+    key, known = (units, kind), start.known
+    known[key] = part = known.pop(key, None) or start.nearby(units.left_without(start.left, kind))
     while len(known) > min(ALL, KNOWN_ROWS // len(start.left)):
         del known[next(iter(known))]
     return part
