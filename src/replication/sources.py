@@ -31,15 +31,16 @@ def code_digest(*modules: str) -> str:
 def files_of(*modules: str) -> set[Path]:
     """Source files of modules and of everything in our packages that they import."""
     found: set[Path] = set()
-    waiting = list(modules)
+    waiting, known = list(modules), set(modules)
     while waiting:
         name = waiting.pop()
         path = _source(name)
         if path is not None and path not in found:
             found.add(path)
-            waiting += _imported(
-                name if path.name == "__init__.py" else name.rpartition(".")[0], path.read_bytes()
-            )
+            package = name if path.name == "__init__.py" else name.rpartition(".")[0]
+            new = set(_imported(package, path.read_bytes())) - known
+            waiting += new
+            known |= new
     return found
 
 
