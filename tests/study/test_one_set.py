@@ -11,12 +11,10 @@ import pytest
 from replication import published
 from replication.config import ROOT, script_of
 from replication.datasets import find_file
-from replication.outputs import Draw, run_section
 from replication.verifying import compare
 from tests import forked
 from tests.real_data import IN_HOUSE, needs_data, needs_in_house
-from tests.study.test_config import composed
-from tests.study.test_sections import run, tree
+from tests.study.test_sections import run, run_here, tree, undrawn
 
 SETS = ["in_house", "chatbot_arena", "mt_bench", "ultrafeedback"]
 CHEAP = ["data_overview", "complete_ranking", "tie_handling", "length_covariate"]
@@ -37,17 +35,6 @@ def surrogate(request, tmp_path_factory):
         few = [*RESAMPLED[section], "parallel=sequential", f"cache={folder / 'cache'}"]
     by = forked.run_anew if section == SECTIONS[0] else forked.run
     return section, folder, run(section, folder, "dataset=mt_bench", "surrogate=always", *few, by=by)
-
-
-def run_here(section: str, folder: Path, *overrides: str, draw: Draw | None = None) -> None:
-    """A section as its command runs it, in this process; its figures are its script's, unless told."""
-    script = runpy.run_path(str(script_of(section)))
-    places = [f"{kind}={folder / kind}" for kind in ("results", "figures")]
-    run_section(section, composed(section, *places, *overrides), script["compute"], draw or script["draw"])
-
-
-def undrawn(tables: dict, suffix: str) -> dict:
-    return {}
 
 
 def outputs(folder: Path) -> dict[str, bytes]:
