@@ -152,10 +152,9 @@ def test_results_and_figures_may_go_to_one_folder_and_leave_what_is_there(tmp_pa
     notes = tmp_path / "surrogate" / "complete_ranking" / "mt_bench" / "notes.txt"
     notes.parent.mkdir(parents=True)
     notes.write_text("mine")
-    command = ["experiments/complete_ranking.py", "surrogate=always", "dataset=mt_bench"]
+    one = [f"results={tmp_path}", f"figures={tmp_path}"]
     for _ in range(2):
-        done = forked.run([*command, f"results={tmp_path}", f"figures={tmp_path}"])
-        assert done.returncode == 0, done.stderr
+        run_here("complete_ranking", tmp_path, "surrogate=always", "dataset=mt_bench", *one)
     names = {path.name for path in notes.parent.iterdir()}
     assert notes.read_text() == "mine"
     assert {"notes.txt", "run.json", "figures.json", "ranking.csv", "ranking.tex"} <= names
