@@ -50,7 +50,7 @@ def cluster(folder, n_workers: int) -> Iterator[str]:
         yield address
     finally:
         for process in reversed(processes):
-            process.terminate()
+            process.kill()  # a worker without a nanny may take long to end well
         for process in processes:
             process.wait(30)
 
