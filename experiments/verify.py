@@ -96,7 +96,8 @@ def verified(
     found += unlike_versions(run_json["versions"], LOCK.read_text(), VERSIONED)
     if not cfg.recompute:
         return found, f"{len(tables)} tables by their digests"
-    given = compose(section, [*job, *cfg.overrides, *plan.overrides])
+    if plan.overrides:
+        given = compose(section, [*job, *cfg.overrides, *plan.overrides])
     with open_dict(given):
         given.surrogate = "never"
     kept = list(sampled(given, plan.axes, cfg.sample, rng, tables)) if cfg.sample else []

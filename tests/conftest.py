@@ -41,6 +41,7 @@ def pytest_collection_finish():
     """Garbage is collected from here on, and not sought among what was there before the tests."""
     gc.freeze()
     gc.enable()
+    gc.set_threshold(10_000, 10, 10)  # else it would be sought through all that tests import, again and again
 
 
 def pytest_collection_modifyitems(config, items):

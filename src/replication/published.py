@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
@@ -81,6 +82,11 @@ def table(name: str) -> pd.DataFrame:
     and captions), ``claims`` (claims in words, in our words), ``cited`` (copied numbers in their sources), and
     ``chatbot_arena_human`` (Elo of the Chatbot Arena leaderboard of 22 June 2023, lmsys.org/blog).
     """
+    return _read(name).copy()
+
+
+@cache
+def _read(name: str) -> pd.DataFrame:
     with (TABLES / f"{name}.csv").open() as file:
         return pd.read_csv(file, dtype=str, index_col=0, keep_default_na=False)
 

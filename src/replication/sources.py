@@ -13,6 +13,7 @@ from typing import Any
 
 SOURCES = Path(__file__).parents[1]
 PACKAGES = ("judgerank", "replication")
+PARTS = ("body", "orelse", "handlers", "finalbody", "cases")  # of a statement, with statements of their own
 
 
 @cache
@@ -30,15 +31,16 @@ def code_digest(*modules: str) -> str:
 def files_of(*modules: str) -> set[Path]:
     """Source files of modules and of everything in our packages that they import."""
     found: set[Path] = set()
-    waiting = list(modules)
+    waiting, known = list(modules), set(modules)
     while waiting:
         name = waiting.pop()
         path = _source(name)
         if path is not None and path not in found:
             found.add(path)
-            waiting += _imported(
-                name if path.name == "__init__.py" else name.rpartition(".")[0], path.read_bytes()
-            )
+            package = name if path.name == "__init__.py" else name.rpartition(".")[0]
+            new = set(_imported(package, path.read_bytes())) - known
+            waiting += new
+            known |= new
     return found
 
 
@@ -84,7 +86,7 @@ def _statements(source: bytes, for_types: bool = False) -> Iterator[ast.Import |
 
     What a function imports of ours is to draw, to read or to show.
     """
-    waiting: list[tuple[ast.AST, bool]] = [(node, False) for node in ast.iter_child_nodes(ast.parse(source))]
+    waiting: list[tuple[ast.AST, bool]] = [(node, False) for node in ast.parse(source).body]
     while waiting:
         node, of_types = waiting.pop()
         if isinstance(node, ast.Import | ast.ImportFrom):
@@ -92,7 +94,7 @@ def _statements(source: bytes, for_types: bool = False) -> Iterator[ast.Import |
                 yield node
         elif not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             of_types |= isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
-            waiting += [(child, of_types) for child in ast.iter_child_nodes(node)]
+            waiting += [(child, of_types) for part in PARTS for child in getattr(node, part, ())]
 
 
 @cache

@@ -6,7 +6,7 @@ of settings can be tried: starts, step sizes, what becomes of ties, which judges
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
@@ -22,12 +22,14 @@ from judgerank.engine.sums import evaluate
 from judgerank.model.members import JUDGE_AWARE, Parameters
 from judgerank.model.streams import generator
 from replication import published
+from replication.side_by_side import side_by_side
 
 ROUND = 1000  # iterations: a limit that one would choose is a multiple
 TOLERANCES = (1e-3, 1e-4, 1e-5)
 NEWTON_STEPS = 25  # far more than it takes
 SPREAD = 0.1  # standard deviation of random starts, in s and in log gamma
 START_DECIMALS = 6  # of fits as starts: CPUs differ in the eleventh, which an iteration without a maximum blows up
+FEW, MOST = 1000, 16  # rows of a set up to which sets are followed at once, and how many: not a bit is another
 ANSWERS = ("ties as half", "ties dropped", "unparsed as ties", "unparsed as a", "unparsed as b")
 
 
@@ -107,10 +109,21 @@ class Path:
     @classmethod
     def of(cls, cells: Comparisons, start: Parameters, settings: Adam) -> Path:
         """Follow the iteration to the settings' limit, whatever its stopping rule says."""
-        steps = iterates(cells, JUDGE_AWARE, replace(settings, tolerance=0.0), start)
-        points = [(start.scores, start.judges[0]), *((at.scores, at.judges[0]) for _, at, _ in steps)]
-        scores, alpha = (np.array(block) for block in zip(*points, strict=True))
-        return cls(cells, scores, alpha)
+        return cls.together([(cells, start)], settings)[0]
+
+    @classmethod
+    def together(cls, sets: Sequence[tuple[Comparisons, Parameters]], settings: Adam) -> list[Path]:
+        """The same for sets of equally many models and judges, each from its own start."""
+        whole = side_by_side([cells for cells, _ in sets])
+        begins = [start for _, start in sets]
+        begin = Parameters(
+            np.concatenate([start.scores for start in begins]),
+            np.concatenate([start.judges for start in begins], axis=1),
+        )
+        steps = iterates(whole, JUDGE_AWARE, replace(settings, tolerance=0.0), begin, sets=len(sets))
+        points = [(begin.scores, begin.judges[0]), *((at.scores, at.judges[0]) for _, at, _ in steps)]
+        blocks = (np.split(np.array(block), len(sets), axis=1) for block in zip(*points, strict=True))
+        return [cls(cells, scores, alpha) for (cells, _), scores, alpha in zip(sets, *blocks, strict=True)]
 
     def gammas(self, printed: np.ndarray) -> np.ndarray:
         """Discriminations by iteration, with the printed ones' geometric mean where judges are left out."""
@@ -188,7 +201,7 @@ def tried(
         ``dataset``, the setting's columns, ``stop, iteration, matched, of, not_matched, largest_difference,
         scores_matched, scores_of, log_likelihood``.
     """
-    rows = []
+    runs, rows = [], []
     for setting in settings:
         comparisons = answered(judgments, setting.answers)
         kept = [judge for judge in comparisons.judges if judge not in setting.left_out]
@@ -199,13 +212,28 @@ def tried(
             epsilon=setting.epsilon,
             max_iterations=length,
         )
-        path = Path.of(cells, _without(at[setting.start], judgments.comparisons, cells), constants)
+        runs.append((cells, _without(at[setting.start], judgments.comparisons, cells), constants))
+    for setting, path in zip(settings, followed(runs), strict=True):
         frame = path.against(table)
         for stop, iteration in stops(frame):
             rows.append(
                 {"dataset": table, **setting.columns(), "stop": stop, **_row(path, frame, iteration, table)}
             )
     return pd.DataFrame(rows)
+
+
+def followed(runs: Sequence[tuple[Comparisons, Parameters, Adam]]) -> list[Path]:
+    """The path of every run, given as in `Path.of`; those of few rows that are alike in all else at once."""
+    alike: dict[tuple, list[int]] = {}
+    for place, (cells, _, constants) in enumerate(runs):
+        own = () if len(cells) < FEW else (place,)
+        alike.setdefault((constants, len(cells.models), len(cells.judges), *own), []).append(place)
+    found: dict[int, Path] = {}
+    for (constants, *_), places in alike.items():
+        for start in range(0, len(places), MOST):
+            some = places[start : start + MOST]
+            found |= zip(some, Path.together([runs[place][:2] for place in some], constants), strict=True)
+    return [found[place] for place in range(len(runs))]
 
 
 def _row(path: Path, frame: pd.DataFrame, iteration: int, table: str) -> dict:

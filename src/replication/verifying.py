@@ -42,6 +42,8 @@ LEAST_PYTHON = (3, 11)
 REPLICATED = {"n_replications", "n_repeats"}
 ANYWAY = {"config.surrogate"}  # a setting that decides whether a section runs, not what it gives
 MEASURED = {"seconds"}  # times of the processor, which no run gives again
+MEANT = {escape: character for character, escape in LATEX.items()}
+ESCAPE = re.compile("|".join(map(re.escape, sorted(MEANT, key=len, reverse=True))))
 
 
 def kind_of(frame: pd.DataFrame) -> str:
@@ -269,6 +271,4 @@ def _latex(text: str) -> list[list[str]]:
 
 
 def _unescaped(cell: str) -> str:
-    meant = {escape: character for character, escape in LATEX.items()}
-    pattern = "|".join(map(re.escape, sorted(meant, key=len, reverse=True)))
-    return re.sub(pattern, lambda match: meant[match.group()], cell)
+    return ESCAPE.sub(lambda match: MEANT[match.group()], cell)

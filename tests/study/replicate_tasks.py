@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import multiprocessing
 import time
-import tracemalloc
 from dataclasses import replace
 from pathlib import Path
 
@@ -32,8 +31,8 @@ def blas_threads(settings, rng):
     return {"threads": max(library["num_threads"] for library in threadpool_info())}
 
 
-def process(settings, rng):
-    return {"process": multiprocessing.current_process().name}
+def numbers_and_process(settings, rng):
+    return {**numbers(settings, rng), "process": multiprocessing.current_process().name}
 
 
 def wordy(settings, rng):
@@ -72,14 +71,3 @@ def toy(folder: Path, many: int = 7, **changes) -> Study:
     replications = dict.fromkeys(cells, many)
     usual = {"name": "toy", "task": numbers, "cells": cells, "replications": replications, "seed": 1, "block": 3}
     return Study(folder=folder, **(usual | changes))
-
-
-def peak_memory(folder: Path, many: int) -> int:
-    """Bytes that Python held at most while a study ran and its records were read."""
-    study = toy(folder / str(many), many, cells={"a": {}}, task=wordy, block=25)
-    tracemalloc.start()
-    assert study.run(SEQUENTIAL) == many
-    assert sum(len(record["text"]) for record in study.records("a")) == 1000 * many
-    highest = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    return highest

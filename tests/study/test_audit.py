@@ -133,7 +133,7 @@ def shifted(reading: str, rows: pd.Index, column: str, step: float) -> Change:
 
 def outliving(numbers: pd.DataFrame, table: str) -> tuple[list[tuple], int]:
     """Checked numbers of a table whose verdict stays when what it reads moves, and how many are checked."""
-    kept, count = [], 0
+    kept, count, reproduced = [], 0, causes()
     for entry in numbers[numbers["table"] == table].to_dict("records"):
         if entry["verdict"] not in CHECKED or entry["kind"] == "cited":  # copies: tests/study/test_copied.py
             continue
@@ -152,7 +152,7 @@ def outliving(numbers: pd.DataFrame, table: str) -> tuple[list[tuple], int]:
             changes = {source: moved_wholly(rows, [column, "low", "high"], step)}
         else:
             changes = {source: shifted(entry["reading"], rows, column, step)}
-        sources = causes().get(key, [])
+        sources = reproduced.get(key, [])
         if entry["verdict"] == Verdict.CAUSE:  # ours differs already; what falls is the run that shows why
             changes = {cause["source"]: scrambled for cause in sources}
         now = judged(entry, Changed(STORED.folder, changes), set(), sources)

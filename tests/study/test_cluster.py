@@ -12,15 +12,15 @@ from contextlib import contextmanager
 import pytest
 
 from replication.config import ROOT
-from tests.forked import run, run_anew
+from tests.forked import run
 from tests.study.test_replicate import tree
 from tests.tool.command import environment
 
 SMALL = ["n_comparisons=[500]", "replications=4", "block=2"]
 
 
-def section(name: str, *overrides: str, by=run) -> subprocess.CompletedProcess:
-    return by([str(ROOT / "experiments" / f"{name}.py"), *overrides], env=environment())
+def section(name: str, *overrides: str) -> subprocess.CompletedProcess:
+    return run([str(ROOT / "experiments" / f"{name}.py"), *overrides], env=environment())
 
 
 def outputs(folder, seed: str = "") -> list[str]:
@@ -41,6 +41,7 @@ def cluster(folder, n_workers: int) -> Iterator[str]:
         host, _, port = address.removeprefix("tcp://").rpartition(":")
         socket.create_connection((host, int(port)), timeout=10).close()
         worker = [*dask, "worker", address, "--host", "127.0.0.1", "--nthreads", "1", "--no-dashboard"]
+        worker += ["--no-nanny"]  # which would be one more process each
         for number in range(n_workers):
             place = ["--local-directory", str(folder / f"worker{number}")]
             processes.append(
@@ -49,7 +50,7 @@ def cluster(folder, n_workers: int) -> Iterator[str]:
         yield address
     finally:
         for process in reversed(processes):
-            process.terminate()
+            process.kill()  # a worker without a nanny may take long to end well
         for process in processes:
             process.wait(30)
 
@@ -62,33 +63,39 @@ def _address(told) -> str:
     raise TimeoutError("the scheduler did not start")
 
 
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory):
+    """The folder of a run in one process."""
+    folder = tmp_path_factory.mktemp("alone")
+    done = section("beyond/slot_bias", *SMALL, "seed=2", "parallel=sequential", *outputs(folder))
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
 @pytest.mark.skipif(os.name != "posix", reason="processes are ended by signals")
-def test_a_scheduler_with_two_workers_gives_the_bytes_of_one_process(tmp_path):
-    alone = section("beyond/slot_bias", *SMALL, "parallel=sequential", *outputs(tmp_path / "alone"))
-    assert alone.returncode == 0, alone.stderr
+def test_a_scheduler_with_two_workers_gives_the_bytes_of_one_process(alone, tmp_path):
     with cluster(tmp_path, 2) as address:
         where = ["parallel=dask_cluster", f"parallel.options.address={address}"]
-        done = section("beyond/slot_bias", *SMALL, *where, *outputs(tmp_path / "cluster"), by=run_anew)
+        done = section("beyond/slot_bias", *SMALL, "seed=2", *where, *outputs(tmp_path / "cluster"))
     assert done.returncode == 0, done.stderr
     assert "8 replications computed" in done.stdout + done.stderr
-    results = [_without_place(tmp_path / name) for name in ("alone", "cluster")]
+    results = [_without_place(folder) for folder in (alone, tmp_path / "cluster")]
     assert len(results[0]) > 8
     assert results[0] == results[1]
 
 
-def test_a_sweep_runs_as_jobs_of_submitit(tmp_path):
+def test_a_sweep_runs_as_jobs_of_submitit(alone, tmp_path):
     pytest.importorskip("hydra_plugins.hydra_submitit_launcher")
     jobs = ["--multirun", "hydra/launcher=submitit_local", "seed=1,2", f"hydra.sweep.dir={tmp_path}/jobs"]
     swept = outputs(tmp_path / "swept", "${seed}")
-    done = section("beyond/slot_bias", *jobs, *SMALL, "parallel=sequential", *swept, by=run_anew)
+    done = section("beyond/slot_bias", *jobs, *SMALL, "parallel=sequential", *swept)
     assert done.returncode == 0, done.stderr
     logs = list((tmp_path / "jobs").rglob("*_log.out"))
     assert len(logs) == 2  # a job each
-    alone = section("beyond/slot_bias", *SMALL, "parallel=sequential", "seed=2", *outputs(tmp_path / "alone"))
-    assert alone.returncode == 0, alone.stderr
+    swept = tmp_path / "swept" / "results"
     other, swept, tables = (
-        {path.name: path.read_bytes() for path in (tmp_path / name).rglob("*.csv")}
-        for name in ("swept/results/1", "swept/results/2", "alone/results")
+        {path.name: path.read_bytes() for path in folder.rglob("*.csv")}
+        for folder in (swept / "1", swept / "2", alone / "results")
     )
     assert swept == tables
     assert other.keys() == tables.keys() and other != tables

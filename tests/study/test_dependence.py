@@ -173,7 +173,7 @@ def test_plug_in_errors_fall_short_where_questions_matter_and_clustered_ones_do_
         settings = {
             "question_sd": sd,
             "level": 0.9,
-            "bootstraps": 2,
+            "bootstraps": 0,
             "limit": (scores / scores.std(ddof=0)).tolist(),
         }
         records = pd.DataFrame(calibrated(settings, generator(2, "data", r), asked) for r in range(80))

@@ -8,16 +8,13 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from judgerank.plots.looks import in_style
 from replication import published
 from replication.config import ROOT, script_of
 from replication.datasets import find_file
-from replication.outputs import run_section
 from replication.verifying import compare
 from tests import forked
 from tests.real_data import IN_HOUSE, needs_data, needs_in_house
-from tests.study.test_config import composed
-from tests.study.test_sections import run, tree
+from tests.study.test_sections import run, run_here, tree, undrawn
 
 SETS = ["in_house", "chatbot_arena", "mt_bench", "ultrafeedback"]
 CHEAP = ["data_overview", "complete_ranking", "tie_handling", "length_covariate"]
@@ -63,13 +60,13 @@ def test_every_table_has_three_forms_and_every_figure_two(surrogate):
         assert all(found == stems[0] for found in stems)
 
 
-def test_figures_are_redrawn_to_the_same_bytes(surrogate):
+def test_figures_are_redrawn_to_the_same_bytes(surrogate, monkeypatch):
     section, folder, _ = surrogate
     before = outputs(folder)
     for path in (folder / "figures").rglob("*.*"):
         path.unlink()
-    done = run(section, folder, "dataset=mt_bench", "draw_only=true", JUDGERANK_DATA="/nowhere")
-    assert done.returncode == 0, done.stderr
+    monkeypatch.setenv("JUDGERANK_DATA", "/nowhere")
+    run_here(section, folder, "dataset=mt_bench", "draw_only=true")
     assert outputs(folder) == before
 
 
@@ -88,17 +85,14 @@ def on_real_sets(tmp_path_factory):
 
     @cache
     def found(section: str) -> Path:
-        folder, script = tmp_path_factory.mktemp(section), runpy.run_path(str(script_of(section)))
+        folder, draw = tmp_path_factory.mktemp(section), runpy.run_path(str(script_of(section)))["draw"]
 
         def named(name: str, tables: dict, suffix: str) -> dict:
-            (folder / f"{name}.txt").write_text("\n".join(script["draw"](tables, suffix)))
+            (folder / f"{name}.txt").write_text("\n".join(draw(tables, suffix)))
             return {}
 
         for name in ["mt_bench"] if section == "length_covariate" else SETS:
-            places = [f"results={folder / 'results'}", f"figures={folder / 'figures'}"]
-            cfg = composed(section, f"dataset={name}", "surrogate=never", *places)
-            with in_style():
-                run_section(section, cfg, script["compute"], partial(named, name))
+            run_here(section, folder, f"dataset={name}", "surrogate=never", draw=partial(named, name))
         return folder
 
     return found
@@ -136,8 +130,7 @@ def test_stored_results_of_real_sets_come_out_again(section, overview, on_real_s
 
 
 def test_the_in_house_surrogate_runs_beside_the_real_set(tmp_path):
-    done = run("complete_ranking", tmp_path, "dataset=in_house_surrogate")
-    assert done.returncode == 0, done.stderr
+    run_here("complete_ranking", tmp_path, "dataset=in_house_surrogate", draw=undrawn)
     files = tree(tmp_path / "results/surrogate/complete_ranking/in_house")
     assert {"ranking.csv", "ranking_all_judges.csv"} <= files.keys()
     assert "paper_check.csv" not in files
@@ -158,8 +151,7 @@ def test_the_printed_ranking_is_of_the_judges_kept(on_real_sets):
 
 @needs_data
 def test_a_set_the_paper_does_not_know_is_described(tmp_path):
-    done = run("data_overview", tmp_path, "dataset=mt_bench", "dataset.name=mine", "surrogate=never")
-    assert done.returncode == 0, done.stderr
+    run_here("data_overview", tmp_path, "dataset=mt_bench", "dataset.name=mine", "surrogate=never")
     size = pd.read_csv(tmp_path / "results/data_overview/mine/size.csv")
     assert (size["dataset"][0], size["paper"][0]) == ("mine", "--")
 
@@ -167,8 +159,7 @@ def test_a_set_the_paper_does_not_know_is_described(tmp_path):
 @needs_data
 def test_a_point_of_a_resampled_section_comes_out_again_by_itself(tmp_path):
     chosen = ["dataset=mt_bench", "n_judges=[8]", "n_comparisons=[1000]", f"cache={tmp_path / 'cache'}"]
-    done = run("subsampling_efficiency", tmp_path, *chosen, "parallel=sequential")
-    assert done.returncode == 0, done.stderr
+    run_here("subsampling_efficiency", tmp_path, *chosen, "parallel=sequential", draw=undrawn)
     again = pd.read_csv(tmp_path / "results/subsampling_efficiency/mt_bench/correlation.csv")
     stored = pd.read_csv(ROOT / "results/subsampling_efficiency/mt_bench/correlation.csv")
     point = stored[(stored["n_judges"] == 8) & (stored["n_comparisons"] == 1000)].reset_index(drop=True)

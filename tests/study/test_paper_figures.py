@@ -1,6 +1,7 @@
 """The paper's figures as we draw them: lines, limits, names and legends are those of the stored tables."""
 
 import re
+from functools import cache
 from itertools import combinations
 
 import numpy as np
@@ -23,8 +24,7 @@ from replication.config import ROOT
 from replication.plots.coverage import DRAWS, LABELS, LOOKS
 from replication.plots.judges import NO_BAR
 from replication.plots.simulations import ERROR_LABELS
-from tests.study.test_plots import figures as every_figure
-from tests.study.test_plots import marks, stored
+from tests.study.test_plots import FIGURES, marks, once, stored
 
 SMALLEST = 6  # points
 NEAR = 0.15  # of an axis, between .95 and .97
@@ -86,6 +86,7 @@ def test_figure_4_draws_each_fit_under_its_name():
             assert colour_in(figure, NAMES[fit]) == COLOURS[fit].lower()
 
 
+@cache
 def coverage_figure() -> tuple[pd.DataFrame, pd.DataFrame, Figure]:
     main, further = stored("ci_coverage/coverage"), stored("ci_coverage/coverage_draws")
     return main, further, plots.coverage(main, further, 0.95, "t")
@@ -265,20 +266,25 @@ def test_the_prompt_is_said_to_be_in_our_words():
     assert "in our words" in drawn["prompt_template"].axes[0].get_title()
 
 
-@pytest.mark.parametrize("name", every_figure())
-def test_figures_fit_the_page_and_their_text_can_be_read(name):
-    figure = every_figure()[name]()
+@cache
+def laid_out(name: str) -> Figure:
+    figure = once(name)
     figure.draw_without_rendering()
+    return figure
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_figures_fit_the_page_and_their_text_can_be_read(name):
+    figure = laid_out(name)
     assert figure.get_size_inches()[0] <= plots.PAGE
     smallest = 5 if name == "heatmap" else SMALLEST  # whose models are 45
     for text in figure.findobj(Text):
         assert not text.get_text() or text.get_fontsize() >= smallest, text.get_text()
 
 
-@pytest.mark.parametrize("name", every_figure())
+@pytest.mark.parametrize("name", FIGURES)
 def test_legends_cover_no_data(name):
-    figure = every_figure()[name]()
-    figure.draw_without_rendering()
+    figure = laid_out(name)
     for axes in figure.axes:
         if axes.get_legend() is None:
             continue

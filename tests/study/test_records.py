@@ -108,6 +108,9 @@ def test_a_section_run_twice_leaves_a_repository_clean(tmp_path):
             "mixed_judges",
             "dataset=chatbot_arena",
             "surrogate=always",
+            "repeats=2",
+            "parallel=sequential",
+            f"cache={tmp_path}/c",
             f"results={tmp_path}/r",
             f"figures={tmp_path}/f",
         )

@@ -12,7 +12,7 @@ import pytest
 from judgerank.writing.atomic import STORED_FORMAT
 from judgerank.writing.sidecars import written
 from replication.config import ROOT, script_of
-from replication.outputs import load_section_data
+from replication.outputs import Draw, load_section_data, run_section
 from replication.verifying import compare
 from tests import forked
 from tests.real_data import FILES, needs_data
@@ -25,6 +25,17 @@ SEARCHED = ["search.steps=[]", "search.epsilon=[]", "search.answers=['ties dropp
 def run(section: str, folder: Path, *overrides: str, by=forked.run, **environment: str):
     outputs = [f"results={folder / 'results'}", f"figures={folder / 'figures'}"]
     return by([str(script_of(section)), *outputs, *overrides], env=os.environ | environment)
+
+
+def run_here(section: str, folder: Path, *overrides: str, draw: Draw | None = None) -> None:
+    """A section as its command runs it, in this process; its figures are its script's, unless told."""
+    script = runpy.run_path(str(script_of(section)))
+    places = [f"{kind}={folder / kind}" for kind in ("results", "figures")]
+    run_section(section, composed(section, *places, *overrides), script["compute"], draw or script["draw"])
+
+
+def undrawn(tables: dict, suffix: str) -> dict:
+    return {}
 
 
 def tree(folder: Path) -> dict[str, bytes]:
@@ -141,10 +152,9 @@ def test_results_and_figures_may_go_to_one_folder_and_leave_what_is_there(tmp_pa
     notes = tmp_path / "surrogate" / "complete_ranking" / "mt_bench" / "notes.txt"
     notes.parent.mkdir(parents=True)
     notes.write_text("mine")
-    command = ["experiments/complete_ranking.py", "surrogate=always", "dataset=mt_bench"]
+    one = [f"results={tmp_path}", f"figures={tmp_path}"]
     for _ in range(2):
-        done = forked.run([*command, f"results={tmp_path}", f"figures={tmp_path}"])
-        assert done.returncode == 0, done.stderr
+        run_here("complete_ranking", tmp_path, "surrogate=always", "dataset=mt_bench", *one)
     names = {path.name for path in notes.parent.iterdir()}
     assert notes.read_text() == "mine"
     assert {"notes.txt", "run.json", "figures.json", "ranking.csv", "ranking.tex"} <= names

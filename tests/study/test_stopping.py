@@ -1,5 +1,7 @@
 """Algorithm A.1 held against printed columns: matches, stops, and gradients at the printed numbers."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 
@@ -9,7 +11,15 @@ from judgerank.model.members import JUDGE_AWARE, Parameters
 from judgerank.model.streams import generator
 from replication import published
 from replication.random_designs import draw_comparisons, draw_truth
-from replication.stopping import Path, Tried, gradient_at_printed, one_at_a_time, same_as_printed, stops
+from replication.stopping import (
+    Path,
+    Tried,
+    followed,
+    gradient_at_printed,
+    one_at_a_time,
+    same_as_printed,
+    stops,
+)
 
 
 def panel():
@@ -57,3 +67,19 @@ def test_rounded_estimates_are_settled_and_a_wrong_one_is_not(monkeypatch):
     assert gradient_at_printed(cells, "made_up")["settled"].all()
     print_as(monkeypatch, cells, gammas + np.array([0.0, 0.3, 0.0, 0.0]))
     assert not gradient_at_printed(cells, "made_up")["settled"][1]
+
+
+def test_runs_of_few_rows_take_at_once_the_paths_that_they_take_alone():
+    cells = panel()
+    few = cells.with_judges(cells.judges[:3]).aggregate()
+    at = {judges: Parameters(np.linspace(-1, 1, 5), np.zeros((1, judges))) for judges in (3, 4)}
+    slow, quick = (Adam(max_iterations=many, step_judges=step) for many, step in ((40, 1e-3), (30, 1e-2)))
+    runs = [(cells, at[4], slow), (few, at[3], slow), (cells.aggregate(), at[4], slow), (few, at[3], quick)]
+    runs += [(few, Parameters(np.zeros(5), at[3].judges), slow)] * 20
+    for run, path in zip(runs, followed(runs), strict=True):
+        alone = Path.of(*run)
+        assert path.cells is run[0]
+        assert np.array_equal(path.scores, alone.scores)
+        assert np.array_equal(path.log_discrimination, alone.log_discrimination)
+        solved = maximise(run[0], JUDGE_AWARE, replace(run[2], tolerance=0.0), run[1]).parameters
+        assert np.array_equal(path.scores[-1], solved.scores)

@@ -49,7 +49,7 @@ def test_worth_is_the_variance_of_independent_judges_over_theirs():
 
 
 def test_a_surrogate_run_writes_what_it_should(tmp_path):
-    small = ["surrogate=always", "replications=2", "draws=2", "designs=3", "most=1", "members=[judge_aware]"]
+    small = ["surrogate=always", "replications=2", "draws=2", "designs=2", "most=1", "members=[judge_aware]"]
     small += ["~datasets.in_house", "~datasets.ultrafeedback", "~datasets.chatbot_arena"]
     done = run("trust", tmp_path, *small, f"cache={tmp_path / 'cache'}", "parallel=sequential")
     assert done.returncode == 0, done.stderr
