@@ -18,8 +18,6 @@ TOOLS = (Verify, Kernels, Torture)  # commands that are no sections
 
 def register() -> None:
     """Make every schema known to hydra, by the names that the files in conf/ refer to."""
-    # there is one store, which hands out copies; hydra copies it whole each time it puts a configuration together
-    ConfigStore.__deepcopy__ = lambda store, _: store
     store = ConfigStore.instance()
     store.store(group="dataset", name="schema", node=Dataset)
     store.store(group="solver", name="newton_schema", node=Newton)
