@@ -151,6 +151,58 @@ def test_position_bias_in_slightly_uneven_orders_makes_no_false_decisions(sides)
     assert max(blocked, shipped) / runs <= 0.05
 
 
+def crowd(rng, judges, of_candidate, first=0.7, questions=60, bias=1.0):
+    """Each question before one of many judges, all of whom favour the first answer: preferences and sides."""
+    preference, sides = np.full((2, questions, judges), np.nan)
+    who = rng.integers(judges, size=questions), np.where(rng.random(questions) < first, 1.0, -1.0)
+    asked = np.arange(questions), who[0]
+    preference[asked] = rng.random(questions) < 1 / (1 + np.exp(-of_candidate - bias * who[1]))
+    sides[asked] = who[1]
+    return preference, sides
+
+
+@pytest.mark.parametrize("judges", [60, 20])
+def test_judges_who_saw_one_place_each_have_a_position_bias_together(judges):
+    """At a bias of 1 a lead of -0.256 is a win rate of 45%: the candidate, mostly shown first, must not ship."""
+    rng, runs, shipped, rates = np.random.default_rng(judges), 300, 0, []
+    for _ in range(runs):
+        seen = scored(*crowd(rng, judges, -0.256))
+        shipped += evidence(seen, Rule()).p_ship <= 0.05
+        rates.append(seen.win_rate)
+    assert shipped / runs <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / runs)
+    assert np.mean(rates) == pytest.approx(0.45, abs=0.02)
+
+
+def test_a_crowd_to_whom_orders_were_drawn_evenly_is_as_good_as_one_judge():
+    """Answers of judges with one each are no bias of their own, which nothing could be seen beside."""
+    rng, blocked = np.random.default_rng(5), {60: 0, 1: 0}
+    for judges in blocked:
+        for _ in range(100):
+            blocked[judges] += evidence(scored(*crowd(rng, judges, -0.8, 0.5)), Rule()).p_block <= 0.05
+    assert blocked[60] >= 0.85 * blocked[1] > 50
+
+
+def test_what_the_first_place_gains_is_a_mean_over_answers():
+    rng = np.random.default_rng(1)
+    first = rng.choice([-1.0, 1.0], (100, 5))
+    preference = (rng.random((100, 5)) < 0.5 + 0.1 * first).astype(float)
+    preference[6:, 3:] = np.nan  # of two judges six answers each, all for the second place
+    preference[:6, 3:] = first[:6, 3:] < 0
+    found = gate(records(preference, first).query("winner != 'unknown'"), "old", "new")
+    assert np.nanmean(found.criteria[0].scores.position) < 0 < found.criteria[0].scores.first_gains
+    assert dict(table(found))["position"].startswith("the answer shown first gains")
+
+
+def test_judges_of_whom_no_answer_counts_are_not_called_silent():
+    """Nine of ten saw the candidate first, so that most answers are left out, and with them some judges."""
+    rng = np.random.default_rng(3)
+    preference, first = crowd(rng, 100, 0.0, 0.9, 150)
+    found = gate(records(preference, first).query("winner != 'unknown'"), "old", "new").criteria[0]
+    assert found.scores.order == "uneven" and len(found.judged.questions) < 60
+    assert found.judged.silent and not found.silent
+    assert found.judged.missing == found.judged.preference.size - len(found.judged.questions)
+
+
 def test_the_position_of_a_judge_who_always_prefers_the_first_is_taken_off_in_full():
     first = np.repeat([1.0, -1.0], [9, 11])[:, None]
     seen = scored((first > 0).astype(float), first)

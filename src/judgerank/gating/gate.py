@@ -142,7 +142,8 @@ def _verdict(tables: Mapping[str, Judged], rule: Rule) -> tuple[tuple[Criterion,
     found = [evidence(one, rule) for one in scores]
     adjusted = holm([one.p_block for one in found])
     used = [table.of(one.used) for table, one in zip(tables.values(), scores, strict=True)]
-    criteria = tuple(map(Criterion, tables, used, scores, found, adjusted))
+    silent = [table.silent for table in tables.values()]
+    criteria = tuple(map(Criterion, tables, used, scores, found, adjusted, silent))
     return criteria, outcome(found, rule, is_one_order(criteria))
 
 

@@ -18,13 +18,17 @@ EXIT = {"ship": 0, "block": 1, "inconclusive": 2}
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Criterion:
-    """One criterion's judgments, scores and tests; `p_block` with Holm's adjustment over all criteria."""
+    """One criterion's judgments, scores and tests; `p_block` with Holm's adjustment over all criteria.
+
+    `judged` has the questions that count, and `silent` the judges without an answer to any question.
+    """
 
     name: str
     judged: Judged
     scores: Scores
     evidence: Evidence
     p_block: float
+    silent: tuple[str, ...]
 
     def __repr__(self) -> str:
         seen = self.evidence

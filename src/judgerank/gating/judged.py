@@ -98,13 +98,14 @@ class Judged:
         if len(places) == len(self.questions):
             return self
         questions = tuple(self.questions[place] for place in places)
-        rows = self.rows[self.rows["question"].isin(questions)]
+        nothing = np.isnan(self.preference)
         return replace(
             self,
             questions=questions,
             preference=self.preference[places],
             first=self.first[places],
-            rows=rows,
+            missing=self.missing - int(nothing.sum()) + int(nothing[places].sum()),
+            rows=self.rows[self.rows["question"].isin(questions)],
         )
 
     def without(self, judges: set[str]) -> Judged | None:

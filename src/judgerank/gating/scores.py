@@ -2,6 +2,7 @@
 
 A judge who saw both orders counts with the mean of both. One who saw a single order adds his position bias to the
 score; the estimated bias is taken off. It is not shrunk: what shrinking leaves of it would be taken for quality.
+Judges with too few answers in either order for a bias of their own have one together, as if they were one judge.
 Sign flips are of all answers, and of those of which each judge gave as many in one order as in the other: without
 the latter, position bias and a few more answers in one order give false blocks. The mean score takes all answers,
 but of a judge who clearly saw one order more often: the error of that bias would be one that no test knows of.
@@ -10,6 +11,7 @@ but of a judge who clearly saw one order more often: the error of that bias woul
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import nan
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,7 @@ from judgerank.data.arrays import BoolArray, FloatArray, IntArray
 from judgerank.data.listing import counted
 from judgerank.order.sign_flips import p_above, p_either
 
+FEWEST = 3  # answers in either order for a position bias of one's own
 UNBALANCED = 0.05  # p-value below which a judge's orders are taken not to be drawn evenly
 
 
@@ -40,6 +43,8 @@ class Scores:
         The same of all answers that count.
     position : float array, shape (K,)
         Estimated addition to a judge's preference for the answer shown first; nan where no single order counts.
+    first_gains : float
+        Mean of it over the answers; nan where there is none.
     order : str
         ``unknown``, ``one`` (no judge saw the candidate in both places), ``uneven`` (answers of a judge are left
         out of the scores, since he clearly saw one order more often) or ``even``.
@@ -55,6 +60,7 @@ class Scores:
     differences: FloatArray
     of_all: FloatArray
     position: FloatArray
+    first_gains: float
     order: str
     shown: tuple[int, int, int]
     used: IntArray
@@ -109,8 +115,9 @@ def scored(preference: FloatArray, first: FloatArray) -> Scores:
     known = not np.isnan(first[there]).any()
     ahead, behind, both = (int((there & (first == side)).sum()) for side in (1, -1, 0))
     used, order, evened = np.arange(len(preference)), "even" if known else "unknown", preference
+    group = _groups(_parts(preference, first)[1])
     if known:
-        evened, kept = _evened(preference, first)
+        evened, kept = _evened(preference, first, group)
         if np.isnan(evened).all():  # whoever judged, saw the candidate in one place alone
             order, evened = "one", preference
         elif (np.isnan(kept) & there).any():
@@ -118,11 +125,13 @@ def scored(preference: FloatArray, first: FloatArray) -> Scores:
             preference, first, evened = kept[used], first[used], evened[used]
     lead, side, there = _parts(preference, first)
     judges = there.sum(axis=1)
-    added = (side * _slope(lead, side)).sum(axis=1) / judges
+    added = (side * _slope(lead, side, group)).sum(axis=1) / judges
     scores, reach = 0.5 + lead.sum(axis=1) / judges, float(np.abs(added).max())
-    (differences, position), (of_all, _) = _flipped(evened, first), _flipped(preference, first)
+    (differences, position), (of_all, _) = (_flipped(each, first, group) for each in (evened, preference))
+    answers, known_bias = np.abs(_parts(evened, first)[1]).sum(axis=0), np.nan_to_num(position)
+    gains = float(answers @ known_bias / answers.sum()) if answers.any() else nan
     shown = ahead, behind, both
-    return Scores(scores, scores - added, reach, differences, of_all, position, order, shown, used)
+    return Scores(scores, scores - added, reach, differences, of_all, position, gains, order, shown, used)
 
 
 def _parts(preference: FloatArray, first: FloatArray) -> tuple[FloatArray, FloatArray, BoolArray]:
@@ -131,31 +140,44 @@ def _parts(preference: FloatArray, first: FloatArray) -> tuple[FloatArray, Float
     return np.where(there, preference - 0.5, 0.0), np.where(there & ~np.isnan(first), first, 0.0), there
 
 
-def _evened(preference: FloatArray, first: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The preferences, with as many of a judge's answers in one order as in the other; the rest nan.
+def _groups(side: FloatArray) -> IntArray:
+    """The judge whose position bias each judge has, shape (K,): itself, or the first of those with one together.
 
-    Those of all judges, and those of the judges who clearly saw one order more often. Which answers count is
+    These saw an order too seldom, and neither clearly more often.
+    """
+    group, seldom = np.arange(side.shape[1]), np.minimum((side > 0).sum(axis=0), (side < 0).sum(axis=0)) < FEWEST
+    few = [judge for judge in np.flatnonzero(seldom & side.any(axis=0)) if p_either(side[:, judge]) > UNBALANCED]
+    group[few] = min(few, default=0)
+    return group
+
+
+def _evened(preference: FloatArray, first: FloatArray, group: IntArray) -> tuple[FloatArray, FloatArray]:
+    """The preferences, with as many of a group's answers in one order as in the other; the rest nan.
+
+    Those of all groups, and those of the groups who clearly saw one order more often. Which answers count is
     drawn once and for all. Where all judges of a question saw the same order, it stays or goes as a whole; else by
-    judge, lest one order be kept in questions that more judges answered.
+    group, lest one order be kept in questions that more judges answered.
     """
     evened, kept, rng = preference.copy(), preference.copy(), np.random.default_rng(0)
     drawn = rng.permutation(len(preference))
     _, side, there = _parts(preference, first)
     is_shared = bool((np.abs(side.sum(axis=1)) == np.abs(side).sum(axis=1)).all())
-    for judge in range(preference.shape[1]):
+    for one in np.unique(group):
         drawn = drawn if is_shared else rng.permutation(len(preference))
-        own = drawn[there[drawn, judge]]
-        sides = [own[first[own, judge] == place] for place in (1, -1)]
+        judges = np.flatnonzero(group == one)
+        row, column = np.nonzero(there[np.ix_(drawn, judges)])
+        row, column = drawn[row], judges[column]
+        sides = [np.flatnonzero(first[row, column] == place) for place in (1, -1)]
         fewer = min(map(len, sides))
-        is_clear = len(sides[0]) != len(sides[1]) and p_either(side[:, judge]) <= UNBALANCED
+        is_clear = len(sides[0]) != len(sides[1]) and p_either(side[:, judges].sum(axis=1)) <= UNBALANCED
         for places in sides:
-            evened[places[fewer:], judge] = np.nan
+            evened[row[places[fewer:]], column[places[fewer:]]] = np.nan
             if is_clear:
-                kept[places[fewer:], judge] = np.nan
+                kept[row[places[fewer:]], column[places[fewer:]]] = np.nan
     return evened, kept
 
 
-def _flipped(preference: FloatArray, first: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _flipped(preference: FloatArray, first: FloatArray, group: IntArray) -> tuple[FloatArray, FloatArray]:
     """What sign flips are of, shape (E,), and the mean lead of the first place by judge, shape (K,), taken off it.
 
     The latter is as if both variants were equal. Exchanging the names in a question turns lead and side, and
@@ -163,14 +185,21 @@ def _flipped(preference: FloatArray, first: FloatArray) -> tuple[FloatArray, Flo
     """
     asked = ~np.isnan(preference).all(axis=1)
     lead, side, there = _parts(preference[asked], first[asked])
-    seen = np.abs(side).sum(axis=0)
-    position = (lead * side).sum(axis=0) / np.where(seen > 0, seen, np.nan)
+    seen, gained = (_together(each, group) for each in (np.abs(side), lead * side))
+    position = gained / np.where(seen > 0, seen, np.nan)
     return (lead - side * np.where(seen > 0, position, 0.0)).sum(axis=1) / there.sum(axis=1), position
 
 
-def _slope(lead: FloatArray, side: FloatArray) -> FloatArray:
+def _slope(lead: FloatArray, side: FloatArray, group: IntArray) -> FloatArray:
     """Half the rise of the lead from second place to first by judge, shape (K,); zero where one was not shown."""
-    first, second = side > 0, side < 0
-    seen = first.any(axis=0) & second.any(axis=0)
-    means = [(lead * place).sum(axis=0) / np.maximum(place.sum(axis=0), 1) for place in (first, second)]
-    return np.where(seen, (means[0] - means[1]) / 2, 0.0)
+    first, second = (_together(place, group) for place in (side > 0, side < 0))
+    means = [
+        _together(lead * place, group) / np.maximum(many, 1)
+        for place, many in ((side > 0, first), (side < 0, second))
+    ]
+    return np.where((first > 0) & (second > 0), (means[0] - means[1]) / 2, 0.0)
+
+
+def _together(values: FloatArray | BoolArray, group: IntArray) -> FloatArray:
+    """Sums over the answers of every judge's group, shape (K,)."""
+    return np.asarray(np.bincount(group, values.sum(axis=0), len(group))[group], float)

@@ -147,23 +147,24 @@ def _criterion(one: Criterion, several: bool, found: Result) -> tuple[str, str]:
 def _gaps(found: Result) -> tuple[str, str] | None:
     missing = sum(one.judged.missing for one in found.criteria)
     unread = sum(one.judged.unread for one in found.criteria)
-    silent = sorted({name for one in found.criteria for name in one.judged.silent})
+    silent = sorted({name for one in found.criteria for name in one.silent})
     if not missing and not unread:
         return None
+    asked = missing + sum(int(np.isfinite(one.judged.preference).sum()) for one in found.criteria)
+    if missing > asked / 2 and not silent and not unread:
+        return "missing", "most judges answered few of the questions; those they did not count for neither side"
     why = ["one per judge and question", *([f"{unread:,} unreadable"] if unread else [])]
     why += [f"none from {listed(silent)}"] if silent else []
-    asked = missing + sum(int(np.isfinite(one.judged.preference).sum()) for one in found.criteria)
     return "missing", f"{missing:,} of {asked:,} expected answers ({'; '.join(why)}). They count for neither side."
 
 
 def _position(one: Criterion) -> tuple[str, str] | None:
     if one.scores.order in ORDERS:
         return "position", ORDERS[one.scores.order]
-    known = one.scores.position[~np.isnan(one.scores.position)]
-    if not len(known):
+    if isnan(one.scores.first_gains):
         who = "every question was judged in" if one.judged.unnamed else "every judge saw"
         return "position", f"{who} both orders, which cancels position bias"
-    points = 100 * float(known.mean())
+    points = 100 * one.scores.first_gains
     place = "first" if points >= 0 else "second"
     return (
         "position",
@@ -288,7 +289,7 @@ def _criterion_dict(one: Criterion) -> dict[str, Any]:
         "judgments": len(judged.rows),
         "missing": judged.missing,
         "unread": judged.unread,
-        "silent_judges": list(judged.silent),
+        "silent_judges": list(one.silent),
         "order": one.scores.order,
         "shown": dict(zip(("first", "second", "both"), one.scores.shown, strict=True)),
         "position": dict(zip(judged.judges, map(_known, one.scores.position), strict=True)),
