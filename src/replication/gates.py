@@ -36,6 +36,7 @@ CONDITIONS: dict[str, dict[str, float]] = {
     "30% ties": {"shared": 0.7, "ties": 0.3},
     "10% missing": {"shared": 0.7, "missing": 0.1},
     "uneven order": {"shared": 0.7, "position": 1.0, "first": 0.75},
+    "crowd": {"shared": 0.7, "position": 1.0, "first": 0.65, "crowd": 60},  # each question before one of so many
     "everything": {"shared": 1.0, "taste": 0.5, "position": 1.0, "ties": 0.3, "missing": 0.1},
 }
 AT_LIMIT = "rarely broken"  # whose win rate is at the limit of the default margin
@@ -69,7 +70,7 @@ def lead(k: int, name: str, win_rate: float) -> float:
 def drawn(rng: np.random.Generator, n: int, k: int, name: str, win_rate: float) -> tuple[FloatArray, FloatArray]:
     """Preferences and who was shown first, shape (Q, K) each; questions that nobody answered are left out."""
     condition = CONDITIONS[name]
-    judges = 1 if condition.get("clones") else k
+    judges = 1 if condition.get("clones") else int(condition.get("crowd", k))
     gamma, position, taste = panel(judges, condition)
     quality = condition.get("shared", 0.0) * rng.normal(size=(n, 1))
     first = np.where(rng.random((n, judges)) < condition.get("first", 0.5), 1.0, -1.0)
@@ -79,6 +80,8 @@ def drawn(rng: np.random.Generator, n: int, k: int, name: str, win_rate: float) 
     if condition.get("clones"):
         preference, first = np.repeat(preference, k, axis=1), np.repeat(first, k, axis=1)
     preference[rng.random(preference.shape) < condition.get("missing", 0.0)] = np.nan
+    if "crowd" in condition:
+        preference[np.arange(judges) != rng.integers(judges, size=(n, 1))] = np.nan
     there = ~np.isnan(preference).all(axis=1)
     return preference[there], first[there]
 
