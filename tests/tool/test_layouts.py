@@ -631,7 +631,7 @@ REFUSED = [
     ([run_of(("q", [vote("j", ("aa", "A"))]))], "run 1, entry 1 has the unknown ordering 'aa' .known: ab, ba"),
     ([run_of((None, [vote("j", ("ab", "A"))]))], "None is no question"),
     (changed(JUDGED, 1, p_a=2), "record 2 has 2 as 'p_a', not a probability from 0 to 1"),
-    (changed(JUDGED, 1, weight=0.5), "record 2 has 0.5 as 'count', not a whole number of judgments"),
+    (changed(JUDGED, 1, weight=0.5), "record 2 has 0.5 as 'weight', not a whole number of judgments"),
     (changed(LLMFAO, 1, winner="middle"), "record 2 has the unknown winner 'middle'"),
     (changed(LLMFAO, 1, right="z"), "record 2 compares 'z' with itself"),
     (without(LLMFAO, "right"), "the table has no column 'right'"),
