@@ -1,5 +1,6 @@
 """Members of the family side by side: folds of whole questions, predictions, the stored comparison."""
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -11,7 +12,7 @@ from scipy.special import expit
 from judgerank import Comparisons, fit
 from judgerank.data.errors import ConfigError, DataError
 from judgerank.data.judgments import Judgments
-from judgerank.fits.crossvalidation import three_outcomes
+from judgerank.fits.crossvalidation import losses_with_ties, three_outcomes
 from judgerank.model.members import MODELS
 from judgerank.model.streams import generator
 from replication.config import ROOT
@@ -91,6 +92,21 @@ def test_three_outcomes_are_scored_by_the_ties_of_the_judge_or_by_the_model():
     decided = train.without_ties()
     never = three_outcomes(fit(decided, "judge_aware_ties"), decided, test)
     assert never[:, 1] == pytest.approx((0.5 / (np.bincount(decided.judge) + 1))[test.judge])
+
+
+def test_losses_are_finite_where_a_judge_has_only_tied():
+    c = judgments(2).comparisons
+    fitted = fit(c, "judge_aware_ties")
+    at = fitted.solution.parameters
+    judges = at.judges.copy()
+    judges[fitted.model.row("log_tie"), 0] = 40.0  # as where it grows without limit
+    fitted = replace(fitted, solution=replace(fitted.solution, parameters=replace(at, judges=judges)))
+    tied = c.judge == 0
+    assert (fitted.tie_probability(c)[tied] == 1).all()
+    p = three_outcomes(fitted, c, c)
+    assert p.sum(axis=1) == pytest.approx(1)
+    assert p[tied, 1] == pytest.approx(1)
+    assert np.isfinite(losses_with_ties(fitted, c, c)).all()
 
 
 def test_positions_are_worth_something_where_there_are_some_and_nothing_where_there_are_none():

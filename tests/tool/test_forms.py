@@ -433,7 +433,7 @@ def test_a_few_records_without_a_question_are_left_out_and_counted(tmp_path):
         read(records)
     for record in records[:100]:
         record["question"] = None
-    with pytest.raises(DataError, match="record 1 has no 'question_id', like 100 of 120: name another column"):
+    with pytest.raises(DataError, match="record 1 has no 'question', like 100 of 120: name another column"):
         read(records, copies="keep")
 
 

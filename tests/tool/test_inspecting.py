@@ -85,6 +85,12 @@ def test_a_panel_scores_answers_and_judgerank_reads_its_log_back(baseline):
     assert board["model"].iloc[0] == "mockllm/new"
 
 
+def test_each_epoch_of_a_sample_is_judged_by_itself(baseline):
+    log = run(model("new", lambda text: "good"), pairwise("rule.py:judge", baseline), epochs=2)
+    judgments = read(place(log))
+    assert (judgments.n_questions, len(set(judgments.item)), len(judgments.comparisons)) == (6, 12, 12)
+
+
 def test_both_orders_and_a_position_that_decides_is_half(baseline):
     log = run(model("new", lambda text: "good"), pairwise("rule.py:stubborn", baseline, order="both"))
     assert {sample.scores["pairwise"].value for sample in log.samples} == {0.5}

@@ -9,6 +9,7 @@ import shutil
 import sys
 import zipfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from judgerank import rank, read
+from judgerank.cli.plan_run import Assumption, fitted_to
 from judgerank.data.errors import ConfigError, DataError, DataUnavailableError, JudgerankError
 from judgerank.reading.layouts import LAYOUTS
 from judgerank.reading.read import judgments_of
@@ -629,7 +631,7 @@ REFUSED = [
     ([run_of(("q", [vote("j", ("aa", "A"))]))], "run 1, entry 1 has the unknown ordering 'aa' .known: ab, ba"),
     ([run_of((None, [vote("j", ("ab", "A"))]))], "None is no question"),
     (changed(JUDGED, 1, p_a=2), "record 2 has 2 as 'p_a', not a probability from 0 to 1"),
-    (changed(JUDGED, 1, weight=0.5), "record 2 has 0.5 as 'count', not a whole number of judgments"),
+    (changed(JUDGED, 1, weight=0.5), "record 2 has 0.5 as 'weight', not a whole number of judgments"),
     (changed(LLMFAO, 1, winner="middle"), "record 2 has the unknown winner 'middle'"),
     (changed(LLMFAO, 1, right="z"), "record 2 compares 'z' with itself"),
     (without(LLMFAO, "right"), "the table has no column 'right'"),
@@ -713,6 +715,25 @@ def test_inspects_logs_become_comparisons_on_the_same_samples(tmp_path):
     )
     assert "2 scores without another" in said
     assert said in rank(found, solver="penalised").remarks
+
+
+def test_another_epoch_is_another_answer_and_no_repeated_request(tmp_path):
+    rng = np.random.default_rng(5)
+    logs = [inspect_log(name, dict.fromkeys(range(40), "C")) for name in "xyz"]
+    for log in logs:
+        log["samples"] = [{**sample, "epoch": epoch} for sample in log["samples"] for epoch in (1, 2)]
+        for sample in log["samples"]:
+            sample["scores"] = {"match": {"value": str(rng.choice(["C", "I"]))}}
+    (tmp_path / "logs.json").write_text(json.dumps(logs))
+    found = read(tmp_path / "logs.json")
+    assert (found.n_questions, len(np.unique(found.item)), len(found.comparisons)) == (40, 80, 240)
+    ranking = rank(found, solver="penalised")
+    assert "repeats" not in ranking.tables
+    assert not [remark for remark in ranking.remarks if "same again" in remark]
+    unsaid = Assumption(None, None, None, None)
+    assert fitted_to([tmp_path / "logs.json"], {}, ("judge_aware", "penalised"), 0.95, unsaid).seen is None
+    once = found.frame.drop(columns="item")
+    assert "repeats" in rank(replace(found, frame=once), solver="penalised").tables
 
 
 def test_a_sample_that_failed_is_not_read(tmp_path):

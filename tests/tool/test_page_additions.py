@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 import struct
 from pathlib import Path
+from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import numpy as np
@@ -22,7 +23,7 @@ from judgerank.ranking.additions import Additions, Texts
 from judgerank.ranking.headline import headline
 from judgerank.ranking.model_facts import read_facts
 from judgerank.ranking.ranking import Ranking
-from judgerank.ranking.views import CATEGORY, JUDGE, STYLE, views
+from judgerank.ranking.views import CATEGORY, JUDGE, STYLE, is_quick, views
 from tests.tool.test_page import HOSTILE, chromium, opened, pytestmark, violations  # noqa: F401
 from tests.tool.test_panel import panel_of
 
@@ -70,6 +71,23 @@ def written(ranking, facts, old, tmp_path_factory) -> Path:
 
 def rows(page) -> list[str]:
     return [row.get_attribute("title") for row in page.locator("#picture td.name").all() if row.is_visible()]
+
+
+@pytest.mark.parametrize(
+    ("models", "comparisons", "judges", "quick"),
+    [
+        (6, 1500, 5, True),  # the example
+        (20, 9937, 10, True),  # the paper's sets
+        (6, 9706, 20, True),
+        (17, 9726, 20, False),
+        (45, 35839, 18, False),
+        (5, 750, 150, False),  # few answers of many judges
+        (50, 500, 50, False),
+    ],
+)
+def test_the_ranking_without_each_judge_is_drawn_if_fits_are_quick(models, comparisons, judges, quick):
+    c = SimpleNamespace(models=range(models), judges=range(judges), n_comparisons=comparisons)
+    assert is_quick(SimpleNamespace(judgments=SimpleNamespace(comparisons=c))) == quick
 
 
 def test_another_ranking_is_drawn_as_it_is_fitted(opened, written, ranking):

@@ -176,7 +176,7 @@ HEAD = "model_a,model_b,winner\n"
             "model_a,winner\nx,a\n",
             "m.csv: the table has no column 'model_b' or .* .it has: model_a, winner; ",
         ),
-        ("m.csv", "question," + HEAD + ",x,y,a\n", "m.csv: record 1 has no 'question_id'"),
+        ("m.csv", "question," + HEAD + ",x,y,a\n", "m.csv: record 1 has no 'question', like"),
         ("m.csv", "length," + HEAD + "1,x,y,a\n-2,x,y,b\n", "m.csv: lengths cannot be negative"),
         (
             "m.csv",
@@ -248,7 +248,7 @@ def test_counts_of_one_and_words_are_no_counts(tmp_path):
 @pytest.mark.parametrize("value", [0, -2, 1.5, None, "many", float("inf"), 1e13])
 def test_counts_are_whole_numbers_from_one_up(value, tmp_path):
     path = written(tmp_path, "json", [r | {"n": value if k == 2 else 2} for k, r in enumerate(RECORDS)])
-    with pytest.raises(DataError, match=r"record 3 has .* as 'count', not a whole number of judgments"):
+    with pytest.raises(DataError, match=r"record 3 has .* as 'n', not a whole number of judgments"):
         read_judgments(path, columns={"count": "n"})
 
 

@@ -173,6 +173,16 @@ REFUSED = {
         "\n".join(map(json.dumps, objects([ODD, [*ODD[:3], "", "a"]]))),
         "record 2 has no 'j",
     ),
+    "no judge in a column of another name": (
+        "csv",
+        text([*RECORDS, [*ODD[:3], "", "a"]], [*HEADER[:3], "judge", HEADER[4]]),
+        "record 7 has no 'judge': fill in the name",
+    ),
+    "no model in a column of another spelling": (
+        "csv",
+        text([*RECORDS, ["q", "x", "", "j", "a"]], [HEADER[0], "Model A", "Model B", *HEADER[3:]]),
+        "record 7 has no 'Model B': fill in the name",
+    ),
     "a list": (
         "jsonl",
         json.dumps(objects([ODD])[0] | {"model_b": [3]}),
@@ -390,7 +400,7 @@ def test_questions_that_are_not_there_or_of_others_are_refused(tmp_path):
     table.loc[4, name] = None
     table.to_csv(tmp_path / "none.csv", index=False)
     for run in (lambda path: clustered(fitted, path), lambda path: list(resampled(path, 1, 0))):
-        with pytest.raises(DataError, match=r"none.csv: record 5 has no 'question_id'"):
+        with pytest.raises(DataError, match=r"none.csv: record 5 has no 'question'"):
             run(tmp_path / "none.csv")
 
 

@@ -136,6 +136,39 @@ def test_votes_survive_a_closed_page(chromium, questions, tmp_path):  # noqa: F8
     context.close()
 
 
+def test_people_who_share_a_browser_have_votes_of_their_own(chromium, questions, tmp_path):  # noqa: F811
+    given = read_questions(str(questions), {})
+    (tmp_path / "vote.html").write_text(vote_page(given, drawn_items(given, 3, 1)))
+    context = chromium.new_context()
+    page = context.new_page()
+    asked = []
+    page.on("dialog", lambda dialog: (asked.append(dialog.type), dialog.accept()))
+
+    def begin(name, last, item):
+        page.goto((tmp_path / "vote.html").as_uri())
+        assert page.get_by_label("Your name").input_value() == last
+        page.get_by_label("Your name").fill(name)
+        page.get_by_role("button", name="Start").click()
+        assert page.locator("#progress").inner_text() == f"Item {item} of 3"
+
+    begin("Ann", "", 1)
+    page.keyboard.press("a")
+    page.keyboard.press("a")
+    saved(page, tmp_path)
+    begin("Bob", "Ann", 1)
+    page.keyboard.press("b")
+    assert not asked
+    begin("Ann", "Bob", 3)
+    assert asked == ["beforeunload"]  # of Bob's vote, which is not saved
+    page.get_by_role("button", name="Undo").click()
+    begin("Bob", "Ann", 2)
+    path = saved(page, tmp_path)
+    assert path.name == "votes-Bob.jsonl"
+    votes = [json.loads(line) for line in path.read_text().splitlines()]
+    assert [(one["judge"], one["winner"]) for one in votes] == [("Bob", "b")]
+    context.close()
+
+
 @pytest.mark.parametrize("width", [390, 1280])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_page_of_votes_shuts_nobody_out(opened, questions, tmp_path, width, scheme):  # noqa: F811

@@ -106,8 +106,9 @@ def fitted_to(
     judgments = read_judgments(files, **read)
     panel, fitted = fitted_panel(judgments, partial(fit_member, judgments.comparisons, solver=solver), model)
     found = questions_like(panel, fitted, judgments)
-    named = "question_id" in judgments.frame and judgments.comparisons.stages is None
-    seen = repeats_of(fitted, judgments.comparisons, judgments.question, level) if named else None
+    seen, rows = None, judgments.comparisons
+    if "question_id" in judgments.frame and rows.stages is None:
+        seen = repeats_of(fitted, rows, judgments.question, level, judgments.item)
     return Basis(panel, found, seen, judgments.warnings)
 
 

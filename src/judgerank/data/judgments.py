@@ -17,6 +17,8 @@ from judgerank.data.frames import OUTCOMES, UNHEARD, question_keys, standardised
 from judgerank.data.numbering import numbered, places_among
 from judgerank.data.shown import Shown
 
+ITEM = "item"  # the column that says which of several answers of a model to one question were judged
+
 
 @dataclass(frozen=True, repr=False)
 class Judgments(Shown):
@@ -137,6 +139,14 @@ class Judgments(Shown):
     def question(self) -> IntArray:
         """Number of the question behind each comparison, in the order of their ids; int array, shape (T,)."""
         return self._asked[0]
+
+    @property
+    def item(self) -> IntArray:
+        """Number of what each comparison judged: a question, and its epoch if there are several; shape (T,)."""
+        if ITEM not in self.frame:
+            return self.question
+        part = pd.factorize(self.frame.loc[self.parsed, ITEM])[0] + 1
+        return numbered(self.question * (part.max(initial=0) + 1) + part)[1]
 
     @cached_property
     def question_keys(self) -> UIntArray:

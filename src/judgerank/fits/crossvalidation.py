@@ -43,7 +43,8 @@ def three_outcomes(fitted: Fit, train: Comparisons, test: Comparisons) -> FloatA
     p = fitted.probability(test)
     if fitted.model.has(Role.TIE):
         tie = fitted.tie_probability(test)
-        decided = (p - tie / 2) / (1 - tie)
+        # a judge who always tied in training may have no other answer left to be split
+        decided = np.divide(p - tie / 2, 1 - tie, out=np.full(len(p), 0.5), where=tie < 1)
         tie = np.maximum(tie, 0.5 / (many + 1)[judge])
     else:
         tie, decided = ((ties + 0.5) / (many + 1))[judge], p

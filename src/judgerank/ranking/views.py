@@ -25,7 +25,9 @@ from judgerank.ranking.record import Record
 from judgerank.ranking.studies.categories import BY_CHANCE
 from judgerank.reading.layouts.table import SIDES, other_side
 
-QUICK = 3e6  # models x comparisons x judges, up to which a ranking without each judge takes about two seconds
+# models x comparisons x judges, and judges x (models + judges)^2, since a fit has as many parameters: up to both a
+# ranking without each judge takes a few seconds
+MOST_READ, MOST_FITTED = 3e6, 8e4
 CATEGORY, JUDGE, STYLE = "Category", "Without one judge", "Style"
 Fits = Callable[[], tuple[Fit, pd.DataFrame]]  # a fit and its leaderboard
 
@@ -75,7 +77,8 @@ def views(
 def is_quick(ranking: Record) -> bool:
     """Whether the ranking without each of the judges takes a few seconds at most."""
     c = ranking.judgments.comparisons
-    return len(c.models) * c.n_comparisons * len(c.judges) <= QUICK
+    models, judges = len(c.models), len(c.judges)
+    return models * c.n_comparisons * judges <= MOST_READ and judges * (models + judges) ** 2 <= MOST_FITTED
 
 
 def _asked(ranking: Record, each_judge: bool) -> Iterator[tuple[str, str, Fits]]:

@@ -38,7 +38,7 @@ def judgments_from(tables: Sequence[Table], name: str, source: Mapping[str, obje
         for layout, table in settled:
             _refuse_one_model(layout, table)
         settled, copies = without_copies(settled, tables[0].copies)
-    read = [(layout, table, _read(layout, table, alone=len(tables) == 1)) for layout, table in settled]
+    read = [(layout, table, _read(layout, table)) for layout, table in settled]
     parts, left_out = _with_questions(read)
     parts, votes = once(parts)
     with named(*labels):
@@ -117,16 +117,18 @@ def _settled(table: Table) -> tuple[Layout, Table]:
         return layout, table
 
 
-def _read(layout: Layout, table: Table, alone: bool) -> pd.DataFrame:
-    """A table's records; of several tables, all that could be wrong with one is looked at here."""
+def _read(layout: Layout, table: Table) -> pd.DataFrame:
+    """A table's records; all that could be wrong with one is looked at here."""
     with named(*filter(None, [table.label])):
         frame = shown_as_told(layout.to_frame(with_answers(table, layout)))
-        # what is wrong is named by its record, so before any are put together or left out
-        if not layout.of_scores and (not alone or _lacks_question(frame).any()):
-            require_models(frame)
-            codes(frame, ["judge_model"])
+        # what is wrong is named by its record and its column, so before any are put together or left out
+        if not layout.of_scores:
+            called = {key: table.spelled.get(names[0], names[0]) for key, names in layout.used(table).items()}
+            require_models(frame, (called.get("model_a", "model_a"), called.get("model_b", "model_b")))
+            judge = called.get("judge", "judge_model")
+            codes(frame[["judge_model"]].set_axis([judge], axis=1), [judge])
             if "count" in frame:
-                counts(frame["count"])
+                counts(frame["count"].rename(called.get("count", "count")))
         return frame
 
 

@@ -95,7 +95,9 @@ class Repeats:
             yield f"{told} question adds. It pays only if making a new question costs more than {price}."
 
 
-def repeats_of(fitted: Fit, rows: Comparisons, question: IntArray, level: float = 0.95) -> Repeats | None:
+def repeats_of(
+    fitted: Fit, rows: Comparisons, question: IntArray, level: float = 0.95, item: IntArray | None = None
+) -> Repeats | None:
     """What repeated requests among raw comparisons tell; None where nothing was asked twice.
 
     Parameters
@@ -107,8 +109,10 @@ def repeats_of(fitted: Fit, rows: Comparisons, question: IntArray, level: float 
     level : float
         Of the intervals. Those of flip rates are of Clopper and Pearson with the effective number of requests
         (Korn and Graubard, 1998), clustered by question, and those of noise Student's.
+    item : int array, shape (T,), optional
+        What was judged, by default the question: models that answer a question again are no repeated request.
     """
-    request = requests_of(rows, question)
+    request = requests_of(rows, question if item is None else item)
     asked = np.unique(question, return_inverse=True)[1]
     differ, pairs = changed_answers(request, rows.outcome, rows.count)
     if not pairs.any():

@@ -6,12 +6,18 @@ const at = (id) => document.getElementById(id);
 const source = at("items");
 const items = JSON.parse(source.textContent);
 const kept = (() => { try { return localStorage; } catch { return null; } })();
-const place = `judgerank-votes-${source.dataset.identity}`;
-const state = Object.assign({ voter: at("voter").value, votes: [], saved: 0 }, JSON.parse(kept?.getItem(place) ?? "{}"));
+const last = `judgerank-voter-${source.dataset.identity}`;
+const place = (voter) => `judgerank-votes-${source.dataset.identity}-${voter}`; // people may share a browser
+let state = { voter: kept?.getItem(last) ?? at("voter").value, votes: [], saved: 0 };
 let since = 0;
 let began = false;
 
-const keep = () => { try { kept?.setItem(place, JSON.stringify(state)); } catch { /* full, or not allowed */ } };
+function keep() {
+  try {
+    kept?.setItem(place(state.voter), JSON.stringify(state));
+    kept?.setItem(last, state.voter);
+  } catch { /* full, or not allowed */ }
+}
 const named = (text) => JSON.parse(new TextDecoder().decode(Uint8Array.from(atob(text), (one) => one.charCodeAt(0))));
 function fill(box, turns) {
   box.replaceChildren(...turns.map((turn) => Object.assign(document.createElement("p"), { textContent: turn })));
@@ -66,8 +72,9 @@ function save() {
 at("voter").value = state.voter;
 at("start").addEventListener("submit", (event) => {
   event.preventDefault();
-  state.voter = at("voter").value.trim();
-  if (!state.voter) return;
+  const voter = at("voter").value.trim();
+  if (!voter) return;
+  state = { voter, votes: [], saved: 0, ...JSON.parse(kept?.getItem(place(voter)) ?? "{}") };
   began = true;
   keep();
   show();

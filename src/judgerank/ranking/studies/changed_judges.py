@@ -28,7 +28,7 @@ def of_component(component: Component) -> Finding:
         return Finding()
     known = "question_id" in judgments.frame
     halves = drift(judgments.comparisons, time, judgments.question if known else None)
-    again = asked_again(judgments.comparisons, judgments.question, time) if known else pd.DataFrame()
+    again = asked_again(judgments.comparisons, judgments.item, time) if known else pd.DataFrame()
     tables = {name: table for name, table in (("drift", halves), ("asked_again", again)) if len(table)}
     remarks = [*_of_halves(halves, level)]
     if len(again) and _are_apart(time):

@@ -11,5 +11,6 @@ def of_component(component: Component) -> Finding:
     if "question_id" not in component.judgments.frame:
         return Finding()
     judgments = component.sample
-    found = repeats_of(component.member, judgments.comparisons, judgments.question, component.settings.level)
+    level, item = component.settings.level, judgments.item
+    found = repeats_of(component.member, judgments.comparisons, judgments.question, level, item)
     return Finding() if found is None else Finding([" ".join(found.sentences())], {"repeats": found.table})

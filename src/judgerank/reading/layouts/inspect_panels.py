@@ -7,7 +7,8 @@ from collections.abc import Mapping
 import pandas as pd
 
 from judgerank.data.errors import DataError
-from judgerank.reading.layouts.sample_scores import judgments_within
+from judgerank.data.judgments import ITEM
+from judgerank.reading.layouts.sample_scores import epoch_of, judgments_within
 from judgerank.reading.layouts.table import Layout, Table, values
 
 COLUMNS = {
@@ -27,8 +28,9 @@ def _frame(table: Table) -> pd.DataFrame:
             raise DataError(f"log {place} does not name its task")
         for sample, judgment in judgments_within(samples):
             row = {name: judgment.get(key) for name, key in COLUMNS.items()}
-            rows.append({"question_id": f"{header['task']}/{sample}", **row})
-    return pd.DataFrame(rows, dtype=object)
+            rows.append({"question_id": f"{header['task']}/{sample.get('id')}", ITEM: epoch_of(sample), **row})
+    frame = pd.DataFrame(rows, dtype=object)
+    return frame.drop(columns=ITEM) if (frame[ITEM] == frame[ITEM].iloc[0]).all() else frame
 
 
 PANELS = Layout(

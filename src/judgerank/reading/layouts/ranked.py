@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from judgerank.data.errors import DataError
+from judgerank.data.judgments import ITEM
 from judgerank.data.listing import counted
 from judgerank.data.rankings import Ranked, refuse_odd, rows_of
 from judgerank.reading.accepted import COLUMNS
@@ -116,7 +117,7 @@ def _in_rows(table: Table) -> pd.DataFrame:
         "model": model,
         "judge_model": judge,
         "question_id": questions_in(table, columns["question"]),
-        "item": items_in(table, columns),
+        ITEM: items_in(table, columns),
         "rank": [_number(row, RANK, value) for row, value in enumerate(values(table.frame, RANK), 1)],
     }
     if "category" in columns:
@@ -125,13 +126,13 @@ def _in_rows(table: Table) -> pd.DataFrame:
         read[PLACE] = [_number(row, PLACE, value) for row, value in enumerate(values(table.frame, PLACE), 1)]
     frame = pd.DataFrame(read)
     rankings, beside = [], []
-    for _, part in frame.groupby(["question_id", "item", "judge_model"], sort=False):
+    for _, part in frame.groupby(["question_id", ITEM, "judge_model"], sort=False):
         if len(part) > 1 and part["rank"].notna().any():
             rankings.append(_of_rows(part))
             beside.append(part.index[0])
     if not rankings:
         raise DataError("no judge ranks two models on one question: there are no comparisons")
-    return _as_rows(rankings, frame.loc[beside].drop(columns=["model", "item", "rank", PLACE], errors="ignore"))
+    return _as_rows(rankings, frame.loc[beside].drop(columns=["model", "rank", PLACE], errors="ignore"))
 
 
 def _of_rows(part: pd.DataFrame) -> Ranked:

@@ -17,13 +17,14 @@ import numpy as np
 import pandas as pd
 
 from judgerank.data.errors import DataError
+from judgerank.data.judgments import ITEM
 from judgerank.data.listing import counted
 from judgerank.reading.layouts import strength
 from judgerank.reading.layouts.directions import lower_is_better, on_directions
 from judgerank.reading.layouts.table import Layout, Table, values
 from judgerank.reading.layouts.words import number
 
-SCORES = ("model", "question", "item", "judge", "score")  # an item is what two scores must share to be compared
+SCORES = ("model", "question", ITEM, "judge", "score")  # an item is what two scores must share to be compared
 CATEGORY = "category"  # beside these, where a table has one
 GAPS = "gaps"  # likewise, where gaps between scores are strength
 GRADES = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}  # inspect_ai: correct, partial, incorrect, no answer
@@ -37,15 +38,15 @@ SAMPLES_FILE = re.compile(r"samples_(.+?)(_\d{4}-\d\d-\d\dT[\d.:-]*\d)?(\.jsonl?
 JUDGMENTS = "judgerank"  # in the metadata of a score: the judgments of a panel (`judgerank.inspecting`)
 
 
-def judgments_within(samples: object) -> list[tuple[object, Mapping[str, Any]]]:
-    """The judgments of a panel in a log's samples, each with the sample's id."""
+def judgments_within(samples: object) -> list[tuple[Mapping[str, Any], Mapping[str, Any]]]:
+    """The judgments of a panel in a log's samples, each with its sample."""
     found = []
     for sample in samples if isinstance(samples, list) else ():
         scores = sample.get("scores") if isinstance(sample, Mapping) else None
         for score in scores.values() if isinstance(scores, Mapping) else ():
             metadata = score.get("metadata") if isinstance(score, Mapping) else None
             kept = metadata.get(JUDGMENTS) if isinstance(metadata, Mapping) else None
-            found += [(sample.get("id"), one) for one in kept if isinstance(one, Mapping)] if kept else []
+            found += [(sample, one) for one in kept if isinstance(one, Mapping)] if kept else []
     return found
 
 
@@ -65,7 +66,7 @@ def paired(scores: pd.DataFrame) -> tuple[pd.DataFrame, str]:
         raise DataError(
             f"there are scores of one model only, {models[0]!r}: add a log of another, on the same samples"
         )
-    key = ["question", "item", "judge"]
+    key = ["question", ITEM, "judge"]
     if CATEGORY in scores:
         key, scores = [*key, CATEGORY], scores.assign(category=scores[CATEGORY].fillna(""))
     twice = scores.duplicated(["model", *key])
@@ -80,6 +81,8 @@ def paired(scores: pd.DataFrame) -> tuple[pd.DataFrame, str]:
     parts = [_pair(value, there, a, b) for a, b in combinations(models, 2)]
     frame = pd.concat(parts, ignore_index=True)
     frame = (strength.by_gaps(frame) if GAPS in scores else frame).drop(columns="gap")
+    if not scores.duplicated(["model", "question", "judge"]).any():
+        frame = frame.drop(columns=ITEM)
     if frame.empty:
         raise DataError(
             "no sample has scores of two models: logs are of the same task and samples if they can be compared"
@@ -100,8 +103,15 @@ def _pair(value: pd.DataFrame, there: pd.DataFrame, a: str, b: str) -> pd.DataFr
     gap = (rows[a] - rows[b]).to_numpy()
     letters = np.select([gap > 0, gap < 0], ["a", "b"], "c").astype(object)
     letters[np.isnan(gap)] = None
-    question, judge = (rows.index.get_level_values(name) for name in ("question", "judge"))
-    columns = {"model_a": a, "model_b": b, "judge_model": judge, "judge_preferred_model": letters, "gap": gap}
+    question, item, judge = (rows.index.get_level_values(name) for name in ("question", ITEM, "judge"))
+    columns = {
+        ITEM: item,
+        "model_a": a,
+        "model_b": b,
+        "judge_model": judge,
+        "judge_preferred_model": letters,
+        "gap": gap,
+    }
     if CATEGORY in rows.index.names:
         columns[CATEGORY] = pd.Index(
             [name or None for name in rows.index.get_level_values(CATEGORY)], dtype=object
@@ -144,7 +154,12 @@ def _log(header: Mapping[str, Any], samples: Iterable[Any]) -> Iterator[tuple[st
         for name, sign in scorers.items():
             value = _known(place, name, scores.get(name))
             grade = None if value is None else sign * value
-            yield header["model"], question, f"epoch {sample.get('epoch', 1)}", name, grade
+            yield header["model"], question, epoch_of(sample), name, grade
+
+
+def epoch_of(sample: Mapping[str, Any]) -> str:
+    """In which of several runs over the samples a model answered."""
+    return f"epoch {sample.get('epoch', 1)}"
 
 
 def _scorers(told: Sequence[Mapping[str, object]]) -> dict[str, float]:

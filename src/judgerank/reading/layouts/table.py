@@ -198,16 +198,16 @@ def records(table: Table, known: Known, needed: Iterable[str]) -> pd.DataFrame:
         frame["judge_model"] = ONE_JUDGE
     if "question_id" in frame:
         frame["question_id"] = pd.Series(_questions(frame["question_id"]), dtype=object)
-        _refuse_many_without(frame["question_id"])
+        _refuse_many_without(frame["question_id"], table.spelled.get(there["question"], there["question"]))
     return frame
 
 
-def _refuse_many_without(question: pd.Series) -> None:
+def _refuse_many_without(question: pd.Series, called: str) -> None:
     """Refuse records without a question, unless they are few: those are left out (`judgerank.reading.read`)."""
     empty = question.isna().to_numpy()
     if empty.sum() > FEW_WITHOUT * len(empty):
         raise DataError(
-            f"record {int(empty.argmax()) + 1} has no {question.name!r}, like {empty.sum()} of {len(empty)}: "
+            f"record {int(empty.argmax()) + 1} has no {called!r}, like {empty.sum()} of {len(empty)}: "
             "name another column (--column question=NAME) or delete this one"
         )
 
