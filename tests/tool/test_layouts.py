@@ -717,6 +717,13 @@ def test_inspects_logs_become_comparisons_on_the_same_samples(tmp_path):
     assert said in rank(found, solver="penalised").remarks
 
 
+def test_answers_in_another_turn_are_no_repeated_request():
+    both = [record | {"turn": turn} for record in FASTCHAT for turn in (1, 2)]
+    found = judgments_of(pd.DataFrame(both))
+    assert (found.n_questions, len(np.unique(found.item)), len(found.comparisons)) == (2, 4, 10)
+    assert "item" not in judgments_of(pd.DataFrame(FASTCHAT)).frame
+
+
 def test_another_epoch_is_another_answer_and_no_repeated_request(tmp_path):
     rng = np.random.default_rng(5)
     logs = [inspect_log(name, dict.fromkeys(range(40), "C")) for name in "xyz"]

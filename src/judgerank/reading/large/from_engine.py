@@ -33,7 +33,7 @@ from judgerank.reading.layouts.names import on_ids
 from judgerank.reading.layouts.recognised import FEWEST, on_reading, on_unheard
 from judgerank.reading.layouts.strength import tell_badness
 from judgerank.reading.layouts.swaps import ORDERS, SWAPS
-from judgerank.reading.layouts.table import SIDES, other_side
+from judgerank.reading.layouts.table import SIDES, TURN, other_side
 from judgerank.reading.layouts.texts import is_whole, plain
 from judgerank.reading.layouts.words import everyday, readings_of, word
 
@@ -149,7 +149,7 @@ def _is_plain(rows: Rows) -> bool:
     labels = (*rows.names.models, *rows.names.judges)
     if are_keyed(rows.sample, rows.used.get("question", "")):
         return False
-    if there - KEYS or others & (SWAPS | ORDERS) or sides - texts or tell_badness(rows.names.spoken):
+    if there - KEYS or others & (SWAPS | ORDERS | {TURN}) or sides - texts or tell_badness(rows.names.spoken):
         return False
     return is_whole("".join(labels))
 

@@ -12,6 +12,7 @@ import pandas as pd
 from judgerank.data.arrays import BoolArray
 from judgerank.data.errors import DataError
 from judgerank.data.frames import codes, numbers_in, question_name, refuse_itself
+from judgerank.data.judgments import ITEM
 from judgerank.data.listing import listed
 from judgerank.reading.accepted import COLUMNS
 from judgerank.reading.layouts.judged_texts import texts_in
@@ -20,6 +21,7 @@ from judgerank.reading.layouts.words import word
 
 OF_SCORES = ("model", "score")  # keys of tables that have a row for each model
 SIDES = ("_a", "_b")  # ends of names of columns that are about one answer each
+TURN = "turn"  # of a conversation: its answers are others than those of another turn to the same question
 EXACT = "exact"  # of the ways in which names are read: as they are written
 ASK = "ask"  # of the column of counts: refuse one that is there and not spoken of
 COUNTS = ("n", "count", "counts", "num", "times", "weight", "weights", "n_votes", "votes", "frequency", "freq")
@@ -191,6 +193,9 @@ def records(table: Table, known: Known, needed: Iterable[str]) -> pd.DataFrame:
     texts = texts_in(table.frame, {*there.values()})
     columns |= {name: values(table.frame, of) for name, of in texts.items()}
     columns |= {name: values(table.frame, name) for name in by_answer(table.frame) if name not in columns}
+    if TURN in table.frame.columns and TURN not in there.values():
+        turns = [str(turn) for turn in values(table.frame, TURN)]
+        columns |= {ITEM: pd.Series(turns, dtype=object)} if len({*turns}) > 1 else {}
     if "count" not in table.said:
         _refuse_unspoken_counts(table.frame, set(columns))
     frame = pd.DataFrame(columns).reset_index(drop=True)
