@@ -142,17 +142,17 @@ class Collector:
             return 1
         queue.failed(asked, counts, None if paused else backoff(self.first_wait, asked.counted))
         after = pause.given_up_after
-        at_fault = [] if after is None or error.wait is not None else queue.all_at_fault()
-        if after is None or not at_fault:
+        hopeless = [] if after is None or error.wait is not None else queue.hopeless()
+        if after is None or not hopeless:
             self._tell_pause(name, error, paused)
             return 0
-        told = "judge %r: %s given up, which failed for %s while it answered all others"
-        self._say(told, name, counted(len(at_fault), "request"), duration(after))
-        for _ in at_fault:
+        told = "judge %r: %s given up, which failed for %s after it answered all others"
+        self._say(told, name, counted(len(hopeless), "request"), duration(after))
+        for _ in hopeless:
             self.give_up(name, error, at_fault=True)
         queue.clear()
         pause.begin_anew()
-        return len(at_fault)
+        return len(hopeless)
 
     def _answers_again(self, name: str, turn: int) -> None:
         lasted = self.pauses[name].answered(turn)

@@ -109,11 +109,13 @@ class Waiting(Generic[T]):
         asked.due, asked.with_the_judge = self._pause.clock() + (wait or 0.0), wait is None
         self._failed.append(asked)
 
-    def all_at_fault(self) -> list[T]:
-        """All that wait, if each of them failed while the judge answered others; none if one did not."""
-        if self._new or not all(self._pause.is_at_fault(each.task) for each in self._failed):
-            return []
-        return [each.task for each in self._failed]
+    def hopeless(self) -> list[T]:
+        """All that wait, if none is new and most of them failed while the judge answered others; otherwise none.
+
+        Most, because after the last request that is answered no evidence comes on those that fail after it.
+        """
+        at_fault = sum(self._pause.is_at_fault(each.task) for each in self._failed)
+        return [] if self._new or 2 * at_fault <= len(self._failed) else [each.task for each in self._failed]
 
     def clear(self) -> None:
         """Forget all that wait."""
