@@ -52,7 +52,8 @@ def test_every_failure_is_counted_and_no_judgment_is_lost_or_asked_twice(tmp_pat
         return None if times > 3 else faults[(start + times) % len(faults)]
 
     with serving(fault) as server:
-        some = ("--comparisons", prompts, "--concurrent", 1, "--patience", "10m")
+        # so short, because others are tried before those that failed: nothing is answered for long
+        some = ("--comparisons", prompts, "--concurrent", 1, "--patience", "10m", "--first-wait", 1e-9)
         done = collected(tmp_path, server.url, *some)
         assert done.returncode == 0, done.stderr
     assert set(server.answered.values()) == {1}
@@ -124,6 +125,37 @@ def test_what_has_no_answer_is_counted_and_asked_the_next_time(tmp_path):
         collected(tmp_path, server.url, "--attempts", 3)
     assert len(judgments(tmp_path)) == TOTAL
     assert set(server.answered.values()) == {1}
+
+
+@pytest.mark.parametrize("kind", ["500", "504"])
+def test_requests_that_always_fail_are_given_up_and_the_judge_is_not_stopped(tmp_path, kind):
+    """The first that are asked, more of them than go at a time; those of a gateway (504) when patience ends."""
+    bad = set()
+
+    def fault(prompt: str, times: int) -> str | None:
+        if len(bad) < 5:
+            bad.add(prompt)
+        return kind if prompt in bad else None
+
+    with serving(fault) as server:
+        options = ("--concurrent", 2, "--attempts", 3, "--patience", "1s", "--pilot", 0)
+        done = collected(tmp_path, server.url, *options, judges=[{"judge": "j1"}])
+    assert done.returncode == 0, done.stderr
+    assert set(server.answered.values()) == {1}
+    assert len(judgments(tmp_path)) == 7
+    assert re.search(rf"attempts failed \({kind}\), 5 requests given up; it says: no", done.stdout)
+    assert "5 requests have no answer yet; run it again to ask them" in done.stdout
+
+
+def test_what_attempts_cost_is_shown_as_they_fail(tmp_path):
+    """Not only when a request has ended, which may take as long as patience."""
+    judge = {"judge": "j1", "prompt_price": 1000, "completion_price": 1000}
+    with serving(lambda prompt, times: "cut") as server:
+        done = collected(tmp_path, server.url, "--patience", "0.5s", judges=[judge])
+    assert done.returncode == 1
+    assert len(server.requests) >= 3
+    shown = set(re.findall(r"spent (\d+\.\d+) USD", done.stderr))
+    assert len(shown - {"0.0000"}) == len(server.requests)
 
 
 def test_a_key_that_is_missing_or_cannot_be_sent_is_told(tmp_path):

@@ -1,11 +1,18 @@
 """Outages in virtual time: a judge's trouble pauses it, and it is given up when patience ends."""
 
 import asyncio
+from collections import defaultdict
+from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
-from judgerank.collecting.pause import LONGEST_PAUSE, UNREACHED, Pause, Stopped, backoff
+from judgerank.collecting.collector import Collector
+from judgerank.collecting.costs import Budget
+from judgerank.collecting.pause import LONGEST_PAUSE, UNREACHED, Pause
 from judgerank.collecting.request_errors import AttemptFailed
+from judgerank.collecting.settings import Collection, Judge, Panel
+from judgerank.collecting.tasks import Questions, Task
 
 AT_A_TIME, TOOK = 8, 0.5  # requests on their way, and seconds that each takes
 
@@ -44,43 +51,41 @@ class Virtual(Pause):
 
 
 def collected(
-    fault, n: int, patience: float = 1800.0, attempts: int = 6
+    fault, n: int, patience: float = 1800.0, attempts: int = 6, took=lambda task: TOOK
 ) -> tuple[set, set, list[float], Clock, bool]:
     """Requests answered and given up, when requests were sent, the clock, and whether the judge was given up."""
-    clock = Clock()
-    pause, queue, answered, given_up, sent = Virtual(clock, patience), list(range(n)), set(), set(), []
+    clock, judge = Clock(), Judge(judge="j", base_url="http://here/v1", api_key_env=None)
+    answered, sent = set(), []
+    settings = Collection(
+        questions="q",
+        panel=Panel(judges=[judge]),
+        output=Path("none"),
+        attempts=attempts,
+        max_concurrent=AT_A_TIME,
+    )
+    client, ledger = Mock(refused=defaultdict(set)), Mock(records=[])
+    collector = Collector(settings, {"j": judge}, client, ledger, Questions({}, {}), Budget(None))
+    pause, breaker, progress = Virtual(clock, patience), collector.breakers["j"], Mock()
 
-    async def one(task: int) -> None:
-        counted = 0
-        while True:
-            turn = await pause.turn()
-            sent.append(clock.now)
-            await clock.sleep(TOOK)
-            error = fault(clock.now, task)
-            if error is None:
-                answered.add(task)
-                pause.answered()
-                pause.end(turn)
-                return
-            counts, paused = pause.failed(turn, task, error)
-            pause.end(turn)
-            counted += counts
-            if pause.given_up_after is not None:
-                pause.stop()
-            elif counted >= attempts:
-                given_up.add(task)
-                return
-            elif not paused:
-                await clock.sleep(backoff(1.0, counted - 1))
+    async def attempt(task: Task, turn: int) -> bool:
+        number = int(task.question_id)
+        sent.append(clock.now)
+        await clock.sleep(took(number))
+        error = fault(clock.now, number)
+        if error is not None:
+            raise error
+        assert number not in answered
+        answered.add(number)
+        breaker.reply(readable=True, empty=False)
+        return True
 
-    async def work() -> None:
-        while queue:
-            try:
-                await one(queue.pop(0))
-            except Stopped:
-                return
-
-    asyncio.run(clock.run([work() for _ in range(AT_A_TIME)]))
+    collector.pauses["j"], collector._attempt = pause, attempt
+    tasks = [Task(str(number), "a", "b", "j", 0) for number in range(n)]
+    asyncio.run(clock.run([collector.run(tasks, progress)]))
+    dealt_with = sum(call.args[0] for call in progress.update.call_args_list)
+    assert dealt_with == len(answered) + breaker.given_up.total()
+    given_up = set() if pause.is_stopped else set(range(n)) - answered
+    assert pause.is_stopped or breaker.given_up.total() == len(given_up)
     return answered, given_up, sent, clock, pause.is_stopped
 
 
@@ -130,6 +135,29 @@ def test_a_request_with_a_fault_of_its_own_is_given_up_and_the_others_are_answer
         assert len(answered) == 399
         assert not stopped
         assert len(sent) <= 399 + 7
+
+
+@pytest.mark.parametrize("kind", ["timeout", "500", "504"])
+@pytest.mark.parametrize("seconds", [TOOK, 6 * TOOK], ids=["soon", "late"])
+@pytest.mark.parametrize(
+    "poison",
+    [lambda task: task % 25 == 7, lambda task: 20 <= task < 50, lambda task: task < 24],
+    ids=["now and then", "side by side", "first"],
+)
+def test_requests_that_always_fail_are_given_up_and_all_others_are_answered(kind, seconds, poison):
+    """Also more of them than go at a time, and where they are asked first or are all that is left."""
+    bad = set(filter(poison, range(600)))
+    answered, given_up, sent, clock, stopped = collected(
+        lambda now, task: AttemptFailed(kind, paid=True) if task in bad else None,
+        600,
+        took=lambda task: seconds if task in bad else TOOK,
+    )
+    assert not stopped
+    assert given_up == bad
+    assert len(answered) == 600 - len(bad)
+    assert len(sent) <= 600 + 8 * len(bad)
+    # a fault of the server by its kind is waited for as long as patience lasts
+    assert clock.now < 300 + (1900 if kind == "504" else 0)
 
 
 def test_the_first_request_goes_alone():

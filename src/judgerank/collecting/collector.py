@@ -6,8 +6,8 @@ import asyncio
 import logging
 import math
 import time
-from collections import deque
 from collections.abc import Awaitable, Coroutine, Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from tqdm import tqdm
@@ -27,6 +27,8 @@ from judgerank.collecting.respondents import Shown, respondents
 from judgerank.collecting.response import Reply
 from judgerank.collecting.settings import Collection, Judge
 from judgerank.collecting.tasks import Questions, Task
+from judgerank.collecting.waiting import Asked, Waiting
+from judgerank.data.listing import counted
 
 LEAST_SHOWN = 1e-9  # of money; less is an error of rounding
 TOLD_FROM = 5.0  # seconds of a pause that is worth a word
@@ -87,57 +89,73 @@ class Collector:
             If the disk does not take an answer.
         """
         self._progress = progress
-        queues: dict[str, deque[Task]] = {}
+        of: dict[str, list[Task]] = {}
         for task in tasks:
-            queues.setdefault(task.judge, deque()).append(task)
+            of.setdefault(task.judge, []).append(task)
+        queues = {name: Waiting(some, self.pauses[name]) for name, some in of.items()}
         await together(
             self._work(name, queue, progress)
             for name, queue in queues.items()
             for _ in range(min(len(queue), self._at_a_time[name]))
         )
 
-    async def _work(self, name: str, queue: deque[Task], progress: tqdm) -> None:
-        while queue and not self.is_stopped(name):
-            await self._one(queue.popleft())
-            self.show(progress)
+    async def _work(self, name: str, queue: Waiting[Task], progress: tqdm) -> None:
+        with suppress(Stopped):
+            while (taken := await queue.take()) is not None:
+                self.show(progress, await self._one(name, queue, *taken))
 
     def show(self, progress: tqdm, done: int = 1) -> None:
-        """Say that requests were dealt with, and what that has cost."""
+        """Say that so many requests were dealt with, and what all attempts have cost."""
         held = self.budget.set_aside
         aside = f", {digits(held)} set aside" if held > LEAST_SHOWN else ""
         progress.set_postfix_str(f"spent {money(self.budget.spent, self.currency)}{aside}", refresh=False)
         progress.update(done)
+        if not done:  # which tqdm takes for nothing new
+            progress.refresh()
 
-    async def _one(self, task: Task) -> None:
-        """Ask until there is an answer or the request is given up."""
-        attempts, pause = 0, self.pauses[task.judge]
-        while True:
-            turn = 0
-            try:
-                turn = await pause.turn()
-                if await self._attempt(task, turn):
-                    return self._answers_again(task.judge)
-            except Stopped:
-                return None
-            except BudgetSpent:
-                return self.out_of_money(task.judge)
-            except Refused as error:
-                self._answers_again(task.judge)
-                return self.give_up(task.judge, error)
-            except AttemptFailed as error:
-                counts, paused = pause.failed(turn, task, error)
-                attempts += counts
-                if attempts >= self.attempts:
-                    return self.give_up(task.judge, error)
-                self._tell_pause(task.judge, error, paused)
-                if not paused:
-                    pause.end(turn)
-                    await pause.sleep(backoff(self.first_wait, attempts - 1))
-            finally:
-                pause.end(turn)
+    async def _one(self, name: str, queue: Waiting[Task], asked: Asked[Task], turn: int) -> int:
+        """One attempt; how many requests are dealt with by it."""
+        pause = self.pauses[name]
+        try:
+            if not await self._attempt(asked.task, turn):
+                queue.unsent(asked)
+                return 0
+            self._answers_again(name, turn)
+        except BudgetSpent:
+            self.out_of_money(name)
+            return 0
+        except Refused as error:
+            self._answers_again(name, turn)
+            self.give_up(name, error)
+        except AttemptFailed as error:
+            return self._failed(name, queue, asked, turn, error)
+        finally:
+            pause.end(turn)
+        return 1
 
-    def _answers_again(self, name: str) -> None:
-        lasted = self.pauses[name].answered()
+    def _failed(self, name: str, queue: Waiting[Task], asked: Asked[Task], turn: int, error: AttemptFailed) -> int:
+        """Put a request back that failed, or give it up; how many are given up."""
+        pause = self.pauses[name]
+        counts, paused = pause.failed(turn, asked.task, error)
+        if asked.counted + counts >= self.attempts:
+            self.give_up(name, error, pause.is_at_fault(asked.task))
+            return 1
+        queue.failed(asked, counts, None if paused else backoff(self.first_wait, asked.counted))
+        after = pause.given_up_after
+        hopeless = [] if after is None or error.wait is not None else queue.hopeless()
+        if after is None or not hopeless:
+            self._tell_pause(name, error, paused)
+            return 0
+        told = "judge %r: %s given up, which failed for %s after it answered all others"
+        self._say(told, name, counted(len(hopeless), "request"), duration(after))
+        for _ in hopeless:
+            self.give_up(name, error, at_fault=True)
+        queue.clear()
+        pause.begin_anew()
+        return len(hopeless)
+
+    def _answers_again(self, name: str, turn: int) -> None:
+        lasted = self.pauses[name].answered(turn)
         if name in self._told:
             self._told.discard(name)
             self._say("judge %r answers again after %s", name, duration(lasted))
@@ -161,12 +179,17 @@ class Collector:
             self._progress.clear()
         log.info(*told)
 
-    def give_up(self, name: str, error: AttemptFailed | Refused) -> None:
-        """Count a request that has no answer, and stop a judge who has too many of these."""
+    def give_up(self, name: str, error: AttemptFailed | Refused, at_fault: bool = False) -> None:
+        """Count a request that has no answer, and stop a judge who has too many of these.
+
+        One that is `at_fault`, because the judge answered others, is not held against the judge.
+        """
         breaker = self.breakers[name]
         if isinstance(error, JudgeRefused):
             breaker.given_up[error.kind] += 1
             breaker.stop(f"it refuses every request ({error.kind})", error.kind)
+        elif at_fault:
+            breaker.given_up[error.kind] += 1
         else:
             breaker.gave_up(error.kind)
         if breaker.why is not None:

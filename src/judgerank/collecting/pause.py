@@ -4,6 +4,8 @@ A server that is down or overloaded fails every request on its way at once, whic
 give the judge up. So its trouble pauses the judge, each time about twice as long, or as long as the server asks.
 Then one request goes alone (the half-open state of a circuit breaker): if it is answered, the others follow. A
 judge also begins that way, so that a request which its server does not take is sent once and not eight times.
+
+A request is at fault that failed although one sent after it was answered. Then the judge is not paused for it.
 """
 
 from __future__ import annotations
@@ -41,19 +43,29 @@ class Pause:
     """
 
     def __init__(self, first_wait: float, patience: float, clock: Callable[[], float] = time.monotonic):
-        self._first_wait, self._patience, self._clock = first_wait, patience, clock
+        self._first_wait, self._patience, self.clock = first_wait, patience, clock
         self._open, self._reached = False, False
         self._until = 0.0
         self._since: float | None = None
-        self._failures, self._answers, self._turn, self._closed_at = 0, 0, 0, 0
+        self._failures, self._answered, self._turn, self._closed_at = 0, 0, 0, 0
         self._probe: int | None = None
-        self._failing: dict[Hashable, int] = {}  # answers so far, when a request last failed
+        self._failing: dict[Hashable, int] = {}  # the turn in which a request last failed
+        self._at_fault: set[Hashable] = set()
         self._in_a_row: set[Hashable] = set()
         self._stopped, self._settled = asyncio.Event(), asyncio.Event()
 
     @property
     def is_stopped(self) -> bool:
         return self._stopped.is_set()
+
+    @property
+    def in_trouble(self) -> bool:
+        """Whether requests failed and none was answered since, so that one at a time goes."""
+        return not self._open and (self._since is not None or bool(self._in_a_row))
+
+    def is_at_fault(self, what: Hashable) -> bool:
+        """Whether a request failed, and one that was sent later was answered."""
+        return what in self._at_fault or self._answered > self._failing.get(what, self._turn)
 
     def stop(self) -> None:
         """Let no further request go."""
@@ -68,7 +80,7 @@ class Pause:
         Stopped
         """
         while not self.is_stopped:
-            left = self._until - self._clock()
+            left = self._until - self.clock()
             if left > 0:
                 await self.sleep(left)
             elif self._open or self._probe is None:
@@ -97,29 +109,39 @@ class Pause:
             self._probe = None
             self._tell()
 
-    def answered(self) -> float:
+    def answered(self, turn: int) -> float:
         """The server answers: let all requests go. Seconds of the trouble that ends so; 0 for none."""
-        lasted = 0.0 if self._since is None else self._clock() - self._since
+        lasted = 0.0 if self._since is None else self.clock() - self._since
         self._open, self._reached, self._since, self._failures = True, True, None, 0
-        self._answers += 1
+        self._answered = max(self._answered, turn)
         self._in_a_row.clear()
         self._tell()
         return lasted
 
+    def begin_anew(self) -> None:
+        """Take no more note of the trouble so far: it was of requests that are given up."""
+        self._since, self._failures, self._until = None, 0, 0.0
+        self._in_a_row.clear()
+
     def failed(self, turn: int, what: Hashable, error: AttemptFailed) -> tuple[bool, float]:
         """Take note of a fault; whether it counts against the request, and for how long the judge is paused.
 
-        It counts if it may be the request's own, or if the judge has answered others since this one last failed.
+        It counts if it may be the request's own, or if one sent after this one last failed was answered. From then
+        on its faults say nothing of the judge, unless they are of the server by their kind.
         """
         self._reached |= error.kind != "connection" or error.paid
-        self._in_a_row.add(what)
-        wide = error.kind in OF_THE_SERVER or error.wait is not None or len(self._in_a_row) >= SEVERAL
-        counts = not wide or self._answers > self._failing.get(what, self._answers)
-        self._failing[what] = self._answers
-        return counts, self._close(turn, error.wait or 0.0) if wide else 0.0
+        later = self._answered > self._failing.get(what, turn)
+        self._failing[what] = turn
+        if later:
+            self._at_fault.add(what)
+        if what not in self._at_fault:
+            self._in_a_row.add(what)
+        wide = error.kind in OF_THE_SERVER or error.wait is not None
+        wide |= what not in self._at_fault and len(self._in_a_row) >= SEVERAL
+        return later or not wide, self._close(turn, error.wait or 0.0) if wide else 0.0
 
     def _close(self, turn: int, asked: float) -> float:
-        now = self._clock()
+        now = self.clock()
         self._since = now if self._since is None else self._since
         wait = asked
         if turn > self._closed_at:  # not of those that were on their way when the pause began

@@ -2,17 +2,20 @@
 
 Read are the form that the prompt asks for (``b, 0.75``), labels (``Verdict: B``), JSON with such a label, and the
 verdicts of MT-Bench (``[[A]]``) and Arena-Hard (``[[A>>B]]``). They count where a verdict stands: on the first or
-the last line. A plain sentence (``Model B is better.``) counts as the last one of a reply. Text in between may
-quote an answer, and is not read. Two verdicts that differ, and all else, are unknown: never a guess.
+the last line. A plain sentence (``Model B is better.``) counts as the last one of a reply. JSON counts if its
+object ends the reply, from the beginning of a line on. Text in between may quote an answer, and is not read.
+A fence around the end is looked through. Two verdicts that differ, and all else, are unknown: never a guess.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator, Mapping
 
 LONGEST_VERDICT = 300  # characters; a longer line is prose, of which the last sentence alone is read
 LONGEST_JSON = 20_000  # characters
+FENCE = "```"
 DOUBLE_QUOTES = '"“”„«»'
 QUOTES = DOUBLE_QUOTES + "\u2018\u2019'"
 LABELS = ("choice", "preference", "verdict", "winner", "decision", "preferred", "better", "judge_preferred_model")
@@ -50,6 +53,8 @@ _ARENA = re.compile(
     r"\[\[ ?(?:(?P<side>[abc])|(?P<left>[ab]) ?(?P<sign>>{1,2}|={1,2}|<{1,2}) ?(?P<right>[ab])) ?\]\]"
 )
 _STATED = re.compile(rf"{_CONFIDENCE}")
+_OBJECT = re.compile(r"^\{", re.MULTILINE)
+_DECODER = json.JSONDecoder()
 _MARKS = str.maketrans("", "", "*_`")
 
 Verdict = tuple[str, float | None]
@@ -69,10 +74,10 @@ def parse(reply: str) -> Verdict:
     said, whole = without_thoughts(reply)
     if not said:
         return UNCLEAR
-    from_json = _of_json(said)
+    from_json = _of_json(said, whole)
     if from_json is not None:
         return from_json
-    lines = ends(said)
+    lines = ends(_without_fence(said))
     stated, lines = _stated_confidence(lines)
     if not lines:
         return UNCLEAR
@@ -190,17 +195,63 @@ def _of_last_sentence(line: str) -> Verdict | None:
     return None if match is None else (_choice(match), _confidence(match))
 
 
-def _of_json(said: str) -> Verdict | None:
-    """The verdict of a reply that is one JSON object, fenced or not; None if it is none."""
-    text = said
-    if text.startswith("```"):
-        text = text.partition("\n")[2].removesuffix("```").strip()
-    if not text.startswith("{") or len(text) > LONGEST_JSON:
+def _without_fence(said: str) -> str:
+    """The reply without a fence around its last line; a letter alone, fenced after a text, may be quoted."""
+    if not said.endswith(FENCE):
+        return said
+    before, fence, block = said.removesuffix(FENCE).rpartition(FENCE)
+    within = block.partition("\n")[2].strip()
+    if not fence or before[-1:] not in ("", "\n") or "\n" in within:
+        return said
+    return said if before and _PLAIN.fullmatch(_plain(within)) else f"{before}{within}"
+
+
+def _of_json(said: str, whole: bool) -> Verdict | None:
+    """The verdict of a JSON object that ends a reply, fenced or not; None if there is none."""
+    text = said.removesuffix(FENCE).rstrip()
+    objects = list(_objects(text))
+    if not objects or objects[-1][2] < len(text):
         return None
-    try:
-        fields = {str(key).lower(): value for key, value in json.loads(text).items()}
-    except (ValueError, RecursionError):
+    start, fields, _ = objects.pop()
+    before = text[:start].strip()
+    if said.endswith(FENCE):  # of which the object is all
+        before, _, opening = before.rpartition("\n")
+        if not opening.startswith(FENCE):
+            return None
+    if before and fields.keys().isdisjoint(LABELS):
         return None
+    if before.startswith("{"):  # two of them
+        return UNCLEAR
+    found = [_of_fields(each) for _, each, _ in objects if not each.keys().isdisjoint(LABELS)]
+    lines = ends(before) if before else []
+    for line in lines if whole else lines[-1:]:
+        found += [each for each in (_of_line(line, False), _of_last_sentence(line)) if each is not None]
+    choice, confidence = _of_fields(fields)
+    if any(other != choice for other, _ in found):
+        return UNCLEAR
+    stated = [other for _, other in found if other is not None]
+    return choice, stated[-1] if confidence is None and stated else confidence
+
+
+def _objects(text: str) -> Iterator[tuple[int, dict[str, object], int]]:
+    """The JSON objects that begin a line near the end of a text: where from, what they hold, and where to."""
+    if not text.endswith("}"):
+        return
+    left_out = max(0, len(text) - LONGEST_JSON)
+    text, start = text[left_out:], min(left_out, 1)
+    while (match := _OBJECT.search(text, start)) is not None:
+        try:
+            fields, start = _DECODER.raw_decode(text, match.start())
+        except ValueError:
+            start = match.end()
+        except RecursionError:
+            return
+        else:
+            named = {str(key).lower(): value for key, value in fields.items()}
+            yield left_out + match.start(), named, left_out + start
+
+
+def _of_fields(fields: Mapping[str, object]) -> Verdict:
     named = {str(fields[key]) for key in LABELS if key in fields}
     verdicts = [_of_line(name, True) for name in named]
     choices = {verdict[0] for verdict in verdicts if verdict is not None}
