@@ -128,8 +128,8 @@ def scored(preference: FloatArray, first: FloatArray) -> Scores:
     added = (side * _slope(lead, side, group)).sum(axis=1) / judges
     scores, reach = 0.5 + lead.sum(axis=1) / judges, float(np.abs(added).max())
     (differences, position), (of_all, _) = (_flipped(each, first, group) for each in (evened, preference))
-    answers, known_bias = np.abs(_parts(evened, first)[1]).sum(axis=0), np.nan_to_num(position)
-    gains = float(answers @ known_bias / answers.sum()) if answers.any() else nan
+    lead, side, _ = _parts(evened, first)
+    gains = float((lead * side).sum() / np.abs(side).sum()) if side.any() else nan
     shown = ahead, behind, both
     return Scores(scores, scores - added, reach, differences, of_all, position, gains, order, shown, used)
 
@@ -192,14 +192,13 @@ def _flipped(preference: FloatArray, first: FloatArray, group: IntArray) -> tupl
 
 def _slope(lead: FloatArray, side: FloatArray, group: IntArray) -> FloatArray:
     """Half the rise of the lead from second place to first by judge, shape (K,); zero where one was not shown."""
-    first, second = (_together(place, group) for place in (side > 0, side < 0))
-    means = [
-        _together(lead * place, group) / np.maximum(many, 1)
-        for place, many in ((side > 0, first), (side < 0, second))
-    ]
-    return np.where((first > 0) & (second > 0), (means[0] - means[1]) / 2, 0.0)
+    sums, many = (
+        [_together(values * (side == place), group) for place in (1, -1)] for values in (lead, np.abs(side))
+    )
+    first, second = (total / np.maximum(answers, 1) for total, answers in zip(sums, many, strict=True))
+    return np.where(np.minimum(*many) > 0, (first - second) / 2, 0.0)
 
 
-def _together(values: FloatArray | BoolArray, group: IntArray) -> FloatArray:
+def _together(values: FloatArray, group: IntArray) -> FloatArray:
     """Sums over the answers of every judge's group, shape (K,)."""
     return np.asarray(np.bincount(group, values.sum(axis=0), len(group))[group], float)
