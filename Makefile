@@ -1,5 +1,5 @@
-# make reproduce   install what the paper needs (about 700 MB), then run every section
-# make paper       the same for the paper's own sections alone
+# make reproduce   install what the paper needs (about 700 MB), then run the paper's sections and the audit
+# make beyond      the sections beyond the paper
 # make test        install everything, then lint and tests
 # make quick       lint and the tests that take less than a minute
 # make lowest      the library's quick tests at the lowest versions that pyproject.toml allows (PYTHON=python3.13: on that Python)
@@ -8,6 +8,7 @@
 # make smoke       every section of the paper in minutes, and one page: results/smoke/index.html
 # make <section>   one section; ARGS="solver=adam level=0.9" overrides its config
 # make figures     redraw every figure from the stored tables, computing nothing
+# make tables      every stored table in Markdown and LaTeX, in outputs/tables/
 # make audit       every printed number against the stored results, with a verdict
 # make crate       what was made from what, for machines: ro-crate-metadata.json
 # make verify      recompute the stored tables, or a sample of the replicated ones, and compare cell by cell
@@ -24,26 +25,26 @@
 # make environment .venv with everything: requirements.lock
 # make lock        resolve both lock files again (needs uv)
 
-SECTIONS := data_overview chatbot_arena benchmark_alignment judge_reliability complete_ranking tie_handling \
-            length_covariate mixed_judges sparsity subsampling_efficiency unstated_settings model_comparison \
-            uncertainty panel trust newcomers people gate soft graded rankings human_scale method_comparison \
-            convergence_mse ci_coverage small_samples slot_bias validity adaptive plan scale fitness defaults tastes
-PAPER    := $(filter $(notdir $(basename $(wildcard experiments/*.py))),$(SECTIONS))
+PAPER  := data_overview chatbot_arena benchmark_alignment judge_reliability complete_ranking tie_handling length_covariate \
+          mixed_judges sparsity subsampling_efficiency unstated_settings convergence_mse ci_coverage
+BEYOND := model_comparison uncertainty panel trust newcomers people gate soft graded rankings human_scale \
+          method_comparison small_samples slot_bias validity adaptive plan scale fitness defaults tastes
+SECTIONS := $(PAPER) $(BEYOND)
 PYTHON   ?= python3
 BIN      := .venv/bin
 ARGS     ?=
 UV       := uv==0.13.9
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: reproduce paper test quick lowest newest licences smoke figures audit crate verify kernels bench torture screens rank collect docs lock study \
+.PHONY: reproduce beyond tables test quick lowest newest licences smoke figures audit crate verify kernels bench torture screens rank collect docs lock study \
         environment \
         $(SECTIONS)
 
-reproduce: $(SECTIONS)
-	$(MAKE) audit crate
-
-paper: $(PAPER)
+reproduce: $(PAPER)
 	$(MAKE) audit
+
+beyond: $(BEYOND)
+	$(MAKE) audit crate
 
 study: .venv/study
 environment: .venv/installed
@@ -72,11 +73,12 @@ figures: study
 
 audit: study
 	$(BIN)/python experiments/audit.py $(ARGS)
+	$(BIN)/python experiments/beyond/pages.py
 
-smoke verify crate: study
-kernels torture licences screens: environment
-smoke verify crate kernels torture licences screens:
+smoke verify crate tables: study
 	$(BIN)/python experiments/$@.py $(ARGS)
+kernels torture licences screens: environment
+	$(BIN)/python experiments/beyond/$@.py $(ARGS)
 
 quick: SELECTED := -m "not slow"
 test quick: environment
@@ -100,7 +102,7 @@ lowest newest:
 	  --deselect tests/library/test_interface.py::test_the_package_is_typed $(ARGS)
 
 bench: environment
-	$(BIN)/python experiments/bench.py $(if $(ROWS),'rows=[$(ROWS)]') $(ARGS)
+	$(BIN)/python experiments/beyond/bench.py $(if $(ROWS),'rows=[$(ROWS)]') $(ARGS)
 
 collect: environment
 	$(BIN)/judgerank collect $(ARGS)

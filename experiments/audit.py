@@ -56,13 +56,15 @@ def run(cfg: DictConfig) -> None:
     published.require_unaltered()
     folder = Path(ROOT, cfg.results)
     results = Results(folder)
-    require_as_recorded(folder, cfg.accept_falls)
+    require_as_recorded(results.audit, cfg.accept_falls)
     audited = whole(results)
     if not cfg.accept_falls:
-        require_no_fall(folder, audited.numbers, audited.claims)
+        require_no_fall(results.audit, audited.numbers, audited.claims)
     brief, table = page(audited, results, folded_numbers=False), every_number(audited, results)
-    html = whole_page(brief, "Audit of the paper's numbers and claims", folder, [table], ("place", "verdict"))
-    with staged(folder, "audit.json") as stored:
+    html = whole_page(
+        brief, "Audit of the paper's numbers and claims", results.audit, [table], ("place", "verdict")
+    )
+    with staged(results.audit, "audit.json") as stored:
         for name, frame in (("audit", audited.numbers), ("audit_claims", _flat(audited.claims))):
             frame.to_csv(stored / f"{name}.csv", index=False, float_format=STORED_FORMAT, lineterminator="\n")
         (stored / "audit.md").write_text(page(audited, results))
@@ -89,7 +91,7 @@ def publish(cfg: DictConfig, audited: Audit, results: Results) -> None:
 
 def draw(cfg: DictConfig, audited: Audit) -> None:
     """The picture at the head of the README."""
-    with in_style(), staged(Path(ROOT, cfg.figures, "audit"), "figures.json") as folder:
+    with in_style(), staged(Path(ROOT, cfg.figures, "paper", "audit"), "figures.json") as folder:
         save_figures({"verdicts": plots.verdicts(audited.numbers, [str(one) for one in RESULTS])}, folder)
         (folder / "figures.json").write_text(json.dumps({"section": "audit", "surrogate": False}))
 

@@ -200,7 +200,7 @@ def is_whole(cfg: DictConfig) -> bool:
 
 def keep(cfg: DictConfig, names: list[str], start: float) -> None:
     """Store that every section is as stored, and how long it took to find out."""
-    target = Path(ROOT, cfg.results, "verify")
+    target = Path(ROOT, cfg.results, "paper", "verify")
     frame = pd.DataFrame({"section": names, "verdict": "as stored"})
     with staged(target) as folder:
         Table(frame, "Sections whose stored tables come out again").write(folder, "sections")

@@ -20,9 +20,10 @@ settings.load_profile("core")
 # Files that take more than five seconds of a processor, which `make quick` leaves out
 SLOW_BY_PART = {
     "library": "adaptive boards length localized localized_regressions trust",
-    "study": "audit cluster config datasets dependence docs faults growing method_comparison model_comparison "
-    "newcomers one_set panel people planning plots replicate sections seeded_faults simulation slots smoke soft "
-    "stored_simulations torture trusting validity verify",
+    "replication": "audit cluster config datasets docs faults one_set plots replicate sections seeded_faults "
+    "simulation smoke stored_simulations verify",
+    "studies": "dependence growing method_comparison model_comparison newcomers panel people planning slots soft "
+    "torture trusting validity",
     "tool": "boards collecting collecting_batches collecting_faults collecting_money collecting_patience"
     " collecting_rules collecting_runs command faults further hub "
     "layouts member_choice members page panel people atomic rank rank_questions scale suggestions targets "

@@ -12,13 +12,13 @@ from omegaconf import DictConfig
 
 from judgerank import fit
 from judgerank.data.judgments import Judgments
-from replication import adaptive, plots
-from replication.config import main
 from replication.outputs import run_section
 from replication.replicate import studied
 from replication.tables import Table
+from studies import adaptive, plots
+from studies.config import main
 
-log = logging.getLogger("replication")
+log = logging.getLogger("studies")
 
 
 def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:

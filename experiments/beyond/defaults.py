@@ -11,9 +11,12 @@ from matplotlib.figure import Figure
 from omegaconf import DictConfig, OmegaConf
 
 from judgerank.data.judgments import Judgments
-from replication import plots
-from replication.config import main
-from replication.default_fits import (
+from replication.outputs import run_section
+from replication.replicate import Study, studied
+from replication.tables import Table
+from studies import plots
+from studies.config import main
+from studies.default_fits import (
     Sampled,
     Simulated,
     accuracy_rows,
@@ -22,11 +25,8 @@ from replication.default_fits import (
     simulated_rows,
     trouble_rows,
 )
-from replication.outputs import run_section
-from replication.replicate import Study, studied
-from replication.tables import Table
 
-log = logging.getLogger("replication")
+log = logging.getLogger("studies")
 
 
 def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:

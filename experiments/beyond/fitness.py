@@ -11,9 +11,12 @@ from matplotlib.figure import Figure
 from omegaconf import DictConfig
 
 from judgerank.data.judgments import Judgments
-from replication import plots
-from replication.config import main
-from replication.fit_tests import (
+from replication.outputs import run_section
+from replication.replicate import simulated
+from replication.tables import Table
+from studies import plots
+from studies.config import main
+from studies.fit_tests import (
     FEW,
     FIT,
     REPEATED,
@@ -25,9 +28,6 @@ from replication.fit_tests import (
     repeats_row,
     shares_row,
 )
-from replication.outputs import run_section
-from replication.replicate import simulated
-from replication.tables import Table
 
 
 def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:

@@ -9,9 +9,12 @@ from omegaconf import DictConfig
 
 from judgerank.data.judgments import Judgments
 from judgerank.model.streams import generator
-from replication import plots
-from replication.config import main
-from replication.gates import (
+from replication.outputs import run_section
+from replication.replicate import Study, studied
+from replication.tables import Table
+from studies import plots
+from studies.config import main
+from studies.gates import (
     CONDITIONS,
     RARE,
     beside_levels,
@@ -24,9 +27,6 @@ from replication.gates import (
     shares,
     verdicts,
 )
-from replication.outputs import run_section
-from replication.replicate import Study, studied
-from replication.tables import Table
 
 JUDGES = 3  # of a panel, where their number is not varied
 

@@ -10,15 +10,15 @@ from matplotlib.figure import Figure
 from omegaconf import DictConfig
 
 from judgerank.data.judgments import Judgments
-from replication import plots
-from replication.config import main
-from replication.graded_answers import ANSWERED, SEVEN, answered, answered_once, seven_levels
 from replication.outputs import run_section
 from replication.replicate import studied
-from replication.score_pairs import SCORED, scored, scored_once
-from replication.stated_confidence import by_judge, carried, carried_by_few, has_confidence
 from replication.tables import Table
-from replication.ways import of_unlike_and_equal
+from studies import plots
+from studies.config import main
+from studies.graded_answers import ANSWERED, SEVEN, answered, answered_once, seven_levels
+from studies.score_pairs import SCORED, scored, scored_once
+from studies.stated_confidence import by_judge, carried, carried_by_few, has_confidence
+from studies.ways import of_unlike_and_equal
 
 
 def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:

@@ -11,13 +11,13 @@ from matplotlib.figure import Figure
 from omegaconf import DictConfig
 
 from judgerank.data.judgments import Judgments
-from replication import plots
-from replication.config import main
-from replication.left_off_board import arenas, left_off, published_board, summary
 from replication.outputs import run_section
 from replication.replicate import simulated
-from replication.simulated_boards import BOARDS, NULLS, board_row, error_rows, placed_once
 from replication.tables import Table
+from studies import plots
+from studies.config import main
+from studies.left_off_board import arenas, left_off, published_board, summary
+from studies.simulated_boards import BOARDS, NULLS, board_row, error_rows, placed_once
 
 
 def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:

@@ -11,16 +11,17 @@ from matplotlib.figure import Figure
 from omegaconf import DictConfig, OmegaConf
 
 from judgerank.data.judgments import Judgments
-from replication import plots
-from replication.config import ROOT, main
-from replication.cross_validation import folds_of
-from replication.methods.comparison import methods_table, panels_table, sets_table
-from replication.methods.study import method_of, on_panel, on_set
+from replication.config import ROOT
 from replication.outputs import run_section
 from replication.replicate import Study
 from replication.tables import Table
+from studies import plots
+from studies.config import main
+from studies.cross_validation import folds_of
+from studies.methods.comparison import methods_table, panels_table, sets_table
+from studies.methods.study import method_of, on_panel, on_set
 
-log = logging.getLogger("replication")
+log = logging.getLogger("studies")
 
 
 def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:

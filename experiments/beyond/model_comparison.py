@@ -15,15 +15,17 @@ from judgerank import Fit, fit
 from judgerank.data.connectivity import position_share
 from judgerank.data.judgments import Judgments
 from judgerank.inference.wald import likelihood_ratio
-from replication import plots, published
-from replication.config import main, solver_settings
+from replication import published
+from replication.config import solver_settings
 from replication.correlation import spearman
-from replication.cross_validation import cross_validated, folds_of
-from replication.dependence import agreements
 from replication.outputs import run_section
 from replication.tables import Table
+from studies import plots
+from studies.config import main
+from studies.cross_validation import cross_validated, folds_of
+from studies.dependence import agreements
 
-log = logging.getLogger("replication")
+log = logging.getLogger("studies")
 # member: the one it contains
 NESTED = {"judge_aware": "btl", "position_only": "btl", "position_aware": "judge_aware"}
 NESTED |= {"position_length": "position_aware", "judge_aware_ties": "btl_ties"}

@@ -10,14 +10,14 @@ from matplotlib.figure import Figure
 from omegaconf import DictConfig
 
 from judgerank.data.judgments import Judgments
-from replication import plots
-from replication.boards import COMPARED, PLACED, compared_once, left_out_and_placed, placed_once, summary
-from replication.config import main
 from replication.outputs import run_section
 from replication.replicate import simulated
 from replication.tables import Table
+from studies import plots
+from studies.boards import COMPARED, PLACED, compared_once, left_out_and_placed, placed_once, summary
+from studies.config import main
 
-log = logging.getLogger("replication")
+log = logging.getLogger("studies")
 MEASURES = ["covered", "covered_own", "pairs_covered", "beside_refit", "moved", "partial"]
 
 

@@ -11,14 +11,14 @@ from matplotlib.figure import Figure
 from omegaconf import DictConfig
 
 from judgerank.data.judgments import Judgments
-from replication import panel_blocks, plots
-from replication.config import main
 from replication.outputs import run_section
-from replication.panel import DESIGNS, clustered, coverage, covered, errors_of, first_fit, gains, integrals
 from replication.replicate import studied
 from replication.tables import Table
+from studies import panel_blocks, plots
+from studies.config import main
+from studies.panel import DESIGNS, clustered, coverage, covered, errors_of, first_fit, gains, integrals
 
-log = logging.getLogger("replication")
+log = logging.getLogger("studies")
 
 
 def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:

@@ -8,12 +8,12 @@ from matplotlib.figure import Figure
 from omegaconf import DictConfig
 
 from judgerank.data.judgments import Judgments
-from replication import plots
-from replication.config import main
 from replication.outputs import run_section
-from replication.people import CROWDS, VOTED, crowd_once, crowd_row, voted, voted_once
 from replication.replicate import simulated
 from replication.tables import Table
+from studies import plots
+from studies.config import main
+from studies.people import CROWDS, VOTED, crowd_once, crowd_row, voted, voted_once
 
 
 def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:

@@ -28,15 +28,16 @@ from judgerank.planning.plans import (
 )
 from judgerank.planning.questions import INDEPENDENT, Questions
 from judgerank.ranking.default_member import FALLBACK
-from replication import plots
-from replication.config import main, solver_settings
+from replication.config import solver_settings
 from replication.outputs import run_section
-from replication.plan_study import grid, promise_table, promises, records_of, study_of
-from replication.plan_tables import by_questions, by_repeats, curves, formula_and_data, panel_table
 from replication.simulation import failures_of
 from replication.tables import Table
+from studies import plots
+from studies.config import main
+from studies.plan_study import grid, promise_table, promises, records_of, study_of
+from studies.plan_tables import by_questions, by_repeats, curves, formula_and_data, panel_table
 
-log = logging.getLogger("replication")
+log = logging.getLogger("studies")
 ASKED = ("sd", "pairs", "judges")  # of questions
 
 

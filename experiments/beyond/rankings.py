@@ -10,13 +10,13 @@ from matplotlib.figure import Figure
 from omegaconf import DictConfig
 
 from judgerank.data.judgments import Judgments
-from replication import plots
-from replication.config import main
 from replication.outputs import run_section
-from replication.ranked_answers import RANKED, ranked_once, rows_by_way, with_worth
 from replication.replicate import studied
 from replication.tables import Table
-from replication.ways import of_unlike_and_equal
+from studies import plots
+from studies.config import main
+from studies.ranked_answers import RANKED, ranked_once, rows_by_way, with_worth
+from studies.ways import of_unlike_and_equal
 
 
 def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:

@@ -10,11 +10,12 @@ from matplotlib.figure import Figure
 from omegaconf import DictConfig
 
 from judgerank.data.judgments import Judgments
-from replication import plots
-from replication.config import main
 from replication.outputs import run_section
 from replication.replicate import simulated
-from replication.reported_scale import (
+from replication.tables import Table
+from studies import plots
+from studies.config import main
+from studies.reported_scale import (
     BOARDS,
     PANELS,
     compared_once,
@@ -23,7 +24,6 @@ from replication.reported_scale import (
     scores_row,
     without_useless,
 )
-from replication.tables import Table
 
 
 def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:

@@ -10,15 +10,15 @@ import pandas as pd
 from matplotlib.figure import Figure
 from omegaconf import DictConfig, OmegaConf
 
-from replication import plots
-from replication.config import main
 from replication.correlation import spearman
 from replication.outputs import run_section
 from replication.replicate import studied
-from replication.slots import ORDERS, standardised_scores, truth_of
 from replication.tables import Table
+from studies import plots
+from studies.config import main
+from studies.slots import ORDERS, standardised_scores, truth_of
 
-log = logging.getLogger("replication")
+log = logging.getLogger("studies")
 PANEL = ("seed", "n_models", "n_judges", "sigma_scores", "sigma_discrimination", "mean_position", "sigma_position")
 
 

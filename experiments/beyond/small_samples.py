@@ -10,13 +10,13 @@ import pandas as pd
 from matplotlib.figure import Figure
 from omegaconf import DictConfig
 
-from replication import plots
-from replication.config import main
 from replication.outputs import run_section
 from replication.simulation import by_draws, failures_of, shrunk_error, study_of
 from replication.tables import Table
+from studies import plots
+from studies.config import main
 
-log = logging.getLogger("replication")
+log = logging.getLogger("studies")
 PARAMETERS = ("score", "standardised_score", "log_discrimination")
 DRAWS = {"main": "the main draw of the truth", "further": "further draws"}
 

@@ -8,12 +8,12 @@ from matplotlib.figure import Figure
 from omegaconf import DictConfig
 
 from judgerank.data.judgments import Judgments
-from replication import plots
-from replication.config import main
 from replication.outputs import run_section
 from replication.replicate import studied
 from replication.tables import Table
-from replication.tastes import STOPS, held_once, held_row, of_set, stopped_once, stops_row
+from studies import plots
+from studies.config import main
+from studies.tastes import STOPS, held_once, held_row, of_set, stopped_once, stops_row
 
 
 def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:

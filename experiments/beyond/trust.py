@@ -10,14 +10,14 @@ from matplotlib.figure import Figure
 from omegaconf import DictConfig
 
 from judgerank.data.judgments import Judgments
-from replication import plots
-from replication.config import main
 from replication.outputs import run_section
 from replication.replicate import studied
 from replication.tables import Table
-from replication.trusting import PANELS, calibration, counted, fits_of, searched, small_sets, trust_of
+from studies import plots
+from studies.config import main
+from studies.trusting import PANELS, calibration, counted, fits_of, searched, small_sets, trust_of
 
-log = logging.getLogger("replication")
+log = logging.getLogger("studies")
 CAPTIONS = {
     "changes": "Fewest judgments, questions or judges found whose removal changes a ranking",
     "judges": "Every judge left out alone",

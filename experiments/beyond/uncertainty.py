@@ -15,14 +15,15 @@ from judgerank.data.judgments import Judgments
 from judgerank.inference.wald import wald
 from judgerank.order.pairs import orders_by_errors, pairwise
 from judgerank.order.rank_intervals import rank_intervals
-from replication import plots
-from replication.config import main, solver_settings
-from replication.dependence import Asked, bootstrap, calibrated, limit, standardised_errors
+from replication.config import solver_settings
 from replication.outputs import run_section
 from replication.replicate import Study, studied
 from replication.tables import Table, with_error
+from studies import plots
+from studies.config import main
+from studies.dependence import Asked, bootstrap, calibrated, limit, standardised_errors
 
-log = logging.getLogger("replication")
+log = logging.getLogger("studies")
 KINDS = ("plug_in", "clustered", "bootstrap")
 
 

@@ -12,15 +12,15 @@ from omegaconf import DictConfig, OmegaConf
 
 from judgerank.data.errors import ConfigError
 from judgerank.data.judgments import Judgments
-from replication import plots
-from replication.config import main
 from replication.outputs import run_section
 from replication.replicate import Study, studied
-from replication.schemas.validity import Fitted
 from replication.tables import Table, with_error
-from replication.validity import TESTS, Cell, OnSet, half, measured, separated
+from studies import plots
+from studies.config import main
+from studies.schemas.validity import Fitted
+from studies.validity import TESTS, Cell, OnSet, half, measured, separated
 
-log = logging.getLogger("replication")
+log = logging.getLogger("studies")
 KEPT = ("false", "wrong", "ranks", "power")
 INTERVALS = ("scores", "across", "discrimination", "far")
 

@@ -40,6 +40,11 @@ def sets_of(section: str) -> list[str]:
     return hydra_config.sweeper.params.dataset.split(",") if str(hydra_config.mode) == "RunMode.MULTIRUN" else []
 
 
+def lot_of(section: str) -> str:
+    """The lot that a section belongs to, whose folders hold its tables and figures: ``paper`` or ``beyond``."""
+    return "paper" if script_of(section).parent == SCRIPTS else "beyond"
+
+
 def script_of(name: str) -> Path:
     """The script of a section, the paper's or one of ours, or of another command.
 
@@ -139,7 +144,7 @@ def main(config_name: str) -> Callable[[Callable[[DictConfig], None]], Callable[
         def guarded() -> None:
             os.environ["HYDRA_FULL_ERROR"] = "1"  # makes hydra raise instead of printing and exiting
             logging.basicConfig(format="%(message)s", stream=sys.stdout)
-            for package in ("judgerank", "replication"):
+            for package in ("judgerank", "replication", "studies"):
                 logging.getLogger(package).setLevel(logging.INFO)
             if {"--help", "-h"} & set(sys.argv[1:]):
                 print(explained(config_name), end="")

@@ -73,7 +73,7 @@ class Recorder:
         made = json.loads(sidecar.read_text())["files"]
         printed = sorted((self.root / "src/replication/published_tables").glob("*.csv"))
         written = [self.file(sidecar.parent / name, sha256=known) for name, known in made.items()]
-        figures = self._figures(self.root / "figures/audit", written)
+        figures = self._figures(self.root / "figures/paper/audit", written)
         self._action("#audit", "audit", [self.file(path) for path in printed], [*written, *figures])
         self.file(sidecar)
 
@@ -171,7 +171,7 @@ def crate_of(root: Path, project: dict) -> dict:
     for path in sorted((root / "results").rglob("run.json")):
         if SMOKE not in path.relative_to(root).parts:
             recorder.run(path)
-    if (root / "results/audit.json").is_file():
-        recorder.audit(root / "results/audit.json")
+    if (root / "results/paper/audit.json").is_file():
+        recorder.audit(root / "results/paper/audit.json")
     recorder.described(project["name"], project["description"], project["version"])
     return recorder.crate.metadata.generate()

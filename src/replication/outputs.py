@@ -18,7 +18,7 @@ from judgerank.data.judgments import Judgments
 from judgerank.plots.looks import in_style
 from judgerank.reading.read import read_judgments
 from judgerank.writing.atomic import locked, recover, staged
-from replication.config import ROOT
+from replication.config import ROOT, lot_of
 from replication.datasets import load_judgments
 from replication.legends import looks
 from replication.plots.labels import save_figures
@@ -39,7 +39,7 @@ def run_section(section: str, cfg: DictConfig, compute: Compute, draw: Draw) -> 
     Parameters
     ----------
     section : str
-        Its name: the script's, and that of its folders under results/ and figures/.
+        Its name: the script's, and that of its folders below results/ and figures/.
     cfg : DictConfig
     compute : callable
         From the config and the data by name to tables by name.
@@ -66,8 +66,12 @@ def run_section(section: str, cfg: DictConfig, compute: Compute, draw: Draw) -> 
         tables = compute(cfg, data)
         with staged(folders[0]) as folder:
             for name, table in tables.items():
-                table.write(folder, name, f" ({kind})" if kind else "")
-            write_record(folder, folders[0], provenance(section, cfg, data, kind), ROOT, start)
+                table.write(folder, name)
+            record = provenance(section, cfg, data, kind)
+            record["tables"] = {
+                name: {"caption": table.caption, "digits": table.digits} for name, table in tables.items()
+            }
+            write_record(folder, folders[0], record, ROOT, start)
         _draw(section, cfg, draw, kind)
 
 
@@ -147,8 +151,8 @@ def _draw(section: str, cfg: DictConfig, draw: Draw, kind: str) -> None:
 
 
 def folder_of(cfg: DictConfig, base: str, section: str, kind: str = "") -> Path:
-    """results/[surrogate/]section[/set]; relative to the project, wherever it is run from."""
-    return ROOT / base / kind / section / _chosen(cfg)[0]
+    """The folder results/LOT/section[/set], LOT being paper, beyond or surrogate; relative to the project."""
+    return ROOT / base / (kind or lot_of(section)) / section / _chosen(cfg)[0]
 
 
 def suffix_of(cfg: DictConfig, kind: str = "") -> str:

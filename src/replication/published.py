@@ -24,7 +24,7 @@ HERE = Path(__file__).parent
 DIGESTS = HERE / "published.sha256"
 ADDRESS = "https://arxiv.org/abs/2601.21817"
 TEX = "paper.tex"
-AGAIN = "hold it against the TeX (tests/study/test_published.py), then run python -m replication.published"
+AGAIN = "hold it against the TeX (tests/replication/test_published.py), then run python -m replication.published"
 
 
 def paper() -> str:

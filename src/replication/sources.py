@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 SOURCES = Path(__file__).parents[1]
-PACKAGES = ("judgerank", "replication")
+PACKAGES = ("judgerank", "replication", "studies")
 PARTS = ("body", "orelse", "handlers", "finalbody", "cases")  # of a statement, with statements of their own
 
 
@@ -50,7 +50,7 @@ def files_of_script(path: Path) -> set[Path]:
 
 
 def named_modules(settings: Any) -> set[str]:
-    """Our modules that settings name: a method is configured as ``replication.methods.online.elo``."""
+    """Our modules that settings name: a method is configured as ``studies.methods.online.elo``."""
     if isinstance(settings, dict):
         return set().union(*map(named_modules, settings.values()))
     if isinstance(settings, list | tuple):

@@ -17,7 +17,7 @@ from replication.config import ROOT
 from replication.random_designs import draw_panel
 from replication.schemas.dataset import Dataset
 
-STORED = ROOT / "results"  # the fits of the real data that surrogates are drawn from
+STORED = ROOT / "results/paper"  # the fits of the real data that surrogates are drawn from
 NOT_IN_HOUSE = ("marin-community/marin-8b-instruct", "arcee_ai/arcee-spotlight", "arize-ai/qwen-2-1.5b-instruct")
 AT_ZERO_IN_HOUSE = "zai-org/GLM-4.5-Air-FP8"
 
@@ -34,9 +34,9 @@ class Panel:
 def surrogate_judgments(dataset: Dataset, seed: int) -> Judgments:
     """A simulated stand-in of the published size, on uniformly random pairs and judges.
 
-    Drawn from the judge-aware fit of the real data stored under ``results/``, with each judge's share of ties; the
-    in-house set, of which there is no such fit, from the paper's printed tables. Questions are drawn uniformly,
-    their lengths log-normally.
+    Drawn from the judge-aware fit of the real data stored under ``results/paper/``, with each judge's share of
+    ties; the in-house set, of which there is no such fit, from the paper's printed tables. Questions are
+    drawn uniformly, their lengths log-normally.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""How a result becomes a CSV, Markdown and LaTeX table, and how fits become rows."""
+"""How results become tables, stored as CSV and shown in Markdown and LaTeX, and how fits become rows."""
 
 from __future__ import annotations
 
@@ -37,19 +37,23 @@ class Table:
     caption: str
     digits: int = 3
 
-    def write(self, folder: Path, name: str, mark: str = "") -> None:
-        """Write ``name.csv``, ``name.md`` and ``name.tex`` into a folder, with `mark` after the caption.
+    def write(self, folder: Path, name: str) -> None:
+        """Write ``name.csv`` into a folder.
 
-        The CSV has names as they are: a spreadsheet takes one that begins with ``=`` for a formula.
+        It has names as they are: a spreadsheet takes one that begins with ``=`` for a formula.
         """
         self.frame.to_csv(folder / f"{name}.csv", index=False, float_format=STORED_FORMAT, lineterminator="\n")
-        shown = self._shown()
-        markdown = shown.to_markdown(index=False, disable_numparse=True, colalign=self._alignment())
-        (folder / f"{name}.md").write_text(f"{_in_markdown(self.caption + mark)}\n\n{markdown}\n")
-        style = shown.style.hide(axis="index").format(escape="latex").format_index(escape="latex", axis=1)
+
+    def markdown(self, mark: str = "") -> str:
+        """The table in Markdown under its caption, which `mark` ends."""
+        rows = self._shown().to_markdown(index=False, disable_numparse=True, colalign=self._alignment())
+        return f"{_in_markdown(self.caption + mark)}\n\n{rows}\n"
+
+    def latex(self, mark: str = "") -> str:
+        """The table in LaTeX (booktabs) with its caption, which `mark` ends."""
+        style = self._shown().style.hide(axis="index").format(escape="latex").format_index(escape="latex", axis=1)
         columns = "".join(side[0] for side in self._alignment())
-        latex = style.to_latex(hrules=True, column_format=columns, caption=_escaped(self.caption + mark))
-        (folder / f"{name}.tex").write_text(latex)
+        return style.to_latex(hrules=True, column_format=columns, caption=_escaped(self.caption + mark))
 
     def _shown(self) -> pd.DataFrame:
         """Every cell as text, numbers rounded, what is missing as a dash."""
@@ -118,3 +122,14 @@ def discrimination(fitted: Fit, level: float, dataset: str) -> pd.DataFrame:
 def with_error(name: str, values: pd.Series) -> dict[str, float]:
     """The mean of values by replication, under a name, and its Monte Carlo error under that name and ``_se``."""
     return {name: values.mean(), f"{name}_se": values.std() / np.sqrt(max(len(values), 1))}
+
+
+def markdown_table(rows: list[tuple], columns: list[str]) -> str:
+    """A table in Markdown, its cells as they are."""
+    return pd.DataFrame(rows, columns=columns).to_markdown(index=False, disable_numparse=True)
+
+
+def number_with_error(value: float, error: float, digits: int) -> str:
+    """A number with its standard error, if it has one, in parentheses."""
+    shown = f"{value:.{digits}f}"
+    return shown if pd.isna(error) else f"{shown} ({error:.{digits}f})"

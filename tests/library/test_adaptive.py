@@ -16,7 +16,7 @@ from judgerank.model.members import Parameters
 from judgerank.model.streams import generator
 from judgerank.order.pairs import orders
 from judgerank.ranking.candidates import Candidates
-from replication.adaptive import Replayed
+from studies.adaptive import Replayed
 
 
 def truth(scores, k: int = 4) -> Parameters:

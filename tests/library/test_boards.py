@@ -20,7 +20,7 @@ from judgerank.fits.errors_by_question import by_question
 from judgerank.fits.loading import about
 from judgerank.fits.standings import leaderboard
 from judgerank.order.scale import scale_by, scale_of, weights_of
-from replication.boards import NEWCOMER, SCORES, UNIT, drawn
+from studies.boards import NEWCOMER, SCORES, UNIT, drawn
 from tests.library.test_flips import asked
 
 

@@ -12,7 +12,7 @@ from judgerank.adaptive.rounds import collect_until
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError
 from judgerank.trust.drift import drift, drifted
-from replication.tastes import Tasting
+from studies.tastes import Tasting
 
 N, K = 5, 4
 

@@ -15,7 +15,7 @@ from judgerank.trust.fitness import fitness, fitness_if_quick
 from judgerank.trust.flipped_residuals import FlippedResiduals
 from judgerank.trust.odd_questions import Design as Questions
 from judgerank.trust.odd_questions import spread_of_answers
-from replication.fit_tests import Design, drawn
+from studies.fit_tests import Design, drawn
 from tests.drawn import draw_graded
 
 

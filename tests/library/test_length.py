@@ -22,9 +22,9 @@ from judgerank.model.members import LENGTH
 from judgerank.model.streams import generator
 from replication.config import ROOT
 from replication.datasets import load_judgments
-from replication.torture import designs
+from studies.torture import designs
 from tests.real_data import needs_data
-from tests.study.test_config import composed
+from tests.replication.test_config import composed
 
 SCORES = np.array([1.1, 0.4, 0.0, -0.5, -1.0])
 GAMMA = np.array([2.0, 1.0, 0.7])
@@ -298,7 +298,7 @@ def test_mt_bench_with_the_lengths_of_its_questions():
     scalar, length = fit(cells), fit(cells, "length")
     assert length.status is Status.INTERIOR
     assert length.log_likelihood == pytest.approx(-4985.4609, abs=5e-4)
-    stored = pd.read_csv(ROOT / "results/length_covariate/mt_bench/test.csv").iloc[0]
+    stored = pd.read_csv(ROOT / "results/paper/length_covariate/mt_bench/test.csv").iloc[0]
     statistic, p_value = likelihood_ratio(scalar.log_likelihood, length.log_likelihood, 20)
     assert statistic == pytest.approx(38.2802, abs=1e-3)
     assert p_value == pytest.approx(chi2.sf(38.2802, 20), rel=1e-3)

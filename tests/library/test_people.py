@@ -19,7 +19,7 @@ from judgerank.people.reference import on_scale_of
 from judgerank.people.toward_panel import TowardPanel, drawn_toward_panel
 from judgerank.people.vote_losses import vote_losses
 from judgerank.reading.read import judgments_of
-from replication.people import crowded, drawn, human_scale, voted_once
+from studies.people import crowded, drawn, human_scale, voted_once
 
 
 def parts(seed, bias=0.0, sd=1.0, asked=200):
@@ -178,7 +178,7 @@ def test_items_that_the_panel_is_split_on_are_worth_more():
 
 
 def test_human_scale_of_alike_answers_is_the_truth():
-    from replication.people import SCORES
+    from studies.people import SCORES
 
     np.testing.assert_allclose(human_scale(0.0), SCORES, atol=1e-8)
     assert np.ptp(human_scale(1.0)) < np.ptp(SCORES)

@@ -16,7 +16,7 @@ from judgerank.inference.wald import likelihood_ratio
 from judgerank.model.members import POSITION_AWARE, POSITION_LENGTH, Parameters
 from judgerank.model.streams import generator
 from replication.datasets import find_file, read_records
-from replication.methods.study import drawn_panel
+from studies.methods.study import drawn_panel
 from tests.real_data import FILES, needs_data
 
 SCORES = np.array([1.2, 0.5, 0.1, -0.4, -1.4])

@@ -10,7 +10,7 @@ from judgerank.data.changed_answers import changed_answers
 from judgerank.data.errors import ConfigError
 from judgerank.ranking.ranking import rank
 from judgerank.trust.repeats import Repeats, design_effect, repeats_of
-from replication.fit_tests import Design, drawn
+from studies.fit_tests import Design, drawn
 from tests.tool.command import judgerank
 
 GOAL = "score_width=0.3"

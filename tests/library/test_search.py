@@ -23,7 +23,7 @@ from judgerank.engine.solution import EQUAL, Solution, unerring_judges
 from judgerank.model.members import JUDGE_AWARE, MODELS, Parameters
 from judgerank.model.streams import generator
 from replication.random_designs import uniform_triples
-from replication.torture import designs
+from studies.torture import designs
 
 
 def drawn(seed: int, ties: float = 0.1) -> Comparisons:

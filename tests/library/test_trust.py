@@ -19,7 +19,7 @@ from judgerank.trust.sentences import on_panel
 from judgerank.trust.shared import Together
 from judgerank.trust.small_sets import SMALL, _without_one
 from tests.real_data import needs_data
-from tests.study.test_config import composed
+from tests.replication.test_config import composed
 
 
 def raw(seed, scores, gamma, size, ties=0.0, covariate=False):

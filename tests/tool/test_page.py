@@ -375,8 +375,8 @@ def test_a_thousand_models_are_searched_in_less_than_ten_megabytes(opened, tmp_p
 
 
 def test_the_audit_is_one_table_to_filter_with_links_that_lead_somewhere(opened):
-    page = opened(ROOT / "results/audit.html")
-    numbers = pd.read_csv(ROOT / "results/audit.csv")
+    page = opened(ROOT / "results/paper/audit.html")
+    numbers = pd.read_csv(ROOT / "results/paper/audit.csv")
     info = page.locator("#every-number_wrapper .dt-info")
     assert info.inner_text() == f"{len(numbers)} of {len(numbers)} rows"
     page.get_by_label("verdict", exact=True).select_option("cause not established")

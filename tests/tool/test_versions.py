@@ -10,7 +10,7 @@ from packaging.version import Version
 
 from replication.config import ROOT
 from tests.forked import run_anew
-from tests.study.test_packaging import DECLARED
+from tests.replication.test_packaging import DECLARED
 from tests.tool.command import environment, judgerank, usage_text
 
 pytestmark = pytest.mark.versions

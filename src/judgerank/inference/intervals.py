@@ -39,7 +39,7 @@ class Intervals(Criteria):
 
         Shrinkage draws a judge far from the panel toward it, and intervals about the shrunk estimate do not make
         up for that: those of a judge ten times below or five times above the others hold little more
-        than half of the time (``results/validity/coverage.csv``, far).
+        than half of the time (``results/beyond/validity/coverage.csv``, far).
 
         Raises
         ------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass
 from functools import cache
@@ -127,12 +128,11 @@ def every_number(audit: Audit, results: Results) -> Shown:
     source = numbers["source"].fillna("").astype(str)
     section = source.str.partition("/")[0]
     figure = numbers["place"].map(_figures()).fillna("").str.partition(";")[0]
-    here = results.folder
     links = {
-        "table": [_there(here, name) for name in source],
-        "script": [_there(here, f"../{_script(name)}") if name else "" for name in section],
-        "settings": [_there(here, f"../conf/{name}.yaml") if name else "" for name in section],
-        "figure": [_there(here, f"../figures/{name}") if name else "" for name in figure],
+        "table": [_link(_stored(name, results), results) for name in source],
+        "script": [_link(_script(name), results) for name in section],
+        "settings": [_link(ROOT / "conf" / f"{name}.yaml" if name else None, results) for name in section],
+        "figure": [_link(results.figure(name), results) for name in figure],
     }
     frame = numbers[["place", *SHOWN]].drop(columns=["low", "high", "draws"]).copy()
     frame["ours"] = [_text(value) for value in frame["ours"]]
@@ -151,35 +151,41 @@ def _figures() -> dict[str, str]:
 
 
 @cache
-def _script(section: str) -> str:
+def _script(section: str) -> Path | None:
     try:
-        return script_of(section).relative_to(ROOT).as_posix()
+        return script_of(section)
     except ConfigError:
+        return None
+
+
+def _stored(name: str, results: Results) -> Path | None:
+    try:
+        return results.path(name)[0]
+    except Missing:
+        return None
+
+
+def _link(path: Path | None, results: Results) -> str:
+    """A file's address relative to the audit's page; empty where there is no such file."""
+    if path is None or not path.is_file():
         return ""
-
-
-def _there(folder: Path, name: str) -> str:
-    return name if name and (folder / name).is_file() else ""
+    return Path(os.path.relpath(path, results.audit)).as_posix()
 
 
 def _links(names: tuple[str, ...] | list[str], results: Results) -> str:
     stored = []
     for name in names:
-        try:
-            path = results.path(name)[0].relative_to(results.folder)
-        except Missing:
-            stored.append(f"{name} (not stored)")
-        else:
-            stored.append(f"[{path}]({path})")
+        address = _link(_stored(name, results), results)
+        stored.append(f"[{name}]({address})" if address else f"{name} (not stored)")
     return ", ".join(stored) or "the printed tables themselves"
 
 
 def _finding(number: int, told: Told, results: Results) -> str:
     finding = told.finding
-    stored = finding.figure and (results.folder.parent / "figures" / finding.figure).is_file()
-    figure = f"\n\n![{finding.title}](../figures/{finding.figure})" if stored else ""
+    address = _link(results.figure(finding.figure), results)
+    figure = f"\n\n![{finding.title}]({address})" if address else ""
     settings = re.findall(r"\b(?!make\b)\w+", finding.command)
-    config = ", ".join(f"[conf/{name}.yaml](../conf/{name}.yaml)" for name in settings)
+    config = ", ".join(f"[conf/{name}.yaml](../../conf/{name}.yaml)" for name in settings)
     source = f"Evidence: {_links(finding.evidence, results)}. Run: `{finding.command}` ({config})."
     return f"### {number}. {finding.title}\n\n{told.text}\n\n{source}{figure}"
 

@@ -11,6 +11,9 @@ import pandas as pd
 from judgerank.data.errors import DataUnavailableError
 from replication import published
 
+LOTS = ("paper", "beyond", "surrogate")
+SURROGATE = LOTS[-1]
+
 
 class Missing(DataUnavailableError):
     """A table, column or row that a check needs is not among the stored results."""
@@ -23,7 +26,8 @@ class Results:
     Attributes
     ----------
     folder : Path
-        Usually ``results/``. What is stored under ``surrogate/`` alone counts as surrogate.
+        Usually ``results/``, with a folder for each lot of sections: the paper's, those beyond it, and runs on
+        surrogates.
     """
 
     folder: Path
@@ -36,14 +40,24 @@ class Results:
         Missing
             If it is not stored.
         """
-        for base, surrogate in ((self.folder, False), (self.folder / "surrogate", True)):
-            if (base / name).is_file():
-                return base / name, surrogate
+        for lot in LOTS:
+            if (self.folder / lot / name).is_file():
+                return self.folder / lot / name, lot == SURROGATE
         raise Missing(f"{name} is not stored (`make {name.split('/')[0]}`)")
+
+    @property
+    def audit(self) -> Path:
+        """The folder of the audit, whose page links to tables and figures."""
+        return self.folder / LOTS[0]
+
+    def figure(self, name: str) -> Path | None:
+        """Where a figure ``section/[set/]name.png`` is stored; None where it is not."""
+        paths = (self.folder.parent / "figures" / lot / name for lot in LOTS)
+        return next((path for path in paths if name and path.is_file()), None)
 
     def real(self, name: str) -> bool:
         """Whether a table is stored, and not of a surrogate."""
-        return (self.folder / name).is_file()
+        return any((self.folder / lot / name).is_file() for lot in LOTS if lot != SURROGATE)
 
     def table(self, name: str) -> pd.DataFrame:
         """A stored CSV.

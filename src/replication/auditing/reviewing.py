@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 
 import pandas as pd
 import yaml
@@ -13,8 +12,8 @@ from replication.auditing.audit import OTHERS, RESULTS
 from replication.auditing.page import Audit
 from replication.auditing.registry import items
 from replication.auditing.results import Results
-from replication.auditing.shown_panel import grid
 from replication.auditing.shown_times import times_of
+from replication.tables import markdown_table
 
 SPECIFICATION = "https://codecheck.org.uk/spec/config/1.0/"
 COLUMNS = ("claim", "command", "minutes", "memory", "expected", "verdict")
@@ -62,7 +61,7 @@ def numbers_claimed(audit: Audit, results: Results) -> str:
         explaining = of["reason"].str.extract(r"\((\S+[.]csv)\)$", expand=False).dropna()
         tables = [*of["source"], *explaining]
         rows.append((_title(str(place)), *_run(tables, results), _expected(of), _verdict(of)))
-    return grid(rows, list(COLUMNS))
+    return markdown_table(rows, list(COLUMNS))
 
 
 def words_claimed(audit: Audit, results: Results) -> str:
@@ -71,7 +70,7 @@ def words_claimed(audit: Audit, results: Results) -> str:
     for row in audit.claims.itertuples():
         claim = f"{row.statement} ({row.place})"
         rows.append((claim, *_run(row.tables, results), row.shown, str(row.outcome)))
-    return grid(rows, list(COLUMNS))
+    return markdown_table(rows, list(COLUMNS))
 
 
 def _title(place: str) -> str:
@@ -125,9 +124,8 @@ def _outputs(audit: Audit, results: Results) -> list[tuple[str, str]]:
         told = f"{row.item}, {row.title} (make {row.section})"
         if verdicts.get(row.item):
             told = f"{told}: {verdicts[row.item]}"
-        names = [f"results/{name}" for name in row.tables.split(";")]
-        names += [f"figures/{name}" for name in row.figures.split(";") if name]
-        for name in names:
-            if Path(root, name).is_file():
-                found.setdefault(name, []).append(told)
+        tables = [results.path(name)[0] for name in row.tables.split(";") if results.real(name)]
+        figures = [path for name in row.figures.split(";") if (path := results.figure(name))]
+        for path in [*tables, *figures]:
+            found.setdefault(path.relative_to(root).as_posix(), []).append(told)
     return [(name, "; ".join(comments)) for name, comments in found.items()]

@@ -8,7 +8,7 @@ import pandas as pd
 
 from replication.auditing.registry import items
 from replication.auditing.results import Results
-from replication.auditing.shown_panel import grid
+from replication.tables import markdown_table
 
 COMPARED = Path(__file__).with_name("figures.csv")
 HEADS = {"paper_shows": "the paper's shows", "ours_adds": "ours adds", "differs": "differs"}
@@ -33,13 +33,15 @@ def figures_page(results: Results) -> str:
     parts = []
     for row in figures().itertuples():
         # a figure may wait for data that only the hub has
-        files = [name for name in row.files if (results.folder.parent / "figures" / name).is_file()]
-        tables = [name for name in row.drawn_from if (results.folder / name).is_file()]
+        stored = [path for name in row.files if (path := results.figure(name))]
+        tables = [name for name in row.drawn_from if results.real(name)]
         told = [(f"**{head}**", getattr(row, key)) for key, head in HEADS.items() if getattr(row, key)]
-        drawn = ", ".join(f"[{name}](../../results/{name})" for name in tables)
+        root = results.folder.parent
+        links = {name: results.path(name)[0].relative_to(root).as_posix() for name in tables}
+        drawn = ", ".join(f"[{name}](../../{address})" for name, address in links.items())
         rows = [*told, ("**drawn from**", drawn)]
-        images = [f"![{row.item}: {row.title}](../figures/{name})" for name in files]
-        parts.append("\n\n".join([f"## {row.item}: {row.title}", grid(rows, ["", ""]), *images]))
+        images = [f"![{row.item}: {row.title}](../{path.relative_to(root).as_posix()})" for path in stored]
+        parts.append("\n\n".join([f"## {row.item}: {row.title}", markdown_table(rows, ["", ""]), *images]))
     return "\n\n".join(parts)
 
 

@@ -7,9 +7,9 @@ import json
 import pandas as pd
 
 from replication.auditing.results import Results
-from replication.auditing.shown_panel import grid
 from replication.config import SCRIPTS
 from replication.records import SMOKE
+from replication.tables import markdown_table
 
 COMMANDS = ("torture", "verify")  # with records of their own, though they are no sections
 UNKNOWN = "--"
@@ -24,23 +24,24 @@ def times_table(results: Results) -> str:
     ]
     cpus = " and ".join(sorted(set(times["cpu"])))
     told = f"Together {times['seconds'].sum() / 60:.0f} minutes on {cpus}, without start-up and installation."
-    return f"{grid(rows, ['section', 'time taken', 'of the processor'])}\n\n{told}"
+    return f"{markdown_table(rows, ['section', 'time taken', 'of the processor'])}\n\n{told}"
 
 
 def whole_runs(results: Results) -> str:
     """How long the commands take that run many sections, as the stored runs did."""
     times = times_of(results)
-    paper = times[times["section"].isin([path.stem for path in SCRIPTS.glob("*.py")])]
+    is_paper = times["section"].isin([path.stem for path in SCRIPTS.glob("*.py")])
     rows = [
-        (command, f"{len(of)} sections", *_whole(of)) for command, of in (("paper", paper), ("reproduce", times))
+        (command, f"{len(of)} sections", *_whole(of))
+        for command, of in (("reproduce", times[is_paper]), ("beyond", times[~is_paper]))
     ]
-    verified = results.folder / "verify/run.json"
+    verified = results.audit / "verify/run.json"
     if verified.is_file():
         machine = json.loads(verified.read_text())["machine"]
         of = pd.DataFrame({"seconds": [machine["seconds"]], "processor": [machine["processor_seconds"]]})
         rows.append(("verify", "a sample of all", *_whole(of)))
     rows = [(f"`make {command}`", *rest) for command, *rest in rows]
-    return grid(rows, ["command", "what it runs", "time taken", "of the processor"])
+    return markdown_table(rows, ["command", "what it runs", "time taken", "of the processor"])
 
 
 def times_of(results: Results) -> pd.DataFrame:

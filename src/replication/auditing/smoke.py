@@ -13,7 +13,7 @@ from replication.auditing.finding import tell
 from replication.auditing.findings import FINDINGS
 from replication.auditing.page import PAPER, SHOWN, folded, numbers_table, totals_tables
 from replication.auditing.registry import items
-from replication.auditing.results import Missing, Results
+from replication.auditing.results import LOTS, Missing, Results
 from replication.config import ROOT, script_of
 
 HERE, STORED = "this run", "the whole run"
@@ -39,7 +39,7 @@ class Layered(Results):
 
     def path(self, name: str) -> tuple[Path, bool]:
         """Where a table is, and whether it comes from a surrogate."""
-        return (self.fresh / name, False) if self.is_fresh(name) else super().path(name)
+        return (self._fresh(name), False) if self.is_fresh(name) else super().path(name)
 
     def real(self, name: str) -> bool:
         """Whether there is a table that is not of a surrogate."""
@@ -47,7 +47,10 @@ class Layered(Results):
 
     def is_fresh(self, name: str) -> bool:
         """Whether a table is the small run's."""
-        return name.split("/")[0] not in self.monte_carlo and (self.fresh / name).is_file()
+        return name.split("/")[0] not in self.monte_carlo and self._fresh(name).is_file()
+
+    def _fresh(self, name: str) -> Path:
+        return self.fresh / LOTS[0] / name
 
     def is_stand_in(self, section: str) -> bool:
         """Whether the small run had a surrogate in place of a section's data."""
@@ -136,10 +139,10 @@ def _figure(item: dict, results: Layered, figures: Path) -> str:
     name = item["figures"]
     if not name:
         return ""
-    whole = results.folder.parent / "figures" / name
-    small = item["section"] not in results.monte_carlo and (figures / name).is_file()
-    path = figures / name if small else whole
-    if not path.is_file():
+    fresh = figures / LOTS[0] / name
+    small = item["section"] not in results.monte_carlo and fresh.is_file()
+    path = fresh if small else results.figure(name)
+    if path is None:
         return f"Our figure `{name}` is not stored (`make {item['section']}`)."
     return f"![{item['item']}]({_relative(path, results)})\n\n(from {HERE if small else STORED})"
 

@@ -17,7 +17,7 @@ CROWDED = 0.4  # of the axis: points beyond have their names in the margin
 NO_BAR = {"x": "estimate is zero", "_": "did not judge this set"}
 
 
-def _reach(estimate, low, high) -> np.ndarray:
+def reach_of(estimate, low, high) -> np.ndarray:
     """What an interval reaches below and above its estimate, shape (2, n); nothing where there is none."""
     return np.nan_to_num(np.array([estimate - low, high - estimate], float))
 
@@ -59,7 +59,7 @@ def discrimination_bars(frame: pd.DataFrame, title: str) -> Figure:
 def _over_bars(axes: Axes, rows: pd.DataFrame, height: np.ndarray, colour: str) -> None:
     """Intervals on a set's bars, and marks where there is no bar."""
     known = rows["low"].notna().to_numpy()
-    reach = _reach(rows["discrimination"], rows["low"], rows["high"])[:, known]
+    reach = reach_of(rows["discrimination"], rows["low"], rows["high"])[:, known]
     place = (rows["discrimination"][known], height[known])
     axes.errorbar(*place, xerr=reach, fmt="none", ecolor="black", elinewidth=0.5, capsize=1)
     for marker, why in (("x", rows["status"] == "zero"), ("_", rows["status"].isna())):
@@ -70,7 +70,7 @@ def _over_bars(axes: Axes, rows: pd.DataFrame, height: np.ndarray, colour: str) 
 def size_against_discrimination(frame: pd.DataFrame, title: str) -> Figure:
     """Figure A.7: parameter count (billions, log scale) against discrimination."""
     figure, (axes,) = canvas(PAGE * 0.75, 3.9)
-    reach = _reach(frame["discrimination"], frame["low"], frame["high"])
+    reach = reach_of(frame["discrimination"], frame["low"], frame["high"])
     colour, known = COLOURS["ultrafeedback"], frame["low"].notna()
     place = frame.loc[known, ["size", "discrimination"]].to_numpy().T
     style = {"color": colour, "elinewidth": 0.6, "label": "estimate, with interval"}
@@ -96,7 +96,7 @@ def discrimination_scatter(frame: pd.DataFrame, title: str) -> Figure:
     wide = frame.pivot(index="judge", columns="dataset", values=["discrimination", "low", "high"])
     x, y = (wide["discrimination"][name] for name in ("mt_bench", "ultrafeedback"))
     both = x.notna() & y.notna()
-    reach = {s: _reach(*(wide[end][s] for end in ("discrimination", "low", "high"))) for s in (x.name, y.name)}
+    reach = {s: reach_of(*(wide[end][s] for end in ("discrimination", "low", "high"))) for s in (x.name, y.name)}
     figure, (axes,) = canvas(PAGE, PAGE * 0.78)
     fitted = both & (x > 0) & (y > 0)
     top = 1.03 * wide["high"].loc[both, [x.name, y.name]].max().max()
@@ -147,7 +147,7 @@ def pool(frame: pd.DataFrame, title: str) -> Figure:
     rows = frame.sort_values("discrimination", kind="stable")
     height = np.arange(len(rows))
     figure, (axes,) = canvas(PAGE * 0.75, 1.0 + 0.27 * len(rows))
-    reach = _reach(rows["discrimination"], rows["low"], rows["high"])
+    reach = reach_of(rows["discrimination"], rows["low"], rows["high"])
     known = rows["low"].notna().to_numpy()
     axes.errorbar(
         rows["discrimination"][known],
@@ -211,36 +211,4 @@ def answers(frame: pd.DataFrame, title: str) -> Figure:
     axes.set(title=title, xlabel="share of the judge's answers", xlim=(0, 1))
     axes.grid(visible=False)
     figure.legend(loc="outside lower center", ncols=4)
-    return figure
-
-
-def character(frame: pd.DataFrame, title: str) -> Figure:
-    """Every judge's position bias against its discrimination, with intervals."""
-    figure, (axes,) = canvas(PAGE, 4.4)
-    x, y = frame["position"], frame["discrimination"]
-    reach = _reach(y, frame["low_discrimination"], frame["high_discrimination"])
-    across = (frame["high_position"] - x).to_numpy()
-    style = {"fmt": MARKERS["position_aware"], "color": COLOURS["position_aware"], "elinewidth": 0.6}
-    axes.errorbar(x, y, yerr=reach, xerr=across, label=NAMES["position_aware"], **style)
-    axes.plot(
-        x, frame["discrimination_judge_aware"], "_", color=COLOURS["judge_aware"], label=NAMES["judge_aware"]
-    )
-    ring = {"facecolors": "none", "edgecolors": COLOURS["reference"]}
-    axes.scatter(x, y, 400 * frame["share_tie"], **ring)
-    axes.scatter([], [], 400 * 0.1, label="share of ties, by area (this one: 10%)", **ring)
-    zero = frame["low_discrimination"].isna()
-    if zero.any():
-        axes.plot(x[zero], y[zero], "x", color="black", label="at zero", markersize=5)
-    axes.axvline(0, color=COLOURS["reference"], linewidth=0.6)
-    axes.set_xlabel("position: preference for the model shown first, in log-odds (negative: for the second)")
-    axes.margins(0.1)
-    top = HEADROOM * y.max()  # an interval of a judge near zero may reach far beyond all estimates
-    cut = (frame["high_discrimination"] > top).any()
-    axes.set(
-        title=title,
-        ylabel="discrimination (intervals cut at the frame)" if cut else "discrimination",
-        ylim=(-0.1 * y.max(), top),
-    )
-    figure.legend(loc="outside lower center", ncols=4)
-    label_points(axes, x, y, map(short, frame["judge"]), np.minimum(reach[1], top - y))
     return figure

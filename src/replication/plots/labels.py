@@ -22,7 +22,7 @@ REFERENCES = {
 
 
 def save_figures(figures: Mapping[str, Figure], folder: Path) -> None:
-    """Write figures as PDF and PNG, the same to the byte each time.
+    """Write figures as PNG, the same to the byte each time.
 
     Raises
     ------
@@ -30,10 +30,7 @@ def save_figures(figures: Mapping[str, Figure], folder: Path) -> None:
         If the folder cannot be written to.
     """
     for name, figure in figures.items():
-        # fixed metadata keep the files the same to the byte
-        figure.savefig(folder / f"{name}.pdf", metadata={"CreationDate": None, "ModDate": None})
-        figure.set_layout_engine("none")  # the layout found for the one is kept for the other
-        figure.savefig(folder / f"{name}.png", metadata={"Software": None})
+        figure.savefig(folder / f"{name}.png", metadata={"Software": None})  # without the version that drew it
 
 
 def name_rows(axes: Axes, names: Iterable[str], heights: Iterable[float], **options: Any) -> None:

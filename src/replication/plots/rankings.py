@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from judgerank.plots.colours import COLOURS, MARKERS, NAMES, shades
+from judgerank.plots.colours import COLOURS, MARKERS, NAMES
 from judgerank.plots.looks import PAGE, canvas
 from replication.plots.labels import label_points, name_rows
 
@@ -38,59 +38,6 @@ def agreement(frame: pd.DataFrame, reference: str, label: str, title: str) -> Fi
     figure.suptitle(title, fontsize=8)
     for axes, fit in zip(panels, ("judge_aware", "btl"), strict=True):
         label_points(axes, known[reference], known[f"score_{fit}"], known["model"])
-    return figure
-
-
-def uncertainty(errors: pd.DataFrame, ranks: pd.DataFrame, title: str) -> Figure:
-    """Standardised scores with both kinds of errors, and the ranks they leave possible, by the last member."""
-    member = errors["member"].iloc[-1]
-    rows = errors[errors["member"] == member].iloc[::-1]
-    held = ranks[ranks["member"] == member].iloc[::-1]
-    figure, (left, right) = canvas(PAGE, 1.0 + 0.14 * len(rows), 1, 2, sharey=True)
-    at = np.arange(len(rows))
-    looks = {
-        "plug_in": ("standard errors by comparison", 0.16),
-        "clustered": ("standard errors clustered by question", -0.16),
-    }
-    for (kind, (label, shift)), (colour, _) in zip(looks.items(), shades(len(looks)), strict=True):
-        # ticks at both ends: an interval of one rank has no length
-        style = {"color": colour, "marker": "|", "markersize": 3}
-        for axes, table in ((left, rows), (right, held)):
-            ends = table[[f"low_{kind}", f"high_{kind}"]].to_numpy().T
-            lines = axes.plot(ends, np.tile(at + shift, (2, 1)), **style)
-            lines[0].set_label(label)
-    left.plot(rows["score"], at, "o", color="black", markersize=2)
-    right.plot(held["rank"], at, "o", color="black", markersize=2)
-    name_rows(left, rows["model"], at, fontsize=6)
-    left.set(xlabel="score over the standard deviation of scores")
-    right.set(xlabel="rank, simultaneous intervals")
-    right.xaxis.get_major_locator().set_params(integer=True)
-    figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=2)
-    figure.suptitle(f"{title}: {member.replace('_', '-')}", fontsize=8)
-    return figure
-
-
-def panel(summary: pd.DataFrame, title: str) -> Figure:
-    """How much a model's answers differ, by set, and errors with and without that beside the clustered ones."""
-    rows = summary.iloc[::-1]
-    figure, (left, right) = canvas(PAGE, 1.1 + 0.32 * len(rows), 1, 2, sharey=True)
-    at = np.arange(len(rows))
-    reach = np.abs(rows[["low", "high"]].to_numpy().T - rows["relative_sigma"].to_numpy())
-    style = {"fmt": "o", "color": shades(1)[0][0], "elinewidth": 0.9, "capsize": 1.5}
-    left.errorbar(rows["relative_sigma"], at, xerr=reach, **style)
-    left.set(xlabel="spread of answers over spread of scores")
-    left.set_xlim(left=0)
-    kinds = {"without_ratio": "question effects left out", "with_ratio": "question effects integrated out"}
-    for (kind, label), (colour, marker) in zip(kinds.items(), shades(len(kinds)), strict=True):
-        right.plot(rows[kind], at, marker, color=colour, label=label)
-    right.axvline(1, color=COLOURS["reference"], linewidth=0.6)
-    right.set(xlabel="standard error over the one clustered")
-    right.set_xlim(0, 1.2)
-    names = rows["title"] + "\n" + rows["comparisons_each"].map("{:.1f} judgments a question".format)
-    name_rows(left, names, at, fontsize=6)
-    left.set_ylim(-0.5, len(rows) - 0.5)
-    figure.legend(*right.get_legend_handles_labels(), loc="outside lower center", ncols=2)
-    figure.suptitle(title, fontsize=8)
     return figure
 
 

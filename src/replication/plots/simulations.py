@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from judgerank.plots.colours import COLOURS, MARKERS, NAMES, shades
+from judgerank.plots.colours import shades
 from judgerank.plots.looks import PAGE, canvas
 
 ERROR_LABELS = {"score": "mean squared error\nof s", "log_discrimination": "mean squared error\nof log gamma"}
@@ -92,52 +92,3 @@ def named_once(panels: np.ndarray) -> dict[str, list]:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
             found.setdefault(label, handle)
     return {"handles": list(found.values()), "labels": list(found)}
-
-
-def shrunk(frame: pd.DataFrame, title: str) -> Figure:
-    """Mean squared error with shrinkage and without, over further draws of the truth where there are any."""
-    draws = "further" if "further" in set(frame["draws"]) else "main"
-    groups = settings_in(frame[frame["draws"] == draws])
-    figure, panels = canvas(PAGE, 3.8, 2, len(groups), sharex="col")
-    panels = panels.reshape(2, len(groups))
-    for column, (name, _, _, rows) in zip(panels.T, groups, strict=True):
-        for axes, (parameter, label) in zip(column, ERROR_LABELS.items(), strict=True):
-            line = rows[rows["parameter"] == parameter]
-            x = line["n_comparisons"]
-            look = {"marker": MARKERS["judge_aware"], "color": COLOURS["judge_aware"]}
-            axes.loglog(x, line["mean"], label="judge-aware, maximum likelihood", **look)
-            hollow = {"linestyle": "--", "markerfacecolor": "white"}
-            axes.loglog(x, line["mean_shrunk"], label="judge-aware, with shrinkage", **look, **hollow)
-            axes.set_ylabel(label if axes in panels[:, 0] else "")
-        column[0].set_title(name)
-        column[1].set_xlabel("comparisons T")
-    figure.legend(*panels[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
-    figure.suptitle(title, fontsize=8)
-    return figure
-
-
-def slot_bias(summary: pd.DataFrame, bias: pd.DataFrame, title: str) -> Figure:
-    """Root mean squared bias against T in both orders of presentation, and every model's bias at the largest T."""
-    figure, (left, right) = canvas(PAGE, 2.9, 1, 2)
-    lines = {"names": ("-", "order follows names"), "random": (":", "random order")}
-    for member, rows in summary.groupby("member", sort=False):
-        look = {"color": COLOURS.get(member), "marker": MARKERS.get(member, "v")}
-        for order, (line, _) in lines.items():
-            of_order = rows[rows["order"] == order]
-            label = NAMES.get(member, member) if order == "names" else None
-            left.loglog(of_order["n_comparisons"], of_order["rms_bias"], line, label=label, **look)
-        last = bias[(bias["member"] == member) & (bias["order"] == "names")]
-        last = last[last["n_comparisons"] == last["n_comparisons"].max()]
-        right.errorbar(last["model"] + 1, last["bias"], 2 * last["bias_se"], linewidth=0.8, **look)
-    noise = summary.groupby("n_comparisons")["rms_noise"].min()
-    left.loglog(
-        noise.index, noise, color=COLOURS["reference"], linestyle="--", label="no bias (Monte Carlo noise)"
-    )
-    left.set(xlabel="comparisons T", ylabel="root mean squared bias\nof the scores")
-    left.set_title("order of presentation: solid by name, dotted random", fontsize=7)
-    right.axhline(0, color=COLOURS["reference"], linewidth=0.6)
-    right.set(xlabel="model, in the order of names", ylabel="bias at the largest T")
-    right.set_title("bars: two standard errors", fontsize=7)
-    figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=5)
-    figure.suptitle(title, fontsize=8)
-    return figure

@@ -6,18 +6,21 @@ from collections.abc import Iterator
 
 from hydra.core.config_store import ConfigStore
 
-from replication.schemas import beyond, methods, paper, plan, simulation, validity  # noqa: F401 (looked up)
+from replication.schemas import paper, simulation  # noqa: F401 (sections, which `register` looks up)
 from replication.schemas.dataset import Dataset
 from replication.schemas.section import Section
 from replication.schemas.solver import Adam, Localized, Newton, Penalised
-from replication.schemas.tools import Kernels, Verify
-from replication.schemas.torture import Torture
-
-TOOLS = (Verify, Kernels, Torture)  # commands that are no sections
+from replication.schemas.tools import Verify
 
 
-def register() -> None:
-    """Make every schema known to hydra, by the names that the files in conf/ refer to."""
+def register(*commands: type) -> None:
+    """Make the schemas of all loaded sections known to Hydra, by the names that the files in conf/ use.
+
+    Parameters
+    ----------
+    *commands : type
+        Schemas of commands that are no sections.
+    """
     store = ConfigStore.instance()
     store.store(group="dataset", name="schema", node=Dataset)
     store.store(group="solver", name="newton_schema", node=Newton)
@@ -25,7 +28,7 @@ def register() -> None:
     store.store(group="solver", name="penalised_schema", node=Penalised)
     for name, node in (("localized", Localized), ("interior", Newton), ("adam", Adam)):
         store.store(group="estimator", name=f"{name}_schema", node=node)
-    for node in (*_below(Section), *TOOLS):
+    for node in (*_below(Section), Verify, *commands):
         store.store(name=f"{node.__name__}Schema", node=node)
 
 

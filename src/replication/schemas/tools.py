@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 from omegaconf import MISSING
 
-from replication.schemas.ranges import at_least, within
-from replication.schemas.section import Parallel, RealData, Section
+from replication.schemas.ranges import at_least
+from replication.schemas.section import Parallel, Section
 
 
 @dataclass
@@ -16,6 +16,12 @@ class Audit(Section):
     accept_falls: bool = False
     codecheck: str = MISSING
     articles: str = MISSING
+
+
+@dataclass
+class Tables(Section):
+    only: list[str] | None = MISSING
+    forms: str = MISSING
 
 
 @dataclass
@@ -53,30 +59,3 @@ class Verify:
     shown: int = at_least(0)
     overrides: list[str] = MISSING
     sections: dict[str, Verified] = field(default_factory=dict)
-
-
-@dataclass
-class Kernels:
-    """Small sections and tests under several kernels of the same libraries."""
-
-    short: bool = MISSING
-    tests: list[str] = MISSING
-    settings: dict[str, dict[str, str]] = MISSING
-    sections: dict[str, list[str]] = MISSING
-    replicated: list[str] = MISSING  # sections that keep replications
-    short_settings: list[str] = MISSING
-    short_sections: list[str] = MISSING
-    shown: int = at_least(0)
-
-
-@dataclass
-class Bench(RealData):
-    study_share: float = within(0, 1)
-    engine_rows: int = at_least(0)
-    engine_memory: str = MISSING
-    blocks: list[str] = MISSING
-    answers: str | None = None
-    rows: list[str] = field(default_factory=list)
-    store: bool = False
-    tolerance: float = at_least(0)
-    again: int = at_least(0)

@@ -1,0 +1,55 @@
+"""The first screens of pages, for the documentation: on a desktop, on a phone, in the dark, with changes.
+
+python experiments/beyond/screens.py        (takes Chromium: apt-get install chromium)
+"""
+
+import shutil
+import sys
+import tempfile
+from contextlib import chdir
+from pathlib import Path
+
+import pandas as pd
+from playwright.sync_api import sync_playwright
+
+import judgerank
+from judgerank import read
+from judgerank.boards.changelog import changelog_of
+from judgerank.cli.example_run import content
+from judgerank.ranking.additions import Additions
+from replication.config import ROOT
+
+TARGET = ROOT / "docs" / "images"
+SCREENS = {"desktop": (1280, 800, "light"), "phone": (390, 844, "light"), "dark": (1280, 800, "dark")}
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+
+
+def run(target: Path) -> None:
+    browser_path = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if browser_path is None:
+        sys.exit("no browser was found: apt-get install chromium")
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        example = Path(folder) / "judgments.csv"
+        example.write_bytes(content(example.suffix))
+        with chdir(folder):  # the page names the file as from where it was ranked
+            page = judgerank.rank(example).write(Path(folder) / "ranking")
+        browser = playwright.chromium.launch(executable_path=browser_path, args=["--no-sandbox"])
+        for name, (width, height, scheme) in SCREENS.items():
+            shown = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
+            shown.goto(page.as_uri())
+            shown.wait_for_selector("html[data-complete]", state="attached")
+            shown.screenshot(path=target / f"page_{name}.png")
+        story = [read(ROOT / "examples" / "story" / f"{month}.csv") for month in ("november", "december")]
+        november = judgerank.rank(story[0])
+        both = judgerank.rank(pd.concat([one.frame for one in story], ignore_index=True))
+        log = changelog_of(november.fitted, both.fitted, "november.npz")
+        page = both.write(Path(folder) / "december", additions=Additions(changelog=log))
+        shown = browser.new_page(viewport={"width": 1280, "height": 560})
+        shown.goto(page.as_uri())
+        shown.wait_for_selector("html[data-complete]", state="attached")
+        shown.screenshot(path=target / "page_since.png")
+        browser.close()
+
+
+if __name__ == "__main__":
+    run(TARGET)

@@ -1,0 +1,91 @@
+"""Adverse cases at random, such as kills, maxima missed and damaged files, counted. Not part of the paper.
+
+python experiments/beyond/torture.py [inputs.cases=100] [maxima.members=[judge_aware]] ...
+"""
+
+import logging
+import time
+from pathlib import Path
+
+import pandas as pd
+from omegaconf import DictConfig, OmegaConf
+
+from judgerank.writing.atomic import staged
+from replication.config import ROOT
+from replication.errors import NotAsStoredError
+from replication.records import provenance, write_record
+from replication.replicate import Study
+from replication.tables import Table
+from studies.config import main
+from studies.torture.designs import certificate_false, maximum_missed
+from studies.torture.files import overwritten
+from studies.torture.inputs import misread
+from studies.torture.kills import lost
+from studies.torture.misreadings import misread_slip
+from studies.torture.scales import told_otherwise
+from studies.torture.secrets import strayed
+from studies.torture.thin import runaway_missed
+
+log = logging.getLogger("studies")
+# by part: its task, the list and the name of what it is for, and what must not happen
+PARTS = {
+    "maxima": (maximum_missed, "members", "member", "a higher maximum missed"),
+    "thin": (runaway_missed, "members", "member", "a higher point missed"),
+    "existence": (certificate_false, "members", "member", "a false certificate or refusal"),
+    "scales": (told_otherwise, "members", "member", "another answer for the same judgments"),
+    "inputs": (misread, "forms", "form", "misread, or no sentence"),
+    "slips": (misread_slip, "layouts", "layout", "misread, or no sentence"),
+    "kills": (lost, "kinds", "kind", "lost or mixed"),
+    "files": (overwritten, "ways", "way", "a user's file lost or changed"),
+    "secrets": (strayed, "ways", "way", "a key elsewhere"),
+}
+
+
+def studies(cfg: DictConfig) -> dict[str, Study]:
+    """Every part as a study, a cell for each member, form or kind."""
+    found = {}
+    for part, (task, names, key, _) in PARTS.items():
+        settings = OmegaConf.to_container(cfg[part])
+        cases = settings.pop("cases")
+        cells = {name: {**settings, key: name} for name in settings.pop(names)}
+        repeats = dict.fromkeys(cells, cases)
+        found[part] = Study(f"torture_{part}", task, cells, repeats, cfg.seed, Path(ROOT, cfg.cache), cfg.block)
+    return found
+
+
+def counts(part: str, study: Study) -> list[dict]:
+    """A row for each cell: how many cases, how they ended, and how often what must not happen did."""
+    rows = []
+    for cell in study.cells:
+        records = pd.DataFrame(study.records(cell))
+        failed = records["failure"].notna() if "failure" in records else pd.Series(False, records.index)
+        ended = records["status"].value_counts().sort_index()
+        row = {"part": part, "of": cell, "cases": len(records)}
+        row["ended"] = ", ".join(f"{many} {name}" for name, many in ended.items())
+        row |= {"must not happen": PARTS[part][3], "happened": int(records["bad"].fillna(0).sum() + failed.sum())}
+        # how often it would have without a search
+        row["by one climb"] = int(records["one_climb"].sum()) if "one_climb" in records else pd.NA
+        rows.append(row)
+    return rows
+
+
+@main("torture")
+def run(cfg: DictConfig) -> None:
+    start, rows = time.monotonic(), []
+    for part, study in studies(cfg).items():
+        study.run(cfg.parallel)
+        rows += counts(part, study)
+    frame = pd.DataFrame(rows)
+    frame["by one climb"] = frame["by one climb"].astype("Int64")
+    log.info("%s", frame.to_string(index=False))
+    target = Path(ROOT, cfg.results, "beyond", "torture")
+    with staged(target) as folder:
+        Table(frame, "Adverse cases at random, and how often what must not happen did").write(folder, "counts")
+        write_record(folder, target, provenance("torture", cfg, {}, ""), ROOT, start)
+    happened = frame["happened"].sum()
+    if happened:
+        raise NotAsStoredError(f"{happened} of {frame['cases'].sum()} cases ended as none must")
+
+
+if __name__ == "__main__":
+    run()

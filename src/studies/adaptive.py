@@ -1,0 +1,236 @@
+"""Collections by rounds: simulated to their stop, and data sets played back, by every rule of choosing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import count
+
+import numpy as np
+import pandas as pd
+from scipy.special import betaincinv
+
+from judgerank.adaptive.choosing import RULES
+from judgerank.adaptive.goals import Goal, spent_at
+from judgerank.adaptive.oracles import Answers, Drawn
+from judgerank.adaptive.rounds import collect_until
+from judgerank.data.arrays import FloatArray, IntArray
+from judgerank.data.comparisons import Comparisons
+from judgerank.data.errors import NoIntervalError
+from judgerank.fits.result import Fit
+from judgerank.model.members import Parameters
+from judgerank.order.pairs import Order, orders
+from replication.correlation import kendall
+from replication.replicate import Record
+from studies.dependence import standardised_errors
+
+MODEL = "position_aware"
+N_JUDGES = 4
+ALPHA_SPREAD = 0.8  # log-discriminations from minus that to that
+GOALS = {"top 2": Goal("top", 2), "all": Goal("all")}
+SPREAD = np.linspace(1.0, -1.0, 8)
+# Scores in falling order; where two are equal, no claim about their order is so. Of 40 questions every judge is
+# asked every pair in both orders in the end: then all is sure about these answers, and little about the models.
+NULLS = {
+    "second and third equal": {"scores": [0.9, 0.2, 0.2, -0.2, -0.4, -0.7], "goal": "top 2"},
+    "two neighbours equal": {"scores": [1.2, 0.6, 0.0, 0.0, -0.6, -1.2], "goal": "all"},
+    "all equal": {"scores": [0.0] * 6, "goal": "top 2"},
+    "40 questions, second and third equal": {
+        "scores": [0.9, 0.2, 0.2, -0.2, -0.4, -0.7], "goal": "top 2", "questions": 40, "question_sd": 1.0
+    },
+}  # fmt: skip
+SLOW = ("all equal", "40 questions, second and third equal")  # to fit, or to be asked all
+
+
+class Replayed:
+    """The judgments of a data set, each given out once, in random order within its pair, judge and order."""
+
+    def __init__(self, rows: Comparisons, rng: np.random.Generator):
+        self.models, self.judges = rows.models, rows.judges
+        self.costs = np.ones(len(rows.judges))
+        shape = len(rows.models), len(rows.models), len(rows.judges)
+        cell = np.ravel_multi_index((rows.first, rows.second, rows.judge), shape)
+        order = rng.permutation(len(cell))
+        order = order[np.argsort(cell[order], kind="stable")]
+        self._outcomes = rows.outcome[order]
+        many = np.bincount(cell, minlength=int(np.prod(shape)))
+        self._next = np.cumsum(many) - many
+        self.left = many.reshape(shape)
+
+    def ask(self, first: IntArray, second: IntArray, judge: IntArray) -> Answers:
+        found = np.empty(len(first))
+        cells = np.ravel_multi_index((first, second, judge), self.left.shape)
+        for place, cell in enumerate(cells.tolist()):
+            found[place] = self._outcomes[self._next[cell]]
+            self._next[cell] += 1
+        np.subtract.at(self.left, (first, second, judge), 1)
+        return Answers(found)
+
+
+def truth(scores: FloatArray) -> Parameters:
+    """Scores before judges of unequal discrimination who each lean to a place."""
+    position = np.where(np.arange(N_JUDGES) % 2, 0.3, -0.2)
+    return Parameters(
+        scores - scores.mean(), np.array([np.linspace(-ALPHA_SPREAD, ALPHA_SPREAD, N_JUDGES), position])
+    )
+
+
+def stopped(settings: dict, rng: np.random.Generator) -> Record:
+    """One simulated collection: whether and when it stopped, and whether it then claimed what is not so.
+
+    ``naive`` is whether looking at alpha, at every look, would have stopped at a false claim; ``independent``
+    whether the rule would have, were errors the model's alone.
+    """
+    scores, goal = np.array(settings["scores"]), GOALS[settings["goal"]]
+    alpha, questions = 1 - settings["level"], settings.get("questions")
+    looks = count(1)
+
+    def claims(order: Order) -> tuple[float, bool]:
+        """The least sure of the claims, and whether all of them are so."""
+        i, j = goal.pairs(len(scores))
+        at = scores[[int(name.removeprefix("m")) for name in order.models]]
+        return order.p_value[i, j].max() * goal.false_claims(len(scores)), bool((at[i] > at[j]).all())
+
+    def watch(result: Fit, order: Order | None) -> dict[str, float]:
+        hurdle = spent_at(next(looks), alpha)
+        if order is None:
+            return {"p": np.nan, "right": np.nan, "independent": False}
+        p, right = claims(order)
+        alone = p if questions is None else claims(next(orders(result)))[0]
+        return {"p": p, "right": right, "independent": alone <= hurdle and not right}
+
+    oracle = Drawn(truth(scores), rng, questions=questions, question_sd=settings.get("question_sd", 0.0))
+    run = collect_until(
+        oracle, goal, rng, settings["rule"], settings["level"], settings["most"], MODEL, watch=watch
+    )
+    last = run.looks.iloc[-1]
+    naive = run.looks[(run.looks["p"] <= alpha) & (run.looks["right"] == 0)]
+    return {
+        "stopped": run.reached,
+        "wrong": bool(run.reached and not last["right"]),
+        "naive": len(naive) > 0,
+        "independent": bool(run.looks["independent"].any()),
+        "comparisons": int(last["comparisons"]),
+        "looks": len(run.looks),
+    }
+
+
+def played_back(settings: dict, rng: np.random.Generator, shared: tuple[Comparisons, FloatArray]) -> Record:
+    """One data set played back by one rule: Kendall's tau with the fit of all of it, and errors, at every look."""
+    rows, reference = shared
+
+    def watch(result: Fit, order: Order | None) -> dict[str, float]:
+        tau = kendall(result.solution.parameters.scores, reference)
+        try:
+            return {"tau": tau, "error": float(standardised_errors(result).mean())}
+        except NoIntervalError:
+            return {"tau": tau, "error": np.nan}
+
+    most = int(settings["share"] * len(rows))
+    run = collect_until(
+        Replayed(rows, rng),
+        Goal("all"),
+        rng,
+        settings["rule"],
+        settings["level"],
+        most,
+        MODEL,
+        settings["growth"],
+        watch,
+    )
+    columns = ("comparisons", "open", "tau", "error")
+    return {
+        f"{column}/{look}": float(run.looks[column].iloc[look])
+        for look in range(len(run.looks))
+        for column in columns
+    }
+
+
+def false_stops(records: pd.DataFrame) -> dict[str, float]:
+    """Share of wrong stops with its Monte Carlo error and exact 95% upper end.
+
+    Beside it what looking naively would have done, and what errors of independent comparisons would have.
+    """
+    n = len(records)
+    wrong, naive, independent = (int(records[name].sum()) for name in ("wrong", "naive", "independent"))
+    return {
+        "runs": n,
+        "wrong": wrong,
+        "rate": wrong / n,
+        "rate_se": np.sqrt(wrong * (n - wrong) / n**3),
+        "rate_upper": 1.0 if wrong == n else float(betaincinv(wrong + 1, n - wrong, 0.95)),
+        "naive": naive,
+        "naive_rate": naive / n,
+        "naive_rate_se": np.sqrt(naive * (n - naive) / n**3),
+        "independent": independent,
+        "independent_rate": independent / n,
+        "independent_rate_se": np.sqrt(independent * (n - independent) / n**3),
+        "looks": records["looks"].mean(),
+    }
+
+
+def path(record: Record) -> pd.DataFrame:
+    """The looks of one playback: ``comparisons, open, tau, error``."""
+    cells = pd.Series({tuple(key.split("/")): value for key, value in record.items() if "/" in key}, dtype=float)
+    table = cells.unstack(0)
+    return table.set_axis(table.index.astype(int)).sort_index()
+
+
+def paths(records: Iterator[Record], rule: str) -> pd.DataFrame:
+    """All looks of all playbacks by one rule."""
+    parts = [path(record).assign(playback=number) for number, record in enumerate(records)]
+    return pd.concat(parts).rename_axis("look").reset_index().assign(rule=rule)
+
+
+def needed(looks: pd.DataFrame, measure: str, target: float) -> float:
+    """Comparisons of one playback at which a measure first is as good; NaN if never.
+
+    Between looks it is taken on the logarithm. Errors fall and tau rises: the best so far counts.
+    """
+    size = np.log(looks["comparisons"].to_numpy())
+    value = -np.log(looks["error"].to_numpy()) if measure == "error" else looks["tau"].to_numpy()
+    goal = -np.log(target) if measure == "error" else target
+    best = np.fmax.accumulate(value)
+    place = int(np.searchsorted(best, goal))
+    if place == 0:
+        return float(np.exp(size[0]))
+    if place == len(best):
+        return np.nan
+    share = (goal - best[place - 1]) / (best[place] - best[place - 1])
+    return float(np.exp(size[place - 1] + share * (size[place] - size[place - 1])))
+
+
+def savings(looks: pd.DataFrame) -> pd.DataFrame:
+    """Comparisons that each rule takes to be as good as random ones are on average half way.
+
+    Half way, since at the end of a playback little is left to choose from.
+
+    ``rule, measure, target, comparisons, comparisons_se, saved, saved_se, never``: means over playbacks, and how
+    many never were as good, which count with all their comparisons. Savings are against random ones; their errors
+    have those of both.
+    """
+    whole = looks["comparisons"].max()
+    random = looks[looks["rule"] == "random"].groupby("look")[["comparisons", "tau", "error"]].mean()
+    targets = random[random["comparisons"] >= whole / 2].iloc[0][["tau", "error"]]
+    rows = []
+    for measure, target in targets.items():
+        plain: tuple[float, float] = (np.nan, np.nan)
+        for rule in [name for name in RULES if name in set(looks["rule"])]:
+            parts = [part for _, part in looks[looks["rule"] == rule].groupby("playback")]
+            found = pd.Series([needed(part, measure, target) for part in parts])
+            mean, error = found.fillna(whole).mean(), found.fillna(whole).sem()
+            plain = (mean, error) if rule == "random" else plain
+            relative = np.hypot(error / mean, plain[1] / plain[0])
+            rows.append(
+                {
+                    "rule": rule,
+                    "measure": measure,
+                    "target": target,
+                    "comparisons": mean,
+                    "comparisons_se": error,
+                    "saved": 1 - mean / plain[0],
+                    "saved_se": 0.0 if rule == "random" else mean / plain[0] * relative,
+                    "never": int(found.isna().sum()),
+                    "playbacks": len(found),
+                }
+            )
+    return pd.DataFrame(rows)

@@ -1,0 +1,11 @@
+"""Commands beyond the paper: their schemas made known to Hydra, beside the paper's."""
+
+from __future__ import annotations
+
+from replication.config import main
+from replication.schemas.registering import register
+from studies.schemas import beyond, methods, plan, validity  # noqa: F401 (sections, which `register` looks up)
+from studies.schemas.commands import Kernels, Torture
+
+__all__ = ["main"]
+register(Kernels, Torture)

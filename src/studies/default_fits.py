@@ -1,0 +1,228 @@
+"""What should be fitted unless a user says otherwise? Members with and without shrinkage, by several measures.
+
+On samples of real sets every candidate is held against the comparisons that it has not seen. On simulated sets,
+where the truth is known, intervals of the reported scores, tests of all pairs and ranks are.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from judgerank.data.comparisons import Comparisons
+from judgerank.data.errors import JudgerankError
+from judgerank.engine.solution import Status
+from judgerank.fits.crossvalidation import losses
+from judgerank.fits.fit import fit
+from judgerank.fits.result import Fit
+from judgerank.inference.wald import wald
+from judgerank.model.members import Parameters
+from judgerank.order.pairs import orders
+from judgerank.order.rank_intervals import simultaneous_quantile
+from judgerank.order.scale import reported_covariance, scale_at, scale_of
+from replication.correlation import spearman
+from replication.replicate import Record, Study
+from studies.schemas.validity import Design, Fitted
+from studies.validity import Kept, by_test, drawn, order_kept
+
+NO_ESTIMATE = "no estimate"
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """A sample of a set, fitted by several methods, and the rest of the set, which they are held against."""
+
+    dataset: str
+    size: int
+    methods: dict[str, Fitted]
+
+
+@dataclass(frozen=True)
+class Simulated:
+    """A design, and the fits whose claims are checked on every set drawn from it."""
+
+    design: Design
+    methods: dict[str, Fitted]
+    level: float
+
+
+@dataclass(frozen=True)
+class Against:
+    """A fit of a sample: how it ended, Spearman's correlation with a fit of the rest, log-loss of the rest."""
+
+    status: str
+    seconds: float
+    spearman: float | None = None
+    log_loss: float | None = None
+
+
+@dataclass(frozen=True)
+class Promised:
+    """A fit of a simulated set: how it ended, coverage of reported scores, and what pairs and ranks keep."""
+
+    status: str
+    seconds: float
+    spearman: float | None = None
+    coverage: float | None = None
+    error: float | None = None
+    kept: dict[str, Kept] = field(default_factory=dict)
+
+
+def sampled(cell: Sampled, rng: np.random.Generator, sets: dict[str, Any]) -> Record:
+    """One sample without replacement, fitted by every method."""
+    comparisons = sets[cell.dataset]
+    order = rng.permutation(len(comparisons))
+    part, rest = (_of_those_seen(comparisons.take(np.sort(rows))) for rows in np.split(order, [cell.size]))
+    reference = fit(rest, "position_aware").scores
+    return {name: asdict(_against(part, rest, reference, method)) for name, method in cell.methods.items()}
+
+
+def _of_those_seen(comparisons: Comparisons) -> Comparisons:
+    """With the judges alone who judged any of them."""
+    return comparisons.with_judges([comparisons.judges[k] for k in np.unique(comparisons.judge)])
+
+
+def _against(part: Comparisons, rest: Comparisons, reference: pd.Series, method: Fitted) -> Against:
+    found, seconds = _timed(part, method)
+    if not isinstance(found, Fit):
+        return Against(found, seconds)
+    scores = found.scores
+    known = np.isin(np.array(rest.judges, object)[rest.judge], part.judges)
+    known &= np.isin(np.array(rest.models, object)[rest.first], part.models)
+    known &= np.isin(np.array(rest.models, object)[rest.second], part.models)
+    seen = rest.take(np.flatnonzero(known)).with_judges(part.judges)
+    loss = losses(seen.outcome, found.probability(seen))["log_loss"]
+    return Against(str(found.status), seconds, spearman(scores, reference[scores.index]), loss)
+
+
+def _timed(comparisons: Comparisons, method: Fitted) -> tuple[Fit | str, float]:
+    """A fit, or the error's name in place of one, and its processor seconds."""
+    start = time.process_time()
+    try:
+        found: Fit | str = fit(comparisons, method.member, method.solver)
+    except JudgerankError:
+        found = NO_ESTIMATE
+    return found, time.process_time() - start
+
+
+def simulated(cell: Simulated, rng: np.random.Generator) -> Record:
+    """One simulated set, fitted by every method."""
+    data, question, truth = drawn(cell.design, rng)
+    return {name: asdict(_promised(cell, data, question, truth, method)) for name, method in cell.methods.items()}
+
+
+def _promised(
+    cell: Simulated, data: Comparisons, question: np.ndarray, truth: Parameters, method: Fitted
+) -> Promised:
+    found, seconds = _timed(data, method)
+    if not isinstance(found, Fit):
+        return Promised(found, seconds)
+    correlation = spearman(found.scores, pd.Series(truth.scores)) if cell.design.sigma_scores else None
+    try:
+        shown = found.clustered(data, question) if cell.design.clustered else found
+        order = list(orders(shown))
+        kept = order_kept(by_test(order)["both"], simultaneous_quantile(order, cell.level), truth, cell.level)
+    except JudgerankError:
+        return Promised(str(found.status), seconds, correlation)
+    coverage, error = _covered(shown, truth, cell)
+    return Promised(str(found.status), seconds, correlation, coverage, error, {"both": kept})
+
+
+def _covered(fitted: Fit, truth: Parameters, cell: Simulated) -> tuple[float | None, float | None]:
+    """Share of the intervals of reported scores that hold, and the scores' root mean square error.
+
+    The truth is on the scale by the information that the comparisons have at the true parameters. Members whose
+    judges all weigh the same have a scale of their own, and so has what question effects flatten.
+    """
+    if not fitted.model.weighs_judges or cell.design.question_sd:
+        return None, None
+    true = true_scores(fitted, truth, cell.design.position)
+    scale = scale_of(fitted)
+    errors = np.sqrt(np.diag(reported_covariance(fitted)))
+    off = scale.scores - true
+    low, high = wald(off, errors, cell.level, fitted.degrees_of_scores)
+    held = (low <= 0) & (high >= 0)
+    return float(held.mean()), float(np.sqrt(np.mean(off**2)))
+
+
+def true_scores(fitted: Fit, truth: Parameters, position: float) -> np.ndarray:
+    """True scores on the reported scale of the comparisons that were fitted."""
+    cells, model = fitted.comparisons, fitted.model
+    k = len(cells.judges)
+    rows = np.zeros((len(model.blocks), k))
+    rows[0] = truth.judges[0]
+    if "position" in model.judge_blocks:
+        rows[model.row("position")] = position * np.linspace(-1, 1, k)
+    free = np.isfinite(rows)
+    free[: model.free_rows.start] = False
+    chosen = np.concatenate([np.ones(len(truth.scores), bool), free.ravel()])
+    return scale_at(cells, model, Parameters(truth.scores, rows), free, chosen).scores
+
+
+def accuracy_rows(study: Study) -> list[dict[str, Any]]:
+    """Every set, size and method: means over the samples that have an estimate, with Monte Carlo errors."""
+    rows = []
+    for name, cell in study.cells.items():
+        frame = study.frame(name)
+        for method, how in cell.methods.items():
+            status = frame[f"{method}/status"]
+            row: dict[str, Any] = {"dataset": cell.dataset, "n_comparisons": cell.size, "method": method}
+            row |= {"member": how.member, "solver": how.solver}
+            row |= {"estimated": (status != NO_ESTIMATE).mean(), "unbounded": (status == Status.UNBOUNDED).mean()}
+            row |= {"boundary": (status == Status.BOUNDARY).mean()}
+            for measure in ("spearman", "log_loss"):
+                row |= _mean(_column(frame, f"{method}/{measure}"), measure)
+            rows.append(row | {"seconds": frame[f"{method}/seconds"].mean(), "n_replications": len(frame)})
+    return rows
+
+
+def trouble_rows(study: Study) -> list[dict[str, Any]]:
+    """Both position-aware fits by how the exact one ended, over all sets and sizes."""
+    frames = [study.frame(name).assign(size=cell.size) for name, cell in study.cells.items()]
+    frame = pd.concat(frames, ignore_index=True)
+    rows = []
+    for status, part in frame.groupby("position_aware/status", sort=True):
+        exact, shrunk = (
+            _column(part, f"position_aware{end}/{measure}")
+            for measure, end in (("spearman", ""), ("spearman", "_shrunk"))
+        )
+        losses_of = [_column(part, f"position_aware{end}/log_loss") for end in ("", "_shrunk")]
+        row: dict[str, Any] = {"status": status, "samples": len(part)}
+        row |= _mean(exact, "spearman_exact") | _mean(shrunk, "spearman_shrunk")
+        row |= _mean(shrunk - exact, "gain")
+        rows.append(row | _mean(losses_of[0] - losses_of[1], "log_loss_saved"))
+    return rows
+
+
+def simulated_rows(study: Study) -> list[dict[str, Any]]:
+    """Every design and method: coverage, error, false and wrong separations, ranks, power, time."""
+    rows = []
+    for name, cell in study.cells.items():
+        frame = study.frame(name)
+        for method, how in cell.methods.items():
+            row: dict[str, Any] = {"design": name, "title": cell.design.title, "method": method}
+            row |= {"member": how.member, "solver": how.solver}
+            row |= {"estimated": (frame[f"{method}/status"] != NO_ESTIMATE).mean()}
+            row |= {"intervals": _column(frame, f"{method}/kept/both/ranks").notna().mean()}
+            for measure in ("coverage", "error", "spearman"):
+                row |= _mean(_column(frame, f"{method}/{measure}"), measure)
+            for measure in ("false", "wrong", "ranks", "power"):
+                row |= _mean(_column(frame, f"{method}/kept/both/{measure}"), measure)
+            rows.append(row | {"seconds": frame[f"{method}/seconds"].mean(), "n_replications": len(frame)})
+    return rows
+
+
+def _column(frame: pd.DataFrame, name: str) -> pd.Series:
+    """Numbers of a column, NaN where there is none."""
+    return pd.to_numeric(frame[name]) if name in frame else pd.Series(np.nan, frame.index)
+
+
+def _mean(values: pd.Series, name: str) -> dict[str, float]:
+    known = values.dropna()
+    many = len(known)
+    error = known.std(ddof=1) / np.sqrt(many) if many > 1 else np.nan
+    return {name: known.mean() if many else np.nan, f"{name}_se": error}

@@ -1,0 +1,165 @@
+"""Question effects on real sets and on simulated ones: what they add, and what intervals hold with and without."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from judgerank.data.arrays import FloatArray, IntArray
+from judgerank.data.comparisons import Comparisons
+from judgerank.data.errors import JudgerankError, NoMaximumError
+from judgerank.data.judgments import Judgments
+from judgerank.engine.questions.groups import grouped
+from judgerank.engine.questions.marginal import Marginal
+from judgerank.engine.questions.maximum import SHARP
+from judgerank.engine.questions.point import at_rows
+from judgerank.engine.questions.quadrature import sampled
+from judgerank.fits.fit import fit
+from judgerank.fits.heldout import held_out
+from judgerank.fits.result import Fit
+from judgerank.inference.wald import normal_quantile
+from judgerank.model.law import Law
+from judgerank.model.members import Parameters
+from judgerank.model.streams import generator
+from replication.replicate import Record
+from studies.dependence import standardised_errors
+
+N_MODELS, N_JUDGES, JUDGES_EACH = 6, 6, 4  # of simulated data, and judges of each pair
+DESIGNS = {"one pair": (150, 1), "many pairs": (30, 10)}  # questions, and pairs of each
+MEMBER = "position_aware_ties"
+
+
+def first_fit(judgments: Judgments, members: Sequence[str]) -> tuple[Fit, str]:
+    """The first member that has a maximum, its copies merged, and why those before it have none.
+
+    Raises
+    ------
+    NoMaximumError
+        If none has.
+    """
+    why: list[str] = []
+    for member in members:
+        try:
+            return fit(judgments, member, questions="effects", merge_copies=True), "; ".join(why)
+        except NoMaximumError as error:
+            why.append(f"{member}: {error}")
+    raise NoMaximumError("; ".join(why), ())
+
+
+def errors_of(found: Fit) -> FloatArray:
+    """Standard errors of the standardised scores, shape (N,)."""
+    return standardised_errors(found)
+
+
+def clustered(found: Fit) -> Fit:
+    """The fit without question effects, its errors clustered by question."""
+    return found.without.clustered(found.raw, found.question)
+
+
+def integrals(found: Fit, draws: int, seed: int, name: str) -> tuple[float, float]:
+    """The log-likelihood at the fit by random draws, and the standard error of that."""
+    rng, total, variance = generator(seed, "panel", name), 0.0, 0.0
+    at, model = found.solution.parameters, found.model
+    groups = Marginal.fine(
+        grouped(found.raw, found.question), model, model.of_judges(at).gamma, found.sigma, SHARP
+    ).groups
+    for group in groups:
+        here = at_rows(group, model, at, found.sigma)
+        value, error = sampled(group, here, rng, draws)
+        total, variance = total + float(value.sum()), variance + float((error**2).sum())
+    return total, float(np.sqrt(variance))
+
+
+def gains(found: Fit, members: Sequence[str], folds: int, seed: int, name: str) -> dict[str, float | str]:
+    """Held-out log-loss per comparison without question effects, and how much less it is with them.
+
+    Those on questions with several comparisons are separated; errors are over questions. By the first
+    member that has a maximum on all folds; NaN if none has.
+    """
+    questions = int(found.question.max()) + 1
+    fold = (generator(seed, "panel folds", name).permutation(questions) % folds)[found.question]
+    row: dict[str, float | str] = {"held_out_member": ""}
+    row |= dict.fromkeys(("loss_without", "gain", "gain_se", "gain_several", "gain_several_se"), np.nan)
+    for member in members:
+        try:
+            table = held_out(found.raw, fold, member, questions="effects", question=found.question)
+            break
+        except JudgerankError:
+            continue
+    else:
+        return row
+    row["held_out_member"] = member
+    row["loss_without"] = -table["without"].sum() / table["comparisons"].sum()
+    for kind, part in (("gain", table), ("gain_several", table[table["comparisons"] > 1])):
+        gained, total = part["described"] - part["without"], part["comparisons"].sum()
+        row[kind] = gained.sum() / total
+        share = gained - gained.sum() / total * part["comparisons"]  # of a ratio of sums
+        row[f"{kind}_se"] = float(np.sqrt((share**2).sum())) / total
+    return row
+
+
+def truth() -> Parameters:
+    """What simulated data are drawn from: scores two apart, discriminations from .6 to 1.7."""
+    alpha = np.linspace(-0.5, 0.5, N_JUDGES)
+    position = np.where(np.arange(N_JUDGES) % 2, 0.3, -0.2)
+    return Parameters(np.linspace(1.0, -1.0, N_MODELS), np.array([alpha, position, np.full(N_JUDGES, -1.0)]))
+
+
+def drawn(rng: np.random.Generator, design: str, sigma: float) -> tuple[Comparisons, IntArray]:
+    """Comparisons whose answers have a quality of their own, and the question behind each."""
+    at, (n_questions, pairs) = truth(), DESIGNS[design]
+    ends = np.array([rng.permutation(N_MODELS)[:2] for _ in range(n_questions * pairs)]).repeat(JUDGES_EACH, 0)
+    judge = np.concatenate([rng.permutation(N_JUDGES)[:JUDGES_EACH] for _ in range(n_questions * pairs)])
+    question = np.arange(n_questions).repeat(pairs * JUDGES_EACH)
+    s = at.scores + rng.normal(0.0, sigma, (n_questions, N_MODELS))
+    i, j = ends.T
+    gamma, position, log_tie = at.judges[:, judge]
+    law = Law(np.exp(gamma) * (s[question, i] - s[question, j]) + position, np.exp(log_tie))
+    draw, first = rng.random(len(judge)), law.mean - law.tie / 2
+    outcome = np.where(draw < first, 1.0, np.where(draw < first + law.tie, 0.5, 0.0))
+    labels = (tuple(f"{kind}{x}" for x in range(many)) for kind, many in (("m", N_MODELS), ("j", N_JUDGES)))
+    return Comparisons(*labels, i, j, judge, outcome), question
+
+
+def covered(settings: dict, rng: np.random.Generator) -> Record:
+    """One data set with question effects: what intervals of standardised scores hold, and the test of sigma."""
+    at, level = truth(), settings["level"]
+    comparisons, question = drawn(rng, settings["design"], settings["question_sd"])
+    found = fit(comparisons, MEMBER, questions="effects", question=question)
+    target, quantile = at.scores / at.scores.std(), normal_quantile(level)
+    record: Record = {"status": str(found.status), "p": found.likelihood_ratio()[1], "sigma": found.sigma}
+    for name, result in (("with", found), ("without", found.without), ("clustered", clustered(found))):
+        scores, error = result.scores.to_numpy(), errors_of(result)
+        inside = np.abs(scores / scores.std() - target) <= quantile * error
+        record |= {f"covered/{name}": float(inside.mean()), f"error/{name}": float(error.mean())}
+    if found.sigma > 0 and settings["question_sd"] > 0:
+        row = found.confidence_intervals(level).set_index("parameter").loc["relative sigma"]
+        record["sigma_covered"] = float(row["low"] <= settings["question_sd"] / at.scores.std() <= row["high"])
+    return record
+
+
+def coverage(records: pd.DataFrame, design: str, question_sd: float) -> list[dict]:
+    """Rows of one simulated sigma: mean coverage by kind of interval, with its error over data sets."""
+    rows, many = [], len(records)
+    if "failure" in records:  # no maximum
+        records = records[records["failure"].isna()]
+    for kind in ("without", "with", "clustered"):
+        values = records[f"covered/{kind}"]
+        rows.append(
+            {
+                "design": design,
+                "question_sd": question_sd,
+                "intervals": kind,
+                "covered": values.mean(),
+                "covered_se": values.std() / np.sqrt(len(values)),
+                "error": records[f"error/{kind}"].mean(),
+                "rejected": (records["p"] < 0.05).mean(),
+                "sigma_zero": (records["sigma"] == 0).mean(),
+                "sigma_covered": records["sigma_covered"].mean() if "sigma_covered" in records else np.nan,
+                "failed": many - len(records),
+                "n_replications": many,
+            }
+        )
+    return rows

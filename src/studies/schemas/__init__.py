@@ -1,0 +1,1 @@
+"""Schemas of the sections and commands beyond the paper."""

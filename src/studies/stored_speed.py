@@ -1,0 +1,124 @@
+"""Ratios of the bench beside those stored: which are worse by more than noise, and the table that pages show."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from statistics import median
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from judgerank.writing.atomic import replace_file
+from replication.config import ROOT
+from replication.tables import markdown_table
+
+STORED = ROOT / "experiments/bench_ratios.csv"
+COLUMNS = ["row", "measure", "ratio", "goal", "before"]
+MOST, LEAST = "at most ", "at least "
+
+
+class Measured(NamedTuple):
+    """One line of the bench: what was measured, over what, and what the ratio is to be."""
+
+    row: str
+    measure: str
+    first: float
+    second: float
+    goal: str
+
+    @property
+    def ratio(self) -> float:
+        return self.first / self.second
+
+    @property
+    def bound(self) -> float | None:
+        """What the ratio is to be at most or at least; None where there is no goal."""
+        return float(self.goal.removeprefix(MOST).removeprefix(LEAST)) if self.goal else None
+
+    @property
+    def met(self) -> bool:
+        """Whether the goal is met, or there is none."""
+        if self.bound is None:
+            return True
+        return self.ratio <= self.bound if self.goal.startswith(MOST) else self.ratio >= self.bound
+
+
+def measured(
+    row: str, run: Callable[[], Iterable[tuple]], stored: pd.DataFrame, tolerance: float, again: int
+) -> list[Measured]:
+    """The lines of a row; measured again, and the medians taken, while one is worse than stored.
+
+    Parameters
+    ----------
+    row : str
+    run : callable
+        Gives ``measure, first, second, goal`` of every line.
+    stored : DataFrame
+        ``row, measure, ratio, goal, before``.
+    tolerance : float
+        Share by which a ratio may be worse.
+    again : int
+        How often to measure again, so that one that is worse is so in the median of all.
+    """
+    rounds = [[Measured(row, *line) for line in run()]]
+    while len(rounds) <= again and worse(_medians(rounds), stored, tolerance):
+        rounds.append([Measured(row, *line) for line in run()])
+    return _medians(rounds)
+
+
+def _medians(rounds: Sequence[Sequence[Measured]]) -> list[Measured]:
+    """Of several runs of a row the lines with the median ratio."""
+    found = []
+    for lines in zip(*rounds, strict=True):
+        middle = median(line.ratio for line in lines)
+        found.append(min(lines, key=lambda line: abs(line.ratio - middle)))
+    return found
+
+
+def worse(lines: Iterable[Measured], stored: pd.DataFrame, tolerance: float) -> list[str]:
+    """A sentence on every line with a goal whose ratio is worse than stored by more than the tolerance."""
+    known = stored.set_index("measure")["ratio"].dropna()
+    told = []
+    for line in lines:
+        before = known.get(line.measure)
+        if before is None or not line.goal:
+            continue
+        factor = line.ratio / before if line.goal.startswith(MOST) else before / line.ratio
+        if factor > 1 + tolerance:
+            told.append(f"{line.row}: {line.measure}: {line.ratio:.3g}, stored {before:.3g} ({line.goal})")
+    return told
+
+
+def read(path: Path) -> pd.DataFrame:
+    """The stored ratios; none where there are none, and NaN where only the one before is known."""
+    if not path.is_file():
+        return pd.DataFrame(columns=COLUMNS)
+    texts = {name: str for name in COLUMNS if name != "ratio"}
+    return pd.read_csv(path, dtype=texts).fillna(dict.fromkeys(texts, ""))
+
+
+def keep(path: Path, lines: Sequence[Measured], stored: pd.DataFrame) -> None:
+    """Store the ratios of some rows in place of theirs; those before and other rows stay as they are."""
+    before = stored.set_index("measure")["before"]
+    new = [
+        [one.row, one.measure, float(f"{one.ratio:.4g}"), one.goal, before.get(one.measure, "")] for one in lines
+    ]
+    rows = {one.row for one in lines}
+    parts = [stored[~stored["row"].isin(rows)], pd.DataFrame(new, columns=COLUMNS)]
+    whole = pd.concat([part for part in parts if len(part)], ignore_index=True).sort_values("row", kind="stable")
+    replace_file(path, whole.to_csv(index=False))
+
+
+def goals_table(path: Path) -> str:
+    """Every ratio that has a goal, with what it was when the goals were set."""
+    stored = read(path)
+    rows = []
+    for one in stored[stored["goal"] != ""].itertuples():
+        line = Measured(one.row, one.measure, float(one.ratio), 1.0, one.goal)
+        now, verdict = f"{line.ratio:.3g}", "met" if line.met else "missed"
+        if np.isnan(line.ratio):
+            now, verdict = "--", "not measured since"
+        rows.append((f"`{one.row}`", one.measure, one.before or "--", now, one.goal, verdict))
+    return markdown_table(rows, ["row", "measure", "before", "now", "goal", "in the stored run"])

@@ -1,0 +1,192 @@
+"""Judges' own tastes: how large they are on real sets, and what intervals and tests do where they are known."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.special import expit
+
+from judgerank.adaptive.goals import Goal
+from judgerank.adaptive.oracles import Answers, Drawn
+from judgerank.adaptive.rounds import collect_until
+from judgerank.data.arrays import IntArray
+from judgerank.data.comparisons import Comparisons
+from judgerank.data.errors import JudgerankError
+from judgerank.data.frames import question_name
+from judgerank.data.judgments import Judgments
+from judgerank.fits.fit import fit
+from judgerank.fits.result import Fit
+from judgerank.model.block import Records
+from judgerank.model.streams import generator
+from judgerank.order.pairs import pairwise
+from judgerank.order.scale import scale_of
+from judgerank.ranking.default_member import default_member
+from replication.replicate import Record
+from replication.tables import with_error
+from studies.adaptive import truth
+from studies.panel_blocks import held_out_gain
+
+SCORES = np.linspace(1.0, -1.0, 8)
+BLOCK = "taste"
+LEVEL = 0.05  # of the test
+
+
+def of_set(judgments: Judgments, folds: int, seed: int, level: float) -> dict[str, Any]:
+    """Size and test of the tastes of one set, what they predict on unseen questions, and both kinds of interval.
+
+    Returns
+    -------
+    dict
+        Widths are means over the models on the reported scale; ``plain`` is the fit without tastes. Errors are not
+        clustered by question, so that the three compare. The held-out gain is by comparison.
+    """
+    name, _ = default_member([judgments.comparisons])
+    found = fit(judgments, name, blocks=[BLOCK])
+    plain = fit(judgments, name)
+    test = found.test(BLOCK)
+    row: dict[str, Any] = {"dataset": judgments.name, "member": name, "models": len(found.scores)}
+    row |= {"judges": len(found.discrimination), "sd": found.spread[BLOCK]}
+    row |= {"sd_scores": float(scale_of(found).scores.std()), "twice_gain": test.statistic, "p": test.p_value}
+    for kind, each in (("plain", plain), ("panel", found.for_this_panel()), ("like_these", found)):
+        row[f"width_{kind}"], row[f"pairs_{kind}"] = _width(each, level), int(pairwise(each)["separated"].sum())
+    row["pairs"] = row["models"] * (row["models"] - 1) // 2
+    return row | _gain(judgments, name, folds, seed)
+
+
+def _width(fitted: Fit, level: float) -> float:
+    rows = fitted.leaderboard(level)
+    return float((rows["high"] - rows["low"]).mean())
+
+
+def _gain(judgments: Judgments, member: str, folds: int, seed: int) -> dict[str, float]:
+    """What tastes add to the log-likelihood of a comparison of an unseen question, and its standard error."""
+    records = Records.of(judgments)
+    question, names = pd.factorize(records.frame["question_id"].map(question_name))
+    fold = (generator(seed, "taste folds", judgments.name).permutation(len(names)) % folds)[question]
+    return held_out_gain(records, BLOCK, fold, member, question)
+
+
+def drawn(rng: np.random.Generator, judges: int, sd: float, size: int) -> tuple[Comparisons, np.ndarray]:
+    """Random comparisons by judges with tastes, and what each thinks of every model, shape (K, N)."""
+    n, gamma = len(SCORES), np.exp(np.linspace(-0.4, 0.4, judges))
+    thought = gamma[:, None] * SCORES + rng.normal(0.0, sd, (judges, n))
+    position = rng.normal(0.0, 0.3, judges)
+    i, k = rng.integers(0, n, size), rng.integers(0, judges, size)
+    j = (i + rng.integers(1, n, size)) % n
+    won = rng.random(size) < expit(thought[k, i] - thought[k, j] + position[k])
+    names = tuple(f"m{x}" for x in range(n)), tuple(f"j{x}" for x in range(judges))
+    return Comparisons(*names, i, j, k, won.astype(float), ordered=True), thought
+
+
+def panel_scores(thought: np.ndarray) -> np.ndarray:
+    """This panel's own scores: of the first singular pair, discriminations having the geometric mean one."""
+    u, size, v = np.linalg.svd(thought - thought.mean(axis=1, keepdims=True))
+    sign = np.sign(u[:, 0].sum())
+    gamma = np.maximum(sign * u[:, 0], np.finfo(float).tiny)
+    return np.asarray(sign * size[0] * v[0] * np.exp(np.log(gamma).mean()))
+
+
+def held_once(settings: dict[str, Any], rng: np.random.Generator) -> Record:
+    """One set: the size of the tastes, their test, and whether every kind of interval holds its target."""
+    rows, thought = drawn(rng, settings["judges"], settings["sd"], settings["size"])
+    try:
+        found = fit(rows, "position_aware", blocks=[BLOCK])
+        targets = {
+            "like_these": (found, SCORES),
+            "panel": (found.for_this_panel(), panel_scores(thought)),
+            "plain": (found.without, SCORES),
+            "plain_panel": (found.without, panel_scores(thought)),
+        }
+        record: Record = {"sd": found.spread[BLOCK], "p": found.test(BLOCK).p_value}
+        for name, (each, target) in targets.items():
+            ends = each.confidence_intervals(settings["level"]).query("parameter == 'score'")
+            record[name] = float(((ends["low"] <= target) & (target <= ends["high"])).mean())
+    except JudgerankError:
+        return dict.fromkeys(("sd", "p", "like_these", "panel", "plain", "plain_panel"), np.nan)
+    return record
+
+
+def held_row(records: pd.DataFrame, settings: dict[str, Any]) -> dict[str, Any]:
+    """Means of one setting with Monte Carlo standard errors; sets without a maximum are counted."""
+    kept = records[records["p"].notna()]
+    kept = kept.assign(rejected=(kept["p"] < LEVEL).astype(float))
+    row: dict[str, Any] = {name: settings[name] for name in ("judges", "sd", "size")}
+    row = {"judges": row["judges"], "true_sd": row["sd"], "n_comparisons": row["size"]}
+    for name in ("sd", "rejected", "like_these", "panel", "plain", "plain_panel"):
+        row |= with_error(name, kept[name])
+    return row | {"failed": len(records) - len(kept), "n_replications": len(records)}
+
+
+# Scores in falling order, standard deviation of tastes, and one judge's taste for the third model: at first, and
+# within how many of its answers it turns into its opposite. Where two are equal, no stop is right.
+EQUAL, APART = [0.9, 0.2, 0.2, -0.2, -0.4, -0.7], [1.8, 1.5, -0.4, -0.7, -1.0, -1.2]
+STOPS: dict[str, dict[str, Any]] = {
+    "no tastes, second and third equal": {"scores": EQUAL, "sd": 0.0},
+    "tastes, second and third equal": {"scores": EQUAL, "sd": 0.5},
+    "tastes, two far ahead": {"scores": APART, "sd": 0.5},
+    "one judge's taste turns within 300 of its answers": {"scores": EQUAL, "sd": 0.0, "turns": (1.5, 300)},
+    "one judge's taste turns within 4,000 of its answers": {"scores": EQUAL, "sd": 0.0, "turns": (1.0, 4000)},
+}
+TURNING, TOP = 3, Goal("top", 2)  # the most discriminating judge
+
+
+class Tasting(Drawn):
+    """Judges who have tastes, one of whom may change."""
+
+    def __init__(self, scores: np.ndarray, sd: float, turns: tuple[float, int] | None, rng: np.random.Generator):
+        super().__init__(truth(scores), rng)
+        gamma = np.exp(self._truth.judges[0])
+        self.thought = gamma[:, None] * self._truth.scores + rng.normal(0.0, sd, (len(gamma), len(scores)))
+        self._turns, self._answered = turns, 0
+
+    def ask(self, first: IntArray, second: IntArray, judge: IntArray) -> Answers:
+        """Answers, in the order asked."""
+        eta = self.thought[judge, first] - self.thought[judge, second] + self._truth.judges[1, judge]
+        if self._turns is not None:
+            size, within = self._turns
+            mine = judge == TURNING
+            number = self._answered + np.cumsum(mine) - 1
+            taste = size * np.clip(1 - 2 * number / within, -1.0, 1.0)
+            eta = eta + mine * taste * ((first == 2).astype(float) - (second == 2))
+            self._answered += int(mine.sum())
+        return Answers((self._rng.random(len(first)) < expit(eta)).astype(float))
+
+
+def stopped_once(settings: dict[str, Any], rng: np.random.Generator) -> Record:
+    """One collection by three rules: this panel, the same with a look for drift, and judges like these.
+
+    ``wrong`` is of judges like these, ``wrong_panel`` of what this panel thinks.
+    """
+    scores, record = np.array(settings["scores"]), Record()
+    seeds = rng.spawn(2)
+    for goal in (TOP, Goal("top", 2, like_these=True)):
+        draws = np.random.default_rng(seeds[0].bit_generator.seed_seq)
+        oracle = Tasting(scores, settings["sd"], settings.get("turns"), draws)
+        chooser = np.random.default_rng(seeds[1].bit_generator.seed_seq)
+        run = collect_until(oracle, goal, chooser, level=settings["level"], most=settings["most"])
+        best = run.result.scores.sort_values(ascending=False).index[:2]
+        chosen = {int(model.removeprefix("m")) for model in best}
+        own = panel_scores(oracle.thought)
+        right = scores[sorted(chosen)].min() > np.delete(scores, sorted(chosen)).max()
+        drifted = bool(run.drifted)
+        rules = {"like_these" if goal.like_these else "drift": (run.reached, drifted)}
+        if not goal.like_these:  # a look for drift is at the stop alone: without it, the run is the same
+            rules = {"plain": (run.reached or drifted, False)} | rules
+        for name, (reached, found) in rules.items():
+            record[f"stopped/{name}"] = float(reached)
+            record[f"wrong/{name}"] = float(reached and not right)
+            record[f"wrong_panel/{name}"] = float(reached and set(np.argsort(-own)[:2].tolist()) != chosen)
+            record[f"drifted/{name}"] = float(found)
+            record[f"comparisons/{name}"] = float(run.looks["comparisons"].iloc[-1])
+    return record
+
+
+def stops_row(records: pd.DataFrame, name: str) -> dict[str, Any]:
+    """Means of one design with Monte Carlo standard errors."""
+    row: dict[str, Any] = {"design": name, "sd": STOPS[name]["sd"], "runs": len(records)}
+    for column in [column for column in records if "/" in column]:
+        measure = column.replace("/", "_")
+        row |= with_error(measure, records[column])
+    return row

@@ -1,0 +1,368 @@
+"""README and documentation: their examples run, their commands and files exist, their recipes can be followed."""
+
+import importlib.util
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import threading
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+from markupsafe import escape
+from typer.main import get_command
+from typer.testing import CliRunner
+
+import judgerank
+from judgerank.cli import app
+from replication.auditing.registry import items
+from replication.auditing.shown import markdown_in
+from replication.config import ROOT, script_of
+from replication.datasets import find_file
+from tests import forked
+from tests.real_data import FILES, needs_data
+from tests.replication.test_config import composed
+from tests.test_architecture import LAYERS
+
+PAGES = {
+    path.relative_to(ROOT).as_posix(): path.read_text()
+    for path in markdown_in([ROOT / "README.md", ROOT / "docs"])
+}
+README, ITEM_PAGE = PAGES["README.md"], PAGES["docs/paper/items.md"]
+EVERY = "\n".join(PAGES.values())
+MAKEFILE = (ROOT / "Makefile").read_text().replace("\\\n", " ")
+SECTIONS = re.search(r"^SECTIONS := (.*)$", MAKEFILE, re.MULTILINE)[1].split()
+
+
+def test_the_readme_is_short():
+    assert len(README.splitlines()) <= 150
+
+
+def test_the_readme_begins_with_the_replication_its_verdict_and_two_commands():
+    first = README.partition("<!-- /verdicts -->")[0]
+    places = [
+        first.index(text)
+        for text in ("replicates", "figures/paper/audit/verdicts.png", "make reproduce", "make test")
+    ]
+    assert places == sorted(places)
+    assert places[-1] < first.index("<!-- verdicts:")
+    assert "pip install" not in first  # the tool comes after
+    assert README.index("<!-- /verdicts -->") < README.index("## What we found") < README.index("pip install")
+
+
+def test_what_is_installed_comes_from_the_checkout():
+    told = re.findall(r"^ *pip install (.*)$", EVERY, re.MULTILINE)
+    assert len(told) >= 5
+    assert all(re.match(r"[.](\s|$)|\".\[", line) for line in told), told
+
+
+@pytest.fixture(scope="module")
+def example(tmp_path_factory) -> Path:
+    """A folder in which `judgerank example` was run."""
+    folder = tmp_path_factory.mktemp("example")
+    assert CliRunner().invoke(app, ["example", str(folder / "judgments.csv")]).exit_code == 0
+    return folder
+
+
+def test_what_the_readme_shows_of_a_ranking_is_what_the_command_prints(example, monkeypatch):
+    monkeypatch.chdir(example)
+    (shown,) = re.findall(r"<!-- rank: .*? -->\n```text\n(.*?)```", README, re.DOTALL)
+    done = CliRunner().invoke(app, ["rank", "judgments.csv"])
+    said = done.output.splitlines()
+    sentences = " ".join(done.output.split())
+    table = [line for line in shown.splitlines() if re.match(r"rank|\s+\d", line)]
+    assert len(table) == 7 and set(table) <= set(said)
+    assert [line for line in shown.splitlines() if line not in said and line not in sentences] == []
+
+
+def test_the_example_of_the_readme_prints_what_it_shows(example, capsys, monkeypatch):
+    monkeypatch.chdir(example)
+    code, shown = re.search(r"```python\n(.*?)```\n\n```text\n(.*?)```", README, re.DOTALL).groups()
+    exec(compile(code, "README.md", "exec"), {})
+    assert capsys.readouterr().out == shown
+
+
+def test_the_example_of_the_tutorial_runs(capsys):
+    (code,) = re.findall(r"```python\n(.*?)```", PAGES["docs/tutorials/python.md"], re.DOTALL)
+    exec(compile(code, "python.md", "exec"), {})
+    printed = capsys.readouterr().out
+    assert "interior" in printed
+    assert "standard_error" in printed
+
+
+def test_the_held_out_comparison_of_blocks_runs(example, capsys, monkeypatch):
+    monkeypatch.chdir(example)
+    (code,) = blocks_of("docs/beyond/blocks.md").values()
+    exec(compile(code, "blocks.md", "exec"), {})
+    shown = capsys.readouterr().out.split()
+    described, without, (gain, error) = float(shown[1]), float(shown[3]), map(float, shown[-2:])
+    assert 0.8 < described < without < 0.9
+    assert gain == pytest.approx(without - described, abs=1e-5) and gain < 2 * error
+
+
+def test_the_two_scales_are_related_as_the_tutorial_says(example):
+    result = judgerank.fit(example / "judgments.csv", "position_aware", shrink=True)
+    page = PAGES["docs/tutorials/python.md"]
+    (code,) = re.findall(r"```py\n(from judgerank.order.scale.*?)```", page, re.DOTALL)
+    known = {"result": result}
+    exec(compile(code, "python.md", "exec"), known)
+    board, factor = result.leaderboard().set_index("model")["score"], known["factor"]
+    pd.testing.assert_series_equal(result.scores * factor, board[result.scores.index], check_names=False)
+    assert np.log(result.discrimination).mean() == pytest.approx(0, abs=1e-9)
+    pair = judgerank.pairwise(result).iloc[0]
+    contrast = result.contrast({pair["first"]: 1, pair["second"]: -1})
+    assert contrast["estimate"] * factor == pytest.approx(pair["difference"])
+    judges = judgerank.rank(example / "judgments.csv", model="position_aware").tables["judges"]
+    shown = judges.set_index("judge")["discrimination"][result.discrimination.index]
+    pd.testing.assert_series_equal(result.discrimination / factor, shown, check_names=False)
+
+
+def test_the_example_judgments_are_what_their_script_makes():
+    script = importlib.util.spec_from_file_location("make_judgments", ROOT / "examples/make_judgments.py")
+    module = importlib.util.module_from_spec(script)
+    script.loader.exec_module(module)
+    assert pd.read_csv(ROOT / "examples/judgments.csv").equals(module.judgments())
+
+
+def test_every_item_of_the_paper_is_listed():
+    tables = [f"Table {n}" for n in (1, 2, 3)] + [f"Table A.{n}" for n in range(1, 10)]
+    figures = [f"Figure {n}" for n in (1, 2, 3, 4)] + [f"Figure A.{n}" for n in range(1, 11)]
+    listed = items()
+    assert sorted(listed["item"]) == sorted(tables + figures)
+    assert set(listed["section"]) <= set(SECTIONS)
+    for name in listed["item"]:
+        assert re.search(rf"^\| {re.escape(name)} +\|", ITEM_PAGE, re.MULTILINE), name
+
+
+def links() -> list[tuple[str, str]]:
+    found = [
+        (page, target) for page, text in PAGES.items() for target in re.findall(r"\]\((?!http)([^)#]+)\)", text)
+    ]
+    return [(page, target) for page, target in found if not target.startswith("#")]
+
+
+def test_links_lead_to_files():
+    missing = [
+        f"{page}: {target}" for page, target in links() if not (ROOT / page).parent.joinpath(target).exists()
+    ]
+    assert not missing
+
+
+def test_targets_shown_exist():
+    own = PAGES["docs/extend/section.md"]  # whose target is made by following it
+    for target in set(re.findall(r"^(?:make|`make) (\w+)", EVERY.replace(own, ""), re.MULTILINE)):
+        assert target in SECTIONS or re.search(rf"^(?:\w+ )*{target}(?: \w+)*:", MAKEFILE, re.MULTILINE), target
+
+
+def test_overrides_shown_compose():
+    text = EVERY.replace("\\\n", " ")
+    shown = re.findall(r"^\.venv/bin/python experiments/(\w+)\.py (.*)$", text, re.MULTILINE)
+    shown += re.findall(r"^make (\w+) .*?ARGS=\"(.*)\" *(?:#.*)?$", text, re.MULTILINE)
+    assert len(shown) >= 15
+    for section, overrides in shown:
+        words = [word for word in shlex.split(overrides, comments=True) if not word.startswith("--")]
+        # the launcher is a plugin that only a cluster needs, and a sweep's values come one at a time
+        words = [word.split(",")[0] if word.startswith("seed=") else word for word in words]
+        if not any("mine" in word and "settings" not in word for word in words):  # made by following a recipe
+            composed(section, *(word for word in words if not word.startswith("hydra/launcher")))
+
+
+def test_every_folder_is_on_the_map_and_what_the_map_names_exists():
+    page, source = PAGES["docs/architecture.md"], ROOT / "src"
+    for package in ("judgerank", "replication"):
+        for folder in (source / package).glob("*/__init__.py"):
+            assert f"`{folder.parent.name}/`" in page, folder
+    shown = re.findall(r"`((?:[\w.]+/)*[\w.]*(?:/|\.py))`", page)
+    assert len(shown) > 40
+    for name in shown:
+        homes = [ROOT, source / "judgerank", source / "replication"]
+        homes += [home.parent for home in (source / "judgerank").glob("*/__init__.py")]
+        assert any((home / name).exists() for home in homes), name
+
+
+def test_the_map_has_the_folders_in_the_order_that_imports_have():
+    (diagram,) = re.findall(r"```mermaid\n(.*?)```", PAGES["docs/architecture.md"], re.DOTALL)
+    drawn = re.findall(r"[a-z]+(?=/)", diagram)
+    order = [part for parts in LAYERS[:-1] for part in parts]
+    assert list(dict.fromkeys(drawn)) == order
+
+
+def blocks_of(page: str) -> dict[str, str]:
+    """Code of a page by its title, the file it is to be put into."""
+    return dict(re.findall(r'```\w+ title="([^"]+)"\n(.*?)```', PAGES[page], re.DOTALL))
+
+
+def run(script: Path, *arguments: str, cwd: Path = ROOT) -> None:
+    done = forked.run([str(script), *arguments], cwd)
+    assert done.returncode == 0, done.stderr
+
+
+@needs_data
+def test_the_recipe_for_a_data_set_works(tmp_path, monkeypatch):
+    (name, text), _ = blocks_of("docs/extend/data_set.md").items()
+    path = tmp_path / name
+    path.parent.mkdir(parents=True)
+    path.write_text(text)
+    shutil.copy(find_file(FILES["mt_bench"]), tmp_path / yaml.safe_load(text)["file"])
+    monkeypatch.setenv("JUDGERANK_DATA", str(tmp_path))
+    places = (f"results={tmp_path / 'results'}", f"figures={tmp_path / 'figures'}", "surrogate=never")
+    run(script_of("data_overview"), f"--config-dir={path.parents[1]}", "dataset=mine", *places)
+    assert (tmp_path / "results/paper/data_overview/mine/run.json").is_file()
+    assert list((tmp_path / "figures/paper/data_overview/mine").glob("*.pdf"))
+
+
+def test_the_recipe_for_a_data_set_in_another_form_works(example, tmp_path, monkeypatch):
+    _, (name, text) = blocks_of("docs/extend/data_set.md").items()
+    path = tmp_path / name
+    path.parent.mkdir(parents=True)
+    path.write_text(text)
+    data = tmp_path / yaml.safe_load(text)["file"]
+    shutil.copy(example / "judgments.csv", data)
+    monkeypatch.setenv("JUDGERANK_DATA", str(tmp_path))
+    places = (f"results={tmp_path / 'results'}", f"figures={tmp_path / 'figures'}")
+    command = (f"--config-dir={path.parents[1]}", "dataset=votes", *places)
+    run(script_of("data_overview"), *command)
+    assert (tmp_path / "results/paper/data_overview/votes/run.json").is_file()
+    data.unlink()
+    done = forked.run([str(script_of("data_overview")), *command], ROOT)
+    assert done.returncode == 1
+    assert "votes.csv is not in" in done.stderr
+
+
+@needs_data
+def test_the_recipe_for_a_section_works(tmp_path):
+    """In a copy of the project, in the places that the page names and no others."""
+    for folder in (
+        "src",
+        "conf",
+        "experiments",
+        "results/paper/benchmark_alignment",
+        "results/paper/judge_reliability",
+    ):
+        shutil.copytree(ROOT / folder, tmp_path / folder)
+    files = blocks_of("docs/extend/section.md")
+    schema = files.pop("src/studies/schemas/beyond.py")
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    schemas = tmp_path / "src/replication/schemas"
+    with (schemas / "beyond.py").open("a") as file:
+        file.write(f"\n\n{schema}")
+    command = [sys.executable, "experiments/beyond/tie_shares.py", "surrogate=always"]
+    environment = os.environ | {"PYTHONPATH": str(tmp_path / "src")}  # before the checkout's own
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "results/surrogate/tie_shares/ties.csv").is_file()
+    assert (tmp_path / "figures/surrogate/tie_shares/ties.png").is_file()
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory) -> Path:
+    """The documentation, built without a warning."""
+    pytest.importorskip("zensical")
+    folder = tmp_path_factory.mktemp("documentation")  # a copy: the site and a cache are written beside it
+    shutil.copytree(ROOT / "docs", folder / "docs")
+    shutil.copy(ROOT / "mkdocs.yml", folder)
+    (folder / "src").symlink_to(ROOT / "src")
+    command = [sys.executable, "-m", "zensical", "build", "--strict"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder / "site"
+
+
+def test_the_site_has_the_reference_and_every_page(site):
+    assert (site / "reference/fit/index.html").is_file()
+    assert "data/ → writing/ → reading/" in (site / "architecture/index.html").read_text()
+
+
+def test_links_within_the_site_lead_somewhere(site):
+    pages = sorted(site.rglob("*.html"))
+    missing = []
+    for page in pages:
+        if page.name == "404.html":
+            continue  # its links are from the root of wherever the site is served
+        for address in re.findall(r'<a [^>]*?href="([^"#?]+)', page.read_text()):
+            where = page.parent / unquote(address)
+            if not urlsplit(address).scheme and not (where.is_file() or (where / "index.html").is_file()):
+                missing.append((page.relative_to(site).as_posix(), address))
+    assert missing == []
+    assert len(pages) > 50
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    """Serves a folder and logs nothing."""
+
+    def log_message(self, *arguments: object) -> None:
+        pass
+
+
+def test_the_site_loads_nothing_from_another_host(site):
+    """Seen by a browser, scripts included, on the front page and on one with a diagram and mathematics."""
+    sync_api = pytest.importorskip("playwright.sync_api")
+    browser_path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if browser_path is None:
+        pytest.skip("could not find a browser (apt-get install chromium)")
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(site)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    asked: list[str] = []
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=browser_path, args=["--no-sandbox"])
+        page = browser.new_page()
+        page.on("request", lambda request: asked.append(request.url))
+        for name in ("", "architecture/", "reference/fit/", "tutorials/story/"):
+            page.goto(f"http://127.0.0.1:{server.server_port}/{name}", wait_until="networkidle")
+        browser.close()
+    server.shutdown()
+    hosts = {urlsplit(url).netloc for url in asked if not url.startswith("data:")}
+    assert hosts == {f"127.0.0.1:{server.server_port}"}
+
+
+def test_the_story_is_what_its_commands_print(tmp_path, monkeypatch):
+    """Every line shown is in what the command prints, whatever else it prints and wherever it breaks lines."""
+    page = PAGES["docs/tutorials/story.md"]
+    shown = dict(re.findall(r"<!-- (\w+) -->\n```text\n(.*?)```", page, re.DOTALL))
+    commands = re.findall(r"^judgerank rank .*$", page, re.MULTILINE)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    for command, name in zip(commands, ("november", "december"), strict=True):
+        done = CliRunner().invoke(app, shlex.split(command)[1:])
+        assert done.exit_code == 0, done.output
+        said = " ".join(done.output.split())
+        assert [line for line in shown[name].splitlines() if line not in said] == []
+    written = (tmp_path / "rankings/december/index.html").read_text()
+    assert [line for line in shown["changes"].splitlines() if escape(line) not in written] == []
+    assert (tmp_path / "december.svg").is_file()
+
+
+def test_the_story_is_simulated_by_its_script():
+    script = importlib.util.spec_from_file_location("make_story", ROOT / "examples/make_story.py")
+    module = importlib.util.module_from_spec(script)
+    script.loader.exec_module(module)
+    for month, table in module.judgments().items():
+        assert pd.read_csv(ROOT / f"examples/story/{month}.csv").equals(table)
+
+
+COMMAND_NAMES = get_command(app).commands
+COMMANDS = sorted(
+    {line.split("#")[0].strip() for line in re.findall(r"^judgerank .*$", EVERY, re.MULTILINE)},
+)
+
+
+@pytest.mark.parametrize("line", COMMANDS)
+def test_commands_shown_are_understood(line):
+    _, *words = shlex.split(line)
+    command = get_command(app)
+    whole = command.make_context("judgerank", list(words))
+    name, chosen, rest = command.resolve_command(whole, words)
+    chosen.make_context(name, rest, parent=whole)
+
+
+def test_several_commands_are_shown():
+    assert {line.split()[1] for line in COMMANDS} == set(COMMAND_NAMES)

@@ -1,0 +1,179 @@
+"""One table of faults of the study's commands: what is wrong, and the one sentence that ends it.
+
+Every row runs the real command, with files of its own to write to. It must end in exit code 1 and that sentence
+alone, and write nothing.
+"""
+
+import re
+import runpy
+import sys
+from pathlib import Path
+
+import pytest
+
+from judgerank.data.errors import ConfigError
+from replication.config import as_merged, require_plain_options, script_of
+from replication.schemas.ranges import require_known_and_in_range
+from tests.forked import run_anew
+from tests.real_data import needs_data
+from tests.replication.test_config import PRIMARY, composed
+
+NAN, INF = "=nan is out of range: it must", "=inf is out of range: it must"
+UNKNOWN = "there is no setting '{}'; the nearest known one is '{}'"
+
+# fault, command with what it is told, and what it says after its own name
+NONSENSE = [
+    # keys that there are not
+    ("a key within a part", "plan +data.colums=1", UNKNOWN.format("data.colums", "data.columns")),
+    ("a key within a part's part", "plan +data.columns.judges=x", "the nearest known one is 'data.columns.judge'"),
+    ("a key of a data set", "chatbot_arena +datasets.chatbot_arena.fil=x", "'datasets.chatbot_arena.file'"),
+    ("a key of a solver", "chatbot_arena +solver.bound=1", UNKNOWN.format("solver.bound", "solver.slope_bound")),
+    ("a key of a simulated setting", "ci_coverage +settings.n10_k5.judges=3", "'settings.n10_k5.n_judges'"),
+    ("a key of an assumed panel", "plan +assumed.judges=3", UNKNOWN.format("assumed.judges", "assumed.n_judges")),
+    ("a key of an added design", "validity +designs.my={n_model:3}", "Key 'n_model' not in 'Design'; the nearest"),
+    ("a misspelt key", "chatbot_arena sovler=adam", "Key 'sovler' not in 'RealData'; .* 'solver'"),
+    ("a misspelt solver's key", "chatbot_arena solver.toleranse=1", "the nearest known one is 'tolerance'"),
+    ("an unknown solver", "chatbot_arena solver=simplex", "'solver/simplex'"),
+    ("an unknown backend", "ci_coverage parallel.backend=threads", "there is no backend 'threads'"),
+    ("an unknown section", "verify only=[arena]", "there is no section 'arena'"),
+    ("an unknown function", "method_comparison surrogate=always methods.elo.function=nowhere.rank",
+     "methods.elo.function=nowhere.rank cannot be loaded: the optional extra 'methods' has its library"),
+    ("a word for a method's number", "method_comparison surrogate=always methods.elo.settings.k=abc",
+     "methods.elo.settings.k=abc is not a number"),
+    ("a setting that a method lacks", "method_comparison surrogate=always +methods.elo.settings.m=1",
+     "methods.elo.settings.m: studies.methods.online.elo takes no such setting"),
+    ("an unknown method", "validity surrogate=always designs.near_20.methods=[bt]",
+     "design 'near_20': there is no method 'bt'"),
+    ("a grid too dense for the set", "sparsity surrogate=always dataset=mt_bench trees=[9]",
+     "sparsity-mt_bench: at none of the settings has the set enough for a fit"),
+    # numbers and words that no one means
+    ("a word for a number", "chatbot_arena level=high", "level=high"),
+    ("a word of another list", "chatbot_arena surrogate=maybe", "maybe"),
+    ("no number", "slot_bias sigma_scores=nan", f"sigma_scores{NAN} lie from 0 to 100"),
+    ("no number in a mapping", "method_comparison methods.elo.settings.k=nan", f"methods.elo.settings.k{NAN}"),
+    ("no number in a simulated setting", "ci_coverage settings.n10_k5.sigma_scores=nan", f"sigma_scores{NAN}"),
+    ("no number for a panel", "plan assumed.sigma_scores=nan", f"assumed.sigma_scores{NAN}"),
+    ("a level of one", "chatbot_arena level=1", "level=1 is out of range: it must lie between 0 and 1"),
+    ("a negative bound", "ci_coverage estimator.score_bound=-1", "estimator.score_bound=-1 is out of range"),
+    ("a step that is no number", "chatbot_arena solver=adam solver.step_scores=nan", f"solver.step_scores{NAN}"),
+    ("an endless epsilon", "chatbot_arena solver=adam solver.btl.epsilon=inf", f"solver.btl.epsilon{INF}"),
+    ("a certificate for anything", "chatbot_arena solver.tolerance=inf", f"solver.tolerance{INF}"),
+    ("a certificate for much", "plan solver.tolerance=0.01", "solver.tolerance=0.01 is out of range"),
+    ("such a one, shrunk", "plan solver=penalised solver.tolerance=0.01", "solver.tolerance=0.01 is out of range"),
+    ("such a one, by steps", "plan solver=adam solver.tolerance=0.01", "solver.tolerance=0.01 is out of range"),
+    ("such a one, in a box", "ci_coverage estimator.tolerance=inf", f"estimator.tolerance{INF}"),
+    ("no replications", "ci_coverage replications=0", "replications=0 is out of range"),
+    ("one replication where errors are told", "validity replications=1", "it must be finite and at least 2"),
+    ("empty blocks", "convergence_mse block=0", "block=0 is out of range: it must be finite and at least 1"),
+    ("no points", "convergence_mse points=0", "points=0 is out of range"),
+    ("a negative draw", "convergence_mse draws=-1", "draws=-1 is out of range"),
+    ("a negative seed", "chatbot_arena seed=-1", "seed=-1 is out of range"),
+    ("no sample", "verify sample=0", "sample=0 is out of range: it must be finite and at least 1"),
+    ("nobody to work", "ci_coverage profile=smoke parallel.n_jobs=0", "parallel.n_jobs=0 would leave nobody"),
+    ("a width of nothing", "plan wanted.score_width=0", "wanted.score_width=0 is out of range: .* above 0"),
+    ("a width without end", "plan wanted.score_width=inf", f"wanted.score_width{INF}"),
+    ("a power of one", "plan wanted.pair_power=1", "wanted.pair_power=1 is out of range: .* between 0 and 1"),
+    ("a correlation above one", "plan correlation=1.5", "correlation=1.5 is out of range: .* from 0 to 1"),
+    ("no pairs", "plan questions.pairs=0", "questions.pairs=0 is out of range"),
+    ("a pair of a stranger", "plan profile=smoke pair=[m01,gpt]", "pair: there is no model 'gpt' among m01"),
+    ("no cache", "convergence_mse cache=''", "cache is empty"),
+    ("no place for results", "chatbot_arena results=''", "results is empty"),
+    ("nothing that would change", "convergence_mse settings={}", "settings={} would change nothing"),
+    ("nothing to simulate", "ci_coverage ~settings.n10_k5 ~settings.n20_k10 ~settings.n50_k20 ~settings.n100_k20",
+     "settings is empty"),
+    # data that are not there
+    ("a surrogate alone where none may be", "tie_handling dataset=in_house_surrogate surrogate=never",
+     "In-house data: no file is configured"),
+    ("no stored tables to draw from", "chatbot_arena draw_only=true", "no stored tables of chatbot_arena"),
+    ("no stored results to audit", "audit pages=[]", "no results are stored in"),
+]  # fmt: skip
+EACH_KIND = ["chatbot_arena", "sparsity", "ci_coverage", "audit"]  # of sets, of one, simulated, others
+NONSENSE += [("a key", f"{name} +nokey=1", "there is no setting 'nokey'; the nearest") for name in EACH_KIND]
+
+
+@pytest.fixture
+def told(tmp_path, monkeypatch, capfd):
+    """What a command says at its end, in this process, and whether it says only that and writes nothing."""
+
+    def run(command: str, *arguments: str) -> str:
+        monkeypatch.setenv("HYDRA_FULL_ERROR", "0")  # every command sets it for the process
+        out = tmp_path / "out"
+        given = [] if command == "kernels" else [f"results={out}"]
+        given += [] if command in ("kernels", "torture") else [f"figures={out}"]
+        monkeypatch.setattr(sys, "argv", [command, *given, *arguments])
+        with pytest.raises(SystemExit) as end:
+            runpy.run_path(str(script_of(command)))["run"]()
+        assert isinstance(end.value.code, str), end.value.code  # which python prints, and exits with 1
+        assert capfd.readouterr().err == ""
+        assert not out.exists()
+        (line,) = end.value.code.splitlines()
+        name, _, sentence = line.partition(": ")
+        assert name == command
+        return sentence
+
+    return run
+
+
+def says(sentence: str, told: str) -> bool:
+    return re.search(sentence if ".*" in sentence else re.escape(sentence), told) is not None
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [row[1:] for row in NONSENSE],
+    ids=[f"{row[0]}: {row[1].split()[0]}" for row in NONSENSE],
+)
+def test_nonsense_ends_in_one_sentence(given, sentence, told):
+    assert says(sentence, told(*given.split()))
+
+
+@pytest.mark.parametrize("name", PRIMARY)
+def test_every_command_is_begun_by_what_checks_its_settings(name):
+    assert f'@main("{name}")\ndef run(' in Path(script_of(name)).read_text()
+    with pytest.raises(ConfigError, match="there is no setting 'nokey'; the nearest"):
+        require_known_and_in_range(composed(name, "+nokey=1"))
+
+
+@needs_data
+@pytest.mark.parametrize("dataset", ["in_house", "ultrafeedback"])
+def test_lengths_that_are_not_known_are_asked_for(dataset, told):
+    assert "lengths are not known (dataset.questions=FILE" in told("length_covariate", f"dataset={dataset}")
+
+
+@needs_data
+def test_data_that_are_not_the_published_ones_are_refused(told):
+    assert "SHA-256" in told("chatbot_arena", "datasets.chatbot_arena.sha256=00", "surrogate=never")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# @package _global_\nhydra:\n  callbacks: {x: {_target_: os.system}}\n",
+        "# @package hydra.callbacks\nx: {_target_: os.system}\n",
+        "# @package _global_\n{hydra: {callbacks: {x: 1}}}\n",
+        "defaults:\n  - override /hydra/job_logging: mine\n",
+    ],
+)
+def test_options_that_set_what_hydra_does_are_refused(text, tmp_path):
+    require_plain_options(tmp_path)
+    (tmp_path / "dataset").mkdir()
+    (tmp_path / "dataset" / "mine.yaml").write_text(text)
+    with pytest.raises(ConfigError, match=r"dataset/mine.yaml sets hydra's own settings"):
+        require_plain_options(tmp_path)
+
+
+def test_a_process_exits_with_one_and_says_no_more():
+    done = run_anew(["experiments/chatbot_arena.py", "seed=-3"])
+    assert done.returncode == 1
+    assert done.stderr == "chatbot_arena: seed=-3 is out of range: it must be finite and at least 0\n"
+
+
+def test_groups_can_be_extended_and_their_parts_are_checked():
+    added = "+designs.my={title: mine, methods: [btl]}"
+    cfg = composed("validity", as_merged(added))
+    require_known_and_in_range(cfg)
+    assert cfg.designs.my.n_models == cfg.designs.near_10.n_models  # the schema's
+    with pytest.raises(ConfigError, match="ties=2 is out of range"):
+        require_known_and_in_range(composed("validity", as_merged(added), "designs.my.ties=2"))
+    assert as_merged("level=0.9") == "level=0.9"
+    assert as_merged("+solver.slope_bound=1") == "+solver.slope_bound=1"

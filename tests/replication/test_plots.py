@@ -1,0 +1,343 @@
+"""Figures: readable (no label covers another), complete, and the same to the byte each time."""
+
+import io
+from functools import cache
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.container import BarContainer
+from matplotlib.figure import Figure
+
+from judgerank.model.streams import generator
+from judgerank.plots.looks import in_style
+from replication import plots
+from replication.auditing.audit import RESULTS
+from replication.config import ROOT
+from replication.model_sizes import printed_sizes
+
+VERDICTS = [str(one) for one in RESULTS]
+
+
+@pytest.fixture(autouse=True)
+def clean_slate():
+    with in_style():
+        yield
+
+
+def crowd(n: int) -> pd.DataFrame:
+    rng = generator(3, "crowd")
+    x = np.sort(rng.normal(size=n))
+    return pd.DataFrame(
+        {"x": x, "y": x + 0.2 * rng.normal(size=n), "name": [f"a-model-name-{k}" for k in range(n)]}
+    )
+
+
+def test_labels_of_a_crowded_scatter_do_not_cover_each_other():
+    points = crowd(20)
+    figure, (axes,) = plots.canvas(plots.PAGE / 2, 3)
+    axes.plot(points["x"], points["y"], "o")
+    axes.margins(0.12)
+    plots.label_points(axes, points["x"], points["y"], points["name"])
+    figure.draw_without_rendering()
+    boxes = [text.get_window_extent() for text in axes.texts]
+    assert len(boxes) == 20
+    assert not [1 for a, b in combinations(boxes, 2) if a.overlaps(b)]
+
+
+def stored(name: str) -> pd.DataFrame:
+    return pd.read_csv(ROOT / f"results/{name}.csv")
+
+
+def in_house(name: str) -> pd.DataFrame:
+    """The real set's table where it is stored, else the surrogate's."""
+    real = ROOT / f"results/{name}.csv"
+    return pd.read_csv(real if real.exists() else ROOT / f"results/surrogate/{name}.csv")
+
+
+def figures() -> dict:
+    correlation = stored("subsampling_efficiency/mt_bench/correlation").query("measure == 'pearson'")
+    own = correlation[correlation["method"] == correlation["reference"]]
+    thin, printed = (in_house(f"sparsity/in_house/{name}") for name in ("correlation", "found"))
+    curves, test = (stored(f"length_covariate/mt_bench/{name}") for name in ("curves", "test"))
+    slopes, endings = stored("length_covariate/mt_bench/slopes"), stored("convergence_mse/endings")
+    sized = table_with_sizes()
+    measured = stored("convergence_mse/mse")
+    board = stored("chatbot_arena/ranking").merge(stored("chatbot_arena/human"), on="model")
+    table = stored("judge_reliability/discrimination")
+    dimensions = ["helpfulness", "honesty", "instruction_following", "truthfulness"]
+    rated = pd.concat([board.assign(dimension=name, rating=3 + board["score_btl"]) for name in dimensions])
+    return {
+        "leaderboard": lambda: plots.leaderboard(board, "t"),
+        "agreement": lambda: plots.agreement(board, "elo", "Elo", "t"),
+        "ratings": lambda: plots.ratings(rated, "t"),
+        "bars": lambda: plots.discrimination_bars(table, "t"),
+        "scatter": lambda: plots.discrimination_scatter(table, "t"),
+        "in-house leaderboard": lambda: plots.leaderboard(in_house("complete_ranking/in_house/ranking"), "t"),
+        "ties": lambda: plots.tie_handling(stored("tie_handling/chatbot_arena/ranks"), "t"),
+        "efficiency": lambda: plots.efficiency(own, "pearson", "t"),
+        "weak share": lambda: plots.weak_share(stored("mixed_judges/chatbot_arena/sweep"), "t"),
+        "pool": lambda: plots.pool(in_house("mixed_judges/in_house/discrimination"), "t"),
+        "sparsity": lambda: plots.sparsity(thin, printed, "t"),
+        "curves": lambda: plots.length_curves(curves, slopes, test.iloc[0], "t"),
+        "slopes": lambda: plots.slopes(slopes, "t"),
+        "heatmap": lambda: plots.pair_heatmap(in_house("data_overview/in_house/pairs"), "t"),
+        "answers": lambda: plots.answers(stored("data_overview/ultrafeedback/judges"), "t"),
+        "coverage": lambda: plots.coverage(
+            stored("ci_coverage/coverage"), stored("ci_coverage/coverage_draws"), 0.95, "t"
+        ),
+        "mse": lambda: plots.mse(measured, endings, "t"),
+        "mse draws": lambda: plots.mse_draws(*mean_squared_errors(), endings),
+        "shrunk": lambda: plots.shrunk(stored("small_samples/mse"), "t"),
+        "size": lambda: plots.size_against_discrimination(sized, "t"),
+        "character": lambda: plots.character(stored("model_comparison/mt_bench/judges"), "t"),
+        "uncertainty": lambda: plots.uncertainty(*uncertain("chatbot_arena"), "t"),
+        "defaults": lambda: plots.defaults(stored("defaults/accuracy"), stored("defaults/simulated"), "t"),
+        "slot bias": lambda: plots.slot_bias(stored("slot_bias/summary"), stored("slot_bias/bias"), "t"),
+        "tastes": lambda: plots.tastes(stored("tastes/simulated"), "t"),
+        "plan": lambda: plots.plan(
+            *(stored(f"plan/assumed/{name}") for name in ("plan", "by_judges", "simulated", "curves")), "t"
+        ),
+        "verdicts": lambda: plots.verdicts(audited(), VERDICTS),
+    }
+
+
+def table_with_sizes() -> pd.DataFrame:
+    table = stored("judge_reliability/discrimination").query("dataset == 'ultrafeedback'")
+    return table.merge(printed_sizes(), left_on="judge", right_index=True).dropna(subset=["size"])
+
+
+def audited() -> pd.DataFrame:
+    return pd.read_csv(ROOT / "results/paper/audit.csv", dtype={"printed": str})
+
+
+def mean_squared_errors() -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    main = stored("convergence_mse/mse")
+    further = stored("convergence_mse/mse_draws").query("subset == 'all'")
+    return further, main, main.query("n_models == 20").assign(draw=0, stop=5000)
+
+
+def uncertain(name: str) -> tuple[pd.DataFrame, pd.DataFrame]:
+    return tuple(stored(f"uncertainty/{name}/{table}") for table in ("errors", "ranks"))
+
+
+FIGURES = figures()
+# the others are drawn twice in test_sections, test_one_set and, of simulations, test_replicate
+DRAWN_ONCE_ELSEWHERE = ["ratings", "shrunk", "character", "uncertainty", "defaults", "slot bias", "tastes", "plan"]
+
+
+@cache
+def once(name: str) -> Figure:
+    """A figure that is drawn once, for tests that look at it."""
+    return FIGURES[name]()
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_figures_label_their_axes(name):
+    figure = once(name)
+    bars = [axes for axes in figure.axes if axes.get_label() == "<colorbar>"]
+    # panels that share an axis label it once, at the bottom
+    assert all(below_labelled(axes) for axes in figure.axes if axes not in bars)
+
+
+@pytest.mark.parametrize("name", [*DRAWN_ONCE_ELSEWHERE, "verdicts"])
+def test_figures_are_the_same_to_the_byte(name):
+    contents = []
+    for figure in (once(name), FIGURES[name]()):
+        file = io.BytesIO()
+        figure.savefig(file, format="pdf", metadata={"CreationDate": None})
+        contents.append(file.getvalue())
+    assert contents[0] == contents[1]
+
+
+def below_labelled(axes) -> bool:
+    grid = axes.get_subplotspec().get_gridspec()
+    column = axes.get_subplotspec().colspan
+    return any(
+        other.get_xlabel()
+        for other in axes.figure.axes
+        if other.get_subplotspec() and other.get_subplotspec().get_gridspec() is grid
+        if other.get_subplotspec().colspan == column
+    )
+
+
+def marks(axes, marker: str) -> int:
+    """Number of points drawn with a marker, legends' examples aside."""
+    return sum(len(line.get_xdata()) for line in axes.lines if line.get_marker() == marker)
+
+
+def test_every_judge_at_zero_is_marked_in_the_bars():
+    table = stored("judge_reliability/discrimination")
+    (axes,) = plots.discrimination_bars(table, "t").axes
+    assert marks(axes, "x") == (table["status"] == "zero").sum() > 0
+
+
+def test_every_set_of_a_table_has_its_bars_whatever_it_is_called():
+    table = stored("judge_reliability/discrimination").query("dataset == 'mt_bench'")
+    frame = pd.concat([table.assign(dataset=name) for name in ("mt_bench", "in_house", "my own set", "another")])
+    figure = plots.discrimination_bars(frame, "t")
+    named = [text.get_text() for text in figure.legends[0].texts]
+    assert named[:4] == ["MT-Bench", "In-house data", "my own set", "another"]
+    bars = [bar for bars in figure.axes[0].containers if isinstance(bars, BarContainer) for bar in bars]
+    bars = [bar for bar in bars if np.isfinite(bar.get_width())]
+    assert len(bars) == len(frame)
+    assert len({bar.get_facecolor() for bar in bars}) == 4
+
+
+def test_judges_at_zero_on_one_of_two_sets_are_marked():
+    table = stored("judge_reliability/discrimination")
+    (axes,) = plots.discrimination_scatter(table, "t").axes
+    wide = table.pivot(index="judge", columns="dataset", values="discrimination")
+    wide = wide[["mt_bench", "ultrafeedback"]].dropna()
+    assert marks(axes, "x") == (wide == 0).any(axis=1).sum() > 0
+    assert marks(axes, "o") == len(wide) - marks(axes, "x")
+
+
+@pytest.mark.parametrize("name", ["mt_bench", "ultrafeedback", "chatbot_arena"])
+def test_printed_discriminations_stand_beside_the_in_house_pool_only(name):
+    frame = stored(f"mixed_judges/{name}/discrimination")
+    assert frame["paper"].notna().any()
+    assert not marks(plots.pool(frame, "t").axes[0], "^")
+    renamed = plots.pool(frame.assign(dataset="in_house"), "t").axes[0]
+    assert marks(renamed, "^") == len(frame)
+
+
+def test_intervals_of_a_pool_are_within_the_axes_or_the_label_says_that_they_are_cut():
+    cut = {}
+    for name in ("mt_bench", "ultrafeedback", "chatbot_arena"):
+        frame = stored(f"mixed_judges/{name}/discrimination")
+        axes = plots.pool(frame, "t").axes[0]
+        assert axes.get_xlim()[1] > frame[["discrimination", "full_data"]].max().max()
+        cut[name] = axes.get_xlim()[1] < frame["high"].max()
+        assert ("cut at the frame" in axes.get_xlabel()) == cut[name]
+    assert set(cut.values()) == {True, False}
+
+
+@pytest.mark.parametrize("draw", ["complete_ranking/{}/ranking", "tie_handling/{}/ranks"])
+@pytest.mark.parametrize("name", ["mt_bench", "chatbot_arena"])
+def test_no_row_is_cut_by_the_axes(draw, name):
+    frame = stored(draw.format(name))
+    figure = (plots.leaderboard if "ranking/{}" in draw else plots.tie_handling)(frame, "t")
+    for axes in figure.axes:
+        low, high = axes.get_ylim()
+        points = np.concatenate([line.get_ydata() for line in axes.lines if len(line.get_xdata()) == len(frame)])
+        assert low + 0.4 < points.min() < points.max() < high - 0.4
+
+
+def test_a_rank_interval_of_no_length_has_a_mark():
+    errors, ranks = uncertain("mt_bench")
+    shown = ranks[ranks["member"] == errors["member"].iloc[-1]]
+    assert (shown["low_plug_in"] == shown["high_plug_in"]).any()
+    right = plots.uncertainty(errors, ranks, "t").axes[1]
+    assert marks(right, "|") == 2 * 2 * len(shown)  # both ends, both kinds of errors
+
+
+def test_points_say_how_many_repeats_they_rest_on():
+    frame = stored("subsampling_efficiency/chatbot_arena/correlation").query("measure == 'pearson'")
+    own = frame[frame["method"] == frame["reference"]]
+    for axes, (_, rows) in zip(plots.efficiency(own, "pearson", "t").axes, own.groupby("n_judges"), strict=True):
+        line = rows[rows["method"] == "btl"]
+        counts = line.set_index("n_comparisons")["n_repeats"]
+        shown = {text.xy[0]: int(text.get_text()) for text in axes.texts}
+        assert shown == counts.reindex(sorted(own["n_comparisons"].unique()), fill_value=0).to_dict()
+        hollow = [line for line in axes.lines if line.get_markerfacecolor() == "white"]
+        few = 2 * (counts < 0.9 * own["n_repeats"].max()).sum()
+        assert sum(len(line.get_xdata()) for line in hollow) == few
+
+
+def test_coverage_is_shown_for_every_draw_of_the_truth():
+    main, further = stored("ci_coverage/coverage"), stored("ci_coverage/coverage_draws")
+    panels = plots.coverage(main, further, 0.95, "t").axes
+    for axes, (_, rows) in zip(panels, further.groupby(["n_models", "n_judges"], sort=False), strict=False):
+        drawn = {tuple(np.round(np.asarray(line.get_ydata(), float), 9)) for line in axes.lines}
+        for _, line in rows.groupby(["draw", "method"]):
+            assert tuple(np.round(line["coverage"], 9)) in drawn
+
+
+@pytest.mark.parametrize("judge", stored("judge_reliability/discrimination")["judge"].unique())
+def test_short_names_stay_recognisable(judge):
+    assert 5 <= len(plots.short(judge)) <= 30
+    assert judge.rsplit("/", 1)[-1].startswith(plots.short(judge)[:5])
+
+
+def test_short_names_stay_distinct():
+    names = stored("judge_reliability/discrimination")["judge"].unique()
+    assert len({plots.short(name) for name in names}) == len(names)
+
+
+def overlapping(texts: list) -> list:
+    boxes = [text.get_window_extent() for text in texts if text.get_text()]
+    return [1 for a, b in combinations(boxes, 2) if a.overlaps(b)]
+
+
+def test_the_largest_heatmap_names_every_model_legibly_and_is_symmetric():
+    pairs = in_house("data_overview/in_house/pairs")
+    figure = plots.pair_heatmap(pairs, "t")
+    figure.draw_without_rendering()
+    axes = figure.axes[0]
+    assert len(axes.get_yticklabels()) == 45
+    assert not overlapping(axes.get_yticklabels())
+    assert not overlapping(axes.get_xticklabels())
+    counts = axes.images[0].get_array().filled(0)
+    assert np.array_equal(counts, counts.T)
+    assert counts.sum() == 2 * pairs["comparisons"].sum()
+
+
+def test_names_of_models_and_judges_stay_distinct():
+    models = in_house("complete_ranking/in_house/ranking")["model"]
+    judges = pd.concat([stored(f"data_overview/{name}/judges")["judge"] for name in ("mt_bench", "chatbot_arena")])
+    for names in (models, judges.unique()):
+        assert len({plots.short(name) for name in names}) == len(names)
+
+
+def test_answers_of_every_judge_fill_the_bar():
+    frame = stored("data_overview/ultrafeedback/judges")
+    (axes,) = plots.answers(frame, "t").axes
+    widths = np.array([bar.get_width() for bar in axes.patches]).reshape(4, -1)
+    assert np.allclose(widths.sum(axis=0), 1.0)
+    shares = frame["share_a"] * frame["comparisons"] / (frame["comparisons"] + frame["unparsed"])
+    assert np.allclose(np.sort(widths[0]), np.sort(shares))
+
+
+def test_moves_without_ties_are_those_of_the_table():
+    frame = in_house("tie_handling/in_house/ranks")
+    panels = plots.tie_handling(frame, "t").axes
+    for axes, fit in zip(panels, ("judge_aware", "btl"), strict=True):
+        moves = frame[f"move_{fit}"]
+        assert sorted(int(text.get_text()) for text in axes.texts) == sorted(moves[moves != 0])
+
+
+def test_a_slope_without_an_interval_is_not_drawn_as_an_estimate():
+    frame = stored("length_covariate/mt_bench/slopes")
+    frame.loc[:1, ["low_slope", "high_slope"]] = np.nan
+    frame.loc[0, ["slope", "status"]] = [-2.0, "slope_bound"]
+    frame.loc[1, ["slope", "status"]] = [0.0, "zero"]
+    (axes,) = plots.slopes(frame, "t").axes
+    assert marks(axes, "o") == len(frame) - 2
+    assert not marks(axes, "x")
+    words = {text.get_text() for text in axes.texts}
+    assert words == {"no estimate: on the search's bound (-2)", "no estimate: discrimination at zero"}
+
+
+def test_the_prompt_is_drawn_in_full():
+    text = stored("judge_reliability/prompt").at[0, "text"]
+    figure = plots.prompt(text, "t")
+    figure.draw_without_rendering()
+    (drawn,) = figure.axes[0].texts
+    assert drawn.get_text() == text
+    box, page = drawn.get_bbox_patch().get_window_extent(), figure.bbox
+    assert page.x0 <= box.x0 < box.x1 <= page.x1
+
+
+def test_the_picture_of_the_audit_has_its_counts_and_both_columns_of_the_paper():
+    numbers = audited()
+    counted, *beside = plots.verdicts(numbers, VERDICTS).axes
+    found = numbers["verdict"].value_counts()
+    assert [bar.get_width() for bar in counted.patches] == [found.get(name, 0) for name in VERDICTS]
+    assert f"{found.reindex(VERDICTS).sum():.0f} results" in counted.get_title()
+    for axes, column in zip(beside, ("mt_bench", "ultrafeedback"), strict=True):
+        rows = numbers[(numbers["table"] == "judge_discrimination") & (numbers["column"] == column)]
+        drawn = {line.get_label(): sorted(line.get_xdata()) for line in axes.lines}
+        assert drawn["paper"] == sorted(rows["printed"].astype(float))
+        assert drawn["ours"] == sorted(rows["ours"].astype(float))

@@ -1,0 +1,165 @@
+"""What carries the project on: one version, workflows that run what is there, quick tests of every part."""
+
+import json
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+
+from replication.auditing.article import authors
+from replication.config import ROOT
+from tests.conftest import SLOW
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+CITATION = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+MAKEFILE = (ROOT / "Makefile").read_text()
+WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
+RELEASE = ROOT / ".github/workflows/release.yml"  # which tags start, and nothing else does
+
+
+def test_the_version_is_one():
+    changes = re.findall(r"^## \[(\d[^]]*)\]", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert PROJECT["version"] == changes[0] == CITATION["version"]
+    assert changes == sorted(changes, reverse=True)
+    for name in ("codemeta.json", ".zenodo.json"):
+        assert json.loads((ROOT / name).read_text())["version"] == PROJECT["version"], name
+
+
+def test_the_date_is_one():
+    (released,) = re.findall(rf"^## \[{PROJECT['version']}\] - (.*)$", (ROOT / "CHANGELOG.md").read_text(), re.M)
+    assert released == CITATION["date-released"]
+    assert released == json.loads((ROOT / "codemeta.json").read_text())["dateModified"]
+    assert released == json.loads((ROOT / ".zenodo.json").read_text())["publication_date"]
+
+
+def test_the_place_is_one():
+    place = CITATION["repository-code"]
+    assert f"\n      repository: {place}\n" in (ROOT / "mkdocs.yml").read_text()
+    assert json.loads((ROOT / "codemeta.json").read_text())["codeRepository"] == place
+    related = json.loads((ROOT / ".zenodo.json").read_text())["related_identifiers"]
+    assert [one["identifier"] for one in related if one["relation"] == "isIdenticalTo"] == [place]
+
+
+def test_the_authors_are_the_same_everywhere():
+    names = [one["name"] for one in authors(CITATION)["authors"]]
+    in_codemeta = json.loads((ROOT / "codemeta.json").read_text())["author"]
+    in_zenodo = json.loads((ROOT / ".zenodo.json").read_text())["creators"]
+    assert [one.get("name") or f"{one['givenName']} {one['familyName']}" for one in in_codemeta] == names
+    assert [one["name"] for one in in_zenodo] == names
+    assert all(name in (ROOT / "paper/paper.md").read_text() for name in names)
+
+
+def test_title_licence_and_keywords_are_the_same_everywhere():
+    codemeta, zenodo = (json.loads((ROOT / name).read_text()) for name in ("codemeta.json", ".zenodo.json"))
+    assert CITATION["title"] == zenodo["title"]
+    assert CITATION["title"].partition(":")[0] == codemeta["name"] == PROJECT["name"]
+    assert codemeta["description"] == PROJECT["description"]
+    assert CITATION["license"] == zenodo["license"] == PROJECT["license"]
+    assert codemeta["license"].endswith(f"/{PROJECT['license']}")
+    assert CITATION["keywords"] == codemeta["keywords"] == zenodo["keywords"]
+
+
+def test_a_release_is_of_the_version_and_the_place_that_the_citation_names():
+    text = RELEASE.read_text()
+    told = (ROOT / "CITATION.cff").read_text()
+    asked = dict(re.findall(r"grep -qxF? \"(\S+): (.*)\" CITATION.cff", text))
+    assert asked.keys() == {"version", "repository-code"}
+    # as grep is given them: the whole line
+    assert re.search(rf"^version: {re.escape(PROJECT['version'])}$", told, re.MULTILINE)
+    assert f'\nrepository-code: "{CITATION["repository-code"]}"\n' in told
+
+
+def test_the_paper_is_one():
+    paper = CITATION["preferred-citation"]
+    other = json.loads((ROOT / "codemeta.json").read_text())["referencePublication"]
+    assert (paper["title"], paper["url"]) == (other["name"], other["@id"])
+    names = [(author["given-names"], author["family-names"]) for author in paper["authors"]]
+    assert names == [(author["givenName"], author["familyName"]) for author in other["author"]]
+    assert paper in CITATION["references"]
+
+
+def is_target(name: str) -> bool:
+    return bool(re.search(rf"^(?:[\w ]+ )?{name}\b.*:", MAKEFILE, re.MULTILINE))
+
+
+def made_by(job: dict) -> list[str]:
+    return [name for step in job["steps"] for name in re.findall(r"^make (\w+)", step.get("run", ""))]
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+def test_workflows_are_whole_and_their_actions_are_pinned(path):
+    workflow = yaml.safe_load(path.read_text())
+    events = workflow[True]  # `on` is true
+    if path == RELEASE:
+        assert events == {"push": {"tags": ["v*"]}}
+    else:
+        assert {"push", "pull_request"} <= events.keys() <= {"push", "pull_request", "schedule"}
+        assert events["push"] == {"branches": ["main"]}
+    assert workflow["permissions"] == {"contents": "read"}
+    for job in workflow["jobs"].values():
+        used = [step["uses"] for step in job["steps"] if "uses" in step]
+        assert used
+        assert all(re.fullmatch(r"[\w/-]+@[0-9a-f]{40}", action) for action in used)
+        assert all(map(is_target, made_by(job)))
+
+
+# the whole suite where the lock file holds, the library at its bounds on the oldest and the newest
+TRIED = {"tests": ["3.11", "3.12", "3.13"], "wheel": ["3.11", "3.14"], "versions": ["3.11", "3.14"]}
+
+
+def test_tests_and_wheel_run_on_every_python_that_is_promised():
+    (oldest,) = re.findall(r">=(3\.\d+)$", PROJECT["requires-python"])
+    for name, expected in TRIED.items():
+        (job,) = yaml.safe_load((ROOT / f".github/workflows/{name}.yml").read_text())["jobs"].values()
+        assert job["strategy"]["matrix"]["python"] == expected
+        assert expected[0] == oldest
+    assert made_by(yaml.safe_load((ROOT / ".github/workflows/tests.yml").read_text())["jobs"]["test"]) == ["test"]
+
+
+def test_hooks_are_pinned_and_lint_as_make_test_does():
+    repos = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"]
+    hooks = {hook["id"] for repo in repos for hook in repo["hooks"]}
+    assert hooks == {"ruff-check", "ruff-format", "end-of-file-fixer", "check-added-large-files"}
+    (ruff,) = (repo["rev"] for repo in repos if "ruff" in repo["repo"])
+    assert f"\nruff=={ruff.removeprefix('v')} " in (ROOT / "requirements.lock").read_text()
+
+
+def test_the_container_is_built_by_the_makefile():
+    lines = (ROOT / "Dockerfile").read_text().splitlines()
+    assert "RUN make environment" in lines
+    assert 'CMD ["make", "smoke"]' in lines
+    left_out = (ROOT / ".dockerignore").read_text().splitlines()
+    needed = ("src", "conf", "experiments", "results", "figures", "README.md", "requirements.lock", "Makefile")
+    assert not set(needed) & set(left_out)
+
+
+def test_the_devcontainer_and_binder_install_from_the_lock_files():
+    told = json.loads((ROOT / ".devcontainer/devcontainer.json").read_text())
+    build = told["build"]
+    assert (ROOT / ".devcontainer" / build["dockerfile"]).resolve() == ROOT / "Dockerfile"
+    assert re.search(rf" AS {build['target']}$", (ROOT / "Dockerfile").read_text(), re.MULTILINE)
+    assert is_target(told["postCreateCommand"].removeprefix("make "))
+    script = ROOT / ".binder/postBuild"
+    assert script.stat().st_mode & 0o111
+    (locked,) = re.findall(r"--require-hashes -r (\S+)", script.read_text())
+    assert (ROOT / locked).is_file()
+    (oldest,) = re.findall(r">=(3\.\d+)$", PROJECT["requires-python"])
+    assert (ROOT / ".binder/runtime.txt").read_text().strip() == f"python-{oldest}"
+
+
+def test_the_quick_tests_have_some_of_the_library_the_tool_and_the_study():
+    files = {path.relative_to(ROOT / "tests").as_posix() for path in (ROOT / "tests").rglob("test_*.py")}
+    assert files >= SLOW
+    quick = {Path(name).parts[0] for name in files - SLOW}
+    assert quick > {"library", "tool", "replication"}
+
+
+def test_notes_for_contributors_name_targets_that_exist():
+    notes = (ROOT / "CONTRIBUTING.md").read_text()
+    named = re.findall(r"(?:^|`)make (\w+)", notes, re.MULTILINE)
+    assert len(named) > 8
+    assert all(map(is_target, named))
+    for path in re.findall(r"`((?:src|conf|experiments|tests)/[\w./]+)`", notes):
+        assert (ROOT / path).exists(), path
