@@ -16,7 +16,7 @@ import judgerank
 from judgerank import read
 from judgerank.boards.changelog import changelog_of
 from judgerank.cli.example_run import content
-from judgerank.ranking.additions import Additions
+from judgerank.ranking.page_options import Additions
 from replication.config import ROOT
 
 TARGET = ROOT / "docs" / "images"

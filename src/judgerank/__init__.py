@@ -40,7 +40,7 @@ if TYPE_CHECKING:  # what is here to import; each is loaded when it is first ask
     from judgerank.ranking.ranking import rank
     from judgerank.reading.large.cells import aggregate
     from judgerank.reading.read import read_judgments as read
-    from judgerank.trust.effective import effective_judges
+    from judgerank.trust.effective_judges import effective_judges
     from judgerank.trust.fragility import fragility
 
     __version__: str
@@ -70,7 +70,7 @@ _FROM = {
     "engine.penalised": ["Penalised"],
     "engine.solution": ["Status"],
     "fits.loading": ["load"],
-    "trust.effective": ["effective_judges"],
+    "trust.effective_judges": ["effective_judges"],
     "trust.fragility": ["fragility"],
 }
 _CALLED = {"read": "read_judgments"}  # there, what has another name here

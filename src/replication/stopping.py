@@ -14,9 +14,9 @@ import numpy as np
 import pandas as pd
 
 from judgerank.data.comparisons import Comparisons
-from judgerank.data.elementary import exp
 from judgerank.data.frames import OUTCOMES
 from judgerank.data.judgments import Judgments
+from judgerank.data.portable_math import exp
 from judgerank.engine.adam import Adam, iterates
 from judgerank.engine.sums import evaluate
 from judgerank.model.members import JUDGE_AWARE, Parameters

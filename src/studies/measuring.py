@@ -22,7 +22,7 @@ from judgerank.model.members import Parameters
 from judgerank.model.naming import named
 from judgerank.model.streams import generator
 from judgerank.order.equality import NetResults, differences_under_equality
-from judgerank.order.many import ManyResults, differences_of_many
+from judgerank.order.equality_large import ManyResults, differences_of_many
 from replication.random_designs import draw_outcomes, draw_truth, uniform_triples
 from replication.replicate import Study
 from replication.schemas.section import Parallel

@@ -14,7 +14,7 @@ from judgerank.data.errors import JudgerankError, NoMaximumError
 from judgerank.data.judgments import Judgments
 from judgerank.fits.fit import fit
 from judgerank.fits.result import Fit
-from judgerank.trust.effective import EffectiveJudges, effective_judges
+from judgerank.trust.effective_judges import EffectiveJudges, effective_judges
 from judgerank.trust.fragility import Fragility, fragility, start_of
 from judgerank.trust.refits import Part
 from judgerank.trust.removable import judgments_as_units

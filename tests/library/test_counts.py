@@ -7,7 +7,7 @@ import pytest
 
 from judgerank import Comparisons, fit
 from judgerank.data.errors import NotIdentifiedError
-from judgerank.engine.units import USUAL, in_units
+from judgerank.engine.count_scaling import USUAL, in_units
 from judgerank.model.members import MEMBERS
 from judgerank.model.streams import generator
 from studies.torture.designs import drawn

@@ -13,8 +13,8 @@ from judgerank.model.judge_values import JudgeValues
 from judgerank.model.streams import generator
 from judgerank.trust.fitness import fitness, fitness_if_quick
 from judgerank.trust.flipped_residuals import FlippedResiduals
-from judgerank.trust.odd_questions import Design as Questions
-from judgerank.trust.odd_questions import spread_of_answers
+from judgerank.trust.outlier_questions import Design as Questions
+from judgerank.trust.outlier_questions import spread_of_answers
 from studies.fit_tests import Design, drawn
 from tests.drawn import draw_graded
 

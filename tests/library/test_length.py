@@ -14,7 +14,7 @@ from scipy.stats import chi2
 from judgerank import Comparisons, Status, fit
 from judgerank.data.errors import ConfigError, DataError
 from judgerank.engine.adam import Adam
-from judgerank.engine.closure import Bound
+from judgerank.engine.boundary import Bound
 from judgerank.engine.newton import Newton, climb
 from judgerank.engine.sums import evaluate
 from judgerank.inference.wald import likelihood_ratio

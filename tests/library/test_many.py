@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 from judgerank import Comparisons, Fit, Status, fit
 from judgerank.data import connectivity
 from judgerank.data.errors import DataError
-from judgerank.engine import basins, search
+from judgerank.engine import multistart, search
 from judgerank.engine.block_problem import BlockProblem
 from judgerank.engine.penalised import Penalised
 from judgerank.engine.penalty import arrow
@@ -18,9 +18,9 @@ from judgerank.engine.problem import Problem
 from judgerank.engine.sums import evaluate
 from judgerank.fits.warm_start import bar, beginning
 from judgerank.model.members import JUDGE_AWARE, MODELS
-from judgerank.order import many as separation_at_scale
+from judgerank.order import equality_large as separation_at_scale
+from judgerank.order import max_statistic as simultaneous
 from judgerank.order import pairs as ranks
-from judgerank.order import ranges as simultaneous
 
 N, K, T = 60, 8, 9_000
 MEMBERS = ("btl", "judge_aware", "position_aware")
@@ -267,8 +267,8 @@ def test_a_fit_by_blocks_is_the_fit_and_is_a_maximum(many_judges, member, monkey
 def test_rough_climbs_by_conjugate_gradients_end_where_others_do(raw, member, monkeypatch):
     cells, model = raw.aggregate(), MODELS[member]
     expected = search.rough_ends(cells, model, search.BOX)
-    monkeypatch.setattr(basins, "SPARSE", 0)
-    monkeypatch.setattr(basins, "_solved", None)  # no matrix is formed
+    monkeypatch.setattr(multistart, "SPARSE", 0)
+    monkeypatch.setattr(multistart, "_solved", None)  # no matrix is formed
     found = search.rough_ends(cells, model, search.BOX)
     assert_allclose(found.heights, expected.heights, rtol=1e-8)
     for one, other in zip(found.parameters, expected.parameters, strict=True):

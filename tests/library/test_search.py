@@ -11,13 +11,13 @@ from judgerank import Comparisons, Status, fit
 from judgerank.data.connectivity import positions_are_imitated
 from judgerank.data.errors import ConfigError, JudgerankError, NoMaximumError
 from judgerank.engine import search
-from judgerank.engine.choice import EQUAL_HEIGHT, highest
-from judgerank.engine.closure import NEGLIGIBLE, guess, slopes_at_zero
+from judgerank.engine.boundary import NEGLIGIBLE, guess, slopes_at_zero
+from judgerank.engine.divergence_starts import FarOut, far_starts
 from judgerank.engine.existence import can_rise, near_maximum, rising_direction
-from judgerank.engine.far_out import FarOut, far_starts
 from judgerank.engine.information import SINGULAR, covariance
 from judgerank.engine.localized import Localized, maximise
 from judgerank.engine.newton import Newton, climb
+from judgerank.engine.select_maximum import EQUAL_HEIGHT, highest
 from judgerank.engine.separation import separable_judges
 from judgerank.engine.solution import EQUAL, Solution, unerring_judges
 from judgerank.model.members import JUDGE_AWARE, MODELS, Parameters

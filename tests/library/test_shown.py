@@ -16,7 +16,7 @@ from judgerank import (
     rank,
     read,
 )
-from judgerank.data.shown import MOST
+from judgerank.data.representation import MOST
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from judgerank.collecting.line import LARGEST_BODY
+from judgerank.collecting.transport import LARGEST_BODY
 from tests.forked import Forked, run_anew
 from tests.tool.collecting import KEY, TOTAL, collected, command, judgments, started
 from tests.tool.command import environment

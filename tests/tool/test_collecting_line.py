@@ -7,11 +7,11 @@ import httpx
 import pytest
 
 from judgerank.collecting.client import Client
-from judgerank.collecting.line import Line, with_params
 from judgerank.collecting.requests import longest, request
 from judgerank.collecting.response import letters_of, reply_of
 from judgerank.collecting.secrets import Secrets
 from judgerank.collecting.settings import Judge, Prompt
+from judgerank.collecting.transport import Line, with_params
 
 HERE = "http://here:8000/v1"
 NO_KEYS = Secrets()

@@ -7,9 +7,9 @@ from unittest.mock import Mock
 
 import pytest
 
+from judgerank.collecting.backoff import LONGEST_PAUSE, UNREACHED, Pause
 from judgerank.collecting.collector import Collector
 from judgerank.collecting.costs import Budget
-from judgerank.collecting.pause import LONGEST_PAUSE, UNREACHED, Pause
 from judgerank.collecting.request_errors import AttemptFailed
 from judgerank.collecting.settings import Collection, Judge, Panel
 from judgerank.collecting.tasks import Questions, Task

@@ -20,7 +20,7 @@ from judgerank.data.errors import ConfigError, DataError
 from judgerank.planning.assumed_panels import assumed
 from judgerank.planning.plans import panels_by_size
 from judgerank.planning.precision import needed, precision_of, whole
-from judgerank.ranking.examination import on_answers
+from judgerank.ranking.diagnosis import on_answers
 from judgerank.reading.read import judgments_of
 from replication.config import ROOT
 from tests.tool.command import RUN, environment, judgerank

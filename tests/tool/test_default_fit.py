@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from judgerank import fit, rank
-from judgerank.ranking.examination import examine
+from judgerank.ranking.diagnosis import examine
 from judgerank.ranking.studies import prediction
 from judgerank.ranking.studies.by_judge import BY_JUDGE
 from judgerank.ranking.studies.exact_fit import WHICH_FIT

@@ -11,9 +11,9 @@ import pytest
 
 from judgerank import Status, fit, rank
 from judgerank.data.errors import NoIntervalError
-from judgerank.engine import runaway
+from judgerank.engine import divergence
 from judgerank.inference import uncertainty
-from judgerank.order.aims import best_known_scores
+from judgerank.order.contrast_goals import best_known_scores
 from judgerank.ranking import table_files
 from judgerank.ranking.candidates import Candidates
 from judgerank.ranking.ranking import MOST_ROWS
@@ -129,7 +129,7 @@ def test_judges_who_run_off_are_not_held_where_they_are_too_many(cells_of, monke
     rows = [("x", "y", "j0", 3, 0), ("y", "z", "j0", 3, 0), ("x", "y", "j1", 3, 2), ("y", "z", "j1", 1, 2)]
     cells = cells_of(*rows, ("x", "z", "j1", 2, 1))
     assert fit(cells).solution.alone is not None
-    monkeypatch.setattr(runaway, "MOST_PARAMETERS", 4)
+    monkeypatch.setattr(divergence, "MOST_PARAMETERS", 4)
     found = fit(cells)
     assert found.solution.alone is None
     assert found.status is Status.UNBOUNDED

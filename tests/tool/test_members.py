@@ -16,7 +16,7 @@ from judgerank import Comparisons, fit, rank
 from judgerank.cli import app
 from judgerank.data.errors import NoMaximumError
 from judgerank.engine import search
-from judgerank.engine.closure import guess
+from judgerank.engine.boundary import guess
 from judgerank.model.streams import generator
 from judgerank.ranking.default_member import DEFAULT, FALLBACK, default_member
 from judgerank.ranking.page import to_html

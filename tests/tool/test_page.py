@@ -18,7 +18,7 @@ from judgerank import rank
 from judgerank.fits import standings
 from judgerank.fits.standings import win_probability
 from judgerank.pages import shown
-from judgerank.ranking import described, study
+from judgerank.ranking import component_fit, study
 from judgerank.ranking.ranking import Ranking
 from judgerank.ranking.verdict import verdict
 from replication.config import ROOT
@@ -354,7 +354,7 @@ def test_a_thousand_models_are_searched_in_less_than_ten_megabytes(opened, tmp_p
         {"model_a": names[i], "model_b": names[j], "judge": rng.integers(20, size=len(i)).astype(str)}
     )
     frame = frame.assign(winner=np.where(first, "a", "b"), question=rng.integers(5000, size=len(i)))
-    for module in (standings, described, study):
+    for module in (standings, component_fit, study):
         monkeypatch.setattr(module, "orders_of", lambda fitted: None)
     bare = rank(frame, model="btl")
     board = bare.tables["leaderboard"]
@@ -386,7 +386,7 @@ def test_the_audit_is_one_table_to_filter_with_links_that_lead_somewhere(opened)
     assert len(left) > 0
     links = page.locator("#every-number tbody a").evaluate_all("all => all.map((a) => a.getAttribute('href'))")
     assert {Path(link).suffix for link in links} >= {".csv", ".py", ".yaml"}
-    assert all((ROOT / "results" / link).resolve().is_file() for link in links)
+    assert all((ROOT / "results/paper" / link).resolve().is_file() for link in links)
     assert violations(page) == []
 
 

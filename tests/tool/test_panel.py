@@ -22,9 +22,9 @@ from judgerank.model.streams import generator
 from judgerank.ranking import evidence as evidence_of
 from judgerank.ranking.bands import bands_of
 from judgerank.ranking.card import card
-from judgerank.ranking.drawn_judges import judges_of
-from judgerank.ranking.evidence import head_to_head
 from judgerank.ranking.headline import headline
+from judgerank.ranking.judge_chart import judges_of
+from judgerank.ranking.page_records import head_to_head
 from judgerank.ranking.studies import panel
 from judgerank.ranking.studies.categories import BY_CHANCE
 from judgerank.ranking.verdict import verdict

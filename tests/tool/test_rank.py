@@ -236,7 +236,7 @@ def test_nothing_but_an_earlier_ranking_is_replaced(ranked, mine, tmp_path):
     Outputs().folder(tmp_path, "rank")
     Outputs().folder(tmp_path / "new", "rank")
     (tmp_path / "precious.txt").write_text("kept")
-    for folder in (tmp_path, tmp_path / "precious.txt", ROOT / "results" / "chatbot_arena"):
+    for folder in (tmp_path, tmp_path / "precious.txt", ROOT / "results/paper/chatbot_arena"):
         with pytest.raises(ConfigError, match="holds something else"):
             Outputs().folder(folder, "rank")
 

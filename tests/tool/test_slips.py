@@ -7,7 +7,7 @@ import pytest
 from judgerank import rank, read
 from judgerank.data.errors import ConfigError, DataError, JudgerankError
 from judgerank.model.streams import generator
-from judgerank.ranking.examination import examine
+from judgerank.ranking.diagnosis import examine
 from judgerank.reading.large import from_engine
 from judgerank.reading.read import judgments_of, read_judgments
 from studies.torture import misreadings

@@ -10,7 +10,7 @@ from judgerank.data.comparisons import POOLED_JUDGE
 from judgerank.data.errors import ConfigError, NoMaximumError
 from judgerank.engine.information import covariance
 from judgerank.inference.wald import normal_quantile
-from judgerank.order.aims import best_known_scores
+from judgerank.order.contrast_goals import best_known_scores
 from judgerank.order.pairs import pairwise
 from judgerank.order.scale import scale_of
 from judgerank.ranking.first_links import first_links

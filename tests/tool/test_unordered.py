@@ -13,7 +13,7 @@ import judgerank
 from judgerank import Comparisons, fit, load, rank, read
 from judgerank.data.errors import DataError, JudgerankError
 from judgerank.ranking.default_member import default_member
-from judgerank.ranking.examination import examine
+from judgerank.ranking.diagnosis import examine
 from judgerank.ranking.trust_report import trust_report
 
 RATES = {"alpha": 0.8, "beta": 0.53, "gamma": 0.3}

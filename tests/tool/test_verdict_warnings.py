@@ -16,7 +16,7 @@ from judgerank.fits.errors_by_question import Questions
 from judgerank.model.kinds import family
 from judgerank.model.streams import generator
 from judgerank.ranking.category_leaders import leaders
-from judgerank.ranking.drawn_judges import REASONS, judges_of
+from judgerank.ranking.judge_chart import REASONS, judges_of
 from judgerank.ranking.studies import by_judge, next_comparisons, panel
 from judgerank.ranking.verdict import verdict
 from judgerank.ranking.views import views

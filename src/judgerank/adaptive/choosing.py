@@ -22,7 +22,7 @@ import numpy as np
 
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.fits.result import Fit
-from judgerank.order.aims import best_known_scores
+from judgerank.order.contrast_goals import best_known_scores
 from judgerank.order.scale import scale_of
 from judgerank.ranking.candidates import Candidates
 

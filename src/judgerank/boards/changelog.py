@@ -9,7 +9,7 @@ from judgerank.boards.reported import OTHER_UNIT, few_questions
 from judgerank.data.listing import listed, p_of
 from judgerank.fits.result import Fit
 from judgerank.order.pairs import significant
-from judgerank.ranking.additions import Changelog
+from judgerank.ranking.page_options import Changelog
 
 
 def changelog_of(old: Fit, new: Fit, since: str, level: float = 0.95) -> Changelog:

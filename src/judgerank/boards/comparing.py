@@ -10,7 +10,7 @@ import pandas as pd
 from judgerank.boards.change import change_of
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.errors import DataError
-from judgerank.data.shown import Shown
+from judgerank.data.representation import Shown
 from judgerank.fits.arguments import require_fit
 from judgerank.fits.errors_by_question import Questions, too_few
 from judgerank.fits.result import Fit

@@ -23,7 +23,7 @@ from judgerank.boards.sharing import joined
 from judgerank.data.arrays import AnyArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import JudgerankError
-from judgerank.data.shown import Shown
+from judgerank.data.representation import Shown
 from judgerank.engine.penalised import Penalised
 from judgerank.fits.arguments import raw_and_question, require_fit, require_member_alone
 from judgerank.fits.fit import fit

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from judgerank.cli.terminal import say, say_json
-from judgerank.ranking.examination import RUN_NEXT, examine
+from judgerank.ranking.diagnosis import RUN_NEXT, examine
 
 
 def examined(files: list[Path], read: Mapping[str, Any], json: bool) -> None:

@@ -19,12 +19,12 @@ from judgerank.data.listing import counted
 from judgerank.fits import loading
 from judgerank.fits.result import Fit
 from judgerank.fits.storing import content, is_saved
-from judgerank.ranking.additions import Additions, Texts
 from judgerank.ranking.card import card as draw_card
 from judgerank.ranking.card import require_card, sentence
 from judgerank.ranking.choices import Settings
 from judgerank.ranking.exports import Export, contents, export_of
 from judgerank.ranking.model_facts import read_facts
+from judgerank.ranking.page_options import Additions, Texts
 from judgerank.ranking.ranking import MOST_ROWS, Ranking, ranked
 from judgerank.ranking.verdict import reading_lines, verdict
 from judgerank.ranking.writing import SECTION

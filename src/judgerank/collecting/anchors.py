@@ -20,7 +20,7 @@ from judgerank.collecting.task_order import place
 from judgerank.collecting.tasks import Questions, Task
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.frames import OUTCOMES
-from judgerank.trust.asked_again import COLUMNS, asked_again, changed
+from judgerank.trust.retest import COLUMNS, asked_again, changed
 
 APART = timedelta(hours=20)
 LEVEL = 0.99  # of the test after each run, which may be one of many

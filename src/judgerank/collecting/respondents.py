@@ -2,7 +2,7 @@
 
 A model on a server, a Python function (a rule, a reward model) and a person at the terminal answer by one method.
 So does what another program brings, such as a model of inspect_ai. A panel of them is what collecting by rounds
-asks (`judgerank.adaptive.oracles.Oracle`, by `judgerank.collecting.until.Judges`).
+asks (`judgerank.adaptive.oracles.Oracle`, by `judgerank.collecting.stop_goal.Judges`).
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from judgerank.data.arrays import AnyArray, FloatArray, IntArray
 from judgerank.data.errors import DataError
 from judgerank.data.frames import OUTCOMES
 from judgerank.data.listing import listed
-from judgerank.data.shown import Shown
+from judgerank.data.representation import Shown
 from judgerank.data.stages import Stages
 from judgerank.data.strengths import with_further
 from judgerank.data.two_answers import Choices

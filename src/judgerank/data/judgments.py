@@ -15,7 +15,7 @@ from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import DataError, DataUnavailableError
 from judgerank.data.frames import OUTCOMES, UNHEARD, question_keys, standardised_log
 from judgerank.data.numbering import numbered, places_among
-from judgerank.data.shown import Shown
+from judgerank.data.representation import Shown
 
 ITEM = "item"  # the column that says which of several answers of a model to one question were judged
 

@@ -1,7 +1,7 @@
 """The one loop of the exact climbs, and how far each goes along a step.
 
 A climb says what its points are, which way is up from one, and what may happen between two steps: parameters that
-are set aside, held at a bound or given free. Rough climbs (`engine.basins`) are not of this kind, since
+are set aside, held at a bound or given free. Rough climbs (`engine.multistart`) are not of this kind, since
 many go up at once and each step is one pass for all. Adam is the paper's.
 """
 

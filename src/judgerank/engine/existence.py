@@ -17,9 +17,9 @@ from scipy.sparse import block_diag, coo_array, csr_array, eye_array, vstack
 
 from judgerank.data.arrays import BoolArray, FloatArray
 from judgerank.data.comparisons import Comparisons
-from judgerank.engine.at import CHUNK, At, row_by_row
 from judgerank.engine.information import SINGULAR, information
 from judgerank.engine.levels import GIVEN, contests, direction_raising, shares, thresholds, users
+from judgerank.engine.likelihood_rows import CHUNK, At, row_by_row
 from judgerank.engine.penalty import flat
 from judgerank.engine.row_derivatives import row_derivatives
 from judgerank.engine.rows import laid_out
@@ -136,8 +136,8 @@ def rising_direction(
         Where discrimination depends on a covariate: the slopes. Where judges are held, or with further blocks:
         discriminations.
     held : bool array, shape (K,), optional
-        Judges whose positions and ties a penalty draws to the means of the others (`engine.runaway`): all that is
-        free of charge is to move with those.
+        Judges whose positions and ties a penalty draws to the means of the others (`engine.divergence`): all that
+        is free of charge is to move with those.
     moving : sparse float array, shape (D, M), optional
         Directions that have no penalty, by default all.
 

@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 
 from judgerank.data.arrays import BoolArray, FloatArray
 from judgerank.data.comparisons import Comparisons
-from judgerank.engine.at_zero import LEAST_SHARE, first_shown_share, judged, tied_share, ties_used
+from judgerank.engine.zero_discrimination import LEAST_SHARE, first_shown_share, judged, tied_share, ties_used
 from judgerank.model.block import Role
 from judgerank.model.limits import ALWAYS_STRONG
 from judgerank.model.members import Model

@@ -19,11 +19,12 @@ from judgerank.data.connectivity import runaway_models
 from judgerank.data.errors import ConfigError
 from judgerank.engine import search
 from judgerank.engine.ascent import Ascent, ascended, backtracked
-from judgerank.engine.choice import highest, same_point
-from judgerank.engine.closure import main_direction
+from judgerank.engine.boundary import main_direction
+from judgerank.engine.count_scaling import in_units
 from judgerank.engine.information import information
 from judgerank.engine.newton import Newton
 from judgerank.engine.newton_step import DAMPING, positive_solve
+from judgerank.engine.select_maximum import highest, same_point
 from judgerank.engine.solution import (
     Solution,
     Status,
@@ -32,7 +33,6 @@ from judgerank.engine.solution import (
     unerring_judges,
 )
 from judgerank.engine.sums import Evaluation, evaluate
-from judgerank.engine.units import in_units
 from judgerank.model.members import JUDGE_AWARE, Model, Parameters
 
 WORTH, MOST_CLIMBS = 2.0, 4  # rough climbs end close to their maximum over the same box

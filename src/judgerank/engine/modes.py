@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from judgerank.engine.closure import slopes_at_zero
+from judgerank.engine.boundary import slopes_at_zero
 from judgerank.engine.penalty import ALPHA, Spread
 from judgerank.engine.problem import LOST, Limits, Problem, faint
 from judgerank.engine.sums import Evaluation, evaluate

@@ -9,7 +9,7 @@ from scipy.linalg import LinAlgError
 
 from judgerank.data.comparisons import Comparisons
 from judgerank.engine.ascent import Ascent, ascended, backtracked
-from judgerank.engine.closure import Bound, at_the_edge, look, set_aside, taken_back
+from judgerank.engine.boundary import Bound, at_the_edge, look, set_aside, taken_back
 from judgerank.engine.newton_step import largest_size, moved, newton_step, rise_along
 from judgerank.engine.solution import (
     LARGEST_LOG_ODDS,

@@ -13,7 +13,7 @@ from scipy.linalg.lapack import dposv
 
 from judgerank.data.arrays import BoolArray, FloatArray
 from judgerank.data.comparisons import Comparisons
-from judgerank.engine.closure import ANYWHERE, Bound, look
+from judgerank.engine.boundary import ANYWHERE, Bound, look
 from judgerank.engine.sums import Evaluation
 from judgerank.model.block import Role
 from judgerank.model.limits import movable

@@ -23,7 +23,7 @@ from judgerank.data.arrays import BoolArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError
 from judgerank.engine.block_problem import problem_of
-from judgerank.engine.marginal_climb import fitted_spread
+from judgerank.engine.marginal_likelihood import fitted_spread
 from judgerank.engine.modes import Climb
 from judgerank.engine.penalty import Spread, scale
 from judgerank.engine.problem import Problem

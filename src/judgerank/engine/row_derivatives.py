@@ -8,7 +8,7 @@ import numpy as np
 from scipy.sparse import coo_array
 
 from judgerank.data.arrays import FloatArray
-from judgerank.engine.at import At, times
+from judgerank.engine.likelihood_rows import At, times
 from judgerank.engine.rows import Listed
 from judgerank.model.block import Role
 

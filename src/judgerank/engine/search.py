@@ -1,9 +1,9 @@
 """Exact maximum likelihood over gamma_k >= 0: which climb of `judgerank.engine.newton` ends highest.
 
 One climb begins at the unweighted scores. Where the data do not rule out maxima elsewhere, many rough climbs at
-once (`judgerank.engine.basins`) say from where further exact ones are worth their while. A rough climb may stop
-well below its maximum, so the best end of every ranking is followed, however high it is, unless it predicts what
-an exact climb has already led to.
+once (`judgerank.engine.multistart`) say from where further exact ones are worth their while. A rough climb may
+stop well below its maximum, so the best end of every ranking is followed, however high it is, unless it predicts
+what an exact climb has already led to.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from scipy.special import expit
 
 from judgerank.data.cache import remembered
 from judgerank.data.comparisons import Comparisons
-from judgerank.engine.at import At, by_judge
-from judgerank.engine.basins import SPARSE, Ends, rough_maxima
-from judgerank.engine.choice import height, highest
-from judgerank.engine.closure import Bound, assurance, guess, offsets_at_zero
-from judgerank.engine.far_out import ALONE, FarOut, far_starts
+from judgerank.engine.boundary import Bound, assurance, guess, offsets_at_zero
+from judgerank.engine.count_scaling import in_units
+from judgerank.engine.divergence_starts import ALONE, FarOut, far_starts
+from judgerank.engine.likelihood_rows import At, by_judge
+from judgerank.engine.multistart import SPARSE, Ends, rough_maxima
 from judgerank.engine.newton import Newton, climb, with_log_odds
 from judgerank.engine.rows import Listed
+from judgerank.engine.select_maximum import height, highest
 from judgerank.engine.separation import separable_judges
 from judgerank.engine.slopes import elsewhere
 from judgerank.engine.solution import LARGEST_LOG_ODDS, Solution, Status, log_odds, unbounded_judges
 from judgerank.engine.starts import Rows, apart, shares
-from judgerank.engine.units import in_units
 from judgerank.model.block import Role
 from judgerank.model.members import BTL, Model, Parameters
 
@@ -57,7 +57,7 @@ def maximise(
     With a `start`, by the one climb from there. If the highest climb runs off, there is no maximum. `rough`
     saves the rough climbs, where they were made before; `known` are ends of other climbs. One climb goes by
     ratios alone, whatever the scale of the counts; what is compared with constants is in units
-    (`engine.units`).
+    (`engine.count_scaling`).
     """
     if start is not None:
         return climb(cells, model, settings, start)
@@ -154,7 +154,7 @@ def highest_at_limits(
 
 
 def held_far_out(cells: Comparisons, model: Model, settings: Newton, best: Solution) -> Solution:
-    """The maximum with judges who run off held at one place, where nothing else does (`engine.runaway`).
+    """The maximum with judges who run off held at one place, where nothing else does (`engine.divergence`).
 
     Where a climb of theirs stops depends on its path, and so on rounding.
     """

@@ -13,8 +13,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from judgerank.data.comparisons import Comparisons
-from judgerank.engine.at import by_judge
-from judgerank.engine.closure import Bound
+from judgerank.engine.boundary import Bound
+from judgerank.engine.likelihood_rows import by_judge
 from judgerank.engine.newton import Newton, climb
 from judgerank.model.members import Model, Parameters
 

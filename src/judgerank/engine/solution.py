@@ -12,9 +12,9 @@ import pandas as pd
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError
 from judgerank.data.listing import counted
-from judgerank.data.shown import Shown
-from judgerank.engine.at import CHUNK
+from judgerank.data.representation import Shown
 from judgerank.engine.levels import EQUAL
+from judgerank.engine.likelihood_rows import CHUNK
 from judgerank.engine.ordered_levels import ordered_judges
 from judgerank.engine.sums import Evaluation
 from judgerank.model.block import Role

@@ -9,10 +9,10 @@ import numpy as np
 
 from judgerank.data.arrays import FloatArray
 from judgerank.data.comparisons import Comparisons
-from judgerank.engine.at import CHUNK, At, Second, product, times, times_both
-from judgerank.engine.at_zero import first_shown_share, net_wins
 from judgerank.engine.block_columns import BlockColumns
+from judgerank.engine.likelihood_rows import CHUNK, At, Second, product, times, times_both
 from judgerank.engine.rows import Listed, Table, laid_out
+from judgerank.engine.zero_discrimination import first_shown_share, net_wins
 from judgerank.model.block import Role
 from judgerank.model.limits import held
 from judgerank.model.members import Model, Parameters

@@ -11,7 +11,7 @@ from judgerank.data.arrays import FloatArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.rankings import with_tied_choices
 from judgerank.data.tied_choices import chosen, whole
-from judgerank.engine.at import row_by_row
+from judgerank.engine.likelihood_rows import row_by_row
 from judgerank.fits.result import Fit
 from judgerank.model.block import Role
 from judgerank.model.tied_law import TiedLaw

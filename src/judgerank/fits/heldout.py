@@ -11,7 +11,7 @@ import pandas as pd
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError, DataError
-from judgerank.engine.at import in_parts
+from judgerank.engine.likelihood_rows import in_parts
 from judgerank.engine.questions.groups import grouped
 from judgerank.engine.questions.marginal import Marginal
 from judgerank.engine.questions.maximum import SHARP

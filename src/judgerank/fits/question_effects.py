@@ -13,8 +13,8 @@ from judgerank.engine.questions.climb import Plain
 from judgerank.engine.questions.groups import grouped
 from judgerank.engine.questions.maximum import Found, maximise
 from judgerank.fits.certified import require_bounded
+from judgerank.fits.extra_blocks import FittedKind
 from judgerank.fits.fitted import Fitted
-from judgerank.fits.further import FittedKind
 from judgerank.fits.same_judges import copies, with_one_vote
 from judgerank.inference.clusters import effective_number, information_by_cluster, sums_and_products
 from judgerank.inference.effects import QuestionEffects

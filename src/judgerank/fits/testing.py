@@ -13,10 +13,10 @@ from judgerank.data.arrays import IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError
 from judgerank.data.listing import counted, p_of
-from judgerank.data.shown import Shown
+from judgerank.data.representation import Shown
 from judgerank.engine.penalised import Penalised
+from judgerank.fits.extra_blocks import with_blocks
 from judgerank.fits.fitted import Fitted
-from judgerank.fits.further import with_blocks
 from judgerank.fits.question_effects import with_question_effects
 
 

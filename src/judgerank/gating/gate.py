@@ -10,7 +10,7 @@ import pandas as pd
 
 from judgerank.data.errors import ConfigError
 from judgerank.data.judgments import Judgments
-from judgerank.data.shown import Shown
+from judgerank.data.representation import Shown
 from judgerank.gating.answer_pairs import paired, texts_of
 from judgerank.gating.category_tests import by_category
 from judgerank.gating.decision import Evidence, evidence, holm, outcome

@@ -9,7 +9,7 @@ from judgerank.data.arrays import BoolArray, FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import DataError
 from judgerank.data.numbering import numbered, sizes
-from judgerank.engine.at import in_parts
+from judgerank.engine.likelihood_rows import in_parts
 from judgerank.engine.row_derivatives import row_derivatives
 from judgerank.model.limits import held
 from judgerank.model.members import Model, Parameters

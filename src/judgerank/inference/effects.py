@@ -12,7 +12,7 @@ from scipy.special import chdtrc
 
 from judgerank.data.arrays import FloatArray
 from judgerank.data.listing import p_of
-from judgerank.data.shown import Shown
+from judgerank.data.representation import Shown
 from judgerank.model.law import Law, outcomes, share_preferred
 from judgerank.model.members import Parameters
 

@@ -10,8 +10,8 @@ import pandas as pd
 
 from judgerank.data.arrays import BoolArray, FloatArray
 from judgerank.data.comparisons import Comparisons
-from judgerank.data.elementary import exp
 from judgerank.data.errors import ConfigError
+from judgerank.data.portable_math import exp
 from judgerank.engine.solution import Solution, Status
 from judgerank.engine.solvers import Settings
 from judgerank.inference.effects import QuestionEffects

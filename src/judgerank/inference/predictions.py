@@ -16,7 +16,7 @@ from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import DataError
 from judgerank.data.rankings import number_of_ranking
 from judgerank.data.tied_choices import tie_sizes
-from judgerank.engine.at import row_by_row
+from judgerank.engine.likelihood_rows import row_by_row
 from judgerank.inference.effects import Averaged
 from judgerank.inference.estimates import Estimates
 from judgerank.model.block import Role

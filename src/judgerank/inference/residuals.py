@@ -10,7 +10,7 @@ from scipy.sparse import coo_array, csr_array
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.numbering import numbered
-from judgerank.engine.at import Second, row_by_row, times
+from judgerank.engine.likelihood_rows import Second, row_by_row, times
 from judgerank.model.block import Role
 from judgerank.model.limits import held
 from judgerank.model.members import Model, Parameters

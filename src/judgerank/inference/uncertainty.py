@@ -12,13 +12,13 @@ from scipy.sparse import csr_array
 from judgerank.data.arrays import BoolArray, FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import DataError, NoIntervalError
+from judgerank.engine.divergence import penalty_alone
+from judgerank.engine.hyperparameter_uncertainty import mixture
 from judgerank.engine.information import covariance, information
 from judgerank.engine.penalised import Penalised
 from judgerank.engine.penalty import flat, penalty
 from judgerank.engine.problem import moving
-from judgerank.engine.runaway import penalty_alone
 from judgerank.engine.solution import Solution, Status
-from judgerank.engine.spreads import mixture
 from judgerank.engine.sums import Curvature, evaluate
 from judgerank.inference.clusters import (
     drawn_clusters,
@@ -97,9 +97,9 @@ class Uncertainty(Predictions):
         """Covariance of (s, alpha[, beta][, b]) over the free parameters, shape (D, D).
 
         The inverse of the plug-in information, or what `clustered` put in its place. Slopes on their bound are
-        taken as given. Judges without a finite maximum are shrunk alone (`engine.runaway.shrunk_alone`), and
+        taken as given. Judges without a finite maximum are shrunk alone (`engine.divergence.shrunk_alone`), and
         that penalty counts as information on them. Standard deviations of a penalty that were fitted to the data
-        are averaged over (`engine.spreads`).
+        are averaged over (`engine.hyperparameter_uncertainty`).
 
         Raises
         ------

@@ -24,7 +24,7 @@ from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import DataError
 from judgerank.data.frames import finite
 from judgerank.data.judgments import Judgments
-from judgerank.data.shown import Shown
+from judgerank.data.representation import Shown
 
 LARGER_TIES = 1_000  # roles above it, by the number of answers tied, are thresholds of ties of three and more
 

@@ -18,7 +18,7 @@ import numpy as np
 from scipy.special import xlogy
 
 from judgerank.data.arrays import FloatArray
-from judgerank.data.elementary import exp
+from judgerank.data.portable_math import exp
 from judgerank.model.block import Role
 
 

@@ -24,8 +24,8 @@ from scipy.sparse import csr_array
 
 from judgerank.data.arrays import BoolArray, FloatArray
 from judgerank.data.comparisons import Comparisons
-from judgerank.data.elementary import exp
 from judgerank.data.errors import ConfigError
+from judgerank.data.portable_math import exp
 from judgerank.model.block import Placed, Role
 from judgerank.model.judge_blocks import JUDGE_BLOCKS, JudgeBlock, in_order, judge_block, plain, strengths
 from judgerank.model.judge_values import JudgeValues

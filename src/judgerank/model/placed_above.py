@@ -16,7 +16,7 @@ import numpy as np
 
 from judgerank.data.arrays import FloatArray
 from judgerank.data.comparisons import Comparisons
-from judgerank.data.elementary import exp
+from judgerank.data.portable_math import exp
 
 FARTHEST = 300.0  # log propensity of ties beyond which all or none of the answers are ties
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from judgerank.data.arrays import FloatArray
-from judgerank.data.elementary import exp
+from judgerank.data.portable_math import exp
 from judgerank.data.stages import Alternatives
 from judgerank.model.law import ByThreshold
 

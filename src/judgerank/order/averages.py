@@ -29,8 +29,8 @@ import numpy as np
 
 from judgerank.data.arrays import FloatArray
 from judgerank.data.comparisons import Comparisons
-from judgerank.data.elementary import exp
-from judgerank.engine.at import in_parts, product
+from judgerank.data.portable_math import exp
+from judgerank.engine.likelihood_rows import in_parts, product
 from judgerank.engine.penalty import ALPHA, Spread, pulled, scale
 from judgerank.model.members import Model, Parameters
 

@@ -11,7 +11,7 @@ from scipy.special import ndtri
 
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
-from judgerank.engine.at import row_by_row
+from judgerank.engine.likelihood_rows import row_by_row
 from judgerank.model.members import Model, Parameters
 from judgerank.order.sign_flips import p_either
 
@@ -84,7 +84,7 @@ def tests_by_flips(leads: csr_array, scores: FloatArray) -> Callable[[IntArray],
     Returns
     -------
     callable
-        To float arrays of shapes (n, n) and (1, n, n), as of `order.many.tests_of_equality`.
+        To float arrays of shapes (n, n) and (1, n, n), as of `order.equality_large.tests_of_equality`.
     """
     n, by_pair = len(scores), leads.tocsc()
 

@@ -11,7 +11,7 @@ Where there are too few questions for errors by question, the second test is by 
 (`judgerank.order.flips`). Ranks then follow from the pairs that Holm's procedure rejects.
 
 Where one model wins nearly all, both tests lose power, and comparisons of the two by themselves may stand in for
-them (`judgerank.order.lopsided`).
+them (`judgerank.order.head_to_head`).
 
 Models that no chain of comparisons connects are never ranked against each other.
 """
@@ -32,9 +32,9 @@ from judgerank.data.connectivity import components
 from judgerank.data.errors import ConfigError, NoIntervalError
 from judgerank.inference.uncertainty import Uncertainty
 from judgerank.inference.wald import at_degrees, quantile, two_sided, wald
+from judgerank.order.equality_large import tests_of_equality
 from judgerank.order.flips import tests_by_flips
-from judgerank.order.lopsided import lopsided_leads
-from judgerank.order.many import tests_of_equality
+from judgerank.order.head_to_head import lopsided_leads
 from judgerank.order.scale import reported_covariance, scale_of
 
 ROUNDING = 1e-9  # of differences and errors, over the largest error
@@ -56,7 +56,8 @@ class Order:
     flipped : bool
         Whether the second test is by sign flips; its errors are those that its p-values imply.
     leads : float array, shape (n, n), optional
-        By comparisons of a pair alone, over their errors, where one wins nearly all (`judgerank.order.lopsided`).
+        By comparisons of a pair alone, over their errors, where one wins nearly all
+        (`judgerank.order.head_to_head`).
     degrees_of_pairs : float array, shape (n, n), optional
         Of the errors, where some pairs have fewer than all together.
     """
@@ -159,7 +160,7 @@ def orders_by_errors(*results: Uncertainty) -> list[list[Order]]:
     """The orders of one fit by each of several kinds of error, such as its own and those by `clustered`.
 
     What does not depend on the errors is computed once. Judges' weights under equality are found pair by pair, or,
-    where there are too many models and judges for that, as `order.many` has it. Where question effects
+    where there are too many models and judges for that, as `order.equality_large` has it. Where question effects
     were integrated out, they are found near the fit without them, whose residuals keep the level if errors are by
     question, and its differences are brought to this fit's scale.
 

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 
 from judgerank.data.arrays import BoolArray
+from judgerank.order.max_statistic import quantile_of_largest
 from judgerank.order.pairs import Fitted, Order, orders, separated
-from judgerank.order.ranges import quantile_of_largest
 
 
 def rank_intervals(result: Fitted, level: float = 0.95) -> pd.DataFrame:

@@ -35,7 +35,7 @@ import numpy as np
 from judgerank.data.arrays import BoolArray, FloatArray
 from judgerank.data.cache import remembered
 from judgerank.data.comparisons import Comparisons
-from judgerank.engine.at import At, in_parts, product
+from judgerank.engine.likelihood_rows import At, in_parts, product
 from judgerank.engine.penalty import ALPHA, flat
 from judgerank.engine.row_derivatives import row_derivatives
 from judgerank.inference.uncertainty import Uncertainty
@@ -146,7 +146,7 @@ def reported(
 
     Where a judge says next to nothing, its discrimination is the smaller the larger the standard deviations of a
     shrunk fit, and the scale of the fit is another one. So what the mixture over standard deviations says
-    (`engine.spreads`) is taken from the reported scale at each of them.
+    (`engine.hyperparameter_uncertainty`) is taken from the reported scale at each of them.
 
     Parameters
     ----------

@@ -11,7 +11,7 @@ import pandas as pd
 from judgerank.data.arrays import FloatArray
 from judgerank.data.errors import DataError
 from judgerank.data.listing import counted, listed
-from judgerank.data.shown import Shown
+from judgerank.data.representation import Shown
 from judgerank.fits.result import Fit
 from judgerank.inference.wald import normal_quantile, require_level, two_sided
 from judgerank.people.conformal import conformal_interval, highest_level, left_out

@@ -13,7 +13,7 @@ from judgerank.data.arrays import BoolArray, FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import DataError
 from judgerank.data.judgments import Judgments
-from judgerank.data.shown import Shown
+from judgerank.data.representation import Shown
 from judgerank.fits.result import Fit
 from judgerank.inference.wald import require_level, wald
 from judgerank.people.panel_steps import PanelSteps, panel_steps

@@ -7,9 +7,9 @@ person's vote tells of them, plus their own tastes:
 
 b is integrated out under a flat prior, and omega under a weak one, log omega being standard normal, over a grid.
 For each omega the votes have a mode, a covariance and an evidence, in Laplace's approximation, and the posterior
-is the mixture (as in `engine.spreads`). So intervals allow for what is not known of b and omega, nor of the
-panel's scores. What people said of a model counts the more, the more of it there is; a model that people never saw
-gets what the panel lets one expect, with its error.
+is the mixture (as in `engine.hyperparameter_uncertainty`). So intervals allow for what is not known of b
+and omega, nor of the panel's scores. What people said of a model counts the more, the more of it there is; a model
+that people never saw gets what the panel lets one expect, with its error.
 
 Votes and verdicts on one question are of the same answers, so their errors go together. The variance of the mode
 squares what both do to it, question by question (`people.panel_steps`). Where the panel's part is not known, as of

@@ -16,14 +16,14 @@ from judgerank.model.needs import Need
 from judgerank.order.scale import scale_of
 from judgerank.pages import Shown, render, shown
 from judgerank.ranking import table_files
-from judgerank.ranking.additions import Additions, Texts
-from judgerank.ranking.drawn_judges import judges_of
-from judgerank.ranking.evidence import evidence
 from judgerank.ranking.exports import ELO_MEAN, ELO_POINTS, TABLES
 from judgerank.ranking.first_screen import pictures
+from judgerank.ranking.judge_chart import judges_of
 from judgerank.ranking.methods import methods
 from judgerank.ranking.model_facts import FILTERS
 from judgerank.ranking.page_columns import ABOUT, HEADS, HIDDEN, OTHERS
+from judgerank.ranking.page_options import Additions, Texts
+from judgerank.ranking.page_records import evidence
 from judgerank.ranking.record import Record
 from judgerank.ranking.studies import panel
 from judgerank.ranking.studies.categories import BY_CHANCE

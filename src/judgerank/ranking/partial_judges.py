@@ -16,8 +16,8 @@ from judgerank.fits.result import Fit
 from judgerank.fits.standings import pairs
 from judgerank.model.kinds.family import MAKER, OWN, families_of, own_table, plain
 from judgerank.ranking.choices import Settings
+from judgerank.ranking.component_fit import component_of
 from judgerank.ranking.components import parts_of
-from judgerank.ranking.described import component_of
 from judgerank.ranking.headline import headline
 from judgerank.ranking.record import Record
 from judgerank.ranking.studies.leaderboard import board_of

@@ -13,11 +13,11 @@ from judgerank.data.judgments import Judgments
 from judgerank.data.listing import LONGEST, counted, shortened
 from judgerank.fits.presentation import MOST
 from judgerank.ranking import exports
-from judgerank.ranking.additions import Additions
 from judgerank.ranking.choices import SHRUNK, Settings
 from judgerank.ranking.findings import findings, ranked_set
 from judgerank.ranking.page import to_html
 from judgerank.ranking.page_columns import HEADS
+from judgerank.ranking.page_options import Additions
 from judgerank.ranking.record import Record
 from judgerank.ranking.verdict import reading_lines, verdict
 from judgerank.ranking.writing import write

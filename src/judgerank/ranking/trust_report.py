@@ -15,7 +15,7 @@ from judgerank.data.errors import ConfigError, DataError
 from judgerank.data.judgments import Judgments
 from judgerank.data.listing import counted
 from judgerank.data.rankings import as_pairs, number_of_ranking
-from judgerank.data.shown import Shown
+from judgerank.data.representation import Shown
 from judgerank.fits.result import Fit
 from judgerank.fits.same_judges import same_judges
 from judgerank.ranking.choices import Settings
@@ -23,7 +23,7 @@ from judgerank.ranking.components import parts_of
 from judgerank.ranking.default_member import default_member
 from judgerank.ranking.fit_member import fit_member
 from judgerank.reading.files import behind
-from judgerank.trust.effective import EffectiveJudges, effective_judges
+from judgerank.trust.effective_judges import EffectiveJudges, effective_judges
 from judgerank.trust.fitness import Fitness, fitness_if_quick
 from judgerank.trust.fragility import Fragility, fragility
 from judgerank.trust.reversals import GROWTH

@@ -19,8 +19,8 @@ from judgerank.fits.standings import win_probability
 from judgerank.ranking.category_leaders import by_category
 from judgerank.ranking.choices import Settings
 from judgerank.ranking.components import links_between
-from judgerank.ranking.evidence import head_to_head
 from judgerank.ranking.headline import as_good, headline, in_words, largest
+from judgerank.ranking.page_records import head_to_head
 from judgerank.ranking.partial_judges import without_partial
 from judgerank.ranking.record import Record
 from judgerank.ranking.shown_order import OTHER_ORDER, ShownOrder, one_order

@@ -7,8 +7,8 @@ from dataclasses import asdict
 from pathlib import Path
 
 from judgerank.data.errors import ConfigError
-from judgerank.ranking.additions import Additions
 from judgerank.ranking.page import to_html
+from judgerank.ranking.page_options import Additions
 from judgerank.ranking.record import Record
 from judgerank.ranking.table_files import write_tables
 from judgerank.reading.files import behind

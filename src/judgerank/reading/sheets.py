@@ -12,8 +12,8 @@ import pandas as pd
 
 from judgerank.data.errors import ConfigError, DataError
 from judgerank.reading.contents import Content
-from judgerank.reading.inflate import require_within
-from judgerank.reading.squaring import squared
+from judgerank.reading.decompress import require_within
+from judgerank.reading.header_rows import squared
 from judgerank.writing.extras import needed
 
 if TYPE_CHECKING:  # an optional extra

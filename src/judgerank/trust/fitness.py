@@ -3,7 +3,7 @@
 - Overall: sums of residuals by judge and pair. Anything that the model lacks shows there.
 - Order: sums by pair over all judges. One score a model leaves no pair surprising; cycles do (Jiang et al., 2011).
 - Judges: sums by judge and model. A judge with tastes of its own prefers some models more than the scores say.
-- Questions: those whose answers contradict the order (`trust.odd_questions`).
+- Questions: those whose answers contradict the order (`trust.outlier_questions`).
 
 A statistic is the sum of squares over variances. Its distribution where the model holds comes from sign flips of
 whole questions (`trust.flipped_residuals`), so that judges of a question may err together. Judges are tested all
@@ -24,11 +24,11 @@ from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import NoIntervalError
 from judgerank.data.listing import counted, listed, p_of
-from judgerank.data.shown import Shown
+from judgerank.data.representation import Shown
 from judgerank.fits.result import Fit
 from judgerank.model.streams import generator
 from judgerank.trust.flipped_residuals import DRAWS, FlippedResiduals, Sums
-from judgerank.trust.odd_questions import against_the_order
+from judgerank.trust.outlier_questions import against_the_order
 
 COLUMNS = ["test", "name", "statistic", "expected", "p_value", "p_adjusted", "departs", "most"]
 MOST_ROWS, MOST_PARAMETERS = 100_000, 500  # beyond which it takes too long to be done unasked

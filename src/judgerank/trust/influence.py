@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 
 from judgerank.data.arrays import FloatArray
 from judgerank.data.comparisons import Comparisons
-from judgerank.engine.at import row_by_row
+from judgerank.engine.likelihood_rows import row_by_row
 from judgerank.engine.row_derivatives import row_derivatives
 from judgerank.fits.result import Fit
 

@@ -21,11 +21,11 @@ from judgerank.data.changed_answers import changed_answers
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError
 from judgerank.data.listing import counted, shortened
-from judgerank.engine.at import row_by_row
+from judgerank.engine.likelihood_rows import row_by_row
 from judgerank.fits.result import Fit
-from judgerank.inference.shares import effective_trials, ratio_by_cluster
+from judgerank.inference.proportions import effective_trials, ratio_by_cluster
 from judgerank.inference.wald import normal_quantile
-from judgerank.trust.asked_again import requests_of
+from judgerank.trust.retest import requests_of
 
 ALL = "all judges"
 COLUMNS = ["judge", "requests", "answers", "flip_rate", "low", "high", "noise", "noise_low", "noise_high"]

@@ -12,7 +12,7 @@ from judgerank.data.listing import percent
 from judgerank.engine.newton import Newton
 from judgerank.engine.penalised import Penalised
 from judgerank.fits.result import Fit
-from judgerank.trust.effective import EffectiveJudges
+from judgerank.trust.effective_judges import EffectiveJudges
 from judgerank.trust.fragility import top_change
 
 FRAGILITY = "Fragility: "  # how the remark on it begins

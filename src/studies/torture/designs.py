@@ -8,7 +8,7 @@ from scipy.optimize import linprog
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import DisconnectedError, NoMaximumError, NotIdentifiedError
 from judgerank.engine import search
-from judgerank.engine.closure import guess
+from judgerank.engine.boundary import guess
 from judgerank.engine.newton import Newton
 from judgerank.fits.fit import fit
 from judgerank.model.members import MODELS, Model, Parameters

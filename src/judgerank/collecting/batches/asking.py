@@ -16,10 +16,10 @@ from judgerank.collecting.batches.trying import retrying
 from judgerank.collecting.collector import Collector, together
 from judgerank.collecting.costs import BudgetSpent
 from judgerank.collecting.ledger import task_of
-from judgerank.collecting.line import shortened
 from judgerank.collecting.outcome import money
 from judgerank.collecting.request_errors import AttemptFailed, Refused
 from judgerank.collecting.tasks import Task
+from judgerank.collecting.transport import shortened
 
 log = logging.getLogger("judgerank")
 SEPARATOR = 2  # bytes between two requests of a batch

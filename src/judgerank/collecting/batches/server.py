@@ -19,9 +19,9 @@ import tenacity
 from judgerank.collecting.batches.pending import Submission, custom_id
 from judgerank.collecting.batches.providers import Batch, Call, Form, Result
 from judgerank.collecting.client import Client
-from judgerank.collecting.line import LARGEST_BODY
 from judgerank.collecting.request_errors import AttemptFailed, Refused
 from judgerank.collecting.settings import Judge
+from judgerank.collecting.transport import LARGEST_BODY
 
 LARGEST_RESULT = 1 << 20  # bytes of one request's result, on average
 REQUESTS_IN_TIME = 1000  # that may take as long as one live reply to send or to read

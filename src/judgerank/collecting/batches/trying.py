@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tenacity
 
-from judgerank.collecting.pause import OF_THE_SERVER, backoff
+from judgerank.collecting.backoff import OF_THE_SERVER, backoff
 from judgerank.collecting.request_errors import AttemptFailed
 
 

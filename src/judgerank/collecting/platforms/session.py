@@ -15,10 +15,10 @@ import httpx
 
 from judgerank.collecting.batches.trying import retrying
 from judgerank.collecting.client import TRIED_AGAIN
-from judgerank.collecting.line import Line, TooLarge
 from judgerank.collecting.network import Network
 from judgerank.collecting.request_errors import AttemptFailed, retry_after
 from judgerank.collecting.secrets import Secrets
+from judgerank.collecting.transport import Line, TooLarge
 from judgerank.data.errors import ConfigError, DataError, DataUnavailableError
 from judgerank.reading.answers.found import Found
 

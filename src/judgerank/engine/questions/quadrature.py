@@ -21,7 +21,7 @@ import numpy as np
 from scipy.special import xlogy
 
 from judgerank.data.arrays import FloatArray, IntArray
-from judgerank.data.elementary import exp
+from judgerank.data.portable_math import exp
 from judgerank.engine.questions.groups import Group
 from judgerank.engine.questions.laplace import Mode
 from judgerank.engine.questions.point import Parts, Point

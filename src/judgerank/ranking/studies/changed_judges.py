@@ -12,8 +12,8 @@ from judgerank.data.judgments import Judgments
 from judgerank.data.listing import counted, listed, p_of
 from judgerank.order.pairs import significant
 from judgerank.ranking.study import Component, Finding
-from judgerank.trust.asked_again import asked_again, changed
 from judgerank.trust.drift import drift
+from judgerank.trust.retest import asked_again, changed
 
 TIME = "asked_at"  # the column that says when each was answered
 DAY = pd.Timedelta("1D")

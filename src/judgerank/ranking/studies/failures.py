@@ -11,7 +11,7 @@ import pandas as pd
 
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.judgments import Judgments
-from judgerank.inference.shares import effective_trials, wilson
+from judgerank.inference.proportions import effective_trials, wilson
 from judgerank.ranking.study import Finding, Ranked
 from judgerank.reading.layouts.strength import BOTH_BAD
 
@@ -39,8 +39,8 @@ def by_model(judgments: Judgments, bad: np.ndarray, level: float) -> pd.DataFram
     """``model, comparisons, both_bad, share, low, high``: share of a model's comparisons in which both are bad.
 
     Intervals are Wilson's. Comparisons of one question are not independent, so their number is divided by the
-    design effect of questions, and less counts with few questions (`inference.shares.effective_trials`). Where all
-    questions of a model are alike, such as without any failure, it is their number that counts.
+    design effect of questions, and less counts with few questions (`inference.proportions.effective_trials`).
+    Where all questions of a model are alike, such as without any failure, it is their number that counts.
     """
     c = judgments.comparisons
     ends, weight = np.r_[c.first, c.second], np.tile(c.count, 2)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from judgerank.ranking.described import clusters
+from judgerank.ranking.component_fit import clusters
 from judgerank.ranking.study import Component, Finding
 from judgerank.trust.fitness import fitness_if_quick
 

@@ -12,7 +12,7 @@ from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import NoIntervalError
 from judgerank.data.judgments import Judgments
 from judgerank.data.numbering import numbered
-from judgerank.engine.at import product, row_by_row
+from judgerank.engine.likelihood_rows import product, row_by_row
 from judgerank.fits.result import Fit
 from judgerank.fits.same_judges import same_judges
 from judgerank.inference.intervals import FURTHEST

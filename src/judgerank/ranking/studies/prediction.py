@@ -22,7 +22,7 @@ from judgerank.data.judgments import Judgments
 from judgerank.data.listing import listed
 from judgerank.data.rankings import with_tied_choices
 from judgerank.data.tied_choices import all_ties, tie_sizes
-from judgerank.engine.at import row_by_row
+from judgerank.engine.likelihood_rows import row_by_row
 from judgerank.engine.newton import Newton
 from judgerank.engine.penalised import Penalised
 from judgerank.engine.solution import Status

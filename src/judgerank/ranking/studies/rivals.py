@@ -11,8 +11,8 @@ import pandas as pd
 from judgerank.data.errors import JudgerankError
 from judgerank.data.tied_choices import all_ties
 from judgerank.engine import newton, search
+from judgerank.engine.count_scaling import in_units
 from judgerank.engine.solution import Solution
-from judgerank.engine.units import in_units
 from judgerank.fits.result import Fit
 from judgerank.model.needs import Need
 from judgerank.ranking.default_member import DEFAULT

@@ -9,7 +9,7 @@ from judgerank.data.errors import NoIntervalError
 from judgerank.data.listing import listed, p_of
 from judgerank.fits.result import Fit
 from judgerank.order.scale import reported_covariance, scale_of, standardised
-from judgerank.ranking.described import is_usable
+from judgerank.ranking.component_fit import is_usable
 from judgerank.ranking.study import Component, Finding
 
 

@@ -13,9 +13,9 @@ import pandas as pd
 from judgerank.data.errors import ConfigError, DataError, DataUnavailableError
 from judgerank.data.frames import COLUMNS as PUBLISHED
 from judgerank.reading.accepted import COLUMNS
+from judgerank.reading.decompress import GZIP, ZSTD
 from judgerank.reading.file_formats import READERS, absent, delimiter_of, form_of
 from judgerank.reading.files import Files, labels_of, named, paths_of
-from judgerank.reading.inflate import GZIP, ZSTD
 from judgerank.reading.large.engine import Engine, literal, quoted
 from judgerank.reading.layouts.table import COUNTS, OF_SCORES
 

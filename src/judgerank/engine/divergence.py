@@ -12,12 +12,12 @@ import numpy as np
 from scipy.linalg import block_diag
 
 from judgerank.data.comparisons import Comparisons
-from judgerank.engine.closure import offsets_at_zero
+from judgerank.engine.boundary import offsets_at_zero
+from judgerank.engine.count_scaling import in_units
 from judgerank.engine.penalised import Penalised
 from judgerank.engine.problem import Problem
 from judgerank.engine.solution import Solution, Status, log_odds, unbounded_judges, unerring_judges
 from judgerank.engine.sums import evaluate
-from judgerank.engine.units import in_units
 from judgerank.model.members import Model, Parameters
 
 ALONE = (
@@ -54,12 +54,12 @@ def shrunk_alone(cells: Comparisons, model: Model, found: Solution) -> Solution:
     """An unbounded solution with those judges held finite by shrinking them alone, and no one else.
 
     Log-discrimination, position and log tie propensity of such a judge are normal about their means over the other
-    judges in play with standard deviation one, where counts are in units (`engine.units`): with no maximum for
-    more data to draw nearer to, estimates must not hang on how much was counted. Judges at zero stay there. Who is
-    unbounded stays on record, and so does the status. Judges that run off once the first are held join them.
-    Judges that fall to zero then are put there: their log-discrimination would drag the mean down without end.
-    With slopes nothing is held: those have bounds, which this does not know; nor are more parameters than fit one
-    matrix. The scale is then that of the other judges.
+    judges in play with standard deviation one, where counts are in units (`engine.count_scaling`): with no maximum
+    for more data to draw nearer to, estimates must not hang on how much was counted. Judges at zero stay there.
+    Who is unbounded stays on record, and so does the status. Judges that run off once the first are held join
+    them. Judges that fall to zero then are put there: their log-discrimination would drag the mean down without
+    end. With slopes nothing is held: those have bounds, which this does not know; nor are more parameters than fit
+    one matrix. The scale is then that of the other judges.
     """
     if found.status is not Status.UNBOUNDED:
         return found

@@ -12,7 +12,7 @@ from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.judgments import Judgments
 from judgerank.data.numbering import places_among
-from judgerank.ranking.additions import Text, Texts
+from judgerank.ranking.page_options import Text, Texts
 
 MOST_RECORDS = 20_000  # shown in all; of more, every pair keeps its first ones
 MOST_PAIRS = 100_000  # pairs whose counts are shown; of more, those compared most

@@ -19,7 +19,7 @@ from scipy.special import ndtr, ndtri
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.numbering import numbered
-from judgerank.engine.at import At, in_parts
+from judgerank.engine.likelihood_rows import At, in_parts
 from judgerank.inference.uncertainty import Uncertainty
 from judgerank.model.block import Role
 

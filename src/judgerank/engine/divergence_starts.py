@@ -4,7 +4,7 @@ A judge whose own votes no order of the models need contradict may have the othe
 runs off. From an ordinary maximum no climb leads there. So the judge's counts are taken several times, which
 pulls the scores towards its order. Where a climb of that likelihood has the judge decide nearly every pair,
 another climb goes on with the counts as they are. Where few judges can run off, pairs of them are tried as well.
-All starts climb at once (`judgerank.engine.basins`), in a box that is wide in positions, which run off with
+All starts climb at once (`judgerank.engine.multistart`), in a box that is wide in positions, which run off with
 discriminations.
 """
 
@@ -18,7 +18,7 @@ import numpy as np
 
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
-from judgerank.engine.basins import DONE, MOST_FILLED, climbed, distinct, in_box
+from judgerank.engine.multistart import DONE, MOST_FILLED, climbed, distinct, in_box
 from judgerank.engine.starts import Rows
 from judgerank.model.members import Model, Parameters
 
@@ -51,7 +51,7 @@ def far_starts(cells: Comparisons, model: Model, at: Parameters, judges: IntArra
     Parameters
     ----------
     cells : Comparisons
-        Aggregated, counts in units (`engine.units`).
+        Aggregated, counts in units (`engine.count_scaling`).
     model : Model
     at : Parameters
         The best end known.

@@ -15,7 +15,7 @@ import numpy as np
 
 from judgerank.data.arrays import FloatArray
 from judgerank.data.comparisons import Comparisons
-from judgerank.data.elementary import exp
+from judgerank.data.portable_math import exp
 from judgerank.engine.rows import Listed, Table, parts
 from judgerank.model.block import Role
 from judgerank.model.judge_blocks import JudgeBlock

@@ -15,9 +15,9 @@ from judgerank.collecting.batches.pending import Pending
 from judgerank.collecting.collection import Study
 from judgerank.collecting.collector import Collector
 from judgerank.collecting.costs import estimated, expected_seconds, is_priced, spent_into
+from judgerank.collecting.goal_progress import LEVEL
 from judgerank.collecting.ledger import UNKNOWN, Ledger, Record, choice_of
 from judgerank.collecting.outcome import biased, digits, duration, happened, money, piloted, several, unfetched
-from judgerank.collecting.outlook import LEVEL
 from judgerank.collecting.refusals import told as refused
 from judgerank.collecting.settings import Judge
 from judgerank.collecting.substitution import substituted

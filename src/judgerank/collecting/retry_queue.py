@@ -12,7 +12,7 @@ from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from judgerank.collecting.pause import Pause
+from judgerank.collecting.backoff import Pause
 
 T = TypeVar("T", bound=Hashable)
 

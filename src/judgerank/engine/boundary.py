@@ -9,8 +9,12 @@ import numpy as np
 
 from judgerank.data.arrays import FloatArray
 from judgerank.data.comparisons import Comparisons
-from judgerank.engine.at import CHUNK, At
-from judgerank.engine.at_zero import (
+from judgerank.engine.levels import offsets_with_strength
+from judgerank.engine.likelihood_rows import CHUNK, At
+from judgerank.engine.rows import laid_out
+from judgerank.engine.solution import ROUNDING
+from judgerank.engine.sums import Curvature, Evaluation, evaluate
+from judgerank.engine.zero_discrimination import (
     LEAST_SHARE,
     choices_at_zero,
     first_shown_share,
@@ -20,10 +24,6 @@ from judgerank.engine.at_zero import (
     position_at_zero,
     tied_share,
 )
-from judgerank.engine.levels import offsets_with_strength
-from judgerank.engine.rows import laid_out
-from judgerank.engine.solution import ROUNDING
-from judgerank.engine.sums import Curvature, Evaluation, evaluate
 from judgerank.model.block import Role
 from judgerank.model.members import Model, Parameters
 

@@ -22,7 +22,7 @@ import pandas as pd
 from judgerank.data.arrays import AnyArray, FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError, DataError, NoIntervalError
-from judgerank.data.shown import Shown
+from judgerank.data.representation import Shown
 from judgerank.fits.arguments import fitted_to, raw_and_question, require_member_alone
 from judgerank.fits.result import Fit
 from judgerank.inference.clusters import cluster_gradients
@@ -31,7 +31,7 @@ from judgerank.inference.wald import normal_quantile
 from judgerank.model.law import Law
 from judgerank.model.members import Parameters
 from judgerank.order.scale import standardised
-from judgerank.trust.shared import groups_of, together
+from judgerank.trust.error_correlation import groups_of, together
 
 if TYPE_CHECKING:
     from judgerank.reading.read import Source

@@ -7,7 +7,7 @@ from scipy.special import ndtr
 
 import judgerank
 from judgerank import fit
-from judgerank.order.lopsided import LOPSIDED, PAID, lopsided_leads
+from judgerank.order.head_to_head import LOPSIDED, PAID, lopsided_leads
 from judgerank.order.pairs import orders, pairwise
 from judgerank.order.rank_intervals import rank_intervals
 
