@@ -17,7 +17,7 @@ from judgerank.engine.questions.marginal import Marginal
 from judgerank.engine.questions.maximum import SHARP
 from judgerank.fits.fit import described
 from judgerank.fits.fitted import Fitted
-from judgerank.inference.predictions import places
+from judgerank.inference.predictions import positions_of
 from judgerank.model.block import Block, Records, Role
 from judgerank.model.members import Model, Parameters
 
@@ -115,7 +115,7 @@ def log_likelihoods(fitted: Fitted, comparisons: Comparisons, question: IntArray
     """
     c = comparisons.with_ties()
     models, judges = (
-        places(names, known)[:, 0]
+        positions_of(names, known)[:, 0]
         for names, known in ((c.models, fitted.comparisons.models), (c.judges, fitted.comparisons.judges))
     )
     at_ours = {"first": models[c.first], "second": models[c.second], "judge": judges[c.judge]}

@@ -35,9 +35,13 @@ def cluster_gradients(comparisons: Comparisons, model: Model, at: Parameters, cl
     n, still = len(at.scores), held(model, at)
     still[: model.free_rows.start] = True
     gradients = np.zeros((q, n + at.judges.size + len(at.common)))
-    for rows, here in in_parts(comparisons, model, at):
-        told = row_derivatives(here, here.told)
-        np.add.at(gradients.reshape(-1), cluster[rows][told.row] * gradients.shape[1] + told.col, told.data)
+    for rows, terms in in_parts(comparisons, model, at):
+        row_gradients = row_derivatives(terms, terms.told)
+        np.add.at(
+            gradients.reshape(-1),
+            cluster[rows][row_gradients.row] * gradients.shape[1] + row_gradients.col,
+            row_gradients.data,
+        )
     gradients[:, n : n + at.judges.size][:, still.ravel()] = 0.0
     return gradients
 
@@ -59,8 +63,8 @@ def squares_by_cluster(
     squares = np.zeros((int(chosen.sum()),) * 2)
     for rows in np.split(order, np.searchsorted(number[order], ends)):
         part = comparisons if len(rows) == len(order) else comparisons._rows(rows)
-        own = cluster_gradients(part, model, at, number[rows])[:, chosen]
-        squares += own.T @ own
+        gradients = cluster_gradients(part, model, at, number[rows])[:, chosen]
+        squares += gradients.T @ gradients
     return squares, len(names)
 
 
@@ -75,12 +79,12 @@ def drawn_clusters(cluster: IntArray, most: int | None) -> tuple[int | None, Int
     """
     if most is None or cluster.max(initial=-1) < most:
         return None, None
-    there = np.flatnonzero(np.bincount(cluster))
-    if len(there) <= most:
+    labels = np.flatnonzero(np.bincount(cluster))
+    if len(labels) <= most:
         return None, None
-    drawn = np.zeros(int(there[-1]) + 1, bool)
-    drawn[generator(0, "errors", "clusters").choice(there, most, replace=False)] = True
-    return len(there), np.flatnonzero(drawn[cluster])
+    drawn = np.zeros(int(labels[-1]) + 1, bool)
+    drawn[generator(0, "errors", "clusters").choice(labels, most, replace=False)] = True
+    return len(labels), np.flatnonzero(drawn[cluster])
 
 
 def effective_number(cluster: IntArray, count: FloatArray) -> float:
@@ -105,23 +109,23 @@ def effective_of(total: FloatArray, squares: FloatArray) -> FloatArray:
 
     Zero where there are no sizes.
     """
-    found = np.divide(total**2, squares, out=np.zeros_like(total), where=squares > 0)
-    return np.asarray(found.round(9), float)
+    effective = np.divide(total**2, squares, out=np.zeros_like(total), where=squares > 0)
+    return np.asarray(effective.round(9), float)
 
 
 def information_by_cluster(comparisons: Comparisons, model: Model, at: Parameters, cluster: IntArray) -> csr_array:
     """Information of every cluster in every model's score, the other scores known; sparse, shape (Q, N)."""
     names, number = numbered(cluster)
-    known = np.empty(len(comparisons))
-    for rows, here in in_parts(comparisons, model, at):
-        known[rows] = here.of_scores
-    place = np.r_[number, number], np.r_[comparisons.first, comparisons.second]
-    return coo_array((np.r_[known, known], place), (len(names), len(at.scores))).tocsr()
+    information = np.empty(len(comparisons))
+    for rows, terms in in_parts(comparisons, model, at):
+        information[rows] = terms.of_scores
+    coords = np.r_[number, number], np.r_[comparisons.first, comparisons.second]
+    return coo_array((np.r_[information, information], coords), (len(names), len(at.scores))).tocsr()
 
 
-def sums_and_products(known: csr_array) -> tuple[FloatArray, FloatArray]:
+def sums_and_products(information: csr_array) -> tuple[FloatArray, FloatArray]:
     """Sums over clusters of the models' information, shape (N,), and of its products, shape (N, N)."""
-    return np.asarray(known.sum(axis=0), float), (known.T @ known).toarray()
+    return np.asarray(information.sum(axis=0), float), (information.T @ information).toarray()
 
 
 def effective_by_pair(sums: FloatArray, products: FloatArray, prior: FloatArray | float) -> FloatArray:
@@ -134,8 +138,8 @@ def effective_by_pair(sums: FloatArray, products: FloatArray, prior: FloatArray 
     """
     variance = np.divide(1.0, sums + prior, out=np.zeros_like(sums), where=sums + prior > 0)
     squares = products * np.outer(variance**2, variance**2)
-    own = np.diag(squares)
-    return effective_of(np.add.outer(variance, variance), np.add.outer(own, own) + 2 * squares)
+    diagonal = np.diag(squares)
+    return effective_of(np.add.outer(variance, variance), np.add.outer(diagonal, diagonal) + 2 * squares)
 
 
 def for_few_clusters(meat: FloatArray, info: FloatArray, inverse: FloatArray, n_clusters: int) -> FloatArray:

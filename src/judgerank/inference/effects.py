@@ -97,10 +97,10 @@ class QuestionEffects(Shown):
         """Law on a question drawn at random, for predictors and discriminations of one shape."""
         law, weights = _at_nodes(self.sigma, eta, scale, nu, *log_strong)
         parts = law.mean, law.tie, law.variance, law.with_ties, law.tie * (1 - law.tie)
-        found = Averaged(*(part @ weights if part.ndim else part for part in parts))
+        averaged = Averaged(*(part @ weights if part.ndim else part for part in parts))
         if not log_strong:
-            return found
-        return found._replace(levels=np.einsum("...zl,z->...l", law.levels, weights))
+            return averaged
+        return averaged._replace(levels=np.einsum("...zl,z->...l", law.levels, weights))
 
 
 def covariances(
@@ -113,13 +113,15 @@ def covariances(
     law, weights = _at_nodes(sigma, eta, scale, nu, *log_strong)
     y = outcomes(len(log_strong))
     size = np.abs(y - 0.5)
-    known = np.stack([y, size == 0, *(size == 1 + number / 2 for number in range(len(log_strong)))], axis=1)
+    outcome_matrix = np.stack(
+        [y, size == 0, *(size == 1 + number / 2 for number in range(len(log_strong)))], axis=1
+    )
     levels = np.einsum("czl,z->cl", law.levels, weights)
-    squares = np.einsum("cl,li,lj->cij", levels, known, known)
-    means = law.levels @ known
-    mean = levels @ known
-    given = squares - np.einsum("czi,czj,z->cij", means, means, weights)
-    return squares - mean[:, :, None] * mean[:, None, :], given
+    squares = np.einsum("cl,li,lj->cij", levels, outcome_matrix, outcome_matrix)
+    means = law.levels @ outcome_matrix
+    mean = levels @ outcome_matrix
+    conditional = squares - np.einsum("czi,czj,z->cij", means, means, weights)
+    return squares - mean[:, :, None] * mean[:, None, :], conditional
 
 
 def _at_nodes(
@@ -129,7 +131,7 @@ def _at_nodes(
     nodes, weights = normal_nodes()
     spread = np.sqrt(2.0) * sigma * np.asarray(scale)[..., None] * nodes
     ties = None if nu is None else np.asarray(nu)[..., None]
-    strong = (np.asarray(own)[..., None] for own in log_strong)
+    strong = (np.asarray(log_strength)[..., None] for log_strength in log_strong)
     return Law(np.asarray(eta)[..., None] + spread, ties, *strong), weights
 
 

@@ -117,11 +117,11 @@ class Estimates:
     def of_judges(self, block: JudgeBlock) -> pd.Series:
         """Estimates of what every judge has, by judge."""
         if block.role.tied > 2:
-            own = self.solution.parameters.judges[self.model.row(block.name)]
-            return self._propensities(exp(own), block.shown)
-        found = self.strength(block.role.strength + 2) if block.role.is_strong else getattr(self, block.shown)
-        assert isinstance(found, pd.Series)
-        return found
+            judge_rows = self.solution.parameters.judges[self.model.row(block.name)]
+            return self._propensities(exp(judge_rows), block.shown)
+        values = self.strength(block.role.strength + 2) if block.role.is_strong else getattr(self, block.shown)
+        assert isinstance(values, pd.Series)
+        return values
 
     def _propensities(self, values: FloatArray | None, name: str) -> pd.Series:
         if values is None:
@@ -143,11 +143,11 @@ class Estimates:
         ConfigError
             If there is no such block.
         """
-        place = self._further(block)
-        labels_of = next(one.labels for one in self.model.further if one.name == block)
-        return pd.Series(self.solution.parameters.common[place], list(labels_of), name=block)
+        position = self._extra_columns(block)
+        labels_of = next(extra.labels for extra in self.model.further if extra.name == block)
+        return pd.Series(self.solution.parameters.common[position], list(labels_of), name=block)
 
-    def _further(self, block: str) -> slice:
+    def _extra_columns(self, block: str) -> slice:
         """Where a further block's parameters stand.
 
         Raises
@@ -155,10 +155,10 @@ class Estimates:
         ConfigError
             If there is no such block.
         """
-        names = [one.name for one in self.model.further]
+        names = [extra.name for extra in self.model.further]
         if block not in names:
-            known = f" (there are: {', '.join(names)})" if names else ""
-            raise ConfigError(f"there is no further block {block!r} in this fit{known}")
+            available = f" (there are: {', '.join(names)})" if names else ""
+            raise ConfigError(f"there is no further block {block!r} in this fit{available}")
         return self.model.place(block)
 
     @property

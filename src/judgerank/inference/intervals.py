@@ -76,23 +76,23 @@ class Intervals(Criteria):
         parts = [("score", models, at.scores, False, [str(self.status)] * len(models))]
         for block in self.model.blocks:
             parts.append((block.shown, judges, self.of_judges(block).to_numpy(), block.logarithmic, status))
-        for further in self.model.further:
-            values = at.common[self.model.place(further.name)]
+        for extra in self.model.further:
+            values = at.common[self.model.place(extra.name)]
             ended = [str(self.status)] * len(values)
-            parts.append((further.name, list(further.labels), values, False, ended))
+            parts.append((extra.name, list(extra.labels), values, False, ended))
         parameter = [name for name, labels, *_ in parts for _ in labels]
         estimate = np.concatenate([values for _, _, values, *_ in parts])
         positive = np.concatenate([np.full(len(labels), log) for _, labels, _, log, _ in parts])
-        n, whole = len(models), self.degrees_of_freedom
-        freedom = np.r_[self.degrees_of_scores, np.full(len(estimate) - n, whole)]
+        n, degrees = len(models), self.degrees_of_freedom
+        freedom = np.r_[self.degrees_of_scores, np.full(len(estimate) - n, degrees)]
         low, high = wald(estimate, errors, level, freedom)
         with np.errstate(invalid="ignore"):
             relative = errors[positive] / estimate[positive]
-        ends = wald(np.zeros(len(relative)), relative, level, whole)
+        ends = wald(np.zeros(len(relative)), relative, level, degrees)
         low[positive], high[positive] = estimate[positive] * np.exp(np.clip(ends, -FURTHEST, FURTHEST))
         name = [label for _, labels, *_ in parts for label in labels]
         numbers = {"estimate": estimate, "standard_error": errors, "low": low, "high": high}
-        every = [ended for *_, each in parts for ended in each]
+        every = [ended for *_, parameters in parts for ended in parameters]
         rows = pd.DataFrame({"parameter": parameter, "name": name, **numbers, "status": every})
         if not self.model.weighs_judges:
             rows = rows[rows["parameter"] != "discrimination"].reset_index(drop=True)
@@ -100,12 +100,12 @@ class Intervals(Criteria):
             return rows
         return pd.concat([rows, self._sigma(level, bool(np.isfinite(errors).any()))], ignore_index=True)
 
-    def _sigma(self, level: float, known: bool) -> pd.DataFrame:
+    def _sigma(self, level: float, is_fixed: bool) -> pd.DataFrame:
         """Two rows on the standard deviation of question effects; ends are NaN where it is zero or not `known`."""
         assert self.effects is not None
         sigma, s, n = self.effects.sigma, self.scores.to_numpy(), len(self.scores)
         values, errors = np.array([sigma, sigma / s.std()]), np.full(2, np.nan)
-        if known and self.effects.with_log_sigma is not None:
+        if is_fixed and self.effects.with_log_sigma is not None:
             with_sigma = self.effects.with_log_sigma
             along = -s / (s @ s)  # of log sigma - log sd(s)
             v = self.covariance[:n, :n]
@@ -148,8 +148,8 @@ class Intervals(Criteria):
     def _degrees_of(self, weights: FloatArray) -> float:
         """Degrees of freedom of a functional: the fewest of the pairs of models in it."""
         models = np.flatnonzero(weights[: len(self.comparisons.models)])
-        here = self.degrees_of_pairs[np.ix_(models, models)]
-        pairs = here if len(models) == 1 else here[np.triu_indices(len(models), 1)]
+        degrees = self.degrees_of_pairs[np.ix_(models, models)]
+        pairs = degrees if len(models) == 1 else degrees[np.triu_indices(len(models), 1)]
         return float(np.min(pairs, initial=self.degrees_of_freedom))
 
     def discrimination_curve(self, judge: str, covariate: FloatArray, level: float = 0.95) -> pd.DataFrame:

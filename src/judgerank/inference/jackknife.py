@@ -9,10 +9,14 @@ from judgerank.data.arrays import FloatArray, IntArray
 
 def jackknife(without: FloatArray, axis: int) -> FloatArray:
     """Standard errors of statistics, from their values without each group, along an axis; NaN of one group."""
-    many = without.shape[axis]
+    n_left_out = without.shape[axis]
     mean = without.mean(axis=axis, keepdims=True)
     squares = ((without - mean) ** 2).sum(axis=axis)
-    return np.asarray(np.sqrt((many - 1) / many * squares)) if many > 1 else np.full(squares.shape, np.nan)
+    return (
+        np.asarray(np.sqrt((n_left_out - 1) / n_left_out * squares))
+        if n_left_out > 1
+        else np.full(squares.shape, np.nan)
+    )
 
 
 def sum_and_without(values: FloatArray, group: IntArray, n_groups: int) -> FloatArray:

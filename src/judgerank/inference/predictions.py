@@ -82,11 +82,11 @@ class Predictions(Estimates):
             what = "rankings of several answers" if c.stages is None else "rankings without ties"
             raise DataError(f"the probability of a ranking by {self.model.name!r} takes {what}")
         models, judges = self.comparisons.models, self.comparisons.judges
-        first, second = (places(c.models, models)[:, 0][end] for end in (c.first, c.second))
-        who = places(c.judges, judges)[:, 0][c.judge]
+        first, second = (positions_of(c.models, models)[:, 0][end] for end in (c.first, c.second))
+        who = positions_of(c.judges, judges)[:, 0][c.judge]
         rows = replace(c, models=models, judges=judges, first=first, second=second, judge=who)
-        here = row_by_row(rows, self.model, self.solution.parameters)
-        return np.exp(np.bincount(number_of_ranking(rows), rows.count * here.log_likelihood))
+        terms = row_by_row(rows, self.model, self.solution.parameters)
+        return np.exp(np.bincount(number_of_ranking(rows), rows.count * terms.log_likelihood))
 
     @overload
     def predict(self, first: str, second: str, judge: str | None = None, covariate: float = 0.0) -> float: ...
@@ -132,8 +132,8 @@ class Predictions(Estimates):
             If a model or a judge is not among those fitted, or the names are not as many on all sides.
         """
         models, judges = self.comparisons.models, self.comparisons.judges
-        i, j = places(first, models), places(second, models)
-        k = np.arange(len(judges)) if judge is None else places(judge, judges)
+        i, j = positions_of(first, models), positions_of(second, models)
+        k = np.arange(len(judges)) if judge is None else positions_of(judge, judges)
         try:
             i, j, z, k = np.broadcast_arrays(i, j, np.asarray(covariate, float)[..., None], k)
         except ValueError:
@@ -163,31 +163,31 @@ class Predictions(Estimates):
         d = np.asarray(difference, float)[..., None]
         size = usual_size(self.comparisons) if self.model.has_ties else 2
         if size > 2:
-            found = self._placed_above(d, np.asarray(middle, float)[..., None], size)
+            probability = self._placed_above(d, np.asarray(middle, float)[..., None], size)
         else:
             gamma, _, b, nu, log_strong = self._values
             first, second = (self._at(gamma * lead + b, gamma, nu, *log_strong).share for lead in (d, -d))
-            found = (first + 1 - second) / 2
-        return np.asarray(np.average(found, axis=-1, weights=judges))
+            probability = (first + 1 - second) / 2
+        return np.asarray(np.average(probability, axis=-1, weights=judges))
 
     def _placed_above(self, d: FloatArray, middle: FloatArray, size: int) -> FloatArray:
         """By judge, in a ranking of so many answers; the two at equal distances from the middle place."""
         gamma, b = self._values.gamma, self._values.position
-        other = -2 * middle / (len(self.comparisons.models) - 2)  # since scores sum to zero
+        rest = -2 * middle / (len(self.comparisons.models) - 2)  # since scores sum to zero
         rows, blocks = self.solution.parameters.judges, self.model.blocks
         delta = {block.role.tied: rows[self.model.row(block.name)] for block in blocks if block.role.tied}
-        apart = np.arange(1, size) if b.any() else np.zeros(1)
-        found = [
+        offsets = np.arange(1, size) if b.any() else np.zeros(1)
+        probabilities = [
             placed_above(
-                gamma * (middle + d / 2) + b * places / 2,
-                gamma * (middle - d / 2) - b * places / 2,
-                gamma * other,
+                gamma * (middle + d / 2) + b * offset / 2,
+                gamma * (middle - d / 2) - b * offset / 2,
+                gamma * rest,
                 size - 2,
                 delta,
             )
-            for places in np.r_[apart, -apart]
+            for offset in np.r_[offsets, -offsets]
         ]
-        return np.asarray(np.average(found, axis=0, weights=np.tile(size - apart, 2)))
+        return np.asarray(np.average(probabilities, axis=0, weights=np.tile(size - offsets, 2)))
 
     def _law_of(self, comparisons: Comparisons) -> Law | Averaged:
         """Law of the outcome of every row.
@@ -198,8 +198,8 @@ class Predictions(Estimates):
             If a model or a judge is not among those fitted, or a covariate is needed and missing.
         """
         c = comparisons
-        models = places(c.models, self.comparisons.models)[:, 0]
-        judges = places(c.judges, self.comparisons.judges)[:, 0]
+        models = positions_of(c.models, self.comparisons.models)[:, 0]
+        judges = positions_of(c.judges, self.comparisons.judges)[:, 0]
         if self.model.weights_vary and c.covariate is None:
             raise DataError(f"model {self.model.name!r} needs a covariate, and the comparisons have none")
         return self._law(models[c.first], models[c.second], judges[c.judge], c.covariate, c.columns)
@@ -215,7 +215,10 @@ class Predictions(Estimates):
         """Law of outcomes, for places among those fitted; without columns further blocks add nothing."""
         at, values = self.solution.parameters, self._values
         gamma, position = values.gamma[judge], values.position[judge]
-        nu, strong = None if values.nu is None else values.nu[judge], [own[judge] for own in values.log_strong]
+        nu, strong = (
+            None if values.nu is None else values.nu[judge],
+            [log_strength[judge] for log_strength in values.log_strong],
+        )
         if self.model.weights_vary and z is not None:
             gamma = gamma * np.exp(values.slope[judge] * z)
         difference = at.scores[first] - at.scores[second]
@@ -223,7 +226,10 @@ class Predictions(Estimates):
             forms = self.model.forms(columns, at.common)
             gamma, difference = gamma * np.exp(forms[Role.WEIGHT]), difference + forms[Role.QUALITY]
             position, nu = position + forms[Role.OFFSET], None if nu is None else nu * np.exp(forms[Role.TIE])
-            strong = [own + forms[role] for own, role in zip(strong, Role.strengths(len(strong)), strict=True)]
+            strong = [
+                log_strength + forms[role]
+                for log_strength, role in zip(strong, Role.strengths(len(strong)), strict=True)
+            ]
         return self._at(gamma * difference + position, gamma, nu, *strong)
 
     def _at(
@@ -235,7 +241,7 @@ class Predictions(Estimates):
         return self.effects.law(eta, gamma, nu, *log_strong)
 
 
-def places(names: Names, known: tuple[str, ...]) -> NDArray[np.intp]:
+def positions_of(names: Names, available: tuple[str, ...]) -> NDArray[np.intp]:
     """Places of names among those fitted, on an axis before a last one of length one.
 
     Raises
@@ -243,8 +249,8 @@ def places(names: Names, known: tuple[str, ...]) -> NDArray[np.intp]:
     DataError
         If one is not among them.
     """
-    asked = np.asarray([names] if isinstance(names, str) else names, dtype=object)
-    place = pd.Index(known).get_indexer(pd.Index(asked))
-    if (place < 0).any():
-        raise DataError(f"{asked[place.argmin()]!r} is not among those fitted: {', '.join(known)}")
-    return place[0, None] if isinstance(names, str) else place[:, None]
+    requested = np.asarray([names] if isinstance(names, str) else names, dtype=object)
+    index = pd.Index(available).get_indexer(pd.Index(requested))
+    if (index < 0).any():
+        raise DataError(f"{requested[index.argmin()]!r} is not among those fitted: {', '.join(available)}")
+    return index[0, None] if isinstance(names, str) else index[:, None]

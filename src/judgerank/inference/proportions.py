@@ -19,9 +19,9 @@ def ratio_by_cluster(above: FloatArray, below: FloatArray) -> tuple[float, float
     total = float(below.sum())
     if not total > 0:
         return 1.0, 0.0
-    ratio, many = float(above.sum()) / total, len(above)
+    ratio, n_clusters = float(above.sum()) / total, len(above)
     left = above - ratio * below
-    return ratio, float(np.sqrt((left**2).sum() * many / max(many - 1, 1))) / total
+    return ratio, float(np.sqrt((left**2).sum() * n_clusters / max(n_clusters - 1, 1))) / total
 
 
 def effective_trials(above: FloatArray, below: FloatArray, most: float, level: float) -> tuple[float, float]:
@@ -48,11 +48,11 @@ def effective_trials(above: FloatArray, below: FloatArray, most: float, level: f
     return share, min(share * (1 - share) / error**2 * few**2, most)
 
 
-def wilson(share: float, many: float, level: float) -> tuple[float, float]:
+def wilson(share: float, n_trials: float, level: float) -> tuple[float, float]:
     """Interval of a share of so many independent trials, a whole number or not (Wilson, 1927)."""
-    if many <= 0:
+    if n_trials <= 0:
         return 0.0, 1.0
     z = normal_quantile(level)
-    middle = (share + z**2 / (2 * many)) / (1 + z**2 / many)
-    reach = z / (1 + z**2 / many) * np.sqrt(share * (1 - share) / many + z**2 / (4 * many**2))
+    middle = (share + z**2 / (2 * n_trials)) / (1 + z**2 / n_trials)
+    reach = z / (1 + z**2 / n_trials) * np.sqrt(share * (1 - share) / n_trials + z**2 / (4 * n_trials**2))
     return max(0.0, float(middle - reach)), min(1.0, float(middle + reach))

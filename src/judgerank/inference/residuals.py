@@ -28,37 +28,37 @@ class Residuals:
     offsets: tuple[
         tuple[FloatArray, FloatArray], ...
     ]  # covariance with the outcome, and residual, of b and log nu
-    own: tuple[tuple[FloatArray, ...], ...]  # information of those among themselves
+    offset_information: tuple[tuple[FloatArray, ...], ...]  # information of those among themselves
 
     @classmethod
     def at(cls, cells: Comparisons, model: Model, at: Parameters) -> Residuals:
         pooled = not model.judge_blocks
         k = np.zeros(len(cells), np.intp) if pooled else cells.judge.astype(np.intp)
-        here = row_by_row(cells, model, at)
-        law, n, second = here.law, cells.count, Second(here, observed=False)
+        terms = row_by_row(cells, model, at)
+        law, n, second = terms.law, cells.count, Second(terms, observed=False)
         offsets: list[tuple[FloatArray, FloatArray]] = []
-        own: list[tuple[FloatArray, ...]] = []
-        variance, residual, rows_apart = n * law.variance, here.residual, here.rows.apart
+        offset_information: list[tuple[FloatArray, ...]] = []
+        variance, residual, rows_apart = n * law.variance, terms.residual, terms.rows.apart
         # beside a level that has no chance, the other thresholds are known from each other alone
         still, thresholds = held(model, at)[:, cells.judge], model.blocks[model.offsets]
         for row, block in enumerate(model.blocks[model.offsets], model.n_scale):
             if block.role is Role.OFFSET:
                 shared = times(variance, rows_apart)
-                own.append((times(shared, rows_apart),))
+                offset_information.append((times(shared, rows_apart),))
                 offsets.append((shared, times(residual, rows_apart)))
             else:
                 moves = np.where(still[row], 0.0, 1.0)
                 shared = moves * n * law.with_chance(block.role)
-                known = []
-                for other in thresholds[: len(offsets) + 1]:
-                    column = rows_apart if other.role is Role.OFFSET else None
-                    known.append(moves * times(second.of(other.role, block.role)[0], column))
-                own.append(tuple(known))
-                offsets.append((shared, moves * here.residual_of(block.role)))
-        signal = here.signal
+                moments = []
+                for second_moment in thresholds[: len(offsets) + 1]:
+                    column = rows_apart if second_moment.role is Role.OFFSET else None
+                    moments.append(moves * times(second.of(second_moment.role, block.role)[0], column))
+                offset_information.append(tuple(moments))
+                offsets.append((shared, moves * terms.residual_of(block.role)))
+        signal = terms.signal
         if model.further:  # what they add is taken as it is
-            signal = here.rows.differences(at.scores) * (1.0 if here.g is None else here.g)
-        return cls(cells, k, variance, residual, signal, tuple(offsets), tuple(own))
+            signal = terms.rows.differences(at.scores) * (1.0 if terms.g is None else terms.g)
+        return cls(cells, k, variance, residual, signal, tuple(offsets), tuple(offset_information))
 
     def net_results(self, k: int) -> tuple[FloatArray, FloatArray, FloatArray]:
         """U_k, shape (K, N), and covariance with and regression on the offsets, both of shape (K, B, N)."""
@@ -81,14 +81,14 @@ class Residuals:
 def _offset_information(rows: Residuals, n_judges: int) -> FloatArray:
     """Information of every judge's offsets among themselves, shape (K, B, B); one where there is none."""
     b = len(rows.offsets)
-    found = np.zeros((n_judges, b, b))
-    for row, values in enumerate(rows.own):
+    information = np.zeros((n_judges, b, b))
+    for row, values in enumerate(rows.offset_information):
         for column, value in enumerate(values):
-            found[:, row, column] = found[:, column, row] = np.bincount(rows.judge, value, n_judges)
+            information[:, row, column] = information[:, column, row] = np.bincount(rows.judge, value, n_judges)
     counts = np.bincount(rows.judge, rows.cells.count, n_judges)
     for row in range(b):
-        found[found[:, row, row] <= np.finfo(float).eps * counts, row, row] = 1.0
-    return found
+        information[information[:, row, row] <= np.finfo(float).eps * counts, row, row] = 1.0
+    return information
 
 
 def residuals_by_cluster(comparisons: Comparisons, model: Model, at: Parameters, cluster: IntArray) -> csr_array:
@@ -101,6 +101,6 @@ def residuals_by_cluster(comparisons: Comparisons, model: Model, at: Parameters,
     for number, (_, residual) in enumerate(rows.offsets):
         columns.append(k * n + rows.judge * len(rows.offsets) + number)
         values.append(residual)
-    place = (np.tile(q, len(values)), np.concatenate(columns))
+    coords = (np.tile(q, len(values)), np.concatenate(columns))
     shape = (len(names), k * (n + len(rows.offsets)))
-    return coo_array((np.concatenate(values), place), shape=shape).tocsr()
+    return coo_array((np.concatenate(values), coords), shape=shape).tocsr()

@@ -35,38 +35,42 @@ def has_tastes(model: Model, chosen: BoolArray) -> bool:
     chosen : bool array, shape (N + B K + P,)
         Free parameters.
     """
-    return any(block.name == TASTE for block in model.further) and bool(chosen[_place(model, chosen)].any())
+    return any(block.name == TASTE for block in model.further) and bool(
+        chosen[_taste_columns(model, chosen)].any()
+    )
 
 
 def panel_means(model: Model, at: Parameters, chosen: BoolArray) -> FloatArray:
     """Derivatives of this panel's scores and of all other free parameters in the free parameters, shape (D, D)."""
     n, k = len(at.scores), at.judges.shape[1]
-    whole = np.eye(len(chosen))
+    derivatives = np.eye(len(chosen))
     if has_tastes(model, chosen):
-        place, centre = _place(model, chosen), np.eye(n) - 1 / n
+        taste_columns, centre = _taste_columns(model, chosen), np.eye(n) - 1 / n
         gamma = model.of_judges(at).gamma * at.in_play
         tastes = at.common[model.place(TASTE)].reshape(k, n) @ centre
         size = float(np.linalg.norm(gamma) * np.linalg.norm(at.scores))
         if model.weighs_judges and np.linalg.norm(tastes, 2) < MOST * size:
-            whole[: n + k] = _singular_pair(at.scores, gamma, tastes, chosen, place)
+            derivatives[: n + k] = _singular_pair(at.scores, gamma, tastes, chosen, taste_columns)
         else:  # discriminations are given, or tastes are so large that they cannot say which are the panel's
             weight = gamma / (gamma @ gamma)
-            whole[:n, place] = np.multiply.outer(weight, centre).transpose(1, 0, 2).reshape(n, k * n)
-    found: FloatArray = whole[np.ix_(chosen, chosen)]
-    return found
+            derivatives[:n, taste_columns] = np.multiply.outer(weight, centre).transpose(1, 0, 2).reshape(n, k * n)
+    selected: FloatArray = derivatives[np.ix_(chosen, chosen)]
+    return selected
 
 
-def _singular_pair(s: FloatArray, gamma: FloatArray, r: FloatArray, chosen: BoolArray, place: slice) -> FloatArray:
+def _singular_pair(
+    s: FloatArray, gamma: FloatArray, r: FloatArray, chosen: BoolArray, taste_columns: slice
+) -> FloatArray:
     """Derivatives of s' and log gamma', of geometric mean one, in all parameters, shape (N + K, N + B K + P)."""
     n, k = len(s), len(gamma)
     long, wide = float(np.linalg.norm(gamma)), float(np.linalg.norm(s))
     u, v, sigma = gamma / long, s / wide, long * wide
     on_v, on_u = np.zeros((k, len(chosen))), np.zeros((n, len(chosen)))  # dQ v and dQ' u
-    judges, tastes = np.arange(k), np.arange(place.start, place.stop).reshape(k, n)
+    judges, tastes = np.arange(k), np.arange(taste_columns.start, taste_columns.stop).reshape(k, n)
     on_v[:, :n], on_u[:, :n] = np.outer(gamma, v), long * np.eye(n)
     on_v[judges, n + judges], on_u[:, n : n + k] = gamma * wide, np.outer(s, u * gamma)
     on_v[judges[:, None], tastes] = v
-    on_u[:, place] = np.multiply.outer(u, np.eye(n) - 1 / n).transpose(1, 0, 2).reshape(n, k * n)
+    on_u[:, taste_columns] = np.multiply.outer(u, np.eye(n) - 1 / n).transpose(1, 0, 2).reshape(n, k * n)
     of_size = u @ on_v
     du = np.linalg.solve(sigma**2 * np.eye(k) - r @ r.T, sigma * (on_v - np.outer(u, of_size)) + r @ on_u)
     dv = np.linalg.solve(sigma**2 * np.eye(n) - r.T @ r, sigma * (on_u - np.outer(v, v @ on_u)) + r.T @ on_v)
@@ -83,14 +87,14 @@ def degrees_of_tastes(model: Model, free: BoolArray, chosen: BoolArray) -> float
     """
     if not has_tastes(model, chosen):
         return float(np.inf)
-    place, judges = _place(model, chosen), free.shape[1]
-    n = (place.stop - place.start) // judges
-    taken = n - 1 + max(int(free[0].sum()) - 1 if model.weighs_judges else 0, 0)
-    return float(max(judges * (n - 1) - taken, 1))
+    taste_columns, judges = _taste_columns(model, chosen), free.shape[1]
+    n = (taste_columns.stop - taste_columns.start) // judges
+    n_spent = n - 1 + max(int(free[0].sum()) - 1 if model.weighs_judges else 0, 0)
+    return float(max(judges * (n - 1) - n_spent, 1))
 
 
-def _place(model: Model, chosen: BoolArray) -> slice:
+def _taste_columns(model: Model, chosen: BoolArray) -> slice:
     """Where tastes stand among all parameters."""
     start = len(chosen) - len(model.roles)
-    there = model.place(TASTE)
-    return slice(start + there.start, start + there.stop)
+    columns = model.place(TASTE)
+    return slice(start + columns.start, start + columns.stop)

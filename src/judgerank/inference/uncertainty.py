@@ -80,11 +80,11 @@ class Uncertainty(Predictions):
         weighed = in_play & self.model.weighs_judges
         masks = []
         moves = movable(self.model, self.solution.parameters)
-        for block, own in zip(self.model.blocks, moves, strict=True):
+        for block, moved_judges in zip(self.model.blocks, moves, strict=True):
             if block.role is Role.WEIGHT:
                 masks.append(weighed if block.column is None else in_play & ~self._slope_held)
             else:
-                masks.append(own)  # a judge who never ties has none
+                masks.append(moved_judges)  # a judge who never ties has none
         return np.array(masks, bool).reshape(-1, len(in_play))
 
     @property
@@ -107,9 +107,9 @@ class Uncertainty(Predictions):
             If a discrimination is unbounded and nothing holds it, the information is singular, or there are too
             many parameters.
         """
-        return self.of_whom(self._over_spreads() if self.robust is None else self._known(self.robust))
+        return self.of_whom(self._over_spreads() if self.robust is None else self._finite(self.robust))
 
-    def _known(self, robust: FloatArray) -> FloatArray:
+    def _finite(self, robust: FloatArray) -> FloatArray:
         """A covariance that was given."""
         if not np.isfinite(robust).all():  # of question effects at a saddle
             raise NoIntervalError(f"there are no intervals: the information is singular ({self.status})")
@@ -129,19 +129,19 @@ class Uncertainty(Predictions):
 
     def _require_few_parameters(self) -> None:
         if self.has_many_parameters:
-            many = len(self.comparisons.models) + int(self.free.sum())
+            n_parameters = len(self.comparisons.models) + int(self.free.sum())
             raise NoIntervalError(
-                f"there are no intervals: {many:,} parameters are more than the {MOST_PARAMETERS:,} of which a "
-                "covariance is kept (rank fewer models, or the judges in groups)"
+                f"there are no intervals: {n_parameters:,} parameters are more than the {MOST_PARAMETERS:,} of "
+                "which a covariance is kept (rank fewer models, or the judges in groups)"
             )
 
     def _over_spreads(self) -> FloatArray:
         """A covariance, shape (D, D), that allows for what is not known of the penalty's standard deviations."""
-        here = self.solution.parameters
+        mode = self.solution.parameters
         mean = np.zeros(())
         for weight, fitted in self.by_spread:
             at = fitted.solution.parameters
-            away = flat(at)[self.chosen] - flat(here)[self.chosen]
+            away = flat(at)[self.chosen] - flat(mode)[self.chosen]
             mean = mean + weight * (fitted.at_its_spread + np.outer(away, away))
         return mean
 
@@ -150,34 +150,34 @@ class Uncertainty(Predictions):
         """The covariance, shape (D, D), as if the penalty's standard deviations were known."""
         self._require_few_parameters()
         if self.meat is None:
-            return self._inverse("expected") if self.robust is None else self._known(self.robust)
+            return self._inverse("expected") if self.robust is None else self._finite(self.robust)
         bread = self._inverse("observed")
-        found = bread @ (self.meat + self._penalty) @ bread
+        covariance = bread @ (self.meat + self._penalty) @ bread
         # judges who answer as one in every cluster do not differ at all, to within rounding
-        np.fill_diagonal(found, np.maximum(np.diag(found), 0.0))
-        return found
+        np.fill_diagonal(covariance, np.maximum(np.diag(covariance), 0.0))
+        return covariance
 
     @cached_property
     def by_spread(self) -> tuple[tuple[float, Self], ...]:
         """This fit and those at other standard deviations of its penalty, with their weights."""
         if self.solution.spread is None or not isinstance(self.settings, Penalised):
             return ((1.0, self),)
-        found = mixture(self.comparisons, self.model, self.settings, self.solution)
-        return tuple((weight, self._beside(solution)) for weight, solution in found)
+        components = mixture(self.comparisons, self.model, self.settings, self.solution)
+        return tuple((weight, self._conditional_fit(solution)) for weight, solution in components)
 
-    def _beside(self, solution: Solution) -> Self:
+    def _conditional_fit(self, solution: Solution) -> Self:
         """This fit at other standard deviations of its penalty.
 
         Gradients in the scores are in proportion to discriminations, and so is the root of the information.
         """
-        other = replace(self, solution=solution)
+        conditional_fit = replace(self, solution=solution)
         if self.meat is None or solution is self.solution:
-            return other
+            return conditional_fit
         n = len(self.comparisons.models)
-        one, two = (np.trace(each._information("expected")[:n, :n]) for each in (self, other))
+        trace, two = (np.trace(fit._information("expected")[:n, :n]) for fit in (self, conditional_fit))
         times = np.ones(len(self.meat))
-        times[:n] = np.sqrt(two / max(one, np.finfo(float).tiny))
-        return replace(other, meat=self.meat * np.outer(times, times))
+        times[:n] = np.sqrt(two / max(trace, np.finfo(float).tiny))
+        return replace(conditional_fit, meat=self.meat * np.outer(times, times))
 
     def _inverse(self, curvature: Curvature) -> FloatArray:
         """Inverse of the information, the penalty's among it, in the zero-sum coordinates.
@@ -202,12 +202,12 @@ class Uncertainty(Predictions):
 
     def _information(self, curvature: Curvature) -> FloatArray:
         """Of the comparisons alone, shape (D, D)."""
-        here = self.solution.expected if curvature == "expected" else None
-        if here is None:
+        stored = self.solution.expected if curvature == "expected" else None
+        if stored is None:
             alike = not (self.model.judge_blocks or self.model.further)
             cells = self.comparisons.pool_judges() if alike else self.comparisons
-            here = evaluate(cells, self.model, self.solution.parameters, curvature, at_zero=False)
-        return information(here, self.free, self.free_common)
+            stored = evaluate(cells, self.model, self.solution.parameters, curvature, at_zero=False)
+        return information(stored, self.free, self.free_common)
 
     @property
     def _penalty(self) -> FloatArray | float:
@@ -228,9 +228,9 @@ class Uncertainty(Predictions):
         One at least, however much one cluster has.
         """
         of_tastes = np.inf if self.of_panel else degrees_of_tastes(self.model, self.free, self.chosen)
-        known = self.effective_clusters or self.n_clusters  # a fit saved before has the second alone
-        if known is not None:
-            return min(max(known - 1.0, 1.0), of_tastes)
+        n_effective = self.effective_clusters or self.n_clusters  # a fit saved before has the second alone
+        if n_effective is not None:
+            return min(max(n_effective - 1.0, 1.0), of_tastes)
         if self.by_cluster is not None:
             return min(self.by_cluster.shape[0] - 1.0, of_tastes)
         return of_tastes
@@ -241,10 +241,10 @@ class Uncertainty(Predictions):
 
         No more than `degrees_of_freedom`: fewer where few clusters compared the models.
         """
-        n, whole = len(self.comparisons.models), self.degrees_of_freedom
+        n, degrees = len(self.comparisons.models), self.degrees_of_freedom
         if self.effective_by_pair is None:
-            return np.full((n, n), whole)
-        return np.minimum(np.maximum(self.effective_by_pair - 1.0, 1.0), whole)
+            return np.full((n, n), degrees)
+        return np.minimum(np.maximum(self.effective_by_pair - 1.0, 1.0), degrees)
 
     @property
     def degrees_of_scores(self) -> FloatArray:
@@ -261,10 +261,13 @@ class Uncertainty(Predictions):
         """This fit with the errors that tests of pairs take: with sign flips, those of independent comparisons."""
         if self.flips is None or self.meat is None:
             return self
-        found = replace(self, robust=None, meat=None, by_cluster=None, n_clusters=None)
-        found = replace(found, effective_clusters=None, effective_by_pair=None)
-        vars(found)["by_spread"] = tuple((weight, found._beside(each.solution)) for weight, each in self.by_spread)
-        return found
+        plain = replace(self, robust=None, meat=None, by_cluster=None, n_clusters=None)
+        plain = replace(plain, effective_clusters=None, effective_by_pair=None)
+        vars(plain)["by_spread"] = tuple(
+            (weight, plain._conditional_fit(conditional_fit.solution))
+            for weight, conditional_fit in self.by_spread
+        )
+        return plain
 
     def clustered(self, comparisons: Comparisons, cluster: IntArray, most: int | None = None) -> Self:
         """The same fit with a covariance that allows for dependence within clusters and for misfit.
@@ -297,17 +300,17 @@ class Uncertainty(Predictions):
         self._require_few_parameters()
         comparisons, at = self.model.observed(comparisons), self.solution.parameters
         self.require_fitted(comparisons.models, comparisons.judges, comparisons.n_comparisons)
-        whole, counts = cluster, comparisons.count
-        many, rows = drawn_clusters(cluster, most)
+        all_clusters, counts = cluster, comparisons.count
+        n_drawn, rows = drawn_clusters(cluster, most)
         if rows is not None:
             comparisons, cluster = comparisons._rows(rows), cluster[rows]
         squares, counted = squares_by_cluster(comparisons, self.model, at, cluster, self.chosen)
-        effective = effective_number(whole, counts)
-        times = 1.0 if many is None else many / counted
-        known = times * information_by_cluster(comparisons, self.model, at, cluster)
-        by_pair = self.behind_pairs(*sums_and_products(known))
+        effective = effective_number(all_clusters, counts)
+        times = 1.0 if n_drawn is None else n_drawn / counted
+        information = times * information_by_cluster(comparisons, self.model, at, cluster)
+        by_pair = self.behind_pairs(*sums_and_products(information))
         residuals = residuals_by_cluster(comparisons, self.model, at, cluster) * np.sqrt(times)
-        return self.sandwiched(times * squares, many or counted, residuals, effective, by_pair)
+        return self.sandwiched(times * squares, n_drawn or counted, residuals, effective, by_pair)
 
     def independent_rows(self) -> tuple[Comparisons, IntArray | None] | None:
         """The comparisons behind the fit, and the cluster of each, if errors are by cluster; None if not held."""
@@ -373,11 +376,14 @@ class Uncertainty(Predictions):
             self, n_clusters=n_clusters, effective_clusters=of_equal_size, effective_by_pair=by_pair, meat=meat
         )
         # the same estimates: fitted once
-        others = tuple((weight, counted._beside(each.solution)) for weight, each in self.by_spread)
-        vars(counted)["by_spread"] = others
-        found = replace(counted, robust=counted._over_spreads(), by_cluster=by_cluster)
-        vars(found)["by_spread"] = others
-        return found
+        conditional_fits = tuple(
+            (weight, counted._conditional_fit(conditional_fit.solution))
+            for weight, conditional_fit in self.by_spread
+        )
+        vars(counted)["by_spread"] = conditional_fits
+        robust_fit = replace(counted, robust=counted._over_spreads(), by_cluster=by_cluster)
+        vars(robust_fit)["by_spread"] = conditional_fits
+        return robust_fit
 
     @cached_property
     def covariance_discrimination(self) -> FloatArray:

@@ -35,14 +35,14 @@ def quantile(probability: FloatArray | float, degrees_of_freedom: Freedom) -> Fl
     return np.asarray(np.where(few, of_student, ndtri(probability)))
 
 
-def at_degrees(z: FloatArray, own: Freedom, common: float) -> FloatArray:
+def at_degrees(z: FloatArray, degrees: Freedom, common: float) -> FloatArray:
     """The statistics with the same p-values at common degrees of freedom, of which their own are at most as many.
 
     Those of the smallest p-values end at the least that a double holds.
     """
-    tail = np.maximum(lower_tail(-np.abs(z), own), np.finfo(float).tiny)
+    tail = np.maximum(lower_tail(-np.abs(z), degrees), np.finfo(float).tiny)
     smaller = np.minimum(np.abs(z), -quantile(tail, common))
-    return np.where(np.less(own, common), np.copysign(smaller, z), z)
+    return np.where(np.less(degrees, common), np.copysign(smaller, z), z)
 
 
 def require_level(level: float) -> None:

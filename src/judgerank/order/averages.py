@@ -41,7 +41,7 @@ SETTLED = 1e-4  # of the level, in log-odds
 class Averages(NamedTuple):
     """By judge: the information in the scores, and the log-discrimination, averaged with that for a weight."""
 
-    told: FloatArray
+    information: FloatArray
     alpha: FloatArray
 
 
@@ -52,10 +52,10 @@ class _Nodes:
         self.cells, self.model, self.at, self.deviation = cells, model, at, deviation
         k = len(cells.judges)
         slope, information = np.zeros(k), np.zeros(k)
-        for rows, here in in_parts(cells, model, at):
-            slope += np.bincount(cells.judge[rows], here.residual * here.signal, k)
-            counted = here.rows.count * here.law.variance
-            information += np.bincount(cells.judge[rows], counted * here.signal**2, k)
+        for rows, terms in in_parts(cells, model, at):
+            slope += np.bincount(cells.judge[rows], terms.residual * terms.signal, k)
+            counted = terms.rows.count * terms.law.variance
+            information += np.bincount(cells.judge[rows], counted * terms.signal**2, k)
         self.mode = np.where(np.isfinite(at.judges[0]), at.judges[0], 0.0)
         self.tilt = slope - self.mode / deviation**2
         x, weight = np.polynomial.hermite.hermgauss(NODES)
@@ -68,18 +68,20 @@ class _Nodes:
         """Probabilities of the nodes and the information of the judges there, shape (NODES, K)."""
         k = len(self.cells.judges)
         longer = exp(np.where(np.isfinite(self.at.judges[0]), self.alpha + t - self.mode, 0.0))
-        heights, told = np.zeros((2, NODES, k))
-        for rows, here in in_parts(self.cells, self.model, self.at):
-            judge, count = self.cells.judge[rows], here.rows.count
+        heights, information = np.zeros((2, NODES, k))
+        for rows, terms in in_parts(self.cells, self.model, self.at):
+            judge, count = self.cells.judge[rows], terms.rows.count
             for node, times_longer in enumerate(longer):  # which only stretch what scores do
                 more = times_longer[judge]
-                law = here.law_at(here.eta + here.signal * (more - 1))
-                height = count * law.log_likelihood(here.outcome, *here.given)
+                law = terms.law_at(terms.eta + terms.signal * (more - 1))
+                height = count * law.log_likelihood(terms.outcome, *terms.given)
                 heights[node] += np.bincount(judge, height, k)
-                told[node] += np.bincount(judge, product(count * law.variance, here.g, here.g, more, more), k)
+                information[node] += np.bincount(
+                    judge, product(count * law.variance, terms.g, terms.g, more, more), k
+                )
         log_weight = self.prior + heights
         weight = np.exp(log_weight - log_weight.max(axis=0))
-        return weight / weight.sum(axis=0), told
+        return weight / weight.sum(axis=0), information
 
 
 def averages(cells: Comparisons, model: Model, at: Parameters, spread: Spread) -> Averages:
@@ -98,21 +100,23 @@ def averages(cells: Comparisons, model: Model, at: Parameters, spread: Spread) -
     nodes = _Nodes(cells, model, at, deviation)
     held = float(np.sum(at.scores**2)) * (scale(model, at)[0] / spread["scores"]) ** 2
     pull = pulled(model, at, {"scores": spread["scores"]})[1][: len(at.scores)]
-    beside = float(at.scores @ pull) - held
+    extra_pull = float(at.scores @ pull) - held
     t = 0.0
     for _ in range(STEPS):
-        weight, told = nodes.at_level(t)
+        weight, information = nodes.at_level(t)
         mean = (weight * nodes.alpha).sum(axis=0)
         variance = (weight * (nodes.alpha - mean) ** 2).sum(axis=0)
-        pulled_back = held * np.expm1(2 * t) + beside * np.expm1(t)
+        pulled_back = held * np.expm1(2 * t) + extra_pull * np.expm1(t)
         slope = float((mean - nodes.mode).sum()) - deviation**2 * pulled_back
-        stiffness = 2 * held * np.exp(2 * t) + beside * np.exp(t)
+        stiffness = 2 * held * np.exp(2 * t) + extra_pull * np.exp(t)
         fall = float(np.maximum(1 - variance / deviation**2, 0.0).sum()) + deviation**2 * stiffness
         fall = max(fall, np.finfo(float).tiny)
         step = float(np.clip(slope, -fall, fall) / fall)
         if abs(step) <= SETTLED:
             break
         t += step
-    weighed = (weight * told).sum(axis=0)
-    known = (weight * told * (nodes.alpha + t)).sum(axis=0)
-    return Averages(weighed, np.where(weighed > 0, known / np.where(weighed > 0, weighed, 1.0), nodes.mode + t))
+    weighed = (weight * information).sum(axis=0)
+    weighted_alpha = (weight * information * (nodes.alpha + t)).sum(axis=0)
+    return Averages(
+        weighed, np.where(weighed > 0, weighted_alpha / np.where(weighed > 0, weighed, 1.0), nodes.mode + t)
+    )

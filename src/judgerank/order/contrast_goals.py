@@ -31,17 +31,17 @@ def best_known(scores: FloatArray, covariance: FloatArray, n_judges: int) -> Flo
         Size of the second block.
     """
     n = len(scores)
-    found = np.eye(n, len(covariance))
+    directions = np.eye(n, len(covariance))
     if n_judges < 2 or not scores.any():
-        return found
+        return directions
     basis, judges = zero_sum_basis(n_judges), slice(n, n + n_judges)
     alpha = basis.T @ covariance[judges, judges] @ basis
     # singular with fewer clusters than judges, or where judges answer as one: what is left there is rounding
     most = max(float(np.abs(alpha).max()), np.finfo(float).tiny)
     inverse = np.linalg.pinv(alpha, rcond=max(RELATIVE, EXACT / most), hermitian=True)
     weights = -inverse @ (basis.T @ covariance[judges, :n] @ scores) / (scores @ scores)
-    found[:, judges] = np.outer(scores, basis @ weights)
-    return found
+    directions[:, judges] = np.outer(scores, basis @ weights)
+    return directions
 
 
 def best_known_scores(fitted: Uncertainty) -> FloatArray:
@@ -52,5 +52,5 @@ def best_known_scores(fitted: Uncertainty) -> FloatArray:
     NoIntervalError
         If the fit has no covariance.
     """
-    found = best_known(fitted.scores.to_numpy(), fitted.covariance, fitted.n_free_discriminations)
-    return scale_of(fitted).factor * found
+    directions = best_known(fitted.scores.to_numpy(), fitted.covariance, fitted.n_free_discriminations)
+    return scale_of(fitted).factor * directions

@@ -140,8 +140,8 @@ def differences_under_equality(results: NetResults) -> tuple[FloatArray, FloatAr
         a, b = i[start : start + step], j[start : start + step]
         contrast = np.zeros((len(a), n))
         contrast[range(len(a)), a], contrast[range(len(a)), b] = 1.0, -1.0
-        found, spread = _some_differences(results, contrast)
-        difference[a, b], difference[b, a] = found, -found
+        estimate, spread = _some_differences(results, contrast)
+        difference[a, b], difference[b, a] = estimate, -estimate
         error[:, a, b] = error[:, b, a] = spread
     return difference, error
 
@@ -149,18 +149,18 @@ def differences_under_equality(results: NetResults) -> tuple[FloatArray, FloatAr
 def _some_differences(results: NetResults, contrast: FloatArray) -> tuple[FloatArray, FloatArray]:
     gamma, v = _weights_under_equality(results, contrast)
     image = results._times(v)
-    known = np.einsum("pkn,pn->pk", image, v) + PRIOR
-    own = image * (gamma / np.sqrt(known))[..., None]  # what the fit of gamma_k takes away
-    free = results.total(gamma) - results.weighted * np.matmul(own.transpose(0, 2, 1), own)
+    precision = np.einsum("pkn,pn->pk", image, v) + PRIOR
+    gamma_terms = image * (gamma / np.sqrt(precision))[..., None]  # what the fit of gamma_k takes away
+    free = results.total(gamma) - results.weighted * np.matmul(gamma_terms.transpose(0, 2, 1), gamma_terms)
     t = np.linalg.solve(free, contrast[..., None])[..., 0]
-    moved = results.weighted * gamma * np.einsum("pkn,pn->pk", image, t) / known
-    a = gamma[..., None] * t[:, None, :] - moved[..., None] * v[:, None, :]
-    estimate = np.einsum("pkn,kn->p", a, results.net) - moved.sum(axis=1) * PRIOR
-    back = np.einsum("pkn,pkn->pk", results._times(t), a)
-    above, below = back @ results.discrimination, np.einsum("pk,pk->p", back, gamma)
+    gamma_shift = results.weighted * gamma * np.einsum("pkn,pn->pk", image, t) / precision
+    a = gamma[..., None] * t[:, None, :] - gamma_shift[..., None] * v[:, None, :]
+    estimate = np.einsum("pkn,kn->p", a, results.net) - gamma_shift.sum(axis=1) * PRIOR
+    response = np.einsum("pkn,pkn->pk", results._times(t), a)
+    above, below = response @ results.discrimination, np.einsum("pk,pk->p", response, gamma)
     scale = np.divide(above, below, out=np.ones_like(below), where=above * below > 0)
-    variances = [_variance(results, of, contrast, t, a, moved) for of in results.by_cluster]
-    errors = [np.where(each < 0, np.inf, np.sqrt(np.maximum(each, 0.0))) / scale for each in variances]
+    variances = [_variance(results, of, contrast, t, a, gamma_shift) for of in results.by_cluster]
+    errors = [np.where(variance < 0, np.inf, np.sqrt(np.maximum(variance, 0.0))) / scale for variance in variances]
     return estimate / scale, np.array(errors)
 
 
@@ -170,7 +170,7 @@ def _variance(
     contrast: FloatArray,
     t: FloatArray,
     a: FloatArray,
-    moved: FloatArray,
+    gamma_shift: FloatArray,
 ) -> FloatArray:
     """Of every pair's estimate, shape (P,), by the model or by the clusters' residuals."""
     if by_cluster is None:
@@ -178,19 +178,19 @@ def _variance(
     on_offsets = -np.einsum("kbn,pkn->pkb", results.offsets, a)
     scores = by_cluster @ np.hstack([x.reshape(len(a), -1) for x in (a, on_offsets)]).T
     clustered = np.einsum("qp,qp->p", scores, scores) * len(scores) / (len(scores) - 1)
-    return clustered + (moved**2).sum(axis=1) * PRIOR
+    return clustered + (gamma_shift**2).sum(axis=1) * PRIOR
 
 
 def _weights_under_equality(results: NetResults, contrast: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Judges' weights, shape (P, K), and scores, shape (P, N), fitted with the pair's contrast at zero."""
 
-    def told(v: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def quadratic_forms(v: FloatArray) -> tuple[FloatArray, FloatArray]:
         return v @ results.net.T, np.einsum("pkn,pn->pk", results._times(v), v)
 
     gamma, v = weights_and_scores(
         np.ones((1, len(results.net))),
         lambda gamma: _equal_scores(results, contrast, gamma),
-        told,
+        quadratic_forms,
         ROUNDS if results.weighted else 0,
     )
     return np.broadcast_to(gamma, (len(v), gamma.shape[1])), v
@@ -199,7 +199,7 @@ def _weights_under_equality(results: NetResults, contrast: FloatArray) -> tuple[
 def weights_and_scores(
     gamma: FloatArray,
     scores_by: Callable[[FloatArray], FloatArray],
-    told: Callable[[FloatArray], tuple[FloatArray, FloatArray]],
+    quadratic_forms: Callable[[FloatArray], tuple[FloatArray, FloatArray]],
     rounds: int,
 ) -> tuple[FloatArray, FloatArray]:
     """Judges' weights and scores, each fitted to the other in turn.
@@ -216,7 +216,7 @@ def weights_and_scores(
     """
     v = scores_by(gamma)
     for _ in range(rounds):
-        gamma = weights_by(*told(v))
+        gamma = weights_by(*quadratic_forms(v))
         v = scores_by(gamma)
     return gamma, v
 

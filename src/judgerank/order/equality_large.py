@@ -92,14 +92,14 @@ class ManyResults:
         """Those among some models of aggregated comparisons, which are never compared with the others."""
         rows = Residuals.at(cells, model, at)
         k = len(cells.judges) if model.judge_blocks else 1
-        place = np.full(len(cells.models), -1)
-        place[chosen] = np.arange(len(chosen))
-        inside = np.flatnonzero(place[cells.first] >= 0)
+        index = np.full(len(cells.models), -1)
+        index[chosen] = np.arange(len(chosen))
+        inside = np.flatnonzero(index[cells.first] >= 0)
         inside = inside[np.argsort(rows.judge[inside], kind="stable")]
         net, cross, slopes = rows.net_results(k)
         return cls(
-            place[cells.first[inside]],
-            place[cells.second[inside]],
+            index[cells.first[inside]],
+            index[cells.second[inside]],
             rows.judge[inside],
             rows.variance[inside],
             net[:, chosen],
@@ -134,8 +134,8 @@ class ManyResults:
         ends = np.searchsorted(self.judge, np.arange(len(self.net) + 1))
         for k, (start, end) in enumerate(pairwise(ends)):
             i, j, w = self.first[start:end], self.second[start:end], self.variance[start:end]
-            place = (np.r_[i, j, i, j], np.r_[j, i, i, j])
-            yield coo_array((np.r_[-w, -w, w, w], place), (n, n)).tocsr(), self.cross[k], self.slopes[k]
+            coords = (np.r_[i, j, i, j], np.r_[j, i, i, j])
+            yield coo_array((np.r_[-w, -w, w, w], coords), (n, n)).tocsr(), self.cross[k], self.slopes[k]
 
 
 @dataclass(frozen=True)
@@ -184,23 +184,25 @@ class Panel:
         image = results.image(f)
         if not results.weighted:
             return cls(results, gamma, f, plain, np.zeros((len(f), 0)), np.zeros((0, 0)), np.zeros_like(image))
-        known, whole = image @ f + PRIOR, gamma**2 @ image
-        own = image * (gamma / np.sqrt(known))[:, None]
-        back = whole / np.sqrt(whole @ f)
-        if len(own) < len(f):
-            sides = np.vstack([own, back])
+        precision, total_image = image @ f + PRIOR, gamma**2 @ image
+        gamma_terms = image * (gamma / np.sqrt(precision))[:, None]
+        scaled_image = total_image / np.sqrt(total_image @ f)
+        if len(gamma_terms) < len(f):
+            sides = np.vstack([gamma_terms, scaled_image])
             rest = plain @ sides.T
-            core = np.asarray(np.linalg.inv(np.diag(np.r_[np.ones(len(own)), -1.0]) - sides @ rest), float)
+            core = np.asarray(np.linalg.inv(np.diag(np.r_[np.ones(len(gamma_terms)), -1.0]) - sides @ rest), float)
         else:
             rest = np.eye(len(f))
-            core = np.linalg.inv(total - own.T @ own + np.outer(back, back)) - plain
-        apart = image - np.outer(image @ f / (whole @ f), whole)
-        moves = (gamma / known)[:, None] * (apart @ plain + apart @ rest @ core @ rest.T)
+            core = (
+                np.linalg.inv(total - gamma_terms.T @ gamma_terms + np.outer(scaled_image, scaled_image)) - plain
+            )
+        centred_image = image - np.outer(image @ f / (total_image @ f), total_image)
+        moves = (gamma / precision)[:, None] * (centred_image @ plain + centred_image @ rest @ core @ rest.T)
         return cls(results, gamma, f, plain, rest, core, moves)
 
     @cached_property
-    def whole(self) -> FloatArray:
-        """T, shape (N, N)."""
+    def inverse(self) -> FloatArray:
+        """T, the inverse of A_s, shape (N, N)."""
         return self.plain + self.rest @ self.core @ self.rest.T
 
     def clustered(self, by_cluster: csr_array, chosen: IntArray, n_models: int) -> FloatArray:
@@ -214,12 +216,12 @@ class Panel:
         values = np.r_[self.gamma[judge], f[model], np.ones(k * b), -(results.slopes @ f).ravel()]
         shape = (k * (n_models + b), n + k * b + k)
         summed = by_cluster @ coo_array((values, (rows, columns)), shape).tocsr()
-        on_offsets = -(results.slopes * self.gamma[:, None, None]).reshape(-1, n) @ self.whole
-        weights = np.concatenate([self.whole, on_offsets, -self.moves])
+        on_offsets = -(results.slopes * self.gamma[:, None, None]).reshape(-1, n) @ self.inverse
+        weights = np.concatenate([self.inverse, on_offsets, -self.moves])
         square = summed.T @ summed
         square = square.toarray() if len(weights) <= 3 * n else square  # all but full, or not
-        many = by_cluster.shape[0]
-        meat = weights.T @ (square @ weights) * (many / (many - 1))
+        n_clusters = by_cluster.shape[0]
+        meat = weights.T @ (square @ weights) * (n_clusters / (n_clusters - 1))
         return meat + PRIOR * self.moves.T @ self.moves
 
 
@@ -243,9 +245,9 @@ def differences_of_many(
     """
     panel = Panel.of(results)
     pairs = np.triu_indices(len(chosen), 1)
-    variance = contrasts(panel.whole, pairs)
-    estimate, own, fitted = _sums_over_judges(panel, pairs)
-    share, scale = variance / own, fitted / own
+    variance = contrasts(panel.inverse, pairs)
+    estimate, pair_scale, fitted = _sums_over_judges(panel, pairs)
+    share, scale = variance / pair_scale, fitted / pair_scale
     scale = np.where(scale > 0, scale, 1.0)
     difference, error = np.zeros((len(chosen),) * 2), np.full((len(by_cluster), *(len(chosen),) * 2), np.inf)
     difference[pairs] = share * estimate / scale
@@ -257,8 +259,8 @@ def differences_of_many(
 
 def contrasts(matrix: FloatArray, pairs: Pairs) -> FloatArray:
     """c'M c of the pairs' contrasts c = e_i - e_j, shape (P,), for any square matrix."""
-    own, (i, j) = np.diag(matrix), pairs
-    return own[i] + own[j] - matrix[pairs] - matrix.T[pairs]
+    diagonal, (i, j) = np.diag(matrix), pairs
+    return diagonal[i] + diagonal[j] - matrix[pairs] - matrix.T[pairs]
 
 
 def _sums_over_judges(panel: Panel, pairs: Pairs) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -268,23 +270,23 @@ def _sums_over_judges(panel: Panel, pairs: Pairs) -> tuple[FloatArray, FloatArra
     pull = (f[i] - f[j]) / contrasts(plain, pairs)  # of the contrast on the scores: v = f - pull G c
     by_net, by_scores = results.net @ plain, image @ plain
     net_t, scores_t = by_net + results.net @ rest @ core @ rest.T, by_scores + image @ rest @ core @ rest.T
-    estimate, own, fitted = np.zeros((3, len(i)))
+    estimate, pair_scale, fitted = np.zeros((3, len(i)))
     for k, (laplacian, cross, slopes) in enumerate(results.by_judge()):
         half = laplacian @ plain - cross.T @ (slopes @ plain)  # L_k G
         seen, on_rest = plain @ half, half.T @ rest @ core
         square = core @ (rest.T @ (laplacian @ rest - cross.T @ (slopes @ rest))) @ core
-        told = contrasts(seen + (2 * on_rest + rest @ square) @ rest.T, pairs)  # t'L_k t
+        t_information = contrasts(seen + (2 * on_rest + rest @ square) @ rest.T, pairs)  # t'L_k t
         net_v = f @ results.net[k] - pull * (by_net[k, i] - by_net[k, j])
         if results.weighted:
-            known = image[k] @ f - 2 * pull * (by_scores[k, i] - by_scores[k, j])
-            known += pull**2 * contrasts(seen, pairs)
-            gamma = weights_by(net_v, known)
+            v_information = image[k] @ f - 2 * pull * (by_scores[k, i] - by_scores[k, j])
+            v_information += pull**2 * contrasts(seen, pairs)
+            gamma = weights_by(net_v, v_information)
             on_v = scores_t[k, i] - scores_t[k, j] - pull * contrasts(seen + on_rest @ rest.T, pairs)  # v'L_k t
-            moved = gamma * on_v / (known + PRIOR)
-            told = gamma * told - moved * on_v
+            gamma_shift = gamma * on_v / (v_information + PRIOR)
+            t_information = gamma * t_information - gamma_shift * on_v
         else:
-            gamma, moved = np.ones(1), np.zeros(1)
-        estimate += gamma * (net_t[k, i] - net_t[k, j]) - moved * (net_v + PRIOR)
-        own += gamma * told
-        fitted += results.discrimination[k] * told
-    return estimate, own, fitted
+            gamma, gamma_shift = np.ones(1), np.zeros(1)
+        estimate += gamma * (net_t[k, i] - net_t[k, j]) - gamma_shift * (net_v + PRIOR)
+        pair_scale += gamma * t_information
+        fitted += results.discrimination[k] * t_information
+    return estimate, pair_scale, fitted

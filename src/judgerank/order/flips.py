@@ -41,32 +41,34 @@ def leads_by_question(rows: Comparisons, model: Model, at: Parameters, question:
     n, k = len(rows.models), len(rows.judges)
     surprise = row_by_row(rows, model, replace(at, scores=np.zeros(n))).residual
     low, high = np.minimum(rows.first, rows.second).astype(int), np.maximum(rows.first, rows.second).astype(int)
-    asked = np.unique(question, return_inverse=True)[1]
-    cell, where = np.unique(((asked * k + rows.judge) * n + low) * n + high, return_inverse=True)
+    question_index = np.unique(question, return_inverse=True)[1]
+    cell, where = np.unique(((question_index * k + rows.judge) * n + low) * n + high, return_inverse=True)
     total = np.bincount(where, np.where(rows.first < rows.second, surprise, -surprise), len(cell))
     mean = total / np.bincount(where, rows.count, len(cell))
     cell, high = np.divmod(cell, n)
     cell, low = np.divmod(cell, n)
-    asked, judge = np.divmod(cell, k)
-    ends = np.searchsorted(asked, np.arange(asked[-1] + 2))
-    each = (_leads(low[rows], high[rows], judge[rows], mean[rows], (n, k)) for rows in map(slice, ends, ends[1:]))
-    return vstack(list(each), format="csr")
+    question_index, judge = np.divmod(cell, k)
+    ends = np.searchsorted(question_index, np.arange(question_index[-1] + 2))
+    lead_rows = (
+        _leads(low[rows], high[rows], judge[rows], mean[rows], (n, k)) for rows in map(slice, ends, ends[1:])
+    )
+    return vstack(list(lead_rows), format="csr")
 
 
 def _leads(low: IntArray, high: IntArray, judge: IntArray, mean: FloatArray, shape: tuple[int, int]) -> coo_array:
     """Leads in one question, shape (1, N N), from mean residuals of the lower model by judge and pair."""
     n, k = shape
-    place = np.r_[low, high], np.r_[judge * n + high, judge * n + low]
+    coords = np.r_[low, high], np.r_[judge * n + high, judge * n + low]
     size = (n, k * n)
-    won = coo_array((np.r_[mean, -mean], place), size).tocsr()
-    there = coo_array((np.ones(2 * len(mean)), place), size).tocsr()
-    lead = (won @ there.T).tocoo()
+    won = coo_array((np.r_[mean, -mean], coords), size).tocsr()
+    compared = coo_array((np.ones(2 * len(mean)), coords), size).tocsr()
+    lead = (won @ compared.T).tocoo()
     i, j = lead.coords
     # the lead of i over j less that of j over i, each a sum over third models
     column = np.r_[np.minimum(i, j) * n + np.maximum(i, j), low * n + high]
     value = np.r_[np.where(i < j, lead.data, -lead.data), 2 * mean]
-    kept = np.r_[i != j, np.ones(len(mean), bool)]
-    return coo_array((value[kept], (np.zeros(int(kept.sum()), int), column[kept])), (1, n * n))
+    is_pair = np.r_[i != j, np.ones(len(mean), bool)]
+    return coo_array((value[is_pair], (np.zeros(int(is_pair.sum()), int), column[is_pair])), (1, n * n))
 
 
 def tests_by_flips(leads: csr_array, scores: FloatArray) -> Callable[[IntArray], tuple[FloatArray, FloatArray]]:

@@ -35,18 +35,18 @@ def lopsided_leads(result: Uncertainty) -> FloatArray | None:
     comparisons are asked for and not there, and where claims are about other judges, of whose tastes a pair says
     little.
     """
-    known = result.independent_rows()
-    if known is None or any(block.shrunk for block in result.model.further):
+    row_data = result.independent_rows()
+    if row_data is None or any(block.shrunk for block in result.model.further):
         return None
-    rows, question = known
+    rows, question = row_data
     if question is None and result.model.has(Role.STRONG):
         return None
     total, size, square = _by_judgment(result)
     if question is not None:
         size, square = _by_question(result, rows, question)
-    asked = (np.abs(total) >= LOPSIDED * size) & (square > 0)
-    found = np.divide(total, np.sqrt(square), out=np.zeros_like(total), where=asked)
-    paid = -ndtri(np.minimum(PAID * ndtr(-np.abs(found)), 0.5)) * np.sign(found)
+    is_lopsided = (np.abs(total) >= LOPSIDED * size) & (square > 0)
+    z_scores = np.divide(total, np.sqrt(square), out=np.zeros_like(total), where=is_lopsided)
+    paid = -ndtri(np.minimum(PAID * ndtr(-np.abs(z_scores)), 0.5)) * np.sign(z_scores)
     return np.asarray(paid - paid.T, float)
 
 
@@ -56,9 +56,9 @@ def _by_judgment(result: Uncertainty) -> tuple[FloatArray, FloatArray, FloatArra
     The last two are of wins and losses: those of ties are less.
     """
     cells, (lead, size, square) = result.comparisons, np.empty((3, len(result.comparisons)))
-    for part, here in _at_equals(result, cells):
-        mean, outcome, count = here.law.mean, here.outcome, here.rows.count
-        lead[part] = here.residual
+    for part, terms in _at_equals(result, cells):
+        mean, outcome, count = terms.law.mean, terms.outcome, terms.rows.count
+        lead[part] = terms.residual
         size[part] = count * (outcome * (1 - mean) + (1 - outcome) * mean)
         square[part] = count * (outcome * (1 - 2 * mean) + mean**2)
     pair = cells.pair
@@ -68,11 +68,11 @@ def _by_judgment(result: Uncertainty) -> tuple[FloatArray, FloatArray, FloatArra
 def _by_question(result: Uncertainty, rows: Comparisons, question: IntArray) -> tuple[FloatArray, FloatArray]:
     """Sums of the sizes of leads by question, and of their squares, each of shape (N, N)."""
     lead, n = np.empty(len(rows)), len(rows.models)
-    for part, here in _at_equals(result, rows):
-        lead[part] = here.residual
-    asked, number = numbered(question)
-    summed = coo_array((_of_first(rows, lead), (number, rows.pair)), (len(asked), n * n)).tocsr()
-    times = 1.0 if result.n_clusters is None else result.n_clusters / len(asked)
+    for part, terms in _at_equals(result, rows):
+        lead[part] = terms.residual
+    labels, number = numbered(question)
+    summed = coo_array((_of_first(rows, lead), (number, rows.pair)), (len(labels), n * n)).tocsr()
+    times = 1.0 if result.n_clusters is None else result.n_clusters / len(labels)
     pair, lead = summed.indices, summed.data
     return times * _sums(rows, pair, np.abs(lead)), times * _sums(rows, pair, lead**2)
 

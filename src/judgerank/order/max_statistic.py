@@ -38,8 +38,8 @@ def quantile_of_largest(
         half = vectors * np.sqrt(np.maximum(values, 0.0))
         largest_of = _of_every_pair(half, error) if len(values) <= FEW else _of_likely_pairs(half, error)
         for start in range(0, DRAWS * (len(values) > 1), CHUNK):
-            here = largest_of(rng.standard_normal((CHUNK, len(values))))
-            largest[start : start + CHUNK] = np.maximum(largest[start : start + CHUNK], here)
+            chunk_largest = largest_of(rng.standard_normal((CHUNK, len(values))))
+            largest[start : start + CHUNK] = np.maximum(largest[start : start + CHUNK], chunk_largest)
     if np.isfinite(degrees_of_freedom):
         largest /= np.sqrt(rng.chisquare(degrees_of_freedom, DRAWS) / degrees_of_freedom)
     return float(np.quantile(largest, level))
@@ -67,20 +67,20 @@ def _of_likely_pairs(half: FloatArray, error: FloatArray) -> Callable[[FloatArra
     Schwarz, twice). So for one of the two models 2 r^2 x^2, r its largest r_ij, is no less than the square of the
     largest statistic that is known already, less f^2.
     """
-    along, own = half[:, -1], half[:, :-1]
-    spread = np.maximum((own**2).sum(axis=1), np.finfo(float).tiny)
-    apart = np.maximum(error**2 - np.subtract.outer(along, along) ** 2, ROUNDING * error**2)
-    reach = np.sqrt(2 * np.max(np.add.outer(spread, spread) / apart, axis=1) / spread)
+    along, rest = half[:, -1], half[:, :-1]
+    spread = np.maximum((rest**2).sum(axis=1), np.finfo(float).tiny)
+    difference_variance = np.maximum(error**2 - np.subtract.outer(along, along) ** 2, ROUNDING * error**2)
+    reach = np.sqrt(2 * np.max(np.add.outer(spread, spread) / difference_variance, axis=1) / spread)
 
     def largest_of(draws: FloatArray) -> FloatArray:
-        z, factor, each = draws @ half.T, draws[:, -1], np.arange(len(draws))
+        z, factor, draw_index = draws @ half.T, draws[:, -1], np.arange(len(draws))
         most = reach * (z - np.multiply.outer(factor, along))
 
         def of(draw: IntArray, model: IntArray) -> FloatArray:
-            found: FloatArray = (np.abs(z[draw] - z[draw, model, None]) / error[model]).max(axis=1)
-            return found
+            statistic: FloatArray = (np.abs(z[draw] - z[draw, model, None]) / error[model]).max(axis=1)
+            return statistic
 
-        largest = np.maximum(of(each, most.argmax(axis=1)), of(each, most.argmin(axis=1)))
+        largest = np.maximum(of(draw_index, most.argmax(axis=1)), of(draw_index, most.argmin(axis=1)))
         draw, model = np.nonzero(most**2 >= (largest**2 - factor**2)[:, None])
         step = max(1, AT_ONCE // z.shape[1])
         for start in range(0, len(draw), step):

@@ -74,8 +74,8 @@ class Order:
     @property
     def by_pair(self) -> FloatArray:
         """Degrees of freedom of every pair, shape (n, n)."""
-        own = self.degrees_of_pairs
-        return np.full_like(self.covariance, self.degrees_of_freedom) if own is None else own
+        pair_degrees = self.degrees_of_pairs
+        return np.full_like(self.covariance, self.degrees_of_freedom) if pair_degrees is None else pair_degrees
 
     @property
     def statistic(self) -> FloatArray:
@@ -88,8 +88,8 @@ class Order:
     @cached_property
     def _of_both(self) -> FloatArray:
         fit, equal = self.ratios
-        found = np.where(fit * equal > 0, np.sign(fit) * np.minimum(np.abs(fit), np.abs(equal)), 0.0)
-        return at_degrees(found, self.by_pair, self.degrees_of_freedom)
+        smaller = np.where(fit * equal > 0, np.sign(fit) * np.minimum(np.abs(fit), np.abs(equal)), 0.0)
+        return at_degrees(smaller, self.by_pair, self.degrees_of_freedom)
 
     @cached_property
     def _of_leads(self) -> FloatArray:
@@ -114,9 +114,9 @@ class Order:
     @property
     def ratios(self) -> FloatArray:
         """Differences over their errors, shape (2, n, n); zero of pairs that never differ."""
-        never, found = self.never_differ, np.zeros_like(self.difference)
+        never, z_scores = self.never_differ, np.zeros_like(self.difference)
         with np.errstate(divide="ignore"):  # a difference without error is as sure as can be
-            return np.divide(self.difference, self.error, out=found, where=~never)
+            return np.divide(self.difference, self.error, out=z_scores, where=~never)
 
     @property
     def p_value(self) -> FloatArray:
@@ -169,29 +169,31 @@ def orders_by_errors(*results: Uncertainty) -> list[list[Order]]:
     NoIntervalError
         If the fit has no intervals.
     """
-    if any(each.robust is not None and each.by_cluster is None for each in results):
+    if any(
+        result_by_error.robust is not None and result_by_error.by_cluster is None for result_by_error in results
+    ):
         raise NoIntervalError("pairs and ranks take every cluster's residuals, and these were not kept")
-    results = tuple(each.of_tests for each in results)
+    results = tuple(result_by_error.of_tests for result_by_error in results)
     result = results[0]
-    found: list[list[Order]] = [[] for _ in results]
+    orders_by_kind: list[list[Order]] = [[] for _ in results]
     scale = scale_of(result)
     names, s = np.asarray(result.comparisons.models, object), scale.scores
-    covariances = [reported_covariance(each) for each in results]
+    covariances = [reported_covariance(result_by_error) for result_by_error in results]
     cells, at = result.comparisons, result.solution.parameters
-    kinds = [each.by_cluster for each in results]
+    kinds = [result_by_error.by_cluster for result_by_error in results]
     longer = scale.factor
     if result.effects is not None:
         at = result.effects.without
         longer = float(s.std() / at.scores.std()) if np.ptp(at.scores) > 0 else 1.0
     pooled = cells if result.model.judge_blocks or result.model.further else cells.pool_judges()
-    few, leads = result.flips is not None, [lopsided_leads(each) for each in results]
+    few, leads = result.flips is not None, [lopsided_leads(result_by_error) for result_by_error in results]
     test = tests_by_flips(result.flips, s / longer) if few else tests_of_equality(pooled, result.model, at, kinds)
     for group in sorted(components(cells), key=len, reverse=True):
         chosen = np.flatnonzero(np.isin(names, group))
         chosen = chosen[np.argsort(-s[chosen], kind="stable")]
         among = np.array([v[np.ix_(chosen, chosen)] for v in covariances])
-        own = np.diagonal(among, axis1=1, axis2=2)
-        errors = np.sqrt(np.maximum(own[:, :, None] + own[:, None, :] - 2 * among, 0.0))
+        variances = np.diagonal(among, axis1=1, axis2=2)
+        errors = np.sqrt(np.maximum(variances[:, :, None] + variances[:, None, :] - 2 * among, 0.0))
         errors[:, range(len(chosen)), range(len(chosen))] = np.inf
         if not (errors > 0).all():
             raise NoIntervalError("there are no intervals: some differences have no standard error")
@@ -200,14 +202,16 @@ def orders_by_errors(*results: Uncertainty) -> list[list[Order]]:
         except np.linalg.LinAlgError:
             raise NoIntervalError("there are no intervals: some differences are not determined") from None
         difference = np.array([np.subtract.outer(s[chosen], s[chosen]), longer * equal])
-        for number, each in enumerate(results):
+        for number, result_by_error in enumerate(results):
             error = np.array([errors[number], longer * equal_errors[0 if few else number]])
-            dof = each.degrees_of_freedom
+            dof = result_by_error.degrees_of_freedom
             by_pair = leads[number]
-            here = None if by_pair is None else by_pair[np.ix_(chosen, chosen)]
-            of_pairs = each.degrees_of_pairs[np.ix_(chosen, chosen)]
-            found[number].append(Order(names[chosen], difference, error, among[number], dof, few, here, of_pairs))
-    return found
+            component_leads = None if by_pair is None else by_pair[np.ix_(chosen, chosen)]
+            of_pairs = result_by_error.degrees_of_pairs[np.ix_(chosen, chosen)]
+            orders_by_kind[number].append(
+                Order(names[chosen], difference, error, among[number], dof, few, component_leads, of_pairs)
+            )
+    return orders_by_kind
 
 
 def pairwise(result: Fitted, level: float = 0.95) -> pd.DataFrame:
@@ -230,28 +234,28 @@ def pairwise(result: Fitted, level: float = 0.95) -> pd.DataFrame:
     NoIntervalError
         If the fit has no intervals.
     """
-    found = list(orders(result))
-    frame = pd.concat([_pairs(order, level) for order in found], ignore_index=True)
+    component_orders = list(orders(result))
+    frame = pd.concat([_pairs(order, level) for order in component_orders], ignore_index=True)
     frame["p_holm"] = holm(frame["p_value"].to_numpy())
     frame["separated"] = frame["p_holm"] <= 1 - level  # as `separated` has it
     across = [
-        (one, other)
-        for number, order in enumerate(found)
-        for later in found[number + 1 :]
-        for one in order.models
-        for other in later.models
+        (first, second)
+        for number, order in enumerate(component_orders)
+        for later in component_orders[number + 1 :]
+        for first in order.models
+        for second in later.models
     ]
-    apart = pd.DataFrame(across, columns=["first", "second"]).assign(comparable=False, separated=False)
+    incomparable = pd.DataFrame(across, columns=["first", "second"]).assign(comparable=False, separated=False)
     columns = ["first", "second", "comparable", "difference", "standard_error", "low", "high", "p_value", "p_holm"]
-    both = frame if apart.empty else pd.concat([frame, apart], ignore_index=True)
+    both = frame if incomparable.empty else pd.concat([frame, incomparable], ignore_index=True)
     return both[[*columns, "separated", "test"]]
 
 
-def separated(found: Sequence[Order], level: float) -> BoolArray:
+def separated(component_orders: Sequence[Order], level: float) -> BoolArray:
     """Whether the pairs i < j of every order, one after the other, are separated, as in `pairwise`."""
-    p = np.concatenate([order.p_value[np.triu_indices(len(order.models), 1)] for order in found])
-    apart: BoolArray = holm(p) <= 1 - level
-    return apart
+    p = np.concatenate([order.p_value[np.triu_indices(len(order.models), 1)] for order in component_orders])
+    rejected: BoolArray = holm(p) <= 1 - level
+    return rejected
 
 
 def _pairs(order: Order, level: float) -> pd.DataFrame:

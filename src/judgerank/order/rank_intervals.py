@@ -25,25 +25,29 @@ def rank_intervals(result: Fitted, level: float = 0.95) -> pd.DataFrame:
     NoIntervalError
         If the fit has no intervals.
     """
-    found = list(orders(result))
-    if any(order.flipped or order.never_differ.any() for order in found):
+    component_orders = list(orders(result))
+    if any(order.flipped or order.never_differ.any() for order in component_orders):
         return pd.concat(
-            [_ranks(*one) for one in zip(found, _surely(found, level), strict=True)], ignore_index=True
+            [
+                _ranks(*order_and_wins)
+                for order_and_wins in zip(component_orders, _surely(component_orders, level), strict=True)
+            ],
+            ignore_index=True,
         )
-    reach = simultaneous_quantile(found, level)
-    return pd.concat([_ranks(order, order.statistic > reach) for order in found], ignore_index=True)
+    reach = simultaneous_quantile(component_orders, level)
+    return pd.concat([_ranks(order, order.statistic > reach) for order in component_orders], ignore_index=True)
 
 
-def _surely(found: Sequence[Order], level: float) -> Iterator[BoolArray]:
+def _surely(component_orders: Sequence[Order], level: float) -> Iterator[BoolArray]:
     """Which models are surely better than which, by the pairs that are separated."""
-    apart = separated(found, level)
-    for order in found:
+    rejected = separated(component_orders, level)
+    for order in component_orders:
         n = len(order.models)
         i, j = np.triu_indices(n, 1)
         both = np.zeros((n, n), bool)
-        both[i, j] = both[j, i] = apart[: len(i)]
+        both[i, j] = both[j, i] = rejected[: len(i)]
         yield both & (order.statistic > 0)
-        apart = apart[len(i) :]
+        rejected = rejected[len(i) :]
 
 
 def _ranks(order: Order, surely: BoolArray) -> pd.DataFrame:
@@ -52,7 +56,7 @@ def _ranks(order: Order, surely: BoolArray) -> pd.DataFrame:
     return pd.DataFrame({"model": order.models, **ranks})
 
 
-def simultaneous_quantile(found: Sequence[Order], level: float) -> float:
+def simultaneous_quantile(component_orders: Sequence[Order], level: float) -> float:
     """Quantile of the largest |difference| over its standard error, were all scores equal; by simulation."""
-    parts = [(order.covariance, order.error[0]) for order in found]
-    return quantile_of_largest(parts, level, found[0].degrees_of_freedom)
+    parts = [(order.covariance, order.error[0]) for order in component_orders]
+    return quantile_of_largest(parts, level, component_orders[0].degrees_of_freedom)

@@ -85,9 +85,9 @@ class Scale:
         """Derivatives of the reported scores in the free parameters, shape (N, D)."""
         return self.derivatives(np.eye(len(self.at.scores), len(self.derivative)), self.at.scores)
 
-    def derivatives(self, own: FloatArray, values: FloatArray) -> FloatArray:
+    def derivatives(self, raw: FloatArray, values: FloatArray) -> FloatArray:
         """Derivatives of e^c x, shape (M, D), given those of x, of the same shape, and x, shape (M,)."""
-        return self.factor * (own + np.outer(values, self.derivative))
+        return self.factor * (raw + np.outer(values, self.derivative))
 
     def covariance(self, of_parameters: FloatArray) -> FloatArray:
         """Covariance of the reported scores, shape (N, N), given that of the free parameters, shape (D, D)."""
@@ -106,20 +106,20 @@ class Scale:
     @cached_property
     def to_log_discriminations(self) -> FloatArray:
         """Their derivatives in the free parameters."""
-        n, many = len(self.at.scores), int(self.free.sum())
-        return np.eye(many, len(self.derivative), n) - self.derivative
+        n, n_free = len(self.at.scores), int(self.free.sum())
+        return np.eye(n_free, len(self.derivative), n) - self.derivative
 
 
 @remembered
 def scale_of(fitted: Uncertainty) -> Scale:
     """The reported scale of a fit."""
-    found = _at_mode(fitted)
-    known = _averages(fitted)
-    if known is None or not found.free.any():
-        return found
-    told = np.where(found.free, known.told, 0.0)
-    weights = told / told.sum() if told.sum() > 0 else found.weights
-    return replace(found, weights=weights, shift=float(weights @ np.where(found.free, known.alpha, 0.0)))
+    scale = _at_mode(fitted)
+    judge_averages = _averages(fitted)
+    if judge_averages is None or not scale.free.any():
+        return scale
+    information = np.where(scale.free, judge_averages.information, 0.0)
+    weights = information / information.sum() if information.sum() > 0 else scale.weights
+    return replace(scale, weights=weights, shift=float(weights @ np.where(scale.free, judge_averages.alpha, 0.0)))
 
 
 @remembered
@@ -131,10 +131,10 @@ def reported_covariance(fitted: Uncertainty) -> FloatArray:
 @remembered
 def reported_log_errors(fitted: Uncertainty) -> FloatArray:
     """Standard errors of the free log-discriminations on the reported scale, float array."""
-    found = reported(
+    covariance = reported(
         fitted, lambda _, scale: scale.log_discriminations, lambda _, scale: scale.to_log_discriminations
     )
-    return np.sqrt(np.maximum(np.diag(found), 0.0))
+    return np.sqrt(np.maximum(np.diag(covariance), 0.0))
 
 
 def reported(
@@ -157,26 +157,32 @@ def reported(
     """
     scale = scale_of(fitted)
     if _averages(fitted) is None:
-        here = derivatives(fitted, scale)
-        return here @ fitted.covariance @ here.T
-    known, found = values(fitted, scale), np.zeros(())
-    for weight, other in fitted.by_spread:
-        there = _scale_beside(fitted, other)
-        own, moved = derivatives(other, there), values(other, there) - known
-        found = found + weight * (own @ other.of_whom(other.at_its_spread) @ own.T + np.outer(moved, moved))
-    return found
+        jacobian = derivatives(fitted, scale)
+        return jacobian @ fitted.covariance @ jacobian.T
+    reported_values, covariance = values(fitted, scale), np.zeros(())
+    for weight, conditional_fit in fitted.by_spread:
+        conditional_scale = _scale_beside(fitted, conditional_fit)
+        jacobian_there, deviation = (
+            derivatives(conditional_fit, conditional_scale),
+            values(conditional_fit, conditional_scale) - reported_values,
+        )
+        covariance = covariance + weight * (
+            jacobian_there @ conditional_fit.of_whom(conditional_fit.at_its_spread) @ jacobian_there.T
+            + np.outer(deviation, deviation)
+        )
+    return covariance
 
 
-def _scale_beside(fitted: Uncertainty, other: Uncertainty) -> Scale:
+def _scale_beside(fitted: Uncertainty, conditional_fit: Uncertainty) -> Scale:
     """The reported scale at other standard deviations.
 
     What averages change of it is about the same where that of the log-discriminations is.
     """
-    one, two = (each.solution.spread or {} for each in (fitted, other))
-    if one[ALPHA] != two[ALPHA]:
-        return scale_of(other)
-    scale, (before, there) = scale_of(fitted), map(_at_mode, (fitted, other))
-    return replace(there, weights=scale.weights, shift=there.shift + scale.shift - before.shift)
+    spread, two = (fit.solution.spread or {} for fit in (fitted, conditional_fit))
+    if spread[ALPHA] != two[ALPHA]:
+        return scale_of(conditional_fit)
+    scale, (before, scale_there) = scale_of(fitted), map(_at_mode, (fitted, conditional_fit))
+    return replace(scale_there, weights=scale.weights, shift=scale_there.shift + scale.shift - before.shift)
 
 
 @remembered
@@ -204,16 +210,16 @@ def scale_by(fitted: Uncertainty, weights: Mapping[str, float]) -> Scale:
         `scale_of`.
     """
     at, free = fitted.solution.parameters, _free_judges(fitted.free, len(fitted.comparisons.judges))
-    given = np.array([weights.get(judge, 0.0) for judge in fitted.comparisons.judges]) * free
-    if given.sum() <= 0:
+    fixed_weights = np.array([weights.get(judge, 0.0) for judge in fitted.comparisons.judges]) * free
+    if fixed_weights.sum() <= 0:
         return scale_of(fitted)
-    given /= given.sum()
+    fixed_weights /= fixed_weights.sum()
     derivative = np.zeros(len(fitted.chosen))
     n = len(at.scores)
-    derivative[n : n + len(given)] = given
-    known = _averages(fitted)
-    alpha = at.judges[0] if known is None else known.alpha
-    return Scale(given, float(given[free] @ alpha[free]), derivative[fitted.chosen], at, free)
+    derivative[n : n + len(fixed_weights)] = fixed_weights
+    judge_averages = _averages(fitted)
+    alpha = at.judges[0] if judge_averages is None else judge_averages.alpha
+    return Scale(fixed_weights, float(fixed_weights[free] @ alpha[free]), derivative[fitted.chosen], at, free)
 
 
 def weights_of(fitted: Uncertainty) -> dict[str, float]:
@@ -238,12 +244,12 @@ def scale_at(cells: Comparisons, model: Model, at: Parameters, free: BoolArray, 
     judges = _free_judges(free, k)
     if not judges.any():
         return Scale(np.zeros(k), 0.0, np.zeros(int(chosen.sum())), at, judges)
-    told = np.zeros(k)
-    for rows, here in in_parts(cells, model, at):
-        told += np.bincount(cells.judge[rows], here.of_scores, k)
-    told[~judges] = 0.0
-    total = told.sum()
-    weights = told / total if total > 0 else judges / judges.sum()
+    information = np.zeros(k)
+    for rows, terms in in_parts(cells, model, at):
+        information += np.bincount(cells.judge[rows], terms.of_scores, k)
+    information[~judges] = 0.0
+    total = information.sum()
+    weights = information / total if total > 0 else judges / judges.sum()
     alpha = np.where(judges, at.judges[0], 0.0)
     shift = float(weights @ alpha)
     away = np.where(judges, alpha - shift, 0.0) / total if total > 0 else np.zeros(k)
@@ -259,20 +265,20 @@ def _free_judges(free: BoolArray, k: int) -> BoolArray:
 
 def _of_weights(cells: Comparisons, model: Model, at: Parameters, away: FloatArray) -> FloatArray:
     """Derivative of sum_k x_k W_k in all parameters for given x, shape (N + B K + P,)."""
-    found = np.zeros(len(flat(at)))
-    for rows, here in in_parts(cells, model, at):
-        counted = product(here.rows.count * away[cells.judge[rows]], here.g, here.g)
-        of_row = row_derivatives(here, partial(_of_information, here, counted))
-        found += np.bincount(of_row.col, of_row.data, len(found))
-    return found
+    derivative = np.zeros(len(flat(at)))
+    for rows, terms in in_parts(cells, model, at):
+        counted = product(terms.rows.count * away[cells.judge[rows]], terms.g, terms.g)
+        of_row = row_derivatives(terms, partial(_of_information, terms, counted))
+        derivative += np.bincount(of_row.col, of_row.data, len(derivative))
+    return derivative
 
 
-def _of_information(here: At, counted: FloatArray, role: Role) -> FloatArray:
+def _of_information(terms: At, counted: FloatArray, role: Role) -> FloatArray:
     """Derivative of x n g^2 v of every row in what a role's parameters add to, given x n g^2; shape (C,)."""
     if role.is_threshold:
-        return counted * here.law.variance_with(role)
-    slope = product(here.law.slopes_of_variance(counted), *here.factors(role))
-    return slope + 2 * counted * here.law.variance if role is Role.WEIGHT else slope
+        return counted * terms.law.variance_with(role)
+    slope = product(terms.law.slopes_of_variance(counted), *terms.factors(role))
+    return slope + 2 * counted * terms.law.variance if role is Role.WEIGHT else slope
 
 
 def standardised(scores: FloatArray, covariance: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -24,11 +24,11 @@ def p_above(differences: FloatArray) -> float:
     total = float(np.abs(differences).sum())
     if not total > 0:
         return 1.0
-    whole = np.rint(differences * (RANGE / total)).astype(np.int64)
-    sizes = np.sort(np.abs(whole))
+    rounded = np.rint(differences * (RANGE / total)).astype(np.int64)
+    sizes = np.sort(np.abs(rounded))
     unit = int(np.gcd.reduce(sizes)) or 1  # wins and losses that count alike are few whole numbers
     chances = _chances((sizes[sizes > 0] // unit).tobytes())
-    reached = (int(whole.sum()) // unit + len(chances) - 1) // 2
+    reached = (int(rounded.sum()) // unit + len(chances) - 1) // 2
     return float(min(max(chances[reached:].sum(), 0.5 ** len(differences)), 1.0))
 
 
@@ -38,13 +38,13 @@ def _chances(sizes: bytes) -> FloatArray:
 
     One g at a time: what was at j is counted at j and at j + g.
     """
-    each: IntArray = np.frombuffer(sizes, np.int64)
-    ways = np.zeros(int(each.sum()) + 1)
-    ways[0], top = 1.0, 0
-    for size in each.tolist():
-        ways[size : top + size + 1] += ways[: top + 1]
+    steps: IntArray = np.frombuffer(sizes, np.int64)
+    counts = np.zeros(int(steps.sum()) + 1)
+    counts[0], top = 1.0, 0
+    for size in steps.tolist():
+        counts[size : top + size + 1] += counts[: top + 1]
         top += size
-    return ways * 0.5 ** len(each)
+    return counts * 0.5 ** len(steps)
 
 
 def p_either(differences: FloatArray) -> float:
