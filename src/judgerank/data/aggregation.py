@@ -47,16 +47,16 @@ def merged(rows: Rows) -> tuple[IntArray, dict[str, FloatArray]] | None:
 
 def _by_place(key: IntArray) -> tuple[IntArray, Sums]:
     """One row of every key, in the order of keys, and what sums values over the rows of each: by counting."""
-    many = np.bincount(key)
+    n_rows_by_key = np.bincount(key)
     number = np.min_scalar_type(len(key))
-    there, row = np.flatnonzero(many), np.empty(len(many), number)
+    occupied, row = np.flatnonzero(n_rows_by_key), np.empty(len(n_rows_by_key), number)
     row[key] = np.arange(len(key), dtype=number)
 
     def sums(values: FloatArray | None) -> FloatArray:
-        found = many if values is None else np.bincount(key, values)
-        return found[there].astype(float, copy=False)
+        totals = n_rows_by_key if values is None else np.bincount(key, values)
+        return totals[occupied].astype(float, copy=False)
 
-    return row[there], sums
+    return row[occupied], sums
 
 
 def _by_order(key: IntArray) -> tuple[IntArray, Sums]:

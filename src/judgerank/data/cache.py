@@ -15,13 +15,13 @@ def remembered(function: Callable[..., Found]) -> Callable[..., Found]:
 
     A result must not refer to that argument, and must be treated as read-only.
     """
-    known: WeakKeyDictionary[Any, dict[tuple[Any, ...], Found]] = WeakKeyDictionary()
+    cache: WeakKeyDictionary[Any, dict[tuple[Any, ...], Found]] = WeakKeyDictionary()
 
     @wraps(function)
     def recalled(of: Any, *arguments: Any) -> Found:
-        found = known.setdefault(of, {})
-        if arguments not in found:
-            found[arguments] = function(of, *arguments)
-        return found[arguments]
+        cached = cache.setdefault(of, {})
+        if arguments not in cached:
+            cached[arguments] = function(of, *arguments)
+        return cached[arguments]
 
     return recalled

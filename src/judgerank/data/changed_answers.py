@@ -21,7 +21,7 @@ def changed_answers(request: IntArray, answer: AnyArray, count: FloatArray) -> t
     kind = np.unique(answer, return_inverse=True)[1]
     of, which = np.unique(request * (int(kind.max(initial=0)) + 1) + kind, return_inverse=True)
     alike = np.bincount(which, count, len(of))
-    many, size = int(request.max(initial=-1)) + 1, np.bincount(request, count)
+    n_requests, size = int(request.max(initial=-1)) + 1, np.bincount(request, count)
     pairs = size * (size - 1) / 2
-    same = np.bincount(of // (int(kind.max(initial=0)) + 1), alike * (alike - 1) / 2, many)
+    same = np.bincount(of // (int(kind.max(initial=0)) + 1), alike * (alike - 1) / 2, n_requests)
     return pairs - same, pairs

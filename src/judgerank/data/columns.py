@@ -21,17 +21,17 @@ def kinds(columns: csr_array) -> IntArray:
     columns : sparse float array, shape (T, P)
         Indices in order within a row, none twice, no entry zero.
     """
-    many = np.diff(columns.indptr)
+    n_entries = np.diff(columns.indptr)
     entry, value = columns.indices.astype(np.int64), pd.factorize(columns.data, sort=True)[0]
     code = 1 + entry * (value.max(initial=0) + 1) + value
-    kind, highest = np.zeros(len(many), np.int64), 1
-    for place in range(int(many.max(initial=0))):
-        there = many > place
-        own = np.zeros(len(many), np.int64)
-        own[there] = code[columns.indptr[:-1][there] + place]
-        size = int(own.max()) + 1
+    kind, highest = np.zeros(len(n_entries), np.int64), 1
+    for position in range(int(n_entries.max(initial=0))):
+        has_entry = n_entries > position
+        codes = np.zeros(len(n_entries), np.int64)
+        codes[has_entry] = code[columns.indptr[:-1][has_entry] + position]
+        size = int(codes.max()) + 1
         if highest * size >= LARGEST:
-            kind, own = (pd.factorize(numbers, sort=True)[0] for numbers in (kind, own))
-            highest, size = int(kind.max()) + 1, int(own.max()) + 1
-        kind, highest = kind * size + own, highest * size
+            kind, codes = (pd.factorize(numbers, sort=True)[0] for numbers in (kind, codes))
+            highest, size = int(kind.max()) + 1, int(codes.max()) + 1
+        kind, highest = kind * size + codes, highest * size
     return kind if highest <= 2 * len(kind) else pd.factorize(kind, sort=True)[0]

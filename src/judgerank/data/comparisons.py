@@ -140,9 +140,9 @@ class Comparisons(Choices, Shown):
             raise DataError("these comparisons have a covariate: name the column of the further ones (covariate)")
         columns = frames.joined(self, read)
         for name in ("covariate", "tied"):
-            own = getattr(self, name)
-            columns[name] = None if own is None else np.r_[own, getattr(read, name)]
-        dropped = {reason: self.dropped.get(reason, 0) + many for reason, many in read.dropped.items()}
+            current = getattr(self, name)
+            columns[name] = None if current is None else np.r_[current, getattr(read, name)]
+        dropped = {reason: self.dropped.get(reason, 0) + n_dropped for reason, n_dropped in read.dropped.items()}
         columns["strong"] = None if self.strong is None else with_further(self.strong, frame)
         return replace(self, **columns, columns=None, dropped={**self.dropped, **dropped})
 
@@ -204,8 +204,8 @@ class Comparisons(Choices, Shown):
     @cached_property
     def _cells(self) -> Comparisons | None:
         """These aggregated; None where they are already, or of rankings."""
-        found = None if self.stages is not None else merged(self)
-        return None if found is None else self._rows(found[0], **found[1])
+        cells = None if self.stages is not None else merged(self)
+        return None if cells is None else self._rows(cells[0], **cells[1])
 
     def __getstate__(self) -> dict[str, object]:
         """Without what can be computed again: small to send, and the same whether it was computed or not."""
@@ -217,9 +217,9 @@ class Comparisons(Choices, Shown):
 
     @cached_property
     def _pooled(self) -> Comparisons:
-        one = np.broadcast_to(np.int32(0), len(self))
+        single_judge = np.broadcast_to(np.int32(0), len(self))
         return replace(
-            self, judges=(POOLED_JUDGE,), judge=one, covariate=None, tied=None, columns=None, strong=None
+            self, judges=(POOLED_JUDGE,), judge=single_judge, covariate=None, tied=None, columns=None, strong=None
         ).aggregate()
 
     def take(self, rows: IntArray) -> Comparisons:
@@ -233,15 +233,15 @@ class Comparisons(Choices, Shown):
 
     def with_judges(self, names: Iterable[str]) -> Comparisons:
         """Keep the comparisons of these judges, who must be among them; models stay as they are."""
-        chosen, known = dict.fromkeys(names), {*self.judges}
+        chosen, available = dict.fromkeys(names), {*self.judges}
         for name in chosen:
-            if name not in known:
+            if name not in available:
                 raise DataError(f"there is no judge {name!r} among {listed(self.judges)}")
-        kept = [k for k, name in enumerate(self.judges) if name in chosen]
+        selected = [k for k, name in enumerate(self.judges) if name in chosen]
         new_index = np.full(len(self.judges), -1, np.int32)
-        new_index[kept] = np.arange(len(kept))
+        new_index[selected] = np.arange(len(selected))
         rows = new_index[self.judge] >= 0
-        judges = tuple(self.judges[k] for k in kept)
+        judges = tuple(self.judges[k] for k in selected)
         return replace(self._rows(rows, judge=new_index[self.judge[rows]]), judges=judges)
 
     def with_ties(self) -> Comparisons:
@@ -258,7 +258,7 @@ class Comparisons(Choices, Shown):
         self._require_raw()
         return replace(self, tied=(self.outcome == OUTCOMES["c"]).astype(float))
 
-    def with_strengths(self, many: int) -> Comparisons:
+    def with_strengths(self, n_strengths: int) -> Comparisons:
         """The same with room for so many strengths beyond better, also of those that no answer has.
 
         Raises
@@ -266,11 +266,11 @@ class Comparisons(Choices, Shown):
         DataError
             If answers have more.
         """
-        missing = many - self.n_strengths
+        missing = n_strengths - self.n_strengths
         if missing < 0:
             raise DataError(
-                f"a win has {self.n_strengths + 1} strengths in these comparisons, and {many + 1} in the model: "
-                "fit it again to all of them, or leave strength out (--column strength=null)"
+                f"a win has {self.n_strengths + 1} strengths in these comparisons, and {n_strengths + 1} in the "
+                "model: fit it again to all of them, or leave strength out (--column strength=null)"
             )
         none = np.zeros((len(self), 2 * missing))
         return replace(self, strong=np.hstack([self.known_strength, none])) if missing else self
@@ -296,6 +296,8 @@ class Comparisons(Choices, Shown):
         n, weight = len(self.models), np.concatenate([self.count, self.count])
         ends = np.concatenate([self.first, self.second])
         won = np.bincount(ends, weight * np.concatenate([self.outcome, 1 - self.outcome]), n)
-        many = np.bincount(ends, weight, n)
-        table = pd.DataFrame({"model": self.models, "comparisons": many, "share_won": won / np.maximum(many, 1)})
+        n_comparisons = np.bincount(ends, weight, n)
+        table = pd.DataFrame(
+            {"model": self.models, "comparisons": n_comparisons, "share_won": won / np.maximum(n_comparisons, 1)}
+        )
         return table.sort_values("share_won", ascending=False, kind="stable")

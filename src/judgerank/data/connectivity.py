@@ -35,8 +35,8 @@ def shown_pairs(cells: Comparisons) -> tuple[IntArray, IntArray]:
 
 def _different(pair: IntArray, n: int) -> tuple[IntArray, IntArray]:
     """First and second of every pair i n + j that is there, each pair once and in order."""
-    there = np.flatnonzero(np.bincount(pair, minlength=n * n)) if n <= LARGE else np.unique(pair)
-    return there // n, there % n
+    occupied = np.flatnonzero(np.bincount(pair, minlength=n * n)) if n <= LARGE else np.unique(pair)
+    return occupied // n, occupied % n
 
 
 def split(comparisons: Comparisons) -> list[tuple[Comparisons, IntArray]]:
@@ -129,10 +129,10 @@ def _imitating_of_many(cells: Comparisons, net: FloatArray) -> FloatArray:
     from scipy.sparse.linalg import cg  # loads slowly, and few sets are so large
 
     n, (i, j), w = len(cells.models), (cells.first, cells.second), cells.count
-    place = (np.r_[i, j, i, j], np.r_[j, i, i, j])
-    laplacian = coo_array((np.r_[-w, -w, w, w], place), (n, n)).tocsr()
-    own = np.maximum(laplacian.diagonal(), np.finfo(float).tiny)
-    return np.asarray(cg(laplacian, net, rtol=1e-8, maxiter=10 * n, M=diags_array(1 / own))[0])
+    coords = (np.r_[i, j, i, j], np.r_[j, i, i, j])
+    laplacian = coo_array((np.r_[-w, -w, w, w], coords), (n, n)).tocsr()
+    diagonal = np.maximum(laplacian.diagonal(), np.finfo(float).tiny)
+    return np.asarray(cg(laplacian, net, rtol=1e-8, maxiter=10 * n, M=diags_array(1 / diagonal))[0])
 
 
 def judges_of_one_length(cells: Comparisons) -> tuple[str, ...]:
@@ -141,7 +141,7 @@ def judges_of_one_length(cells: Comparisons) -> tuple[str, ...]:
     least, largest = np.full(k, np.inf), np.full(k, -np.inf)
     np.minimum.at(least, cells.judge, z)
     np.maximum.at(largest, cells.judge, z)
-    return tuple(cells.judges[place] for place in np.flatnonzero(least == largest))
+    return tuple(cells.judges[judge] for judge in np.flatnonzero(least == largest))
 
 
 def positions_are_imitated(cells: Comparisons) -> bool:
@@ -153,13 +153,13 @@ def positions_are_imitated(cells: Comparisons) -> bool:
     step: dict[int, float] = {}
     around: list[list[tuple[int, float]]] = [[] for _ in cells.models]
     if cells.apart is None:
-        shown = [(i, j, 1.0) for i, j in zip(*shown_pairs(cells), strict=True)]
+        edges = [(i, j, 1.0) for i, j in zip(*shown_pairs(cells), strict=True)]
     else:
-        told = np.unique(np.column_stack([cells.first, cells.second, cells.apart]), axis=0)
-        shown = [(int(i), int(j), places) for i, j, places in told.tolist()]
-    for i, j, places in shown:
-        around[i].append((j, -places))
-        around[j].append((i, places))
+        distinct = np.unique(np.column_stack([cells.first, cells.second, cells.apart]), axis=0)
+        edges = [(int(i), int(j), gap) for i, j, gap in distinct.tolist()]
+    for i, j, gap in edges:
+        around[i].append((j, -gap))
+        around[j].append((i, gap))
     for root in range(len(cells.models)):
         if root in step:
             continue

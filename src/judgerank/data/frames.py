@@ -32,8 +32,8 @@ def require_columns(frame: pd.DataFrame, columns: Iterable[str]) -> None:
     """Refuse a table that lacks a column."""
     missing = [name for name in columns if name not in frame.columns]
     if missing:
-        found = listed(map(str, frame.columns))
-        raise DataError(f"the table has no column {missing[0]!r} (it has: {found})")
+        available = listed(map(str, frame.columns))
+        raise DataError(f"the table has no column {missing[0]!r} (it has: {available})")
 
 
 class Rows(Protocol):
@@ -131,8 +131,8 @@ def outcomes(frame: pd.DataFrame, times: FloatArray | None = None) -> tuple[Floa
                 "(known: a, b, c, unknown or null)"
             )
     values = np.array([OUTCOMES.get(letter, np.nan) for letter in letters] + [np.nan])
-    *many, null = np.bincount(answer % len(values), times, len(values)).tolist()
-    left_out = {UNPARSED: sum(many[code] for code in np.flatnonzero(letters == UNPARSED)), "null": null}
+    *counts, null = np.bincount(answer % len(values), times, len(values)).tolist()
+    left_out = {UNPARSED: sum(counts[code] for code in np.flatnonzero(letters == UNPARSED)), "null": null}
     return values[answer], {reason: int(number) for reason, number in left_out.items()}
 
 
@@ -154,9 +154,9 @@ def codes(frame: pd.DataFrame, columns: list[str]) -> tuple[NDArray[np.int32], t
     code, labels = _factorized(frame, columns)
     odd = [number for number, label in enumerate(labels) if not isinstance(label, str) or not label]
     for number in (-1, *odd):
-        found = code == number
-        if found.any():
-            column, position = divmod(int(found.argmax()), len(frame))
+        matches = code == number
+        if matches.any():
+            column, position = divmod(int(matches.argmax()), len(frame))
             if number < 0:
                 raise DataError(
                     f"record {position + 1} has no {columns[column]!r}: fill in the name or delete the record"
@@ -209,19 +209,19 @@ def question_name(question: object) -> str:
 
 def question_keys(ids: Iterable[object]) -> UIntArray:
     """A hash of every question's id, all different, the same wherever the id stands, shape (Q,)."""
-    names = [one if type(one) is str else question_name(one) for one in ids]
+    names = [label if type(label) is str else question_name(label) for label in ids]
     return np.asarray(pd.util.hash_array(np.array(names, object), categorize=False))
 
 
 def numbered_questions(questions: pd.Series) -> tuple[IntArray, list[str]]:
     """Number of the question of every record, shape (T,), and the names by number, in alphabetical order."""
     if questions.dtype == object:  # in which 1 and 1.0 are equal and have two names
-        questions = pd.Series([question_name(one) for one in questions])
+        questions = pd.Series([question_name(label) for label in questions])
     number, different = pd.factorize(questions, use_na_sentinel=False)
-    named = [question_name(one) for one in different.tolist()]
+    named = [question_name(label) for label in different.tolist()]
     names = sorted({*named})
-    place = {name: n for n, name in enumerate(names)}
-    return np.array([place[name] for name in named], np.intp)[number], names
+    index = {name: n for n, name in enumerate(names)}
+    return np.array([index[name] for name in named], np.intp)[number], names
 
 
 def standardised_log(lengths: FloatArray) -> FloatArray:
@@ -242,40 +242,46 @@ def standardised_log(lengths: FloatArray) -> FloatArray:
 
 def _factorized(frame: pd.DataFrame, columns: list[str]) -> tuple[IntArray, NDArray[np.object_]]:
     """Code of every value, columns one after the other, and the values by code; -1 for none."""
-    found = []
+    factorized = []
     for name in columns:
         try:
-            code, own = pd.factorize(frame[name])
+            code, labels = pd.factorize(frame[name])
         except TypeError:  # a list or another value that cannot be hashed
-            row, value = next((n, one) for n, one in enumerate(frame[name]) if isinstance(one, list | dict | set))
+            row, value = next(
+                (n, value_in_row)
+                for n, value_in_row in enumerate(frame[name])
+                if isinstance(value_in_row, list | dict | set)
+            )
             raise DataError(f"record {row + 1} has {value!r} as {name!r}, not a name") from None
-        found.append((code, np.asarray(own, object)))
-    if len(found) == 1:
-        return found[0]
-    place, different = pd.factorize(np.concatenate([own for _, own in found]))
-    places = np.split(place, np.cumsum([len(own) for _, own in found])[:-1])
-    columns_in_turn = [np.append(own, -1)[code] for (code, _), own in zip(found, places, strict=True)]
+        factorized.append((code, np.asarray(labels, object)))
+    if len(factorized) == 1:
+        return factorized[0]
+    code_of, different = pd.factorize(np.concatenate([labels for _, labels in factorized]))
+    codes_by_column = np.split(code_of, np.cumsum([len(labels) for _, labels in factorized])[:-1])
+    columns_in_turn = [
+        np.append(labels, -1)[code] for (code, _), labels in zip(factorized, codes_by_column, strict=True)
+    ]
     return np.concatenate(columns_in_turn), different
 
 
-def joined(own: Rows, read: Parsed) -> dict[str, Any]:
+def joined(current: Rows, read: Parsed) -> dict[str, Any]:
     """Labels of two sets of rows, and their columns one set after the other, by name."""
-    models, own_models, new_models = _union(own.models, read.models)
-    judges, own_judges, new_judges = _union(own.judges, read.judges)
+    models, own_models, new_models = _union(current.models, read.models)
+    judges, own_judges, new_judges = _union(current.judges, read.judges)
     return {
         "models": models,
         "judges": judges,
-        "first": np.r_[own_models[own.first], new_models[read.first]],
-        "second": np.r_[own_models[own.second], new_models[read.second]],
-        "judge": np.r_[own_judges[own.judge], new_judges[read.judge]],
-        "outcome": np.r_[own.outcome, read.outcome],
-        "count": np.r_[own.count, np.ones(len(read.first)) if read.count is None else read.count],
+        "first": np.r_[own_models[current.first], new_models[read.first]],
+        "second": np.r_[own_models[current.second], new_models[read.second]],
+        "judge": np.r_[own_judges[current.judge], new_judges[read.judge]],
+        "outcome": np.r_[current.outcome, read.outcome],
+        "count": np.r_[current.count, np.ones(len(read.first)) if read.count is None else read.count],
     }
 
 
 def _union(old: tuple[str, ...], new: tuple[str, ...]) -> tuple[tuple[str, ...], IntArray, IntArray]:
     """Labels of two sets in alphabetical order, if there is a new one, and the places of the old and the new."""
     labels = old if {*new} <= {*old} else tuple(sorted({*old, *new}))
-    place = {label: number for number, label in enumerate(labels)}
-    old_places, new_places = (np.array([place[label] for label in some], np.int32) for some in (old, new))
+    index = {label: number for number, label in enumerate(labels)}
+    old_places, new_places = (np.array([index[label] for label in some], np.int32) for some in (old, new))
     return labels, old_places, new_places

@@ -80,10 +80,10 @@ class Judgments(Shown):
         ends = {"model_a": c.first, "model_b": c.second, "judge_model": c.judge}
         frame = pd.DataFrame({name: np.array(names[name], object)[index[row]] for name, index in ends.items()})
         frame["judge_preferred_model"] = np.array(["a", "b", "c", *["a", "b"] * (len(strong) // 2)])[answer]
-        many = times[answer, row]
-        counted = "count" if np.any(many != 1) else None
+        n_answers = times[answer, row]
+        counted = "count" if np.any(n_answers != 1) else None
         if counted:
-            frame["count"] = many
+            frame["count"] = n_answers
         z = None if c.covariate is None else c.covariate[row]
         rows = replace(Comparisons.from_frame(frame, count=counted), covariate=z, ordered=c.ordered)
         if c.strong is not None:
@@ -124,21 +124,21 @@ class Judgments(Shown):
         return self.frame["question_id"]
 
     @cached_property
-    def _asked(self) -> tuple[IntArray, NDArray[np.object_]]:
+    def _ids_and_rows(self) -> tuple[IntArray, NDArray[np.object_]]:
         """Number of the question behind each comparison, and the ids by number."""
-        asked, parsed = self._ids, self.parsed.to_numpy()
-        asked = asked if parsed.all() else asked[parsed]
-        if isinstance(asked.dtype, pd.CategoricalDtype) and asked.cat.categories.is_monotonic_increasing:
-            there, number = numbered(asked.cat.codes.to_numpy())
-            if there[0] >= 0:
-                return number, np.asarray(asked.cat.categories, object)[there]
-        number, ids = pd.factorize(asked, sort=True)
+        id_column, parsed = self._ids, self.parsed.to_numpy()
+        id_column = id_column if parsed.all() else id_column[parsed]
+        if isinstance(id_column.dtype, pd.CategoricalDtype) and id_column.cat.categories.is_monotonic_increasing:
+            occupied, number = numbered(id_column.cat.codes.to_numpy())
+            if occupied[0] >= 0:
+                return number, np.asarray(id_column.cat.categories, object)[occupied]
+        number, ids = pd.factorize(id_column, sort=True)
         return number, np.asarray(ids, object)
 
     @property
     def question(self) -> IntArray:
         """Number of the question behind each comparison, in the order of their ids; int array, shape (T,)."""
-        return self._asked[0]
+        return self._ids_and_rows[0]
 
     @property
     def item(self) -> IntArray:
@@ -151,12 +151,12 @@ class Judgments(Shown):
     @cached_property
     def question_keys(self) -> UIntArray:
         """Hash of the id of every question by its number, shape (Q,)."""
-        return question_keys(self._asked[1])
+        return question_keys(self._ids_and_rows[1])
 
     @cached_property
     def question_ids(self) -> list[str]:
         """Ids of the questions, by the numbers in `question`."""
-        return [one if type(one) is str else str(one) for one in self._asked[1].tolist()]
+        return [label if type(label) is str else str(label) for label in self._ids_and_rows[1].tolist()]
 
     @cached_property
     def n_questions(self) -> int:
@@ -174,13 +174,13 @@ class Judgments(Shown):
         judge = self.frame["judge_model"].astype("category").cat
         answer = places_among(self.frame["judge_preferred_model"], pd.Index(["a", "b", "c"]))  # -1: not read
         cell = 4 * judge.codes.to_numpy().astype(np.intp) + answer + 1
-        given = np.bincount(cell, times, 4 * len(judge.categories)).reshape(-1, 4)
-        given = given if times is None else given.astype(times.to_numpy().dtype)
-        read = given[:, 1:].sum(axis=1)
-        given, read, names = given[read > 0], read[read > 0], judge.categories[read > 0]
+        answer_counts = np.bincount(cell, times, 4 * len(judge.categories)).reshape(-1, 4)
+        answer_counts = answer_counts if times is None else answer_counts.astype(times.to_numpy().dtype)
+        read = answer_counts[:, 1:].sum(axis=1)
+        answer_counts, read, names = answer_counts[read > 0], read[read > 0], judge.categories[read > 0]
         table = pd.DataFrame({"dataset": self.name, "judge": names.tolist(), "comparisons": read})
-        table[["share_a", "share_b", "share_tie"]] = given[:, 1:] / read[:, None]
-        table["unparsed"] = given[:, 0]
+        table[["share_a", "share_b", "share_tie"]] = answer_counts[:, 1:] / read[:, None]
+        table["unparsed"] = answer_counts[:, 0]
         return table
 
     def with_lengths(self) -> Comparisons:
@@ -200,12 +200,12 @@ class Judgments(Shown):
                 f"{self.title}: the questions' lengths are not known (dataset.questions=FILE, JSON Lines with "
                 "question_id and turns, gives their texts)"
             )
-        asked = self._ids[self.parsed]
-        unknown = asked[~asked.isin(self.lengths.index)]
+        ids = self._ids[self.parsed]
+        unknown = ids[~ids.isin(self.lengths.index)]
         if len(unknown):
             raise DataError(f"{self.title}: the text of question {unknown.iloc[0]!r} is not known")
         try:
-            return replace(self.comparisons, covariate=standardised_log(self.lengths[asked].to_numpy(float)))
+            return replace(self.comparisons, covariate=standardised_log(self.lengths[ids].to_numpy(float)))
         except DataError as error:
             raise DataError(f"{self.title}: {error}") from None
 

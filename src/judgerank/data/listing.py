@@ -8,11 +8,11 @@ LISTED = 8  # names in a sentence
 LONGEST = 80  # characters of a name in it
 
 
-def listed(names: Iterable[str], many: int | None = None) -> str:
+def listed(names: Iterable[str], max_shown: int | None = None) -> str:
     """The first few of some names, of which there are so `many` if not all are given."""
     names = list(names)
-    many = len(names) if many is None else many
-    rest = f" and {many - LISTED:,} more" if many > LISTED else ""
+    max_shown = len(names) if max_shown is None else max_shown
+    rest = f" and {max_shown - LISTED:,} more" if max_shown > LISTED else ""
     return ", ".join(map(shortened, names[:LISTED])) + rest
 
 

@@ -41,12 +41,12 @@ def from_file(name: str, what: str) -> ModuleType:
         If there is no such file, or it raises an exception.
     """
     path = Path(name).resolve()
-    own = f"judgerank_file_{path.stem}"  # no other module's name, so that none is replaced
-    spec = spec_from_file_location(own, path) if path.is_file() else None
+    module_name = f"judgerank_file_{path.stem}"  # no other module's name, so that none is replaced
+    spec = spec_from_file_location(module_name, path) if path.is_file() else None
     if spec is None or spec.loader is None:
         raise ConfigError(f"there is no file {name} that holds {what}")
     module = module_from_spec(spec)
-    sys.modules[own] = module  # dataclasses of the file look their module up
+    sys.modules[module_name] = module  # dataclasses of the file look their module up
     try:
         spec.loader.exec_module(module)
     except Exception as error:
@@ -69,8 +69,8 @@ def object_of(name: str, default: str, what: str) -> Any:
     ConfigError
         As `from_file`, or if the file does not define the object.
     """
-    file, _, own = name.partition(":")
-    module, own = from_file(file, what), own or default
-    if not hasattr(module, own):
-        raise ConfigError(f"{file} defines no {own}: it should hold {what}")
-    return getattr(module, own)
+    file, _, object_name = name.partition(":")
+    module, object_name = from_file(file, what), object_name or default
+    if not hasattr(module, object_name):
+        raise ConfigError(f"{file} defines no {object_name}: it should hold {what}")
+    return getattr(module, object_name)

@@ -79,7 +79,7 @@ def refuse_odd(ranking: Ranked, record: int) -> None:
         raise DataError(f"record {record} does not rank the models that it says were shown")
 
 
-def stages_of(groups: tuple[tuple[int, ...], ...], many: int) -> Iterator[tuple[list[int], set[int], float]]:
+def stages_of(groups: tuple[tuple[int, ...], ...], n_models: int) -> Iterator[tuple[list[int], set[int], float]]:
     """The choices that a ranking consists of: among whom, between whom chosen evenly, and how often it counts.
 
     Parameters
@@ -89,25 +89,25 @@ def stages_of(groups: tuple[tuple[int, ...], ...], many: int) -> Iterator[tuple[
     many : int
         Models in the ranking.
     """
-    left = list(range(many))
+    left = list(range(n_models))
     for group in groups:
-        rest = [place for place in left if place not in group]
+        rest = [model for model in left if model not in group]
         for size in range(len(group), 0, -1):
             for tied in combinations(group, size):
                 if size + len(rest) > 1:
-                    among = [place for place in left if place in tied or place in rest]
+                    among = [model for model in left if model in tied or model in rest]
                     yield among, set(tied), 1.0 / comb(len(group), size)
         left = rest
 
 
-def _pairs_of(groups: tuple[tuple[int, ...], ...], many: int) -> FloatArray:
+def _pairs_of(groups: tuple[tuple[int, ...], ...], n_models: int) -> FloatArray:
     """Rows of one ranking, shape (rows, 7).
 
     Places of both models, their shares of the choice, weight, how often the choice counts, and whether it begins.
     """
     rows = []
-    for among, chosen, weight in stages_of(groups, many):
-        share = {place: (place in chosen) / len(chosen) for place in among}
+    for among, chosen, weight in stages_of(groups, n_models):
+        share = {model: (model in chosen) / len(chosen) for model in among}
         of_choice, begins = (2.0 * weight / len(among), weight), True
         for a, b in combinations(among, 2):
             rows.append((a, b, share[a], share[b], *of_choice, begins))
@@ -126,22 +126,22 @@ def rows_of(rankings: Sequence[Ranked]) -> pd.DataFrame:
         and ``comparisons``, how many of the two models the row holds.
     """
     models = [ranking.models for ranking in rankings]
-    known = dict[
+    cached_stages = dict[
         tuple[tuple[tuple[int, ...], ...], int], FloatArray
     ]()  # many rankings differ in their models alone
     parts = [np.zeros((0, 7))]
     for ranking, names in zip(rankings, models, strict=True):
-        place = {name: at for at, name in enumerate(names)}
-        groups = tuple(tuple(place[name] for name in group) for group in ranking.groups)
-        if (groups, len(names)) not in known:
-            known[groups, len(names)] = _pairs_of(groups, len(names))
-        parts.append(known[groups, len(names)])
-    first, second, share, other, weight, choices, begins = np.concatenate(parts).T
+        index = {name: at for at, name in enumerate(names)}
+        groups = tuple(tuple(index[name] for name in group) for group in ranking.groups)
+        if (groups, len(names)) not in cached_stages:
+            cached_stages[groups, len(names)] = _pairs_of(groups, len(names))
+        parts.append(cached_stages[groups, len(names)])
+    first, second, share, n_others, weight, choices, begins = np.concatenate(parts).T
     record = np.repeat(np.arange(len(rankings)), [len(part) for part in parts[1:]])
     before = np.cumsum([0, *map(len, models)])[record]
     every = np.array([name for names in models for name in names], object)
     in_order = np.array([ranking.shown is not None for ranking in rankings], bool)[record]
-    either = share + other
+    either = share + n_others
     return pd.DataFrame(
         {
             "record": record,
@@ -150,7 +150,7 @@ def rows_of(rankings: Sequence[Ranked]) -> pd.DataFrame:
             "weight": weight,
             BEGINS: begins > 0,
             "apart": np.where(in_order, second - first, np.nan),
-            "outcome": 0.5 + 0.5 * (share - other),
+            "outcome": 0.5 + 0.5 * (share - n_others),
             "neither": 1 - either,
             PAIRS: choices * either,
         }
@@ -165,14 +165,14 @@ def in_stages(frame: pd.DataFrame) -> BoolArray:
 def with_stages(rows: Comparisons, columns: pd.DataFrame) -> Comparisons:
     """Rows of comparisons as those of rankings, by the columns of `rows_of`; others are choices between two."""
     alone = ~in_stages(columns)
-    weight, neither, apart = (
+    weight, neither, rank_gap = (
         np.where(alone, usual, columns[name].to_numpy(float))
         for name, usual in (("weight", rows.count), ("neither", 0.0), ("apart", 1.0))
     )
     begins = alone | (columns[BEGINS].to_numpy() == True)  # noqa: E712  # some are None
-    known = not np.isnan(apart).any()
-    stages = Stages(begins, neither, apart if known else None)
-    return replace(rows, count=weight, stages=stages, ordered=known, tied=None)
+    has_gap = not np.isnan(rank_gap).any()
+    stages = Stages(begins, neither, rank_gap if has_gap else None)
+    return replace(rows, count=weight, stages=stages, ordered=has_gap, tied=None)
 
 
 def with_tied_choices(rows: Comparisons) -> Comparisons:
@@ -199,13 +199,13 @@ def number_of_ranking(rows: Comparisons, question: IntArray | None = None) -> In
         return np.arange(len(rows))
     starts, of_row = rows.stages.first_rows, rows.stages.alternatives.stage
     ends = [*starts[1:].tolist(), len(rows)]
-    asked = np.zeros(len(rows), np.intp) if question is None else question
+    question_index = np.zeros(len(rows), np.intp) if question is None else question
     of_an_order = rows.choices < 1 - ROUNDING
     number, left, judged, current = np.empty(len(starts), np.intp), set[int](), None, -1
     for stage, (start, end) in enumerate(zip(starts.tolist(), ends, strict=True)):
         if not of_an_order[start]:
             among = {*rows.first[start:end].tolist(), *rows.second[start:end].tolist()}
-            whose = rows.judge[start], asked[start]
+            whose = rows.judge[start], question_index[start]
             current += whose != judged or not among < left
             judged, left = whose, among
         number[stage] = current
@@ -216,17 +216,17 @@ def pairs_in(rows: Comparisons) -> Comparisons:
     """Every two answers whose order rankings give, as comparisons of two; without rankings the same rows."""
     if rows.stages is None:
         return rows
-    kept = np.flatnonzero(rows.decided > 0)
-    sure = 1 - rows.stages.neither[kept]
-    outcome = np.clip(0.5 + (rows.outcome[kept] - 0.5) / sure, 0.0, 1.0)
-    who = rows.first[kept], rows.second[kept], rows.judge[kept]
-    return Comparisons(rows.models, rows.judges, *who, outcome, rows.decided[kept], ordered=rows.ordered)
+    selected = np.flatnonzero(rows.decided > 0)
+    sure = 1 - rows.stages.neither[selected]
+    outcome = np.clip(0.5 + (rows.outcome[selected] - 0.5) / sure, 0.0, 1.0)
+    who = rows.first[selected], rows.second[selected], rows.judge[selected]
+    return Comparisons(rows.models, rows.judges, *who, outcome, rows.decided[selected], ordered=rows.ordered)
 
 
 def sizes_of_rankings(judgments: Judgments) -> IntArray:
     """How many answers each ranking has, shape (R,), a comparison of two being one."""
-    c, asked = judgments.comparisons, judgments.question if "question_id" in judgments.frame else None
-    number = number_of_ranking(c, asked)
+    c, question_index = judgments.comparisons, judgments.question if "question_id" in judgments.frame else None
+    number = number_of_ranking(c, question_index)
     size = np.zeros(int(number.max(initial=-1)) + 1, np.intp)
     np.maximum.at(size, number, 2 if c.stages is None else c.stages.size)
     return size
@@ -241,14 +241,16 @@ def as_pairs(judgments: Judgments) -> Judgments:
     c = judgments.comparisons
     if c.stages is None:
         return judgments
-    asked = judgments.question if "question_id" in judgments.frame else None
-    kept = np.flatnonzero(c.decided > 0)
-    count, won = c.decided[kept], (c.count * c.stages.size / 2 * c.won)[kept]
-    one = (number_of_ranking(c, asked) * len(c.models) + c.first)[kept] * len(c.models) + c.second[kept]
-    _, place, pair = np.unique(one, return_index=True, return_inverse=True)
+    question_index = judgments.question if "question_id" in judgments.frame else None
+    selected = np.flatnonzero(c.decided > 0)
+    count, won = c.decided[selected], (c.count * c.stages.size / 2 * c.won)[selected]
+    key = (number_of_ranking(c, question_index) * len(c.models) + c.first)[selected] * len(c.models) + c.second[
+        selected
+    ]
+    _, first_rows, pair = np.unique(key, return_index=True, return_inverse=True)
     share = np.bincount(pair, won) / np.bincount(pair, count)
-    order = np.argsort(place)  # as they were read
-    frame = judgments.frame[judgments.parsed].iloc[kept[place[order]]].reset_index(drop=True)
+    order = np.argsort(first_rows)  # as they were read
+    frame = judgments.frame[judgments.parsed].iloc[selected[first_rows[order]]].reset_index(drop=True)
     frame = frame.drop(columns=[BEGINS, PAIRS, "outcome", "weight", "neither", "apart"], errors="ignore")
     letters = np.array(["b", "c", "a"], object)[np.round(2 * share[order]).astype(int)]
     frame = frame.assign(judge_preferred_model=letters)

@@ -24,7 +24,7 @@ class Shown:
         return f"<{type(self).__name__} {shortened(self._line())}>"
 
     def _repr_html_(self) -> str:
-        shown = self._table().to_html(
+        markup = self._table().to_html(
             index=False, float_format="{:.3f}".format, na_rep="", max_rows=MOST, border=0
         )
-        return f"<div>\n<p>{escape(self._line())}</p>\n{shown}\n</div>"
+        return f"<div>\n<p>{escape(self._line())}</p>\n{markup}\n</div>"

@@ -40,8 +40,8 @@ class Stages:
 
     def take(self, rows: AnyArray | slice) -> Stages:
         """Those of the rows under a mask, at indices or in a slice; whole stages."""
-        apart = None if self.apart is None else self.apart[rows]
-        return replace(self, begins=self.begins[rows], neither=self.neither[rows], apart=apart)
+        rank_gap = None if self.apart is None else self.apart[rows]
+        return replace(self, begins=self.begins[rows], neither=self.neither[rows], apart=rank_gap)
 
     @cached_property
     def first_rows(self) -> IntArray:
@@ -86,9 +86,11 @@ def alone(rows: int) -> Stages:
 
 def joined_stages(parts: Sequence[Stages]) -> Stages:
     """Those of several sets of rows, one after the other."""
-    begins, neither = (np.concatenate([getattr(one, name) for one in parts]) for name in ("begins", "neither"))
-    apart = [one.apart for one in parts if one.apart is not None]
-    return Stages(begins, neither, np.concatenate(apart) if len(apart) == len(parts) else None)
+    begins, neither = (
+        np.concatenate([getattr(stages, name) for stages in parts]) for name in ("begins", "neither")
+    )
+    rank_gap = [stages.apart for stages in parts if stages.apart is not None]
+    return Stages(begins, neither, np.concatenate(rank_gap) if len(rank_gap) == len(parts) else None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,9 +130,9 @@ class Alternatives:
         DataError
             If a stage has another number of rows than a choice among some answers takes.
         """
-        many = np.diff(first_rows, append=rows)
-        size = np.round((1 + np.sqrt(1 + 8 * many)) / 2).astype(np.intp)
-        cut = size * (size - 1) // 2 != many
+        n_alternatives = np.diff(first_rows, append=rows)
+        size = np.round((1 + np.sqrt(1 + 8 * n_alternatives)) / 2).astype(np.intp)
+        cut = size * (size - 1) // 2 != n_alternatives
         if cut.any():
             raise DataError(
                 f"row {int(first_rows[cut.argmax()]) + 1} begins a ranking that is cut: keep all of its rows"
@@ -143,10 +145,10 @@ class Alternatives:
         for m in np.unique(size):
             which = np.flatnonzero(size == m)
             a, b = np.triu_indices(m, 1)
-            place = first_rows[which][:, None] + np.arange(len(a))
-            first[place], second[place] = starts[which][:, None] + a, starts[which][:, None] + b
+            row_index = first_rows[which][:, None] + np.arange(len(a))
+            first[row_index], second[row_index] = starts[which][:, None] + a, starts[which][:, None] + b
             row[starts[which][:, None] + np.arange(1, m)] += np.arange(m - 1)
-        return cls(first, second, starts, size, np.repeat(np.arange(len(size)), many), row, reference)
+        return cls(first, second, starts, size, np.repeat(np.arange(len(size)), n_alternatives), row, reference)
 
     @cached_property
     def first_rows(self) -> IntArray:
@@ -161,12 +163,12 @@ class Alternatives:
     @cached_property
     def by_size(self) -> list[tuple[int, IntArray, IntArray, IntArray]]:
         """Stages of each size m: m, which they are (n,), their answers (n, m), their rows (n, m (m - 1) / 2)."""
-        found = []
+        groups = []
         for m in np.unique(self.size).tolist():
             which = np.flatnonzero(self.size == m)
             rows = self.first_rows[which][:, None] + np.arange(m * (m - 1) // 2)
-            found.append((m, which, self.starts[which][:, None] + np.arange(m), rows))
-        return found
+            groups.append((m, which, self.starts[which][:, None] + np.arange(m), rows))
+        return groups
 
     def of_stage(self, values: FloatArray) -> FloatArray:
         """Values by stage, for every answer."""

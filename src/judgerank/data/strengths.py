@@ -49,14 +49,16 @@ def with_further(strong: FloatArray, frame: pd.DataFrame) -> FloatArray:
     answer = frame["judge_preferred_model"].map(OUTCOMES).to_numpy(float)
     read = ~np.isnan(answer)
     degree = pd.to_numeric(frame[STRENGTH], errors="coerce").to_numpy(float)
-    known = (degree >= 1) & (degree <= MOST_STRENGTHS) & (degree == np.round(degree))
-    unknown = read & (answer != OUTCOMES["c"]) & ~known
+    is_valid = (degree >= 1) & (degree <= MOST_STRENGTHS) & (degree == np.round(degree))
+    unknown = read & (answer != OUTCOMES["c"]) & ~is_valid
     if unknown.any():
         row = int(unknown.argmax())
         raise DataError(
             f"record {row + 1} has {frame[STRENGTH].iloc[row]} as its strength; expected a whole number from 1 to "
             f"{MOST_STRENGTHS}"
         )
-    further = strength_by_side(degree[read], answer[read] == OUTCOMES["a"], answer[read] == OUTCOMES["b"])
-    width = max(strong.shape[1], further.shape[1])
-    return np.vstack([np.pad(each, ((0, 0), (0, width - each.shape[1]))) for each in (strong, further)])
+    extra = strength_by_side(degree[read], answer[read] == OUTCOMES["a"], answer[read] == OUTCOMES["b"])
+    width = max(strong.shape[1], extra.shape[1])
+    return np.vstack(
+        [np.pad(block_rows, ((0, 0), (0, width - block_rows.shape[1]))) for block_rows in (strong, extra)]
+    )

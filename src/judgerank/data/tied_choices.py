@@ -55,8 +55,8 @@ def chosen(rows: Rows) -> IntArray:
     first, stage = rows.stages.first_rows, rows.stages.alternatives.stage
     won, lost = rows.won, rows.lost
     most = np.maximum.reduceat(np.maximum(won, lost), first)[stage]
-    many = np.round(1 / most)
-    uneven = np.abs(most * many - 1) > ROUNDING
+    n_tied = np.round(1 / most)
+    uneven = np.abs(most * n_tied - 1) > ROUNDING
     for share in (won, lost):
         uneven |= (share > ROUNDING) & (np.abs(share - most) > ROUNDING)
     of_more = uneven & (rows.stages.size > 2)
@@ -64,7 +64,7 @@ def chosen(rows: Rows) -> IntArray:
         raise DataError(
             f"row {int(of_more.argmax()) + 1} is a weight between answers: a model with ties takes whole answers"
         )
-    return np.where(uneven, 1, many).astype(np.intp)
+    return np.where(uneven, 1, n_tied).astype(np.intp)
 
 
 def all_ties(rows: Rows) -> bool:
@@ -74,8 +74,8 @@ def all_ties(rows: Rows) -> bool:
 
 def tie_sizes(rows: Rows) -> tuple[int, ...]:
     """Numbers of answers that are tied in some choice, from two."""
-    found = np.unique(chosen(rows)[whole(rows)]).tolist()
-    return tuple(size for size in found if size > 1)
+    tie_counts = np.unique(chosen(rows)[whole(rows)]).tolist()
+    return tuple(size for size in tie_counts if size > 1)
 
 
 def of_ties(rows: Rows) -> tuple[FloatArray, FloatArray]:

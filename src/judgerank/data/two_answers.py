@@ -107,11 +107,11 @@ class Choices:
     @cached_property
     def response(self) -> FloatArray:
         """Mean outcome as the likelihood takes it, shape (T,): beyond a win, 3/2 and -1/2, where much better."""
-        found = self.outcome
+        values = self.outcome
         for size in range(self.n_strengths):
             first, second = self.known_strength[:, 2 * size : 2 * size + 2].T
-            found = found + (first - second) * (size + 1) / 2
-        return found
+            values = values + (first - second) * (size + 1) / 2
+        return values
 
     def require_pairs(self, what: str) -> None:
         """Refuse rankings of several answers where only comparisons of two will do.

@@ -35,13 +35,13 @@ def checked(rows: Rows) -> dict[str, AnyArray]:
     ranges = {"outcome": (0.0, 1.0, "numbers from 0 to 1"), "count": (least, largest, "numbers above zero")}
     if rows.covariate is not None:
         ranges["covariate"] = (-largest, largest, "finite numbers")
-    found = {name: numbers(name, getattr(rows, name), size, *limits) for name, limits in ranges.items()}
+    checked_columns = {name: numbers(name, getattr(rows, name), size, *limits) for name, limits in ranges.items()}
     if rows.tied is not None:
-        most = 2 * np.minimum(found["outcome"], 1 - found["outcome"]) + np.finfo(float).eps
-        found["tied"] = numbers("tied", rows.tied, size, 0.0, most, "shares that the outcomes allow")
+        most = 2 * np.minimum(checked_columns["outcome"], 1 - checked_columns["outcome"]) + np.finfo(float).eps
+        checked_columns["tied"] = numbers("tied", rows.tied, size, 0.0, most, "shares that the outcomes allow")
     if rows.strong is not None:
-        found["strong"] = strengths(rows.strong, found["outcome"], found.get("tied"))
-    return {**index, **found}
+        checked_columns["strong"] = strengths(rows.strong, checked_columns["outcome"], checked_columns.get("tied"))
+    return {**index, **checked_columns}
 
 
 def strengths(values: FloatArray, outcome: FloatArray, tied: FloatArray | None) -> FloatArray:
@@ -50,8 +50,8 @@ def strengths(values: FloatArray, outcome: FloatArray, tied: FloatArray | None) 
     half = 0.0 if tied is None else tied / 2
     most = np.stack([outcome - half, 1 - outcome - half], axis=1) + ROUNDING
     fits = column.ndim == 2 and len(column) == len(most) and column.shape[1] % 2 == 0 < column.shape[1]
-    whole = column.reshape(len(most), -1, 2).sum(axis=1) if fits else column
-    if not fits or not (np.all(column >= 0) and np.all(whole <= most)):
+    summed = column.reshape(len(most), -1, 2).sum(axis=1) if fits else column
+    if not fits or not (np.all(column >= 0) and np.all(summed <= most)):
         raise DataError(f"column 'strong' must hold {len(outcome)} pairs of shares that the outcomes allow")
     return column
 

@@ -41,16 +41,16 @@ def raw_and_question(
         If the fit holds no comparisons and none are given, or questions are not as many.
     """
     if judgments is None:
-        comparisons, asked = fitted.known_raw, fitted.question
+        comparisons, fitted_question = fitted.known_raw, fitted.question
     else:
-        comparisons, asked = raw_of(judgments)
+        comparisons, fitted_question = raw_of(judgments)
     if question is not None:
         if len(question) != len(comparisons):
             raise DataError(
                 f"{len(question)} questions for {len(comparisons)} comparisons: there must be one for each"
             )
-        asked = np.unique(np.asarray(question), return_inverse=True)[1]
-    return comparisons, asked
+        fitted_question = np.unique(np.asarray(question), return_inverse=True)[1]
+    return comparisons, fitted_question
 
 
 def raw_of(judgments: Comparisons | Source) -> tuple[Comparisons, IntArray | None]:

@@ -23,8 +23,8 @@ def sentences(result: Fit, without: Fitted, level: float = 0.95) -> list[str]:
     Likelihood-ratio tests take comparisons for independent, which those of one question are not.
     """
     table = result.to_frame(level)
-    told = [_on_block(result, block, table) for block in result.blocks]
-    return [*told, on_order(result, without)] if told else []
+    lines = [_on_block(result, block, table) for block in result.blocks]
+    return [*lines, on_order(result, without)] if lines else []
 
 
 def _on_block(result: Fit, block: Placed, table: pd.DataFrame) -> str:
@@ -41,28 +41,28 @@ def _on_block(result: Fit, block: Placed, table: pd.DataFrame) -> str:
         if result.question is not None and result.effects is None:
             tested += TAKEN_ALONE
         largest = rows.reindex(rows["estimate"].abs().sort_values(ascending=False).index)[:LARGEST]
-        return f"Block {block.name}, standard deviation {spread:.3f}{tested}); largest: {_told(largest)}."
+        return f"Block {block.name}, standard deviation {spread:.3f}{tested}); largest: {_changes_text(largest)}."
     if result.n_clusters is not None:
         tested += f"; by question p = {result.wald(block.name):.2g}"
     elif result.question is not None and result.effects is None:
         tested += TAKEN_ALONE
-    return f"Block {block.name}, {block.what}{tested}): {_told(rows)}."
+    return f"Block {block.name}, {block.what}{tested}): {_changes_text(rows)}."
 
 
-def _told(rows: pd.DataFrame) -> str:
-    told = [
+def _changes_text(rows: pd.DataFrame) -> str:
+    lines = [
         f"{row.name} {row.estimate:+.3f} ({row.low:+.3f} to {row.high:+.3f})"
         for _, row in rows.set_index("name", drop=False).iterrows()
     ]
-    return "; ".join(told)
+    return "; ".join(lines)
 
 
 def on_order(result: Fit, without: Fitted) -> str:
     """What the blocks did to the order of the models."""
     before, after = without.scores, result.scores
     ranks = pd.DataFrame({"before": before.rank(ascending=False), "after": after.rank(ascending=False)})
-    moved = ranks[ranks["before"] != ranks["after"]]
+    changed = ranks[ranks["before"] != ranks["after"]]
     correlation = float(np.corrcoef(before, after)[0, 1])
-    told = [f"{row.Index} from {row.before:.0f} to {row.after:.0f}" for row in moved.itertuples()]
-    change = f"they change the rank of {listed(told)}" if told else "no model changes rank"
+    changes = [f"{row.Index} from {row.before:.0f} to {row.after:.0f}" for row in changed.itertuples()]
+    change = f"they change the rank of {listed(changes)}" if changes else "no model changes rank"
     return f"Scores with and without these effects correlate at {correlation:.4f}; {change}."

@@ -62,27 +62,29 @@ def clustered(
     if any(block.column for block in fitted.model.blocks):
         raise ConfigError(f"questions at scale take a model without a covariate, and not {fitted.model.name!r}")
     linear = _to_gradients(fitted.model, fitted.solution.parameters)
-    squares, many, total, sizes_squared = np.zeros((linear.shape[1],) * 2), 0, 0.0, 0.0
-    n, kept = len(fitted.comparisons.models), []
+    squares, n_questions, total, sizes_squared = np.zeros((linear.shape[1],) * 2), 0, 0.0, 0.0
+    n, residual_parts = len(fitted.comparisons.models), []
     sums, products = np.zeros(n), np.zeros((n, n))
     with session(memory) as db:
         rows = rows_of(db, files, form, columns, winner_values, ["question"])
         judges = _heard(db, rows, fitted.comparisons.judges)
         for part, sizes in _by_question(db, rows, fitted, judges):
-            told, known = part[:, : linear.shape[0]], part[:, linear.shape[0] :]
-            gradients = told @ linear
+            question_gradients, information = part[:, : linear.shape[0]], part[:, linear.shape[0] :]
+            gradients = question_gradients @ linear
             squares += (gradients.T @ gradients).toarray()
-            many, total = many + len(sizes), total + float(sizes.sum())
+            n_questions, total = n_questions + len(sizes), total + float(sizes.sum())
             sizes_squared += float(sizes @ sizes)
-            sums, products = map(np.add, (sums, products), sums_and_products(known))
-            kept += [told] if residuals else []
+            sums, products = map(np.add, (sums, products), sums_and_products(information))
+            residual_parts += [question_gradients] if residuals else []
     fitted.require_fitted(rows.names.models, judges, total)
-    if many < 2:
-        raise DataError(f"{total:.0f} comparisons in {many} questions: two questions are needed")
+    if n_questions < 2:
+        raise DataError(f"{total:.0f} comparisons in {n_questions} questions: two questions are needed")
     chosen = np.ix_(fitted.chosen, fitted.chosen)
-    by_cluster = csr_array(vstack(kept)) if residuals else None
+    by_cluster = csr_array(vstack(residual_parts)) if residuals else None
     effective = float(effective_of(np.array(total), np.array(sizes_squared)))
-    return fitted.sandwiched(squares[chosen], many, by_cluster, effective, fitted.behind_pairs(sums, products))
+    return fitted.sandwiched(
+        squares[chosen], n_questions, by_cluster, effective, fitted.behind_pairs(sums, products)
+    )
 
 
 def _to_gradients(model: Model, at: Parameters) -> csr_array:
@@ -96,12 +98,12 @@ def _to_gradients(model: Model, at: Parameters) -> csr_array:
         return csr_array(np.eye(n))
     gamma, row = np.exp(at.judges[0]), np.arange(k * n)
     offsets = np.arange(b)[model.offsets]
-    own = len(offsets)  # of every judge
-    offset = k * n + np.arange(k * own)
-    block = n + np.tile(offsets, k) * k + np.repeat(np.arange(k), own)
-    values = np.r_[np.repeat(gamma, n), np.outer(gamma, at.scores).ravel(), np.ones(k * own)]
-    place = np.r_[row, row, offset], np.r_[np.tile(np.arange(n), k), n + np.repeat(np.arange(k), n), block]
-    return csr_array((values, place), shape=(k * (n + own), n + b * k))
+    n_offsets = len(offsets)  # of every judge
+    offset = k * n + np.arange(k * n_offsets)
+    block = n + np.tile(offsets, k) * k + np.repeat(np.arange(k), n_offsets)
+    values = np.r_[np.repeat(gamma, n), np.outer(gamma, at.scores).ravel(), np.ones(k * n_offsets)]
+    coords = np.r_[row, row, offset], np.r_[np.tile(np.arange(n), k), n + np.repeat(np.arange(k), n), block]
+    return csr_array((values, coords), shape=(k * (n + n_offsets), n + b * k))
 
 
 def _heard(db: Engine, rows: Rows, fitted: tuple[str, ...]) -> tuple[str, ...]:
@@ -109,8 +111,8 @@ def _heard(db: Engine, rows: Rows, fitted: tuple[str, ...]) -> tuple[str, ...]:
     names = rows.names.judges
     if names == fitted:
         return names
-    places = f"SELECT DISTINCT cell % {len(names)} AS judge FROM ({rows.query()}) WHERE cell >= 0 ORDER BY judge"
-    return tuple(names[place] for place in db.fetched(places)["judge"])
+    query = f"SELECT DISTINCT cell % {len(names)} AS judge FROM ({rows.query()}) WHERE cell >= 0 ORDER BY judge"
+    return tuple(names[judge] for judge in db.fetched(query)["judge"])
 
 
 def _by_question(
@@ -119,7 +121,7 @@ def _by_question(
     """Residuals of whole questions and their information in the scores, side by side, and their comparisons."""
     query = f"SELECT question, cell, answer, times FROM ({rows.query(also=', r.question')}) ORDER BY question"
     waiting, last, count = None, None, np.zeros(0)  # of the question that the next rows may go on with
-    at, place = fitted.solution.parameters, pd.Index(judges).get_indexer(pd.Index(rows.names.judges))
+    at, judge_index = fitted.solution.parameters, pd.Index(judges).get_indexer(pd.Index(rows.names.judges))
     stream = db.batches(query)
     for batch in stream:
         cell = batch["cell"]
@@ -135,7 +137,7 @@ def _by_question(
         first, second, judge = places_of(rows.names, batch["cell"])
         outcome = batch["answer"] / 2.0
         tied = (outcome == 0.5).astype(float)
-        raw = Comparisons(rows.names.models, judges, first, second, place[judge], outcome, times, tied=tied)
+        raw = Comparisons(rows.names.models, judges, first, second, judge_index[judge], outcome, times, tied=tied)
         answers = fitted.model.observed(raw)
         both = (of(answers, fitted.model, at, number) for of in (residuals_by_cluster, information_by_cluster))
         part = csr_array(hstack(list(both)))
@@ -191,21 +193,21 @@ def resampled(
             f"CREATE TEMP TABLE kept AS SELECT question, cell, answer, sum(times) AS times FROM "
             f"({rows.query(also=f', {text} AS question')}) GROUP BY ALL"
         )
-        beside = db.fetched(
+        weighted = db.fetched(
             "SELECT cell, sum(times) AS count FROM kept WHERE cell < 0 GROUP BY cell ORDER BY cell"
         )
-        dropped = checked(db, rows, beside["cell"], beside["count"])
+        dropped = checked(db, rows, weighted["cell"], weighted["count"])
         db.rows("CREATE TEMP TABLE questions AS SELECT DISTINCT question FROM kept WHERE cell >= 0")
         for replicate in range(replicates):
             drawn = (
                 "SELECT cell, answer, times * weight AS times FROM kept "
                 f"JOIN ({_weights(seed, replicate)}) USING (question) WHERE weight > 0 AND cell >= 0"
             )
-            found = comparisons_of(
+            comparisons = comparisons_of(
                 rows.names,
                 db.fetched(cells_of(rows.names, drawn, ties or rows.counted, alike=False)),
             )
-            yield replace(found, dropped=dropped)
+            yield replace(comparisons, dropped=dropped)
 
 
 def weight_of(seed: int, replicate: int, question: str) -> int:
@@ -220,7 +222,9 @@ def weight_of(seed: int, replicate: int, question: str) -> int:
 
 def _weights(seed: int, replicate: int) -> str:
     """A query for the ``weight`` of every question, as in `weight_of`."""
-    steps = " ".join(f"WHEN u < {one} THEN {number}" for number, one in enumerate(_thresholds().tolist()))
+    steps = " ".join(
+        f"WHEN u < {threshold} THEN {number}" for number, threshold in enumerate(_thresholds().tolist())
+    )
     hashed = f"SELECT question, md5_number_lower('{seed}:{replicate}:' || question) >> 11 AS u FROM questions"
     return f"SELECT question, CASE {steps} ELSE {LARGEST_WEIGHT} END AS weight FROM ({hashed})"
 

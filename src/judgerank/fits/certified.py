@@ -27,19 +27,19 @@ def _refuse(cells: Comparisons, model: Model, direction: FloatArray | None) -> N
     """Refuse a direction along which the likelihood rises without end, where there is one, naming what moves."""
     if direction is None:
         return
-    told, place, models = list[str](), 0, tuple[str, ...]()
+    reasons, start, models = list[str](), 0, tuple[str, ...]()
     offsets = [(block.shown, cells.judges) for block in model.blocks[model.offsets]]
-    further = [(block.name, block.labels) for block in model.further]
-    for name, labels in [("scores", cells.models), *offsets, *further]:
-        values = direction[place : place + len(labels)]
+    extra = [(block.name, block.labels) for block in model.further]
+    for name, labels in [("scores", cells.models), *offsets, *extra]:
+        values = direction[start : start + len(labels)]
         values = np.abs(values - (values.min() if name == "scores" else 0.0))
         names = tuple(label for label, value in zip(labels, values, strict=True) if value > MOVES)
         models = names if name == "scores" else models
-        told += [f"{name} of {', '.join(names)}"] if names else []
-        place += len(labels)
+        reasons += [f"{name} of {', '.join(names)}"] if names else []
+        start += len(labels)
     raise NoMaximumError(
         f"the likelihood has no maximum: these can run off together without contradicting any answer: "
-        f"{'; '.join(told)}",
+        f"{'; '.join(reasons)}",
         (models,),
     )
 
@@ -48,11 +48,11 @@ def require_maximum_in_play(result: Fitted) -> None:
     """Scores must be bounded by the judges in play alone: those at zero say nothing of them."""
     shrunk = result.solution.alone is not None
     if result.model.has(Role.OFFSET, Role.TIE, Role.STRONG) and (shrunk or result.status is not Status.UNBOUNDED):
-        places = np.flatnonzero(result.solution.parameters.in_play)
-        if len(places):
-            chosen = result.comparisons.with_judges([result.comparisons.judges[k] for k in places])
-            at = Parameters(result.solution.parameters.scores, result.solution.parameters.judges[:, places])
-            held = np.isin(places, result.solution.unbounded_judges)  # they are shrunk, alone
+        active = np.flatnonzero(result.solution.parameters.in_play)
+        if len(active):
+            chosen = result.comparisons.with_judges([result.comparisons.judges[k] for k in active])
+            at = Parameters(result.solution.parameters.scores, result.solution.parameters.judges[:, active])
+            held = np.isin(active, result.solution.unbounded_judges)  # they are shrunk, alone
             if held.any():
                 _refuse(chosen, result.model, rising_direction(chosen, result.model, at, held))
             elif not near_maximum(chosen, result.model, at):
@@ -95,13 +95,13 @@ def require_blocks(fitted: Fitted) -> None:
     """
     model, at, cells, spread = fitted.model, fitted.solution.parameters, fitted.comparisons, fitted.solution.spread
     precision = penalty(model, at, spread) if spread else None
-    here = evaluate(cells, model, at, "expected", at_zero=False)
+    evaluation = evaluate(cells, model, at, "expected", at_zero=False)
     # the prior of scores must not be all that keeps an effect finite which the scores share
     held = {name: tau for name, tau in (spread or {}).items() if name != "scores"} if _shared(fitted) else spread
     holding = penalty(model, at, held) if held else None
-    if not near_maximum(cells, model, at, fitted.free, fitted.free_common, holding, here):
+    if not near_maximum(cells, model, at, fitted.free, fitted.free_common, holding, evaluation):
         _refuse(cells, model, rising_direction(cells, model, at, moving=_without_penalty(fitted)))
-    _require_told_apart(fitted, here, precision)
+    _require_told_apart(fitted, evaluation, precision)
 
 
 def _shared(fitted: Fitted) -> list[FloatArray]:
@@ -127,7 +127,7 @@ def _without_penalty(fitted: Fitted) -> csr_array:
     return csr_array(np.column_stack([np.eye(len(moving))[:, moving], *shared]))
 
 
-def _require_told_apart(fitted: Fitted, here: Evaluation, precision: FloatArray | None) -> None:
+def _require_told_apart(fitted: Fitted, evaluation: Evaluation, precision: FloatArray | None) -> None:
     """Refuse further blocks of which the records determine only a combination.
 
     Raises
@@ -136,20 +136,20 @@ def _require_told_apart(fitted: Fitted, here: Evaluation, precision: FloatArray 
         Naming the blocks.
     """
     model, cells, chosen = fitted.model, fitted.comparisons, fitted.chosen
-    info = information(here, fitted.free, fitted.free_common)
-    whole = info if precision is None else info + precision[np.ix_(chosen, chosen)]
+    info = information(evaluation, fitted.free, fitted.free_common)
+    total_information = info if precision is None else info + precision[np.ix_(chosen, chosen)]
     coordinates = Coordinates.of(model, len(cells.models), fitted.free, fitted.free_common)
-    reduced = coordinates.reduced(whole)
+    reduced = coordinates.reduced(total_information)
     scale = np.sqrt(np.maximum(np.diag(reduced), np.finfo(float).tiny))
     values, vectors = np.linalg.eigh(reduced / np.outer(scale, scale))
     if values.min(initial=1.0) > SINGULAR:
         return
     along = np.zeros(len(chosen))
     along[chosen] = np.abs(coordinates.full(vectors[:, 0] / scale)) * np.sqrt(np.maximum(np.diag(info), 0.0))
-    place, involved = 0, []
+    start, involved = 0, []
     sizes = [("scores", len(cells.models)), *((name, len(cells.judges)) for name in model.judge_blocks)]
     for name, size in [*sizes, *((block.name, len(block.labels)) for block in model.further)]:
-        if along[place : place + size].max(initial=0.0) > SHARE * along.max():
+        if along[start : start + size].max(initial=0.0) > SHARE * along.max():
             involved.append(name)
-        place += size
+        start += size
     raise NotIdentifiedError(f"these records cannot tell apart what belongs to {' and '.join(involved)}")

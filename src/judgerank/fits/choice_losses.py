@@ -37,33 +37,33 @@ def choice_losses(fitted: Fit, train: Comparisons, test: Comparisons, sizes: tup
     """
     assert test.stages is not None
     at, answers = fitted.solution.parameters, test.stages.alternatives
-    known = pd.Index(fitted.comparisons.judges).get_indexer(pd.Index(test.judges))
-    of_ours = replace(at, judges=at.judges[:, known])
+    judge_index = pd.Index(fitted.comparisons.judges).get_indexer(pd.Index(test.judges))
+    of_ours = replace(at, judges=at.judges[:, judge_index])
     ties = fitted.model.has_ties
-    here = row_by_row(with_tied_choices(test) if ties else test, fitted.model, of_ours)
-    even = TiedLaw(here.eta, answers, {size: np.zeros(len(test)) for size in sizes})
-    given = chosen(test)
+    terms = row_by_row(with_tied_choices(test) if ties else test, fitted.model, of_ours)
+    even = TiedLaw(terms.eta, answers, {size: np.zeros(len(test)) for size in sizes})
+    n_tied = chosen(test)
     # of the set that was chosen among those of its size
     among = even.log_likelihood(test.outcome, *(np.zeros(len(test)) for _ in sizes))
-    own = np.select([given == size for size in sizes], [even.chance(Role.of_tie(size)) for size in sizes])
+    even_chance = np.select([n_tied == size for size in sizes], [even.chance(Role.of_tie(size)) for size in sizes])
     alone = 1 - sum(even.chance(Role.of_tie(size)) for size in sizes)
     per_row = test.stages.size - 1  # rows of a stage times their counts, for one choice
-    loss = -among + np.log(np.maximum(np.where(given > 1, own, alone), TINY)) / per_row
+    loss = -among + np.log(np.maximum(np.where(n_tied > 1, even_chance, alone), TINY)) / per_row
     judge = pd.Index(train.judges).get_indexer(pd.Index(test.judges))[test.judge]
     left, shares = np.ones(len(test)), dict[int, FloatArray]()
     for size in sizes:
-        many, tied = _choices(train, size)
+        n_choices, tied = _choices(train, size)
         fits = test.stages.size >= size
-        share = ((tied + 0.5) / (many + 1))[judge]
+        share = ((tied + 0.5) / (n_choices + 1))[judge]
         if ties:
-            known_chance = isinstance(here.law, TiedLaw) and size in fitted.model.tie_sizes
-            chance = here.law.chance(Role.of_tie(size)) if known_chance else 0.0
-            share = np.maximum(chance, (0.5 / (many + 1))[judge])
+            known_chance = isinstance(terms.law, TiedLaw) and size in fitted.model.tie_sizes
+            chance = terms.law.chance(Role.of_tie(size)) if known_chance else 0.0
+            share = np.maximum(chance, (0.5 / (n_choices + 1))[judge])
         shares[size] = np.where(fits, share, 0.0)
         left = left - shares[size]
     left = np.maximum(left, np.finfo(float).eps)
     whole_share = left + sum(shares.values())
-    predicted = np.select([given == size for size in sizes], [shares[size] for size in sizes], left) / whole_share
+    predicted = np.select([n_tied == size for size in sizes], [shares[size] for size in sizes], left) / whole_share
     return np.asarray(loss - np.log(np.maximum(predicted, TINY)) / per_row, float)
 
 

@@ -38,16 +38,16 @@ def three_outcomes(fitted: Fit, train: Comparisons, test: Comparisons) -> FloatA
     is added to every judge's, so that none is held to be impossible.
     """
     judge = pd.Index(train.judges).get_indexer(pd.Index(test.judges))[test.judge]
-    many = np.bincount(train.judge, train.count, len(train.judges))
+    n_answers = np.bincount(train.judge, train.count, len(train.judges))
     ties = np.bincount(train.judge, train.count * train.with_ties().known_ties, len(train.judges))
     p = fitted.probability(test)
     if fitted.model.has(Role.TIE):
         tie = fitted.tie_probability(test)
         # a judge who always tied in training may have no other answer left to be split
         decided = np.divide(p - tie / 2, 1 - tie, out=np.full(len(p), 0.5), where=tie < 1)
-        tie = np.maximum(tie, 0.5 / (many + 1)[judge])
+        tie = np.maximum(tie, 0.5 / (n_answers + 1)[judge])
     else:
-        tie, decided = ((ties + 0.5) / (many + 1))[judge], p
+        tie, decided = ((ties + 0.5) / (n_answers + 1))[judge], p
     return np.stack([(1 - tie) * (1 - decided), tie, (1 - tie) * decided], axis=1)
 
 

@@ -49,9 +49,9 @@ class Answers(NamedTuple):
     position: FloatArray
     order: FloatArray
 
-    def some(self, places: IntArray) -> Answers:
+    def some(self, index: IntArray) -> Answers:
         """Those at these places."""
-        return Answers._make(values[places] for values in self)
+        return Answers._make(values[index] for values in self)
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +85,7 @@ class Items:
         """What a judge answered."""
         start, end = self.answered.indptr[judge : judge + 2]
         item = self.answered.indices[start:end]
-        values = (each.data[start:end] for each in (self.said, self.lead, self.position, self.order))
+        values = (matrix.data[start:end] for matrix in (self.said, self.lead, self.position, self.order))
         return Answers(item, self.question[item] % self.n_groups, *values)
 
 
@@ -126,7 +126,7 @@ class SharedAnswers:
     by_correlation: list[Disagreement]
     slopes: FloatArray
 
-    def expected(self, pairs: BoolArray, others: BoolArray, level: float) -> tuple[FloatArray, FloatArray]:
+    def expected(self, pairs: BoolArray, reference: BoolArray, level: float) -> tuple[FloatArray, FloatArray]:
         """Share of disagreements of two different judges in place of each pair, and the lower end for their mean.
 
         Parameters
@@ -141,35 +141,35 @@ class SharedAnswers:
         float arrays, shape (number of pairs,)
             Zero where judges may share so much that two of them never disagree, or nothing is known of it.
         """
-        many, groups = int(pairs.sum()), self.slopes.shape[1] - 1
-        if not others.any() or groups < FEWEST_GROUPS:
-            return np.zeros(many), np.zeros(many)
-        one, other = self.one[pairs], self.other[pairs]
-        a, unbounded = self._loadings(others, 1.0), self._loadings(others, LARGEST)
-        r, part = a[one, 0] * a[other, 0], self.shared[pairs, 0] / self.shared[pairs, 0].sum()
-        mean_r = part @ (unbounded[one, 1:] * unbounded[other, 1:])
+        n_pairs, groups = int(pairs.sum()), self.slopes.shape[1] - 1
+        if not reference.any() or groups < FEWEST_GROUPS:
+            return np.zeros(n_pairs), np.zeros(n_pairs)
+        first, second = self.one[pairs], self.other[pairs]
+        a, unbounded = self._loadings(reference, 1.0), self._loadings(reference, LARGEST)
+        r, part = a[first, 0] * a[second, 0], self.shared[pairs, 0] / self.shared[pairs, 0].sum()
+        mean_r = part @ (unbounded[first, 1:] * unbounded[second, 1:])
         reach = normal_quantile(level, groups - 1.0) * float(jackknife(mean_r, -1))
         return self._at(pairs, r), self._at(pairs, r + reach)
 
     def _at(self, pairs: BoolArray, r: FloatArray) -> FloatArray:
         """D(r) of pairs, shape (number of pairs,)."""
-        places = np.flatnonzero(pairs)
-        return np.array([self.by_correlation[place].at(x) for place, x in zip(places, r, strict=True)])
+        index = np.flatnonzero(pairs)
+        return np.array([self.by_correlation[pair].at(x) for pair, x in zip(index, r, strict=True)])
 
     @cached_property
     def _information(self) -> FloatArray:
         """Of an item on each pair's r, at a middling one, shape (P,)."""
         return np.array([d.information(MIDDLE) for d in self.by_correlation])
 
-    def _loadings(self, others: BoolArray, largest: float) -> FloatArray:
+    def _loadings(self, reference: BoolArray, largest: float) -> FloatArray:
         """a_k of r_kl = a_k a_l, shape (K, 1 + G), from the other pairs' correlations and the judges' slopes.
 
         Least squares: first c of r_kl = c g_k g_l, then a with the sum over pairs of v_kl (r_kl - a_k a_l)^2 and
         over judges of u_k (a_k - sqrt(c) g_k)^2, v being the information on r_kl, and u that on sqrt(c) g_k.
         """
-        one, other, r = self.one[others], self.other[others], self.correlation[others]
-        v, g = self.shared[others] * self._information[others, None], self.slopes
-        product = g[one] * g[other]
+        first, second, r = self.one[reference], self.other[reference], self.correlation[reference]
+        v, g = self.shared[reference] * self._information[reference, None], self.slopes
+        product = g[first] * g[second]
         size = np.maximum((v * product**2).sum(axis=0), np.finfo(float).tiny)
         prior = np.sqrt(np.maximum((v * product * r).sum(axis=0) / size, 0.0)) * g
         error = jackknife(np.log(np.maximum(g[:, 1:], SURELY)), -1)
@@ -177,28 +177,30 @@ class SharedAnswers:
         a = prior
         for _ in range(STEPS):
             above, below = u * prior, u.copy()
-            for k, beside in ((one, other), (other, one)):
-                np.add.at(above, k, v * r * a[beside])
-                np.add.at(below, k, v * a[beside] ** 2)
+            for k, partner in ((first, second), (second, first)):
+                np.add.at(above, k, v * r * a[partner])
+                np.add.at(below, k, v * a[partner] ** 2)
             a = (a + np.clip(above / below, 0.0, largest)) / 2
         return a
 
 
-def shared_answers(shown: Items, either: Items, one: IntArray, other: IntArray, near: BoolArray) -> SharedAnswers:
+def shared_answers(
+    items: Items, either: Items, first: IntArray, second: IntArray, is_close: BoolArray
+) -> SharedAnswers:
     """How pairs of judges agree who share items.
 
     Items `shown` in one order are those of near pairs: copies may favour a position, and need not agree if they
     were shown both. Of other pairs items in `either` order count, which are more.
     """
     judges = [_judge(either, k) for k in range(either.answered.shape[1])]
-    found = [
-        _shared(shown if close else either, (k, beside), (judges[k], judges[beside]))
-        for k, beside, close in zip(one, other, near, strict=True)
+    parts = [
+        _shared(items if close else either, (k, second_judge), (judges[k], judges[second_judge]))
+        for k, second_judge, close in zip(first, second, is_close, strict=True)
     ]
-    shared, share, correlation, by_correlation = zip(*found, strict=True)
+    shared, share, correlation, by_correlation = zip(*parts, strict=True)
     slopes = either.discrimination[:, None] * np.array([judge.slope for judge in judges])
     arrays = np.array(shared), np.array(share), np.array(correlation)
-    return SharedAnswers(one, other, *arrays, list(by_correlation), slopes)
+    return SharedAnswers(first, second, *arrays, list(by_correlation), slopes)
 
 
 def _judge(items: Items, number: int) -> Judge:
@@ -213,14 +215,14 @@ def _judge(items: Items, number: int) -> Judge:
         return Judge(np.zeros(1 + n_groups), 0.0)
     precision = np.array([1.0, 1 / WIDE**2])
 
-    def look(x: FloatArray) -> tuple[float, FloatArray, FloatArray]:
+    def evaluate(x: FloatArray) -> tuple[float, FloatArray, FloatArray]:
         by_row = np.column_stack([np.exp(x[0]) * answers.lead, answers.order])  # derivatives of the predictor
         eta = by_row[:, 0] + answers.position + x[1] * answers.order
         height, residual, weight = terms(eta, answers.said, np.ones(len(eta)))
         information = by_row.T @ (weight[:, None] * by_row) + np.diag(precision)
         return height - float(precision @ x**2) / 2, by_row.T @ residual - precision * x, information
 
-    log_slope, shift = peak(look, np.zeros(2), "a judge's slope did not settle")[0].tolist()
+    log_slope, shift = peak(evaluate, np.zeros(2), "a judge's slope did not settle")[0].tolist()
     signal = np.exp(log_slope) * answers.lead
     p = expit(signal + answers.position + shift * answers.order)
     gradient = sum_and_without(signal * (answers.said - p), answers.group, n_groups) - log_slope
@@ -232,18 +234,20 @@ def _shared(
     items: Items, pair: tuple[int, int], judges: tuple[Judge, Judge]
 ) -> tuple[FloatArray, FloatArray, FloatArray, Disagreement]:
     """What `SharedAnswers` has of a pair: items shared, disagreement and correlation, shape (1 + G,), and D."""
-    one, other = map(items.of, pair)
-    _, at, beside = np.intersect1d(one.item, other.item, assume_unique=True, return_indices=True)
-    one, other = one.some(at), other.some(beside)
+    answers_first, answers_second = map(items.of, pair)
+    _, at, index_second = np.intersect1d(
+        answers_first.item, answers_second.item, assume_unique=True, return_indices=True
+    )
+    answers_first, answers_second = answers_first.some(at), answers_second.some(index_second)
     p, q = (
         np.clip(expit(judge.log_odds(answers)), SURELY, 1 - SURELY)
-        for judge, answers in zip(judges, (one, other), strict=True)
+        for judge, answers in zip(judges, (answers_first, answers_second), strict=True)
     )
-    differ = (one.said != other.said).astype(float)
+    differ = (answers_first.said != answers_second.said).astype(float)
     d = disagreement(p, q)
-    n, found, less = (
-        sum_and_without(values, one.group, items.n_groups)
+    n, n_differing, less = (
+        sum_and_without(values, answers_first.group, items.n_groups)
         for values in (np.ones(len(p)), differ, disagree_by_chance(p, q) - differ)
     )
-    share, less = found / np.maximum(n, 1), less / np.maximum(n, 1)
+    share, less = n_differing / np.maximum(n, 1), less / np.maximum(n, 1)
     return n, share, d.correlation(less), d

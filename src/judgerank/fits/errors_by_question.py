@@ -44,10 +44,10 @@ class Questions(NamedTuple):
 
     def __str__(self) -> str:
         """Both numbers in words."""
-        known = counted(self.many, "question")
+        questions = counted(self.many, "question")
         if round(self.effective) < self.many:
-            known += f" of unequal size, which count as {self.effective:.0f} of equal size,"
-        return f"{known} and {counted(self.parameters, 'free parameter')}"
+            questions += f" of unequal size, which count as {self.effective:.0f} of equal size,"
+        return f"{questions} and {counted(self.parameters, 'free parameter')}"
 
 
 def questions_of(fitted: Fit, comparisons: Comparisons, question: IntArray) -> Questions:
@@ -64,13 +64,13 @@ def too_few(fitted: Fit) -> Questions | None:
     if fitted.flips is not None:
         if fitted.raw is not None and fitted.question is not None:
             return questions_of(fitted, fitted.raw, fitted.question)
-        many = fitted.flips.shape[0]
-        return Questions(many, float(many), fitted.n_parameters)
+        n_questions = fitted.flips.shape[0]
+        return Questions(n_questions, float(n_questions), fitted.n_parameters)
     effective = fitted.effective_clusters
     if effective is None or fitted.effects is not None:
         return None
-    found = Questions(fitted.n_clusters or 0, effective, fitted.n_parameters)
-    return None if found.enough else found
+    questions = Questions(fitted.n_clusters or 0, effective, fitted.n_parameters)
+    return None if questions.enough else questions
 
 
 def number_of(question: IntArray) -> int:
@@ -111,9 +111,9 @@ def by_question(fitted: Fit, comparisons: Comparisons | None, question: IntArray
         If the fit has no intervals.
     """
     rows = fitted.known_raw if comparisons is None else comparisons
-    asked = questions_of(fitted, rows, question)
-    if asked.enough:
+    question_index = questions_of(fitted, rows, question)
+    if question_index.enough:
         return fitted.clustered(comparisons, question, MOST_QUESTIONS)
-    if fitted.solution.shrinks_scores and fitted.effects is None and asked.many > 1:
+    if fitted.solution.shrinks_scores and fitted.effects is None and question_index.many > 1:
         return fitted.clustered(comparisons, question, MOST_QUESTIONS).flipped(comparisons, question)
     return fitted.flipped(comparisons, question)

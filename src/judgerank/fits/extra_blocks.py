@@ -28,8 +28,8 @@ FittedKind = TypeVar("FittedKind", bound=Fitted)
 def with_blocks(
     without: FittedKind,
     comparisons: Comparisons,
-    further: tuple[Placed, ...],
-    known: Mapping[str, float] | None = None,
+    extra: tuple[Placed, ...],
+    fixed_spread: Mapping[str, float] | None = None,
     certified: bool = True,
 ) -> FittedKind:
     """The maximum with further blocks that the fit without leads to, certified.
@@ -57,10 +57,12 @@ def with_blocks(
         If something runs off to infinity, with the blocks or without, or blocks are not identified.
     """
     cells = comparisons.aggregate()
-    model = replace(without.model, further=with_means(further, cells))
-    many = len(cells.models) + without.solution.parameters.judges.size + len(model.roles)
-    if many > MOST_PARAMETERS:
-        raise ConfigError(f"further blocks go with {MOST_PARAMETERS:,} parameters at most, and these are {many:,}")
+    model = replace(without.model, further=with_means(extra, cells))
+    n_parameters = len(cells.models) + without.solution.parameters.judges.size + len(model.roles)
+    if n_parameters > MOST_PARAMETERS:
+        raise ConfigError(
+            f"further blocks go with {MOST_PARAMETERS:,} parameters at most, and these are {n_parameters:,}"
+        )
     if certified:
         require_bounded(without)
     at = without.solution.parameters
@@ -70,14 +72,14 @@ def with_blocks(
     else:
         assert isinstance(without.settings, Newton)  # no other solver goes with blocks
         settings = Penalised(tolerance=without.settings.tolerance)
-        solution = penalised.with_further(cells, model, start, _moving(without), settings, known)
-    found = replace(
+        solution = penalised.with_further(cells, model, start, _moving(without), settings, fixed_spread)
+    result = replace(
         without, comparisons=cells, raw=comparisons, model=model, solution=solution, without=without, robust=None
     )
     if certified:
-        require_bounded(found)
-        require_blocks(found)
-    return found
+        require_bounded(result)
+        require_blocks(result)
+    return result
 
 
 def _moving(without: Fitted) -> BoolArray:

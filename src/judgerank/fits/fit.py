@@ -101,18 +101,20 @@ def fit(
     ConfigError
         If a name is not known, or two things do not go together.
     """
-    given = described(judgments, blocks, question, model)
-    settings = _settings(solver, shrink, given, questions)
-    found = given.without_effects(given.comparisons, given.question, settings, start)
+    description = described(judgments, blocks, question, model)
+    settings = _settings(solver, shrink, description, questions)
+    result = description.without_effects(description.comparisons, description.question, settings, start)
     if questions is not None:
-        found = with_question_effects(found, partial(given.without_effects, settings=settings), fit, merge_copies)
+        result = with_question_effects(
+            result, partial(description.without_effects, settings=settings), fit, merge_copies
+        )
     if cluster is None:
-        return found
+        return result
     if isinstance(cluster, str):
         if cluster != QUESTION:
             raise ConfigError(f"clusters are by 'question' or given one for each comparison, not {cluster!r}")
-        return found.clustered()
-    return found.clustered(cluster=np.asarray(cluster))
+        return result.clustered()
+    return result.clustered(cluster=np.asarray(cluster))
 
 
 @dataclass(frozen=True)
@@ -150,21 +152,21 @@ class Described:
         """The member and further blocks fitted to comparisons such as these."""
         # the same object, where it can be: what is known of it is remembered with it
         bare = self.bare if comparisons is self.comparisons else _without_columns(comparisons)
-        own = replace(_member(bare, self.member, settings, start), raw=bare, question=question)
+        result = replace(_member(bare, self.member, settings, start), raw=bare, question=question)
         if question is self.question:  # and not of some of the rows
-            own = replace(own, question_keys=self.question_keys)
-        return with_blocks(own, comparisons, self.further, None, certified) if self.further else own
+            result = replace(result, question_keys=self.question_keys)
+        return with_blocks(result, comparisons, self.further, None, certified) if self.further else result
 
     def fitted(self, rows: IntArray, questions: str | None) -> Fit:
         """The same fitted to some of the comparisons by the exact solver, to predict the others by.
 
         Judges who run off there are shrunk alone, and copies are not looked for.
         """
-        asked, settings = None if self.question is None else self.question[rows], Newton()
-        own = self.without_effects(self.comparisons.take(rows), asked, settings, certified=False)
+        question_index, settings = None if self.question is None else self.question[rows], Newton()
+        result = self.without_effects(self.comparisons.take(rows), question_index, settings, certified=False)
         if questions is None:
-            return own
-        return with_question_effects(own, partial(self.without_effects, settings=settings))
+            return result
+        return with_question_effects(result, partial(self.without_effects, settings=settings))
 
 
 def described(
@@ -180,67 +182,67 @@ def described(
     ConfigError, DataError
     """
     records: Records | None = None
-    chosen, asked = all_of(blocks), None if question is None else np.asarray(question)
+    chosen, question_index = all_of(blocks), None if question is None else np.asarray(question)
     keys: UIntArray | None = None
     number: IntArray | None = None
     if isinstance(judgments, Comparisons):
         comparisons = judgments
     elif isinstance(judgments, Records):
         records, comparisons = judgments, judgments.comparisons
-        if asked is None and "question_id" in records.frame:
+        if question_index is None and "question_id" in records.frame:
             number, names = numbered_questions(records.frame["question_id"])
-            asked, keys = number, question_keys(names)
+            question_index, keys = number, question_keys(names)
     else:
         from judgerank.reading.read import read_judgments
 
         read = read_judgments(judgments)
         records, comparisons = Records.of(read) if chosen else None, read.comparisons
-        if asked is None and "question_id" in read.frame:
-            asked, keys = read.question, read.question_keys
+        if question_index is None and "question_id" in read.frame:
+            question_index, keys = read.question, read.question_keys
     member = get_model(model, comparisons)
-    further: tuple[Placed, ...] = ()
+    extra: tuple[Placed, ...] = ()
     columns = None
     if chosen:
-        further, columns = placed(chosen, records or Records.without_columns(comparisons))
+        extra, columns = placed(chosen, records or Records.without_columns(comparisons))
     comparisons = member.observed(comparisons)
-    if asked is not None:
-        if len(asked) != len(comparisons):
+    if question_index is not None:
+        if len(question_index) != len(comparisons):
             raise DataError(
-                f"{len(asked)} questions for {len(comparisons)} comparisons: there must be one for each"
+                f"{len(question_index)} questions for {len(comparisons)} comparisons: there must be one for each"
             )
         if number is None:
-            number, ids = pd.factorize(asked, sort=True)
+            number, ids = pd.factorize(question_index, sort=True)
             keys = question_keys(ids) if keys is None else keys
     bare = _without_columns(comparisons)
-    whole = bare if columns is None else replace(bare, columns=columns)
-    return Described(whole, bare, member, number, keys, further)
+    data = bare if columns is None else replace(bare, columns=columns)
+    return Described(data, bare, member, number, keys, extra)
 
 
 def _without_columns(comparisons: Comparisons) -> Comparisons:
     return comparisons if comparisons.columns is None else replace(comparisons, columns=None)
 
 
-def _settings(solver: str | Settings, shrink: bool, given: Described, questions: str | None) -> Settings:
+def _settings(solver: str | Settings, shrink: bool, description: Described, questions: str | None) -> Settings:
     """The solver's settings, refused where they do not go with the rest.
 
     Raises
     ------
     ConfigError
     """
-    if shrink and solver != "newton" and not isinstance(settings_of(solver, given.member), Penalised):
+    if shrink and solver != "newton" and not isinstance(settings_of(solver, description.member), Penalised):
         raise ConfigError(f"shrinkage is by the penalised solver: leave solver={solver!r} out")
-    settings = settings_of("penalised" if shrink and isinstance(solver, str) else solver, given.member)
+    settings = settings_of("penalised" if shrink and isinstance(solver, str) else solver, description.member)
     more = [
-        *(["further blocks"] if given.further else []),
+        *(["further blocks"] if description.further else []),
         *(["question effects"] if questions is not None else []),
-        *(["rankings of several answers"] if given.comparisons.stages is not None else []),
+        *(["rankings of several answers"] if description.comparisons.stages is not None else []),
     ]
     if more and not isinstance(settings, Newton | Penalised):
         raise ConfigError(f"{more[0]} are fitted by the solvers 'newton' and 'penalised', not by {solver!r}")
     if questions is not None and questions != EFFECTS:
         raise ConfigError(f"questions={questions!r} is not known (known: {EFFECTS!r})")
     if questions is not None:
-        given.comparisons.require_pairs("a model with question effects")
+        description.comparisons.require_pairs("a model with question effects")
     return settings
 
 
@@ -273,8 +275,8 @@ def _member(
             f"{', '.join(alike)} (leave them out, or fit the model without lengths)"
         )
     if member.judge_blocks:
-        found = divergence.shrunk_alone(cells, member, _maximum(cells, member, settings, start))
-        result = Fit(cells, member, settings, found)
+        best = divergence.shrunk_alone(cells, member, _maximum(cells, member, settings, start))
+        result = Fit(cells, member, settings, best)
         require_maximum_in_play(result)
         return result
     # judges do not matter: the pooled cells have the same likelihood, and there are fewer of them
@@ -287,12 +289,12 @@ def _maximum(cells: Comparisons, member: Model, settings: Settings, start: Param
     """Where the solver ends, from a start or from what was fitted before."""
     if not isinstance(start, Fit):
         again = start is None and isinstance(settings, Newton | Penalised)  # one's own may have no hash
-        return _found(cells, member, settings) if again else maximise(cells, member, settings, start)
+        return _fit_member(cells, member, settings) if again else maximise(cells, member, settings, start)
     at = beginning(start, cells, member)
     return maximise(cells, member, settings, at, bar(start, cells, member))
 
 
 @remembered
-def _found(cells: Comparisons, member: Model, settings: Settings) -> Solution:
+def _fit_member(cells: Comparisons, member: Model, settings: Settings) -> Solution:
     """As `maximise`; the same comparisons are often fitted with further blocks and without."""
     return maximise(cells, member, settings)

@@ -59,18 +59,18 @@ class Fitted(Intervals):
     @property
     def member(self) -> Self:
         """The member by itself, without further blocks and question effects."""
-        found = self
-        while found.without is not None:
-            found = found.without
-        return found
+        model = self
+        while model.without is not None:
+            model = model.without
+        return model
 
     @property
     def spread(self) -> dict[str, float]:
         """Standard deviation of every shrunk block in the units of its estimates; zero of what is left out."""
-        known, unit = self.solution.spread or {}, scale(self.model, self.solution.parameters)[0]
+        deviations, unit = self.solution.spread or {}, scale(self.model, self.solution.parameters)[0]
         in_scores = {"scores", *(block.name for block in self.blocks if block.role is Role.QUALITY)}
-        found = {name: tau / unit if name in in_scores else tau for name, tau in known.items()}
-        return {**{block.name: 0.0 for block in self.blocks if block.shrunk}, **found}
+        by_block = {name: tau / unit if name in in_scores else tau for name, tau in deviations.items()}
+        return {**{block.name: 0.0 for block in self.blocks if block.shrunk}, **by_block}
 
     @property
     def fitted_spreads(self) -> tuple[str, ...]:
@@ -121,12 +121,12 @@ class Fitted(Intervals):
 
         Those of the questions that stand for all, where errors are from part of them.
         """
-        found = super().independent_rows()
-        if found is not None or self.raw is None or self.question is None:
-            return found
-        many = self.n_clusters if self.flips is None else self.flips.shape[0]
-        asked, question = numbered(self.question)
-        if len(asked) != many:
+        rows_and_question = super().independent_rows()
+        if rows_and_question is not None or self.raw is None or self.question is None:
+            return rows_and_question
+        n_clusters = self.n_clusters if self.flips is None else self.flips.shape[0]
+        labels, question = numbered(self.question)
+        if len(labels) != n_clusters:
             return None
         rows = self.model.observed(self.raw)
         _, drawn = drawn_clusters(question, None if self.by_cluster is None else self.by_cluster.shape[0])

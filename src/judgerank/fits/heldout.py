@@ -57,20 +57,20 @@ def held_out(
     ConfigError
         If `fold` is not one number for each comparison, or all of them are the same.
     """
-    given = described(judgments, blocks, question, model)
-    fold = _folds(fold, len(given.comparisons))
-    if given.question is None:
+    description = described(judgments, blocks, question, model)
+    fold = _folds(fold, len(description.comparisons))
+    if description.question is None:
         raise DataError(
             "the questions are not known: judgments have them in question_id, comparisons take `question`"
         )
     parts = []
     for number in np.unique(fold):
         train, test = np.flatnonzero(fold != number), np.flatnonzero(fold == number)
-        fitted = given.fitted(train, questions)
-        table = log_likelihoods(fitted, given.comparisons.take(test), given.question[test])
+        fitted = description.fitted(train, questions)
+        table = log_likelihoods(fitted, description.comparisons.take(test), description.question[test])
         parts.append(table.assign(fold=number))
-    whole = pd.concat(parts, ignore_index=True)
-    return whole[["fold", "question", "comparisons", "described", "without"]]
+    frame = pd.concat(parts, ignore_index=True)
+    return frame[["fold", "question", "comparisons", "described", "without"]]
 
 
 def _folds(fold: IntArray, size: int) -> IntArray:
@@ -80,16 +80,16 @@ def _folds(fold: IntArray, size: int) -> IntArray:
     ------
     ConfigError
     """
-    found = np.asarray(fold)
-    if found.shape != (size,) or not np.issubdtype(found.dtype, np.integer):
-        given = repr(fold) if isinstance(fold, str) else f"an array of {found.dtype}, shape {found.shape}"
+    folds = np.asarray(fold)
+    if folds.shape != (size,) or not np.issubdtype(folds.dtype, np.integer):
+        shown_value = repr(fold) if isinstance(fold, str) else f"an array of {folds.dtype}, shape {folds.shape}"
         raise ConfigError(
-            f"fold is {given}; expected a whole number for each of the {size:,} comparisons, such as "
+            f"fold is {shown_value}; expected a whole number for each of the {size:,} comparisons, such as "
             "judgments.question % 5 (the model is the third argument)"
         )
-    if len(np.unique(found)) < 2:
+    if len(np.unique(folds)) < 2:
         raise ConfigError("all comparisons are in the same fold: held-out prediction takes at least two")
-    return found
+    return folds
 
 
 def log_likelihoods(fitted: Fitted, comparisons: Comparisons, question: IntArray) -> pd.DataFrame:
@@ -115,30 +115,30 @@ def log_likelihoods(fitted: Fitted, comparisons: Comparisons, question: IntArray
     """
     c = comparisons.with_ties()
     models, judges = (
-        positions_of(names, known)[:, 0]
-        for names, known in ((c.models, fitted.comparisons.models), (c.judges, fitted.comparisons.judges))
+        positions_of(names, available)[:, 0]
+        for names, available in ((c.models, fitted.comparisons.models), (c.judges, fitted.comparisons.judges))
     )
     at_ours = {"first": models[c.first], "second": models[c.second], "judge": judges[c.judge]}
     labels = {"models": fitted.comparisons.models, "judges": fitted.comparisons.judges}
-    here = c._rows(np.arange(len(c)), **at_ours, **labels)
+    rows = c._rows(np.arange(len(c)), **at_ours, **labels)
     names, number = np.unique(question, return_inverse=True)
     ends = {"described": fitted, "without": fitted.without or fitted}
-    table = {name: _by_question(one, here, number, len(names)) for name, one in ends.items()}
+    table = {name: _by_question(result, rows, number, len(names)) for name, result in ends.items()}
     return pd.DataFrame({"question": names, "comparisons": np.bincount(number, c.count), **table})
 
 
-def _by_question(fitted: Fitted, c: Comparisons, number: IntArray, many: int) -> FloatArray:
+def _by_question(fitted: Fitted, c: Comparisons, number: IntArray, n_questions: int) -> FloatArray:
     model, at = fitted.model, _tying(fitted)
     c = c if model.further else replace(c, columns=None)
     c = model.observed(c)
     if fitted.effects is not None and fitted.effects.sigma > 0:
         sigma = fitted.effects.sigma
         fine = Marginal.fine(grouped(c, number), model, model.of_judges(at).gamma, sigma, SHARP)
-        return fine.values(at, sigma, many)
-    total = np.zeros(many)
-    for rows, here in in_parts(c, model, at):
-        values = c.count[rows] * here.log_likelihood
-        total += np.bincount(number[rows], values, many)
+        return fine.values(at, sigma, n_questions)
+    total = np.zeros(n_questions)
+    for rows, terms in in_parts(c, model, at):
+        values = c.count[rows] * terms.log_likelihood
+        total += np.bincount(number[rows], values, n_questions)
     return total
 
 
@@ -148,6 +148,6 @@ def _tying(fitted: Fitted) -> Parameters:
     if not fitted.model.has(Role.TIE):
         return at
     judges, row = at.judges.copy(), fitted.model.row("log_tie")
-    many = np.bincount(cells.judge, cells.count, len(cells.judges))
-    judges[row] = np.maximum(judges[row], -np.log(many + 1))  # nu / (nu + 2) is about half of 1 / (many + 1)
+    n_answers = np.bincount(cells.judge, cells.count, len(cells.judges))
+    judges[row] = np.maximum(judges[row], -np.log(n_answers + 1))  # nu / (nu + 2) is about half of 1 / (many + 1)
     return replace(at, judges=judges)

@@ -71,57 +71,57 @@ def judge_effects(
     frame, z = frame[seen].reset_index(drop=True), csr_array(z[:, np.flatnonzero(seen)])
     if frame.empty:
         return frame.assign(estimate=0.0, standard_error=0.0, p_value=0.0, p_holm=0.0)
-    here = row_by_row(comparisons, fitted.model, fitted.solution.parameters)
-    estimate, error, dof = _one_step(fitted, here, z, judge[seen], comparisons, question)
+    terms = row_by_row(comparisons, fitted.model, fitted.solution.parameters)
+    estimate, error, dof = _one_step(fitted, terms, z, judge[seen], comparisons, question)
     p = two_sided(estimate / error, dof)
     return frame.assign(estimate=estimate, standard_error=error, p_value=p, p_holm=holm(p))
 
 
 def _one_step(
-    fitted: Fit, here: At, z: csr_array, judge: IntArray, comparisons: Comparisons, question: IntArray | None
+    fitted: Fit, terms: At, z: csr_array, judge: IntArray, comparisons: Comparisons, question: IntArray | None
 ) -> tuple[FloatArray, FloatArray, float]:
     """Estimates, standard errors and their degrees of freedom; `judge` is that of every column."""
-    ones, weight = np.ones(len(comparisons)), comparisons.count * here.law.variance
-    j = row_derivatives(here, lambda role: here.through_predictor(role, ones)).tocsr()[:, fitted.chosen]
+    ones, weight = np.ones(len(comparisons)), comparisons.count * terms.law.variance
+    j = row_derivatives(terms, lambda role: terms.through_predictor(role, ones)).tocsr()[:, fitted.chosen]
     v = fitted._inverse("expected")
-    columns = z, _lapses(here, comparisons, judge)
-    weighed = [one.multiply(weight[:, None]).tocsr() for one in columns]
-    through = [(j.T @ one).toarray() for one in weighed]
-    carries = [v @ one for one in through]
+    columns = z, _lapses(terms, comparisons, judge)
+    weighed = [column.multiply(weight[:, None]).tocsr() for column in columns]
+    through = [(j.T @ column).toarray() for column in weighed]
+    carries = [v @ column for column in through]
 
-    def shared(one: int, other: int) -> FloatArray:
+    def shared(first: int, second: int) -> FloatArray:
         """Information that effects or lapses have in common, column by column, beside all parameters."""
-        in_rows = np.asarray(weighed[one].multiply(columns[other]).sum(axis=0)).ravel()
-        return in_rows - (through[one] * carries[other]).sum(axis=0)
+        in_rows = np.asarray(weighed[first].multiply(columns[second]).sum(axis=0)).ravel()
+        return in_rows - (through[first] * carries[second]).sum(axis=0)
 
     alone, common, of_lapses = shared(0, 0), shared(0, 1), shared(1, 1)
     share = common / np.maximum(of_lapses, LITTLE)
     z, carried = csr_array(z - columns[1].multiply(share)), carries[0] - share * carries[1]
-    beside = alone - 2 * share * common + share**2 * of_lapses
-    information = np.maximum(beside, NOTHING * np.maximum(alone, LITTLE))
-    score = z.T @ here.residual - carried.T @ (j.T @ here.residual)
+    remainder = alone - 2 * share * common + share**2 * of_lapses
+    information = np.maximum(remainder, NOTHING * np.maximum(alone, LITTLE))
+    score = z.T @ terms.residual - carried.T @ (j.T @ terms.residual)
     estimate, error = score / information, information**-0.5
     if question is None:
         return estimate, error, np.inf
-    each = (z.toarray() - j @ carried) * here.residual[:, None]
-    many = int(question.max()) + 1
-    summed = np.zeros((many, each.shape[1]))
-    np.add.at(summed, question, each)
-    of_questions = np.sqrt((summed**2).sum(axis=0) * many / max(many - 1, 1)) / information
-    return estimate, np.maximum(error, of_questions), many - 1.0
+    scores = (z.toarray() - j @ carried) * terms.residual[:, None]
+    n_questions = int(question.max()) + 1
+    summed = np.zeros((n_questions, scores.shape[1]))
+    np.add.at(summed, question, scores)
+    of_questions = np.sqrt((summed**2).sum(axis=0) * n_questions / max(n_questions - 1, 1)) / information
+    return estimate, np.maximum(error, of_questions), n_questions - 1.0
 
 
-def _lapses(here: At, comparisons: Comparisons, judge: IntArray) -> csr_array:
+def _lapses(terms: At, comparisons: Comparisons, judge: IntArray) -> csr_array:
     """What answers at random do to the predictor, a column for each of these judges; shape (T, C)."""
-    toward_half = (0.5 - here.law.mean) / np.maximum(here.law.variance, LITTLE)
-    own = (toward_half, (np.arange(len(comparisons)), comparisons.judge))
-    return csr_array(csr_array(own, (len(comparisons), len(comparisons.judges)))[:, judge])
+    toward_half = (0.5 - terms.law.mean) / np.maximum(terms.law.variance, LITTLE)
+    entries = (toward_half, (np.arange(len(comparisons)), comparisons.judge))
+    return csr_array(csr_array(entries, (len(comparisons), len(comparisons.judges)))[:, judge])
 
 
-def alike(found: pd.DataFrame) -> float:
+def alike(effects: pd.DataFrame) -> float:
     """p-value of one effect being the same for all judges, errors taken as independent (Cochran, 1954)."""
-    if len(found) < 2:
+    if len(effects) < 2:
         return 1.0
-    weight = found["standard_error"].to_numpy() ** -2.0
-    away = found["estimate"].to_numpy() - np.average(found["estimate"], weights=weight)
-    return float(chdtrc(len(found) - 1, weight @ away**2))
+    weight = effects["standard_error"].to_numpy() ** -2.0
+    away = effects["estimate"].to_numpy() - np.average(effects["estimate"], weights=weight)
+    return float(chdtrc(len(effects) - 1, weight @ away**2))

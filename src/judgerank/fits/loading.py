@@ -59,8 +59,8 @@ def about(path: str | PathLike[str]) -> dict[str, Any]:
     """
     load(path)  # which says what is wrong with a file
     with np.load(path, allow_pickle=False) as file:
-        told = json.loads(str(file["header"])).get("about", {})
-    return dict(told)
+        metadata = json.loads(str(file["header"])).get("about", {})
+    return dict(metadata)
 
 
 def _unpacked(value: Any, arrays: Mapping[str, AnyArray], kinds: Mapping[str, Any]) -> Any:

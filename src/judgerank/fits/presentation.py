@@ -28,8 +28,8 @@ def text(fitted: Fitted, level: float) -> str:
     parts = ["\n".join(heading(fitted))]
     for title, table in tables(fitted, level):
         table = table.assign(name=table["name"].str.ljust(table["name"].str.len().max()))
-        shown = table.to_string(index=False, float_format="%.3f", na_rep="", max_rows=MOST, line_width=None)
-        parts.append(f"{title}\n{shown}")
+        rendered = table.to_string(index=False, float_format="%.3f", na_rep="", max_rows=MOST, line_width=None)
+        parts.append(f"{title}\n{rendered}")
     return "\n\n".join(parts)
 
 
@@ -37,24 +37,24 @@ def html(fitted: Fitted) -> str:
     """The same for a notebook; names are escaped."""
     parts = [f"<p>{'<br>'.join(map(escape, heading(fitted)))}</p>"]
     for title, table in tables(fitted, 0.95):
-        shown = table.to_html(index=False, float_format="{:.3f}".format, na_rep="", max_rows=MOST, border=0)
-        parts.append(f"<p><b>{escape(title)}</b></p>\n{shown}")
+        markup = table.to_html(index=False, float_format="{:.3f}".format, na_rep="", max_rows=MOST, border=0)
+        parts.append(f"<p><b>{escape(title)}</b></p>\n{markup}")
     return "<div>\n" + "\n".join(parts) + "\n</div>"
 
 
 def heading(fitted: Fitted) -> list[str]:
     """What was fitted to what, how it ended, and the judges by whose name it did not end well."""
-    c, found, effects = fitted.comparisons, fitted.solution, fitted.effects
+    c, solution, effects = fitted.comparisons, fitted.solution, fitted.effects
     more = [block.name for block in fitted.blocks]
     described = fitted.model.name + (f" with {', '.join(more)}" if more else "")
-    asked = ""
+    questions_text = ""
     if fitted.question is not None:
         times = np.unique(fitted.question, return_counts=True)[1]
-        asked = f" of {len(times):,} questions, {(times > 1).sum():,} of them with several"
+        questions_text = f" of {len(times):,} questions, {(times > 1).sum():,} of them with several"
     lines = [
         f"{described}: {len(c.models):,} models, {len(c.judges):,} judges, "
-        f"{c.n_comparisons:,.0f} comparisons{asked}",
-        f"status {fitted.status} after {found.iterations} iterations of {type(fitted.settings).__name__}, "
+        f"{c.n_comparisons:,.0f} comparisons{questions_text}",
+        f"status {fitted.status} after {solution.iterations} iterations of {type(fitted.settings).__name__}, "
         f"log-likelihood {fitted.marginal_log_likelihood:.4f}",
     ]
     if effects is not None:
@@ -64,8 +64,8 @@ def heading(fitted: Fitted) -> list[str]:
             f"without question effects {effects.log_likelihood_without:.4f}: twice the gain is {statistic:.1f}, "
             f"p = {p:.2g}"
         )
-    elif found.spread is None and found.alone is None:  # elsewhere the penalty's gradient balances it
-        lines[-1] += f", relative gradient {found.evaluation.relative_gradient:.1e}"
+    elif solution.spread is None and solution.alone is None:  # elsewhere the penalty's gradient balances it
+        lines[-1] += f", relative gradient {solution.evaluation.relative_gradient:.1e}"
     if more and fitted.without is not None and effects is None:
         lines[-1] += f", without these blocks {fitted.without.marginal_log_likelihood:.4f}"
     named = {
@@ -87,8 +87,8 @@ def heading(fitted: Fitted) -> list[str]:
 def _on_clusters(fitted: Fitted) -> str:
     clusters, effective = fitted.n_clusters or fitted.degrees_of_freedom + 1, fitted.effective_clusters
     less = effective is not None and round(effective) < clusters
-    said = f", which count as {effective:,.0f} of equal size" if less else ""
-    return f"standard errors allow for dependence within {clusters:,.0f} clusters{said}"
+    effective_text = f", which count as {effective:,.0f} of equal size" if less else ""
+    return f"standard errors allow for dependence within {clusters:,.0f} clusters{effective_text}"
 
 
 def tables(fitted: Fitted, level: float) -> Iterator[tuple[str, pd.DataFrame]]:
@@ -118,8 +118,8 @@ def figure(fitted: Fitted, level: float) -> Figure:
         from judgerank.plots.looks import in_style
         from judgerank.plots.own import standings
     except ImportError as error:
-        told = f"a figure takes {needed('plot')}: there is no {error.name}"
-        raise ConfigError(told) from None
+        message = f"a figure takes {needed('plot')}: there is no {error.name}"
+        raise ConfigError(message) from None
     with in_style():
         drawn = standings(leaderboard(fitted, level), f"{fitted.model.name}, {_percent(level)} intervals")
         drawn.draw_without_rendering()  # ticks take their style when they are first drawn

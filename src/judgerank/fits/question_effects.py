@@ -58,14 +58,14 @@ def with_question_effects(
         If the likelihood has no maximum, without question effects or with them.
     """
     _require_possible(without)
-    comparisons, asked = without.known_raw, without.known_question
-    leader = {} if member is None else copies(without, comparisons, asked, member)
+    comparisons, question = without.known_raw, without.known_question
+    leader = {} if member is None else copies(without, comparisons, question, member)
     names = ", ".join(sorted({*leader, *leader.values()}))
     remarks: tuple[str, ...] = ()
     if leader and merge_copies:
-        comparisons, asked = with_one_vote(comparisons.with_ties(), asked, leader)
+        comparisons, question = with_one_vote(comparisons.with_ties(), question, leader)
         comparisons = without.model.observed(comparisons)
-        without = again(comparisons, asked)
+        without = again(comparisons, question)
         require_bounded(without)
         remarks = (f"These judge ids answer as one, and count as one judge: {names}.",)
     elif leader:
@@ -74,32 +74,32 @@ def with_question_effects(
             "effect takes that for the answers' quality; merge_copies=True makes them one judge.",
         )
     try:
-        found = _maximum(without, comparisons, asked)
+        maximum = _maximum(without, comparisons, question)
     except NoMaximumError as error:
         raise NoMaximumError(" ".join([f"{error}.", *remarks]).removesuffix("."), error.models) from None
     result = replace(
-        _at(found, without),
+        _at(maximum, without),
         raw=comparisons,
-        question=asked,
+        question=question,
         without=without,
         remarks=(*without.remarks, *remarks),
         merged=leader if merge_copies else {},
     )
-    return result if found.covariance is None else _with_errors(result, found.covariance, without)
+    return result if maximum.covariance is None else _with_errors(result, maximum.covariance, without)
 
 
 def _with_errors(result: FittedKind, covariance: FloatArray, without: FittedKind) -> FittedKind:
     """With the covariance of all but sigma, and what questions say of its degrees of freedom."""
-    comparisons, asked = result.known_raw, result.known_question
-    by_cluster = residuals_by_cluster(comparisons, without.model, without.solution.parameters, asked)
-    effective = effective_number(asked, comparisons.count)
-    known = information_by_cluster(comparisons, without.model, without.solution.parameters, asked)
+    comparisons, question = result.known_raw, result.known_question
+    by_cluster = residuals_by_cluster(comparisons, without.model, without.solution.parameters, question)
+    effective = effective_number(question, comparisons.count)
+    information = information_by_cluster(comparisons, without.model, without.solution.parameters, question)
     return replace(
         result,
         robust=covariance[:-1, :-1],
         by_cluster=by_cluster,
         effective_clusters=effective,
-        effective_by_pair=without.behind_pairs(*sums_and_products(known)),
+        effective_by_pair=without.behind_pairs(*sums_and_products(information)),
     )
 
 
@@ -109,15 +109,16 @@ def _require_possible(without: Fitted) -> None:
     if model.weights_vary:
         raise ConfigError(f"question effects go with members without slopes, and {model.name!r} has them")
     if not model.has(Role.TIE) and without.known_raw.with_ties().known_ties.any():
-        known = "position_aware_ties, judge_aware_ties or btl_ties"
+        alternatives = "position_aware_ties, judge_aware_ties or btl_ties"
         raise ConfigError(
-            f"{model.name!r} takes ties for half a win, and with question effects that misleads: use {known}"
+            f"{model.name!r} takes ties for half a win, and with question effects that misleads: "
+            f"use {alternatives}"
         )
     require_bounded(without)
 
 
-def _maximum(without: Fitted, comparisons: Comparisons, asked: IntArray) -> Found:
-    groups = grouped(comparisons, asked)
+def _maximum(without: Fitted, comparisons: Comparisons, question: IntArray) -> Found:
+    groups = grouped(comparisons, question)
     if all((group.by_question(group.count) < 2).all() for group in groups):
         raise NotIdentifiedError(
             "no question has two comparisons that share a model, so that a question's effect cannot be told from "
@@ -127,25 +128,25 @@ def _maximum(without: Fitted, comparisons: Comparisons, asked: IntArray) -> Foun
     return maximise(plain, groups, without.fitted_spreads)
 
 
-def _at(found: Found, without: FittedKind) -> FittedKind:
+def _at(maximum: Found, without: FittedKind) -> FittedKind:
     """The fit at the maximum of the marginal likelihood."""
-    before, status = without.solution, found.status
+    before, status = without.solution, maximum.status
     if isinstance(without.settings, Penalised) and status.converged:
         status = before.status
     effects = QuestionEffects(
-        found.sigma,
-        found.log_likelihood,
+        maximum.sigma,
+        maximum.log_likelihood,
         before.parameters,
         before.evaluation.log_likelihood,
-        found.relative_gradient,
-        None if found.covariance is None else found.covariance[-1],
+        maximum.relative_gradient,
+        None if maximum.covariance is None else maximum.covariance[-1],
     )
     solution = replace(
         before,
-        parameters=found.parameters,
+        parameters=maximum.parameters,
         status=status,
         rival=None,
-        iterations=found.iterations,
-        spread=None if before.spread is None else found.spread,
+        iterations=maximum.iterations,
+        spread=None if before.spread is None else maximum.spread,
     )
     return replace(without, solution=solution, effects=effects)

@@ -93,7 +93,7 @@ class Fit(Fitted):
         ConfigError
             If the fit has no block ``taste``: its errors are those of this panel already.
         """
-        self._further(TASTE)
+        self._extra_columns(TASTE)
         return replace(self, of_panel=True)
 
     def flipped(self, comparisons: Comparisons | None = None, question: IntArray | None = None) -> Self:
@@ -116,8 +116,8 @@ class Fit(Fitted):
         """
         rows = self.model.observed(self.known_raw if comparisons is None else comparisons)
         self.require_fitted(rows.models, rows.judges, rows.n_comparisons)
-        asked = self.known_question if question is None else question
-        leads = leads_by_question(rows, self.model, self.solution.parameters, asked)
+        question_index = self.known_question if question is None else question
+        leads = leads_by_question(rows, self.model, self.solution.parameters, question_index)
         return replace(self, flips=leads)
 
     def test(self, block: str) -> BlockTest:
@@ -128,7 +128,7 @@ class Fit(Fitted):
         ConfigError
             If there is no such block, or it is shrunk and the fit has question effects.
         """
-        self._further(block)
+        self._extra_columns(block)
         return tested(self, block)
 
     def wald(self, block: str) -> float:
@@ -144,20 +144,22 @@ class Fit(Fitted):
         NoIntervalError
             If there is no covariance.
         """
-        place, values = self._further(block), self.parameters(block).to_numpy()
-        if next(one for one in self.blocks if one.name == block).shrunk:
+        columns, values = self._extra_columns(block), self.parameters(block).to_numpy()
+        if next(block_part for block_part in self.blocks if block_part.name == block).shrunk:
             raise ConfigError(f"block {block!r} is shrunk: `test` says whether it is there")
-        mine = self._of_common(place)
+        mine = self._of_common(columns)
         statistic = values @ np.linalg.solve(self.covariance[np.ix_(mine, mine)], values)
-        many, left = len(mine), self.degrees_of_freedom
-        return float(chdtrc(many, statistic) if np.isinf(left) else fdtrc(many, left, statistic / many))
+        n_tested, left = len(mine), self.degrees_of_freedom
+        return float(
+            chdtrc(n_tested, statistic) if np.isinf(left) else fdtrc(n_tested, left, statistic / n_tested)
+        )
 
-    def _of_common(self, place: slice) -> IntArray:
+    def _of_common(self, columns: slice) -> IntArray:
         """Places of further parameters in the covariance."""
-        whole = np.zeros(len(self.chosen), bool)
+        mask = np.zeros(len(self.chosen), bool)
         start = len(self.chosen) - len(self.free_common)
-        whole[start + place.start : start + place.stop] = True
-        return np.flatnonzero(whole[self.chosen])
+        mask[start + columns.start : start + columns.stop] = True
+        return np.flatnonzero(mask[self.chosen])
 
     def scores_in(self, category: str | None = None) -> pd.Series:
         """Scores by model within a category, or over all.
@@ -197,45 +199,45 @@ class Fit(Fitted):
             return scale.factor * fitted._in(category)[0]
 
         def derivatives(fitted: Fit, scale: Scale) -> FloatArray:
-            scores, own = fitted._in(category)
-            return scale.derivatives(own, scores)
+            scores, jacobian = fitted._in(category)
+            return scale.derivatives(jacobian, scores)
 
         scores = values(self, scale_of(self))
-        place = np.argsort(-scores, kind="stable")
-        among = reported(self, values, derivatives)[np.ix_(place, place)]
-        own = np.diag(among)
-        error = np.sqrt(np.maximum(own[:, None] + own[None, :] - 2 * among, 0.0))
+        ranking = np.argsort(-scores, kind="stable")
+        among = reported(self, values, derivatives)[np.ix_(ranking, ranking)]
+        variances = np.diag(among)
+        error = np.sqrt(np.maximum(variances[:, None] + variances[None, :] - 2 * among, 0.0))
         np.fill_diagonal(error, np.inf)
-        difference = np.subtract.outer(scores[place], scores[place])
+        difference = np.subtract.outer(scores[ranking], scores[ranking])
         few = self.flips is not None
         twice = np.stack([difference] * 2), np.stack([error, np.full_like(error, np.inf) if few else error])
-        names = np.asarray(self.comparisons.models, object)[place]
-        own = self.degrees_of_pairs[np.ix_(place, place)]
-        return Order(names, *twice, among, self.degrees_of_freedom, few, degrees_of_pairs=own)
+        names = np.asarray(self.comparisons.models, object)[ranking]
+        variances = self.degrees_of_pairs[np.ix_(ranking, ranking)]
+        return Order(names, *twice, among, self.degrees_of_freedom, few, degrees_of_pairs=variances)
 
     def _in(self, category: str | None) -> tuple[FloatArray, FloatArray]:
         """Scores on the scale of the fit, and their derivatives in the free parameters, shape (N, D)."""
         scores = self.scores.to_numpy()
         n = len(scores)
-        own = np.eye(n, int(self.chosen.sum()))
+        jacobian = np.eye(n, int(self.chosen.sum()))
         if category is None:
-            return scores, own
+            return scores, jacobian
         if category not in self.categories:
             raise ConfigError(f"there is no category {category!r} in this fit")
-        first = self._further("category").start + self.categories.index(category) * n
-        there = self._of_common(slice(first, first + n))
-        if len(there):  # none where categories make no difference
-            own[:, there] = np.eye(n)
-        return scores + self.solution.parameters.common[first : first + n], own
+        first = self._extra_columns("category").start + self.categories.index(category) * n
+        columns = self._of_common(slice(first, first + n))
+        if len(columns):  # none where categories make no difference
+            jacobian[:, columns] = np.eye(n)
+        return scores + self.solution.parameters.common[first : first + n], jacobian
 
     def __repr__(self) -> str:
         c, more = self.comparisons, [block.name for block in self.blocks]
         described = self.model.name + (f" with {', '.join(more)}" if more else "")
-        asked = "" if self.question is None else f" of {len(np.unique(self.question)):,} questions"
+        questions_text = "" if self.question is None else f" of {len(np.unique(self.question)):,} questions"
         effects = f", sigma {self.effects.sigma:.3g}" if self.effects else ""
         return (
             f"<Fit {described}, {self.status}: {len(c.models):,} models, {len(c.judges):,} judges, "
-            f"{c.n_comparisons:,.0f} comparisons{asked}, "
+            f"{c.n_comparisons:,.0f} comparisons{questions_text}, "
             f"log-likelihood {self.marginal_log_likelihood:.2f}{effects}>"
         )
 

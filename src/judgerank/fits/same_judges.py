@@ -47,18 +47,22 @@ def decided(fitted: Uncertainty, judgments: Judgments) -> Decided:
     models, judges = pd.Index(c.models), pd.Index(c.judges)
     first, second = (models.get_indexer(pd.Index(frame[name])) for name in ("model_a", "model_b"))
     judge = judges.get_indexer(pd.Index(frame["judge_model"]))
-    said = frame["judge_preferred_model"].eq("a").to_numpy()
+    first_preferred = frame["judge_preferred_model"].eq("a").to_numpy()
     question = pd.factorize(frame["question_id"], use_na_sentinel=False)[0]
-    return Decided(question, first, second, judge, said)
+    return Decided(question, first, second, judge, first_preferred)
 
 
 def items_of(fitted: Uncertainty, answers: Decided, either: bool = False) -> Items:
     """First answer of every judge to every item: a question with two models, in the order shown or in either."""
     fitted.comparisons.require_pairs("the search for copies of judges")
-    c, (question, first, second, judge, said) = fitted.comparisons, answers
+    c, (question, first, second, judge, first_preferred) = fitted.comparisons, answers
     n = len(c.models)
     question, turned = pd.factorize(question)[0], (first > second) & either
-    first, second, said = np.where(turned, second, first), np.where(turned, first, second), said ^ turned
+    first, second, first_preferred = (
+        np.where(turned, second, first),
+        np.where(turned, first, second),
+        first_preferred ^ turned,
+    )
     item = pd.factorize((question * n + first) * n + second)[0]
     once = ~pd.Series(item * len(c.judges) + judge).duplicated().to_numpy()
     item, first, second, judge = item[once], first[once], second[once], judge[once]
@@ -79,7 +83,7 @@ def items_of(fitted: Uncertainty, answers: Decided, either: bool = False) -> Ite
     of_item[item] = question[once]
     order = np.where(turned[once], -1.0, 1.0)
     lead, position = spread(gamma[judge] * (s[first] - s[second])), spread(order * b[judge])
-    answered, preferred = spread(np.ones(len(item))), spread(said[once].astype(float))
+    answered, preferred = spread(np.ones(len(item))), spread(first_preferred[once].astype(float))
     return Items(answered, preferred, lead, position, spread(order), of_item, gamma)
 
 
@@ -94,21 +98,21 @@ def excess_agreement(fitted: Uncertainty, items: Items) -> pd.DataFrame:
     DataFrame
         ``judge_1, judge_2, shared, agreement, expected, excess`` of pairs with at least `FEWEST` shared items.
     """
-    asked = items.answered
-    expected = asked.copy()
+    is_answered = items.answered
+    expected = is_answered.copy()
     expected.data = Law(items.lead.data + items.position.data, None).mean
-    shared = triu(asked.T @ asked, 1).tocoo()
+    shared = triu(is_answered.T @ is_answered, 1).tocoo()
     enough = shared.data >= FEWEST
-    one, other, n = shared.row[enough], shared.col[enough], shared.data[enough]
+    first, second, n = shared.row[enough], shared.col[enough], shared.data[enough]
 
     def agreeing(x: csc_array) -> FloatArray:
         """Sum of x x' + (1 - x)(1 - x') over shared items."""
-        both, alone = (x.T @ x).tocsr(), (asked.T @ x).tocsr()
-        return np.asarray(n - alone[other, one] - alone[one, other] + 2 * both[one, other]).ravel()
+        both, alone = (x.T @ x).tocsr(), (is_answered.T @ x).tocsr()
+        return np.asarray(n - alone[second, first] - alone[first, second] + 2 * both[first, second]).ravel()
 
     agreement, by_chance = agreeing(items.said) / n, agreeing(expected) / n
     names = np.asarray(fitted.comparisons.judges, object)
-    columns = {"judge_1": names[one], "judge_2": names[other], "shared": n.astype(int), "agreement": agreement}
+    columns = {"judge_1": names[first], "judge_2": names[second], "shared": n.astype(int), "agreement": agreement}
     return pd.DataFrame({**columns, "expected": by_chance, "excess": (agreement - by_chance) / (1 - by_chance)})
 
 
@@ -134,16 +138,16 @@ def _leaders(fitted: Uncertainty, answers: Decided, level: float) -> dict[str, s
     group = _components(
         len(judges), *(pd.Index(judges).get_indexer(pd.Index(pairs[name][same])) for name in JUDGES)
     )
-    leader = {number: judges[place] for place, number in reversed(list(enumerate(group)))}
+    leader = {number: judges[index] for index, number in reversed(list(enumerate(group)))}
     return {judge: leader[g] for judge, g in zip(judges, group, strict=True) if leader[g] != judge}
 
 
-def _components(many: int, one: IntArray, other: IntArray) -> IntArray:
-    graph = coo_array((np.ones(len(one)), (one, other)), shape=(many, many))
+def _components(n_judges: int, first: IntArray, second: IntArray) -> IntArray:
+    graph = coo_array((np.ones(len(first)), (first, second)), shape=(n_judges, n_judges))
     return np.asarray(connected_components(graph, directed=False)[1])
 
 
-def _same(shown: Items, either: Items, judges: list[str], pairs: pd.DataFrame, level: float) -> BoolArray:
+def _same(items: Items, either: Items, judges: list[str], pairs: pd.DataFrame, level: float) -> BoolArray:
     """Which pairs answer as one judge.
 
     Several names of one endpoint must not speak for each other: judges who agree as closely as a pair does are one
@@ -156,44 +160,44 @@ def _same(shown: Items, either: Items, judges: list[str], pairs: pd.DataFrame, l
     same = np.zeros(len(pairs), bool)
     if not close.any():
         return same
-    one, other = (pd.Index(judges).get_indexer(pd.Index(pairs[name])) for name in JUDGES)
-    widest = _components(len(judges), one[close], other[close])
-    answers = shared_answers(shown, either, one, other, widest[one] == widest[other])
+    first, second = (pd.Index(judges).get_indexer(pd.Index(pairs[name])) for name in JUDGES)
+    widest = _components(len(judges), first[close], second[close])
+    answers = shared_answers(items, either, first, second, widest[first] == widest[second])
     groups = dict[bytes, tuple[BoolArray, BoolArray, float]]()
     for least in np.unique(excess[close]):
         linked = close & (excess >= least)
-        group = _components(len(judges), one[linked], other[linked])
-        others = group[one] != group[other]
-        for number in np.unique(group[one[linked]]):
-            within = ~others & (group[one] == number)
-            clump = close & (widest[one] == widest[one[within][0]])
+        group = _components(len(judges), first[linked], second[linked])
+        is_across = group[first] != group[second]
+        for number in np.unique(group[first[linked]]):
+            within = ~is_across & (group[first] == number)
+            clump = close & (widest[first] == widest[first[within][0]])
             chosen = 1.0 if within[clump].all() else float(clump.sum())  # the closest are chosen out of so many
-            groups.setdefault(within.tobytes(), (within, others, chosen * len(np.unique(widest[one[close]]))))
-    for within, others, tried in groups.values():
-        if not same[within].all() and _rarer(answers, within, others, 1 - (1 - level) / tried):
+            groups.setdefault(within.tobytes(), (within, is_across, chosen * len(np.unique(widest[first[close]]))))
+    for within, is_across, tried in groups.values():
+        if not same[within].all() and _rarer(answers, within, is_across, 1 - (1 - level) / tried):
             same |= within
     return same
 
 
-def _rarer(answers: SharedAnswers, within: BoolArray, others: BoolArray, level: float) -> bool:
+def _rarer(answers: SharedAnswers, within: BoolArray, reference: BoolArray, level: float) -> bool:
     """Whether a group's judges disagree surely more rarely than different judges, and every two less than half so.
 
     Disagreements of all pairs of the group count together. Their share has Wilson's interval, of as many items as
     have the error that leaving out groups of questions shows; the expected share has one by that error. The
     interval of the difference is by both (Zou and Donner, 2008).
     """
-    found, (expected, least) = answers.disagreement[within], answers.expected(within, others, level)
-    if not (found[:, 0] < SURE * expected).all():
+    disagreement, (expected, least) = answers.disagreement[within], answers.expected(within, reference, level)
+    if not (disagreement[:, 0] < SURE * expected).all():
         return False
     shared = answers.shared[within]
-    share, size = (found * shared).sum(axis=0) / shared.sum(axis=0), shared[:, 0]
+    share, size = (disagreement * shared).sum(axis=0) / shared.sum(axis=0), shared[:, 0]
     members = len(np.unique([answers.one[within], answers.other[within]]))
-    n, own = size.sum() * 2 / members, float(jackknife(share[1:], -1))  # an answer is in members - 1 pairs
-    n = min(n, share[0] * (1 - share[0]) / own**2) if own > 0 else n
+    n, variance = size.sum() * 2 / members, float(jackknife(share[1:], -1))  # an answer is in members - 1 pairs
+    n = min(n, share[0] * (1 - share[0]) / variance**2) if variance > 0 else n
     high = wilson(float(share[0]), n, level)[1] - share[0]
-    here, low = (float(size @ x / size.sum()) for x in (expected, least))
-    reach = np.hypot(high, here - low)
-    return bool(share[0] < RARE * here and here - share[0] > reach)
+    mean_expected, low = (float(size @ x / size.sum()) for x in (expected, least))
+    reach = np.hypot(high, mean_expected - low)
+    return bool(share[0] < RARE * mean_expected and mean_expected - share[0] > reach)
 
 
 def copies(
@@ -221,8 +225,8 @@ def copies(
     if not np.isin(comparisons.outcome, (0.0, 0.5, 1.0)).all():
         raise DataError("this needs whole answers, but some of these records are shares of a win")
     try:
-        known = without.model.uses(Need.ORDER) or not comparisons.ordered
-        expecting = without if known else again(comparisons, "position_aware")
+        order_is_modelled = without.model.uses(Need.ORDER) or not comparisons.ordered
+        expecting = without if order_is_modelled else again(comparisons, "position_aware")
     except (NoMaximumError, NotIdentifiedError):
         expecting = without
     c = comparisons._rows(comparisons.outcome != 0.5)  # how often an answer was given does not matter
@@ -230,8 +234,8 @@ def copies(
         pd.Index(getattr(expecting.comparisons, names)).get_indexer(pd.Index(getattr(c, names)))
         for names in ("models", "judges")
     )
-    asked = question[comparisons.outcome != 0.5]
-    answers = Decided(asked, models[c.first], models[c.second], judges[c.judge], c.outcome == 1.0)
+    decided_questions = question[comparisons.outcome != 0.5]
+    answers = Decided(decided_questions, models[c.first], models[c.second], judges[c.judge], c.outcome == 1.0)
     return _leaders(expecting, answers, LEVEL)
 
 
@@ -252,23 +256,23 @@ def with_one_vote(
     """
     c = comparisons
     judges = tuple(name for name in c.judges if name not in leader)
-    place = {name: number for number, name in enumerate(judges)}
-    judge = np.array([place[leader.get(name, name)] for name in c.judges])[c.judge]
-    merged = np.isin(judge, [place[name] for name in set(leader.values())])
+    index = {name: number for number, name in enumerate(judges)}
+    judge = np.array([index[leader.get(name, name)] for name in c.judges])[c.judge]
+    merged = np.isin(judge, [index[name] for name in set(leader.values())])
     _, number = np.unique(question, return_inverse=True)
     n = len(c.models)
     key = ((number * n + c.first) * n + c.second) * len(judges) + judge
     key = np.where(merged, key, key.max() + 1 + np.arange(len(key)))  # the others keep every answer
-    _, kept, item = np.unique(key, return_index=True, return_inverse=True)
+    _, first_rows, item = np.unique(key, return_index=True, return_inverse=True)
 
     def mean(values: FloatArray) -> FloatArray:
         return np.bincount(item, values * c.count) / np.bincount(item, c.count)
 
     tied = mean(c.known_ties)
     outcome = np.clip(mean(c.outcome), tied / 2, 1 - tied / 2)  # rounding
-    count = np.where(merged, 1.0, c.count)[kept]
-    changed = {"judge": judge[kept], "outcome": outcome, "tied": tied, "count": count, "judges": judges}
+    count = np.where(merged, 1.0, c.count)[first_rows]
+    changed = {"judge": judge[first_rows], "outcome": outcome, "tied": tied, "count": count, "judges": judges}
     if c.strong is not None:
         changed["strong"] = np.stack([mean(side) for side in c.strong.T], axis=1)
-    rows = c._rows(kept, **changed)
-    return rows, question[kept]
+    rows = c._rows(first_rows, **changed)
+    return rows, question[first_rows]

@@ -48,11 +48,11 @@ def leaderboard(fitted: Uncertainty, level: float) -> pd.DataFrame:
     frame = pd.DataFrame({"rank": fitted.ranks, "score": scores, "low": np.nan, "high": np.nan})
     frame = frame.assign(win_rate=win_rates(fitted), rank_low=missing, rank_high=missing)
     frame = frame.assign(comparisons=compared.round().astype(int))
-    found = orders_of(fitted)
-    if found is not None:
+    orders = orders_of(fitted)
+    if orders is not None:
         covariance, freedom = reported_covariance(fitted), fitted.degrees_of_scores
         frame["low"], frame["high"] = wald_by_covariance(scale.scores, covariance, level, freedom)
-        ranks = rank_intervals(found, level).set_index("model")
+        ranks = rank_intervals(orders, level).set_index("model")
         frame["rank_low"], frame["rank_high"] = ranks["low"], ranks["high"]
     frame = frame.astype({"rank_low": "Int64", "rank_high": "Int64"})
     frame = frame.sort_values("rank").rename_axis("model").reset_index()
@@ -86,9 +86,9 @@ def win_rates(fitted: Uncertainty, shift: FloatArray | float = 0.0) -> FloatArra
     float array, shape (N,)
         In the order of the fit's models.
     """
-    others = scale_of(fitted).scores
-    own = others + shift
-    return np.array([_chances(fitted, score, np.delete(others, i)).mean() for i, score in enumerate(own)])
+    scores = scale_of(fitted).scores
+    shifted = scores + shift
+    return np.array([_chances(fitted, score, np.delete(scores, i)).mean() for i, score in enumerate(shifted)])
 
 
 def win_rate_intervals(fitted: Uncertainty, level: float) -> pd.DataFrame:
@@ -111,26 +111,26 @@ def win_rate_intervals(fitted: Uncertainty, level: float) -> pd.DataFrame:
 
 def _win_rate_slopes(fitted: Uncertainty) -> FloatArray:
     """Derivatives of the win rates, by rows, in the reported scores, shape (N, N); those of sure wins are tiny."""
-    scores, found = scale_of(fitted).scores, np.empty((len(fitted.scores),) * 2)
-    for i, own in enumerate(scores):
-        rest, others = np.delete(scores, i), np.arange(len(scores)) != i
-        by_own = _chances(fitted, own + STEP, rest) - _chances(fitted, own - STEP, rest)
-        by_rest = _chances(fitted, own, rest + STEP) - _chances(fitted, own, rest - STEP)
-        found[i, i] = np.maximum(by_own / (2 * STEP), FLAT).mean()
-        found[i, others] = np.minimum(by_rest / (2 * STEP), -FLAT) / len(rest)
-    return found
+    scores, slopes = scale_of(fitted).scores, np.empty((len(fitted.scores),) * 2)
+    for i, score in enumerate(scores):
+        rest, is_other = np.delete(scores, i), np.arange(len(scores)) != i
+        by_own = _chances(fitted, score + STEP, rest) - _chances(fitted, score - STEP, rest)
+        by_rest = _chances(fitted, score, rest + STEP) - _chances(fitted, score, rest - STEP)
+        slopes[i, i] = np.maximum(by_own / (2 * STEP), FLAT).mean()
+        slopes[i, is_other] = np.minimum(by_rest / (2 * STEP), -FLAT) / len(rest)
+    return slopes
 
 
-def _chances(fitted: Uncertainty, own: float, rest: FloatArray) -> FloatArray:
+def _chances(fitted: Uncertainty, score: float, rest: FloatArray) -> FloatArray:
     """Probability that a model of one reported score is preferred to each of some others."""
-    return win_probability(fitted, own - rest, (own + rest) / 2)
+    return win_probability(fitted, score - rest, (score + rest) / 2)
 
 
 def pairs(fitted: Uncertainty, level: float) -> pd.DataFrame:
     """Every pair of models as in `order.pairs.pairwise`; of a fit without intervals, the differences alone."""
-    found = orders_of(fitted)
-    if found is not None:
-        return pairwise(found, level)
+    orders = orders_of(fitted)
+    if orders is not None:
+        return pairwise(orders, level)
     scores = pd.Series(scale_of(fitted).scores, fitted.scores.index).sort_values(ascending=False, kind="stable")
     i, j = np.triu_indices(len(scores), 1)
     difference = scores.to_numpy()[i] - scores.to_numpy()[j]

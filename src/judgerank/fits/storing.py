@@ -83,8 +83,8 @@ def content(fitted: object, about: Mapping[str, Any] | None = None) -> bytes:
     if isinstance(fitted, Fitted):
         fitted = replace(fitted, scale_weights=weights_of(fitted))
     tree = _packed(fitted, arrays)
-    told = {"kind": tree["kind"], "fit": tree["fields"], "about": dict(about or {})}
-    header = json.dumps({"judgerank_fit": VERSION, **told})
+    metadata = {"kind": tree["kind"], "fit": tree["fields"], "about": dict(about or {})}
+    header = json.dumps({"judgerank_fit": VERSION, **metadata})
     entries: dict[str, Any] = {f"array_{number}": values for number, values in enumerate(arrays)}
     file = io.BytesIO()
     np.savez_compressed(file, header=np.array(header), **entries)
@@ -99,11 +99,11 @@ def kept_weights(board: Fitted) -> Mapping[str, float]:
 def _packed(value: Any, arrays: list[AnyArray]) -> Any:
     """A value as JSON can hold it, its arrays left to the archive."""
     if isinstance(value, np.ndarray):
-        known = [
+        columns = [
             number for number, array in enumerate(arrays) if array is value
         ]  # a fit and that without share some
-        arrays += [] if known else [value]
-        return {"array": known[0] if known else len(arrays) - 1}
+        arrays += [] if columns else [value]
+        return {"array": columns[0] if columns else len(arrays) - 1}
     if isinstance(value, csr_array):
         parts = [_packed(part, arrays) for part in (value.data, value.indices, value.indptr)]
         return {"sparse": parts, "shape": list(value.shape)}

@@ -40,8 +40,8 @@ class BlockTest(Shown):
     p_value: float
 
     def _line(self) -> str:
-        many = counted(self.parameters, "parameter")
-        return f"of {many}: likelihood-ratio statistic {self.statistic:.1f}, p {p_of(self.p_value)}"
+        parameter_count = counted(self.parameters, "parameter")
+        return f"of {parameter_count}: likelihood-ratio statistic {self.statistic:.1f}, p {p_of(self.p_value)}"
 
     def _table(self) -> pd.DataFrame:
         return pd.DataFrame([asdict(self)])
@@ -55,7 +55,7 @@ def tested(fitted: Fitted, name: str) -> BlockTest:
     ConfigError
         If the block is shrunk and the fit has question effects.
     """
-    block = next(one for one in fitted.blocks if one.name == name)
+    block = next(candidate for candidate in fitted.blocks if candidate.name == name)
     if block.shrunk and fitted.effects is not None:
         raise ConfigError(
             f"with question effects the shrunk block {name!r} has no test: its standard deviation says its size"
@@ -66,8 +66,8 @@ def tested(fitted: Fitted, name: str) -> BlockTest:
     statistic = max(0.0, 2 * (fitted.marginal_log_likelihood - smaller.marginal_log_likelihood))
     if block.shrunk:
         return BlockTest(statistic, 1, 0.5 * float(chdtrc(1, statistic)) if statistic > 0 else 1.0)
-    many = len(block.labels)
-    return BlockTest(statistic, many, float(chdtrc(many, statistic)))
+    n_parameters = len(block.labels)
+    return BlockTest(statistic, n_parameters, float(chdtrc(n_parameters, statistic)))
 
 
 def _at_zero(fitted: Fitted, name: str) -> Fitted:
@@ -75,24 +75,24 @@ def _at_zero(fitted: Fitted, name: str) -> Fitted:
 
     Restricted likelihoods compare with each other alone.
     """
-    known = {**(fitted.solution.spread or {}), name: 0.0}
+    spread = {**(fitted.solution.spread or {}), name: 0.0}
     if isinstance(fitted.settings, Penalised):
         return without(fitted, [name])
-    return with_blocks(fitted.member, fitted.known_raw, fitted.blocks, known)
+    return with_blocks(fitted.member, fitted.known_raw, fitted.blocks, spread)
 
 
 def without(fitted: Fitted, names: Collection[str]) -> Fitted:
     """The same fit without some further blocks."""
-    raw, others = fitted.known_raw, tuple(block for block in fitted.blocks if block.name not in names)
+    raw, remaining = fitted.known_raw, tuple(block for block in fitted.blocks if block.name not in names)
     assert raw.columns is not None
-    kept = np.array([block.name not in names for block in fitted.blocks for _ in block.labels], bool)
-    comparisons = replace(raw, columns=raw.columns[:, np.flatnonzero(kept)] if others else None)
+    mask = np.array([block.name not in names for block in fitted.blocks for _ in block.labels], bool)
+    comparisons = replace(raw, columns=raw.columns[:, np.flatnonzero(mask)] if remaining else None)
     spread = fitted.solution.spread or {}
-    known = {block.name: spread.get(block.name, 0.0) for block in others if block.shrunk}
+    fixed_spread = {block.name: spread.get(block.name, 0.0) for block in remaining if block.shrunk}
 
     def again(comparisons: Comparisons, question: IntArray | None) -> Fitted:
-        given = None if isinstance(fitted.settings, Penalised) else known
-        return with_blocks(fitted.member, comparisons, others, given) if others else fitted.member
+        spread_argument = None if isinstance(fitted.settings, Penalised) else fixed_spread
+        return with_blocks(fitted.member, comparisons, remaining, spread_argument) if remaining else fitted.member
 
     smaller = again(comparisons, None)
     return smaller if fitted.effects is None else with_question_effects(smaller, again)

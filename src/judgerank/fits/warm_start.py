@@ -35,11 +35,11 @@ def beginning(previous: Fitted, cells: Comparisons, model: Model) -> Parameters:
     return Parameters(_by_label(before.models, at.scores, cells.models), judges)
 
 
-def _by_label(known: Sequence[str], values: FloatArray, wanted: Sequence[str]) -> FloatArray:
+def _by_label(labels: Sequence[str], values: FloatArray, wanted: Sequence[str]) -> FloatArray:
     """Values by label, those of new labels being the mean of the finite ones."""
     finite = values[np.isfinite(values)]
     mean = float(finite.mean()) if finite.size else 0.0
-    by_label = dict(zip(known, values.tolist(), strict=True))
+    by_label = dict(zip(labels, values.tolist(), strict=True))
     return np.array([by_label.get(label, mean) for label in wanted])
 
 
@@ -68,25 +68,25 @@ def contain(cells: Comparisons, before: Comparisons) -> bool:
         cells, before = pairs_in(cells).aggregate(), pairs_in(before).aggregate()
     if not {*before.models} <= {*cells.models} or not {*before.judges} <= {*cells.judges}:
         return False
-    places = _places(before.models, cells.models), _places(before.judges, cells.judges)
+    index = _positions(before.models, cells.models), _positions(before.judges, cells.judges)
     n, k = len(cells.models), len(cells.judges)
 
     def key(first: IntArray, second: IntArray, judge: IntArray) -> IntArray:
         return (first.astype(np.int64) * n + second) * k + judge
 
-    here = key(cells.first, cells.second, cells.judge)
-    there = key(places[0][before.first], places[0][before.second], places[1][before.judge])
-    found = np.minimum(np.searchsorted(here, there), len(here) - 1)
-    if not np.array_equal(here[found], there):
+    keys = key(cells.first, cells.second, cells.judge)
+    earlier_keys = key(index[0][before.first], index[0][before.second], index[1][before.judge])
+    position = np.minimum(np.searchsorted(keys, earlier_keys), len(keys) - 1)
+    if not np.array_equal(keys[position], earlier_keys):
         return False
     for share in (1.0, -1.0):  # wins of the first, and of the second
         least = before.count * (before.outcome if share > 0 else 1 - before.outcome)
-        now = (cells.count * (cells.outcome if share > 0 else 1 - cells.outcome))[found]
+        now = (cells.count * (cells.outcome if share > 0 else 1 - cells.outcome))[position]
         if np.any(now < least - ROUNDING * before.count):
             return False
     return True
 
 
-def _places(labels: Sequence[str], known: Sequence[str]) -> IntArray:
-    place = {label: number for number, label in enumerate(known)}
-    return np.array([place[label] for label in labels], np.int64)
+def _positions(labels: Sequence[str], available: Sequence[str]) -> IntArray:
+    index = {label: number for number, label in enumerate(available)}
+    return np.array([index[label] for label in labels], np.int64)

@@ -46,15 +46,15 @@ class Role(IntEnum):
         """The threshold of a further strength, one and the same each time."""
         if not isinstance(value, int) or value <= cls.STRONG:
             return None
-        found = int.__new__(cls, value)
+        role = int.__new__(cls, value)
         name = f"STRONG_{value - cls.STRONG + 2}" if value < LARGER_TIES else f"TIE_{value - LARGER_TIES}"
-        found._name_, found._value_ = name, value
-        return cls._value2member_map_.setdefault(value, found)  # type: ignore[return-value]
+        role._name_, role._value_ = name, value
+        return cls._value2member_map_.setdefault(value, role)  # type: ignore[return-value]
 
     @classmethod
-    def strengths(cls, many: int) -> tuple[Role, ...]:
+    def strengths(cls, n_strengths: int) -> tuple[Role, ...]:
         """The thresholds of so many strengths beyond better, the weakest first."""
-        return tuple(cls(cls.STRONG + place) for place in range(many))
+        return tuple(cls(cls.STRONG + strength) for strength in range(n_strengths))
 
     @classmethod
     def of_tie(cls, answers: int) -> Role:
@@ -163,8 +163,8 @@ class Records(Shown):
         """
         if name not in self.frame:
             where = "the records have none" if len(self.frame.columns) else "comparisons have no columns"
-            told = "" if len(self.frame.columns) else ": fit the judgments, or Records(comparisons, table)"
-            raise DataError(f"block {block!r} needs a column {name!r}, and {where}{told}")
+            hint = "" if len(self.frame.columns) else ": fit the judgments, or Records(comparisons, table)"
+            raise DataError(f"block {block!r} needs a column {name!r}, and {where}{hint}")
         column = self.frame[name]
         empty = column.isna().to_numpy()
         if empty.any():
@@ -245,15 +245,15 @@ def indicator(size: int, *terms: tuple[IntArray, FloatArray | float], width: int
     """
     rows = np.arange(size)
     row, column, value = [], [], []
-    for place, given in terms:
-        there = place >= 0
-        row.append(rows[there])
-        column.append(place[there])
-        value.append(np.broadcast_to(np.asarray(given, float), size)[there])
+    for label_index, sign in terms:
+        has_label = label_index >= 0
+        row.append(rows[has_label])
+        column.append(label_index[has_label])
+        value.append(np.broadcast_to(np.asarray(sign, float), size)[has_label])
     entries = np.concatenate(value), (np.concatenate(row), np.concatenate(column))
-    whole = coo_array(entries, shape=(size, width)).tocsr()
-    whole.eliminate_zeros()
-    return whole
+    matrix = coo_array(entries, shape=(size, width)).tocsr()
+    matrix.eliminate_zeros()
+    return matrix
 
 
 def placed(blocks: Iterable[Block], records: Records) -> tuple[tuple[Placed, ...], csr_array]:
@@ -264,14 +264,14 @@ def placed(blocks: Iterable[Block], records: Records) -> tuple[tuple[Placed, ...
     DataError
         If a block has no parameter, or lacks what it needs.
     """
-    found, columns = [], []
+    placed_blocks, columns = [], []
     for block in blocks:
         design = block.design(records)
         if not design.labels:
             raise DataError(f"block {block.name!r} has no parameter on these records")
         labels = tuple(design.labels)
-        found.append(Placed(block.name, block.role, labels, block.shrunk, block.what, block.restricted))
+        placed_blocks.append(Placed(block.name, block.role, labels, block.shrunk, block.what, block.restricted))
         columns.append(design.columns)
-    whole = csr_array(hstack(columns, format="csr"))
-    whole.sum_duplicates()
-    return tuple(found), whole
+    matrix = csr_array(hstack(columns, format="csr"))
+    matrix.sum_duplicates()
+    return tuple(placed_blocks), matrix

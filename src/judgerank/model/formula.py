@@ -27,22 +27,24 @@ def formula(model: Model, ranked: bool = False) -> str:
     """How a member predicts an answer, or a ranking of several, with a word on each parameter of a judge."""
     eta, free = predictor(model, ranked), _free(model)
     has_columns = any(block.column for block in free)
-    said = [block.meaning for block in free if block.meaning and not has_columns]
-    whose = ["the judge's", *["its"] * len(said)]
-    meanings = " and ".join(text.format(whose=word) for text, word in zip(said, whose, strict=False))
+    block_meanings = [block.meaning for block in free if block.meaning and not has_columns]
+    whose = ["the judge's", *["its"] * len(block_meanings)]
+    meanings = " and ".join(text.format(whose=word) for text, word in zip(block_meanings, whose, strict=False))
     if ranked or model.tie_sizes[1:]:
-        places = [EARLIER] if ranked and model.uses(Need.ORDER) else []
-        return (SETS if model.has_ties else BEST) + ", ".join([eta, *([meanings] if meanings else []), *places])
+        conditions = [EARLIER] if ranked and model.uses(Need.ORDER) else []
+        return (SETS if model.has_ties else BEST) + ", ".join(
+            [eta, *([meanings] if meanings else []), *conditions]
+        )
     if model.uses(Need.TIES) or model.uses(Need.STRENGTH):
         levels = MORE if model.n_strengths > 1 else FIVE if model.uses(Need.STRENGTH) else TIES
         if not model.uses(Need.TIES):
             levels = levels.replace(" tie,", "").replace(" nu_k :", "").replace(" of a tie nu_k,", "")
         return levels + ", ".join([eta, *([meanings] if meanings else [])])
-    given = ["first preferred" if model.uses(Need.ORDER) else "i beats j"]
-    given += ["judge k"] if free else []
-    given += ["length z"] if has_columns else []
+    event = ["first preferred" if model.uses(Need.ORDER) else "i beats j"]
+    event += ["judge k"] if free else []
+    event += ["length z"] if has_columns else []
     alike = "" if free else ": all judges alike (Bradley and Terry, 1952)"
-    return f"P({', '.join(given)}) = sigmoid({eta}){alike}" + (f", {meanings}" if meanings else "")
+    return f"P({', '.join(event)}) = sigmoid({eta}){alike}" + (f", {meanings}" if meanings else "")
 
 
 def predictor(model: Model, ranked: bool = False) -> str:

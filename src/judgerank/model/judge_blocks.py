@@ -114,15 +114,15 @@ def judge_block(name: str) -> JudgeBlock:
     if name in JUDGE_BLOCKS:
         return JUDGE_BLOCKS[name]
     if name.startswith(f"{TIE}_"):
-        many = int(name.removeprefix(f"{TIE}_"))
+        size = int(name.removeprefix(f"{TIE}_"))
         return replace(
             JUDGE_BLOCKS[TIE],
             name=name,
-            role=Role.of_tie(many),
-            shown=f"tie_{many}",
-            unit=f"propensities to tie {many} answers, as odds of a tie between equals against a single best one",
-            about=f"propensity to tie {many} answers: odds of that between equals against a single best one",
-            term=f"log nu_k{many}",
+            role=Role.of_tie(size),
+            shown=f"tie_{size}",
+            unit=f"propensities to tie {size} answers, as odds of a tie between equals against a single best one",
+            about=f"propensity to tie {size} answers: odds of that between equals against a single best one",
+            term=f"log nu_k{size}",
         )
     degree = int(name.removeprefix(f"{STRONG}_"))
     return replace(
@@ -136,9 +136,9 @@ def judge_block(name: str) -> JudgeBlock:
     )
 
 
-def strengths(many: int) -> tuple[str, ...]:
+def strengths(n_strengths: int) -> tuple[str, ...]:
     """Names of the blocks of so many strengths beyond better, the weakest first."""
-    return (STRONG, *(f"{STRONG}_{degree}" for degree in range(3, many + 2)))[:many]
+    return (STRONG, *(f"{STRONG}_{degree}" for degree in range(3, n_strengths + 2)))[:n_strengths]
 
 
 def larger_ties(sizes: Iterable[int]) -> tuple[str, ...]:
@@ -148,17 +148,17 @@ def larger_ties(sizes: Iterable[int]) -> tuple[str, ...]:
 
 def in_order(names: Iterable[str]) -> tuple[str, ...]:
     """Those names that are blocks, in their order; a strength without all weaker ones is none."""
-    given = {*names}
-    found = [name for name in JUDGE_BLOCKS if name in given]
-    if TIE in given:
-        more = (name.removeprefix(f"{TIE}_") for name in given if name.startswith(f"{TIE}_"))
-        place = found.index(TIE) + 1
-        found[place:place] = larger_ties(int(size) for size in more if size.isdecimal())
+    requested = {*names}
+    ordered = [name for name in JUDGE_BLOCKS if name in requested]
+    if TIE in requested:
+        more = (name.removeprefix(f"{TIE}_") for name in requested if name.startswith(f"{TIE}_"))
+        position = ordered.index(TIE) + 1
+        ordered[position:position] = larger_ties(int(size) for size in more if size.isdecimal())
     degree = 3
-    while STRONG in given and f"{STRONG}_{degree}" in given:
-        found.append(f"{STRONG}_{degree}")
+    while STRONG in requested and f"{STRONG}_{degree}" in requested:
+        ordered.append(f"{STRONG}_{degree}")
         degree += 1
-    return tuple(found)
+    return tuple(ordered)
 
 
 def plain(names: Iterable[str]) -> tuple[str, ...]:

@@ -105,8 +105,8 @@ class Law(ByThreshold):
         self._weak: FloatArray | None = None
         if log_strong:
             self._total = self._log_total  # log of all weaker levels
-        for strength, own in enumerate(log_strong):
-            self._mix(1.0 + strength / 2, own)
+        for strength, log_propensity in enumerate(log_strong):
+            self._mix(1.0 + strength / 2, log_propensity)
 
     @cached_property
     def _log_total(self) -> FloatArray:
@@ -121,13 +121,13 @@ class Law(ByThreshold):
         # log odds of an answer of this strength against any weaker one
         lead = log_strong + (size - 0.5) * np.abs(self._eta) + np.log1p(power) - self._total
         small = exp(-np.abs(lead))
-        own = np.where(lead >= 0, 1.0, small) / (1.0 + small)
+        strong_share = np.where(lead >= 0, 1.0, small) / (1.0 + small)
         weak = np.where(lead >= 0, small, 1.0) / (1.0 + small)
         sign = np.sign(self._eta) * (1.0 - power) / (1.0 + power)
         self.tie = self.tie * weak
-        self.strong = (*(share * weak for share in self.strong), own)
+        self.strong = (*(share * weak for share in self.strong), strong_share)
         self._weak = weak if self._weak is None else self._weak * weak
-        self.mean = weak * self.mean + own * (0.5 + size * sign)
+        self.mean = weak * self.mean + strong_share * (0.5 + size * sign)
         self._total = self._total + np.logaddexp(0.0, lead)
         self._leads.append(lead)
         self._signs.append(sign)
@@ -195,7 +195,7 @@ class Law(ByThreshold):
     def _by_strength(self) -> list[tuple[float, FloatArray, FloatArray]]:
         """Size |c|, probability and sign of every strength beyond better."""
         pairs = zip(self.strong, self._signs, strict=True)
-        return [(1.0 + strength / 2, *own) for strength, own in enumerate(pairs)]
+        return [(1.0 + strength / 2, *share_and_sign) for strength, share_and_sign in enumerate(pairs)]
 
     @property
     def levels(self) -> FloatArray:
@@ -206,11 +206,15 @@ class Law(ByThreshold):
         decided = self._q if self._weak is None else self._q * self._weak
         up = self._eta >= 0
         win, loss = np.where(up, 1.0, self._e) * decided, np.where(up, self._e, 1.0) * decided
-        found = [loss, np.broadcast_to(self.tie, win.shape), win]
+        probabilities = [loss, np.broadcast_to(self.tie, win.shape), win]
         for share, power in zip(self.strong, self._powers, strict=True):
-            likelier, other = share / (1.0 + power), share * power / (1.0 + power)
-            found = [np.where(up, other, likelier), *found, np.where(up, likelier, other)]
-        return np.stack(found, axis=-1)
+            likelier, less_likely = share / (1.0 + power), share * power / (1.0 + power)
+            probabilities = [
+                np.where(up, less_likely, likelier),
+                *probabilities,
+                np.where(up, likelier, less_likely),
+            ]
+        return np.stack(probabilities, axis=-1)
 
     def _moment(self, power: int) -> FloatArray:
         """Central moment of y."""

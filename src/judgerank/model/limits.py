@@ -32,10 +32,10 @@ def never_weak(model: Model, at: Parameters) -> BoolArray:
 
 def held(model: Model, at: Parameters) -> BoolArray:
     """Thresholds that stand still, since the judge never says better without more, shape (B, K)."""
-    found = np.zeros(at.judges.shape, bool)
+    is_held = np.zeros(at.judges.shape, bool)
     unused = np.ones(at.judges.shape[1], bool)  # every weaker strength beyond better
     for row, block in enumerate(model.blocks):
         if block.role.is_strong:
-            found[row] = unused & (at.judges[row] >= ALWAYS_STRONG)
+            is_held[row] = unused & (at.judges[row] >= ALWAYS_STRONG)
             unused &= ~np.isfinite(at.judges[row])
-    return found
+    return is_held

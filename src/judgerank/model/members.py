@@ -56,17 +56,17 @@ class Model:
     further: tuple[Placed, ...] = ()
 
     def __post_init__(self) -> None:
-        known = in_order(self.judge_blocks)
-        if self.judge_blocks != known:
+        ordered = in_order(self.judge_blocks)
+        if self.judge_blocks != ordered:
             raise ConfigError(
                 f"model {self.name!r} has the judge blocks {', '.join(map(str, self.judge_blocks))}: they must be "
                 f"some of {', '.join(JUDGE_BLOCKS)}, in this order"
             )
-        if known and known[0] != SCALE:
+        if ordered and ordered[0] != SCALE:
             raise ConfigError(
                 f"model {self.name!r} lacks {SCALE}: put it first (fixed_scale=True fixes it at zero)"
             )
-        if self.fixed_scale and (not known or "slope" in known):
+        if self.fixed_scale and (not ordered or "slope" in ordered):
             raise ConfigError(f"model {self.name!r} has a fixed scale, which goes with {SCALE} and without slope")
 
     @property
@@ -104,8 +104,10 @@ class Model:
         """
         comparisons = observed_ties(comparisons, self.tie_sizes)
         if comparisons.strong is not None:
-            many = self.n_strengths
-            comparisons = comparisons.with_strengths(many) if many else replace(comparisons, strong=None)
+            n_strengths = self.n_strengths
+            comparisons = (
+                comparisons.with_strengths(n_strengths) if n_strengths else replace(comparisons, strong=None)
+            )
         if comparisons.covariate is None or any(block.column == "covariate" for block in self.blocks):
             return comparisons
         return replace(comparisons, covariate=None)  # rows that differ in it alone merge
@@ -174,10 +176,10 @@ class Model:
         if fixed and blocks == (SCALE,):
             blocks, fixed = (), False
         name = f"{self.name}_without_position" if self.has_position else f"{self.name}_position"
-        found = Model(name, blocks, fixed)
-        usual = replace(found, name=name, judge_blocks=plain(blocks))  # whatever the number of strengths
-        known = (one.name for one in NAMED.values() if replace(one, name=name) == usual)
-        return replace(found, name=next(known, name))
+        candidate = Model(name, blocks, fixed)
+        usual = replace(candidate, name=name, judge_blocks=plain(blocks))  # whatever the number of strengths
+        names = (model.name for model in NAMED.values() if replace(model, name=name) == usual)
+        return replace(candidate, name=next(names, name))
 
     @cached_property
     def offsets(self) -> slice:
@@ -215,7 +217,7 @@ class Model:
 
     def place(self, block: str) -> slice:
         """Where a further block's parameters stand among all P."""
-        sizes = {one.name: len(one.labels) for one in self.further}
+        sizes = {block_part.name: len(block_part.labels) for block_part in self.further}
         end = dict(zip(sizes, accumulate(sizes.values()), strict=True))[block]
         return slice(end - sizes[block], end)
 

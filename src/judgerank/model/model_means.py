@@ -20,7 +20,7 @@ from judgerank.model.block import Placed, Role
 NOTHING = 1e-9  # share of a column's squares that counts as none
 
 
-def with_means(further: tuple[Placed, ...], comparisons: Comparisons) -> tuple[Placed, ...]:
+def with_means(extra: tuple[Placed, ...], comparisons: Comparisons) -> tuple[Placed, ...]:
     """The blocks with the models' means of their columns, where one that adds to log-odds is not shrunk.
 
     What is shrunk besides counts, too: differences of judges from a common effect could stand in for it.
@@ -36,14 +36,14 @@ def with_means(further: tuple[Placed, ...], comparisons: Comparisons) -> tuple[P
     NotIdentifiedError
         If a column of such a block depends on the two models alone.
     """
-    to_log_odds = [block for block in further if block.role in (Role.QUALITY, Role.OFFSET)]
+    to_log_odds = [block for block in extra if block.role in (Role.QUALITY, Role.OFFSET)]
     if all(block.shrunk for block in to_log_odds):
-        return further
+        return extra
     assert comparisons.columns is not None
-    found, place = [], 0
-    for block in further:
-        columns = csr_array(comparisons.columns[:, place : place + len(block.labels)])
-        place += len(block.labels)
+    centred, start = [], 0
+    for block in extra:
+        columns = csr_array(comparisons.columns[:, start : start + len(block.labels)])
+        start += len(block.labels)
         if block in to_log_odds:
             means = _means(comparisons, columns)
             if not block.shrunk and not _differ_within(comparisons, columns, means):
@@ -51,8 +51,8 @@ def with_means(further: tuple[Placed, ...], comparisons: Comparisons) -> tuple[P
                     f"these records cannot tell apart what belongs to scores and {block.name}"
                 )
             block = replace(block, means=means)
-        found.append(block)
-    return tuple(found)
+        centred.append(block)
+    return tuple(centred)
 
 
 def _means(c: Comparisons, columns: csr_array) -> FloatArray:

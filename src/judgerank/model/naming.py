@@ -63,8 +63,8 @@ def all_of(specifications: str | Iterable[str | Block]) -> tuple[Block, ...]:
     ConfigError
         As `named`, and if two blocks have one name.
     """
-    each = (specifications,) if isinstance(specifications, str) else specifications
-    blocks = tuple(block for one in each for block in ((one,) if isinstance(one, Block) else named(one)))
+    specs = (specifications,) if isinstance(specifications, str) else specifications
+    blocks = tuple(block for spec in specs for block in ((spec,) if isinstance(spec, Block) else named(spec)))
     names = [block.name for block in blocks]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
@@ -86,17 +86,17 @@ def member(name: str | Model) -> Model:
     ConfigError
         If there is no such member, or one of another name or other blocks than the library's.
     """
-    found: object = name
+    model: object = name
     if isinstance(name, str):
-        found = object_of(name, "MEMBER", "a model") if is_file(name) else NAMED.get(name)
-        if found is None:
+        model = object_of(name, "MEMBER", "a model") if is_file(name) else NAMED.get(name)
+        if model is None:
             raise ConfigError(f"there is no model {name!r} (known: {', '.join(NAMED)}; or a file NAME.py)")
-    if not isinstance(found, Model):
-        raise ConfigError(f"{name} is a {type(found).__name__}, not a Model (judgerank.model.members)")
-    usual = NAMED.get(found.name)
-    if usual is not None and usual != replace(found.alone, judge_blocks=plain(found.judge_blocks)):
-        raise ConfigError(f"model {found.name!r} of {name} has the name of another model: rename it")
-    return found.alone
+    if not isinstance(model, Model):
+        raise ConfigError(f"{name} is a {type(model).__name__}, not a Model (judgerank.model.members)")
+    usual = NAMED.get(model.name)
+    if usual is not None and usual != replace(model.alone, judge_blocks=plain(model.judge_blocks)):
+        raise ConfigError(f"model {model.name!r} of {name} has the name of another model: rename it")
+    return model.alone
 
 
 def get_model(name: str | Model, cells: Comparisons) -> Model:
@@ -109,21 +109,23 @@ def get_model(name: str | Model, cells: Comparisons) -> Model:
     DataError
         If the model needs a covariate, or an order of presentation, and the comparisons have none.
     """
-    found = member(name)
-    missing = found.missing(cells)
+    model = member(name)
+    missing = model.missing(cells)
     if missing is not None:
-        others = ", ".join(one.name for one in NAMED.values() if one.missing(cells) is None)
+        alternatives = ", ".join(
+            candidate.name for candidate in NAMED.values() if candidate.missing(cells) is None
+        )
         why = f"needs {missing}, and the comparisons have none"
         why = f"takes {missing}" if missing == PAIRS_ALONE else why
-        raise DataError(f"model {found.name!r} {why} (models that do without: {others})")
-    if found.has_ties and cells.stages is not None:
-        names = larger_ties({*tie_sizes(cells), *found.tie_sizes})
-        return replace(found, judge_blocks=in_order((*found.judge_blocks, *names)))
-    more = 0 if cells.strong is None else cells.n_strengths - found.n_strengths
-    if not found.has(Role.STRONG) or more <= 0:
-        return found
-    further = strengths(cells.n_strengths)[found.n_strengths :]
-    return replace(found, judge_blocks=(*found.judge_blocks, *further))
+        raise DataError(f"model {model.name!r} {why} (models that do without: {alternatives})")
+    if model.has_ties and cells.stages is not None:
+        names = larger_ties({*tie_sizes(cells), *model.tie_sizes})
+        return replace(model, judge_blocks=in_order((*model.judge_blocks, *names)))
+    more = 0 if cells.strong is None else cells.n_strengths - model.n_strengths
+    if not model.has(Role.STRONG) or more <= 0:
+        return model
+    missing_blocks = strengths(cells.n_strengths)[model.n_strengths :]
+    return replace(model, judge_blocks=(*model.judge_blocks, *missing_blocks))
 
 
 def _module(name: str) -> ModuleType:

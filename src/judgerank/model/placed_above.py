@@ -31,7 +31,7 @@ def usual_size(comparisons: Comparisons) -> int:
 
 
 def placed_above(
-    first: FloatArray, second: FloatArray, other: FloatArray, others: int, log_delta: Mapping[int, FloatArray]
+    first: FloatArray, second: FloatArray, rest: FloatArray, n_rest: int, log_delta: Mapping[int, FloatArray]
 ) -> FloatArray:
     """P(first above second), a tie of both counting half, float array of the shape that all broadcast to.
 
@@ -44,24 +44,29 @@ def placed_above(
     log_delta : mapping of int to float array
         Log propensity of ties by their size.
     """
-    delta = {1: np.zeros(()), **{size: np.clip(own, -FARTHEST, FARTHEST) for size, own in log_delta.items()}}
-    found: list[FloatArray] = []
-    for left in range(others + 1):
+    delta = {
+        1: np.zeros(()),
+        **{size: np.clip(log_propensity, -FARTHEST, FARTHEST) for size, log_propensity in log_delta.items()},
+    }
+    probabilities: list[FloatArray] = []
+    for left in range(n_rest + 1):
         top = np.maximum(first, second)
-        top = np.maximum(top, other) if left else top
-        u, v, o = first - top, second - top, other - top
+        top = np.maximum(top, rest) if left else top
+        u, v, o = first - top, second - top, rest - top
         above = total = np.zeros(())
-        for size, own in delta.items():
-            beside = o * (size - 1)
+        for size, log_propensity in delta.items():
+            tied_with = o * (size - 1)
             alone = comb(left, size - 1)
             if alone:
-                above = above + alone * exp(own + (u + beside) / size)
-                total = total + alone * (exp(own + (u + beside) / size) + exp(own + (v + beside) / size))
+                above = above + alone * exp(log_propensity + (u + tied_with) / size)
+                total = total + alone * (
+                    exp(log_propensity + (u + tied_with) / size) + exp(log_propensity + (v + tied_with) / size)
+                )
             if size > 1 and comb(left, size - 2):
-                both = comb(left, size - 2) * exp(own + (u + v + o * (size - 2)) / size)
+                both = comb(left, size - 2) * exp(log_propensity + (u + v + o * (size - 2)) / size)
                 above, total = above + both / 2, total + both
             if comb(left, size):
-                neither = comb(left, size) * exp(own + o)
-                above, total = above + neither * found[left - size], total + neither
-        found.append(np.asarray(above / total, float))
-    return found[-1]
+                neither = comb(left, size) * exp(log_propensity + o)
+                above, total = above + neither * probabilities[left - size], total + neither
+        probabilities.append(np.asarray(above / total, float))
+    return probabilities[-1]

@@ -45,8 +45,8 @@ class StageLaw(ByThreshold):
 
     def log_likelihood(self, y: FloatArray, tied: FloatArray | None, *strong: FloatArray) -> FloatArray:
         """Per comparison; times counts, it adds up to the stage's log-likelihood."""
-        each = self._log_sum / (self._answers.size - 1)
-        return np.asarray((y - 0.5) * self._eta - each[self._answers.stage], float)
+        per_row = self._log_sum / (self._answers.size - 1)
+        return np.asarray((y - 0.5) * self._eta - per_row[self._answers.stage], float)
 
     @property
     def variance(self) -> FloatArray:

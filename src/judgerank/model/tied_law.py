@@ -70,18 +70,18 @@ class Sets(NamedTuple):
 @lru_cache(maxsize=256)
 def sets_of(m: int, sizes: tuple[int, ...]) -> Sets:
     """Sets of these sizes among m answers."""
-    found = [one for size in sizes if size <= m for one in combinations(range(m), size)]
-    found.sort(key=lambda one: sum(1 << a for a in one))
-    share = np.zeros((len(found), m))
-    for row, one in enumerate(found):
-        share[row, list(one)] = 1 / len(one)
+    subsets = [subset for size in sizes if size <= m for subset in combinations(range(m), size)]
+    subsets.sort(key=lambda subset: sum(1 << a for a in subset))
+    share = np.zeros((len(subsets), m))
+    for row, subset in enumerate(subsets):
+        share[row, list(subset)] = 1 / len(subset)
     a, b = np.triu_indices(m, 1)
     code = (share > 0) @ (1 << np.arange(m, dtype=np.int64))
     both, shares = csr_array(share[:, a] * share[:, b]), csr_array(share)
-    many = np.array([len(one) for one in found])
-    tied = {size: many == size for size in sizes}
-    by_answer_tied = {size: shares[own].T for size, own in tied.items()}
-    return Sets(many, shares, both, code, shares.T, both.T, tied, by_answer_tied)
+    sizes_of_subsets = np.array([len(subset) for subset in subsets])
+    tied = {size: sizes_of_subsets == size for size in sizes}
+    by_answer_tied = {size: shares[columns].T for size, columns in tied.items()}
+    return Sets(sizes_of_subsets, shares, both, code, shares.T, both.T, tied, by_answer_tied)
 
 
 def observed_ties(comparisons: Comparisons, sizes: tuple[int, ...]) -> Comparisons:
@@ -149,24 +149,24 @@ class TiedLaw(ByThreshold):
 
     def __init__(self, eta: FloatArray, answers: Alternatives, log_delta: Mapping[int, FloatArray]):
         self._eta, self._answers = eta, answers
-        self._log_delta = {size: own[answers.first_rows] for size, own in log_delta.items()}
+        self._log_delta = {size: log_propensity[answers.first_rows] for size, log_propensity in log_delta.items()}
         u = np.where(answers.reference, 0.0, -eta[answers.row])
         self._share, self._log_sum = np.empty(len(u)), np.empty(len(answers.size))
         self.reach = np.empty(len(answers.size))
         self._parts: list[_Part] = []
-        for m, which, places, rows in answers.by_size:
+        for m, which, answer_rows, rows in answers.by_size:
             sets = sets_of(m, (1, *log_delta))
-            exponent = sets.share @ u[places].T
-            for size, own in self._log_delta.items():
-                exponent[sets.tied[size]] += own[which]
+            exponent = sets.share @ u[answer_rows].T
+            for size, log_propensity in self._log_delta.items():
+                exponent[sets.tied[size]] += log_propensity[which]
             top = exponent.max(axis=0)
             weight = exp(exponent - top)
             total = weight.sum(axis=0)
             self._log_sum[which] = np.log(total) + top
             self.reach[which] = top - exponent.min(axis=0)
             chance = weight / total
-            self._share[places] = (sets.by_answer @ chance).T
-            self._parts.append(_Part(m, which, places, rows, sets, chance))
+            self._share[answer_rows] = (sets.by_answer @ chance).T
+            self._parts.append(_Part(m, which, answer_rows, rows, sets, chance))
         self._log_sum -= answers.sums(u) / answers.size
         self.reach = self._of_rows(self.reach)
         self.mean: FloatArray = 0.5 + 0.5 * (self._share[answers.first] - self._share[answers.second])
@@ -174,7 +174,7 @@ class TiedLaw(ByThreshold):
     def _of_rows(self, by_stage: FloatArray) -> FloatArray:
         return np.asarray(by_stage[self._answers.stage], float)
 
-    def log_likelihood(self, y: FloatArray, *given: FloatArray | None) -> FloatArray:
+    def log_likelihood(self, y: FloatArray, *tie_shares: FloatArray | None) -> FloatArray:
         """Per comparison; times counts, it adds up to the stage's log-likelihood.
 
         Parameters
@@ -184,30 +184,30 @@ class TiedLaw(ByThreshold):
             Whether the choice of the row's stage is a tie of each size.
         """
         value = -self._log_sum
-        for own, share in zip(self._log_delta.values(), given, strict=True):
-            there = share[self._answers.first_rows] if share is not None else np.zeros(())
-            value = value + np.where(there > 0, there * np.where(there > 0, own, 0.0), 0.0)
-        each = value / (self._answers.size - 1)
-        return np.asarray((y - 0.5) * self._eta + self._of_rows(each), float)
+        for log_propensity, share in zip(self._log_delta.values(), tie_shares, strict=True):
+            observed = share[self._answers.first_rows] if share is not None else np.zeros(())
+            value = value + np.where(observed > 0, observed * np.where(observed > 0, log_propensity, 0.0), 0.0)
+        per_row = value / (self._answers.size - 1)
+        return np.asarray((y - 0.5) * self._eta + self._of_rows(per_row), float)
 
     @cached_property
     def _chance(self) -> dict[int, FloatArray]:
         """Probability of a tie of each size by stage."""
-        found = {size: np.zeros(len(self._log_sum)) for size in self._log_delta}
+        chances = {size: np.zeros(len(self._log_sum)) for size in self._log_delta}
         for part in self._parts:
-            for size, own in found.items():
-                own[part.which] = part.chance[part.sets.tied[size]].sum(axis=0)
-        return found
+            for size, chance in chances.items():
+                chance[part.which] = part.chance[part.sets.tied[size]].sum(axis=0)
+        return chances
 
     @cached_property
     def _shared(self) -> dict[int, FloatArray]:
         """Covariance of every answer's share and a tie of each size, shape (M,)."""
-        found = {size: np.zeros(len(self._share)) for size in self._log_delta}
+        shared = {size: np.zeros(len(self._share)) for size in self._log_delta}
         for part in self._parts:
-            for size, own in found.items():
+            for size, total in shared.items():
                 of_tie = (part.sets.by_answer_tied[size] @ part.chance[part.sets.tied[size]]).T
-                own[part.answers] = of_tie - self._share[part.answers] * self._chance[size][part.which][:, None]
-        return found
+                total[part.answers] = of_tie - self._share[part.answers] * self._chance[size][part.which][:, None]
+        return shared
 
     def _by_pair(self, part: _Part, chance: FloatArray) -> FloatArray:
         """Sums over the sets of products of two answers' shares, by row, shape (n, m (m - 1) / 2)."""
@@ -245,11 +245,14 @@ class TiedLaw(ByThreshold):
         """Derivative of the sum of weights times variances in the predictors, shared out over the rows."""
         a, weighted = self._answers, weight * self._answers.half_size
         ends = ((a.first, a.second), (a.second, a.first))
-        others = sum(np.bincount(one, weighted * self._share[two], len(self._share)) for one, two in ends)
+        weighted_shares = sum(np.bincount(end, weighted * self._share[two], len(self._share)) for end, two in ends)
         by_answer = np.empty(len(self._share))
         for part in self._parts:
             # what each set adds to the sum of weighted variances, but for what all of them do
-            own = part.sets.share @ np.asarray(others)[part.answers].T - part.sets.both @ weighted[part.rows].T
-            of_set = part.chance * (own - (part.chance * own).sum(axis=0))
+            slope = (
+                part.sets.share @ np.asarray(weighted_shares)[part.answers].T
+                - part.sets.both @ weighted[part.rows].T
+            )
+            of_set = part.chance * (slope - (part.chance * slope).sum(axis=0))
             by_answer[part.answers] = (part.sets.by_answer @ of_set).T
         return np.asarray((by_answer[a.first] - by_answer[a.second]) / a.size[a.stage])

@@ -23,8 +23,8 @@ def block(*columns: str) -> tuple[Block, ...]:
                 "block 'category_position' is of the answer shown first, and nobody was shown an order"
             )
         code, names = categories(records, column, "category_position")
-        places = records.comparisons.apart  # of rankings, as for a judge's own position
-        values = 1.0 if places is None else places
+        rank_gap = records.comparisons.apart  # of rankings, as for a judge's own position
+        values = 1.0 if rank_gap is None else rank_gap
         return Design(indicator(len(code), (code, values), width=len(names)), names)
 
     what = "preference for the answer shown first, more in a category, in log-odds"

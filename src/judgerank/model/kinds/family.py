@@ -39,21 +39,29 @@ def block(*files: str) -> tuple[Block, ...]:
     def design(records: Records) -> Design:
         c, table = records.comparisons, own_table() if path == TABLE else read_families(path)
         of_all = families_of((*c.judges, *c.models), table)
-        families, others = of_all[: len(c.judges)], of_all[len(c.judges) :]
+        families, model_families = of_all[: len(c.judges)], of_all[len(c.judges) :]
         judges, models = [plain(name) for name in c.judges], [plain(name) for name in c.models]
-        own = np.array([[judge == model for model in models] for judge in judges])  # (K, N)
-        maker = np.array([[family != "" and family == other for other in others] for family in families]) & ~own
+        is_self = np.array([[judge == model for model in models] for judge in judges])  # (K, N)
+        maker = (
+            np.array(
+                [
+                    [family != "" and family == model_family for model_family in model_families]
+                    for family in families
+                ]
+            )
+            & ~is_self
+        )
         first, second = (c.judge.astype(np.intp) * len(c.models) + end for end in (c.first, c.second))
         columns = {
             name: kind.take(first) - kind.take(second)
-            for name, kind in ((OWN, own.astype(float)), (MAKER, maker.astype(float)))
+            for name, kind in ((OWN, is_self.astype(float)), (MAKER, maker.astype(float)))
         }
-        there = {name: values for name, values in columns.items() if values.any()}
-        if not there:
+        nonempty = {name: values for name, values in columns.items() if values.any()}
+        if not nonempty:
             raise DataError(
                 "block 'family' has nothing to go by: no judge compares its own or its maker's answers with others"
             )
-        return Design(csr_array(np.column_stack(list(there.values()))), tuple(there))
+        return Design(csr_array(np.column_stack(list(nonempty.values()))), tuple(nonempty))
 
     return (Block("family", Role.OFFSET, design, what="preference in log-odds"),)
 
@@ -65,8 +73,8 @@ def plain(name: str) -> str:
 
 def families_of(names: Sequence[str], table: pd.DataFrame) -> list[str]:
     """Family of each name, or nothing."""
-    known = zip(map(str.lower, table["begins"].tolist()), table["family"].tolist(), strict=True)
-    longest = sorted(known, key=lambda one: -len(one[0]))  # of equally long ones the first counts
+    prefixes = zip(map(str.lower, table["begins"].tolist()), table["family"].tolist(), strict=True)
+    longest = sorted(prefixes, key=lambda prefix: -len(prefix[0]))  # of equally long ones the first counts
     called = map(plain, names)
     return [next((str(family) for begin, family in longest if name.startswith(begin)), "") for name in called]
 

@@ -17,14 +17,14 @@ def block(*columns: str) -> tuple[Block, ...]:
         As `style.block`.
     """
     what = "what a judge adds to the panel's coefficient"
-    own = (
-        Block(f"style of judges: {name}", Role.OFFSET, partial(_own, name=name), shrunk=True, what=what)
+    judge_designs = (
+        Block(f"style of judges: {name}", Role.OFFSET, partial(_judge_design, name=name), shrunk=True, what=what)
         for name in columns
     )
-    return (*style.block(*columns), *own)
+    return (*style.block(*columns), *judge_designs)
 
 
-def _own(records: Records, name: str) -> Design:
+def _judge_design(records: Records, name: str) -> Design:
     c = records.comparisons
     values = style.standardised(records, name, "style_by_judge")
     return Design(indicator(len(c), (c.judge, values), width=len(c.judges)), c.judges)
