@@ -41,19 +41,19 @@ def at_random(rng: np.random.Generator, left: IntArray, size: int) -> Chosen:
     order = np.argsort(drawn, kind="stable")
     starts = np.r_[True, np.diff(drawn[order]) > 0]
     number[order] = np.arange(len(drawn)) - np.maximum.accumulate(np.where(starts, np.arange(len(drawn)), 0))
-    kept = cells[drawn[number < left.ravel()[cells[drawn]]][:size]]
-    if len(kept) < size:  # little is left
+    selected = cells[drawn[number < left.ravel()[cells[drawn]]][:size]]
+    if len(selected) < size:  # little is left
         every = np.repeat(cells, np.minimum(left.ravel()[cells], size))
-        kept = rng.permutation(every)[:size]
-    return np.array(np.unravel_index(kept, left.shape))
+        selected = rng.permutation(every)[:size]
+    return np.array(np.unravel_index(selected, left.shape))
 
 
 def swiss(rng: np.random.Generator, scores: FloatArray, left: IntArray, size: int) -> Chosen:
     """Neighbours in the order so far, by judges and in orders at random; what is left of others, if too few."""
-    near = np.zeros(left.shape[:2], bool)
+    is_neighbour = np.zeros(left.shape[:2], bool)
     order = np.argsort(-scores, kind="stable")
-    near[order[:-1], order[1:]] = near[order[1:], order[:-1]] = True
-    among = np.where(near[:, :, None], left, 0)
+    is_neighbour[order[:-1], order[1:]] = is_neighbour[order[1:], order[:-1]] = True
+    among = np.where(is_neighbour[:, :, None], left, 0)
     chosen = at_random(rng, among, size)
     return _filled(rng, chosen, left, size)
 
@@ -74,16 +74,16 @@ def by_information(
         Contrasts to be known, as columns; those of all parameters alike (D-optimality) without.
     """
     v = result.covariance.copy()
-    asked = _candidates(result)
-    asked = asked[:, left[tuple(asked)] > 0]
-    those = Candidates(result, 0).outcomes(asked)
-    first, second, judge = asked
+    candidates = _candidates(result)
+    candidates = candidates[:, left[tuple(candidates)] > 0]
+    those = Candidates(result, 0).outcomes(candidates)
+    first, second, judge = candidates
     free, chosen = left[first, second, judge], []
     explored = int(np.ceil(EXPLORED * size))
-    each = max(1, (size - explored) // CHUNKS)
+    chunk_size = max(1, (size - explored) // CHUNKS)
     total = 0
     while total < size - explored and free.any():
-        part = min(each, size - explored - total)
+        part = min(chunk_size, size - explored - total)
         n = np.minimum(part, free)
         root = those.root * np.sqrt(n)[:, None, None]
         gain = those.caution * _gain(v, those.index, root, aim) / (np.maximum(n, 1) * costs[judge])
@@ -92,7 +92,7 @@ def by_information(
         ]  # the first alone, if enough is left
         n = np.minimum(n[best], np.maximum(part - np.cumsum(n[best]) + n[best], 0))
         best, n = best[n > 0], n[n > 0]
-        chosen.append(np.repeat(asked[:, best], n, axis=1))
+        chosen.append(np.repeat(candidates[:, best], n, axis=1))
         free[best] -= n
         total += int(n.sum())
         x = np.zeros((len(v), len(best), root.shape[2]))
@@ -121,14 +121,14 @@ def all_scores(result: Fit) -> FloatArray:
 
 def _gain(v: FloatArray, index: IntArray, root: FloatArray, aim: FloatArray | None) -> FloatArray:
     """What each candidate adds: by how much it lowers the aim's variance, or raises the log-determinant."""
-    own = np.einsum("tar,tab,tbq->trq", root, v[index[:, :, None], index[:, None, :]], root)
-    own += np.eye(root.shape[2])
+    pair_information = np.einsum("tar,tab,tbq->trq", root, v[index[:, :, None], index[:, None, :]], root)
+    pair_information += np.eye(root.shape[2])
     if aim is None:
-        return np.log(np.linalg.det(own))
+        return np.log(np.linalg.det(pair_information))
     at = v @ aim
     m = at @ at.T
     wanted = np.einsum("tar,tab,tbq->trq", root, m[index[:, :, None], index[:, None, :]], root)
-    return np.trace(np.linalg.solve(own, wanted), axis1=1, axis2=2)
+    return np.trace(np.linalg.solve(pair_information, wanted), axis1=1, axis2=2)
 
 
 def _told(v: FloatArray, x: FloatArray) -> FloatArray:

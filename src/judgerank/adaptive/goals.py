@@ -118,14 +118,14 @@ def read_goal(text: str, n_models: int) -> Goal:
         if goal.kind == "comparisons":
             raise ConfigError(f"{text!r}: a number of comparisons makes no claim about judges")
         return replace(goal, like_these=True)
-    if found := _TOP.fullmatch(words):
-        if not 1 <= int(found[1]) < n_models:
+    if match := _TOP.fullmatch(words):
+        if not 1 <= int(match[1]) < n_models:
             raise ConfigError(f"{text!r}: there are {n_models} models, of which some must be left")
-        return Goal("top", int(found[1]))
+        return Goal("top", int(match[1]))
     if _ALL.fullmatch(words):
         return Goal("all")
-    if (found := _WIDTH.fullmatch(words)) and float(found[1]) > 0:
-        return Goal("width", float(found[1]))
-    if (found := _SIZE.fullmatch(words)) and int(found[1]) > 0:
-        return Goal("comparisons", int(found[1]))
+    if (match := _WIDTH.fullmatch(words)) and float(match[1]) > 0:
+        return Goal("width", float(match[1]))
+    if (match := _SIZE.fullmatch(words)) and int(match[1]) > 0:
+        return Goal("comparisons", int(match[1]))
     raise ConfigError(f"{text!r} is no goal: it is one of {FORMS}; the first three also '... {LIKE_THESE}'")

@@ -78,7 +78,7 @@ class Drawn:
         n, k = len(truth.scores), truth.judges.shape[1]
         self._truth, self._rng = truth, rng
         self.models, self.judges = (
-            tuple(f"{kind}{x:02d}" for x in range(many)) for kind, many in (("m", n), ("j", k))
+            tuple(f"{kind}{x:02d}" for x in range(n_labels)) for kind, n_labels in (("m", n), ("j", k))
         )
         self.costs = np.ones(k) if costs is None else costs
         self.left = np.full((n, n, k), ENDLESS if questions is None else questions)

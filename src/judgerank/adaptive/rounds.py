@@ -168,15 +168,23 @@ class Kept:
         self.cost += float(self._oracle.costs[judge].sum())
 
     def _keep(self, first: IntArray, second: IntArray, judge: IntArray, answers: Answers) -> None:
-        own = -1 - np.arange(self.asked, self.asked + len(first))  # questions that are asked once
-        question = own if answers.question is None else answers.question
-        said = ~np.isnan(answers.outcome)
-        self._columns.append((first[said], second[said], judge[said], answers.outcome[said], question[said]))
+        new_questions = -1 - np.arange(self.asked, self.asked + len(first))  # questions that are asked once
+        question = new_questions if answers.question is None else answers.question
+        is_answered = ~np.isnan(answers.outcome)
+        self._columns.append(
+            (
+                first[is_answered],
+                second[is_answered],
+                judge[is_answered],
+                answers.outcome[is_answered],
+                question[is_answered],
+            )
+        )
         self.asked += len(first)
         self._raw = None
 
-    def _column(self, place: int) -> Any:
-        return np.concatenate([columns[place] for columns in self._columns])
+    def _column(self, index: int) -> Any:
+        return np.concatenate([columns[index] for columns in self._columns])
 
     @property
     def raw(self) -> Comparisons:
@@ -208,13 +216,15 @@ class Kept:
                 allowing = by_question(result, self.raw, question)
                 several = allowing.flips is None
                 kinds = [result, allowing] if several else [allowing]
-            found = orders_by_errors(*kinds)
+            orders_by_kind = orders_by_errors(*kinds)
         except NoIntervalError:
             return None, several
-        if len(found[0]) != 1:
+        if len(orders_by_kind[0]) != 1:
             return None, several
-        each = [order for (order,) in found]
-        return replace(each[-1], error=np.max([order.error for order in each], axis=0)), several
+        component_orders = [order for (order,) in orders_by_kind]
+        return replace(
+            component_orders[-1], error=np.max([order.error for order in component_orders], axis=0)
+        ), several
 
 
 def allowing_for_tastes(comparisons: Comparisons, model: str, order: Order, like_these: bool) -> Order | None:
@@ -224,20 +234,20 @@ def allowing_for_tastes(comparisons: Comparisons, model: str, order: Order, like
     nothing is sure about other judges (None), and for this panel the order stays as it is.
     """
     try:
-        found = fit(comparisons, model, blocks=[TASTE])
-        with_tastes = next(iter(orders(found if like_these else found.for_this_panel())))
+        taste_fit = fit(comparisons, model, blocks=[TASTE])
+        with_tastes = next(iter(orders(taste_fit if like_these else taste_fit.for_this_panel())))
     except (JudgerankError, StopIteration):
         return None if like_these else order
-    place = {name: number for number, name in enumerate(with_tastes.models)}
-    if len(place) != len(order.models):
+    index = {name: number for number, name in enumerate(with_tastes.models)}
+    if len(index) != len(order.models):
         return None
-    mine = np.array([place[name] for name in order.models])
+    mine = np.array([index[name] for name in order.models])
     error = np.maximum(with_tastes.error[:, mine][:, :, mine], order.error)
     difference = with_tastes.difference[:, mine][:, :, mine]
     among = with_tastes.covariance[np.ix_(mine, mine)]
     freedom = min(with_tastes.degrees_of_freedom, order.degrees_of_freedom)
-    own = np.minimum(with_tastes.by_pair[np.ix_(mine, mine)], order.by_pair)
-    return Order(order.models, difference, error, among, freedom, order.flipped, degrees_of_pairs=own)
+    degrees = np.minimum(with_tastes.by_pair[np.ix_(mine, mine)], order.by_pair)
+    return Order(order.models, difference, error, among, freedom, order.flipped, degrees_of_pairs=degrees)
 
 
 def fitted(comparisons: Comparisons, model: str) -> Fit:
@@ -253,7 +263,7 @@ def _pairs(result: Fit, order: Order, goal: Goal, still: BoolArray | None) -> In
     """The models of the claims that are open, shape (2, P); none where the goal has no claims."""
     if still is None:
         return np.empty((2, 0), np.intp)
-    place = {name: number for number, name in enumerate(result.comparisons.models)}
-    numbers = np.array([place[name] for name in order.models])
+    index = {name: number for number, name in enumerate(result.comparisons.models)}
+    numbers = np.array([index[name] for name in order.models])
     open_pairs: IntArray = numbers[goal.pairs(len(order.models))[:, still]]
     return open_pairs

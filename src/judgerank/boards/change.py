@@ -85,25 +85,27 @@ def change_of(old: Fit, new: Fit, shared: Sequence[str], relation: str) -> Chang
     """
     centre = np.eye(len(shared)) - 1 / len(shared)
     ends = scale_of(old), scale_by(new, kept_weights(old))
-    places = [[each.comparisons.models.index(model) for model in shared] for each in (old, new)]
-    before, after = (scale.scores[place] for scale, place in zip(ends, places, strict=True))
+    positions = [[board.comparisons.models.index(model) for model in shared] for board in (old, new)]
+    before, after = (scale.scores[index] for scale, index in zip(ends, positions, strict=True))
     after = after - after.mean() + before.mean()
     if relation == "same":
         return Change(before, before, np.zeros(len(shared)), None, np.full(len(shared), np.inf))
     by = Questions.of(old, new)
-    to = [centre @ scale.to_scores[place] for scale, place in zip(ends, places, strict=True)]
+    to = [centre @ scale.to_scores[index] for scale, index in zip(ends, positions, strict=True)]
     if by is None:
-        one, other = (np.diag(x @ each.covariance @ x.T) for x, each in zip(to, (old, new), strict=True))
-        sizes = old.comparisons.n_comparisons, new.comparisons.n_comparisons
-        variance = _of_independent(one, other, sizes, relation)
-    else:
-        one, other = (
-            by.gradients(each, each)[:, each.chosen] @ each._inverse("observed") @ x.T
-            for x, each in zip(to, (old, new), strict=True)
+        variance_old, variance_new = (
+            np.diag(x @ board.covariance @ x.T) for x, board in zip(to, (old, new), strict=True)
         )
-        variance = by.variance(-one, other)
-    own = [each.degrees_of_scores[place] for each, place in zip((old, new), places, strict=True)]
-    freedom = np.minimum(*own)
+        sizes = old.comparisons.n_comparisons, new.comparisons.n_comparisons
+        variance = _of_independent(variance_old, variance_new, sizes, relation)
+    else:
+        variance_old, variance_new = (
+            by.gradients(board, board)[:, board.chosen] @ board._inverse("observed") @ x.T
+            for x, board in zip(to, (old, new), strict=True)
+        )
+        variance = by.variance(-variance_old, variance_new)
+    degrees = [board.degrees_of_scores[index] for board, index in zip((old, new), positions, strict=True)]
+    freedom = np.minimum(*degrees)
     return Change(before, after, np.sqrt(variance), _under_equality(old, new, shared, relation, by), freedom)
 
 
@@ -123,13 +125,13 @@ def _under_equality(
     old: Fit, new: Fit, shared: Sequence[str], relation: str, by: Questions | None
 ) -> FloatArray | None:
     """The change over its error by the discriminations of both boards, shape (M,)."""
-    if old.model != new.model or any(each.blocks or each.effects is not None for each in (old, new)):
+    if old.model != new.model or any(board.blocks or board.effects is not None for board in (old, new)):
         return None
     try:
         both = {"more": new, "fewer": old}.get(relation) or fit(
             joined(old.comparisons, new.comparisons), new.model, new.settings
         )
-        sides = [_Side.of(each, both) for each in (old, new)]
+        sides = [_Side.of(board, both) for board in (old, new)]
         v = both._inverse("expected")
     except (JudgerankError, np.linalg.LinAlgError):
         return None
@@ -144,8 +146,10 @@ def _under_equality(
     if by is None:
         variance = _of_groups(maps, sides, relation)
     else:
-        told = [by.gradients(each, both)[:, both.chosen] @ x.T for each, x in zip((old, new), maps, strict=True)]
-        variance = by.variance(*told)
+        gradients = [
+            by.gradients(board, both)[:, both.chosen] @ x.T for board, x in zip((old, new), maps, strict=True)
+        ]
+        variance = by.variance(*gradients)
     return _over(change, np.sqrt(variance))
 
 
@@ -168,20 +172,22 @@ class _Side:
     @classmethod
     def of(cls, board: Fit, both: Fit) -> _Side:
         cells = onto(board.comparisons, both.comparisons)
-        here = evaluate(cells, both.model, both.solution.parameters, "expected")
-        told = information(here, both.free)
-        gradient = np.r_[here.top_gradient, here.judge_gradient[both.free]]
-        own = _of_board(board, both)
-        inverse, count = np.zeros_like(told), int(own[: len(cells.models)].sum())
-        inverse[np.ix_(own, own)] = covariance(told[np.ix_(own, own)], count, 0)
-        squares = told
+        evaluation = evaluate(cells, both.model, both.solution.parameters, "expected")
+        side_information = information(evaluation, both.free)
+        gradient = np.r_[evaluation.top_gradient, evaluation.judge_gradient[both.free]]
+        is_of_board = _of_board(board, both)
+        inverse, count = np.zeros_like(side_information), int(is_of_board[: len(cells.models)].sum())
+        inverse[np.ix_(is_of_board, is_of_board)] = covariance(
+            side_information[np.ix_(is_of_board, is_of_board)], count, 0
+        )
+        squares = side_information
         if board.robust is not None:  # its gradient's variance is behind the sandwich
-            place = _places(board, both)
-            known = np.flatnonzero(place >= 0)
-            whole = np.zeros_like(told)
-            whole[np.ix_(place[known], place[known])] = board.robust[np.ix_(known, known)]
-            squares = told @ whole @ told
-        return cls(gradient, told, inverse, squares)
+            position = _places(board, both)
+            shared = np.flatnonzero(position >= 0)
+            padded = np.zeros_like(side_information)
+            padded[np.ix_(position[shared], position[shared])] = board.robust[np.ix_(shared, shared)]
+            squares = side_information @ padded @ side_information
+        return cls(gradient, side_information, inverse, squares)
 
 
 def _names(fitted: Fit) -> list[tuple[str, str]]:
@@ -194,23 +200,25 @@ def _names(fitted: Fit) -> list[tuple[str, str]]:
 
 def _places(board: Fit, both: Fit) -> np.ndarray:
     """Where the free parameters of a board stand among those of both; -1 where they are not."""
-    place = {name: number for number, name in enumerate(_names(both))}
-    return np.array([place.get(name, -1) for name in _names(board)])
+    index = {name: number for number, name in enumerate(_names(both))}
+    return np.array([index.get(name, -1) for name in _names(board)])
 
 
 def _of_board(board: Fit, both: Fit) -> BoolArray:
     """Which free parameters of both are scores and offsets that a board has, shape (D,)."""
     offsets = both.model.judge_blocks[both.model.offsets]
-    known = {"score": set(board.comparisons.models)} | {name: set(board.comparisons.judges) for name in offsets}
-    return np.array([name in known.get(kind, ()) for kind, name in _names(both)])
+    names_by_block = {"score": set(board.comparisons.models)} | {
+        name: set(board.comparisons.judges) for name in offsets
+    }
+    return np.array([name in names_by_block.get(kind, ()) for kind, name in _names(both)])
 
 
 def _of_groups(maps: Sequence[FloatArray], sides: Sequence[_Side], relation: str) -> FloatArray:
     """Variance of every model's change, comparisons independent: those on both sides, and those on one."""
-    (one, other), (old, new) = maps, sides
+    (map_old, map_new), (old, new) = maps, sides
     if relation == "other":
-        parts = [(one, old.squares), (other, new.squares)]
+        parts = [(map_old, old.squares), (map_new, new.squares)]
     else:
-        small, large, own = (old, new, other) if relation == "more" else (new, old, one)
-        parts = [(one + other, small.squares), (own, large.information - small.information)]
+        small, large, map_small = (old, new, map_new) if relation == "more" else (new, old, map_old)
+        parts = [(map_old + map_new, small.squares), (map_small, large.information - small.information)]
     return np.asarray(sum(np.maximum(np.einsum("md,de,me->m", x, m, x), 0.0) for x, m in parts))

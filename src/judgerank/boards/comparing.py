@@ -100,12 +100,12 @@ def compare(old: Fit, new: Fit, level: float = 0.95) -> Difference:
     if len(shared) < 2:
         raise DataError(f"the two boards share {len(shared)} models, and this takes two or more")
     relation = _relation(old, new)
-    found = change_of(old, new, shared, relation)
+    change = change_of(old, new, shared, relation)
     few = None if relation == "same" else too_few(old) or too_few(new)
-    p = np.full(len(shared), np.nan) if few else two_sided(found.statistic, found.degrees_of_freedom)
-    ranks = {f"rank_{name}": _ranks(values) for name, values in (("old", found.old), ("new", found.new))}
-    columns = {"old": found.old, "new": found.new, "change": found.new - found.old}
-    columns |= {"standard_error": found.error, "p_value": p, "p_holm": holm(p)}
+    p = np.full(len(shared), np.nan) if few else two_sided(change.statistic, change.degrees_of_freedom)
+    ranks = {f"rank_{name}": _ranks(values) for name, values in (("old", change.old), ("new", change.new))}
+    columns = {"old": change.old, "new": change.new, "change": change.new - change.old}
+    columns |= {"standard_error": change.error, "p_value": p, "p_holm": holm(p)}
     moves = pd.DataFrame({"model": shared, **ranks, **columns}).sort_values("rank_new", ignore_index=True)
     models, judges = (
         _apart(getattr(old.comparisons, x), getattr(new.comparisons, x)) for x in ("models", "judges")
@@ -113,7 +113,7 @@ def compare(old: Fit, new: Fit, level: float = 0.95) -> Difference:
     sizes = old.comparisons.n_comparisons, new.comparisons.n_comparisons
     members = old.model.name, new.model.name
     other_unit = _outcomes(old) != _outcomes(new)
-    same_weights = found.under_equality is not None and few is None
+    same_weights = change.under_equality is not None and few is None
     return Difference(moves, models, judges, members, sizes, relation, level, other_unit, same_weights, few)
 
 

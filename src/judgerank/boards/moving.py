@@ -113,8 +113,8 @@ def place(
     """
     require_fit(board)
     require_member_alone(board, "a place on a board")
-    comparisons, asked = raw_and_question(board, judgments, question)
-    held = anchored(board, comparisons, asked)
+    comparisons, question_index = raw_and_question(board, judgments, question)
+    held = anchored(board, comparisons, question_index)
     table, differences = held.table(level), held.differences(level)
     try:
         refit, why = _refit(held), ""
@@ -126,9 +126,9 @@ def place(
 
 def _refit(held: Anchored) -> Fit:
     """All comparisons behind the board and the new ones together."""
-    whole = joined(held.board.comparisons, held.comparisons)
+    combined = joined(held.board.comparisons, held.comparisons)
     board = held.board
-    return fit(whole, board.model, board.settings, None if isinstance(board.settings, Penalised) else board)
+    return fit(combined, board.model, board.settings, None if isinstance(board.settings, Penalised) else board)
 
 
 def _on_board(refit: Fit, held: Anchored) -> pd.Series:
@@ -139,11 +139,11 @@ def _on_board(refit: Fit, held: Anchored) -> pd.Series:
 
 def _moves(held: Anchored, refit: Fit | None) -> pd.DataFrame:
     board, scale = held.board, scale_of(held.board)
-    v, told = board._inverse("expected"), held.information
-    p = np.linalg.solve(np.eye(len(v)) + v @ told, v)
+    v, information = board._inverse("expected"), held.information
+    p = np.linalg.solve(np.eye(len(v)) + v @ information, v)
     # in reported units, the mean discrimination of all judges held: one step of the weights is too rough
     p = scale.factor * p[: len(board.scores)]
-    spread = p @ (held.errors.squares + told @ board.covariance @ told) @ p.T
+    spread = p @ (held.errors.squares + information @ board.covariance @ information) @ p.T
     step, error = p @ held.gradient, np.sqrt(np.maximum(np.diag(spread), np.finfo(float).tiny))
     before = pd.Series(scale.scores, board.scores.index)
     after = before + step if refit is None else _on_board(refit, held)[list(before.index)]

@@ -71,45 +71,49 @@ def errors_of(
         A; A^-1 times the information that newcomers and board have in common; that on the board, the newcomers'
         scores regressed out.
     """
-    a, carry, told = info
+    a, carry, information = info
     inverse, few = np.asarray(np.linalg.inv(a), float), too_few(board)
     most = np.nan if few else board.degrees_of_freedom
     if question is None:
-        return Errors(inverse, told, np.full(len(a), most), most, few)
+        return Errors(inverse, information, np.full(len(a), most), most, few)
     new = np.arange(len(board.scores), len(at.scores))
-    each = tuple(questions_with((rows.first == place) | (rows.second == place), rows, question) for place in new)
-    freedom = np.array([_freedom(found, most) for found in each])
+    questions = tuple(
+        questions_with((rows.first == model) | (rows.second == model), rows, question) for model in new
+    )
+    freedom = np.array([_freedom(n_questions, most) for n_questions in questions])
     every = questions_with(np.ones(len(rows), bool), rows, question)
     if not every.enough:
-        return Errors(inverse, told, freedom, np.nan, few, each)
+        return Errors(inverse, information, freedom, np.nan, few, questions)
     chosen = np.r_[np.ones(len(at.scores), bool), board.free.ravel()]
     by = cluster_gradients(rows, board.model, at, question)[:, chosen]
     profiled = np.delete(by, new, axis=1) - by[:, new] @ carry
     squares = profiled.T @ profiled * few_clusters_factor(every)
-    own = _own(by[:, new] @ inverse, inverse, each)
-    return Errors(own, squares, freedom, _freedom(every, most), few, each, by[:, new])
+    own_errors = _own(by[:, new] @ inverse, inverse, questions)
+    return Errors(own_errors, squares, freedom, _freedom(every, most), few, questions, by[:, new])
 
 
 def questions_with(mine: BoolArray, rows: Comparisons, question: IntArray) -> Questions:
     """The questions of some rows, for one parameter."""
-    asked = question[mine]
-    return Questions(number_of(asked), effective_number(asked, rows.count[mine]), 1)
+    model_questions = question[mine]
+    return Questions(number_of(model_questions), effective_number(model_questions, rows.count[mine]), 1)
 
 
-def few_clusters_factor(found: Questions) -> float:
+def few_clusters_factor(questions: Questions) -> float:
     """Q / (Q - 1), by which a sum of squares over questions is too small."""
-    return found.many / (found.many - 1)
+    return questions.many / (questions.many - 1)
 
 
-def _freedom(found: Questions, most: float) -> float:
-    return float(np.minimum(found.effective - 1, most)) if found.enough else np.nan  # missing if either is
+def _freedom(questions: Questions, most: float) -> float:
+    return float(np.minimum(questions.effective - 1, most)) if questions.enough else np.nan  # missing if either is
 
 
-def _own(influence: FloatArray, inverse: FloatArray, each: tuple[Questions, ...]) -> FloatArray:
+def _own(influence: FloatArray, inverse: FloatArray, questions: tuple[Questions, ...]) -> FloatArray:
     """Covariance by the questions' influences, shape (Q, M); of independent comparisons where they are too few."""
-    known = np.array([found.enough for found in each])
-    z = influence * np.sqrt([few_clusters_factor(found) if found.enough else 0.0 for found in each])
-    unknown = np.ix_(~known, ~known)
-    own = z.T @ z
-    own[unknown] = inverse[unknown]
-    return np.asarray(own)
+    has_enough = np.array([model_questions.enough for model_questions in questions])
+    z = influence * np.sqrt(
+        [few_clusters_factor(model_questions) if model_questions.enough else 0.0 for model_questions in questions]
+    )
+    unknown = np.ix_(~has_enough, ~has_enough)
+    covariance = z.T @ z
+    covariance[unknown] = inverse[unknown]
+    return np.asarray(covariance)

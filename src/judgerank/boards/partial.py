@@ -34,21 +34,23 @@ def by_judge(held: Anchored) -> pd.DataFrame:
     rows, board, m = held.comparisons, held.board, len(held.newcomers)
     n, v, parts = len(board.scores), board.covariance, []
     unit = scale_of(board).factor
-    told = _told(held, rows)
+    gradient_parts = _told(held, rows)
     for k, name in enumerate(rows.judges):
         mine = np.flatnonzero(rows.judge == k)
         if not len(mine):
             continue
         c = rows._rows(mine)
-        judged, (gradient, own, carry) = _by_question(held, c, mine), _told(held, c)
+        judged, (gradient, judge_information, carry) = _by_question(held, c, mine), _told(held, c)
         met = np.bincount(np.r_[c.first, c.second], np.tile(c.decided, 2), n + m)[n:]
-        for number in np.flatnonzero(own > 0).tolist():
-            if own[number] >= told[1][number]:  # the only judge who tells of it
+        for number in np.flatnonzero(judge_information > 0).tolist():
+            if judge_information[number] >= gradient_parts[1][number]:  # the only judge who tells of it
                 continue
-            apart = carry[number] / own[number] - told[2][number] / told[1][number]
-            variance = _variance(held, judged, number, own[number], told[1][number])
-            error = np.sqrt(variance + apart @ v @ apart)
-            step, lead = gradient[number] / own[number], _lead(held, c, n + number)
+            deviation = (
+                carry[number] / judge_information[number] - gradient_parts[2][number] / gradient_parts[1][number]
+            )
+            variance = _variance(held, judged, number, judge_information[number], gradient_parts[1][number])
+            error = np.sqrt(variance + deviation @ v @ deviation)
+            step, lead = gradient[number] / judge_information[number], _lead(held, c, n + number)
             p = float(two_sided(step / error, held.errors.degrees_of_freedom[number]))
             parts.append((held.newcomers[number], name, met[number], unit * lead, unit * error, p))
     columns = ["newcomer", "judge", "comparisons", "lead", "standard_error", "p_value"]
@@ -63,48 +65,50 @@ def _by_question(held: Anchored, rows: Comparisons, mine: IntArray) -> FloatArra
     """
     if held.question is None or held.errors.by_question is None:
         return None
-    there, place = numbered(held.question[mine])
-    found = np.zeros_like(held.errors.by_question)
-    if len(there) < 2:
-        return np.full_like(found, np.nan)
+    labels, codes = numbered(held.question[mine])
+    gradients = np.zeros_like(held.errors.by_question)
+    if len(labels) < 2:
+        return np.full_like(gradients, np.nan)
     new = slice(len(held.board.scores), len(held.at.scores))
-    found[there] = cluster_gradients(rows, held.board.model, held.at, place)[:, new]
-    return found
+    gradients[labels] = cluster_gradients(rows, held.board.model, held.at, codes)[:, new]
+    return gradients
 
 
-def _variance(held: Anchored, judged: FloatArray | None, number: int, own: float, told: float) -> float:
+def _variance(
+    held: Anchored, judged: FloatArray | None, number: int, judge_information: float, total_information: float
+) -> float:
     """Of a judge's step away from the panel for one newcomer, the board known.
 
     The step is the sum over questions of the judge's gradient / own - the panel's gradient / told. Its variance is
     the sum of their squares, and at least that of independent comparisons, since few questions can seem to agree.
     """
-    independent = 1 / own - 1 / told
+    independent = 1 / judge_information - 1 / total_information
     if judged is None or held.errors.by_question is None or not held.errors.newcomers[number].enough:
         return independent
-    steps = judged[:, number] / own - held.errors.by_question[:, number] / told
+    steps = judged[:, number] / judge_information - held.errors.by_question[:, number] / total_information
     return float(np.maximum(independent, steps @ steps * few_clusters_factor(held.errors.newcomers[number])))
 
 
-def _lead(held: Anchored, rows: Comparisons, place: int) -> float:
+def _lead(held: Anchored, rows: Comparisons, model: int) -> float:
     """How far a newcomer's score is from where these comparisons put it.
 
     Infinite where they are of one mind, NaN where the climb to it does not settle.
     """
-    for_it = np.r_[rows.outcome[rows.first == place], 1 - rows.outcome[rows.second == place]]
+    for_it = np.r_[rows.outcome[rows.first == model], 1 - rows.outcome[rows.second == model]]
     if len(np.unique(for_it)) == 1 and for_it[0] != 0.5:
         return float(np.copysign(np.inf, for_it[0] - 0.5))
     try:
-        at = best_scores(rows, held.board.model, held.at, slice(place, place + 1))
+        at = best_scores(rows, held.board.model, held.at, slice(model, model + 1))
     except NoMaximumError:
         return np.nan
-    return float(at.scores[place] - held.at.scores[place])
+    return float(at.scores[model] - held.at.scores[model])
 
 
 def _told(held: Anchored, rows: Comparisons) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Gradient and information of the newcomers' scores in some comparisons, and the latter's with the board's."""
     n, m = len(held.board.scores), len(held.newcomers)
-    here = evaluate(rows, held.board.model, held.at, "expected")
-    info = information(here, held.board.free)
+    evaluation = evaluate(rows, held.board.model, held.at, "expected")
+    info = information(evaluation, held.board.free)
     new = np.arange(n, n + m)
     rest = np.setdiff1d(np.arange(len(info)), new)
-    return here.top_gradient[n:], np.diag(info)[new], info[np.ix_(new, rest)]
+    return evaluation.top_gradient[n:], np.diag(info)[new], info[np.ix_(new, rest)]

@@ -97,10 +97,10 @@ class Anchored(Shown):
     def reported(self) -> FloatArray:
         """Covariance of the scores of the board and of the newcomers on that scale, shape (N + M, N + M)."""
         scale, n, d = scale_of(self.board), len(self.board.scores), len(self.covariance) - len(self.newcomers)
-        own = np.zeros((len(self.at.scores), d))
-        own[:n] = np.eye(n, d)
-        to_scores = np.zeros((len(own), len(self.covariance)))
-        to_scores[:, :d] = scale.derivatives(own, self.at.scores)
+        jacobian = np.zeros((len(self.at.scores), d))
+        jacobian[:n] = np.eye(n, d)
+        to_scores = np.zeros((len(jacobian), len(self.covariance)))
+        to_scores[:, :d] = scale.derivatives(jacobian, self.at.scores)
         to_scores[n:, d:] = scale.factor * np.eye(len(self.newcomers))
         return to_scores @ self.covariance @ to_scores.T
 
@@ -132,8 +132,8 @@ class Anchored(Shown):
         n = len(board)
         rows = []
         for number, name in enumerate(self.newcomers):
-            place = n + number
-            error = np.sqrt(v[place, place] + np.diag(v)[:n] - 2 * v[place, :n])
+            position = n + number
+            error = np.sqrt(v[position, position] + np.diag(v)[:n] - 2 * v[position, :n])
             difference = self.scores.iloc[number] - board
             freedom = float(self.errors.degrees_of_freedom[number])
             low, high = wald(difference, error, level, freedom)
@@ -168,29 +168,31 @@ def anchored(board: Fit, comparisons: Comparisons, question: IntArray | None = N
     NoIntervalError
         If the board has no covariance.
     """
-    rows, newcomers, kept, left_out = _onto(board, comparisons)
+    rows, newcomers, selected, left_out = _onto(board, comparisons)
     n, m = len(board.scores), len(newcomers)
     _require_bounds(board, rows, newcomers)
     base = board.solution.parameters
     start = Parameters(np.r_[base.scores, np.zeros(m)], base.judges)
     at = best_scores(rows, board.model, start, slice(n, n + m))
-    here = evaluate(rows, board.model, at, "expected")
+    evaluation = evaluate(rows, board.model, at, "expected")
     free, v = board.free, board.covariance
-    info = information(here, free)
+    info = information(evaluation, free)
     new = np.arange(n, n + m)
     rest = np.setdiff1d(np.arange(len(info)), new)
     a, c = info[np.ix_(new, new)], info[np.ix_(new, rest)]
     carry = np.asarray(np.linalg.solve(a, c), float)
-    told = info[np.ix_(rest, rest)] - c.T @ carry
-    asked = None if question is None else numbered(question[kept])[1]
-    errors = errors_of(board, rows, at, asked, (a, carry, told))
+    newcomer_information = info[np.ix_(rest, rest)] - c.T @ carry
+    question_index = None if question is None else numbered(question[selected])[1]
+    errors = errors_of(board, rows, at, question_index, (a, carry, newcomer_information))
     across = -carry @ v
-    whole = np.block([[v, across.T], [across, errors.own - across @ carry.T]])
-    gradient = np.r_[here.top_gradient[:n], here.judge_gradient[free]]
-    return Anchored(board, rows, newcomers, at, whole, errors, gradient, told, asked, left_out)
+    covariance = np.block([[v, across.T], [across, errors.own - across @ carry.T]])
+    gradient = np.r_[evaluation.top_gradient[:n], evaluation.judge_gradient[free]]
+    return Anchored(
+        board, rows, newcomers, at, covariance, errors, gradient, newcomer_information, question_index, left_out
+    )
 
 
-def _onto(board: Fit, given: Comparisons) -> tuple[Comparisons, tuple[str, ...], IntArray, dict[str, int]]:
+def _onto(board: Fit, comparisons: Comparisons) -> tuple[Comparisons, tuple[str, ...], IntArray, dict[str, int]]:
     """What places newcomers, in the board's models and judges; newcomers; rows; how many are left out, by reason.
 
     Raises
@@ -198,42 +200,42 @@ def _onto(board: Fit, given: Comparisons) -> tuple[Comparisons, tuple[str, ...],
     DataError
     """
     models, judges = board.comparisons.models, board.comparisons.judges
-    newcomers = tuple(name for name in given.models if name not in models)
+    newcomers = tuple(name for name in comparisons.models if name not in models)
     if not newcomers:
         raise DataError("every model of these comparisons is on the board already: there is none to place")
-    missing = board.model.missing(given)
+    missing = board.model.missing(comparisons)
     if missing is not None:
         raise DataError(f"the board's model {board.model.name!r} needs {missing}, and these comparisons have none")
-    given = board.model.observed(given)
-    place = pd.Index([*models, *newcomers]).get_indexer(pd.Index(given.models))
-    judge = pd.Index(judges).get_indexer(pd.Index(given.judges)) if board.model.judge_blocks else None
-    first, second = place[given.first], place[given.second]
-    known = np.ones(len(given), bool) if judge is None else judge[given.judge] >= 0
+    comparisons = board.model.observed(comparisons)
+    position = pd.Index([*models, *newcomers]).get_indexer(pd.Index(comparisons.models))
+    judge = pd.Index(judges).get_indexer(pd.Index(comparisons.judges)) if board.model.judge_blocks else None
+    first, second = position[comparisons.first], position[comparisons.second]
+    has_judge = np.ones(len(comparisons), bool) if judge is None else judge[comparisons.judge] >= 0
     new = (first >= len(models)) | (second >= len(models))
-    if given.stages is not None:  # a choice stays whole
-        new = np.logical_or.reduceat(new, given.stages.first_rows)[given.stages.alternatives.stage]
-    kept = np.flatnonzero(known & new)
-    if not len(kept):
+    if comparisons.stages is not None:  # a choice stays whole
+        new = np.logical_or.reduceat(new, comparisons.stages.first_rows)[comparisons.stages.alternatives.stage]
+    selected = np.flatnonzero(has_judge & new)
+    if not len(selected):
         raise DataError(f"no judge of the board compared {', '.join(newcomers)} with another model")
-    reasons = {"by judges who are not on the board": ~known, "without a newcomer": known & ~new}
-    left_out = {why: round(float(given.decided[mask].sum())) for why, mask in reasons.items() if mask.any()}
-    columns: dict[str, Any] = {name: getattr(given, name)[kept] for name in ("outcome", "count")}
+    reasons = {"by judges who are not on the board": ~has_judge, "without a newcomer": has_judge & ~new}
+    left_out = {why: round(float(comparisons.decided[mask].sum())) for why, mask in reasons.items() if mask.any()}
+    columns: dict[str, Any] = {name: getattr(comparisons, name)[selected] for name in ("outcome", "count")}
     for name in ("covariate", "tied", "strong"):
-        values = getattr(given, name)
-        columns[name] = None if values is None else values[kept]
-    stages = None if given.stages is None else given.stages.take(kept)
-    who = np.zeros(len(kept), int) if judge is None else judge[given.judge[kept]]
+        values = getattr(comparisons, name)
+        columns[name] = None if values is None else values[selected]
+    stages = None if comparisons.stages is None else comparisons.stages.take(selected)
+    who = np.zeros(len(selected), int) if judge is None else judge[comparisons.judge[selected]]
     rows = Comparisons(
         (*models, *newcomers),
         judges,
-        first[kept],
-        second[kept],
+        first[selected],
+        second[selected],
         who,
-        ordered=given.ordered,
+        ordered=comparisons.ordered,
         stages=stages,
         **columns,
     )
-    return rows, newcomers, kept, left_out
+    return rows, newcomers, selected, left_out
 
 
 def _require_bounds(board: Fit, rows: Comparisons, newcomers: Sequence[str]) -> None:
@@ -265,11 +267,15 @@ def best_scores(rows: Comparisons, model: Model, at: Parameters, moving: slice) 
         If there is none, or the climb does not settle.
     """
 
-    def moved(scores: FloatArray) -> Parameters:
+    def parameters_at(scores: FloatArray) -> Parameters:
         return replace(at, scores=np.r_[at.scores[: moving.start], scores, at.scores[moving.stop :]])
 
-    def look(scores: FloatArray) -> tuple[float, FloatArray, FloatArray]:
-        here = evaluate(rows, model, moved(scores), "expected", at_zero=False)
-        return here.log_likelihood, here.top_gradient[moving], here.top_information[moving, moving]
+    def evaluate_at(scores: FloatArray) -> tuple[float, FloatArray, FloatArray]:
+        evaluation = evaluate(rows, model, parameters_at(scores), "expected", at_zero=False)
+        return (
+            evaluation.log_likelihood,
+            evaluation.top_gradient[moving],
+            evaluation.top_information[moving, moving],
+        )
 
-    return moved(peak(look, at.scores[moving], "the newcomers' scores did not settle")[0])
+    return parameters_at(peak(evaluate_at, at.scores[moving], "the newcomers' scores did not settle")[0])

@@ -17,8 +17,8 @@ from judgerank.inference.clusters import cluster_gradients
 def onto(rows: Comparisons, named: Comparisons) -> Comparisons:
     """Comparisons with the models and judges of others, which have all of theirs."""
     model, judge = (
-        np.asarray(pd.Index(whole).get_indexer(pd.Index(part)))
-        for part, whole in ((rows.models, named.models), (rows.judges, named.judges))
+        np.asarray(pd.Index(labels).get_indexer(pd.Index(part)))
+        for part, labels in ((rows.models, named.models), (rows.judges, named.judges))
     )
     return replace(
         rows,
@@ -35,17 +35,17 @@ def joined(old: Comparisons, new: Comparisons) -> Comparisons:
     boards = old, new
     models, judges = (tuple(dict.fromkeys([*getattr(boards[0], x), *getattr(boards[1], x)])) for x in NAMES)
     named = replace(boards[1], models=models, judges=judges)
-    rows = [onto(each, named) for each in boards]
+    rows = [onto(board, named) for board in boards]
     columns = {name: np.r_[getattr(rows[0], name), getattr(rows[1], name)] for name in COLUMNS}
-    strengths = max(each.n_strengths for each in rows)
-    rows = [each if each.strong is None else each.with_strengths(strengths) for each in rows]
+    strengths = max(board.n_strengths for board in rows)
+    rows = [board if board.strong is None else board.with_strengths(strengths) for board in rows]
     for name in ("covariate", "tied", "strong"):
-        values = [getattr(each, name) for each in rows]
-        columns[name] = None if any(one is None for one in values) else np.concatenate(values)
+        values = [getattr(board, name) for board in rows]
+        columns[name] = None if any(column is None for column in values) else np.concatenate(values)
     stages = None
-    if any(each.stages is not None for each in rows):
-        stages = joined_stages([each.stages or alone(len(each)) for each in rows])
-    return replace(named, ordered=all(each.ordered for each in boards), stages=stages, **columns)
+    if any(board.stages is not None for board in rows):
+        stages = joined_stages([board.stages or alone(len(board)) for board in rows])
+    return replace(named, ordered=all(board.ordered for board in boards), stages=stages, **columns)
 
 
 NAMES, COLUMNS = ("models", "judges"), ("first", "second", "judge", "outcome", "count")
@@ -69,11 +69,11 @@ class Questions:
     @classmethod
     def of(cls, old: Fit, new: Fit) -> Questions | None:
         """None if a board does not keep its questions, or its errors are not by question."""
-        keys = [_keys(each) for each in (old, new)]
+        keys = [_keys(board) for board in (old, new)]
         if keys[0] is None or keys[1] is None:
             return None
-        whole, place = np.unique(np.r_[keys[0], keys[1]], return_inverse=True)
-        return cls((place[: len(keys[0])], place[len(keys[0]) :]), len(whole))
+        keys_of_both, codes = np.unique(np.r_[keys[0], keys[1]], return_inverse=True)
+        return cls((codes[: len(keys[0])], codes[len(keys[0]) :]), len(keys_of_both))
 
     @staticmethod
     def gradients(board: Fit, at: Fit) -> FloatArray:
@@ -87,14 +87,14 @@ class Questions:
         About their mean: the sum is what is tested, and should not be part of its own error.
         """
         total = np.zeros((self.many, old.shape[1]))
-        for place, told in zip(self.places, (old, new), strict=True):
-            total[place] += told
+        for index, gradients in zip(self.places, (old, new), strict=True):
+            total[index] += gradients
         return np.asarray(total.var(axis=0, ddof=1) * self.many)
 
 
 def _keys(board: Fit) -> np.ndarray | None:
     """Hash of each question of a board, in the order of their numbers."""
-    known = board.question_keys is not None and board.question is not None and board.raw is not None
-    if not known or board.effects is not None or board.blocks or board.question_keys is None:
+    has_keys = board.question_keys is not None and board.question is not None and board.raw is not None
+    if not has_keys or board.effects is not None or board.blocks or board.question_keys is None:
         return None
     return board.question_keys if board.n_clusters == len(board.question_keys) else None

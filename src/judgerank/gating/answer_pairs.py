@@ -41,8 +41,11 @@ class Pair:
 
     def rows(self) -> list[dict[str, Any]]:
         """The question as `judgerank collect` reads it."""
-        asked = {"question_id": self.key, "question": self.question}
-        return [asked | {"model": OLD, "answer": self.old}, asked | {"model": NEW, "answer": self.new}]
+        question_fields = {"question_id": self.key, "question": self.question}
+        return [
+            question_fields | {"model": OLD, "answer": self.old},
+            question_fields | {"model": NEW, "answer": self.new},
+        ]
 
 
 def paired(old: Path, new: Path) -> list[Pair]:
@@ -60,11 +63,11 @@ def paired(old: Path, new: Path) -> list[Pair]:
         raise DataError(f"{where.name} has no answer to question {unpaired[0]!r}, and the other file has one")
     pairs = []
     for name, (question, answer) in before.items():
-        again, other = after[name]
+        again, answer_after = after[name]
         if again != question:
             raise DataError(f"question {name!r} has another text in {new.name} than in {old.name}")
-        digest = _digest([question, answer, other])
-        pairs.append(Pair(name, key_of(name, digest), question, answer, other))
+        digest = _digest([question, answer, answer_after])
+        pairs.append(Pair(name, key_of(name, digest), question, answer, answer_after))
     return sorted(pairs, key=lambda pair: _digest(pair.question_id))
 
 
@@ -79,18 +82,18 @@ def answers_in(path: Path) -> dict[str, tuple[Text, Text]]:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"{path.name} cannot be read: {error}") from None
-    found: dict[str, tuple[Text, Text]] = {}
+    answers: dict[str, tuple[Text, Text]] = {}
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
         record = _record(path, number, line)
         name = str(record["question_id"])
-        if name in found:
+        if name in answers:
             raise DataError(f"{path.name}: line {number} is a second answer to question {name!r}")
-        found[name] = record["question"], record["answer"]
-    if not found:
+        answers[name] = record["question"], record["answer"]
+    if not answers:
         raise DataError(f"{path.name} holds no answers")
-    return found
+    return answers
 
 
 def _record(path: Path, number: int, line: str) -> Mapping[str, Any]:

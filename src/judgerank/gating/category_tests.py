@@ -41,12 +41,14 @@ def by_category(tables: Mapping[str, Judged], rule: Rule) -> tuple[Category, ...
 
     Nor where a question is in several.
     """
-    found = [(criterion, *one) for criterion, table in tables.items() for one in _scores(table)]
-    chances = [min(1.0, 2 * min(scores.p_flips(-1), scores.p_flips(1))) for *_, scores in found]
+    scores_by_category = [
+        (criterion, *category_scores) for criterion, table in tables.items() for category_scores in _scores(table)
+    ]
+    chances = [min(1.0, 2 * min(scores.p_flips(-1), scores.p_flips(1))) for *_, scores in scores_by_category]
     alpha = 2 * rule.level if rule.mode == TWO_SIDED else rule.level
     categories = [
         Category(criterion, name, len(scores.scores), scores.win_rate, p_value, p_value <= alpha)
-        for (criterion, name, scores), p_value in zip(found, holm(chances), strict=True)
+        for (criterion, name, scores), p_value in zip(scores_by_category, holm(chances), strict=True)
     ]
     return tuple(sorted(categories, key=lambda one: one.p_value))
 
@@ -60,8 +62,8 @@ def _scores(table: Judged) -> list[tuple[str, Scores]]:
         return []
     of_question = dict(zip(named["question"], named["category"].astype(str), strict=True))
     names = np.array([of_question.get(question, "") for question in table.questions], object)
-    known = sorted({*names} - {""})
-    if len(known) < 2:
+    categories = sorted({*names} - {""})
+    if len(categories) < 2:
         return []
-    scores = [(name, scored(table.preference[names == name], table.first[names == name])) for name in known]
-    return [(name, one) for name, one in scores if one.order != "one"]
+    scores = [(name, scored(table.preference[names == name], table.first[names == name])) for name in categories]
+    return [(name, category_scores) for name, category_scores in scores if category_scores.order != "one"]

@@ -51,7 +51,7 @@ def evidence(scores: Scores, rule: Rule) -> Evidence:
     return Evidence(len(x), scores.win_rate, low, high, p_ship, p_block)
 
 
-def outcome(found: Sequence[Evidence], rule: Rule, only_one_order: bool = False) -> str:
+def outcome(evidences: Sequence[Evidence], rule: Rule, only_one_order: bool = False) -> str:
     """Ship, block or inconclusive.
 
     Every criterion must pass for a ship, each at the full level. One that fails is enough for a block, with Holm's
@@ -59,15 +59,19 @@ def outcome(found: Sequence[Evidence], rule: Rule, only_one_order: bool = False)
     """
     if only_one_order:
         return INCONCLUSIVE
-    if all(one.p_ship <= rule.level for one in found):
+    if all(evidence_of.p_ship <= rule.level for evidence_of in evidences):
         return SHIP
-    return BLOCK if len(found) * min(one.p_block for one in found) <= rule.level else INCONCLUSIVE
+    return (
+        BLOCK
+        if len(evidences) * min(evidence_of.p_block for evidence_of in evidences) <= rule.level
+        else INCONCLUSIVE
+    )
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
     """Holm's adjusted p-values, in the order given."""
     adjusted, largest_yet = [0.0] * len(p_values), 0.0
-    for rank, place in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
-        largest_yet = max(largest_yet, min(1.0, (len(p_values) - rank) * p_values[place]))
-        adjusted[place] = largest_yet
+    for rank, index in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
+        largest_yet = max(largest_yet, min(1.0, (len(p_values) - rank) * p_values[index]))
+        adjusted[index] = largest_yet
     return adjusted

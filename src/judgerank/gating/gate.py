@@ -45,8 +45,11 @@ class Gate(Shown, Result):
 
     def _table(self) -> pd.DataFrame:
         return pd.DataFrame(
-            [(one.name, *astuple(one.evidence)[:-1], one.p_block) for one in self.criteria],
-            columns=["criterion", *(each.name for each in fields(Evidence))],
+            [
+                (criterion.name, *astuple(criterion.evidence)[:-1], criterion.p_block)
+                for criterion in self.criteria
+            ],
+            columns=["criterion", *(field.name for field in fields(Evidence))],
         )
 
 
@@ -85,20 +88,28 @@ def gate(
         If a setting of the rule is out of range.
     """
     rule = rule or Rule()
-    named = {str(name): one for name, one in source.items()} if isinstance(source, Mapping) else {ALL: source}
+    named = (
+        {str(name): judgments_of for name, judgments_of in source.items()}
+        if isinstance(source, Mapping)
+        else {ALL: source}
+    )
     if not named:
         raise ConfigError("there are no criteria")
-    read = {name: read_judgments(one) for name, one in named.items()}
-    tables = {name: judged(one, baseline, candidate) for name, one in read.items()}
+    read = {name: read_judgments(judgments_of) for name, judgments_of in named.items()}
+    tables = {name: judged(judgments_of, baseline, candidate) for name, judgments_of in read.items()}
     texts = texts_of(paired(*map(Path, answers))) if answers else {}
-    found = decided(tables, rule, candidate_model, question_cost, currency)
-    return replace(found, texts=texts, remarks=remarks_on(read))
+    result = decided(tables, rule, candidate_model, question_cost, currency)
+    return replace(result, texts=texts, remarks=remarks_on(read))
 
 
 def remarks_on(read: Mapping[str, Judgments]) -> tuple[str, ...]:
     """What to know of how judgments were read, by criterion where there are several."""
     several = len(read) > 1
-    return tuple(f"{name}: {said}" if several else said for name, one in read.items() for said in one.remarks)
+    return tuple(
+        f"{name}: {remark}" if several else remark
+        for name, judgments_of in read.items()
+        for remark in judgments_of.remarks
+    )
 
 
 def decided(
@@ -118,52 +129,58 @@ def decided(
     related = _related(tables, candidate_model)
     without = _without(tables, {name: set(related) for name in tables}, rule)
     weak = {name: uninformative(table) for name, table in tables.items()}
-    without_weak = _without(tables, {name: set(found) for name, found in weak.items()}, rule)
+    without_weak = _without(tables, {name: set(judges_of) for name, judges_of in weak.items()}, rule)
     several = len(tables) > 1
-    said = {f"{who} on {name}" if several else who: what for name in weak for who, what in weak[name].items()}
+    uninformative_texts = {
+        f"{who} on {name}" if several else who: what for name in weak for who, what in weak[name].items()
+    }
     may_grow = verdict == "inconclusive" and not is_one_order(criteria)  # which no number of questions mends
-    needed = more_needed([one.scores for one in criteria], after) if may_grow else None
+    needed = more_needed([criterion.scores for criterion in criteria], after) if may_grow else None
     cost = None if needed is None or question_cost is None else needed * question_cost
-    found = Gate(verdict, rule, criteria, needed, cost, currency, related, without, after, said, without_weak)
-    return replace(found, categories=by_category(tables, rule))
+    judges_of = Gate(
+        verdict, rule, criteria, needed, cost, currency, related, without, after, uninformative_texts, without_weak
+    )
+    return replace(judges_of, categories=by_category(tables, rule))
 
 
 def _without(tables: Mapping[str, Judged], judges: Mapping[str, set[str]], rule: Rule) -> str | None:
     """The verdict without some judges, by criterion; None where there are none or nobody else."""
     if not any(judges.values()):
         return None
-    others = {name: table.without(judges[name]) for name, table in tables.items()}
-    kept = {name: table for name, table in others.items() if table is not None}
-    return _verdict(kept, rule)[1] if len(kept) == len(tables) else None
+    reduced = {name: table.without(judges[name]) for name, table in tables.items()}
+    remaining = {name: table for name, table in reduced.items() if table is not None}
+    return _verdict(remaining, rule)[1] if len(remaining) == len(tables) else None
 
 
 def _verdict(tables: Mapping[str, Judged], rule: Rule) -> tuple[tuple[Criterion, ...], str]:
     scores = [scored(table.preference, table.first) for table in tables.values()]
-    found = [evidence(one, rule) for one in scores]
-    adjusted = holm([one.p_block for one in found])
-    used = [table.of(one.used) for table, one in zip(tables.values(), scores, strict=True)]
+    evidences = [evidence(criterion_scores, rule) for criterion_scores in scores]
+    adjusted = holm([criterion_scores.p_block for criterion_scores in evidences])
+    used = [
+        table.of(criterion_scores.used) for table, criterion_scores in zip(tables.values(), scores, strict=True)
+    ]
     silent = [table.silent for table in tables.values()]
-    criteria = tuple(map(Criterion, tables, used, scores, found, adjusted, silent))
-    return criteria, outcome(found, rule, is_one_order(criteria))
+    criteria = tuple(map(Criterion, tables, used, scores, evidences, adjusted, silent))
+    return criteria, outcome(evidences, rule, is_one_order(criteria))
 
 
 def is_one_order(criteria: Sequence[Criterion]) -> bool:
     """Whether the candidate always had the same place, on any criterion."""
-    return any(one.scores.order == "one" for one in criteria)
+    return any(criterion.scores.order == "one" for criterion in criteria)
 
 
 def _related(tables: Mapping[str, Judged], candidate_model: str | None) -> tuple[str, ...]:
     """Judges that are the candidate, or of its maker's models; not those that are of the baseline's, too."""
     families = own_table()
-    found: set[str] = set()
+    related: set[str] = set()
     for table in tables.values():
         candidate = candidate_model or table.candidate
         family = family_of(candidate, families)
         if candidate_model is None and family and family == family_of(table.baseline, families):
             continue  # both are of the same maker: a partial judge has no side
-        found |= {
+        related |= {
             judge
             for judge in table.judges
             if plain(judge) == plain(candidate) or (family and family_of(judge, families) == family)
         }
-    return tuple(sorted(found))
+    return tuple(sorted(related))

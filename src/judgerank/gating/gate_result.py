@@ -99,11 +99,11 @@ class Result:
     @property
     def different(self) -> tuple[Criterion, ...]:
         """Criteria that speak against the candidate, though it ships since it is within the margin."""
-        found = [one for one in self.criteria if one.p_block <= self.rule.level]
-        return tuple(found) if self.verdict == "ship" else ()
+        differing = [criterion for criterion in self.criteria if criterion.p_block <= self.rule.level]
+        return tuple(differing) if self.verdict == "ship" else ()
 
     @property
     def failed(self) -> tuple[Criterion, ...]:
         """Criteria that are significantly worse, where the verdict is block."""
-        worse = [one for one in self.criteria if one.p_block <= self.rule.level]
+        worse = [criterion for criterion in self.criteria if criterion.p_block <= self.rule.level]
         return tuple(worse) if self.verdict == "block" else ()

@@ -93,34 +93,34 @@ class Judged:
             missing=questions * (len(self.judges) + len(absent)) - answered,
         )
 
-    def of(self, places: IntArray) -> Judged:
+    def of(self, index: IntArray) -> Judged:
         """The same of some questions, by their places."""
-        if len(places) == len(self.questions):
+        if len(index) == len(self.questions):
             return self
-        questions = tuple(self.questions[place] for place in places)
+        questions = tuple(self.questions[row] for row in index)
         nothing = np.isnan(self.preference)
         return replace(
             self,
             questions=questions,
-            preference=self.preference[places],
-            first=self.first[places],
-            missing=self.missing - int(nothing.sum()) + int(nothing[places].sum()),
+            preference=self.preference[index],
+            first=self.first[index],
+            missing=self.missing - int(nothing.sum()) + int(nothing[index].sum()),
             rows=self.rows[self.rows["question"].isin(questions)],
         )
 
     def without(self, judges: set[str]) -> Judged | None:
         """The same without some judges; None if no question is left."""
-        kept = [place for place, name in enumerate(self.judges) if name not in judges]
-        asked = ~np.isnan(self.preference[:, kept]).all(axis=1)
-        if not asked.any():
+        columns = [column for column, name in enumerate(self.judges) if name not in judges]
+        is_judged = ~np.isnan(self.preference[:, columns]).all(axis=1)
+        if not is_judged.any():
             return None
         return Judged(
             self.baseline,
             self.candidate,
-            tuple(self.questions[place] for place in np.flatnonzero(asked)),
-            tuple(self.judges[place] for place in kept),
-            self.preference[asked][:, kept],
-            self.first[asked][:, kept],
+            tuple(self.questions[column] for column in np.flatnonzero(is_judged)),
+            tuple(self.judges[column] for column in columns),
+            self.preference[is_judged][:, columns],
+            self.first[is_judged][:, columns],
             0,
             0,
             nan,
@@ -145,10 +145,10 @@ def judged(judgments: Judgments, baseline: str, candidate: str) -> Judged:
     if baseline == candidate:
         raise DataError(f"baseline and candidate are the same model, {baseline!r}")
     if not between.any():
-        known = sorted({*frame["model_a"], *frame["model_b"]})
-        absent = [name for name in (baseline, candidate) if name not in known]
+        models = sorted({*frame["model_a"], *frame["model_b"]})
+        absent = [name for name in (baseline, candidate) if name not in models]
         what = f"there is no model {absent[0]!r}" if absent else f"nobody compared {baseline!r} with {candidate!r}"
-        raise DataError(f"{what} (the models are: {listed(known)})")
+        raise DataError(f"{what} (the models are: {listed(models)})")
     if "question_id" not in frame:
         raise DataError("a gate needs to know which question each judgment is about (--column question=NAME)")
     frame = frame[between]
@@ -214,19 +214,19 @@ def _table(rows: pd.DataFrame, read: pd.DataFrame, baseline: str, candidate: str
     side = read["first"].to_numpy(float)
     order = np.where(side < 0, 0, 1)
     shape = (len(questions), len(judges), 2)
-    place = np.ravel_multi_index((question, judge, order), shape)
+    cell = np.ravel_multi_index((question, judge, order), shape)
     size = int(np.prod(shape))
-    given = np.bincount(place, count, size).reshape(shape)
-    total = np.bincount(place, count * preference, size).reshape(shape)
+    counts = np.bincount(cell, count, size).reshape(shape)
+    total = np.bincount(cell, count * preference, size).reshape(shape)
     with np.errstate(invalid="ignore"):
-        by_order = total / np.where(given > 0, given, nan)
-    orders = (given > 0).sum(axis=2)
+        by_order = total / np.where(counts > 0, counts, nan)
+    orders = (counts > 0).sum(axis=2)
     mean = np.nansum(by_order, axis=2) / np.where(orders > 0, orders, nan)
-    first = np.where(orders == 0, nan, (given[..., 1] > 0) * 1.0 - (given[..., 0] > 0))
+    first = np.where(orders == 0, nan, (counts[..., 1] > 0) * 1.0 - (counts[..., 0] > 0))
     if np.isnan(side).any():
         first = np.full(first.shape, nan)
-    asked = rows["question"].nunique() * len(judges)
-    differ, repeated = (float(pairs.sum()) for pairs in changed_answers(place, preference, count))
+    n_requests = rows["question"].nunique() * len(judges)
+    differ, repeated = (float(pairs.sum()) for pairs in changed_answers(cell, preference, count))
     contradicted = _contradicted(by_order)
     if judges == [ONE_JUDGE]:
         repeated, contradicted = 0.0, nan
@@ -238,7 +238,7 @@ def _table(rows: pd.DataFrame, read: pd.DataFrame, baseline: str, candidate: str
         mean,
         first,
         int(rows["count"].sum() - count.sum()),
-        asked - int((orders > 0).sum()),
+        n_requests - int((orders > 0).sum()),
         differ / repeated if repeated else nan,
         round(repeated),
         contradicted,

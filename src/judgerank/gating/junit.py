@@ -11,19 +11,21 @@ from judgerank.gating.verdict_text import sentence, table
 NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def junit(found: Result) -> bytes:
+def junit(result: Result) -> bytes:
     """One test suite. A criterion that is worse failed; where nothing is decided, tests are skipped."""
-    skipped = len(found.criteria) if found.verdict == "inconclusive" else 0
-    counts = {"tests": len(found.criteria), "failures": len(found.failed), "errors": 0, "skipped": skipped}
+    skipped = len(result.criteria) if result.verdict == "inconclusive" else 0
+    counts = {"tests": len(result.criteria), "failures": len(result.failed), "errors": 0, "skipped": skipped}
     suite = Element("testsuite", {"name": "judgerank gate", **{key: str(value) for key, value in counts.items()}})
-    said = NOT_XML.sub("?", sentence(found))
-    for one in found.criteria:
-        case = SubElement(suite, "testcase", {"classname": "judgerank.gate", "name": NOT_XML.sub("?", one.name)})
-        if one in found.failed:
-            SubElement(case, "failure", {"message": said, "type": "block"}).text = said
+    message = NOT_XML.sub("?", sentence(result))
+    for criterion in result.criteria:
+        case = SubElement(
+            suite, "testcase", {"classname": "judgerank.gate", "name": NOT_XML.sub("?", criterion.name)}
+        )
+        if criterion in result.failed:
+            SubElement(case, "failure", {"message": message, "type": "block"}).text = message
         elif skipped:
-            SubElement(case, "skipped", {"message": said})
-    lines = "\n".join(f"{name}: {told}" for name, told in table(found))
-    SubElement(suite, "system-out").text = NOT_XML.sub("?", f"{said}\n{lines}")
+            SubElement(case, "skipped", {"message": message})
+    lines = "\n".join(f"{name}: {text}" for name, text in table(result))
+    SubElement(suite, "system-out").text = NOT_XML.sub("?", f"{message}\n{lines}")
     indent(suite)
     return tostring(suite, encoding="utf-8", xml_declaration=True)

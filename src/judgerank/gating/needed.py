@@ -27,22 +27,22 @@ def more_needed(several: list[Scores], after: Rule) -> int | None:
     The count is approximate: normal quantiles at the observed mean and variance, with the score at the
     unfavourable end that the bound for a ship adds. It is a forecast, and no decision rests on it.
     """
-    ships = [_first(partial(_ships, one, after), len(one.scores)) for one in several]
-    blocks = [_first(partial(_blocks, one, after, len(several)), len(one.scores)) for one in several]
-    ship = None if None in ships else max(each for each in ships if each is not None)
-    block = min((each for each in blocks if each is not None), default=None)
-    found = [total - len(several[0].scores) for total in (ship, block) if total is not None]
-    return max(1, min(found)) if found else None
+    ships = [_first(partial(_ships, scores, after), len(scores.scores)) for scores in several]
+    blocks = [_first(partial(_blocks, scores, after, len(several)), len(scores.scores)) for scores in several]
+    ship = None if None in ships else max(n_total for n_total in ships if n_total is not None)
+    block = min((n_total for n_total in blocks if n_total is not None), default=None)
+    n_more = [total - len(several[0].scores) for total in (ship, block) if total is not None]
+    return max(1, min(n_more)) if n_more else None
 
 
-def _first(enough: Enough, there: int) -> int | None:
+def _first(enough: Enough, current: int) -> int | None:
     """The least number of questions that is enough, beyond those there are."""
-    high = there + 1
+    high = current + 1
     while not enough(high):
         high *= 2
         if high > MOST:
             return None
-    low = max(there, high // 2)
+    low = max(current, high // 2)
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if enough(middle) else (middle, high)
@@ -55,7 +55,7 @@ def _ships(scores: Scores, rule: Rule, n: int) -> bool:
         return _is_beyond(float(x.mean()) - 0.5, _spread(x), rule, n)
     if rule.mode == EQUIVALENCE:  # both bounds must pass at once
         rule = replace(rule, power=(1 + rule.power) / 2)
-        return all(_bounded_above(each, rule.lowest, rule, n) for each in (x, 1 - x))
+        return all(_bounded_above(share, rule.lowest, rule, n) for share in (x, 1 - x))
     return _bounded_above(x, rule.lowest, rule, n)
 
 

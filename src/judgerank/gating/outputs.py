@@ -13,25 +13,25 @@ SUMMARY, OUTPUT = "GITHUB_STEP_SUMMARY", "GITHUB_OUTPUT"  # environment variable
 
 
 def contents(
-    found: Gate, json: Path | None, xml: Path | None, text: Path | None, page: Path | None
+    result: Gate, json: Path | None, xml: Path | None, text: Path | None, page: Path | None
 ) -> dict[Path, bytes]:
     """What goes into each file that was asked for: JSON, JUnit XML, Markdown and HTML."""
-    made = {json: as_json(found).encode(), xml: junit(found), text: markdown(found).encode()}
+    made = {json: as_json(result).encode(), xml: junit(result), text: markdown(result).encode()}
     if page is not None:
-        made[page] = found.to_html().encode()
+        made[page] = result.to_html().encode()
     return {path: content for path, content in made.items() if path is not None}
 
 
-def tell_github(found: Gate) -> None:
+def tell_github(result: Gate) -> None:
     """Append the Markdown to the step's summary, and ``verdict``, ``failed`` and ``needed`` to its outputs."""
-    _append(SUMMARY, markdown(found))
-    needed = "" if found.needed is None else str(found.needed)
-    failed = "true" if found.verdict == "block" else "false"
-    _append(OUTPUT, f"verdict={found.verdict}\nfailed={failed}\nneeded={needed}\n")
+    _append(SUMMARY, markdown(result))
+    needed = "" if result.needed is None else str(result.needed)
+    failed = "true" if result.verdict == "block" else "false"
+    _append(OUTPUT, f"verdict={result.verdict}\nfailed={failed}\nneeded={needed}\n")
 
 
 def _append(variable: str, text: str) -> None:
-    place = os.environ.get(variable)
-    if place:
-        with Path(place).open("a", encoding="utf-8") as file:
+    path = os.environ.get(variable)
+    if path:
+        with Path(path).open("a", encoding="utf-8") as file:
             file.write(text)

@@ -56,7 +56,9 @@ class Asked:
     names: tuple[str, str] = (OLD, NEW)
 
 
-def ask_until_decided(pairs: Sequence[Pair], asked: Asked, rule: Rule, candidate_model: str | None = None) -> Gate:
+def ask_until_decided(
+    pairs: Sequence[Pair], requests: Asked, rule: Rule, candidate_model: str | None = None
+) -> Gate:
     """Ask about more questions at every look, until one decides, or no question or money is left.
 
     Look k is at a number of questions that is fixed beforehand, and spends its part of alpha, so that stopping
@@ -68,22 +70,22 @@ def ask_until_decided(pairs: Sequence[Pair], asked: Asked, rule: Rule, candidate
     ConfigError, DataError, EndpointError
         As `judgerank.collecting.run.collect` raises them; the last if no judge answers at all.
     """
-    before = spent(asked)
+    before = spent(requests)
     sizes = looks(len(pairs))
-    for look, size in enumerate(sizes, 1):
-        complete = ask_about(pairs[:size], asked, before)
-        this, after = (replace(rule, look=look, run=run) for run in (rule.look, (rule.look or 1) + 1))
-        found = looked_at(pairs[:size], asked, this, candidate_model, after)
-        if found.verdict != INCONCLUSIVE or not complete:
+    for number, size in enumerate(sizes, 1):
+        complete = ask_about(pairs[:size], requests, before)
+        this, after = (replace(rule, look=number, run=run) for run in (rule.look, (rule.look or 1) + 1))
+        result = looked_at(pairs[:size], requests, this, candidate_model, after)
+        if result.verdict != INCONCLUSIVE or not complete:
             break
-        log.info("look %d: %d questions, not decided yet", look, size)
-    return found
+        log.info("look %d: %d questions, not decided yet", number, size)
+    return result
 
 
-def ask_all(pairs: Sequence[Pair], asked: Asked, rule: Rule, candidate_model: str | None = None) -> Gate:
+def ask_all(pairs: Sequence[Pair], requests: Asked, rule: Rule, candidate_model: str | None = None) -> Gate:
     """Ask about all questions, and decide once."""
-    ask_about(pairs, asked, spent(asked))
-    return looked_at(pairs, asked, rule, candidate_model)
+    ask_about(pairs, requests, spent(requests))
+    return looked_at(pairs, requests, rule, candidate_model)
 
 
 def looks(n: int) -> list[int]:
@@ -95,74 +97,79 @@ def looks(n: int) -> list[int]:
     return [*sizes, n]
 
 
-def settings_of(asked: Asked, questions: Path, budget: float | None) -> Collection:
+def settings_of(requests: Asked, questions: Path, budget: float | None) -> Collection:
     """What `collect` is told."""
     return Collection(
         questions=(str(questions),),
-        panel=asked.panel,
-        output=asked.output,
-        order=asked.order,
+        panel=requests.panel,
+        output=requests.output,
+        order=requests.order,
         budget=budget,
         pilot=0,
-        allow_env_url=asked.allow_env_url,
+        allow_env_url=requests.allow_env_url,
     )
 
 
-def ask_about(pairs: Sequence[Pair], asked: Asked, before: float) -> bool:
+def ask_about(pairs: Sequence[Pair], requests: Asked, before: float) -> bool:
     """Ask what is not in the file yet; whether every question got an answer from some judge."""
     rows = [row for pair in pairs if not pair.is_same for row in pair.rows()]
     if not rows:
         return True
-    budget = None if asked.budget is None else before + asked.budget
+    budget = None if requests.budget is None else before + requests.budget
     with TemporaryDirectory() as folder:
         questions = Path(folder, "questions.jsonl")
         questions.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
         try:
-            collect(settings_of(asked, questions, budget))
+            collect(settings_of(requests, questions, budget))
         except EndpointError as error:
-            if not asked.output.exists():
+            if not requests.output.exists():
                 raise
             log.warning("warning: %s", error)
-    there = {record["question_id"] for record in Ledger(asked.output).records} if asked.output.exists() else set()
-    return all(pair.is_same or pair.key in there for pair in pairs)
+    answered = (
+        {record["question_id"] for record in Ledger(requests.output).records}
+        if requests.output.exists()
+        else set()
+    )
+    return all(pair.is_same or pair.key in answered for pair in pairs)
 
 
-def spent(asked: Asked, questions: Container[str] | None = None) -> float:
+def spent(requests: Asked, questions: Container[str] | None = None) -> float:
     """What the file cost, by today's prices; only the judgments of the questions with these keys, if given."""
-    if not asked.output.exists():
+    if not requests.output.exists():
         return 0.0
-    settings = settings_of(asked, Path("questions.jsonl"), None)
-    ledger, judges = Ledger(asked.output), priced(settings)
+    settings = settings_of(requests, Path("questions.jsonl"), None)
+    ledger, judges = Ledger(requests.output), priced(settings)
     if questions is None:
         return spent_into(ledger, judges)
-    return spent_before([one for one in ledger.records if one["question_id"] in questions], judges)
+    return spent_before([record for record in ledger.records if record["question_id"] in questions], judges)
 
 
 def looked_at(
-    pairs: Sequence[Pair], asked: Asked, rule: Rule, candidate_model: str | None, after: Rule | None = None
+    pairs: Sequence[Pair], requests: Asked, rule: Rule, candidate_model: str | None, after: Rule | None = None
 ) -> Gate:
     """The verdict on these questions, from what is in the file; further questions cost what these did.
 
     `after` is the rule of the next run, by default the one that follows the rule's.
     """
-    cost = spent(asked, {pair.key for pair in pairs}) / len(pairs)
-    tables, currency = {ALL: table_of(pairs, asked)}, asked.panel.currency
-    found = decided(tables, rule, candidate_model, cost or None, currency, after)
-    return replace(found, texts=texts_of(pairs))
+    cost = spent(requests, {pair.key for pair in pairs}) / len(pairs)
+    tables, currency = {ALL: table_of(pairs, requests)}, requests.panel.currency
+    result = decided(tables, rule, candidate_model, cost or None, currency, after)
+    return replace(result, texts=texts_of(pairs))
 
 
-def table_of(pairs: Sequence[Pair], asked: Asked) -> Judged:
+def table_of(pairs: Sequence[Pair], requests: Asked) -> Judged:
     """Judgments of these questions alone, and ties where both answers are equal."""
     names = {pair.key: pair.question_id for pair in pairs if not pair.is_same}
-    judges = [judge.judge for judge in asked.panel.judges]
-    records = Ledger(asked.output).records if asked.output.exists() else []
-    kept = [
-        {key: value for key, value in one.items() if key != TEXTS} | {"question_id": names[one["question_id"]]}
-        for one in records
-        if one["question_id"] in names and one["judge_model"] in judges
+    judges = [judge.judge for judge in requests.panel.judges]
+    records = Ledger(requests.output).records if requests.output.exists() else []
+    selected = [
+        {key: value for key, value in record.items() if key != TEXTS}
+        | {"question_id": names[record["question_id"]]}
+        for record in records
+        if record["question_id"] in names and record["judge_model"] in judges
     ]
     table = None
-    if kept:
-        read = judgments_of(pd.DataFrame(kept), copies="keep")
-        table = judged(read, OLD, NEW).called(*asked.names).asked(judges, len(names))
-    return with_ties(table, [pair.question_id for pair in pairs if pair.is_same], judges, asked.names)
+    if selected:
+        read = judgments_of(pd.DataFrame(selected), copies="keep")
+        table = judged(read, OLD, NEW).called(*requests.names).asked(judges, len(names))
+    return with_ties(table, [pair.question_id for pair in pairs if pair.is_same], judges, requests.names)

@@ -33,7 +33,7 @@ def judgerank_gate(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[.
     ``judgerank_gate(old, new, judgments=FILE, rule=None)`` asks nobody: old and new are their names in judgments
     that are there. What cannot be used fails the test with one sentence.
     """
-    kept = Path(request.config.rootpath, request.config.getoption(OPTION))
+    ledger = Path(request.config.rootpath, request.config.getoption(OPTION))
 
     def check(
         old: Answers,
@@ -50,23 +50,23 @@ def judgerank_gate(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[.
 
         try:
             if judgments is not None:
-                found = gate(judgments, str(old), str(new), rule)
+                result = gate(judgments, str(old), str(new), rule)
             else:
                 both = zip(NAMES, (old, new), strict=True)
-                files = [_file(tmp_path / f"{name}.jsonl", one, questions) for name, one in both]
-                found = _asked(files, panel, kept, rule, budget)
+                files = [_file(tmp_path / f"{name}.jsonl", answers, questions) for name, answers in both]
+                result = _asked(files, panel, ledger, rule, budget)
         except JudgerankError as error:
             pytest.fail(f"judgerank_gate: {error}", pytrace=False)
-        if found.verdict == "block":
-            pytest.fail(sentence(found), pytrace=False)
-        if found.verdict == "inconclusive":
-            pytest.skip(sentence(found))
-        return found
+        if result.verdict == "block":
+            pytest.fail(sentence(result), pytrace=False)
+        if result.verdict == "inconclusive":
+            pytest.skip(sentence(result))
+        return result
 
     return check
 
 
-def _file(place: Path, answers: Answers, questions: Mapping[str, str] | None) -> Path:
+def _file(path: Path, answers: Answers, questions: Mapping[str, str] | None) -> Path:
     from judgerank.data.errors import ConfigError
     from judgerank.gating.answer_pairs import write_answers
 
@@ -74,11 +74,11 @@ def _file(place: Path, answers: Answers, questions: Mapping[str, str] | None) ->
         return Path(answers)
     if not questions:
         raise ConfigError("answers of a function take questions: a mapping of ids to texts")
-    write_answers(place, questions, answers)
-    return place
+    write_answers(path, questions, answers)
+    return path
 
 
-def _asked(files: list[Path], panel: str | Path | None, kept: Path, rule: Any, budget: float | None) -> Gate:
+def _asked(files: list[Path], panel: str | Path | None, ledger: Path, rule: Any, budget: float | None) -> Gate:
     from judgerank.data.errors import ConfigError
     from judgerank.gating.answer_pairs import paired
     from judgerank.gating.rule import Rule
@@ -89,4 +89,4 @@ def _asked(files: list[Path], panel: str | Path | None, kept: Path, rule: Any, b
     with asking():
         from judgerank.collecting.panel_files import read_panel
         from judgerank.gating.panel_rounds import Asked, ask_until_decided
-    return ask_until_decided(paired(*files), Asked(read_panel(Path(panel), []), kept, budget), rule or Rule())
+    return ask_until_decided(paired(*files), Asked(read_panel(Path(panel), []), ledger, budget), rule or Rule())

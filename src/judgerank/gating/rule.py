@@ -47,9 +47,9 @@ class Rule:
     scale: str = WIN_RATE
 
     def __post_init__(self) -> None:
-        for name, known in (("mode", MODES), ("scale", SCALES)):
-            if getattr(self, name) not in known:
-                raise ConfigError(f"{name} {getattr(self, name)!r} is not one of {', '.join(map(repr, known))}")
+        for name, allowed in (("mode", MODES), ("scale", SCALES)):
+            if getattr(self, name) not in allowed:
+                raise ConfigError(f"{name} {getattr(self, name)!r} is not one of {', '.join(map(repr, allowed))}")
         top, unit = (
             (0.5, "a win rate from 0 to below 0.5") if self.scale == WIN_RATE else (inf, "a score from 0 on")
         )

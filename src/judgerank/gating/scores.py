@@ -96,9 +96,9 @@ class Scores:
         """Where win rates lie on the scale of `within`."""
         return (rates + self.reach) / (1 + 2 * self.reach)
 
-    def rate_at(self, place: float) -> float:
+    def rate_at(self, point: float) -> float:
         """The win rate at a place on the scale of `within`; from 0 to 1."""
-        return min(max(place * (1 + 2 * self.reach) - self.reach, 0.0), 1.0)
+        return min(max(point * (1 + 2 * self.reach) - self.reach, 0.0), 1.0)
 
 
 def scored(preference: FloatArray, first: FloatArray) -> Scores:
@@ -111,33 +111,37 @@ def scored(preference: FloatArray, first: FloatArray) -> Scores:
     first : float array, shape (Q, K)
         1 where the candidate was shown first, -1 where second, 0 where both were, nan where it is not known.
     """
-    there = ~np.isnan(preference)
-    known = not np.isnan(first[there]).any()
-    ahead, behind, both = (int((there & (first == side)).sum()) for side in (1, -1, 0))
-    used, order, evened = np.arange(len(preference)), "even" if known else "unknown", preference
+    is_answered = ~np.isnan(preference)
+    order_is_stated = not np.isnan(first[is_answered]).any()
+    n_first, behind, both = (int((is_answered & (first == side)).sum()) for side in (1, -1, 0))
+    used, order, evened = np.arange(len(preference)), "even" if order_is_stated else "unknown", preference
     group = _groups(_parts(preference, first)[1])
-    if known:
-        evened, kept = _evened(preference, first, group)
+    if order_is_stated:
+        evened, balanced = _evened(preference, first, group)
         if np.isnan(evened).all():  # whoever judged, saw the candidate in one place alone
             order, evened = "one", preference
-        elif (np.isnan(kept) & there).any():
-            order, used = "uneven", np.flatnonzero(~np.isnan(kept).all(axis=1))
-            preference, first, evened = kept[used], first[used], evened[used]
-    lead, side, there = _parts(preference, first)
-    judges = there.sum(axis=1)
+        elif (np.isnan(balanced) & is_answered).any():
+            order, used = "uneven", np.flatnonzero(~np.isnan(balanced).all(axis=1))
+            preference, first, evened = balanced[used], first[used], evened[used]
+    lead, side, is_answered = _parts(preference, first)
+    judges = is_answered.sum(axis=1)
     added = (side * _slope(lead, side, group)).sum(axis=1) / judges
     scores, reach = 0.5 + lead.sum(axis=1) / judges, float(np.abs(added).max())
-    (differences, position), (of_all, _) = (_flipped(each, first, group) for each in (evened, preference))
+    (differences, position), (of_all, _) = (_flipped(values, first, group) for values in (evened, preference))
     lead, side, _ = _parts(evened, first)
     gains = float((lead * side).sum() / np.abs(side).sum()) if side.any() else nan
-    shown = ahead, behind, both
-    return Scores(scores, scores - added, reach, differences, of_all, position, gains, order, shown, used)
+    order_counts = n_first, behind, both
+    return Scores(scores, scores - added, reach, differences, of_all, position, gains, order, order_counts, used)
 
 
 def _parts(preference: FloatArray, first: FloatArray) -> tuple[FloatArray, FloatArray, BoolArray]:
     """Lead over one half, side of the candidate, and whether there is an answer, shape (Q, K) each."""
-    there = ~np.isnan(preference)
-    return np.where(there, preference - 0.5, 0.0), np.where(there & ~np.isnan(first), first, 0.0), there
+    is_answered = ~np.isnan(preference)
+    return (
+        np.where(is_answered, preference - 0.5, 0.0),
+        np.where(is_answered & ~np.isnan(first), first, 0.0),
+        is_answered,
+    )
 
 
 def _groups(side: FloatArray) -> IntArray:
@@ -158,23 +162,23 @@ def _evened(preference: FloatArray, first: FloatArray, group: IntArray) -> tuple
     drawn once and for all. Where all judges of a question saw the same order, it stays or goes as a whole; else by
     group, lest one order be kept in questions that more judges answered.
     """
-    evened, kept, rng = preference.copy(), preference.copy(), np.random.default_rng(0)
+    evened, balanced, rng = preference.copy(), preference.copy(), np.random.default_rng(0)
     drawn = rng.permutation(len(preference))
-    _, side, there = _parts(preference, first)
+    _, side, is_answered = _parts(preference, first)
     is_shared = bool((np.abs(side.sum(axis=1)) == np.abs(side).sum(axis=1)).all())
-    for one in np.unique(group):
+    for label in np.unique(group):
         drawn = drawn if is_shared else rng.permutation(len(preference))
-        judges = np.flatnonzero(group == one)
-        row, column = np.nonzero(there[np.ix_(drawn, judges)])
+        judges = np.flatnonzero(group == label)
+        row, column = np.nonzero(is_answered[np.ix_(drawn, judges)])
         row, column = drawn[row], judges[column]
-        sides = [np.flatnonzero(first[row, column] == place) for place in (1, -1)]
+        sides = [np.flatnonzero(first[row, column] == side_value) for side_value in (1, -1)]
         fewer = min(map(len, sides))
         is_clear = len(sides[0]) != len(sides[1]) and p_either(side[:, judges].sum(axis=1)) <= UNBALANCED
-        for places in sides:
-            evened[row[places[fewer:]], column[places[fewer:]]] = np.nan
+        for side_cells in sides:
+            evened[row[side_cells[fewer:]], column[side_cells[fewer:]]] = np.nan
             if is_clear:
-                kept[row[places[fewer:]], column[places[fewer:]]] = np.nan
-    return evened, kept
+                balanced[row[side_cells[fewer:]], column[side_cells[fewer:]]] = np.nan
+    return evened, balanced
 
 
 def _flipped(preference: FloatArray, first: FloatArray, group: IntArray) -> tuple[FloatArray, FloatArray]:
@@ -183,20 +187,21 @@ def _flipped(preference: FloatArray, first: FloatArray, group: IntArray) -> tupl
     The latter is as if both variants were equal. Exchanging the names in a question turns lead and side, and
     leaves it as it is.
     """
-    asked = ~np.isnan(preference).all(axis=1)
-    lead, side, there = _parts(preference[asked], first[asked])
-    seen, gained = (_together(each, group) for each in (np.abs(side), lead * side))
+    is_judged = ~np.isnan(preference).all(axis=1)
+    lead, side, is_answered = _parts(preference[is_judged], first[is_judged])
+    seen, gained = (_together(values, group) for values in (np.abs(side), lead * side))
     position = gained / np.where(seen > 0, seen, np.nan)
-    return (lead - side * np.where(seen > 0, position, 0.0)).sum(axis=1) / there.sum(axis=1), position
+    return (lead - side * np.where(seen > 0, position, 0.0)).sum(axis=1) / is_answered.sum(axis=1), position
 
 
 def _slope(lead: FloatArray, side: FloatArray, group: IntArray) -> FloatArray:
     """Half the rise of the lead from second place to first by judge, shape (K,); zero where one was not shown."""
-    sums, many = (
-        [_together(values * (side == place), group) for place in (1, -1)] for values in (lead, np.abs(side))
+    sums, counts = (
+        [_together(values * (side == side_value), group) for side_value in (1, -1)]
+        for values in (lead, np.abs(side))
     )
-    first, second = (total / np.maximum(answers, 1) for total, answers in zip(sums, many, strict=True))
-    return np.where(np.minimum(*many) > 0, (first - second) / 2, 0.0)
+    first, second = (total / np.maximum(answers, 1) for total, answers in zip(sums, counts, strict=True))
+    return np.where(np.minimum(*counts) > 0, (first - second) / 2, 0.0)
 
 
 def _together(values: FloatArray, group: IntArray) -> FloatArray:

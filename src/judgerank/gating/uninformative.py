@@ -19,13 +19,13 @@ REACH, REACH_OF_BOTH = -ndtri(SURE), -ndtri(SURE / 2)  # standard errors of a on
 def uninformative(table: Judged) -> dict[str, str]:
     """What each judge does who says nothing about the variants, by name."""
     leads = {judge: lead for judge in table.judges if (lead := _leads(table, judge)) is not None}
-    found = {judge: said for judge, lead in leads.items() if (said := _by_place(lead))}
-    others = {judge: _less_position(lead) for judge, lead in leads.items() if judge not in found}
-    means = np.array([_mean(lead) for lead in others.values()]).reshape(len(others), len(table.questions))
-    for number, (judge, lead) in enumerate(others.items()):
-        if said := _as_a_coin(lead, means[number], np.delete(means, number, axis=0)):
-            found[judge] = said
-    return {judge: found[judge] for judge in leads if judge in found}
+    reasons = {judge: reason for judge, lead in leads.items() if (reason := _by_place(lead))}
+    remaining = {judge: _less_position(lead) for judge, lead in leads.items() if judge not in reasons}
+    means = np.array([_mean(lead) for lead in remaining.values()]).reshape(len(remaining), len(table.questions))
+    for number, (judge, lead) in enumerate(remaining.items()):
+        if reason := _as_a_coin(lead, means[number], np.delete(means, number, axis=0)):
+            reasons[judge] = reason
+    return {judge: reasons[judge] for judge in leads if judge in reasons}
 
 
 def _leads(table: Judged, judge: str) -> FloatArray | None:
@@ -40,10 +40,10 @@ def _leads(table: Judged, judge: str) -> FloatArray | None:
 def _by_place(lead: FloatArray) -> str:
     """Whether a judge picks one place in both orders, and how often."""
     of_first = [(0.5 + lead[:, 0]), (0.5 - lead[:, 1])]
-    of_first = [one[~np.isnan(one)] for one in of_first]
+    of_first = [values[~np.isnan(values)] for values in of_first]
     share = float(np.concatenate(of_first).mean())
-    chosen = of_first if share > 0.5 else [1 - one for one in of_first]
-    if any(p_not_above(one, MOSTLY) > SURE for one in chosen):
+    chosen = of_first if share > 0.5 else [1 - values for values in of_first]
+    if any(p_not_above(values, MOSTLY) > SURE for values in chosen):
         return ""
     return f"picks the {'first' if share > 0.5 else 'second'} answer {max(share, 1 - share):.0%} of the time"
 
@@ -58,28 +58,31 @@ def _less_position(lead: FloatArray) -> FloatArray:
     return lead - np.array([bias, -bias])
 
 
-def _as_a_coin(lead: FloatArray, own: FloatArray, others: FloatArray) -> str:
+def _as_a_coin(lead: FloatArray, judge_leads: FloatArray, panel_leads: FloatArray) -> str:
     """Whether a judge's answers agree neither in the two orders nor, if it saw one of them, with other judges'."""
     both = lead[~np.isnan(lead).any(axis=1)]
     product = both.prod(axis=1)
     if np.count_nonzero(product) >= FEW:
-        each = both.mean(axis=1)
-        if abs(each.mean()) > REACH_OF_BOTH * _error(each):  # it prefers one variant
+        means = both.mean(axis=1)
+        if abs(means.mean()) > REACH_OF_BOTH * _error(means):  # it prefers one variant
             return ""
         size = float(np.sqrt((both**2).mean(axis=0).prod()))
         mean, reach = product.mean(), REACH * _error(product)
         if mean <= reach < UNRELATED * size - mean:
             return "answers the two orders of a question as independently as a coin"
         return ""
-    there = ~np.isnan(own) & ((~np.isnan(others)).sum(axis=0) > 1)
-    own, beside = own[there], others[:, there]
-    if np.count_nonzero(own) < FEW:
+    is_shared = ~np.isnan(judge_leads) & ((~np.isnan(panel_leads)).sum(axis=0) > 1)
+    judge_leads, panel_shared = judge_leads[is_shared], panel_leads[:, is_shared]
+    if np.count_nonzero(judge_leads) < FEW:
         return ""
-    if abs(own.mean()) > REACH_OF_BOTH * _error(own):
+    if abs(judge_leads.mean()) > REACH_OF_BOTH * _error(judge_leads):
         return ""
-    count = (~np.isnan(beside)).sum(axis=0)
-    total = np.nansum(beside, axis=0)
-    with_them, among_them = own * total / count, (total**2 - np.nansum(beside**2, axis=0)) / (count * (count - 1))
+    count = (~np.isnan(panel_shared)).sum(axis=0)
+    total = np.nansum(panel_shared, axis=0)
+    with_them, among_them = (
+        judge_leads * total / count,
+        (total**2 - np.nansum(panel_shared**2, axis=0)) / (count * (count - 1)),
+    )
     short = with_them - among_them / 2
     unrelated = abs(with_them.mean()) <= REACH_OF_BOTH * _error(with_them)
     if unrelated and short.mean() + REACH * _error(short) < 0:
@@ -89,8 +92,8 @@ def _as_a_coin(lead: FloatArray, own: FloatArray, others: FloatArray) -> str:
 
 def _mean(lead: FloatArray) -> FloatArray:
     """Over both orders, shape (Q,); nan where there is neither."""
-    there = ~np.isnan(lead)
-    count = there.sum(axis=1)
+    is_answered = ~np.isnan(lead)
+    count = is_answered.sum(axis=1)
     return np.where(count > 0, np.nansum(lead, axis=1) / np.maximum(count, 1), np.nan)
 
 

@@ -42,39 +42,39 @@ class Question:
     replies: list[Reply]
 
 
-def to_html(found: Result) -> str:
+def to_html(result: Result) -> str:
     """The page as one HTML text; halves of characters (lone surrogates) become question marks."""
-    one = deciding(found)
-    order = _order(found, one)
+    criterion = deciding(result)
+    order = _order(result, criterion)
     page = render(
         TEMPLATE,
-        title=f"Gate: {found.verdict}",
-        headline=sentence(found),
-        facts=table(found),
-        criterion=one.name if len(found.criteria) > 1 else "",
-        candidate=one.judged.candidate,
-        worst_first=not _is_blocked_as_better(found, one),
-        corrected=one.scores.order == "uneven",
-        questions=_questions(one, order[:MOST], found.texts),
+        title=f"Gate: {result.verdict}",
+        headline=sentence(result),
+        facts=table(result),
+        criterion=criterion.name if len(result.criteria) > 1 else "",
+        candidate=criterion.judged.candidate,
+        worst_first=not _is_blocked_as_better(result, criterion),
+        corrected=criterion.scores.order == "uneven",
+        questions=_questions(criterion, order[:MOST], result.texts),
         rest=len(order) - len(order[:MOST]),
     )
     return page.encode(errors="replace").decode()
 
 
-def _is_blocked_as_better(found: Result, one: Criterion) -> bool:
+def _is_blocked_as_better(result: Result, criterion: Criterion) -> bool:
     """Whether a gate for equivalence blocks since the candidate is better."""
-    return found.verdict == "block" and one.evidence.win_rate > 0.5
+    return result.verdict == "block" and criterion.evidence.win_rate > 0.5
 
 
-def _order(found: Result, one: Criterion) -> list[int]:
+def _order(result: Result, criterion: Criterion) -> list[int]:
     """Places of the questions, the candidate's clearest losses first; its clearest wins where these block it."""
-    scores = one.scores.scores
-    return np.argsort(-scores if _is_blocked_as_better(found, one) else scores, kind="stable").tolist()
+    scores = criterion.scores.scores
+    return np.argsort(-scores if _is_blocked_as_better(result, criterion) else scores, kind="stable").tolist()
 
 
-def _questions(one: Criterion, places: list[int], texts: Mapping[str, Pair]) -> list[Question]:
-    judged = one.judged
-    replies: dict[str, list[Reply]] = {judged.questions[place]: [] for place in places}
+def _questions(criterion: Criterion, rows: list[int], texts: Mapping[str, Pair]) -> list[Question]:
+    judged = criterion.judged
+    replies: dict[str, list[Reply]] = {judged.questions[row]: [] for row in rows}
     columns = judged.rows[["question", "judge", "first", "preference", "reply"]]
     for question, judge, side, preference, words in columns.to_numpy(object).tolist():
         if question in replies:
@@ -82,13 +82,13 @@ def _questions(one: Criterion, places: list[int], texts: Mapping[str, Pair]) -> 
             replies[question].append(Reply(judge, _preferred(judged, preference), first, _cut(words)))
     return [
         Question(
-            name := judged.questions[place],
-            share(float(one.scores.scores[place])),
-            _outcome(judged, judged.preference[place]),
+            name := judged.questions[row],
+            share(float(criterion.scores.scores[row])),
+            _outcome(judged, judged.preference[row]),
             _texts(judged, texts.get(name)),
             replies[name],
         )
-        for place in places
+        for row in rows
     ]
 
 

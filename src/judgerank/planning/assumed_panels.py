@@ -56,15 +56,19 @@ def assumed(
     if model not in ASSUMED:
         raise ConfigError(f"an assumed panel is planned for one of {', '.join(ASSUMED)}, not for {model}")
     values = {}
-    for key, (given, size, sigma, letter) in spreads.items():
-        if given is None:
+    for key, (assumption, size, sigma, letter) in spreads.items():
+        if assumption is None:
             if size < 1 or not 0 <= sigma < np.inf:
                 raise ConfigError(f"{key}: {size} of them with a standard deviation of {sigma} cannot be had")
             spread = normal_spread(size, sigma)
-            given = list(spread if key == "scores" else np.exp(spread))
-        if not isinstance(given, list | dict):
-            raise ConfigError(f"{key} is a list of numbers, or numbers by name, not {given!r}")
-        named = given if isinstance(given, dict) else {f"{letter}{n:02d}": x for n, x in enumerate(given, 1)}
+            assumption = list(spread if key == "scores" else np.exp(spread))
+        if not isinstance(assumption, list | dict):
+            raise ConfigError(f"{key} is a list of numbers, or numbers by name, not {assumption!r}")
+        named = (
+            assumption
+            if isinstance(assumption, dict)
+            else {f"{letter}{n:02d}": x for n, x in enumerate(assumption, 1)}
+        )
         odd = [x for x in named.values() if isinstance(x, bool) or not isinstance(x, int | float)]
         if odd:
             raise ConfigError(f"{key} holds {odd[0]!r}, not a number")
@@ -85,12 +89,12 @@ def sub_panels(panel: Panel, size: int, draws: int, seed: int) -> list[Panel]:
     ConfigError
         If there is no judge in them, or more than there are.
     """
-    many = len(panel.judges)
-    if not 1 <= size <= many:
-        raise ConfigError(f"n_judges must lie between 1 and the panel's {many}, not at {size}")
-    if comb(many, size) <= draws:
-        return [panel.subset(judges) for judges in combinations(range(many), size)]
-    return [panel.subset(generator(seed, "panel", draw).permutation(many)[:size]) for draw in range(draws)]
+    n_judges = len(panel.judges)
+    if not 1 <= size <= n_judges:
+        raise ConfigError(f"n_judges must lie between 1 and the panel's {n_judges}, not at {size}")
+    if comb(n_judges, size) <= draws:
+        return [panel.subset(judges) for judges in combinations(range(n_judges), size)]
+    return [panel.subset(generator(seed, "panel", draw).permutation(n_judges)[:size]) for draw in range(draws)]
 
 
 def normal_spread(size: int, sigma: float) -> FloatArray:

@@ -128,8 +128,8 @@ class Panel:
         fitted, model = result.solution.parameters, result.model.alone
         of_pairs = [row for row, block in enumerate(model.blocks) if block.role.tied <= 2]
         model = replace(model, judge_blocks=tuple(model.judge_blocks[row] for row in of_pairs))
-        others = fitted.judges[of_pairs[1:]][:, fitted.in_play]
-        at = Parameters(panel.at.scores, np.vstack([panel.at.judges, others]))
+        rest = fitted.judges[of_pairs[1:]][:, fitted.in_play]
+        at = Parameters(panel.at.scores, np.vstack([panel.at.judges, rest]))
         panel = replace(panel, at=at, model=model)
         return replace(panel, steadiness=panel._steady())
 
@@ -141,12 +141,12 @@ class Panel:
             scale = panel.scale
             return (scale.scores[i] - scale.scores[j]) / of_differences(scale.covariance(panel.covariance))
 
-        here, start = distances(self), np.r_[self.at.scores, self.at.judges.ravel()]
+        distance, start = distances(self), np.r_[self.at.scores, self.at.judges.ravel()]
         rises = []
-        for place in np.flatnonzero(np.r_[np.ones(len(self.models), bool), self.free.ravel()]):
-            scores, judges = np.split(start + STEP * (np.arange(len(start)) == place), [len(self.models)])
-            there = replace(self, at=Parameters(scores, judges.reshape(self.at.judges.shape)))
-            rises.append((distances(there) - here) / STEP)
+        for parameter in np.flatnonzero(np.r_[np.ones(len(self.models), bool), self.free.ravel()]):
+            scores, judges = np.split(start + STEP * (np.arange(len(start)) == parameter), [len(self.models)])
+            perturbed = replace(self, at=Parameters(scores, judges.reshape(self.at.judges.shape)))
+            rises.append((distances(perturbed) - distance) / STEP)
         return np.asarray(np.sqrt((np.array(rises) * (self.covariance @ rises)).sum(axis=0)))
 
     def weighted(self, judges: Mapping[str, float], pairs: Iterable[tuple[str, str, float]]) -> Panel:
@@ -220,9 +220,9 @@ class Panel:
         """
         pair, k = np.divmod(np.arange(len(self.pair_weight) * len(self.judges)), len(self.judges))
         weight = self.pair_weight[pair] * self.judge_weight[k]
-        asked = weight > 0
-        i, j = (index[pair[asked]] for index in np.triu_indices(len(self.models), 1))
-        k, count = k[asked], size * weight[asked] / weight.sum()
+        has_weight = weight > 0
+        i, j = (index[pair[has_weight]] for index in np.triu_indices(len(self.models), 1))
+        k, count = k[has_weight], size * weight[has_weight] / weight.sum()
         if self.model.uses(Need.ORDER):
             i, j, k, count = np.r_[i, j], np.r_[j, i], np.r_[k, k], np.r_[count, count] / 2
         return self.answered((i, j, k), self.probabilities(i, j, k), count)
@@ -236,11 +236,11 @@ class Panel:
         self, who: tuple[IntArray, IntArray, IntArray], share: FloatArray, count: FloatArray
     ) -> Comparisons:
         """Comparisons (first, second, judge) whose answers are these shares of every level, shape (T, L)."""
-        outcome, many = share @ (1 + np.sign(self.levels)) / 2, len(self.levels)
-        middle = many // 2
-        tied = share[:, middle] if many > 2 else None
-        sides = [middle + way * size for size in range(2, middle + 1) for way in (-1, 1)]
-        strong = share[:, sides] if sides and many > 3 else None
+        outcome, n_levels = share @ (1 + np.sign(self.levels)) / 2, len(self.levels)
+        middle = n_levels // 2
+        tied = share[:, middle] if n_levels > 2 else None
+        sides = [middle + sign * size for size in range(2, middle + 1) for sign in (-1, 1)]
+        strong = share[:, sides] if sides and n_levels > 3 else None
         return Comparisons(self.models, self.judges, *who, outcome, count, tied=tied, strong=strong)
 
     @property
@@ -251,11 +251,13 @@ class Panel:
 
     def probabilities(self, i: IntArray, j: IntArray, k: IntArray) -> FloatArray:
         """Probability of each of `levels` where judge k sees i before j, shape (T, L)."""
-        own = self.model.of_judges(self.at)
-        eta = own.gamma[k] * (self.at.scores[i] - self.at.scores[j]) + own.position[k]
+        judge_values = self.model.of_judges(self.at)
+        eta = judge_values.gamma[k] * (self.at.scores[i] - self.at.scores[j]) + judge_values.position[k]
         if len(self.levels) == 2:
             return np.stack([expit(eta), expit(-eta)], axis=-1)
-        return Law(eta, None if own.nu is None else own.nu[k], *own.log_strong[:, k]).levels[..., ::-1]
+        return Law(
+            eta, None if judge_values.nu is None else judge_values.nu[k], *judge_values.log_strong[:, k]
+        ).levels[..., ::-1]
 
     @cached_property
     def covariance(self) -> FloatArray:

@@ -76,12 +76,12 @@ def _by_question(fitted: Fit, judgments: Judgments) -> Fit:
     if not _has_questions(judgments):
         return fitted
     question = judgments.question
-    asked = questions_of(fitted, judgments.comparisons, question)
-    if not asked.enough:
+    questions = questions_of(fitted, judgments.comparisons, question)
+    if not questions.enough:
         log.info(
             "%s: %s. The plan's errors are by question all the same, and rough; `judgerank rank` tests pairs by "
             "sign flips of whole questions.",
-            *(judgments.title, asked),
+            *(judgments.title, questions),
         )
     return fitted.clustered(judgments.comparisons, question, MOST_QUESTIONS)
 
@@ -99,9 +99,9 @@ def questions_like(panel: Panel, fitted: Fit, judgments: Judgments) -> Questions
         return INDEPENDENT
     if not _has_questions(judgments):
         return INDEPENDENT
-    asked = judgments.comparisons, judgments.question
-    pairs, judges = asked_in(panel, *asked)
-    sd, interval = deviation(panel, fitted, *asked, pairs, judges)
+    rows_and_question = judgments.comparisons, judgments.question
+    pairs, judges = asked_in(panel, *rows_and_question)
+    sd, interval = deviation(panel, fitted, *rows_and_question, pairs, judges)
     return Questions(min(sd, WIDEST), pairs, judges, interval)
 
 
@@ -110,7 +110,7 @@ def _has_questions(judgments: Judgments) -> bool:
     return "question_id" in judgments.frame and number_of(judgments.question) > 1
 
 
-def asked_as(found: Questions, panel: Panel, wanted: Mapping[str, Any], repeats: int = 1) -> Questions:
+def asked_as(assumed: Questions, panel: Panel, wanted: Mapping[str, Any], repeats: int = 1) -> Questions:
     """New questions as wanted (``sd``, ``pairs``, ``judges``), else as found; as far as the panel can.
 
     Raises
@@ -118,11 +118,11 @@ def asked_as(found: Questions, panel: Panel, wanted: Mapping[str, Any], repeats:
     ConfigError
         If one is out of range, or questions have something in common and judgments are repeated, too.
     """
-    given = {key: value for key, value in wanted.items() if value is not None}
-    interval = None if "sd" in given else found.interval
-    questions = replace(replace(found, **given), interval=interval).within(panel)
+    overrides = {key: value for key, value in wanted.items() if value is not None}
+    interval = None if "sd" in overrides else assumed.interval
+    questions = replace(replace(assumed, **overrides), interval=interval).within(panel)
     if repeats > 1:
-        if questions.sd > 0 or max(given.get("pairs", 1), given.get("judges", 1)) > 1:
+        if questions.sd > 0 or max(overrides.get("pairs", 1), overrides.get("judges", 1)) > 1:
             raise ConfigError("repeats are planned for without questions (a deviation of zero leaves those out)")
         return INDEPENDENT
     if questions.sd > 0 or questions.size > 1:
@@ -178,8 +178,8 @@ def best_first(panel: Panel) -> list[str]:
 
 def two_best_told(panel: Panel, level: float) -> Iterator[str]:
     """Which models may be better than the second of a fitted panel, and what that means for the pair's power."""
-    _, second, *others = best_first(panel)
-    ends = {name: panel.difference(panel.pair([second, name], "pair"), level)[1:] for name in others}
+    _, second, *rest = best_first(panel)
+    ends = {name: panel.difference(panel.pair([second, name], "pair"), level)[1:] for name in rest}
     may_be = [name for name, (low, high) in ends.items() if low <= 0 <= high]
     if may_be:
         yield (
@@ -192,14 +192,14 @@ def two_best_told(panel: Panel, level: float) -> Iterator[str]:
 def spread_told(panel: Panel, pair: int, table: pd.DataFrame) -> Iterator[str]:
     """How many comparisons of a plan (`plan_table`) for a pair's power are of that pair."""
     share = panel.pair_weight[pair] / panel.pair_weight.sum()
-    many, (first, second) = counted(len(panel.pairs), "pair"), panel.pairs[pair]
-    asked = table[table["goal"] == "pair_power"]
-    for size, wanted in zip(asked["comparisons"], asked["wanted"], strict=True):
+    pair_count, (first, second) = counted(len(panel.pairs), "pair"), panel.pairs[pair]
+    rows = table[table["goal"] == "pair_power"]
+    for size, wanted in zip(rows["comparisons"], rows["wanted"], strict=True):
         yield (
-            f"pair_power: the {size:,} comparisons are spread over {many} of models. About {share * size:,.0f} "
-            f"are of {first} against {second}, which gives {wanted:.0%} power. Comparing that pair alone takes "
-            f"far fewer in all: `judgerank rank` says how many, at {CHANCE:.0%} power, for the first pair too "
-            "close to call."
+            f"pair_power: the {size:,} comparisons are spread over {pair_count} of models. About "
+            f"{share * size:,.0f} are of {first} against {second}, which gives {wanted:.0%} power. Comparing "
+            f"that pair alone takes far fewer in all: `judgerank rank` says how many, at {CHANCE:.0%} power, "
+            "for the first pair too close to call."
         )
 
 
@@ -294,8 +294,8 @@ def by_judges(
     for n_judges, of_size in precisions.items():
         for goal, value in wanted.items():
             alone = []
-            for one in of_size:
-                alone.append(precision.needed(goal, value, [one], **at))
+            for plan in of_size:
+                alone.append(precision.needed(goal, value, [plan], **at))
                 done += 1
                 if progress is not None:
                     progress(done, total)

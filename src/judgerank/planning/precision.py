@@ -114,9 +114,9 @@ def precision_of(panel: Panel, questions: Questions = INDEPENDENT) -> Precision:
         If the design does not determine every score and discrimination.
     """
     n, scale, alone = len(panel.models), panel.scale, panel.covariance
-    asked, v, effect = questions.within(panel), alone, 1.0  # of questions on variances, on average
-    if questions.sd > 0 and asked.size > 1:
-        shared = shared_variance(panel, asked)
+    question_covariance, v, effect = questions.within(panel), alone, 1.0  # of questions on variances, on average
+    if questions.sd > 0 and question_covariance.size > 1:
+        shared = shared_variance(panel, question_covariance)
         v, effect = v + v @ shared @ v, 1.0 + float(np.sum(v * shared)) / panel.n_parameters
     reported = scale.covariance(v)
     values, vectors = np.linalg.eigh(reported)
@@ -126,19 +126,19 @@ def precision_of(panel: Panel, questions: Questions = INDEPENDENT) -> Precision:
     error = np.linalg.norm(contrasts, axis=1)
     scale_free = np.maximum(np.diag(standardised(scale.scores, reported)[1]), 0.0)
     variances = {"score": np.diag(reported), "standardised": scale_free, "distance": error**2}
-    few = {whose: np.zeros_like(each) for whose, each in variances.items()}
-    if asked.size > 1:
+    few = {whose: np.zeros_like(variance) for whose, variance in variances.items()}
+    if question_covariance.size > 1:
         plain = scale.covariance(alone)
         free = np.diag(standardised(scale.scores, plain)[1])
         by_itself = {"score": np.diag(plain), "standardised": free, "distance": of_differences(plain) ** 2}
-        few = {whose: effect * each / variances[whose] for whose, each in by_itself.items()}
+        few = {whose: effect * variance / variances[whose] for whose, variance in by_itself.items()}
     distance = np.abs(scale.scores[i] - scale.scores[j]) / error
     doubt = np.zeros(len(error)) if panel.doubt is None else panel.doubt * scale.scores.std() / error
     if panel.steadiness is not None:
         doubt = doubt * panel.steadiness
     errors = np.sqrt(np.diag(reported)), np.sqrt(scale_free)
-    told = (*errors, distance, contrasts / error[:, None], doubt, least_comparisons(panel))
-    return Precision(*told, asked, few, panel.n_parameters)
+    arguments = (*errors, distance, contrasts / error[:, None], doubt, least_comparisons(panel))
+    return Precision(*arguments, question_covariance, few, panel.n_parameters)
 
 
 def least_comparisons(panel: Panel) -> float:
@@ -173,8 +173,10 @@ def separated(precision: Precision, size: float, level: float) -> float:
     """
     statistics = np.abs(precision.distance * np.sqrt(size) + precision.noise) / precision.longer("distance", size)
     statistics = np.sort(statistics, axis=1)[:, ::-1]
-    many, freedom = statistics.shape[1], precision.freedom(size)
-    critical = np.array([normal_quantile(1 - (1 - level) / (many - step), freedom) for step in range(many)])
+    n_statistics, freedom = statistics.shape[1], precision.freedom(size)
+    critical = np.array(
+        [normal_quantile(1 - (1 - level) / (n_statistics - step), freedom) for step in range(n_statistics)]
+    )
     rejected = np.logical_and.accumulate(statistics > critical, axis=1)
     cost = (statistics > critical[-1]).mean() - rejected.mean()
     return max(0.0, float(power(precision, size, level).mean() - cost))
@@ -222,8 +224,8 @@ def needed(goal: str, wanted: float, precisions: Sequence[Precision], level: flo
         If the goal is unknown or out of range, or no number of comparisons reaches it.
     """
     require_reasonable(goal, wanted)
-    sign, least = (-1, 1.0) if goal in WIDTHS else (1, max(one.least for one in precisions))
-    least = max(least, *(one.fewest for one in precisions))
+    sign, least = (-1, 1.0) if goal in WIDTHS else (1, max(precision.least for precision in precisions))
+    least = max(least, *(precision.fewest for precision in precisions))
 
     def missing(log_size: float) -> float:
         return sign * (wanted - expected(goal, precisions, np.exp(log_size), level, pair))

@@ -114,14 +114,14 @@ def shared_variance(panel: Panel, questions: Questions) -> FloatArray:
     of_pair = _sums(np.arange(n * n * k) // k, np.ones(n * n * k), n * n) @ of_triple
     share = np.bincount(cells.pair, weight, n * n)
     inverse = diags_array(np.divide(1.0, share, where=share > 0, out=np.zeros(n * n)))
-    apart = _differences(np.arange(n * n) // n, np.arange(n * n) % n, n)
-    mean = (of_pair.T @ apart).toarray()
+    pair_contrasts = _differences(np.arange(n * n) // n, np.arange(n * n) % n, n)
+    mean = (of_pair.T @ pair_contrasts).toarray()
     total = (questions.pairs - 1) * questions.judges * mean @ mean.T
     if questions.judges > 1:
         judge = panel.judge_weight / panel.judge_weight.sum()
-        each = (of_triple.T @ diags_array(np.repeat(inverse.diagonal(), k)) @ of_triple).toarray()
+        triple_terms = (of_triple.T @ diags_array(np.repeat(inverse.diagonal(), k)) @ of_triple).toarray()
         both = (of_pair.T @ inverse @ of_pair).toarray()
-        different = 2 * (both - each) / (1 - judge @ judge)  # |x|^2 = 2; one judge is not asked twice
+        different = 2 * (both - triple_terms) / (1 - judge @ judge)  # |x|^2 = 2; one judge is not asked twice
         total = total + (questions.judges - 1) * different
     return total
 
@@ -130,9 +130,9 @@ def shared_variance(panel: Panel, questions: Questions) -> FloatArray:
 def _felt(panel: Panel) -> tuple[Comparisons, csr_array]:
     """The design, and u_t times the statistic's derivative in the latent outcome by free parameter, (C, D)."""
     cells = panel.design()
-    here, moved = row_by_row(cells, panel.model, panel.at), _moved(panel, cells)
-    whole = row_derivatives(here, lambda role: product(moved(role), *here.factors(role)))
-    return cells, whole.tocsr()[:, np.r_[np.ones(len(panel.models), bool), panel.free.ravel()]]
+    terms, derivative = row_by_row(cells, panel.model, panel.at), _moved(panel, cells)
+    jacobian = row_derivatives(terms, lambda role: product(derivative(role), *terms.factors(role)))
+    return cells, jacobian.tocsr()[:, np.r_[np.ones(len(panel.models), bool), panel.free.ravel()]]
 
 
 def _moved(panel: Panel, cells: Comparisons) -> Callable[[Role], FloatArray]:
@@ -140,11 +140,11 @@ def _moved(panel: Panel, cells: Comparisons) -> Callable[[Role], FloatArray]:
     below = np.cumsum(panel.probabilities(cells.first, cells.second, cells.judge), axis=1)[:, :-1]
     density = np.exp(-(ndtri(np.minimum(below, 1.0)) ** 2) / 2) / np.sqrt(2 * np.pi)
 
-    def moved(role: Role) -> FloatArray:
+    def by_role(role: Role) -> FloatArray:
         statistic = np.abs(panel.levels) == role.size if role.is_threshold else panel.levels
         return np.asarray(density @ -np.diff(statistic.astype(float)))
 
-    return moved
+    return by_role
 
 
 def _sums(group: IntArray, weight: FloatArray, size: int) -> csr_array:
@@ -166,12 +166,12 @@ def asked_in(panel: Panel, comparisons: Comparisons, question: IntArray) -> tupl
     """
     pair = question.astype(np.int64) * len(comparisons.models) ** 2 + comparisons.pair
 
-    def beside(group: IntArray) -> float:
+    def group_effect(group: IntArray) -> float:
         times = np.bincount(np.unique(group, return_inverse=True)[1], comparisons.count)
         return float((times**2).sum() / times.sum())
 
-    judges = int(np.clip(round(beside(pair)), 1, len(panel.judges)))
-    return max(1, round(beside(question) / judges)), judges
+    judges = int(np.clip(round(group_effect(pair)), 1, len(panel.judges)))
+    return max(1, round(group_effect(question) / judges)), judges
 
 
 def deviation(

@@ -69,10 +69,10 @@ def drift(
         if len(mine) < 2 * LEAST * max(models, 2):
             continue
         try:
-            found = _of_judge(comparisons, mine, None if question is None else question[mine])
+            records = _of_judge(comparisons, mine, None if question is None else question[mine])
         except NoMaximumError:
-            found = np.nan, 0, np.nan
-        rows.append((name, len(mine), *found))
+            records = np.nan, 0, np.nan
+        rows.append((name, len(mine), *records))
     table = pd.DataFrame(rows, columns=list(COLUMNS[:-1]))
     table[COLUMNS[-1]] = holm(table["p_value"].to_numpy()) if rows else np.zeros(0)
     return table.sort_values("p_value", kind="stable", ignore_index=True)
@@ -80,8 +80,8 @@ def drift(
 
 def drifted(comparisons: Comparisons, level: float, question: IntArray | None = None) -> tuple[str, ...]:
     """Judges whose earlier and later answers differ significantly, all judges tested at once at 1 - level."""
-    found = drift(comparisons, None, question)
-    return tuple(significant(found, level)["judge"])
+    tests = drift(comparisons, None, question)
+    return tuple(significant(tests, level)["judge"])
 
 
 def _of_judge(c: Comparisons, mine: AnyArray, question: IntArray | None) -> tuple[float, int, float]:
@@ -99,35 +99,39 @@ def _of_judge(c: Comparisons, mine: AnyArray, question: IntArray | None) -> tupl
     y, count = c.outcome[mine], c.count[mine]
     p = _fitted(x, y, count)
     weight = count * p * (1 - p)
-    moved = np.where(np.arange(t) < t // 2, 0.5, -0.5)[:, None] * x
+    half_difference = np.where(np.arange(t) < t // 2, 0.5, -0.5)[:, None] * x
     info = x.T @ (weight[:, None] * x) + np.eye(n + 1) / WIDE**2
-    moved = moved - x @ np.linalg.solve(info, x.T @ (weight[:, None] * moved))
-    score = moved.T @ (count * (y - p))
-    values, vectors = np.linalg.eigh(moved.T @ (weight[:, None] * moved))
-    kept = values > FLAT * max(values[-1], np.finfo(float).tiny)
-    along, freedom = vectors[:, kept].T @ score, int(kept.sum())
+    half_difference = half_difference - x @ np.linalg.solve(info, x.T @ (weight[:, None] * half_difference))
+    score = half_difference.T @ (count * (y - p))
+    values, vectors = np.linalg.eigh(half_difference.T @ (weight[:, None] * half_difference))
+    is_positive = values > FLAT * max(values[-1], np.finfo(float).tiny)
+    along, freedom = vectors[:, is_positive].T @ score, int(is_positive.sum())
     if question is not None and len(np.unique(question)) < t:
-        each = (moved @ vectors[:, kept]) * (count * (y - p))[:, None]
-        return _by_question(each, question)
-    statistic = float((along**2 / values[kept]).sum())
+        scores = (half_difference @ vectors[:, is_positive]) * (count * (y - p))[:, None]
+        return _by_question(scores, question)
+    statistic = float((along**2 / values[is_positive]).sum())
     return statistic, freedom, float(chdtrc(freedom, statistic)) if freedom else 1.0
 
 
-def _by_question(each: FloatArray, question: IntArray) -> tuple[float, int, float]:
+def _by_question(scores: FloatArray, question: IntArray) -> tuple[float, int, float]:
     """Hotelling's T^2 for a mean of zero of the scores' sums by question, its degrees of freedom and p-value."""
     _, where = np.unique(question, return_inverse=True)
-    many, freedom = int(where.max()) + 1, each.shape[1]
-    if many < QUESTIONS * max(freedom, 1):
+    n_questions, freedom = int(where.max()) + 1, scores.shape[1]
+    if n_questions < QUESTIONS * max(freedom, 1):
         return np.nan, freedom, np.nan
     if not freedom:
         return 0.0, 0, 1.0
-    sums = np.zeros((many, freedom))
-    np.add.at(sums, where, each)
+    sums = np.zeros((n_questions, freedom))
+    np.add.at(sums, where, scores)
     total = sums.sum(axis=0)
-    q = min(float(total @ np.linalg.pinv(sums.T @ sums, hermitian=True) @ total), many * (1 - FLAT))
-    statistic = (many - 1) * q / (many - q)
-    other = many - freedom
-    return statistic, freedom, float(fdtrc(freedom, other, statistic * other / (freedom * (many - 1))))
+    q = min(float(total @ np.linalg.pinv(sums.T @ sums, hermitian=True) @ total), n_questions * (1 - FLAT))
+    statistic = (n_questions - 1) * q / (n_questions - q)
+    residual_freedom = n_questions - freedom
+    return (
+        statistic,
+        freedom,
+        float(fdtrc(freedom, residual_freedom, statistic * residual_freedom / (freedom * (n_questions - 1)))),
+    )
 
 
 def _fitted(x: FloatArray, y: FloatArray, count: FloatArray) -> FloatArray:

@@ -201,13 +201,13 @@ def _information_without(fitted: Fit, comparisons: Comparisons, question: IntArr
         steps = gradients[:, fitted.chosen] @ fitted._inverse("observed")
     except (NoIntervalError, DataError):  # of one group, or where a judge runs off: as it is
         return np.tile(information_by_judge(fitted, at), (int(group.max()) + 1, 1))
-    found, n = [], len(at.scores)
+    information, n = [], len(at.scores)
     for step in steps:
-        moved = np.zeros(len(fitted.chosen))
-        moved[fitted.chosen] = step
-        judges = at.judges - moved[n : n + at.judges.size].reshape(at.judges.shape)
-        found.append(information_by_judge(fitted, Parameters(at.scores - moved[:n], judges)))
-    return np.array(found)
+        shift = np.zeros(len(fitted.chosen))
+        shift[fitted.chosen] = step
+        judges = at.judges - shift[n : n + at.judges.size].reshape(at.judges.shape)
+        information.append(information_by_judge(fitted, Parameters(at.scores - shift[:n], judges)))
+    return np.array(information)
 
 
 def design_effect(fitted: Fit, comparisons: Comparisons, question: IntArray) -> float:
@@ -216,11 +216,11 @@ def design_effect(fitted: Fit, comparisons: Comparisons, question: IntArray) -> 
     if len(np.unique(question)) <= fitted.n_parameters:
         return np.nan
     try:
-        each = (fitted.clustered(comparisons, question), fitted)
-        by_question, apart = (np.trace(standardised(s, one.covariance[:n, :n])[1]) for one in each)
+        fits = (fitted.clustered(comparisons, question), fitted)
+        by_question, by_judgment = (np.trace(standardised(s, result.covariance[:n, :n])[1]) for result in fits)
     except NoIntervalError:
         return np.nan
-    return float(by_question / apart)
+    return float(by_question / by_judgment)
 
 
 def _worth(a2: FloatArray, r: FloatArray, mean: float) -> float:
@@ -249,7 +249,7 @@ def _with_errors(
         If the judges' errors cancel.
     """
     estimate = np.array(_measures(r, a2))
-    parts = np.array([_measures(part, own) for part, own in zip(without, a2_without, strict=True)])
+    parts = np.array([_measures(part, a2_part) for part, a2_part in zip(without, a2_without, strict=True)])
     if not (np.isfinite(estimate).all() and np.isfinite(parts).all()):
         raise DataError("as far as the shared questions show, the judges' errors cancel")
     relative = jackknife(np.log(np.maximum(parts - 1, ALONE)), 0)
@@ -263,19 +263,19 @@ def _by_judge(
     judges: list[str], a2: FloatArray, r: FloatArray, without: FloatArray, shared: IntArray, level: float
 ) -> pd.DataFrame:
     mean, rows = float(a2.mean()), []
-    whole, z = _worth(a2, r, mean), np.arctanh(np.clip(without, -CLOSEST, CLOSEST))
+    total, z = _worth(a2, r, mean), np.arctanh(np.clip(without, -CLOSEST, CLOSEST))
     reach = normal_quantile(level, max(len(without) - 1.0, 1.0)) * jackknife(z, 0)
     for k, judge in enumerate(judges):
-        others = np.arange(len(judges)) != k
-        row = {"judge": judge, "information": a2[k] / mean, "correlation": r[k, others].mean()}
-        row["adds"] = whole - _worth(a2[others], r[np.ix_(others, others)], mean)
-        known = np.where(others & (shared[k] >= FEWEST), r[k], -np.inf)
-        near = int(np.argmax(known))
-        if known[near] > -np.inf:
-            here = np.arctanh(np.clip(r[k, near], -CLOSEST, CLOSEST))
-            low, high = np.tanh(here + np.array([-1, 1]) * reach[k, near])
-            row |= {"nearest": judges[near], "nearest_correlation": r[k, near], "low": low, "high": high}
-            row["shared"] = int(shared[k, near])
+        is_other = np.arange(len(judges)) != k
+        row = {"judge": judge, "information": a2[k] / mean, "correlation": r[k, is_other].mean()}
+        row["adds"] = total - _worth(a2[is_other], r[np.ix_(is_other, is_other)], mean)
+        candidates = np.where(is_other & (shared[k] >= FEWEST), r[k], -np.inf)
+        closest = int(np.argmax(candidates))
+        if candidates[closest] > -np.inf:
+            z_closest = np.arctanh(np.clip(r[k, closest], -CLOSEST, CLOSEST))
+            low, high = np.tanh(z_closest + np.array([-1, 1]) * reach[k, closest])
+            row |= {"nearest": judges[closest], "nearest_correlation": r[k, closest], "low": low, "high": high}
+            row["shared"] = int(shared[k, closest])
         rows.append(row)
     columns = ["judge", "information", "correlation", "adds", "nearest", "nearest_correlation", "low", "high"]
     return pd.DataFrame(rows).reindex(columns=[*columns, "shared"]).astype({"shared": "Int64"})

@@ -61,23 +61,23 @@ class Together:
             If no two judges share an item, or none departs from the fit there.
         """
         products, squares, n = (values.sum(axis=0) for values in (self.products, self.squares, self.items))
-        one, other = np.triu_indices(len(n), 1)
+        first, second = np.triu_indices(len(n), 1)
         scale = np.sqrt(squares * squares.T)
-        known = (n[one, other] > 0) & (scale[one, other] > 0)
-        if not n[one, other].any():
+        is_estimable = (n[first, second] > 0) & (scale[first, second] > 0)
+        if not n[first, second].any():
             raise DataError("no question with the same two models was answered by two judges")
-        if not known.any():
+        if not is_estimable.any():
             raise DataError("judges never depart from the scores on questions that two of them answered")
-        one, other = one[known], other[known]
-        mean = min(1.0, float(products[one, other].sum() / scale[one, other].sum()))
-        raw, size = products[one, other] / scale[one, other], n[one, other]
+        first, second = first[is_estimable], second[is_estimable]
+        mean = min(1.0, float(products[first, second].sum() / scale[first, second].sum()))
+        raw, size = products[first, second] / scale[first, second], n[first, second]
         noise = (1 - mean**2) ** 2 / size
         spread = max(0.0, float(np.average((raw - mean) ** 2 - noise, weights=size)))
-        found = np.full(n.shape, mean)
-        kept = spread / np.maximum(spread + noise, np.finfo(float).tiny)
-        found[one, other] = found[other, one] = mean + (raw - mean) * kept
-        np.fill_diagonal(found, 1.0)
-        return found, mean
+        correlation = np.full(n.shape, mean)
+        reliability = spread / np.maximum(spread + noise, np.finfo(float).tiny)
+        correlation[first, second] = correlation[second, first] = mean + (raw - mean) * reliability
+        np.fill_diagonal(correlation, 1.0)
+        return correlation, mean
 
 
 def groups_of(question: IntArray) -> IntArray:
@@ -114,9 +114,9 @@ def together(fitted: Fit, comparisons: Comparisons, question: IntArray) -> Toget
     _, first, item = np.unique(question * n**2 + c.pair, return_index=True, return_inverse=True)
     e = _mean_by(item, c.judge, residual, (len(first), k))
     group = of_row[first]
-    kept = np.flatnonzero(np.diff(e.indptr) > 1)
-    kept = kept[np.argsort(group[kept], kind="stable")]
-    e, ends = e[kept], np.searchsorted(group[kept], np.arange(int(group.max()) + 2))
+    shared_items = np.flatnonzero(np.diff(e.indptr) > 1)
+    shared_items = shared_items[np.argsort(group[shared_items], kind="stable")]
+    e, ends = e[shared_items], np.searchsorted(group[shared_items], np.arange(int(group.max()) + 2))
     products, squares, items = np.zeros((3, len(ends) - 1, k, k))
     for number, (start, end) in enumerate(pairwise(ends)):
         part = e[start:end]

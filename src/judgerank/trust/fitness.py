@@ -66,35 +66,35 @@ class Fitness(Shown):
     def _jointly(self) -> dict[str, list[str]]:
         """Names that depart, by test, adjusted for all tests: Holm over the smallest p-value of each."""
         least = self.table.groupby("test")["p_adjusted"].min().sort_values(kind="stable")
-        found = {test: list[str]() for test in least.index}
+        rejected = {test: list[str]() for test in least.index}
         for number, (test, p) in enumerate(least.items()):
             limit = (1 - self.level) / (len(least) - number)
             if p > limit:
                 break
             rows = self.table[(self.table["test"] == test) & (self.table["p_adjusted"] <= limit)]
-            found[str(test)] = [str(name) for name in rows["name"]]
-        return found
+            rejected[str(test)] = [str(name) for name in rows["name"]]
+        return rejected
 
     def sentences(self) -> Iterator[str]:
         """What a reader should know: departures by any test, jointly at the level, or that there are none."""
-        whole, order = (self.table[self.table["test"] == test].iloc[0] for test in ("overall", "order"))
-        found, chance = self._jointly(), f"p {p_of(float(whole['p_value']))}"
-        judges, questions = found.get("judge", []), found.get("question", [])
-        if found["order"]:
+        overall, order = (self.table[self.table["test"] == test].iloc[0] for test in ("overall", "order"))
+        rejected, chance = self._jointly(), f"p {p_of(float(overall['p_value']))}"
+        judges, questions = rejected.get("judge", []), rejected.get("question", [])
+        if rejected["order"]:
             yield (
                 "One order does not describe the panel: some pairs are decided otherwise than scores allow "
                 f"(p {p_of(float(order['p_value']))}), most of all {order['most']}."
             )
         if judges:
             favour = "favours" if len(judges) == 1 else "favour"
-            many = counted(len(judges), "judge")
-            yield f"{many} {favour} some models more than the scores explain: {listed(judges)}."
+            judge_count = counted(len(judges), "judge")
+            yield f"{judge_count} {favour} some models more than the scores explain: {listed(judges)}."
         if questions:
-            many = counted(len(questions), "question")
-            yield f"The answers to {many} contradict the ranking: {listed(questions)}."
-        if found["overall"] and not (found["order"] or judges):
+            judge_count = counted(len(questions), "question")
+            yield f"The answers to {judge_count} contradict the ranking: {listed(questions)}."
+        if rejected["overall"] and not (rejected["order"] or judges):
             yield f"The model does not describe all answers ({chance}), but no pair and no judge stands out."
-        if not any(found.values()):
+        if not any(rejected.values()):
             yield f"The model describes the answers: no departure by pair, judge or question (overall {chance})."
 
     def _line(self) -> str:
@@ -138,13 +138,13 @@ def fitness(
     by_pair, by_both = flips.sums(pair, sign), flips.sums(rows.judge * n * n + pair, sign)
     if not len(by_pair.kept):
         raise NoIntervalError("no two models were compared on two questions, so the fit cannot be tested")
-    found = [_one("overall", by_both, level, ""), _one("order", by_pair, level, _pair(by_pair, models))]
-    found += _judges(flips, models, level)
+    table_rows = [_one("overall", by_both, level, ""), _one("order", by_pair, level, _pair(by_pair, models))]
+    table_rows += _judges(flips, models, level)
     sd = 0.0
     if question is not None:
-        table, sd = _questions(flips, level, names or [str(one) for one in np.unique(question)])
-        found += table
-    return Fitness(pd.DataFrame(found, columns=COLUMNS), level, question is not None, sd)
+        table, sd = _questions(flips, level, names or [str(label) for label in np.unique(question)])
+        table_rows += table
+    return Fitness(pd.DataFrame(table_rows, columns=COLUMNS), level, question is not None, sd)
 
 
 def fitness_if_quick(
@@ -181,8 +181,8 @@ def _pair(sums: Sums, names: np.ndarray) -> str:
     z = sums.observed / np.sqrt(np.maximum(sums.variance, np.finfo(float).tiny))
     most = int(np.abs(z).argmax())
     ends = names[list(divmod(int(sums.kept[most]), len(names)))]
-    one, other = ends if z[most] > 0 else ends[::-1]
-    return f"{one} against {other}"
+    first, second = ends if z[most] > 0 else ends[::-1]
+    return f"{first} against {second}"
 
 
 def _judges(flips: FlippedResiduals, names: np.ndarray, level: float) -> list[dict[str, object]]:
@@ -192,17 +192,17 @@ def _judges(flips: FlippedResiduals, names: np.ndarray, level: float) -> list[di
     given scores of its own, and the others are tested again, until none departs. With two left, nobody can tell
     which of them is odd.
     """
-    found, named, least = list[dict[str, object]](), list[int](), 0.0
+    rows, named, least = list[dict[str, object]](), list[int](), 0.0
     while True:
         tests = _tests_by_judge(flips.apart(np.sort(named)) if named else flips, names, named)
         most = max(tests, key=lambda one: one.away, default=None)
         again = most is not None and max(most.adjusted, least) <= 1 - level and len(tests) > 2
-        kept = [most] if again and most is not None else sorted(tests, key=lambda one: one.judge)
-        for one in kept:
-            told = one.statistic, one.expected, one.p, max(one.adjusted, least)
-            found.append(_row("judge", flips.rows.judges[one.judge], *told, level, one.most))
+        reported = [most] if again and most is not None else sorted(tests, key=lambda one: one.judge)
+        for test in reported:
+            values = test.statistic, test.expected, test.p, max(test.adjusted, least)
+            rows.append(_row("judge", flips.rows.judges[test.judge], *values, level, test.most))
         if most is None or not again:
-            return found
+            return rows
         named, least = [*named, most.judge], max(most.adjusted, least)
 
 
@@ -222,32 +222,32 @@ def _tests_by_judge(flips: FlippedResiduals, names: np.ndarray, named: list[int]
     """Every judge but those named before, p-values adjusted by the largest of these."""
     rows, n = flips.rows, len(names)
     twice = flips.between(rows.judge * n + rows.first, rows.judge * n + rows.second, len(rows.judges) * n)
-    asked = np.flatnonzero(~np.isin(twice.kept // n, named))
-    judge, model = np.divmod(twice.kept[asked], n)
-    variance = np.maximum(twice.variance[asked], np.finfo(float).tiny)
-    there = np.unique(judge)
-    if not len(there):
+    columns = np.flatnonzero(~np.isin(twice.kept // n, named))
+    judge, model = np.divmod(twice.kept[columns], n)
+    variance = np.maximum(twice.variance[columns], np.finfo(float).tiny)
+    judges = np.unique(judge)
+    if not len(judges):
         return []
-    starts = np.searchsorted(judge, there)
+    starts = np.searchsorted(judge, judges)
 
     def by_judge(sums: FloatArray) -> FloatArray:
         return np.add.reduceat(sums**2 / variance, starts, axis=-1)
 
-    observed = by_judge(twice.observed[asked])
-    drawn = np.concatenate([by_judge(each[:, asked]) for each in twice.draws(_stream("judge", twice))])
+    observed = by_judge(twice.observed[columns])
+    drawn = np.concatenate([by_judge(draws[:, columns]) for draws in twice.draws(_stream("judge", twice))])
     middle, spread = drawn.mean(axis=0), np.maximum(drawn.std(axis=0), 1e-9)
     away, usual = (observed - middle) / spread, (drawn - middle) / spread
     p = (1 + (usual >= away - 1e-9).sum(axis=0)) / (1 + DRAWS)
     adjusted = (1 + (usual.max(axis=1)[:, None] >= away - 1e-9).sum(axis=0)) / (1 + DRAWS)
-    z, found = twice.observed[asked] / np.sqrt(variance), []
-    for place, one in enumerate(there.tolist()):
-        own = np.flatnonzero(judge == one)
+    z, tests = twice.observed[columns] / np.sqrt(variance), []
+    for position, number in enumerate(judges.tolist()):
+        judge_columns = np.flatnonzero(judge == number)
         statistic, expected, far, chance, of_all = (
-            float(values[place]) for values in (observed, middle, away, p, adjusted)
+            float(values[position]) for values in (observed, middle, away, p, adjusted)
         )
-        most = str(names[model[own[z[own].argmax()]]])
-        found.append(_OfJudge(one, statistic, expected, far, chance, of_all, most))
-    return found
+        most = str(names[model[judge_columns[z[judge_columns].argmax()]]])
+        tests.append(_OfJudge(number, statistic, expected, far, chance, of_all, most))
+    return tests
 
 
 def _questions(

@@ -68,10 +68,10 @@ class FlippedResiduals:
             If it has none.
         """
         rows = fitted.model.observed(rows)
-        asked = np.arange(len(rows)) if question is None else np.unique(question, return_inverse=True)[1]
-        here = row_by_row(rows, fitted.model, fitted.solution.parameters)
-        jacobian = row_derivatives(here, partial(_expected_answer, here)).tocsr()[:, fitted.chosen]
-        return cls(rows, asked, here, jacobian, fitted.covariance)
+        question_index = np.arange(len(rows)) if question is None else np.unique(question, return_inverse=True)[1]
+        terms = row_by_row(rows, fitted.model, fitted.solution.parameters)
+        jacobian = row_derivatives(terms, partial(_expected_answer, terms)).tocsr()[:, fitted.chosen]
+        return cls(rows, question_index, terms, jacobian, fitted.covariance)
 
     @cached_property
     def variance(self) -> FloatArray:
@@ -84,17 +84,17 @@ class FlippedResiduals:
         """Residuals of which the fit has taken nothing, (1 - h)^-1/2 r by question; shape (T,)."""
         root = np.sqrt(self.variance)
         values, vectors = np.linalg.eigh(self.inverse)
-        kept = values > np.finfo(float).eps * values[-1]
-        z = (self.jacobian @ (vectors[:, kept] * np.sqrt(values[kept]))) / root[:, None]
-        found = self.here.residual / root
+        is_positive = values > np.finfo(float).eps * values[-1]
+        z = (self.jacobian @ (vectors[:, is_positive] * np.sqrt(values[is_positive]))) / root[:, None]
+        residual = self.here.residual / root
         order = np.argsort(self.question, kind="stable")
-        many = np.bincount(self.question)
-        begin = np.cumsum(many) - many
-        for size in np.unique(many[many > 0]):  # questions with as many rows, all at once
-            of = order[begin[many == size][:, None] + np.arange(size)]
+        question_sizes = np.bincount(self.question)
+        begin = np.cumsum(question_sizes) - question_sizes
+        for size in np.unique(question_sizes[question_sizes > 0]):  # questions with as many rows, all at once
+            of = order[begin[question_sizes == size][:, None] + np.arange(size)]
             for few in np.array_split(of, -(-of.size * z.shape[1] // AT_ONCE)):
-                found[few] += _made_up(z[few], found[few])
-        return found * root
+                residual[few] += _made_up(z[few], residual[few])
+        return residual * root
 
     def apart(self, judges: IntArray) -> FlippedResiduals:
         """The same where some judges have scores of their own, so that the others' residuals do without them.
@@ -103,16 +103,16 @@ class FlippedResiduals:
         """
         c, n = self.rows, len(self.rows.models)
         mine = np.flatnonzero(np.isin(c.judge, judges))
-        place = np.searchsorted(judges, c.judge[mine]) * n
-        ends = np.r_[place + c.first[mine], place + c.second[mine]]
+        offset = np.searchsorted(judges, c.judge[mine]) * n
+        ends = np.r_[offset + c.first[mine], offset + c.second[mine]]
         sign = np.repeat([1.0, -1.0], len(mine))
-        own = coo_array((sign, (np.tile(mine, 2), ends)), (len(c), n * len(judges))).tocsr()
-        expected = own.multiply(self.variance[:, None]).tocsr()
-        moved = self.inverse @ (self.jacobian.T @ own).toarray()
-        known = (own.T @ expected).toarray() - (self.jacobian.T @ own).T @ moved
-        inverse = np.linalg.pinv(known, rcond=FLAT, hermitian=True)
+        signed_rows = coo_array((sign, (np.tile(mine, 2), ends)), (len(c), n * len(judges))).tocsr()
+        expected = signed_rows.multiply(self.variance[:, None]).tocsr()
+        carried = self.inverse @ (self.jacobian.T @ signed_rows).toarray()
+        information = (signed_rows.T @ expected).toarray() - (self.jacobian.T @ signed_rows).T @ carried
+        inverse = np.linalg.pinv(information, rcond=FLAT, hermitian=True)
         joint = np.block(
-            [[self.inverse + moved @ inverse @ moved.T, -moved @ inverse], [-inverse @ moved.T, inverse]]
+            [[self.inverse + carried @ inverse @ carried.T, -carried @ inverse], [-inverse @ carried.T, inverse]]
         )
         return replace(self, jacobian=csr_array(hstack([self.jacobian, expected])), inverse=joint)
 
@@ -138,7 +138,7 @@ class FlippedResiduals:
         row = np.arange(len(group))
         return self._sums(coo_array((sign, (group, row)), (int(group.max()) + 1, len(row))).tocsr())
 
-    def between(self, gains: IntArray, loses: IntArray, many: int) -> Sums:
+    def between(self, gains: IntArray, loses: IntArray, n_sums: int) -> Sums:
         """Sums by group where every row counts for one group and against another.
 
         Parameters
@@ -149,17 +149,17 @@ class FlippedResiduals:
         """
         row = np.tile(np.arange(len(gains)), 2)
         sign = np.repeat([1.0, -1.0], len(gains))
-        return self._sums(coo_array((sign, (np.r_[gains, loses], row)), (many, len(gains))).tocsr())
+        return self._sums(coo_array((sign, (np.r_[gains, loses], row)), (n_sums, len(gains))).tocsr())
 
     def _sums(self, member: csr_array) -> Sums:
         """Sums by the rows of a matrix of signs, shape (groups, T)."""
-        kept = np.flatnonzero(np.diff((abs(member) @ self.asked.astype(bool).T).tocsr().indptr) > 1)
-        member = member[kept]
+        selected = np.flatnonzero(np.diff((abs(member) @ self.asked.astype(bool).T).tocsr().indptr) > 1)
+        member = member[selected]
         step = self.inverse @ (self.jacobian.T @ member.T).toarray()
-        moved = self.jacobian.T @ (self.here.residual / self.variance)
+        score = self.jacobian.T @ (self.here.residual / self.variance)
         return Sums(
-            kept,
-            member @ self.here.residual - moved @ step,
+            selected,
+            member @ self.here.residual - score @ step,
             abs(member) @ self.variance,
             csr_array(self.asked @ member.T),
             self.gradient,
@@ -191,23 +191,23 @@ class Sums:
     gradient: csr_array
     step: FloatArray
 
-    def draws(self, rng: np.random.Generator, many: int = DRAWS) -> Iterator[FloatArray]:
+    def draws(self, rng: np.random.Generator, n_draws: int = DRAWS) -> Iterator[FloatArray]:
         """Sums under random flips, some draws at a time; float arrays, shape (draws, C)."""
         q, c = self.by_question.shape
         size = max(1, AT_ONCE // q)
         turned = csr_array(vstack([self.by_question.T, self.gradient.T]))
-        for start in range(0, many, size):
+        for start in range(0, n_draws, size):
             # the highest bits, as rng.choice([-1, 1], ...) takes them
-            signs = (rng.integers(0, 2**32, (min(size, many - start), q), np.uint32) >> 31).T.astype(float, "C")
+            signs = (rng.integers(0, 2**32, (min(size, n_draws - start), q), np.uint32) >> 31).T.astype(float, "C")
             signs *= 2
             signs -= 1
             sums = turned @ signs
             yield (sums[:c] - self.step.T @ sums[c:]).T
 
-    def together(self, rng: np.random.Generator, many: int = DRAWS) -> tuple[float, float, float]:
+    def together(self, rng: np.random.Generator, n_draws: int = DRAWS) -> tuple[float, float, float]:
         """Sum of all squares over their variances, its mean under random flips, and the p-value by them."""
         variance = np.maximum(self.variance, np.finfo(float).tiny)
-        drawn = np.concatenate([(each**2 / variance).sum(axis=1) for each in self.draws(rng, many)])
+        drawn = np.concatenate([(draws**2 / variance).sum(axis=1) for draws in self.draws(rng, n_draws)])
         statistic = float((self.observed**2 / variance).sum())
         p = (1 + int((drawn >= statistic * (1 - 1e-12)).sum())) / (1 + len(drawn))
         return statistic, float(drawn.mean()), p
@@ -217,17 +217,17 @@ def _made_up(z: FloatArray, r: FloatArray) -> FloatArray:
     """(1 - Z Z')^-1/2 r - r by the smaller of Z'Z and Z Z', for Z of shape (..., m, D) and r of shape (..., m)."""
     wide, turned = z.shape[-2] < z.shape[-1], z.swapaxes(-1, -2)
     values, vectors = np.linalg.eigh(z @ turned if wide else turned @ z)
-    kept, values = values > 1e-12, np.clip(values, 1e-12, HIGHEST)
-    more = np.where(kept, 1 / np.sqrt(1 - values) - 1, 0.0)[..., None]
+    is_positive, values = values > 1e-12, np.clip(values, 1e-12, HIGHEST)
+    more = np.where(is_positive, 1 / np.sqrt(1 - values) - 1, 0.0)[..., None]
     r = r[..., None]
     if not wide:
         r, more = turned @ r, more / values[..., None]
-    found = vectors @ (more * (vectors.swapaxes(-1, -2) @ r))
-    return np.asarray((found if wide else z @ found)[..., 0], float)
+    restored = vectors @ (more * (vectors.swapaxes(-1, -2) @ r))
+    return np.asarray((restored if wide else z @ restored)[..., 0], float)
 
 
-def _expected_answer(here: At, role: Role) -> FloatArray:
+def _expected_answer(terms: At, role: Role) -> FloatArray:
     """Derivative of every row's expected answer, counted, in what a role's parameters add to; shape (T,)."""
     if role.is_threshold:
-        return here.rows.count * here.law.with_chance(role)
-    return product(here.rows.count * here.law.variance, *here.factors(role))
+        return terms.rows.count * terms.law.with_chance(role)
+    return product(terms.rows.count * terms.law.variance, *terms.factors(role))

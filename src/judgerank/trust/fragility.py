@@ -122,9 +122,9 @@ def fragility(
     rows: list[dict[str, object]] = []
     removed: list[RemovedRows] = []
     total = len(kinds) * (1 + len(_neighbours(start, ranked)))
-    for change, units, i, j, found in _searched(start, kinds, ranked, list(alone.values()), most):
-        rows.append(_row(change, units, comparisons.models[i], comparisons.models[j], found))
-        removed.append(RemovedRows(*rows_of(found, start)))
+    for change, units, i, j, removal in _searched(start, kinds, ranked, list(alone.values()), most):
+        rows.append(_row(change, units, comparisons.models[i], comparisons.models[j], removal))
+        removed.append(RemovedRows(*rows_of(removal, start)))
         if progress is not None:
             progress(len(rows), total)
     return Fragility(pd.DataFrame(rows, columns=COLUMNS), tuple(removed), _table(start, alone))
@@ -135,7 +135,7 @@ def _neighbours(start: Part, ranked: IntArray) -> list[tuple[str, int, int, Goal
     pairs = list(zip(ranked[:-1].tolist(), ranked[1:].tolist(), strict=True))
     kinds = ("swap", swapped), ("separation", open_pair)
     goals = [(change, i, j, goal_of(i, j)) for change, goal_of in kinds for i, j in pairs]
-    return [found for found in goals if found[-1].gap(start) > 0]
+    return [goal for goal in goals if goal[-1].gap(start) > 0]
 
 
 def _searched(
@@ -144,18 +144,18 @@ def _searched(
     """What was found on the first model and on every two neighbours, by each kind of unit."""
     neighbours = _neighbours(start, ranked)
     for units in kinds:
-        known = alone if units.name == "judges" else []
-        yield "top", units, *_top(start, units, ranked, known)
+        candidates = alone if units.name == "judges" else []
+        yield "top", units, *_top(start, units, ranked, candidates)
         for change in dict.fromkeys(change for change, *_ in neighbours):
             goals = [(i, j, goal) for kind, i, j, goal in neighbours if kind == change]
-            near = [forecast(start, units, goal) for _, _, goal in goals]
-            tried = set(np.argsort(near, kind="stable")[:most].tolist())
-            for place, (i, j, goal) in enumerate(goals):
-                if place in tried:
-                    found = _found(start, units, goal, known)
+            forecasts = [forecast(start, units, goal) for _, _, goal in goals]
+            tried = set(np.argsort(forecasts, kind="stable")[:most].tolist())
+            for position, (i, j, goal) in enumerate(goals):
+                if position in tried:
+                    removal = _found(start, units, goal, candidates)
                 else:
-                    found = Removal(near[place], least(start, units, goal), None, None, NOT_TRIED)
-                yield change, units, i, j, found
+                    removal = Removal(forecasts[position], least(start, units, goal), None, None, NOT_TRIED)
+                yield change, units, i, j, removal
 
 
 def top_change(fitted: Fit, comparisons: Comparisons) -> pd.Series:
@@ -163,8 +163,8 @@ def top_change(fitted: Fit, comparisons: Comparisons) -> pd.Series:
     start = start_of(fitted, comparisons, None)
     units = judgments_as_units(comparisons)
     ranked = np.argsort(-fitted.scores.to_numpy(), kind="stable")
-    i, j, found = _top(start, units, ranked, ())
-    return pd.Series(_row("top", units, comparisons.models[i], comparisons.models[j], found))
+    i, j, removal = _top(start, units, ranked, ())
+    return pd.Series(_row("top", units, comparisons.models[i], comparisons.models[j], removal))
 
 
 def start_of(fitted: Fit, comparisons: Comparisons, question: IntArray | None, level: float = 0.95) -> Part:
@@ -172,45 +172,45 @@ def start_of(fitted: Fit, comparisons: Comparisons, question: IntArray | None, l
     return whole_part(fitted, comparisons, question, level)
 
 
-def _found(start: Part, units: Units, goal: Goal, known: Iterable[Part], below: float = np.inf) -> Removal:
+def _found(start: Part, units: Units, goal: Goal, candidates: Iterable[Part], below: float = np.inf) -> Removal:
     """The smallest set, by those that were left out alone before where there are any; `below` as of `smallest`."""
-    for part in known:
+    for part in candidates:
         if goal.gap(part) <= 0:
             return Removal(forecast(start, units, goal), 1.0, 1, part, "")
     return smallest(start, units, goal, below)
 
 
-def _top(start: Part, units: Units, ranked: IntArray, known: Iterable[Part]) -> tuple[int, int, Removal]:
+def _top(start: Part, units: Units, ranked: IntArray, candidates: Iterable[Part]) -> tuple[int, int, Removal]:
     """The first model, the one that takes its place with the fewest units left out, and these."""
-    top, known = int(ranked[0]), list(known)
-    near = {int(j): forecast(start, units, swapped(top, int(j))) for j in ranked[1 : NEAREST + 1]}
-    tried = sorted(near, key=near.__getitem__)[:CHALLENGERS]
-    best, found = tried[0], _found(start, units, swapped(top, tried[0]), known)
+    top, candidates = int(ranked[0]), list(candidates)
+    forecasts = {int(j): forecast(start, units, swapped(top, int(j))) for j in ranked[1 : NEAREST + 1]}
+    tried = sorted(forecasts, key=forecasts.__getitem__)[:CHALLENGERS]
+    best, removal = tried[0], _found(start, units, swapped(top, tried[0]), candidates)
     for j in tried[1:]:
-        fewest = np.inf if found.size is None else float(found.size)
-        other = _found(start, units, swapped(top, j), known, fewest)
-        if other.size is not None and other.size < fewest:
-            best, found = j, other
-    return top, best, found
+        fewest = np.inf if removal.size is None else float(removal.size)
+        alternative = _found(start, units, swapped(top, j), candidates, fewest)
+        if alternative.size is not None and alternative.size < fewest:
+            best, removal = j, alternative
+    return top, best, removal
 
 
-def _row(change: str, units: Units, first: str, second: str, found: Removal) -> dict[str, object]:
-    share = np.nan if found.size is None else found.size / units.total
-    size = pd.NA if found.size is None else found.size
-    bound = int(found.at_least) if np.isfinite(found.at_least) else pd.NA
-    values = (change, units.name, first, second, bound, size, units.total, share, found.forecast, found.why)
+def _row(change: str, units: Units, first: str, second: str, removal: Removal) -> dict[str, object]:
+    share = np.nan if removal.size is None else removal.size / units.total
+    size = pd.NA if removal.size is None else removal.size
+    bound = int(removal.at_least) if np.isfinite(removal.at_least) else pd.NA
+    values = (change, units.name, first, second, bound, size, units.total, share, removal.forecast, removal.why)
     return dict(zip(COLUMNS, values, strict=True))
 
 
 def _alone(start: Part) -> dict[str, Part]:
     """What is left without each judge, where that can be fitted."""
-    judges, found = start.whole.comparisons.judges, {}
+    judges, parts = start.whole.comparisons.judges, {}
     for k, name in enumerate(judges if len(judges) > 1 else ()):
         try:
-            found[name] = start.without(np.where(start.whole.comparisons.judge == k, 0.0, start.left), cold=True)
+            parts[name] = start.without(np.where(start.whole.comparisons.judge == k, 0.0, start.left), cold=True)
         except JudgerankError:
             continue
-    return found
+    return parts
 
 
 def _table(start: Part, alone: dict[str, Part]) -> pd.DataFrame:
@@ -240,5 +240,5 @@ def _pairs_apart(part: Part) -> set[tuple[str, str]]:
         for order in part.orders
         for i, j in zip(*np.triu_indices(len(order.models), 1), strict=True)
     ]
-    apart = separated(part.orders, part.whole.level)
-    return {pair for pair, yes in zip(pairs, apart, strict=True) if yes}
+    is_separated = separated(part.orders, part.whole.level)
+    return {pair for pair, yes in zip(pairs, is_separated, strict=True) if yes}

@@ -42,9 +42,9 @@ class Influence:
     @cached_property
     def _by_row(self) -> tuple[csr_array, csr_array]:
         """Derivatives of the predictor and of the log-likelihood of every row in all parameters."""
-        here, ones = self._here, np.ones(len(self._cells))
-        of_predictor = row_derivatives(here, lambda role: here.through_predictor(role, ones))
-        return of_predictor.tocsr(), row_derivatives(here, here.told).tocsr()
+        terms, ones = self._here, np.ones(len(self._cells))
+        of_predictor = row_derivatives(terms, lambda role: terms.through_predictor(role, ones))
+        return of_predictor.tocsr(), row_derivatives(terms, terms.told).tocsr()
 
     def on_difference(self, i: int, j: int) -> tuple[FloatArray, FloatArray, float]:
         """On s_i - s_j.

@@ -62,7 +62,7 @@ class Design:
 
     @classmethod
     def of(cls, flips: FlippedResiduals) -> Design:
-        rows, here, q = flips.rows, flips.here, flips.question
+        rows, terms, q = flips.rows, flips.here, flips.question
         n, low, high = len(rows.models), np.minimum(rows.first, rows.second), np.maximum(rows.first, rows.second)
         item = np.unique((q * n + low).astype(np.int64) * n + high, return_inverse=True)[1]
         answer = np.unique(np.r_[q * n + rows.first, q * n + rows.second], return_inverse=True)[1]
@@ -74,49 +74,51 @@ class Design:
             answer[: len(q)],
             answer[len(q) :],
             np.where(rows.first < rows.second, 1.0, -1.0),
-            here.eta,
-            np.ones(len(q)) if here.g is None else here.g,
-            here.signal,
+            terms.eta,
+            np.ones(len(q)) if terms.g is None else terms.g,
+            terms.signal,
             flips.variance,
             rows.count,
             share,
-            here.law.mean,
-            here.nu,
-            here.log_strong,
+            terms.law.mean,
+            terms.nu,
+            terms.log_strong,
         )
 
     def slopes(self, residual: FloatArray) -> FloatArray:
         """z of every question, shape (..., Q), for residuals of shape (..., T)."""
-        many = int(self.question.max()) + 1
-        known = np.bincount(self.question, self.variance * self.lead**2, many)
+        n_questions = int(self.question.max()) + 1
+        information = np.bincount(self.question, self.variance * self.lead**2, n_questions)
         flat = residual.reshape(-1, len(self.lead))
-        summed = np.array([np.bincount(self.question, row * self.lead, many) for row in flat])
-        return (summed / np.sqrt(np.maximum(known, np.finfo(float).tiny))).reshape(*residual.shape[:-1], many)
+        summed = np.array([np.bincount(self.question, row * self.lead, n_questions) for row in flat])
+        return (summed / np.sqrt(np.maximum(information, np.finfo(float).tiny))).reshape(
+            *residual.shape[:-1], n_questions
+        )
 
     def shared(self, residual: FloatArray) -> float:
         """Covariance of judges' residuals on the same two answers, in log-odds squared; zero where none share."""
-        known = np.bincount(self.item, self.variance * self.gamma)
-        norm = float((known**2).sum() - ((self.variance * self.gamma) ** 2).sum())
+        information = np.bincount(self.item, self.variance * self.gamma)
+        norm = float((information**2).sum() - ((self.variance * self.gamma) ** 2).sum())
         if norm <= 1e-9:
             return 0.0
         signed = (residual * self.sign).reshape(-1, len(self.sign))
         cross = [(np.bincount(self.item, row) ** 2).sum() - (row**2).sum() for row in signed]
         return float(np.mean(cross)) / norm
 
-    def simulated(self, rng: np.random.Generator, sd: float, many: int) -> Iterator[FloatArray]:
+    def simulated(self, rng: np.random.Generator, sd: float, n_draws: int) -> Iterator[FloatArray]:
         """Residuals of sets drawn with answers of a standard deviation, some sets at a time, shape (sets, T)."""
         size = max(1, AT_ONCE // len(self.eta))
         wider = self.eta * np.sqrt(1 + 2 * (WIDENING * self.gamma * sd) ** 2)
         answers = max(int(self.first.max()), int(self.second.max())) + 1
-        for start in range(0, many, size):
-            now = min(size, many - start)
+        for start in range(0, n_draws, size):
+            now = min(size, n_draws - start)
             e = sd * rng.standard_normal((now, answers)) if sd > 0 else None
             drawn = rng.random((now, len(wider)))
-            for place, chance in enumerate(drawn):  # one by one, since a processor's cache holds one
+            for position, chance in enumerate(drawn):  # one by one, since a processor's cache holds one
                 eta = wider
                 if e is not None:
-                    eta = wider + self.gamma * (e[place].take(self.first) - e[place].take(self.second))
-                drawn[place] = self.count * (self._answers(eta, chance) - self.mean)
+                    eta = wider + self.gamma * (e[position].take(self.first) - e[position].take(self.second))
+                drawn[position] = self.count * (self._answers(eta, chance) - self.mean)
             yield drawn
 
     def _answers(self, eta: FloatArray, chance: FloatArray) -> FloatArray:
@@ -137,8 +139,10 @@ def spread_of_answers(design: Design, residual: FloatArray, rng: np.random.Gener
         return 0.0
     sd = np.sqrt(wanted / 2)
     for _ in range(ROUNDS):
-        found = sum([design.shared(each) * len(each) for each in design.simulated(rng, sd, TUNING)]) / TUNING
-        sd = min(sd * np.sqrt(wanted / max(found, wanted / 9)), WIDEST)
+        shared_variance = (
+            sum([design.shared(draws) * len(draws) for draws in design.simulated(rng, sd, TUNING)]) / TUNING
+        )
+        sd = min(sd * np.sqrt(wanted / max(shared_variance, wanted / 9)), WIDEST)
     return float(sd)
 
 
@@ -156,7 +160,7 @@ def against_the_order(flips: FlippedResiduals) -> tuple[FloatArray, FloatArray, 
     design, residual = Design.of(flips), flips.here.residual
     rng = generator(0, "odd questions", len(residual), int(flips.question.max()))
     sd = spread_of_answers(design, residual, rng)
-    drawn = np.concatenate([design.slopes(each) for each in design.simulated(rng, sd, DRAWS)])
+    drawn = np.concatenate([design.slopes(draws) for draws in design.simulated(rng, sd, DRAWS)])
     z = design.slopes(residual)
     spread = np.maximum(drawn.std(axis=0), 1.0)  # that of independent answers, which few draws may not show
     mean = drawn.mean(axis=0)

@@ -57,18 +57,25 @@ class Whole:
         if self.comparisons.covariate is not None or self.comparisons.stages is not None:
             return _left_of(self, left).aggregate()
         (cells, cell), rows = self._cells, self.comparisons
-        many = len(cells)
-        count, wins = (np.asarray(np.bincount(cell, x, many), float) for x in (left, left * rows.outcome))
-        there = np.flatnonzero(count > 0)
+        n_cells = len(cells)
+        count, wins = (np.asarray(np.bincount(cell, x, n_cells), float) for x in (left, left * rows.outcome))
+        occupied = np.flatnonzero(count > 0)
         tied = (
-            None if cells.tied is None else np.bincount(cell, left * rows.known_ties, many)[there] / count[there]
+            None
+            if cells.tied is None
+            else np.bincount(cell, left * rows.known_ties, n_cells)[occupied] / count[occupied]
         )
         strong = None
         if cells.strong is not None:
-            sides = [np.bincount(cell, left * side, many)[there] for side in rows.known_strength.T]
-            strong = np.stack(sides, axis=1) / count[there][:, None]
-        changed = {"count": count[there], "outcome": wins[there] / count[there], "tied": tied, "strong": strong}
-        return replace(cells.take(there), **changed)
+            sides = [np.bincount(cell, left * side, n_cells)[occupied] for side in rows.known_strength.T]
+            strong = np.stack(sides, axis=1) / count[occupied][:, None]
+        changed = {
+            "count": count[occupied],
+            "outcome": wins[occupied] / count[occupied],
+            "tied": tied,
+            "strong": strong,
+        }
+        return replace(cells.take(occupied), **changed)
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,12 +144,12 @@ class Part:
         same = cells.models == before.models and cells.judges == before.judges
         if not isinstance(self.fitted.settings, Newton) or not model.judge_blocks or not same:
             return self.without(left)
-        found = climb(cells, model, ONE_STEP, self.fitted.solution.parameters)
+        solution = climb(cells, model, ONE_STEP, self.fitted.solution.parameters)
         in_play = self.fitted.solution.parameters.in_play
-        if found.evaluation.relative_gradient > NEAR or (found.parameters.in_play != in_play).any():
+        if solution.evaluation.relative_gradient > NEAR or (solution.parameters.in_play != in_play).any():
             return self.without(left)
-        found = replace(found, status=self.fitted.status)
-        return Part(self.whole, left, Fit(cells, model, self.fitted.settings, found), near=True)
+        solution = replace(solution, status=self.fitted.status)
+        return Part(self.whole, left, Fit(cells, model, self.fitted.settings, solution), near=True)
 
     @cached_property
     def influence(self) -> Influence:
@@ -150,13 +157,13 @@ class Part:
 
     def effects(self, i: int, j: int) -> tuple[FloatArray, FloatArray, float]:
         """Those of `Influence.on_difference`, by row of the whole."""
-        effect, known, variance = self.influence.on_difference(i, j)
-        return self._spread(effect), self._spread(known), variance
+        effect, information, variance = self.influence.on_difference(i, j)
+        return self._spread(effect), self._spread(information), variance
 
     def _spread(self, values: FloatArray) -> FloatArray:
-        found = np.zeros(len(self.left))
-        found[self.rows] = values
-        return found
+        spread = np.zeros(len(self.left))
+        spread[self.rows] = values
+        return spread
 
     def lead(self, i: int, j: int) -> float:
         """s_i - s_j."""
@@ -171,21 +178,21 @@ class Part:
             fitted = by_question(fitted, self.comparisons, self.whole.question[self.rows])
         return list(orders(fitted))
 
-    def excess(self, one: str, other: str) -> float:
+    def excess(self, first: str, second: str) -> float:
         """Share of a pair's test statistic that it could lose and still be separated; below zero if it is not.
 
         The pair is taken as the last of those separated in Holm's procedure.
         """
-        apart = separated(self.orders, self.whole.level)
+        is_separated = separated(self.orders, self.whole.level)
         start = 0
         for order in self.orders:
             n, names = len(order.models), list(order.models)
-            if one in names and other in names:
-                i, j = sorted((names.index(one), names.index(other)))
-                place = start + i * n - i * (i + 1) // 2 + j - i - 1
-                if not apart[place]:
+            if first in names and second in names:
+                i, j = sorted((names.index(first), names.index(second)))
+                pair_index = start + i * n - i * (i + 1) // 2 + j - i - 1
+                if not is_separated[pair_index]:
                     return -1.0
-                steps = int((~apart).sum()) + 1
+                steps = int((~is_separated).sum()) + 1
                 needed = normal_quantile(1 - (1 - self.whole.level) / steps, order.degrees_of_freedom)
                 return max(1 - needed / abs(float(order.statistic[i, j])), np.finfo(float).tiny)
             start += n * (n - 1) // 2
@@ -218,8 +225,8 @@ def whole_part(
     return Part(Whole(comparisons, question, level), np.array(comparisons.count, float), fitted)
 
 
-def _left_of(whole: Whole, left: FloatArray) -> Comparisons:
+def _left_of(data: Whole, left: FloatArray) -> Comparisons:
     rows = np.flatnonzero(left > 0)
     if not len(rows):
         raise DataError("nothing is left")
-    return replace(whole.comparisons.take(rows), count=left[rows])
+    return replace(data.comparisons.take(rows), count=left[rows])

@@ -38,35 +38,35 @@ class Units:
 
     def needed(self, left: FloatArray, effect: FloatArray, gap: float) -> float:
         """How many units have effects that add up to a gap, the largest first; infinite if all do not."""
-        each, size = self._each(left, effect)
-        order = np.argsort(-each, kind="stable")
-        each, size = np.maximum(each[order], 0.0), size[order]
-        reached = np.cumsum(each * size)
-        place = int(np.searchsorted(reached, gap))
-        if place == len(reached):
+        effects, size = self._each(left, effect)
+        order = np.argsort(-effects, kind="stable")
+        effects, size = np.maximum(effects[order], 0.0), size[order]
+        reached = np.cumsum(effects * size)
+        count = int(np.searchsorted(reached, gap))
+        if count == len(reached):
             return np.inf
-        before = reached[place] - each[place] * size[place]
-        return float(size[:place].sum() + max(1.0, np.ceil((gap - before) / each[place])))
+        before = reached[count] - effects[count] * size[count]
+        return float(size[:count].sum() + max(1.0, np.ceil((gap - before) / effects[count])))
 
-    def left_after(self, left: FloatArray, effect: FloatArray, many: int) -> FloatArray:
+    def left_after(self, left: FloatArray, effect: FloatArray, n_removed: int) -> FloatArray:
         """Judgments left of every row without the units of the largest effects."""
-        each, size = self._each(left, effect)
-        order = np.argsort(-each, kind="stable")
+        effects, size = self._each(left, effect)
+        order = np.argsort(-effects, kind="stable")
         if self.of_row is not None:
-            return np.where(np.isin(self.of_row, order[:many]), 0.0, left)
+            return np.where(np.isin(self.of_row, order[:n_removed]), 0.0, left)
         before = np.cumsum(size[order]) - size[order]
         after = left.copy()
-        after[order] -= np.clip(many - before, 0.0, left[order])
+        after[order] -= np.clip(n_removed - before, 0.0, left[order])
         return after
 
     def by_kind(self, left: FloatArray, effect: FloatArray) -> FloatArray:
         """Effect of one unit of every kind, shape (kinds,); minus infinity if none is left."""
         if self.of_row is not None:
-            there = np.bincount(self.of_row, left, self.total) > 0
-            return np.where(there, np.bincount(self.of_row, effect, self.total), -np.inf)
-        found, there = np.full(int(self.kind.max()) + 1, -np.inf), left > 0
-        found[self.kind[there]] = effect[there] / left[there]
-        return found
+            is_left = np.bincount(self.of_row, left, self.total) > 0
+            return np.where(is_left, np.bincount(self.of_row, effect, self.total), -np.inf)
+        largest, is_left = np.full(int(self.kind.max()) + 1, -np.inf), left > 0
+        largest[self.kind[is_left]] = effect[is_left] / left[is_left]
+        return largest
 
     def left_without(self, left: FloatArray, kind: int) -> FloatArray:
         """Judgments left of every row without one unit of a kind."""
@@ -80,8 +80,8 @@ class Units:
     def _each(self, left: FloatArray, effect: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Effect of a unit, and how many of the kind there are: like judgments of one row, or one unit."""
         if self.of_row is None:
-            there = left > 0
-            return np.where(there, effect / np.where(there, left, 1.0), -np.inf), left
+            is_left = left > 0
+            return np.where(is_left, effect / np.where(is_left, left, 1.0), -np.inf), left
         return np.asarray(np.bincount(self.of_row, effect, self.total), np.float64), np.ones(self.total)
 
 
@@ -94,8 +94,8 @@ def judgments_as_units(comparisons: Comparisons, question: IntArray | None = Non
     key = places(c)
     for values in (c.response, c.covariate):
         if values is not None:
-            found, code = np.unique(values, return_inverse=True)
-            key = key * len(found) + code
+            labels, code = np.unique(values, return_inverse=True)
+            key = key * len(labels) + code
     return Units("judgments", None, round(c.n_comparisons), _numbered(key)[1])
 
 

@@ -68,21 +68,21 @@ def smallest(start: Part, units: Units, goal: Goal, below: float = np.inf) -> Re
     NoIntervalError
         If there is no information to forecast with.
     """
-    found = by_steps(start, units, goal, below if below > SMALL else np.inf)
-    if found.size == 1:
-        return found
-    few, part = smaller(start, units, goal, 2 if found.size is None or found.size > SMALL else found.size)
+    removal = by_steps(start, units, goal, below if below > SMALL else np.inf)
+    if removal.size == 1:
+        return removal
+    few, part = smaller(start, units, goal, 2 if removal.size is None or removal.size > SMALL else removal.size)
     if part is not None:
-        found = Removal(found.forecast, found.at_least, few, part, "")
-    size = np.inf if found.size is None else found.size
-    bound = found.at_least if found.at_least <= size else 1.0  # a smaller set refutes it
-    return replace(found, at_least=max(bound, min(few, 2)))  # single ones that come near were tried
+        removal = Removal(removal.forecast, removal.at_least, few, part, "")
+    size = np.inf if removal.size is None else removal.size
+    bound = removal.at_least if removal.at_least <= size else 1.0  # a smaller set refutes it
+    return replace(removal, at_least=max(bound, min(few, 2)))  # single ones that come near were tried
 
 
-def _not_enough(taken: int, units: Units) -> str:
+def _not_enough(n_removed: int, units: Units) -> str:
     """Why no set is sought any further."""
-    if taken:
-        return f"{taken:,} of {units.total:,} {units.name} are not enough"
+    if n_removed:
+        return f"{n_removed:,} of {units.total:,} {units.name} are not enough"
     if units.name == "judges":
         return "almost all judges would have to go"
     return f"more than {MOST:.0%} of the {units.name} would have to go"
@@ -92,49 +92,49 @@ def by_steps(start: Part, units: Units, goal: Goal, below: float = np.inf) -> Re
     """A set by leaving out half of what the forecast asks for, again and again; smaller ones are not sought."""
     first = wanted = forecast(start, units, goal)
     most = units.total - 1.0 if units.name == "judges" else MOST * units.total
-    here, taken, refits, bound = start, 0, 0, least(start, units, goal)
+    part, n_removed, refits, bound = start, 0, 0, least(start, units, goal)
     while True:
         step = max(1, int(wanted // 2 if np.isfinite(wanted) else most // 4))  # one step cannot see far
-        if taken + step > most:
-            return Removal(first, bound, None, None, _not_enough(taken, units))
-        effect = goal.effect(here)
+        if n_removed + step > most:
+            return Removal(first, bound, None, None, _not_enough(n_removed, units))
+        effect = goal.effect(part)
         try:
-            there, step = _step(here, units, goal, effect, step)
+            next_part, step = _step(part, units, goal, effect, step)
             refits += 1
-            reached = goal.gap(there) <= 0
-            if taken + step + (not reached) >= below:
+            reached = goal.gap(next_part) <= 0
+            if n_removed + step + (not reached) >= below:
                 why = f"{below:,.0f} {units.name} or more"
                 return Removal(first, bound, None, None, why)
             if reached:
-                return _confirmed(start, there, goal, Removal(first, bound, taken + step, None, ""))
-            taken, here = taken + step, there
-            wanted = forecast(here, units, goal)
+                return _confirmed(start, next_part, goal, Removal(first, bound, n_removed + step, None, ""))
+            n_removed, part = n_removed + step, next_part
+            wanted = forecast(part, units, goal)
         except JudgerankError as error:
-            return Removal(first, bound, None, None, f"after {taken} {units.name}: {error}")
+            return Removal(first, bound, None, None, f"after {n_removed} {units.name}: {error}")
         if refits >= LONGEST:
-            why = f"not reached by {taken} {units.name}, left out one by one"
+            why = f"not reached by {n_removed} {units.name}, left out one by one"
             return Removal(first, bound, None, None, why)
 
 
-def _step(here: Part, units: Units, goal: Goal, effect: FloatArray, step: int) -> tuple[Part, int]:
+def _step(part: Part, units: Units, goal: Goal, effect: FloatArray, step: int) -> tuple[Part, int]:
     """Some units left out; fewer, if so many go too far or leave no ranking; if one does, a few more."""
     halved = [step >> power for power in range(step.bit_length())]
-    for many in [*halved, *BEYOND]:
+    for n_removed in [*halved, *BEYOND]:
         try:
-            left = units.left_after(here.left, effect, many)
-            there = here.nearby(left)
-            if many == 1 and there.near and goal.gap(there) <= 0:
-                there = here.without(left)
-            if many == 1 or many in BEYOND or goal.gap(there) > 0:
-                return there, many
+            left = units.left_after(part.left, effect, n_removed)
+            next_part = part.nearby(left)
+            if n_removed == 1 and next_part.near and goal.gap(next_part) <= 0:
+                next_part = part.without(left)
+            if n_removed == 1 or n_removed in BEYOND or goal.gap(next_part) > 0:
+                return next_part, n_removed
         except JudgerankError as error:
             refused = error
     raise refused
 
 
-def _confirmed(start: Part, found: Part, goal: Goal, removal: Removal) -> Removal:
+def _confirmed(start: Part, part: Part, goal: Goal, removal: Removal) -> Removal:
     """The removal, if a fit that begins where a first fit would reaches the goal, too."""
-    again = start.without(found.left, cold=True)
+    again = start.without(part.left, cold=True)
     if goal.gap(again) > 0:
         why = f"{removal.size:,} seemed enough, but a new fit without them keeps the order"
         return replace(removal, size=None, why=why)

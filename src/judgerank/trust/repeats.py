@@ -77,22 +77,24 @@ class Repeats:
 
     def sentences(self) -> Iterator[str]:
         """How often answers change, who changes them most, and whether asking again pays."""
-        whole, *each = self.table.to_dict("records")
-        rate = f"{whole['flip_rate']:.0%} of the time ({whole['low']:.0%} to {whole['high']:.0%})"
+        overall, *by_judge = self.table.to_dict("records")
+        rate = f"{overall['flip_rate']:.0%} of the time ({overall['low']:.0%} to {overall['high']:.0%})"
         who = ""
-        if each and whole["flip_rate"] > 0:
-            most = max(each, key=lambda row: row["flip_rate"])
-            asked = counted(most["requests"], "request")
-            who = f", most often {shortened(most['judge'])} ({most['flip_rate']:.0%} of {asked})"
+        if by_judge and overall["flip_rate"] > 0:
+            most = max(by_judge, key=lambda row: row["flip_rate"])
+            request_count = counted(most["requests"], "request")
+            who = f", most often {shortened(most['judge'])} ({most['flip_rate']:.0%} of {request_count})"
         yield f"Asked the same again, judges change their answer {rate}{who}."
-        told = f"A second answer to the same request adds {whole['second_answer']:.0%} of what an answer to a new"
-        if np.isinf(whole["pays_from"]):
-            yield f"{told} question adds: ask new questions instead."
-        elif whole["pays_from"] < LEAST_PRICE:
-            yield f"{told} question adds, so asking again pays if a new question costs anything more to make."
+        message = (
+            f"A second answer to the same request adds {overall['second_answer']:.0%} of what an answer to a new"
+        )
+        if np.isinf(overall["pays_from"]):
+            yield f"{message} question adds: ask new questions instead."
+        elif overall["pays_from"] < LEAST_PRICE:
+            yield f"{message} question adds, so asking again pays if a new question costs anything more to make."
         else:
-            price = f"{whole['pays_from']:.1f} judgments"
-            yield f"{told} question adds. It pays only if making a new question costs more than {price}."
+            price = f"{overall['pays_from']:.1f} judgments"
+            yield f"{message} question adds. It pays only if making a new question costs more than {price}."
 
 
 def repeats_of(
@@ -113,7 +115,7 @@ def repeats_of(
         What was judged, by default the question: models that answer a question again are no repeated request.
     """
     request = requests_of(rows, question if item is None else item)
-    asked = np.unique(question, return_inverse=True)[1]
+    question_index = np.unique(question, return_inverse=True)[1]
     differ, pairs = changed_answers(request, rows.outcome, rows.count)
     if not pairs.any():
         return None
@@ -123,15 +125,17 @@ def repeats_of(
     surprise = np.where(rows.first < rows.second, surprise, -surprise) if not rows.ordered else surprise
     size, total = np.bincount(request, count), np.bincount(request, count * surprise)
     square = np.bincount(request, count * surprise**2)
-    between, whole = (total**2 - square) / 2, (size - 1) * square / 2
-    place = np.zeros(len(size), np.intp)
-    place[request] = np.arange(len(request))
-    sums = pd.DataFrame({"question": asked[place], "judge": rows.judge[place], "size": size, "pairs": pairs})
-    sums = sums.assign(differ=differ, between=between, whole=whole)[pairs > 0]
+    between, total_pairs = (total**2 - square) / 2, (size - 1) * square / 2
+    group = np.zeros(len(size), np.intp)
+    group[request] = np.arange(len(request))
+    sums = pd.DataFrame(
+        {"question": question_index[group], "judge": rows.judge[group], "size": size, "pairs": pairs}
+    )
+    sums = sums.assign(differ=differ, between=between, whole=total_pairs)[pairs > 0]
     judges = np.unique(sums["judge"])
-    found = [_row(ALL, sums, level)] if len(judges) > 1 else []
-    found += [_row(rows.judges[judge], sums[sums["judge"] == judge], level) for judge in judges]
-    return Repeats(pd.DataFrame(found, columns=COLUMNS))
+    table_rows = [_row(ALL, sums, level)] if len(judges) > 1 else []
+    table_rows += [_row(rows.judges[judge], sums[sums["judge"] == judge], level) for judge in judges]
+    return Repeats(pd.DataFrame(table_rows, columns=COLUMNS))
 
 
 def _row(name: str, sums: pd.DataFrame, level: float) -> dict[str, object]:

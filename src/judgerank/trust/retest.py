@@ -62,14 +62,14 @@ def asked_again(comparisons: Comparisons, question: IntArray, time: AnyArray | N
             last = answers[np.arange(len(answers)), np.isfinite(answers).sum(axis=1) - 1]
             changed = int((answers[:, 0] != last).sum())
             rows.append((name, len(answers), len(mine), changed, p_of_change(answers, x)))
-    found = pd.DataFrame(rows, columns=list(COLUMNS[:-1]))
-    found[COLUMNS[-1]] = holm(found["p_value"].to_numpy()) if rows else np.zeros(0)
-    return found.sort_values("p_value", kind="stable", ignore_index=True)
+    tests = pd.DataFrame(rows, columns=list(COLUMNS[:-1]))
+    tests[COLUMNS[-1]] = holm(tests["p_value"].to_numpy()) if rows else np.zeros(0)
+    return tests.sort_values("p_value", kind="stable", ignore_index=True)
 
 
-def changed(found: pd.DataFrame, level: float) -> Iterator[str]:
+def changed(tests: pd.DataFrame, level: float) -> Iterator[str]:
     """A sentence on each judge of `asked_again` that changed."""
-    for row in significant(found, level).to_dict("records"):
+    for row in significant(tests, level).to_dict("records"):
         yield (
             f"Judge {row['judge']} no longer answers as it did: to {row['changed']} of "
             f"{counted(row['requests'], 'repeated request')}, its last answer differs from its first, more than "
@@ -84,9 +84,11 @@ def requests_of(comparisons: Comparisons, question: IntArray) -> IntArray:
     first, second = comparisons.first.astype(np.int64), comparisons.second.astype(np.int64)
     if not comparisons.ordered:
         first, second = np.minimum(first, second), np.maximum(first, second)
-    asked = np.unique(question, return_inverse=True)[1]
-    found: IntArray = np.unique(((asked * k + comparisons.judge) * n + first) * n + second, return_inverse=True)[1]
-    return found
+    question_index = np.unique(question, return_inverse=True)[1]
+    request: IntArray = np.unique(
+        ((question_index * k + comparisons.judge) * n + first) * n + second, return_inverse=True
+    )[1]
+    return request
 
 
 def firsts(request: IntArray, time: AnyArray | None = None) -> IntArray:
@@ -102,9 +104,9 @@ def _of_judge(c: Comparisons, mine: IntArray, request: IntArray) -> tuple[FloatA
     outcome = np.where(turned, 1 - c.outcome[mine], c.outcome[mine])
     _, first, which, size = np.unique(request, return_index=True, return_inverse=True, return_counts=True)
     order = np.argsort(which, kind="stable")
-    place = np.arange(len(order)) - np.repeat(size.cumsum() - size, size)
+    position = np.arange(len(order)) - np.repeat(size.cumsum() - size, size)
     answers = np.full((len(size), int(size.max())), np.nan)
-    answers[which[order], place] = outcome[order]
+    answers[which[order], position] = outcome[order]
     x = np.zeros((len(size), len(c.models) + 1))
     x[np.arange(len(size)), low[first]], x[np.arange(len(size)), high[first]] = 1.0, -1.0
     x[:, -1] = float(c.ordered)
@@ -132,12 +134,14 @@ def p_of_change(answers: FloatArray, x: FloatArray) -> float:
         key = rng.random((min(AT_ONCE, size - begin), *answers.shape))
         key[:, np.isnan(answers)] = 2.0
         seen.append(_statistics(np.take_along_axis(answers[None], np.argsort(key, axis=2), axis=2), x))
-    found = np.concatenate(seen)
-    spread = found.std(axis=0)
-    told = spread > ROUNDING * np.abs(found).max(axis=0)
-    if not told.any():
+    statistics = np.concatenate(seen)
+    spread = statistics.std(axis=0)
+    is_informative = spread > ROUNDING * np.abs(statistics).max(axis=0)
+    if not is_informative.any():
         return 1.0
-    largest = ((found[:, told] - found[:, told].mean(axis=0)) / spread[told]).max(axis=1)
+    largest = (
+        (statistics[:, is_informative] - statistics[:, is_informative].mean(axis=0)) / spread[is_informative]
+    ).max(axis=1)
     return float((largest >= largest[0] - ROUNDING).mean())
 
 
@@ -145,12 +149,12 @@ def _statistics(answers: FloatArray, x: FloatArray) -> FloatArray:
     """Both sums of squares for every split, shape (B, 2 (M - 1)), of answers of shape (B, R, M)."""
     size = np.isfinite(answers[0]).sum(axis=1)
     sums = np.nancumsum(answers, axis=2)
-    found = []
+    statistics = []
     for early in range(1, answers.shape[2]):
         late = size - early
-        there = late > 0
-        before, whole = sums[:, there, early - 1], sums[:, there, -1]
-        weight = early * late[there] / size[there]
-        change = before / early - (whole - before) / late[there]
-        found += [(weight * change**2).sum(axis=1), (((weight * change) @ x[there]) ** 2).sum(axis=1)]
-    return np.stack(found, axis=1)
+        is_late = late > 0
+        before, total = sums[:, is_late, early - 1], sums[:, is_late, -1]
+        weight = early * late[is_late] / size[is_late]
+        change = before / early - (total - before) / late[is_late]
+        statistics += [(weight * change**2).sum(axis=1), (((weight * change) @ x[is_late]) ** 2).sum(axis=1)]
+    return np.stack(statistics, axis=1)

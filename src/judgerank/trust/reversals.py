@@ -38,8 +38,8 @@ def open_pair(i: int, j: int) -> Goal:
     """Models i above j no longer separated, by the tests of the leaderboard."""
 
     def effect(part: Part) -> FloatArray:
-        fall, known, variance = part.effects(i, j)
-        return fall / part.lead(i, j) + 0.5 * known / variance  # of the statistic, relative to itself
+        fall, information, variance = part.effects(i, j)
+        return fall / part.lead(i, j) + 0.5 * information / variance  # of the statistic, relative to itself
 
     def gap(part: Part) -> float:
         models = part.whole.comparisons.models

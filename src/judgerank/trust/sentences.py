@@ -78,8 +78,8 @@ def on_panel(panel: EffectiveJudges, same: dict[str, str]) -> Iterator[str]:
         yield f"- All {panel.n_judges} judges give almost identical answers: they count as one."
         return
     yield from _on_number(panel)
-    for judge, other in same.items():
-        yield f"- {judge} and {other} give almost identical answers: one model under two names?"
+    for judge, duplicate in same.items():
+        yield f"- {judge} and {duplicate} give almost identical answers: one model under two names?"
     if same:
         yield "- Copies have several votes in the ranking. Merge them and run this again."
     yield _on_another(panel)

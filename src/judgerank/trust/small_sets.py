@@ -66,90 +66,90 @@ def smaller(start: Part, units: Units, goal: Goal, size: int) -> tuple[int, Part
     part : Part or None
         What is left then.
     """
-    kept, done = _singles(start, units, goal, WIDTH if size > 2 else 0)
+    candidates, done = _singles(start, units, goal, WIDTH if size > 2 else 0)
     if done is not None:
         return 1, done
-    for many in range(2, size):
-        kept = sorted(kept, key=lambda one: one.gap)[:WIDTH]
-        kept = [one for one in kept if _may_do(one, size)]
-        grown = (_near(start, origin, units, goal, taken) for taken, origin in _grown(kept))
-        kept = [one for one in grown if one is not None]
-        for one in kept:
-            if one.gap <= 0 and (sure := _sure(start, goal, one)):
-                return many, sure
+    for n_kinds in range(2, size):
+        candidates = sorted(candidates, key=lambda one: one.gap)[:WIDTH]
+        candidates = [candidate for candidate in candidates if _may_do(candidate, size)]
+        grown = (_near(start, origin, units, goal, kinds) for kinds, origin in _grown(candidates))
+        candidates = [candidate for candidate in grown if candidate is not None]
+        for candidate in candidates:
+            if candidate.gap <= 0 and (sure := _sure(start, goal, candidate)):
+                return n_kinds, sure
     return size, None
 
 
 def _singles(start: Part, units: Units, goal: Goal, fewest: int) -> tuple[list[_Set], Part | None]:
     """Sets of one unit each, those that come near and the `fewest` nearest ones; what is left of one that does."""
-    gap, each = goal.gap(start), units.by_kind(start.left, goal.effect(start))
-    kept, off = list[_Set](), 1.0
-    fewest = ALL if np.isfinite(each).sum() <= ALL else fewest
-    for place, kind in enumerate(np.argsort(-each, kind="stable").tolist()):
-        if not np.isfinite(each[kind]) or (place >= fewest and each[kind] * off * MARGIN < gap):
+    gap, effects = goal.gap(start), units.by_kind(start.left, goal.effect(start))
+    candidates, off = list[_Set](), 1.0
+    fewest = ALL if np.isfinite(effects).sum() <= ALL else fewest
+    for position, kind in enumerate(np.argsort(-effects, kind="stable").tolist()):
+        if not np.isfinite(effects[kind]) or (position >= fewest and effects[kind] * off * MARGIN < gap):
             break
-        one = _near(start, start, units, goal, (kind,))
-        if one is None:
+        candidate = _near(start, start, units, goal, (kind,))
+        if candidate is None:
             continue
-        if one.gap <= 0 and (sure := _sure(start, goal, one)):
-            return kept, sure
-        kept.append(one)
-        off = max(off, min(GROWTH, (gap - one.gap) / max(each[kind], gap / GROWTH)))
-    return kept, None
+        if candidate.gap <= 0 and (sure := _sure(start, goal, candidate)):
+            return candidates, sure
+        candidates.append(candidate)
+        off = max(off, min(GROWTH, (gap - candidate.gap) / max(effects[kind], gap / GROWTH)))
+    return candidates, None
 
 
-def _may_do(here: _Set, size: int) -> bool:
+def _may_do(candidate: _Set, size: int) -> bool:
     """Whether a set may become one of fewer units than a size that reaches the goal."""
     try:
-        wanted = here.units.needed(here.part.left, here.effect, here.gap)
+        wanted = candidate.units.needed(candidate.part.left, candidate.effect, candidate.gap)
     except JudgerankError:
         return False
-    return len(here.taken) + max(1.0, HOPE * wanted) < size
+    return len(candidate.taken) + max(1.0, HOPE * wanted) < size
 
 
-def _grown(kept: list[_Set]) -> list[tuple[tuple[int, ...], Part]]:
+def _grown(candidates: list[_Set]) -> list[tuple[tuple[int, ...], Part]]:
     """The sets of one unit more that are nearest by forecasts, and the part that each grows from."""
-    ahead: dict[tuple[int, ...], tuple[float, Part]] = {}
-    for here in kept:
-        each = here.units.by_kind(here.part.left, here.effect)
-        for kind in np.argsort(-each, kind="stable")[:WIDTH]:
-            taken = tuple(sorted((*here.taken, int(kind))))
-            left = here.gap - float(each[kind])
-            if np.isfinite(left) and (taken not in ahead or left < ahead[taken][0]):
-                ahead[taken] = left, here.part
-    nearest = sorted(ahead, key=lambda taken: ahead[taken][0])[:WIDTH]
-    return [(taken, ahead[taken][1]) for taken in nearest]
+    extended: dict[tuple[int, ...], tuple[float, Part]] = {}
+    for candidate in candidates:
+        effects = candidate.units.by_kind(candidate.part.left, candidate.effect)
+        for kind in np.argsort(-effects, kind="stable")[:WIDTH]:
+            kinds = tuple(sorted((*candidate.taken, int(kind))))
+            left = candidate.gap - float(effects[kind])
+            if np.isfinite(left) and (kinds not in extended or left < extended[kinds][0]):
+                extended[kinds] = left, candidate.part
+    nearest = sorted(extended, key=lambda taken: extended[taken][0])[:WIDTH]
+    return [(kinds, extended[kinds][1]) for kinds in nearest]
 
 
-def _near(start: Part, origin: Part, units: Units, goal: Goal, taken: tuple[int, ...]) -> _Set | None:
+def _near(start: Part, origin: Part, units: Units, goal: Goal, kinds: tuple[int, ...]) -> _Set | None:
     """About what is left without these units, one of which is in the origin; None if it cannot be fitted."""
     try:
         if origin is start:
-            part = _without_one(start, units, *taken)
+            part = _without_one(start, units, *kinds)
         else:
             left: FloatArray = start.left
-            for kind in taken:
+            for kind in kinds:
                 left = units.left_without(left, kind)
             part = origin.nearby(left)
-        found = _Set(taken, part, units, goal)
-        return found if np.isfinite(found.gap) else None
+        candidate = _Set(kinds, part, units, goal)
+        return candidate if np.isfinite(candidate.gap) else None
     except JudgerankError:
         return None
 
 
 def _without_one(start: Part, units: Units, kind: int) -> Part:
     """About what is left without one unit, whatever the goal; the last ones that were asked for are known."""
-    key, known = (units, kind), start.known
-    known[key] = part = known.pop(key, None) or start.nearby(units.left_without(start.left, kind))
-    while len(known) > min(ALL, KNOWN_ROWS // len(start.left)):
-        del known[next(iter(known))]
+    key, cached = (units, kind), start.known
+    cached[key] = part = cached.pop(key, None) or start.nearby(units.left_without(start.left, kind))
+    while len(cached) > min(ALL, KNOWN_ROWS // len(start.left)):
+        del cached[next(iter(cached))]
     return part
 
 
-def _sure(start: Part, goal: Goal, found: _Set) -> Part | None:
+def _sure(start: Part, goal: Goal, candidate: _Set) -> Part | None:
     """What is left, if a fit from the beginning reaches the goal, too."""
     try:
-        part = start.without(found.part.left, cold=True)
+        part = start.without(candidate.part.left, cold=True)
         return part if goal.gap(part) <= 0 else None
     except JudgerankError:
         return None
