@@ -28,7 +28,7 @@ class Hill(Ascent[float]):
         self.held = False
         return here
 
-    def ahead(self, here: float) -> float:
+    def next_point(self, here: float) -> float:
         if here == self.top / 2:
             raise LinAlgError("no way up")
         return here + (self.top - here) / 2

@@ -79,18 +79,18 @@ def iterates(
     size = np.repeat([settings.step_scores, settings.step_judges], [n, at.judges.size])
     beta1, beta2, first, second = settings.beta1, settings.beta2, np.zeros_like(x), np.zeros_like(x)
     for t in range(1, settings.max_iterations + 1):
-        here = gradient(cells, model, at)
-        rise = np.concatenate([here.top_gradient, here.judge_gradient.ravel()])
+        score = gradient(cells, model, at)
+        rise = np.concatenate([score.top_gradient, score.judge_gradient.ravel()])
         first = beta1 * first + (1 - beta1) * rise
         second = beta2 * second + (1 - beta2) * rise**2
         corrected = first / (1 - beta1**t), second / (1 - beta2**t)
-        there = x + size * corrected[0] / (np.sqrt(corrected[1]) + settings.epsilon)
-        for block in filter(len, (there[part] for part in centred)):
+        proposal = x + size * corrected[0] / (np.sqrt(corrected[1]) + settings.epsilon)
+        for block in filter(len, (proposal[part] for part in centred)):
             by_set = block.reshape(sets, -1)
             by_set -= by_set.sum(axis=1, keepdims=True) / by_set.shape[1]
-        moved = there - x
-        change = float(max(np.linalg.norm(moved[:n]), np.linalg.norm(moved[n:])))
-        x, at = there, Parameters(there[:n], there[n:].reshape(shape))
+        step = proposal - x
+        change = float(max(np.linalg.norm(step[:n]), np.linalg.norm(step[n:])))
+        x, at = proposal, Parameters(proposal[:n], proposal[n:].reshape(shape))
         yield t, at, change
         if change <= settings.tolerance:
             return

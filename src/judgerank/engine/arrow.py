@@ -84,8 +84,8 @@ class Arrow:
 
     def _solve_arrow(self, sides: FloatArray) -> FloatArray:
         """P^-1 of some columns, shape (D, M)."""
-        n, many = len(self.top), sides.shape[1]
-        low = self._over_own(sides[n:].reshape(*self.cross.shape[:2], many)).reshape(-1, many)
+        n, n_sides = len(self.top), sides.shape[1]
+        low = self._over_own(sides[n:].reshape(*self.cross.shape[:2], n_sides)).reshape(-1, n_sides)
         top = cho_solve(self._schur, sides[:n] - self._flat.T @ low)
         return np.concatenate([top, low - self._solved @ top])
 
@@ -116,16 +116,18 @@ class Arrow:
     def _solve_whole(self, sides: FloatArray) -> FloatArray:
         """H^-1 of some columns, shape (D, M)."""
         images, middle = self._middle
-        found = self._solve_arrow(sides)
-        return found - images @ np.linalg.solve(middle, self.across.T @ found)
+        solution = self._solve_arrow(sides)
+        return solution - images @ np.linalg.solve(middle, self.across.T @ solution)
 
     @cached_property
     def _on_sums(self) -> FloatArray:
         """H^-1 of the sums, which are the last columns of U."""
         images, middle = self._middle
-        many = self.sums.shape[1]
-        found: FloatArray = images[:, -many:] - images @ np.linalg.solve(middle, self.across.T @ images[:, -many:])
-        return found
+        n_sums = self.sums.shape[1]
+        corrected: FloatArray = images[:, -n_sums:] - images @ np.linalg.solve(
+            middle, self.across.T @ images[:, -n_sums:]
+        )
+        return corrected
 
     def solve(self, gradient: FloatArray) -> FloatArray:
         """The step d at right angles to the sums with H d = gradient but for those, shape (D,).
@@ -135,9 +137,9 @@ class Arrow:
         LinAlgError
             If H is not positive definite.
         """
-        found = self._solve_whole(gradient[:, None])
-        held = self._on_sums @ np.linalg.solve(self.sums.T @ self._on_sums, self.sums.T @ found)
-        return (found - held)[:, 0]
+        solution = self._solve_whole(gradient[:, None])
+        held = self._on_sums @ np.linalg.solve(self.sums.T @ self._on_sums, self.sums.T @ solution)
+        return (solution - held)[:, 0]
 
     def log_determinant(self) -> float:
         """Of H among what is at right angles to the sums, in orthonormal coordinates.

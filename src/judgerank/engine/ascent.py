@@ -23,23 +23,23 @@ Place = TypeVar("Place")
 class Ascent(Generic[Place]):
     """One climb; a place is a point with what is known there."""
 
-    def settled(self, here: Place) -> Place:
+    def settled(self, point: Place) -> Place:
         """The place with what belongs on an edge of the space set aside there."""
-        return here
+        return point
 
-    def strays(self, here: Place) -> bool:
+    def strays(self, point: Place) -> bool:
         """Whether it has run off, so that there is no point in going on."""
         return False
 
-    def arrived(self, here: Place) -> bool:
+    def arrived(self, point: Place) -> bool:
         """Whether it is a maximum in all that moves."""
         raise NotImplementedError
 
-    def released(self, here: Place) -> Place | None:
+    def released(self, point: Place) -> Place | None:
         """A maximum with what would rise from its edge free to do so; None if nothing would."""
         return None
 
-    def ahead(self, here: Place) -> Place:
+    def next_point(self, point: Place) -> Place:
         """One step on.
 
         Raises
@@ -50,28 +50,28 @@ class Ascent(Generic[Place]):
         raise NotImplementedError
 
 
-def ascended(climb: Ascent[Place], here: Place, most: int) -> tuple[Place, bool, int]:
+def ascended(climb: Ascent[Place], point: Place, most: int) -> tuple[Place, bool, int]:
     """Where a climb ends, whether that is a maximum, and after how many steps, at most so many."""
     for steps in range(most + 1):
-        here = climb.settled(here)
-        if climb.strays(here):
+        point = climb.settled(point)
+        if climb.strays(point):
             break
-        if climb.arrived(here):
-            free = climb.released(here)
+        if climb.arrived(point):
+            free = climb.released(point)
             if free is None:
-                return here, True, steps
-            here = free
+                return point, True, steps
+            point = free
         if steps == most:
             break
         try:
-            here = climb.ahead(here)
+            point = climb.next_point(point)
         except LinAlgError:
             break
-    return here, False, steps
+    return point, False, steps
 
 
 def backtracked(
-    look: Callable[[float], There],
+    evaluate_at: Callable[[float], There],
     height_of: Callable[[There], float],
     height: float,
     rise: float,
@@ -100,8 +100,8 @@ def backtracked(
     """
     slack = ROUNDING * max(1.0, abs(height))
     for _ in range(HALVINGS):
-        there = look(size)
-        if height_of(there) >= height + SUFFICIENT * size * rise - slack or (suffices and suffices(there)):
-            return size, there
+        trial = evaluate_at(size)
+        if height_of(trial) >= height + SUFFICIENT * size * rise - slack or (suffices and suffices(trial)):
+            return size, trial
         size /= 2
     raise LinAlgError("no ascent along the step")

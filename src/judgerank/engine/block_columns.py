@@ -102,14 +102,14 @@ class BlockColumns:
         of = self._entries[role]
         return sums_by_place(of.column, of.runs(values), of.columns)
 
-    def by_two(self, one: Role, other: Role, values: FloatArray) -> FloatArray:
+    def by_two(self, first: Role, second: Role, values: FloatArray) -> FloatArray:
         """Sums of values times columns of two roles."""
-        if (one, other) not in self._by_two:
-            self._by_two[one, other] = _pairs(self._of[one], self._of[other])
-        sums = self._by_two[one, other]
+        if (first, second) not in self._by_two:
+            self._by_two[first, second] = _pairs(self._of[first], self._of[second])
+        sums = self._by_two[first, second]
         if sums is None:
-            return np.asarray((self._of[one].T @ scaled(self._of[other], values)).toarray())
-        return np.asarray((sums @ values).reshape(len(self.places[one]), -1))
+            return np.asarray((self._of[first].T @ scaled(self._of[second], values)).toarray())
+        return np.asarray((sums @ values).reshape(len(self.places[first]), -1))
 
     def by_model(self, role: Role, values: FloatArray) -> FloatArray:
         """Sums over the rows that show a model first, minus those that show it second; shape (N, columns)."""
@@ -136,8 +136,8 @@ def scaled(matrix: csr_array, values: FloatArray) -> csr_array:
 
 def starts_of_runs(new: BoolArray, length: int) -> IntArray | None:
     """Where runs start, by whether each value but the first begins one; None if they are shorter on average."""
-    places = np.flatnonzero(new) + 1
-    return np.concatenate([[0], places]) if len(new) and length * len(places) <= len(new) else None
+    changes = np.flatnonzero(new) + 1
+    return np.concatenate([[0], changes]) if len(new) and length * len(changes) <= len(new) else None
 
 
 def over_runs(starts: IntArray | None, values: FloatArray) -> FloatArray:
@@ -150,24 +150,24 @@ def _row_of(matrix: csr_array) -> IntArray:
     return np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
 
 
-def sums_by_place(place: IntArray, values: FloatArray, size: int) -> FloatArray:
+def sums_by_place(index: IntArray, values: FloatArray, size: int) -> FloatArray:
     """Sums of values by the place that each belongs to, shape (size,)."""
-    return np.bincount(place, values, size).astype(float, copy=False)
+    return np.bincount(index, values, size).astype(float, copy=False)
 
 
-def _pairs(one: csr_array, other: csr_array) -> csr_array | None:
+def _pairs(left: csr_array, right: csr_array) -> csr_array | None:
     """The matrix of sums over pairs of entries that stand in one row; none where there are too many pairs."""
-    if one.shape[1] == other.shape[1] == 1:
-        return csr_array(one.multiply(other).T)
-    many = np.diff(other.indptr)[_row_of(one)]  # pairs of every entry of the first
-    ends = np.cumsum(many)
+    if left.shape[1] == right.shape[1] == 1:
+        return csr_array(left.multiply(right).T)
+    n_pairs = np.diff(right.indptr)[_row_of(left)]  # pairs of every entry of the first
+    ends = np.cumsum(n_pairs)
     total = int(ends[-1]) if len(ends) else 0
-    if total > MOST_PAIRS * one.shape[0]:
+    if total > MOST_PAIRS * left.shape[0]:
         return None
-    first = np.repeat(np.arange(one.nnz), many)
-    second = np.arange(total) + np.repeat(other.indptr[_row_of(one)] - (ends - many), many)
-    place = one.indices[first].astype(np.intp) * other.shape[1] + other.indices[second]
-    indptr = np.concatenate([[0], ends])[one.indptr]
-    data = one.data[first] * other.data[second]
-    by_row = csc_array((data, place, indptr), shape=(one.shape[1] * other.shape[1], one.shape[0]))
+    first = np.repeat(np.arange(left.nnz), n_pairs)
+    second = np.arange(total) + np.repeat(right.indptr[_row_of(left)] - (ends - n_pairs), n_pairs)
+    product_index = left.indices[first].astype(np.intp) * right.shape[1] + right.indices[second]
+    indptr = np.concatenate([[0], ends])[left.indptr]
+    data = left.data[first] * right.data[second]
+    by_row = csc_array((data, product_index, indptr), shape=(left.shape[1] * right.shape[1], left.shape[0]))
     return by_row.tocsr()  # place by place: sums in a register

@@ -20,14 +20,14 @@ class BlockProblem(Problem):
     All is shrunk but for further blocks that are not.
     """
 
-    def _second(self, at: Parameters, spread: Spread, here: Evaluation, curvature: Curvature) -> Information:
+    def _second(self, at: Parameters, spread: Spread, evaluation: Evaluation, curvature: Curvature) -> Information:
         """The expected ones where the log-likelihood curves upward."""
         if curvature == "observed":
-            found = arrow(self.model, at, self._logarithmic(here), spread, True)
-            if found.is_positive:
-                return found
-            here = evaluate(self.cells, self.model, at, "expected")
-        return arrow(self.model, at, here, spread, False)
+            information = arrow(self.model, at, self._logarithmic(evaluation), spread, True)
+            if information.is_positive:
+                return information
+            evaluation = evaluate(self.cells, self.model, at, "expected")
+        return arrow(self.model, at, evaluation, spread, False)
 
     def _log_determinant(self, info: Information, spread: Spread) -> float:
         assert isinstance(info, Arrow)

@@ -52,37 +52,39 @@ def look(
 
     So are typical log-odds, gamma_k times the standard deviation of the scores, of the judges in `bound.held`.
     """
-    here = evaluate(cells, model, at, curvature)
+    evaluation = evaluate(cells, model, at, curvature)
     if bound.held:
-        here = _holding(at, here, list(bound.held))
+        evaluation = _holding(at, evaluation, list(bound.held))
     if not model.weights_vary:
-        return here
-    slope, rise = at.judges[1], here.judge_gradient[1]
+        return evaluation
+    slope, rise = at.judges[1], evaluation.judge_gradient[1]
     held = ((slope <= bound.least) & (rise < 0)) | ((slope >= bound.largest) & (rise > 0))
-    gradient, cross = here.judge_gradient.copy(), here.cross_information.copy()
-    own = here.judge_information.copy()
+    gradient, cross = evaluation.judge_gradient.copy(), evaluation.cross_information.copy()
+    judge_information = evaluation.judge_information.copy()
     gradient[1, held] = cross[1, held] = 0.0
-    own[held, 1, :] = own[held, :, 1] = 0.0
-    own[held, 1, 1] = np.maximum(own[held, 0, 0], 1.0)  # any positive number
-    return replace(here, judge_gradient=gradient, judge_information=own, cross_information=cross)
+    judge_information[held, 1, :] = judge_information[held, :, 1] = 0.0
+    judge_information[held, 1, 1] = np.maximum(judge_information[held, 0, 0], 1.0)  # any positive number
+    return replace(
+        evaluation, judge_gradient=gradient, judge_information=judge_information, cross_information=cross
+    )
 
 
-def _holding(at: Parameters, here: Evaluation, held: list[int]) -> Evaluation:
+def _holding(at: Parameters, evaluation: Evaluation, held: list[int]) -> Evaluation:
     """The evaluation along what changes neither log gamma of these judges nor the size of the scores."""
     s = at.scores / max(np.linalg.norm(at.scores), np.finfo(float).tiny)
     along = np.eye(len(s)) - np.outer(s, s)
-    gradient, cross = here.judge_gradient.copy(), here.cross_information @ along
+    gradient, cross = evaluation.judge_gradient.copy(), evaluation.cross_information @ along
     gradient[0, held] = cross[0, held] = 0.0
-    own = here.judge_information.copy()
-    own[held, 0, 1:] = own[held, 1:, 0] = 0.0
-    own[held, 0, 0] = np.maximum(own[held, 0, 0], 1.0)  # any positive number
-    top, information = along @ here.top_gradient, along @ here.top_information @ along
+    judge_information = evaluation.judge_information.copy()
+    judge_information[held, 0, 1:] = judge_information[held, 1:, 0] = 0.0
+    judge_information[held, 0, 0] = np.maximum(judge_information[held, 0, 0], 1.0)  # any positive number
+    top, information = along @ evaluation.top_gradient, along @ evaluation.top_information @ along
     return replace(
-        here,
+        evaluation,
         top_gradient=top,
         judge_gradient=gradient,
         top_information=information,
-        judge_information=own,
+        judge_information=judge_information,
         cross_information=cross,
     )
 
@@ -94,11 +96,11 @@ def guess(cells: Comparisons, model: Model, scores: np.ndarray) -> Parameters:
     at = replace(zeros, scores=scores)
     if not model.weighs_judges:
         return at
-    here = evaluate(cells, model, at, "expected")
-    at_zero, at_one = slopes_at_zero(cells, at, here), here.judge_gradient[0]
+    evaluation = evaluate(cells, model, at, "expected")
+    at_zero, at_one = slopes_at_zero(cells, at, evaluation), evaluation.judge_gradient[0]
     # the slope falls in gamma, ever more slowly: the root of at_zero - b gamma / (1 + c gamma) through the slopes
     # at zero and one and the derivative at one
-    rises, fall = at_zero > 0, here.judge_information[:, 0, 0]
+    rises, fall = at_zero > 0, evaluation.judge_information[:, 0, 0]
     left = at_zero - at_one * np.divide(at_zero - at_one, fall, out=np.ones_like(fall), where=fall > 0)
     gamma = np.where(rises, at_zero, 0.0) / np.where(rises, np.maximum(left, at_zero / SHARPEST), 1.0)
     with np.errstate(divide="ignore"):
@@ -158,29 +160,29 @@ def assurance(cells: Comparisons, model: Model, at: Parameters, height: float | 
     gain = (evaluate(cells, model, at).log_likelihood if height is None else height) - chance
     residual, information = np.zeros((k, n)), np.zeros((k, n))
     for rows in laid_out(cells, CHUNK):
-        here = At(rows, model, at, model.gamma(at))
-        rows.by_both(here.residual, None, residual)
-        rows.by_either(rows.count * here.law.variance, information)
-    known = information > 0
-    further = 0.5 * float(np.sum(residual[known] ** 2 / information[known]))
-    return gain / further if further > 0 else np.inf
+        terms = At(rows, model, at, model.gamma(at))
+        rows.by_both(terms.residual, None, residual)
+        rows.by_either(rows.count * terms.law.variance, information)
+    is_informative = information > 0
+    possible_gain = 0.5 * float(np.sum(residual[is_informative] ** 2 / information[is_informative]))
+    return gain / possible_gain if possible_gain > 0 else np.inf
 
 
-def slopes_at_zero(cells: Comparisons, at: Parameters, here: Evaluation) -> np.ndarray:
+def slopes_at_zero(cells: Comparisons, at: Parameters, evaluation: Evaluation) -> np.ndarray:
     """Slopes at zero, those that rounding, here or of the scores, could have made being zero."""
     terms = judged(cells) * np.ptp(at.scores)
-    return np.where(np.abs(here.slope_at_zero) <= NEGLIGIBLE * terms, 0.0, here.slope_at_zero)
+    return np.where(np.abs(evaluation.slope_at_zero) <= NEGLIGIBLE * terms, 0.0, evaluation.slope_at_zero)
 
 
 def set_aside(
-    cells: Comparisons, model: Model, at: Parameters, here: Evaluation, bound: Bound
+    cells: Comparisons, model: Model, at: Parameters, evaluation: Evaluation, bound: Bound
 ) -> tuple[Parameters, Evaluation]:
     """Put judges in play whose slope at zero is not positive at gamma_k = 0."""
     if not model.weighs_judges:
-        return at, here
-    aside = at.in_play & (slopes_at_zero(cells, at, here) <= 0)
+        return at, evaluation
+    aside = at.in_play & (slopes_at_zero(cells, at, evaluation) <= 0)
     if not aside.any():
-        return at, here
+        return at, evaluation
     judges = at.judges.copy()
     judges[0, aside] = -np.inf
     judges[1 : model.weights.stop, aside] = 0.0
@@ -190,7 +192,7 @@ def set_aside(
 
 
 def taken_back(
-    cells: Comparisons, model: Model, at: Parameters, here: Evaluation, bound: Bound, tolerance: float
+    cells: Comparisons, model: Model, at: Parameters, evaluation: Evaluation, bound: Bound, tolerance: float
 ) -> Parameters | None:
     """The point with those judges at zero back in play whose slope has turned positive, or None.
 
@@ -198,22 +200,22 @@ def taken_back(
     """
     if at.in_play.all():
         return None
-    least_rise = tolerance * max(1.0, abs(here.log_likelihood))
+    least_rise = tolerance * max(1.0, abs(evaluation.log_likelihood))
     # with a covariate, the slope at zero is positive at one beta_k and not at another
-    asked = ~at.in_play & (model.weights_vary | (slopes_at_zero(cells, at, here) > least_rise))
+    candidates = ~at.in_play & (model.weights_vary | (slopes_at_zero(cells, at, evaluation) > least_rise))
     judges = at.judges.copy()
     share = mean_at_zero(cells) if model.has(Role.OFFSET) else np.broadcast_to(0.5, len(cells))
     least, largest = (
         np.broadcast_to(edge, len(cells.judges)) for edge in (bound[:2] if model.weights_vary else (0.0, 0.0))
     )
-    for k in np.flatnonzero(asked).tolist():
+    for k in np.flatnonzero(candidates).tolist():
         start = best_from_zero(cells, at.scores, k, share, (least[k], largest[k]), least_rise)
         judges[model.weights, k] = start[model.weights]
     return Parameters(at.scores, judges) if np.isfinite(judges[0, ~at.in_play]).any() else None
 
 
 def at_the_edge(
-    cells: Comparisons, model: Model, at: Parameters, here: Evaluation, bound: Bound
+    cells: Comparisons, model: Model, at: Parameters, current: Evaluation, bound: Bound
 ) -> tuple[Parameters, Evaluation]:
     """The point with slopes on their bound that could as well be there.
 
@@ -221,10 +223,10 @@ def at_the_edge(
     climb would stop wherever it happens to be.
     """
     if not model.weights_vary:
-        return at, here
+        return at, current
     for k in np.flatnonzero(at.in_play & (at.judges[1] > bound.least) & (at.judges[1] < bound.largest)).tolist():
-        own = here.judge_information[k, :2, :2]
-        values, vectors = np.linalg.eigh(own)
+        judge_information = current.judge_information[k, :2, :2]
+        values, vectors = np.linalg.eigh(judge_information)
         if values[0] > FLAT * values[1] or vectors[1, 0] == 0:
             continue
         for edge in bound[:2]:
@@ -232,12 +234,14 @@ def at_the_edge(
             least = float(np.broadcast_to(edge, len(cells.judges))[k])
             judges[:2, k] += (least - judges[1, k]) * vectors[:, 0] / vectors[1, 0]
             judges[1, k] = least
-            there = Parameters(at.scores, judges).normalised()
-            evaluation = look(cells, model, there, bound)
-            if evaluation.log_likelihood >= here.log_likelihood - ROUNDING * max(1.0, abs(here.log_likelihood)):
-                at, here = there, evaluation
+            at_bound = Parameters(at.scores, judges).normalised()
+            evaluation = look(cells, model, at_bound, bound)
+            if evaluation.log_likelihood >= current.log_likelihood - ROUNDING * max(
+                1.0, abs(current.log_likelihood)
+            ):
+                at, current = at_bound, evaluation
                 break
-    return at, here
+    return at, current
 
 
 def best_from_zero(

@@ -23,7 +23,7 @@ STEPS = 100
 Look = Callable[[FloatArray], tuple[float, FloatArray, FloatArray]]
 
 
-def peak(look: Look, start: FloatArray, unsettled: str) -> tuple[FloatArray, float, FloatArray]:
+def peak(evaluate_at: Look, start: FloatArray, unsettled: str) -> tuple[FloatArray, float, FloatArray]:
     """Where a concave function is largest, its height, and its information there.
 
     Parameters
@@ -39,14 +39,14 @@ def peak(look: Look, start: FloatArray, unsettled: str) -> tuple[FloatArray, flo
     NoMaximumError
         If the climb does not settle, or does so where the function is all but flat in some direction.
     """
-    climb = _Climb(look)
+    climb = _Climb(evaluate_at)
     try:
-        here, settled, _ = ascended(climb, climb.spot(start), STEPS)
+        spot, settled, _ = ascended(climb, climb.spot(start), STEPS)
     except LinAlgError:
         settled = False
     if settled:
-        at = here.at + here.step
-        height, _, information = look(at)
+        at = spot.at + spot.step
+        height, _, information = evaluate_at(at)
         curvature = np.linalg.eigvalsh(information)
         if curvature[0] > SINGULAR * curvature[-1]:  # else the gradient is nothing for being far out
             return at, height, information
@@ -91,28 +91,28 @@ class _Spot(NamedTuple):
 
 
 class _Climb(Ascent[_Spot]):
-    def __init__(self, look: Look) -> None:
-        self._look = look
+    def __init__(self, evaluate_at: Look) -> None:
+        self._look = evaluate_at
 
     def spot(self, at: FloatArray) -> _Spot:
         height, gradient, information = self._look(at)
         step = np.asarray(np.linalg.solve(information, gradient), float)
         return _Spot(at, height, step, float(gradient @ step))
 
-    def arrived(self, here: _Spot) -> bool:
-        return here.longest <= DONE
+    def arrived(self, spot: _Spot) -> bool:
+        return spot.longest <= DONE
 
-    def ahead(self, here: _Spot) -> _Spot:
+    def next_point(self, current: _Spot) -> _Spot:
         def nears(there: _Spot) -> bool:  # the height alone is too coarse close to the maximum
-            return there.longest <= here.longest / 2
+            return there.longest <= current.longest / 2
 
-        first = min(1.0, LONGEST / here.longest)
-        there = backtracked(
-            lambda size: self.spot(here.at + size * here.step),
+        first = min(1.0, LONGEST / current.longest)
+        next_spot = backtracked(
+            lambda size: self.spot(current.at + size * current.step),
             lambda spot: spot.height,
-            here.height,
-            here.rise,
+            current.height,
+            current.rise,
             first,
             nears,
         )
-        return there[1]
+        return next_spot[1]

@@ -21,14 +21,14 @@ class Coordinates:
     """
 
     def __init__(self, blocks: Iterable[tuple[int, bool]]) -> None:
-        kept: list[int] = []
+        free_columns: list[int] = []
         self._sums, self._size = [], 0  # those that sum to zero, by all but their last place and that place
         for size, sums_to_zero in blocks:
             start, self._size = self._size, self._size + size
             if sums_to_zero and size:
                 self._sums.append((slice(start, self._size - 1), self._size - 1))
-            kept += range(start, self._size - (sums_to_zero and size > 0))
-        self.kept: IntArray = np.array(kept, np.intp)
+            free_columns += range(start, self._size - (sums_to_zero and size > 0))
+        self.kept: IntArray = np.array(free_columns, np.intp)
 
     @classmethod
     def of(cls, model: Model, n_models: int, free: BoolArray, free_common: BoolArray) -> Coordinates:
@@ -46,23 +46,23 @@ class Coordinates:
 
     def full(self, x: FloatArray) -> FloatArray:
         """The whole vector, shape (D,)."""
-        whole = np.zeros(self._size)
-        whole[self.kept] = x
-        for others, last in self._sums:
-            whole[last] = -whole[others].sum()
-        return whole
+        values = np.zeros(self._size)
+        values[self.kept] = x
+        for members, last in self._sums:
+            values[last] = -values[members].sum()
+        return values
 
-    def gradient(self, whole: FloatArray) -> FloatArray:
+    def gradient(self, full_gradient: FloatArray) -> FloatArray:
         """Derivatives in the coordinates, shape (D',), from those in the whole vector."""
-        moved = whole.copy()
-        for others, last in self._sums:
-            moved[others] -= whole[last]
-        return moved[self.kept]
+        adjusted = full_gradient.copy()
+        for members, last in self._sums:
+            adjusted[members] -= full_gradient[last]
+        return adjusted[self.kept]
 
     def reduced(self, matrix: FloatArray) -> FloatArray:
         """Second derivatives in the coordinates, shape (D', D'), from those in the whole vector."""
-        moved = matrix.copy()
-        for others, last in self._sums:
-            moved[others] -= moved[last]
-            moved[:, others] -= moved[:, [last]]
-        return moved.take(self.kept, 0).take(self.kept, 1)  # several times as quick as by both at once
+        adjusted = matrix.copy()
+        for members, last in self._sums:
+            adjusted[members] -= adjusted[last]
+            adjusted[:, members] -= adjusted[:, [last]]
+        return adjusted.take(self.kept, 0).take(self.kept, 1)  # several times as quick as by both at once

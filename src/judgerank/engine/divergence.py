@@ -43,14 +43,14 @@ def penalty_alone(
     """
     blocks = [np.zeros((n_models, n_models))]
     for row in judges:
-        others = np.isfinite(row) & ~unbounded
-        apart = np.eye(len(row)) - others / max(1, others.sum())
-        apart = apart[unbounded & np.isfinite(row)]
-        blocks.append(apart.T @ apart / deviation**2)
+        is_reference = np.isfinite(row) & ~unbounded
+        contrast = np.eye(len(row)) - is_reference / max(1, is_reference.sum())
+        contrast = contrast[unbounded & np.isfinite(row)]
+        blocks.append(contrast.T @ contrast / deviation**2)
     return block_diag(*blocks)
 
 
-def shrunk_alone(cells: Comparisons, model: Model, found: Solution) -> Solution:
+def shrunk_alone(cells: Comparisons, model: Model, solution: Solution) -> Solution:
     """An unbounded solution with those judges held finite by shrinking them alone, and no one else.
 
     Log-discrimination, position and log tie propensity of such a judge are normal about their means over the other
@@ -61,53 +61,55 @@ def shrunk_alone(cells: Comparisons, model: Model, found: Solution) -> Solution:
     end. With slopes nothing is held: those have bounds, which this does not know; nor are more parameters than fit
     one matrix. The scale is then that of the other judges.
     """
-    if found.status is not Status.UNBOUNDED:
-        return found
+    if solution.status is not Status.UNBOUNDED:
+        return solution
     if model.weights_vary or has_many_parameters(cells, model):
-        return on_the_scale_of_the_others(cells, model, found)
+        return on_the_scale_of_the_others(cells, model, solution)
     cells, size = in_units(cells)
-    at, unbounded, steps = found.parameters, found.unbounded_judges, found.iterations
+    at, unbounded, steps = solution.parameters, solution.unbounded_judges, solution.iterations
     play = np.flatnonzero(at.in_play)
     if not play.size:  # whoever runs off, in position or ties, says nothing of the models
-        return found
+        return solution
     judges, done = at.judges.copy(), True
     for _ in range(2 * len(play)):
         part = cells.with_judges(cells.judges[k] for k in play)
         away = np.isin(play, unbounded)
         problem, start = _alone(part, model, Parameters(at.scores, at.judges[:, play]), away)
         x, _, done, more = problem.mode(start, {}, Penalised())
-        here, steps = problem.parameters(x), steps + more
-        new = set(unbounded_judges(model, here) or unerring_judges(part, model, here)) - set(np.flatnonzero(away))
+        parameters, steps = problem.parameters(x), steps + more
+        new = set(unbounded_judges(model, parameters) or unerring_judges(part, model, parameters)) - set(
+            np.flatnonzero(away)
+        )
         unbounded = tuple(sorted({*unbounded, *play[list(new)].tolist()}))
-        falling = ~away & (log_odds(here) < NOTHING) & model.weighs_judges
-        judges[:, play] = here.judges
+        falling = ~away & (log_odds(parameters) < NOTHING) & model.weighs_judges
+        judges[:, play] = parameters.judges
         judges[0, play[falling]] = -np.inf
         judges[1:, play[falling]] = offsets_at_zero(part, model)[:, falling]
         if not new and not falling.any():
             break
         play = play[~falling]
     if not done:  # there is no maximum, whether or not there is a place to stop
-        return found
-    here = Parameters(here.scores, judges)
-    return Solution(here, evaluate(cells, model, here), Status.UNBOUNDED, steps, unbounded, alone=ALONE).times(
-        size
-    )
+        return solution
+    parameters = Parameters(parameters.scores, judges)
+    return Solution(
+        parameters, evaluate(cells, model, parameters), Status.UNBOUNDED, steps, unbounded, alone=ALONE
+    ).times(size)
 
 
-def on_the_scale_of_the_others(cells: Comparisons, model: Model, found: Solution) -> Solution:
+def on_the_scale_of_the_others(cells: Comparisons, model: Model, solution: Solution) -> Solution:
     """The same probabilities, with the geometric mean of discriminations one over judges that do not run off.
 
     Where those that do were stopped is arbitrary, and so would be a scale that they have a part in.
     """
-    at = found.parameters
-    others = at.in_play.copy()
-    others[list(found.unbounded_judges)] = False
-    if not others.any():
-        return found
-    judges, mean = at.judges.copy(), at.judges[0, others].mean()
+    at = solution.parameters
+    is_reference = at.in_play.copy()
+    is_reference[list(solution.unbounded_judges)] = False
+    if not is_reference.any():
+        return solution
+    judges, mean = at.judges.copy(), at.judges[0, is_reference].mean()
     judges[0] -= mean
-    here = Parameters(at.scores * np.exp(mean), judges)
-    return replace(found, parameters=here, evaluation=evaluate(cells, model, here))
+    rescaled = Parameters(at.scores * np.exp(mean), judges)
+    return replace(solution, parameters=rescaled, evaluation=evaluate(cells, model, rescaled))
 
 
 def has_many_parameters(cells: Comparisons, model: Model) -> bool:
@@ -119,8 +121,8 @@ def _alone(part: Comparisons, model: Model, at: Parameters, away: np.ndarray) ->
     """The problem in which the judges `away` alone are shrunk, and a start with them at the mean of the others."""
     judges = at.judges.copy()
     for row in judges:
-        others = np.isfinite(row) & ~away
-        row[away & np.isfinite(row)] = row[others].mean() if others.any() else 0.0
+        is_reference = np.isfinite(row) & ~away
+        row[away & np.isfinite(row)] = row[is_reference].mean() if is_reference.any() else 0.0
     at = Parameters(at.scores, judges).normalised()
     free = np.isfinite(judges)
     free[: model.free_rows.start] = False

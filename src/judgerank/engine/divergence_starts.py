@@ -72,13 +72,13 @@ def far_starts(cells: Comparisons, model: Model, at: Parameters, judges: IntArra
     if not far.any():
         return FarOut([], [])
 
-    def at_place(x: FloatArray, place: int) -> Parameters:
-        own = x[rows.n :, place].reshape(-1, rows.k)
-        return Parameters(x[: rows.n, place].copy(), np.vstack([own, at.judges[len(rows.blocks) :]]))
+    def at_place(x: FloatArray, column: int) -> Parameters:
+        judge_values = x[rows.n :, column].reshape(-1, rows.k)
+        return Parameters(x[: rows.n, column].copy(), np.vstack([judge_values, at.judges[len(rows.blocks) :]]))
 
-    alone = [(int(k), at_place(x, place)) for place, k in enumerate(judges) if far[place]]
-    x, here = climbed(rows, x[:, far], bound, BARRIER, STEPS)
-    return FarOut([at_place(x, place) for place in distinct(rows, here)], alone)
+    alone = [(int(k), at_place(x, column)) for column, k in enumerate(judges) if far[column]]
+    x, rough_ends = climbed(rows, x[:, far], bound, BARRIER, STEPS)
+    return FarOut([at_place(x, column) for column in distinct(rows, rough_ends)], alone)
 
 
 def _counted_more(
@@ -88,17 +88,19 @@ def _counted_more(
     pairs = combinations(judges, 2) if len(judges) <= FEW else ()
     groups = [*((k,) for k in judges), *pairs]
     factors = np.ones((rows.k, len(groups)))
-    for place, group in enumerate(groups):
-        factors[list(group), place] = ALONE if len(group) == 1 else TOGETHER
-    many = max(1, AT_ONCE // len(rows))
-    for first in range(0, len(groups), many):
-        times = factors[:, first : first + many]
+    for column, group in enumerate(groups):
+        factors[list(group), column] = ALONE if len(group) == 1 else TOGETHER
+    n_at_once = max(1, AT_ONCE // len(rows))
+    for first in range(0, len(groups), n_at_once):
+        times = factors[:, first : first + n_at_once]
         x = np.repeat(start, times.shape[1], axis=1)
         height, rising = np.full(times.shape[1], -np.inf), np.arange(times.shape[1])
         for _ in range(TURNS):
-            x[:, rising], here = climbed(rows.counting(times[:, rising]), x[:, rising], bound, BARRIER, STEPS)
-            before, height[rising] = height[rising], here.fit
-            rising = rising[here.fit > before + DONE]
+            x[:, rising], rough_ends = climbed(
+                rows.counting(times[:, rising]), x[:, rising], bound, BARRIER, STEPS
+            )
+            before, height[rising] = height[rising], rough_ends.fit
+            rising = rising[rough_ends.fit > before + DONE]
             if not rising.size:
                 break
         yield times, x

@@ -42,7 +42,7 @@ def near_maximum(
     free: BoolArray | None = None,
     free_common: BoolArray | None = None,
     precision: FloatArray | None = None,
-    here: Evaluation | None = None,
+    evaluation: Evaluation | None = None,
 ) -> bool:
     """Whether a point proves that there is a maximum in all but discriminations, these being as they are.
 
@@ -68,14 +68,16 @@ def near_maximum(
     here : Evaluation, optional
         With the expected information at the point, if it is known.
     """
-    here = here or evaluate(cells, model, at, "expected", at_zero=False)
+    evaluation = evaluation or evaluate(cells, model, at, "expected", at_zero=False)
     free = movable(model, at) if free is None else free & movable(model, at)
     free[model.weights] = False
     linear = np.not_equal(model.roles, Role.WEIGHT) & (True if free_common is None else free_common)
     n, of_judges = len(cells.models), int(free.sum())
     chosen = np.r_[np.ones(n, bool), free.ravel(), linear]
-    info = information(here, free, linear)
-    gradient = np.r_[here.top_gradient[:n], here.judge_gradient.ravel(), here.top_gradient[n:]][chosen]
+    info = information(evaluation, free, linear)
+    gradient = np.r_[evaluation.top_gradient[:n], evaluation.judge_gradient.ravel(), evaluation.top_gradient[n:]][
+        chosen
+    ]
     if precision is not None:
         info, gradient = info + precision[np.ix_(chosen, chosen)], gradient - (precision @ flat(at))[chosen]
     info[:n, :n] += info.trace() / len(info)  # all scores may move together
@@ -88,25 +90,25 @@ def near_maximum(
     judges, common = at.judges.copy(), at.common.copy()
     judges[model.offsets], common[np.not_equal(model.roles, Role.WEIGHT)] = 0.0, 0.0
     judges[free], common[linear] = step[n : n + of_judges], step[n + of_judges :]
-    there = Parameters(step[:n], judges, common)
-    moved = (At(rows, model, there, model.gamma(there)) for rows in laid_out(cells, CHUNK))
-    return all(_turned(one)[one.rows.count > 0].max() <= CERTAIN for one in moved)
+    direction = Parameters(step[:n], judges, common)
+    row_terms = (At(rows, model, direction, model.gamma(direction)) for rows in laid_out(cells, CHUNK))
+    return all(_turned(moved_terms)[moved_terms.rows.count > 0].max() <= CERTAIN for moved_terms in row_terms)
 
 
-def _turned(moved: At) -> FloatArray:
+def _turned(terms: At) -> FloatArray:
     """Largest change of the log-odds of two levels that a direction makes, by row."""
-    lead = np.abs(moved.eta)
-    if isinstance(moved.law, TiedLaw):
-        return moved.law.reach
-    if not moved.log_strong:
-        return lead if moved.log_nu is None else np.maximum(lead, np.abs(moved.log_nu) + lead / 2)
+    lead = np.abs(terms.eta)
+    if isinstance(terms.law, TiedLaw):
+        return terms.law.reach
+    if not terms.log_strong:
+        return lead if terms.log_nu is None else np.maximum(lead, np.abs(terms.log_nu) + lead / 2)
     ends = [lead / 2, -lead / 2]
-    for strength, own in enumerate(moved.log_strong):
+    for strength, log_propensity in enumerate(terms.log_strong):
         size = 1 + strength / 2
-        ends += [own + size * lead, own - size * lead]
-    ends += [] if moved.log_nu is None else [moved.log_nu]
-    whole = np.stack(np.broadcast_arrays(*ends))  # in a table, what hangs on the judge alone has one column
-    return np.asarray(whole.max(axis=0) - whole.min(axis=0))
+        ends += [log_propensity + size * lead, log_propensity - size * lead]
+    ends += [] if terms.log_nu is None else [terms.log_nu]
+    ends_by_row = np.stack(np.broadcast_arrays(*ends))  # in a table, what hangs on the judge alone has one column
+    return np.asarray(ends_by_row.max(axis=0) - ends_by_row.min(axis=0))
 
 
 def _steepest_exponent(cells: Comparisons, model: Model, at: Parameters) -> float:
@@ -147,12 +149,12 @@ def rising_direction(
         Scores, then what judges add to the predictor or to ties, then further blocks; no entry beyond one in size.
     """
     forms = _forms(cells, model, at, held)
-    moved = eye_array(forms.shape[1]) if held is None else _with_the_others(cells, model, held)
+    moves = eye_array(forms.shape[1]) if held is None else _with_the_others(cells, model, held)
     if moving is not None:
-        moved = csr_array(moved) @ moving
-    forms = csr_array(forms @ moved)
-    found = direction_raising(forms)
-    return None if found is None else moved @ _steepest(forms, found)
+        moves = csr_array(moves) @ moving
+    forms = csr_array(forms @ moves)
+    direction = direction_raising(forms)
+    return None if direction is None else moves @ _steepest(forms, direction)
 
 
 def can_rise(cells: Comparisons, model: Model) -> bool:
@@ -164,14 +166,14 @@ def _with_the_others(cells: Comparisons, model: Model, held: BoolArray) -> csr_a
     """What moves, by what is free to: judges held move as the mean of the others does; shape (D, D)."""
     parts: list[Any] = [np.eye(len(cells.models))]
     for block in model.blocks[model.offsets]:
-        others = ~held & users(cells, model)[block.role.size] if block.role.is_threshold else ~held
+        is_reference = ~held & users(cells, model)[block.role.size] if block.role.is_threshold else ~held
         part = np.diag((~held).astype(float))
-        part[held] = others / max(1, others.sum())
+        part[held] = is_reference / max(1, is_reference.sum())
         parts.append(part)
     return csr_array(block_diag([coo_array(part) for part in parts]))
 
 
-def _steepest(forms: csr_array, other: FloatArray) -> FloatArray:
+def _steepest(forms: csr_array, rest: FloatArray) -> FloatArray:
     """The direction along which the forms rise most of those in which none falls, the largest entry being one.
 
     There are many, and which one a linear program meets hangs on the order of models. This one does not: it is the
@@ -180,7 +182,7 @@ def _steepest(forms: csr_array, other: FloatArray) -> FloatArray:
     from scipy.optimize import nnls
 
     if forms.shape[0] > MANY:
-        return other
+        return rest
     distinct = np.unique(forms.toarray(), axis=0)  # else it would hang on how rows are merged
     rise = distinct.sum(axis=0)
     direction = rise + distinct.T @ nnls(distinct.T, -rise)[0]
@@ -189,10 +191,10 @@ def _steepest(forms: csr_array, other: FloatArray) -> FloatArray:
 
 def _forms(cells: Comparisons, model: Model, at: Parameters | None, held: BoolArray | None) -> csr_array:
     """Linear forms that must not be negative along a direction: observed outcome against every other one."""
-    here, ones = row_by_row(cells, model, at or Parameters.zeros(model, cells)), np.ones(len(cells))
+    terms, ones = row_by_row(cells, model, at or Parameters.zeros(model, cells)), np.ones(len(cells))
     g = ones
     if at is not None and model.further:
-        g = ones if here.g is None else here.g
+        g = ones if terms.g is None else terms.g
     elif at is not None and model.weights_vary:
         g = np.exp(at.judges[1][cells.judge] * cells.known_covariate)
     elif at is not None and held is not None:  # what judges have in common is in their own units
@@ -202,21 +204,21 @@ def _forms(cells: Comparisons, model: Model, at: Parameters | None, held: BoolAr
 
     def derivatives(by_role: dict[Role, FloatArray]) -> csr_array:
         """Of what these roles add to, in all parameters but the judges' discriminations."""
-        found = csr_array(row_derivatives(here, lambda role: by_role.get(role, 0 * ones)))[:, chosen]
-        found.eliminate_zeros()
-        return found
+        jacobian = csr_array(row_derivatives(terms, lambda role: by_role.get(role, 0 * ones)))[:, chosen]
+        jacobian.eliminate_zeros()
+        return jacobian
 
     lead = derivatives({Role.QUALITY: g, Role.OFFSET: ones})
     tau = {level: derivatives({role: ones}) for level, role in thresholds(model).items()}
-    used = {level: known[cells.judge] for level, known in users(cells, model).items()}
+    used = {level: is_used[cells.judge] for level, is_used in users(cells, model).items()}
     if cells.stages is not None and model.has(Role.TIE):
         return chosen_against_others(cells, model, lead, tau, used)[0]
     forms, of = [], shares(cells, model)
-    for given, other in contests(of):
-        there = (of[given] > GIVEN) & used[abs(other)]
-        form = (given - other) * lead[there]
-        for level, sign in ((abs(given), 1), (abs(other), -1)):
-            if level in tau and abs(given) != abs(other):
-                form = form + sign * tau[level][there]
+    for answer, alternative in contests(of):
+        is_contest = (of[answer] > GIVEN) & used[abs(alternative)]
+        form = (answer - alternative) * lead[is_contest]
+        for level, sign in ((abs(answer), 1), (abs(alternative), -1)):
+            if level in tau and abs(answer) != abs(alternative):
+                form = form + sign * tau[level][is_contest]
         forms.append(form)
     return vstack(forms).tocsr()

@@ -30,7 +30,7 @@ LEAST_CURVATURE = 1.0  # that of the prior of log tau alone
 
 
 def mixture(
-    cells: Comparisons, model: Model, settings: Penalised, found: Solution
+    cells: Comparisons, model: Model, settings: Penalised, solution: Solution
 ) -> tuple[tuple[float, Solution], ...]:
     """The fit, and those at standard deviations on either side of its own, with weights that sum to one.
 
@@ -48,35 +48,41 @@ def mixture(
     found : Solution
         Of `penalised.maximise`.
     """
-    if found.spread is None:  # no penalty
-        return ((1.0, found),)
-    known = found.spread
-    problem = problem_of(cells, model, known)
-    fitted = [name for name in known if settings.given(name) is None]
+    if solution.spread is None:  # no penalty
+        return ((1.0, solution),)
+    spread_at_mode = solution.spread
+    problem = problem_of(cells, model, spread_at_mode)
+    fitted = [name for name in spread_at_mode if settings.given(name) is None]
     if not fitted:
-        return ((1.0, found),)
-    start = problem.remembering(problem.at(found.parameters))
+        return ((1.0, solution),)
+    start = problem.remembering(problem.at(solution.parameters))
     of_members = [name for name in fitted if name in ("scores", *model.judge_blocks)]  # which have a prior
 
-    def moved(name: str, by: float) -> tuple[float, FloatArray, dict[str, float]]:
+    def conditional(name: str, by: float) -> tuple[float, FloatArray, dict[str, float]]:
         """Log posterior density of log tau where one of them has moved, the mode there, and all of them."""
-        spread = {**known, name: known[name] * float(np.exp(by))}
+        spread = {**spread_at_mode, name: spread_at_mode[name] * float(np.exp(by))}
         x = problem.near(problem.mode(start, spread, Rough(settings.max_iterations))[0], spread)
-        of_prior = 0.5 * sum(np.log(spread[other]) ** 2 for other in of_members)
+        of_prior = 0.5 * sum(np.log(spread[member_name]) ** 2 for member_name in of_members)
         return problem.marginal(x, spread) - of_prior, x, spread
 
-    centre, reach = moved(fitted[0], 0.0)[0], len(fitted) + 2
-    logs, solutions = [np.log(4.0)], [found]
+    centre, reach = conditional(fitted[0], 0.0)[0], len(fitted) + 2
+    logs, solutions = [np.log(4.0)], [solution]
     for name in fitted:
-        curvature = (2 * centre - moved(name, STEP)[0] - moved(name, -STEP)[0]) / STEP**2
+        curvature = (2 * centre - conditional(name, STEP)[0] - conditional(name, -STEP)[0]) / STEP**2
         size = np.sqrt(reach / max(curvature, LEAST_CURVATURE))
         for by in (size, -size):
-            density, x, spread = moved(name, by)
+            density, x, spread = conditional(name, by)
             at = problem.parameters(x)
-            here = problem.evaluated(x, at, "expected")
+            evaluation = problem.evaluated(x, at, "expected")
             logs.append(density - centre + reach / 2)
             solutions.append(
-                replace(found, parameters=at, evaluation=here.first_derivatives, spread=spread, expected=here)
+                replace(
+                    solution,
+                    parameters=at,
+                    evaluation=evaluation.first_derivatives,
+                    spread=spread,
+                    expected=evaluation,
+                )
             )
     weights = np.exp(np.array(logs) - max(logs))
     return tuple(zip((weights / weights.sum()).tolist(), solutions, strict=True))

@@ -50,20 +50,20 @@ def information(at_fit: Evaluation, free: BoolArray, free_common: BoolArray | No
         return top.copy()
     n = len(top) - p
     end, size = n + free.size, n + free.size + p
-    whole = np.zeros((size, size))
-    whole[:n, :n] = top[:n, :n]
-    whole[:n, end:], whole[end:, :n], whole[end:, end:] = top[:n, n:], top[n:, :n], top[n:, n:]
+    matrix = np.zeros((size, size))
+    matrix[:n, :n] = top[:n, :n]
+    matrix[:n, end:], matrix[end:, :n], matrix[end:, end:] = top[:n, n:], top[n:, :n], top[n:, n:]
     cross = at_fit.cross_information.reshape(free.size, n + p)
-    whole[n:end, :n], whole[n:end, end:] = cross[:, :n], cross[:, n:]
-    whole[:n, n:end], whole[end:, n:end] = cross[:, :n].T, cross[:, n:].T
-    entries = whole.reshape(-1)
+    matrix[n:end, :n], matrix[n:end, end:] = cross[:, :n], cross[:, n:]
+    matrix[:n, n:end], matrix[end:, n:end] = cross[:, :n].T, cross[:, n:].T
+    entries = matrix.reshape(-1)
     for b in range(n_blocks):
-        for other in range(n_blocks):
-            start = (n + b * k) * size + n + other * k  # of the diagonal of what two blocks share
-            entries[start : start + k * (size + 1) : size + 1] = at_fit.judge_information[:, b, other]
+        for column in range(n_blocks):
+            start = (n + b * k) * size + n + column * k  # of the diagonal of what two blocks share
+            entries[start : start + k * (size + 1) : size + 1] = at_fit.judge_information[:, b, column]
     common = np.ones(0, bool) if free_common is None else free_common
     chosen = np.concatenate([np.ones(n, bool), free.ravel(), common])
-    return whole if chosen.all() else whole[np.ix_(chosen, chosen)]
+    return matrix if chosen.all() else matrix[np.ix_(chosen, chosen)]
 
 
 def covariance(info: FloatArray, n_models: int, n_judges: int) -> FloatArray:

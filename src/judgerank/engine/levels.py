@@ -36,13 +36,13 @@ def shares(cells: Comparisons, model: Model) -> dict[float, FloatArray]:
     first, second = cells.won - tied / 2, cells.lost - tied / 2
     for side in range(0, len(strong), 2):
         first, second = first - strong[side], second - strong[side + 1]
-    found = {0.5: first, -0.5: second}
+    by_level = {0.5: first, -0.5: second}
     if model.has(Role.TIE):
-        found[0.0] = tied
+        by_level[0.0] = tied
     for strength in range(model.n_strengths):
         size = 1.0 + strength / 2
-        found |= {size: strong[2 * strength], -size: strong[2 * strength + 1]}
-    return found
+        by_level |= {size: strong[2 * strength], -size: strong[2 * strength + 1]}
+    return by_level
 
 
 def users(cells: Comparisons, model: Model) -> dict[float, BoolArray]:
@@ -51,13 +51,15 @@ def users(cells: Comparisons, model: Model) -> dict[float, BoolArray]:
     if cells.stages is not None and model.has(Role.TIE):
         sizes = {Role.of_tie(size).size: ties_used(cells, size) for size in model.tie_sizes}
         return {0.5: np.full(k, True), **sizes}
-    of, found = shares(cells, model), dict[float, BoolArray]()
+    of, by_level = shares(cells, model), dict[float, BoolArray]()
     for size in sorted({abs(level) for level in of}):
         total = of[size] if size == 0 else of[size] + of[-size]
         # the judge of a law of two levels uses both
         always = size == 0.5 and not model.has(Role.STRONG)
-        found[size] = np.full(k, True) if always else np.bincount(cells.judge, np.maximum(total, 0.0), k) > GIVEN
-    return found
+        by_level[size] = (
+            np.full(k, True) if always else np.bincount(cells.judge, np.maximum(total, 0.0), k) > GIVEN
+        )
+    return by_level
 
 
 def contests(levels: dict[float, FloatArray]) -> Iterator[tuple[float, float]]:
@@ -67,7 +69,7 @@ def contests(levels: dict[float, FloatArray]) -> Iterator[tuple[float, float]]:
         if 0.0 in levels:
             yield from ((0.0, 0.5), (0.0, -0.5), (0.5, 0.0), (-0.5, 0.0))
         return
-    yield from ((one, other) for one in levels for other in levels if one != other)
+    yield from ((level, alternative) for level in levels for alternative in levels if level != alternative)
 
 
 def offsets_with_strength(cells: Comparisons, model: Model) -> FloatArray:
@@ -140,5 +142,5 @@ def direction_raising(
     if 0 in forms.shape:
         return None
     rise, none = np.asarray(forms.sum(axis=0)).ravel(), np.zeros(forms.shape[0])
-    found = linprog(-rise, A_ub=-forms, b_ub=none, bounds=bounds, method="highs")
-    return np.asarray(found.x, float) if -found.fun > RISE else None
+    optimum = linprog(-rise, A_ub=-forms, b_ub=none, bounds=bounds, method="highs")
+    return np.asarray(optimum.x, float) if -optimum.fun > RISE else None

@@ -63,8 +63,8 @@ class At:
             elif block.role.is_threshold:
                 thresholds[block.role] = self._with(block.role, times(rows.spread(values), column), at)
         self.log_nu = thresholds.get(Role.TIE)
-        self.log_strong = tuple(own for role, own in thresholds.items() if role.is_strong)
-        ties = {role.tied: own for role, own in thresholds.items() if role.tied}
+        self.log_strong = tuple(log_propensity for role, log_propensity in thresholds.items() if role.is_strong)
+        ties = {role.tied: log_propensity for role, log_propensity in thresholds.items() if role.tied}
         self.log_delta = ties if rows.may_tie_more else {}
         self.nu = None if self.log_nu is None else exp(self.log_nu)
         self.eta = self._with(Role.OFFSET, eta, at)
@@ -100,11 +100,11 @@ class At:
         exponent: Values = None
         for row in range(len(self.column))[self.model.weights][1:]:
             if self.column[row] is not None or self.model.blocks[row].column is None:
-                own = times(self.rows.spread(at.judges[row]), self.column[row])
-                exponent = own if exponent is None else exponent + own
+                judge_slope = times(self.rows.spread(at.judges[row]), self.column[row])
+                exponent = judge_slope if exponent is None else exponent + judge_slope
         if self.further is not None and Role.WEIGHT in self.further:
-            own = self.further.form(Role.WEIGHT, at.common)
-            exponent = own if exponent is None else exponent + own
+            judge_slope = self.further.form(Role.WEIGHT, at.common)
+            exponent = judge_slope if exponent is None else exponent + judge_slope
         return None if exponent is None else exp(exponent)
 
     def factors(self, role: Role) -> tuple[Values, ...]:
@@ -130,10 +130,10 @@ class At:
         """Counted residual of what a parameter of this role is known by: the outcome, ties or a strength."""
         if not role.is_threshold:
             return self.residual
-        place = [*self.log_delta].index(role.tied) if self.log_delta else role - Role.TIE
-        given = self.given[place]
-        assert given is not None
-        return self.rows.choices * (given - self.law.chance(role))
+        index = [*self.log_delta].index(role.tied) if self.log_delta else role - Role.TIE
+        share = self.given[index]
+        assert share is not None
+        return self.rows.choices * (share - self.law.chance(role))
 
     @property
     def of_scores(self) -> FloatArray:
@@ -155,9 +155,9 @@ class Second:
         Whether these, in the logarithm of g, or what is expected of them.
     """
 
-    def __init__(self, here: At, observed: bool):
-        self._here, self._observed = here, observed
-        self.weight = here.rows.count * here.law.variance
+    def __init__(self, terms: At, observed: bool):
+        self._here, self._observed = terms, observed
+        self.weight = terms.rows.count * terms.law.variance
         self._shared: dict[Role, FloatArray] = {}
 
     @cached_property
@@ -175,26 +175,26 @@ class Second:
             self._shared[role] = self._here.rows.count * self._here.law.with_chance(role)
         return self._shared[role]
 
-    def _of_thresholds(self, one: Role, other: Role) -> FloatArray:
+    def _of_thresholds(self, first: Role, second: Role) -> FloatArray:
         count, law = self._here.rows.choices, self._here.law
-        if one is not other:
-            low, high = sorted((one, other))
+        if first is not second:
+            low, high = sorted((first, second))
             return -count * law.chance(low) * law.chance(high)
-        share = law.chance(one)
+        share = law.chance(first)
         return count * share * (1.0 - share)
 
-    def of(self, one: Role, other: Role) -> tuple[FloatArray, tuple[Values, ...]]:
+    def of(self, first: Role, second: Role) -> tuple[FloatArray, tuple[Values, ...]]:
         """That of two parameters of these roles, but for their columns: the product of these."""
         factors = self._here.factors
-        if one.is_threshold and other.is_threshold:
-            return self._of_thresholds(one, other), ()
-        if one.is_threshold or other.is_threshold:
-            return self._with_threshold(max(one, other)), factors(min(one, other))
-        if {one, other} == {Role.WEIGHT}:
+        if first.is_threshold and second.is_threshold:
+            return self._of_thresholds(first, second), ()
+        if first.is_threshold or second.is_threshold:
+            return self._with_threshold(max(first, second)), factors(min(first, second))
+        if {first, second} == {Role.WEIGHT}:
             return self._curved, factors(Role.WEIGHT)
-        if {one, other} == {Role.WEIGHT, Role.QUALITY}:
+        if {first, second} == {Role.WEIGHT, Role.QUALITY}:
             return self._curved, factors(Role.QUALITY)
-        return self.weight, factors(one) + factors(other)
+        return self.weight, factors(first) + factors(second)
 
 
 def _multiplier(rows: Listed | Table, block: JudgeBlock) -> Values:
@@ -208,8 +208,8 @@ def times(values: FloatArray, factor: Values) -> FloatArray:
     return values if factor is None else values * factor
 
 
-def times_both(one: Values, other: Values) -> Values:
-    return other if one is None else times(one, other)
+def times_both(left: Values, right: Values) -> Values:
+    return right if left is None else times(left, right)
 
 
 def product(values: FloatArray, *factors: Values) -> FloatArray:

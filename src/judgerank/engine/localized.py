@@ -98,20 +98,22 @@ def maximise(cells: Comparisons, model: Model, settings: Localized, start: Param
     box, rough = _Box(units, settings), search.rough_ends(units, model, bounds)
     starts = search.worth_climbing(units, model, rough, WORTH, MOST_CLIMBS)
     ends = search.followed(units, model, starts, lambda near: box.maximise(box.pulled_inside(near)))
-    found = _checked(cells, highest(ends, main_direction(cells)).times(size), exists)
-    if found.status is Status.INTERIOR and not search.is_sure(cells, model, found):
+    solution = _checked(cells, highest(ends, main_direction(cells)).times(size), exists)
+    if solution.status is Status.INTERIOR and not search.is_sure(cells, model, solution):
         # a maximum inside the box is the exact fit only if nothing outside is higher
         exact = search.maximise(cells, model, Newton(settings.tolerance), rough=rough)
-        inside = exact.status is Status.INTERIOR and same_point(exact, found)
-        return exact if inside else replace(found, status=Status.LOCALIZED)
-    return found
+        inside = exact.status is Status.INTERIOR and same_point(exact, solution)
+        return exact if inside else replace(solution, status=Status.LOCALIZED)
+    return solution
 
 
-def _checked(cells: Comparisons, found: Solution, exists: bool) -> Solution:
+def _checked(cells: Comparisons, solution: Solution, exists: bool) -> Solution:
     """Inside the box is interior only if the scores have a maximum, and no judge's discrimination runs off."""
-    if found.status is Status.INTERIOR and (not exists or unerring_judges(cells, JUDGE_AWARE, found.parameters)):
-        return replace(found, status=Status.LOCALIZED)
-    return found
+    if solution.status is Status.INTERIOR and (
+        not exists or unerring_judges(cells, JUDGE_AWARE, solution.parameters)
+    ):
+        return replace(solution, status=Status.LOCALIZED)
+    return solution
 
 
 def _stacked(at: Parameters) -> np.ndarray:
@@ -129,10 +131,10 @@ class _Face:
             free = ~held[part]
             self.sums[part, block] = free / np.sqrt(max(1, free.sum()))
 
-    def changed(self, place: int) -> _Face:
+    def changed(self, parameter: int) -> _Face:
         """The face with one more parameter held, or released."""
         held = self.held.copy()
-        held[place] = not held[place]
+        held[parameter] = not held[parameter]
         return _Face(held, self._n_models)
 
     def along(self, values: np.ndarray) -> np.ndarray:
@@ -149,7 +151,7 @@ class _Face:
         return matrix
 
 
-class _There(NamedTuple):
+class _Point(NamedTuple):
     """A point, the evaluation there, and the face of the box along which the climb goes."""
 
     x: np.ndarray
@@ -157,7 +159,7 @@ class _There(NamedTuple):
     face: _Face
 
 
-class _Box(Ascent[_There]):
+class _Box(Ascent[_Point]):
     """The active-set method. Coordinates are (s, alpha) in one vector x."""
 
     def __init__(self, cells: Comparisons, settings: Localized):
@@ -173,40 +175,40 @@ class _Box(Ascent[_There]):
         """A point of the box near a point that may have run off in some parameters."""
         blocks = []
         for values, bound in zip(self._blocks(_stacked(at)), self._blocks(self.bound), strict=True):
-            near = np.clip(values, -bound, bound)
-            near = near - near.mean()
-            blocks.append(near / max(1.0, np.abs(near / bound).max()))
+            clipped = np.clip(values, -bound, bound)
+            clipped = clipped - clipped.mean()
+            blocks.append(clipped / max(1.0, np.abs(clipped / bound).max()))
         return Parameters(blocks[0], blocks[1][None, :])
 
     def maximise(self, start: Parameters) -> Solution:
         x = _stacked(start.normalised())
-        start_ = _There(x, self._evaluate(x), _Face(np.zeros(len(x), bool), self.sizes[0]))
-        (x, here, _), done, steps = ascended(self, start_, self.settings.max_iterations)
-        return self._solution(x, here, Status.LOCALIZED if done else Status.ITERATION_LIMIT, steps)
+        start_ = _Point(x, self._evaluate(x), _Face(np.zeros(len(x), bool), self.sizes[0]))
+        (x, evaluation, _), done, steps = ascended(self, start_, self.settings.max_iterations)
+        return self._solution(x, evaluation, Status.LOCALIZED if done else Status.ITERATION_LIMIT, steps)
 
-    def arrived(self, here: _There) -> bool:
-        along = here.face.along(self._gradient(here.look))
-        size = max(1.0, abs(here.look.log_likelihood))
+    def arrived(self, point: _Point) -> bool:
+        along = point.face.along(self._gradient(point.look))
+        size = max(1.0, abs(point.look.log_likelihood))
         return bool(np.abs(along).max(initial=0.0) <= self.settings.tolerance * size)
 
-    def released(self, here: _There) -> _There | None:
-        while self.arrived(here):
-            free = self._release(here.x, here.face.held, self._gradient(here.look))
+    def released(self, point: _Point) -> _Point | None:
+        while self.arrived(point):
+            free = self._release(point.x, point.face.held, self._gradient(point.look))
             if free is None:
                 return None
-            here = here._replace(face=here.face.changed(free))
-        return here
+            point = point._replace(face=point.face.changed(free))
+        return point
 
-    def ahead(self, here: _There) -> _There:
-        gradient = self._gradient(here.look)
-        step = self._direction(here.x, here.look, here.face, here.face.along(gradient))
-        x, look, hit = self._move(here.x, here.look, step, gradient @ step)
-        return _There(x, look, here.face if hit is None else here.face.changed(hit))
+    def next_point(self, point: _Point) -> _Point:
+        gradient = self._gradient(point.look)
+        step = self._direction(point.x, point.look, point.face, point.face.along(gradient))
+        x, evaluation, hit = self._move(point.x, point.look, step, gradient @ step)
+        return _Point(x, evaluation, point.face if hit is None else point.face.changed(hit))
 
-    def _solution(self, x: np.ndarray, here: Evaluation, status: Status, iterations: int) -> Solution:
+    def _solution(self, x: np.ndarray, evaluation: Evaluation, status: Status, iterations: int) -> Solution:
         if status is Status.LOCALIZED and self.holds(x):
             status = Status.INTERIOR
-        return Solution(self._parameters(x), here, status, iterations)
+        return Solution(self._parameters(x), evaluation, status, iterations)
 
     def _parameters(self, x: np.ndarray) -> Parameters:
         return Parameters(x[: self.sizes[0]], x[self.sizes[0] :][None, :])
@@ -214,8 +216,8 @@ class _Box(Ascent[_There]):
     def _evaluate(self, x: np.ndarray) -> Evaluation:
         return evaluate(self.cells, JUDGE_AWARE, self._parameters(x), "observed")
 
-    def _gradient(self, here: Evaluation) -> np.ndarray:
-        return np.concatenate([here.top_gradient, here.judge_gradient[0]])
+    def _gradient(self, evaluation: Evaluation) -> np.ndarray:
+        return np.concatenate([evaluation.top_gradient, evaluation.judge_gradient[0]])
 
     def _blocks(self, values: np.ndarray) -> list[np.ndarray]:
         return [values[: self.sizes[0]], values[self.sizes[0] :]]
@@ -234,21 +236,21 @@ class _Box(Ascent[_There]):
         slack = self.settings.tolerance * np.abs(gradient).sum()
         return int(wish.argmax()) if wish.max() > slack else None
 
-    def _direction(self, x: np.ndarray, here: Evaluation, face: _Face, along: np.ndarray) -> np.ndarray:
+    def _direction(self, x: np.ndarray, evaluation: Evaluation, face: _Face, along: np.ndarray) -> np.ndarray:
         """Newton's direction along the face if minus the Hessian is positive definite, else Fisher scoring's."""
         everyone = np.ones((1, self.sizes[1]), bool)
-        observed = information(here, everyone)
+        observed = information(evaluation, everyone)
         # from gamma to alpha = log gamma the second derivative gains the first
         judges = np.arange(self.sizes[0], len(x))
-        observed[judges, judges] -= here.judge_gradient[0]
+        observed[judges, judges] -= evaluation.judge_gradient[0]
         try:
             return positive_solve(face.within(observed, 0.0), along)
         except LinAlgError:
-            here = evaluate(self.cells, JUDGE_AWARE, self._parameters(x), "expected")
-            return positive_solve(face.within(information(here, everyone), DAMPING), along)
+            evaluation = evaluate(self.cells, JUDGE_AWARE, self._parameters(x), "expected")
+            return positive_solve(face.within(information(evaluation, everyone), DAMPING), along)
 
     def _move(
-        self, x: np.ndarray, here: Evaluation, step: np.ndarray, rise: float
+        self, x: np.ndarray, current: Evaluation, step: np.ndarray, rise: float
     ) -> tuple[np.ndarray, Evaluation, int | None]:
         """Backtrack from the nearest bound or the full step; name the parameter that reached its bound.
 
@@ -263,12 +265,12 @@ class _Box(Ascent[_There]):
         length = min(1.0, LARGEST_STEP / np.abs(step).max(), room[hit])
 
         def try_at(length: float) -> tuple[np.ndarray, Evaluation]:
-            there = x + length * step
+            x_trial = x + length * step
             if length == room[hit]:
-                there[hit] = np.sign(step[hit]) * self.bound[hit]
-            return there, self._evaluate(there)
+                x_trial[hit] = np.sign(step[hit]) * self.bound[hit]
+            return x_trial, self._evaluate(x_trial)
 
-        length, (there, evaluation) = backtracked(
-            try_at, lambda found: found[1].log_likelihood, here.log_likelihood, rise, length
+        length, (x_new, evaluation) = backtracked(
+            try_at, lambda found: found[1].log_likelihood, current.log_likelihood, rise, length
         )
-        return there, evaluation, hit if length == room[hit] else None
+        return x_new, evaluation, hit if length == room[hit] else None

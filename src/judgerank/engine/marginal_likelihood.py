@@ -28,7 +28,7 @@ CURVED = 1e-3  # share of the curvature expected along a step below which what w
 
 
 @dataclass(frozen=True)
-class _Place:
+class _Point:
     """Log standard deviations, shape (m,), with what is known there.
 
     Attributes
@@ -46,11 +46,13 @@ class _Place:
     curvature: FloatArray
 
 
-class _ToHighest(Ascent[_Place]):
+class _ToHighest(Ascent[_Point]):
     """The climb in log standard deviations, along which the modes' climb goes."""
 
-    def __init__(self, climb: Climb, known: Spread, bounds: Mapping[str, tuple[float, float]], prior: BoolArray):
-        self.climb, self.known, self.names, self.prior = climb, known, list(bounds), prior
+    def __init__(
+        self, climb: Climb, fixed_spread: Spread, bounds: Mapping[str, tuple[float, float]], prior: BoolArray
+    ):
+        self.climb, self.known, self.names, self.prior = climb, fixed_spread, list(bounds), prior
         self.ends = np.log(list(bounds.values())).T
 
     def spread(self, log_tau: FloatArray) -> Spread:
@@ -59,36 +61,38 @@ class _ToHighest(Ascent[_Place]):
     def height(self, log_tau: FloatArray) -> float:
         """Log marginal likelihood with the prior's log density; the climb to the mode goes there."""
         self.climb.to(self.spread(log_tau), rough=True)
-        return self._beside(log_tau)
+        return self._height_at(log_tau)
 
-    def place(self, log_tau: FloatArray, height: float, last: _Place | None = None) -> _Place:
+    def point_at(self, log_tau: FloatArray, height: float, last: _Point | None = None) -> _Point:
         """The place whose mode the climb has just reached."""
-        beside = [self._beside(log_tau + step) for step in DIFFERENCE * np.eye(len(log_tau))]
-        slope = (np.array(beside) - height) / DIFFERENCE
+        heights = [self._height_at(log_tau + step) for step in DIFFERENCE * np.eye(len(log_tau))]
+        slope = (np.array(heights) - height) / DIFFERENCE
         curvature = self._of_blocks(log_tau, slope) if last is None else _updated(last, log_tau, slope)
-        return _Place(log_tau, height, slope, curvature)
+        return _Point(log_tau, height, slope, curvature)
 
-    def step(self, here: _Place) -> FloatArray:
+    def step(self, point: _Point) -> FloatArray:
         """Quasi-Newton, and between the bounds."""
-        outward = np.where(here.slope > 0, here.log_tau >= self.ends[1], here.log_tau <= self.ends[0])
-        free, step = np.flatnonzero(~outward), np.zeros(len(here.slope))
-        step[free] = np.linalg.solve(here.curvature[np.ix_(free, free)], here.slope[free])
+        outward = np.where(point.slope > 0, point.log_tau >= self.ends[1], point.log_tau <= self.ends[0])
+        free, step = np.flatnonzero(~outward), np.zeros(len(point.slope))
+        step[free] = np.linalg.solve(point.curvature[np.ix_(free, free)], point.slope[free])
         step *= LARGEST_STEP / max(np.abs(step).max(), LARGEST_STEP)
-        return np.clip(here.log_tau + step, *self.ends) - here.log_tau
+        return np.clip(point.log_tau + step, *self.ends) - point.log_tau
 
-    def arrived(self, here: _Place) -> bool:
-        return bool(here.slope @ self.step(here) <= ENOUGH)
+    def arrived(self, point: _Point) -> bool:
+        return bool(point.slope @ self.step(point) <= ENOUGH)
 
-    def ahead(self, here: _Place) -> _Place:
-        step = self.step(here)
+    def next_point(self, point: _Point) -> _Point:
+        step = self.step(point)
 
-        def look(size: float) -> tuple[FloatArray, float]:
-            there = here.log_tau + size * step
-            return there, self.height(there)
+        def evaluate_at(size: float) -> tuple[FloatArray, float]:
+            log_tau_trial = point.log_tau + size * step
+            return log_tau_trial, self.height(log_tau_trial)
 
-        return self.place(*backtracked(look, itemgetter(1), here.height, float(here.slope @ step), 1.0)[1], here)
+        return self.point_at(
+            *backtracked(evaluate_at, itemgetter(1), point.height, float(point.slope @ step), 1.0)[1], point
+        )
 
-    def _beside(self, log_tau: FloatArray) -> float:
+    def _height_at(self, log_tau: FloatArray) -> float:
         return self.climb.beside(self.spread(log_tau)) - 0.5 * float(log_tau @ (self.prior * log_tau))
 
     def _of_blocks(self, log_tau: FloatArray, slope: FloatArray) -> FloatArray:
@@ -103,16 +107,18 @@ class _ToHighest(Ascent[_Place]):
         return np.diag(np.maximum(slope, size * share) / (-0.5 * np.log1p(-share)))
 
 
-def _updated(last: _Place, log_tau: FloatArray, slope: FloatArray) -> FloatArray:
+def _updated(last: _Point, log_tau: FloatArray, slope: FloatArray) -> FloatArray:
     """Minus second derivatives, of which the last step has told one direction."""
-    moved, fell = log_tau - last.log_tau, last.slope - slope
-    image = last.curvature @ moved
-    if moved @ fell <= CURVED * (moved @ image):
+    step, fell = log_tau - last.log_tau, last.slope - slope
+    image = last.curvature @ step
+    if step @ fell <= CURVED * (step @ image):
         return last.curvature
-    return last.curvature - np.outer(image, image) / (moved @ image) + np.outer(fell, fell) / (moved @ fell)
+    return last.curvature - np.outer(image, image) / (step @ image) + np.outer(fell, fell) / (step @ fell)
 
 
-def fitted_spread(climb: Climb, known: Spread, bounds: Mapping[str, tuple[float, float]]) -> tuple[Climb, Spread]:
+def fitted_spread(
+    climb: Climb, fixed_spread: Spread, bounds: Mapping[str, tuple[float, float]]
+) -> tuple[Climb, Spread]:
     """Standard deviations at which the likelihood is highest with all that is shrunk integrated out.
 
     Parameters
@@ -129,18 +135,18 @@ def fitted_spread(climb: Climb, known: Spread, bounds: Mapping[str, tuple[float,
         At the mode.
     spread : mapping of str to float
     """
-    further = {block.name for block in climb.problem.model.further}
+    extra_names = {block.name for block in climb.problem.model.further}
     if bounds:
-        prior = np.array([name not in further for name in bounds])
-        outer = _ToHighest(climb, known, bounds, prior)
+        prior = np.array([name not in extra_names for name in bounds])
+        outer = _ToHighest(climb, fixed_spread, bounds, prior)
         start = np.where(prior, 0.0, outer.ends.mean(axis=0))
-        here, done, _ = ascended(outer, outer.place(start, outer.height(start)), MOST_STEPS)
-        known = outer.spread(here.log_tau + outer.step(here) if done else here.log_tau)
-    climb.to(known)
-    for name in further & {*bounds}:
+        point, done, _ = ascended(outer, outer.point_at(start, outer.height(start)), MOST_STEPS)
+        fixed_spread = outer.spread(point.log_tau + outer.step(point) if done else point.log_tau)
+    climb.to(fixed_spread)
+    for name in extra_names & {*bounds}:
         smaller = climb.without(name)
-        rest = {other: tau for other, tau in known.items() if other != name}
+        rest = {name_of_block: tau for name_of_block, tau in fixed_spread.items() if name_of_block != name}
         smaller.to(rest)
-        if climb.marginal(known) <= smaller.marginal(rest) + STILL:
-            climb, known = smaller, rest
-    return climb, known
+        if climb.marginal(fixed_spread) <= smaller.marginal(rest) + STILL:
+            climb, fixed_spread = smaller, rest
+    return climb, fixed_spread

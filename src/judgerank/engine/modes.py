@@ -64,25 +64,25 @@ class Climb:
         problem, at = self.problem, self.at
         if not problem.model.weighs_judges or (at.in_play.all() and not faint(at, max(FAINT, LOST)).any()):
             return False
-        here = evaluate(problem.cells, problem.model, at, "expected")
-        slope = slopes_at_zero(problem.cells, at, here)
-        rises = slope > self.settings.tolerance * max(1.0, abs(here.log_likelihood))
+        evaluation = evaluate(problem.cells, problem.model, at, "expected")
+        slope = slopes_at_zero(problem.cells, at, evaluation)
+        rises = slope > self.settings.tolerance * max(1.0, abs(evaluation.log_likelihood))
         lost = at.in_play & faint(at, LOST)
         self.lost = self.lost + lost
         aside = lost | (at.in_play & faint(at, FAINT) & (slope <= 0))
-        back = rises & ~at.in_play & self.done & (self.lost < MOST_LOST)
-        if not (aside | back).any() or not (at.in_play & ~aside).any():
+        returns = rises & ~at.in_play & self.done & (self.lost < MOST_LOST)
+        if not (aside | returns).any() or not (at.in_play & ~aside).any():
             return False
         judges, free = at.judges.copy(), problem.free.copy()
         judges[problem.model.weights, aside], judges[0, aside] = 0.0, -np.inf
-        judges[0, back] = np.log(BACK) + at.judges[0, at.in_play & ~aside].mean()
-        there = Parameters(at.scores, judges, at.common)
-        near = evaluate(problem.cells, problem.model, there, "expected")
+        judges[0, returns] = np.log(BACK) + at.judges[0, at.in_play & ~aside].mean()
+        parameters = Parameters(at.scores, judges, at.common)
+        near_evaluation = evaluate(problem.cells, problem.model, parameters, "expected")
         # where the slope at zero and the curvature there put the judge
-        curvature = near.judge_information[back, 0, 0] / np.exp(2 * judges[0, back])
-        judges[0, back] = np.log(slope[back] / np.maximum(curvature, np.finfo(float).tiny))
+        curvature = near_evaluation.judge_information[returns, 0, 0] / np.exp(2 * judges[0, returns])
+        judges[0, returns] = np.log(slope[returns] / np.maximum(curvature, np.finfo(float).tiny))
         free[problem.model.moving] = np.isfinite(judges[0]) & ~self.held[problem.model.moving]
-        self.at = there.normalised(problem.model)
+        self.at = parameters.normalised(problem.model)
         self.problem = Problem(problem.cells, problem.model, self.at, free, problem.free_common)
         return True
 
@@ -100,8 +100,8 @@ class Climb:
 
     def without(self, name: str) -> Climb:
         """The same with a further block at zero."""
-        problem, place = self.problem, self.problem.model.place(name)
+        problem, columns = self.problem, self.problem.model.place(name)
         free, common = problem.free_common.copy(), self.at.common.copy()
-        free[place], common[place] = False, 0.0
+        free[columns], common[columns] = False, 0.0
         at = replace(self.at, common=common)
         return Climb(Problem(problem.cells, problem.model, at, problem.free, free), at, self.settings)

@@ -45,15 +45,15 @@ def directions(rows: Rows) -> np.ndarray:
     one, or, where there are few, every subset of them says; and the opposite of each judge.
     """
     wanted = max(LEAST_STARTS, MOST_AT_ONCE // max(len(rows), 1))
-    found = np.zeros((rows.n, 0))
+    directions_found = np.zeros((rows.n, 0))
     for scores in _directions(rows, wanted):
         scores = scores - scores.mean(axis=0)
         spread = scores.std(axis=0)
-        known = spread > 1e-9 * spread.max(initial=0.0)
-        found = np.hstack([found, scores[:, known] / spread[known]])
-        if found.shape[1] >= wanted:
+        is_informative = spread > 1e-9 * spread.max(initial=0.0)
+        directions_found = np.hstack([directions_found, scores[:, is_informative] / spread[is_informative]])
+        if directions_found.shape[1] >= wanted:
             break
-    return found[:, :wanted]
+    return directions_found[:, :wanted]
 
 
 def _directions(rows: Rows, wanted: int) -> Iterator[np.ndarray]:
@@ -63,9 +63,9 @@ def _directions(rows: Rows, wanted: int) -> Iterator[np.ndarray]:
     leading = np.linalg.svd(net, full_matrices=False)[2][:3].T
     yield np.hstack([leading, -leading])
     single = np.eye(min(wanted, rows.k), rows.k)
-    own = one_step(rows, net, single)
-    yield own
-    yield -own
+    single_steps = one_step(rows, net, single)
+    yield single_steps
+    yield -single_steps
     several = 1.0 - single
     if rows.k <= FEW_JUDGES:
         several = np.array([mask for mask in product((0.0, 1.0), repeat=rows.k) if 1 < sum(mask) < rows.k])
@@ -75,16 +75,16 @@ def _directions(rows: Rows, wanted: int) -> Iterator[np.ndarray]:
 def one_step(rows: Rows, net: np.ndarray, panels: np.ndarray) -> np.ndarray:
     """Scores one Newton step from zero by panels of judges, each a row of weights; shape (N, panels)."""
     weight = panels[:, rows.judge].T * rows.count[:, None] / 4
-    sides, many = (panels @ net)[:, :, None], max(1, AT_ONCE // rows.n**2)
+    sides, n_at_once = (panels @ net)[:, :, None], max(1, AT_ONCE // rows.n**2)
     if rows.n >= SPARSE:
         nothing = np.zeros((0, rows.n))
         ridge = np.full(rows.n, RIDGE)
-        found = [
+        steps = [
             _by_gradients(rows.sparse_laplacian(column), ridge, nothing, nothing, side)
             for column, side in zip(weight.T, sides, strict=True)
         ]
-        return np.hstack(found)
-    for part in (slice(start, start + many) for start in range(0, len(panels), many)):
+        return np.hstack(steps)
+    for part in (slice(start, start + n_at_once) for start in range(0, len(panels), n_at_once)):
         sides[part] = _solved(rows.laplacian(weight[:, part]) + RIDGE * np.eye(rows.n), sides[part])
     return sides[:, :, 0].T
 
@@ -104,8 +104,8 @@ def _by_gradients(
     The matrix is never formed. Its diagonal is the preconditioner, which is a good one where models meet others at
     random: the number of steps then does not grow with the models.
     """
-    own = graph.diagonal() + fence
-    diagonal = own - np.einsum("bn,bn->n", flat, scaled)
+    preconditioner = graph.diagonal() + fence
+    diagonal = preconditioner - np.einsum("bn,bn->n", flat, scaled)
     x, r = np.zeros_like(sides), sides.copy()
     z = r / diagonal[:, None]
     p, size = z.copy(), (r * z).sum(axis=0)
@@ -163,13 +163,13 @@ def climb_from(rows: Rows, scores: np.ndarray, bounds: Mapping[str, float]) -> E
     bound = in_box(rows, bounds)
     x = starts(rows, scores, bound)
     for weight, steps in STAGES:
-        x, here = climbed(rows, x, bound, weight, steps)
-        kept = distinct(rows, here)
-        x = x[:, kept]
-    found = [
+        x, rough_ends = climbed(rows, x, bound, weight, steps)
+        selected = distinct(rows, rough_ends)
+        x = x[:, selected]
+    ends = [
         Parameters(x[: rows.n, s].copy(), x[rows.n :, s].reshape(-1, rows.k).copy()) for s in range(x.shape[1])
     ]
-    return Ends(found, here.fit[kept])
+    return Ends(ends, rough_ends.fit[selected])
 
 
 def in_box(rows: Rows, bounds: Mapping[str, float]) -> np.ndarray:
@@ -200,23 +200,23 @@ def starts(rows: Rows, scores: np.ndarray, bound: np.ndarray) -> np.ndarray:
     return np.hstack(list(variants))
 
 
-def distinct(rows: Rows, here: Look) -> np.ndarray:
+def distinct(rows: Rows, rough_ends: Look) -> np.ndarray:
     """Starts that predict something of their own, highest first."""
-    kept: list[int] = []
-    left = np.argsort(-here.fit, kind="stable")
+    selected: list[int] = []
+    left = np.argsort(-rough_ends.fit, kind="stable")
     while left.size:
-        kept.append(int(left[0]))
+        selected.append(int(left[0]))
         left = left[1:]
-        left = left[apart(rows.shares_of_judge, here.p[:, kept[-1:]], here.p[:, left]) > ALIKE]
-    return np.array(kept)
+        left = left[apart(rows.shares_of_judge, rough_ends.p[:, selected[-1:]], rough_ends.p[:, left]) > ALIKE]
+    return np.array(selected)
 
 
 def climbed(rows: Rows, x: np.ndarray, bound: np.ndarray, weight: float, steps: int) -> tuple[np.ndarray, Look]:
     """Fisher scoring with a line search for each start, under one weight of the barrier."""
-    here = rows.look(x)
-    value = here.fit + _barrier(x, bound, weight)
+    current = rows.look(x)
+    value = current.fit + _barrier(x, bound, weight)
     for _ in range(steps):
-        step, rise = _direction(rows, x, here, bound, weight)
+        step, rise = _direction(rows, x, current, bound, weight)
         with np.errstate(divide="ignore"):
             room = np.min((bound - np.sign(step) * x) / np.abs(step), axis=0, initial=np.inf)
         size = np.minimum(1.0, TO_THE_FACE * room)
@@ -224,21 +224,21 @@ def climbed(rows: Rows, x: np.ndarray, bound: np.ndarray, weight: float, steps: 
             size, LARGEST_STEP / np.maximum(np.abs(step[rows.n : rows.n + rows.k]).max(axis=0), LARGEST_STEP)
         )
         for _ in range(HALVINGS):
-            ahead = x + size * step
-            there = rows.look(ahead)
-            height = there.fit + _barrier(ahead, bound, weight)
+            x_trial = x + size * step
+            trial = rows.look(x_trial)
+            height = trial.fit + _barrier(x_trial, bound, weight)
             good = height >= value + SUFFICIENT * size * rise
             if good.all():
                 break
             size = np.where(good, size, size / 3)
         if good.all():
-            x, here, value = ahead, there, height
+            x, current, value = x_trial, trial, height
         else:
-            x, value = np.where(good, ahead, x), np.where(good, height, value)
-            here = Look(*(np.where(good, new, old) for new, old in zip(there, here, strict=True)))
+            x, value = np.where(good, x_trial, x), np.where(good, height, value)
+            current = Look(*(np.where(good, new, old) for new, old in zip(trial, current, strict=True)))
         if np.where(good, rise, 0.0).max() < DONE:
             break
-    return x, here
+    return x, current
 
 
 def _barrier(x: np.ndarray, bound: np.ndarray, weight: float) -> np.ndarray:
@@ -246,11 +246,11 @@ def _barrier(x: np.ndarray, bound: np.ndarray, weight: float) -> np.ndarray:
 
 
 def _direction(
-    rows: Rows, x: np.ndarray, here: Look, bound: np.ndarray, weight: float
+    rows: Rows, x: np.ndarray, current: Look, bound: np.ndarray, weight: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """Fisher scoring's direction that keeps the sums of s and alpha at zero, and the slope along it."""
-    n, k, many, size = rows.n, rows.k, len(rows.blocks), x.shape[1]
-    g, signal, p = here.g, here.signal, here.p
+    n, k, n_blocks, size = rows.n, rows.k, len(rows.blocks), x.shape[1]
+    g, signal, p = current.g, current.signal, current.p
     expected = rows.count.reshape(len(rows), -1) * p
     r = rows.wins.reshape(len(rows), -1) - expected
     w = expected * (1 - p)
@@ -260,22 +260,24 @@ def _direction(
     gradient = np.concatenate([rows.by_model(r * g), *by_block]) - weight * 2 * x / room
     fence = weight * 2 * (bound**2 + x**2) / room**2
     wg = w * g
-    own, cross = np.zeros((size, k, many, many)), np.zeros((size, k, many, n))
-    for b in range(many):
+    judge_information, cross = np.zeros((size, k, n_blocks, n_blocks)), np.zeros((size, k, n_blocks, n))
+    for b in range(n_blocks):
         cross[:, :, b] = rows.by_both(wg * share[b])
-        for b2 in range(b, many):
-            own[:, :, b, b2] = own[:, :, b2, b] = rows.by_judge(w * share[b] * share[b2]).T
-        own[:, :, b, b] += fence[n + b * k : n + (b + 1) * k].T
+        for b2 in range(b, n_blocks):
+            judge_information[:, :, b, b2] = judge_information[:, :, b2, b] = rows.by_judge(
+                w * share[b] * share[b2]
+            ).T
+        judge_information[:, :, b, b] += fence[n + b * k : n + (b + 1) * k].T
     # right sides: the gradient and the two sums to be kept
     top = np.zeros((size, n, 3))
     top[:, :, 0], top[:, :, 1] = gradient[:n].T, 1.0
-    low = np.zeros((size, k, many, 3))
-    low[..., 0], low[:, :, 0, 2] = gradient[n:].reshape(many, k, size).transpose(2, 1, 0), 1.0
-    scaled = _over(own, cross).reshape(size, -1, n)
+    low = np.zeros((size, k, n_blocks, 3))
+    low[..., 0], low[:, :, 0, 2] = gradient[n:].reshape(n_blocks, k, size).transpose(2, 1, 0), 1.0
+    scaled = _over(judge_information, cross).reshape(size, -1, n)
     flat = cross.reshape(size, -1, n)
     top -= np.matmul(scaled.transpose(0, 2, 1), low.reshape(size, -1, 3))
-    many = max(1, AT_ONCE // n**2) if n < SPARSE else 1
-    for part in (slice(start, start + many) for start in range(0, size, many)):
+    n_blocks = max(1, AT_ONCE // n**2) if n < SPARSE else 1
+    for part in (slice(start, start + n_blocks) for start in range(0, size, n_blocks)):
         if n >= SPARSE:
             graph = rows.sparse_laplacian(wg[:, part.start] * g[:, part.start])
             top[part] = _by_gradients(
@@ -286,7 +288,7 @@ def _direction(
         info.reshape(len(info), -1)[:, :: n + 1] += fence[:n, part].T
         info -= np.matmul(flat[part].transpose(0, 2, 1), scaled[part])
         top[part] = _solved(info, top[part])
-    low = _over(own, low - np.matmul(flat, top).reshape(low.shape))
+    low = _over(judge_information, low - np.matmul(flat, top).reshape(low.shape))
     sums = np.stack([top.sum(axis=1), low[:, :, 0].sum(axis=1)], axis=1)  # (S, 2, 3)
     multipliers = np.linalg.solve(sums[:, :, 1:], sums[:, :, :1])
     both = np.concatenate([top, low.transpose(0, 2, 1, 3).reshape(size, -1, 3)], axis=1)
@@ -294,6 +296,6 @@ def _direction(
     return step, (gradient * step).sum(axis=0)
 
 
-def _over(own: np.ndarray, sides: np.ndarray) -> np.ndarray:
+def _over(blocks: np.ndarray, sides: np.ndarray) -> np.ndarray:
     """Solutions of every judge's own systems, which often are of one parameter."""
-    return sides / own if own.shape[-1] == 1 else np.linalg.solve(own, sides)
+    return sides / blocks if blocks.shape[-1] == 1 else np.linalg.solve(blocks, sides)

@@ -82,12 +82,12 @@ def climb(
         A judge who may run off. The climb then gets there in fewer steps.
     """
     at, bound = start.normalised(), bound or Bound(-settings.slope_bound, settings.slope_bound)
-    one = _Climb(cells, model, bound, settings.tolerance, furthest, leader)
-    (at, here), done, steps = ascended(one, (at, look(cells, model, at, bound)), settings.max_iterations)
+    ascent = _Climb(cells, model, bound, settings.tolerance, furthest, leader)
+    (at, evaluation), done, steps = ascended(ascent, (at, look(cells, model, at, bound)), settings.max_iterations)
     if not done:
-        return _finished(cells, model, at, here, steps, bound, Status.ITERATION_LIMIT)
-    at, here = at_the_edge(cells, model, *_polished(cells, model, at, here, bound), bound)
-    return _finished(cells, model, at, here, steps, bound)
+        return _finished(cells, model, at, evaluation, steps, bound, Status.ITERATION_LIMIT)
+    at, evaluation = at_the_edge(cells, model, *_polished(cells, model, at, evaluation, bound), bound)
+    return _finished(cells, model, at, evaluation, steps, bound)
 
 
 @dataclass(frozen=True)
@@ -101,26 +101,28 @@ class _Climb(Ascent[tuple[Parameters, Evaluation]]):
     furthest: float
     leader: int | None
 
-    def settled(self, here: tuple[Parameters, Evaluation]) -> tuple[Parameters, Evaluation]:
-        return set_aside(self.cells, self.model, *here, self.bound)
+    def settled(self, point: tuple[Parameters, Evaluation]) -> tuple[Parameters, Evaluation]:
+        return set_aside(self.cells, self.model, *point, self.bound)
 
-    def strays(self, here: tuple[Parameters, Evaluation]) -> bool:
-        return bool(set(unbounded_judges(self.model, here[0], self.furthest)) - set(self.bound.held))
+    def strays(self, point: tuple[Parameters, Evaluation]) -> bool:
+        return bool(set(unbounded_judges(self.model, point[0], self.furthest)) - set(self.bound.held))
 
-    def arrived(self, here: tuple[Parameters, Evaluation]) -> bool:
-        return here[1].relative_gradient <= self.tolerance
+    def arrived(self, point: tuple[Parameters, Evaluation]) -> bool:
+        return point[1].relative_gradient <= self.tolerance
 
-    def released(self, here: tuple[Parameters, Evaluation]) -> tuple[Parameters, Evaluation] | None:
-        back = taken_back(self.cells, self.model, *here, self.bound, self.tolerance)
-        return None if back is None else (back, look(self.cells, self.model, back, self.bound))
+    def released(self, point: tuple[Parameters, Evaluation]) -> tuple[Parameters, Evaluation] | None:
+        reactivated = taken_back(self.cells, self.model, *point, self.bound, self.tolerance)
+        return (
+            None if reactivated is None else (reactivated, look(self.cells, self.model, reactivated, self.bound))
+        )
 
-    def ahead(self, here: tuple[Parameters, Evaluation]) -> tuple[Parameters, Evaluation]:
-        step = newton_step(self.cells, self.model, *here, self.bound)
-        return _line_search(self.cells, self.model, *here, step, self.bound, self.leader)
+    def next_point(self, point: tuple[Parameters, Evaluation]) -> tuple[Parameters, Evaluation]:
+        step = newton_step(self.cells, self.model, *point, self.bound)
+        return _line_search(self.cells, self.model, *point, step, self.bound, self.leader)
 
 
 def _polished(
-    cells: Comparisons, model: Model, at: Parameters, here: Evaluation, bound: Bound
+    cells: Comparisons, model: Model, at: Parameters, current: Evaluation, bound: Bound
 ) -> tuple[Parameters, Evaluation]:
     """Full Newton steps as long as they move the point by more than rounding and lower the gradient.
 
@@ -128,46 +130,48 @@ def _polished(
     """
     for _ in range(MOST_POLISHES):
         try:
-            step = newton_step(cells, model, at, here, bound)
+            step = newton_step(cells, model, at, current, bound)
         except LinAlgError:
             break
-        moved = np.abs(step.scores).max() / max(1.0, np.ptp(at.scores))
-        if max(moved, np.abs(step.judges).max(initial=0.0)) <= STANDSTILL:
+        relative_step = np.abs(step.scores).max() / max(1.0, np.ptp(at.scores))
+        if max(relative_step, np.abs(step.judges).max(initial=0.0)) <= STANDSTILL:
             break
         try:
-            there, evaluation = _line_search(cells, model, at, here, step, bound)
+            polished, evaluation = _line_search(cells, model, at, current, step, bound)
         except LinAlgError:
             break
-        if evaluation.relative_gradient >= here.relative_gradient:
+        if evaluation.relative_gradient >= current.relative_gradient:
             break
-        at, here = there, evaluation
-    return at, here
+        at, current = polished, evaluation
+    return at, current
 
 
 def _finished(
     cells: Comparisons,
     model: Model,
     at: Parameters,
-    here: Evaluation,
+    evaluation: Evaluation,
     iterations: int,
     bound: Bound,
     status: Status | None = None,
 ) -> Solution:
-    unbounded = unbounded_judges(model, at) or unerring_judges(cells, model, at, None if bound.held else here)
+    unbounded = unbounded_judges(model, at) or unerring_judges(
+        cells, model, at, None if bound.held else evaluation
+    )
     if unbounded:
         status = Status.UNBOUNDED
     elif status is None and model.weights_vary and np.any((at.judges[1] <= bound[0]) | (at.judges[1] >= bound[1])):
         status = Status.LOCALIZED
     elif status is None:
         status = Status.INTERIOR if at.in_play.all() else Status.BOUNDARY
-    return Solution(at, here, status, iterations, unbounded)
+    return Solution(at, evaluation, status, iterations, unbounded)
 
 
 def _line_search(
     cells: Comparisons,
     model: Model,
     at: Parameters,
-    here: Evaluation,
+    current: Evaluation,
     step: Parameters,
     bound: Bound,
     leader: int | None = None,
@@ -181,18 +185,18 @@ def _line_search(
     """
 
     def try_at(size: float) -> tuple[Parameters, Evaluation]:
-        there = moved(at, step, size, model.offsets, never_weak(model, at), leader).normalised()
+        parameters = moved(at, step, size, model.offsets, never_weak(model, at), leader).normalised()
         if bound.held:
-            there = with_log_odds(model, there, bound.held, log_odds(at))
+            parameters = with_log_odds(model, parameters, bound.held, log_odds(at))
         if model.weights_vary:
-            there.judges[1] = np.where(there.in_play, np.clip(there.judges[1], *bound[:2]), 0.0)
-        return there, look(cells, model, there, bound)
+            parameters.judges[1] = np.where(parameters.in_play, np.clip(parameters.judges[1], *bound[:2]), 0.0)
+        return parameters, look(cells, model, parameters, bound)
 
     return backtracked(
         try_at,
         lambda there: there[1].log_likelihood,
-        here.log_likelihood,
-        rise_along(here, step),
+        current.log_likelihood,
+        rise_along(current, step),
         largest_size(model, at, step),
     )[1]
 

@@ -29,16 +29,16 @@ DAMPING = 1e-10  # relative to the mean information, where the information is si
 
 
 def newton_step(
-    cells: Comparisons, model: Model, at: Parameters, here: Evaluation, bound: Bound = ANYWHERE
+    cells: Comparisons, model: Model, at: Parameters, evaluation: Evaluation, bound: Bound = ANYWHERE
 ) -> Parameters:
     """Ascent direction: Newton's where minus the Hessian is positive definite, else Fisher scoring's."""
     try:
-        return _solve(model, at, here, LARGEST_GAIN, 0.0)
+        return _solve(model, at, evaluation, LARGEST_GAIN, 0.0)
     except LinAlgError:
         return _solve(model, at, look(cells, model, at, bound, "expected"), 0.0, DAMPING)
 
 
-def _solve(model: Model, at: Parameters, here: Evaluation, gain: float, damping: float) -> Parameters:
+def _solve(model: Model, at: Parameters, evaluation: Evaluation, gain: float, damping: float) -> Parameters:
     """Solve the information system by its Schur complement in the scores.
 
     Raises
@@ -46,17 +46,21 @@ def _solve(model: Model, at: Parameters, here: Evaluation, gain: float, damping:
     LinAlgError
         If the information is not positive definite on the complement of the invariant directions.
     """
-    schur = here.top_information
-    right = here.top_gradient
+    schur = evaluation.top_information
+    right = evaluation.top_gradient
     mean = schur.trace() / len(schur)
     if damping:
         schur = schur + damping * mean * np.eye(len(schur))
     if len(at.judges) == 0:
         return Parameters(positive_solve(schur + mean / len(schur), right), at.judges)
-    own, play = _own_information(model, at, here, gain, damping, mean)
-    cross = here.cross_information[:, play].transpose(1, 0, 2)  # (K', B, N)
-    right_sides = np.concatenate([cross, here.judge_gradient.T[play][:, :, None]], axis=2)
-    solved = right_sides / own if own.shape[-1] == 1 else np.linalg.solve(own, right_sides)
+    judge_information, play = _own_information(model, at, evaluation, gain, damping, mean)
+    cross = evaluation.cross_information[:, play].transpose(1, 0, 2)  # (K', B, N)
+    right_sides = np.concatenate([cross, evaluation.judge_gradient.T[play][:, :, None]], axis=2)
+    solved = (
+        right_sides / judge_information
+        if judge_information.shape[-1] == 1
+        else np.linalg.solve(judge_information, right_sides)
+    )
     solved = solved.reshape(-1, len(schur) + 1)
     rows = cross.reshape(-1, len(schur))
     schur = schur - rows.T @ solved[:, :-1]
@@ -69,13 +73,13 @@ def _solve(model: Model, at: Parameters, here: Evaluation, gain: float, damping:
     judges = np.zeros_like(at.judges)
     judges[:, play] = (solved[:, -1] - solved[:, :-1] @ scores).reshape(-1, len(judges)).T
     step = Parameters(scores, judges)
-    if rise_along(here, step) < 0:
+    if rise_along(evaluation, step) < 0:
         raise LinAlgError("the direction goes downhill")
     return step
 
 
 def _own_information(
-    model: Model, at: Parameters, here: Evaluation, gain: float, damping: float, mean: float
+    model: Model, at: Parameters, evaluation: Evaluation, gain: float, damping: float, mean: float
 ) -> tuple[FloatArray, BoolArray]:
     """Information of the judges who move, shape (K', B, B), and who they are, shape (K,).
 
@@ -93,37 +97,39 @@ def _own_information(
     in_play = at.in_play
     moves_offsets_alone = (~in_play | (not model.weighs_judges)) & bool(model.blocks[model.offsets])
     play = in_play | moves_offsets_alone
-    own = here.judge_information[play]
+    judge_information = evaluation.judge_information[play]
     if damping:
-        own += damping * mean * np.eye(len(at.judges))
+        judge_information += damping * mean * np.eye(len(at.judges))
     if moves_offsets_alone.any():
-        for b in range(own.shape[-1])[model.weights]:
-            own[moves_offsets_alone[play], b, b] = mean
+        for b in range(judge_information.shape[-1])[model.weights]:
+            judge_information[moves_offsets_alone[play], b, b] = mean
     if model.has(Role.TIE, Role.STRONG):
         still = ~movable(model, at)[:, play]
-        for b in range(own.shape[-1])[model.offsets]:
-            own[still[b], b, b] = mean  # of a level that the judge never uses
+        for b in range(judge_information.shape[-1])[model.offsets]:
+            judge_information[still[b], b, b] = mean  # of a level that the judge never uses
     # judges that rise in log gamma: minus the second derivative there is smaller by the gradient
-    rise = np.where(decides(at)[0, play], here.judge_gradient[0, play], 0.0)
-    own[:, 0, 0] -= np.minimum(np.maximum(rise, 0.0), np.maximum(gain * own[:, 0, 0], 0.0))
-    if not _positive(own, SMALLEST * mean):
+    rise = np.where(decides(at)[0, play], evaluation.judge_gradient[0, play], 0.0)
+    judge_information[:, 0, 0] -= np.minimum(
+        np.maximum(rise, 0.0), np.maximum(gain * judge_information[:, 0, 0], 0.0)
+    )
+    if not _positive(judge_information, SMALLEST * mean):
         raise LinAlgError("a judge's information is not positive definite")
-    return own, play
+    return judge_information, play
 
 
-def _positive(own: np.ndarray, least: float) -> bool:
+def _positive(blocks: np.ndarray, least: float) -> bool:
     """Whether matrices are positive definite by more than rounding, each in its own units."""
-    diagonal = np.einsum("kbb->kb", own)
+    diagonal = np.einsum("kbb->kb", blocks)
     positive = bool((diagonal > least).all())
-    if not positive or own.shape[-1] == 1:
+    if not positive or blocks.shape[-1] == 1:
         return positive
     scale = np.sqrt(diagonal)
-    return bool(np.all(np.linalg.eigvalsh(own / (scale[:, :, None] * scale[:, None, :])) > FLATTEST))
+    return bool(np.all(np.linalg.eigvalsh(blocks / (scale[:, :, None] * scale[:, None, :])) > FLATTEST))
 
 
-def rise_along(here: Evaluation, step: Parameters) -> float:
+def rise_along(evaluation: Evaluation, step: Parameters) -> float:
     """Directional derivative of the log-likelihood along a step."""
-    return float(here.top_gradient @ step.scores + (here.judge_gradient * step.judges).sum())
+    return float(evaluation.top_gradient @ step.scores + (evaluation.judge_gradient * step.judges).sum())
 
 
 def positive_solve(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
@@ -143,8 +149,8 @@ def positive_solve(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
 def decides(at: Parameters) -> BoolArray:
     """Which judges decide most pairs, shape (1, K); (0, K) for a model without judges."""
     spread = np.sqrt(at.scores @ at.scores / len(at.scores))  # of scores that sum to zero
-    found: BoolArray = np.exp(at.judges[:1]) * spread > DECIDED
-    return found
+    is_decided: BoolArray = np.exp(at.judges[:1]) * spread > DECIDED
+    return is_decided
 
 
 def moved(
@@ -169,12 +175,12 @@ def moved(
     rising = (step.judges[:1] > 0) & decides(at)
     judges[:1][~rising] = at.judges[:1][~rising] + np.log1p(size * step.judges[:1][~rising])
     if len(judges[offsets]):
-        taken = rising & np.isfinite(at.judges[offsets])  # no log nu for a judge who never ties
+        moves_in_log = rising & np.isfinite(at.judges[offsets])  # no log nu for a judge who never ties
         if still is not None:
-            taken &= ~still
-        rise = np.broadcast_to(step.judges[0], taken.shape)[taken]
-        offset, to_offset = at.judges[offsets][taken], step.judges[offsets][taken]
-        judges[offsets][taken] = np.exp(size * rise) * (offset + size * (to_offset - offset * rise))
+            moves_in_log &= ~still
+        rise = np.broadcast_to(step.judges[0], moves_in_log.shape)[moves_in_log]
+        offset, to_offset = at.judges[offsets][moves_in_log], step.judges[offsets][moves_in_log]
+        judges[offsets][moves_in_log] = np.exp(size * rise) * (offset + size * (to_offset - offset * rise))
     if leader is None or not rising[0, leader]:
         return Parameters(at.scores + size * step.scores, judges)
     growth = 1.0 + size * step.judges[0, leader]
@@ -189,8 +195,8 @@ def largest_size(model: Model, at: Parameters, step: Parameters) -> float:
     A threshold of strong answers runs off with the discrimination as far as that goes: it moves by its own size.
     """
     units = [
-        np.maximum(1.0, np.abs(own)) if block.role.is_strong else 1.0
-        for block, own in zip(model.blocks, at.judges, strict=True)
+        np.maximum(1.0, np.abs(judge_row)) if block.role.is_strong else 1.0
+        for block, judge_row in zip(model.blocks, at.judges, strict=True)
     ]
     chosen = [row for row, block in enumerate(model.blocks) if block.role is not Role.OFFSET]
     relative = np.array([step.judges[row] / units[row] for row in chosen])

@@ -23,7 +23,7 @@ ROUNDING = 1e-13  # relative error of sums over comparisons
 
 
 def ordered_judges(
-    cells: Comparisons, model: Model, at: Parameters, here: Evaluation | None = None
+    cells: Comparisons, model: Model, at: Parameters, evaluation: Evaluation | None = None
 ) -> tuple[int, ...]:
     """Places of those judges.
 
@@ -40,38 +40,38 @@ def ordered_judges(
     d = at.scores.take(cells.first) - at.scores.take(cells.second)
     d = np.where(np.abs(d) <= EQUAL * np.ptp(at.scores), 0.0, d) / max(np.abs(d).max(), np.finfo(float).tiny)
     of, used = shares(cells, model), users(cells, model)
-    found, ruled_out = [], _ruled_out(cells, model, at, here)
+    ordered, ruled_out = [], _ruled_out(cells, model, at, evaluation)
     for k in np.flatnonzero(~ruled_out).tolist():
         rows = np.flatnonzero(cells.judge == k)
         moves = model.weighs_judges and bool(at.in_play[k])
         forms = _forms(d[rows], {level: share[rows] for level, share in of.items()}, used, model, k, moves)
         if _rises(forms):
-            found.append(k)
-    return tuple(found)
+            ordered.append(k)
+    return tuple(ordered)
 
 
-def _ruled_out(cells: Comparisons, model: Model, at: Parameters, here: Evaluation | None) -> BoolArray:
+def _ruled_out(cells: Comparisons, model: Model, at: Parameters, evaluation: Evaluation | None) -> BoolArray:
     """Judges of whom the derivatives prove that they are none of those, shape (K,).
 
     As in `existence.near_maximum`, of one judge's parameters alone: if a step of Fisher scoring in these changes
     no log-odds of two levels by one, no direction of theirs has a form that rises and none that falls.
     """
     k, gap = len(cells.judges), np.diff(np.sort(at.scores)).min(initial=np.inf)
-    if here is None or not here.judge_information.size or model.further or model.weights_vary:
+    if evaluation is None or not evaluation.judge_information.size or model.further or model.weights_vary:
         return np.zeros(k, bool)
     if not model.weighs_judges or gap <= EQUAL * np.ptp(at.scores):  # equal scores count as exactly equal
         return np.zeros(k, bool)
     free = model.free_rows
-    values, vectors = np.linalg.eigh(here.judge_information[:, free, free])
+    values, vectors = np.linalg.eigh(evaluation.judge_information[:, free, free])
     with np.errstate(divide="ignore", invalid="ignore"):
-        along = np.einsum("kij,ik->kj", vectors, here.judge_gradient[free]) / values
+        along = np.einsum("kij,ik->kj", vectors, evaluation.judge_gradient[free]) / values
         step = np.abs(np.einsum("kij,kj->ki", vectors, along))
     steepest = np.maximum(1.0, np.exp(at.judges[0]) * np.ptp(at.scores))
     terms = np.bincount(cells.judge, cells.count, k) * steepest
     # far out a gradient may be nothing but rounding
-    known = values[:, 0] > np.maximum(SINGULAR * values[:, -1], ROUNDING * terms)
-    known &= movable(model, at).all(axis=0) & np.all([*users(cells, model).values()], axis=0)
-    return known & (2 * max(thresholds(model)) * step.sum(axis=1) * steepest <= CERTAIN)
+    is_determined = values[:, 0] > np.maximum(SINGULAR * values[:, -1], ROUNDING * terms)
+    is_determined &= movable(model, at).all(axis=0) & np.all([*users(cells, model).values()], axis=0)
+    return is_determined & (2 * max(thresholds(model)) * step.sum(axis=1) * steepest <= CERTAIN)
 
 
 def _ordered_choices(cells: Comparisons, model: Model, at: Parameters) -> tuple[int, ...]:
@@ -80,16 +80,18 @@ def _ordered_choices(cells: Comparisons, model: Model, at: Parameters) -> tuple[
     scores = np.round(at.scores / unit) * unit  # those that count as equal are
     d = scores.take(cells.first) - scores.take(cells.second)
     moves = at.in_play[cells.judge] & model.weighs_judges
-    places = np.ones(len(cells)) if cells.apart is None else cells.apart
-    lead = [d / max(np.abs(d).max(), np.finfo(float).tiny) * moves, places * model.has(Role.OFFSET)]
+    rank_gap = np.ones(len(cells)) if cells.apart is None else cells.apart
+    lead = [d / max(np.abs(d).max(), np.finfo(float).tiny) * moves, rank_gap * model.has(Role.OFFSET)]
     sizes = [*thresholds(model)]
-    none, one = np.zeros(len(cells)), np.ones(len(cells))
+    none, ones = np.zeros(len(cells)), np.ones(len(cells))
 
-    def columns(*given: FloatArray) -> csr_array:
-        return csr_array(np.stack([*given, *[none] * (2 + len(sizes) - len(given))], axis=1))
+    def columns(*columns_of_values: FloatArray) -> csr_array:
+        return csr_array(
+            np.stack([*columns_of_values, *[none] * (2 + len(sizes) - len(columns_of_values))], axis=1)
+        )
 
-    tau = {size: columns(*[none] * (2 + place), one) for place, size in enumerate(sizes)}
-    used = {size: known[cells.judge] for size, known in users(cells, model).items()}
+    tau = {size: columns(*[none] * (2 + index), ones) for index, size in enumerate(sizes)}
+    used = {size: is_used[cells.judge] for size, is_used in users(cells, model).items()}
     forms, judge = chosen_against_others(cells, model, columns(*lead), tau, used)
     return tuple(k for k in range(len(cells.judges)) if _rises(forms[judge == k].toarray()))
 
@@ -106,11 +108,13 @@ def _forms(
     sizes = [*thresholds(model)]
     lead = np.stack([d * moves, np.full(len(d), float(model.has(Role.OFFSET)))], axis=1)
     forms = []
-    for given, other in contests(of):
-        rows = of[given] > GIVEN
-        if used[abs(other)][k] and rows.any():
-            own = [(abs(given) == size) - float(abs(other) == size) for size in sizes]
-            forms.append(np.hstack([(given - other) * lead[rows], np.tile(own, (int(rows.sum()), 1))]))
+    for level, alternative in contests(of):
+        rows = of[level] > GIVEN
+        if used[abs(alternative)][k] and rows.any():
+            size_terms = [(abs(level) == size) - float(abs(alternative) == size) for size in sizes]
+            forms.append(
+                np.hstack([(level - alternative) * lead[rows], np.tile(size_terms, (int(rows.sum()), 1))])
+            )
     return np.concatenate(forms) if forms else np.zeros((0, 2 + len(sizes)))
 
 

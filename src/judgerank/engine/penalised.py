@@ -78,8 +78,8 @@ class Penalised:
     def given(self, name: str) -> float | None:
         """The standard deviation of a block, if it is given."""
         of_ties = {f"{TIE}_{size}": tau for size, tau in self.larger_ties}
-        known = of_ties | dict(zip(strengths(len(self.stronger) + 1)[1:], self.stronger, strict=True))
-        return known.get(name, getattr(self, name, None))
+        fixed = of_ties | dict(zip(strengths(len(self.stronger) + 1)[1:], self.stronger, strict=True))
+        return fixed.get(name, getattr(self, name, None))
 
     def maximise(
         self, cells: Comparisons, model: Model, start: Parameters | None = None, bar: float | None = None
@@ -91,8 +91,8 @@ class Penalised:
         ConfigError
             If there is a start while standard deviations are to be found: those would hang on it.
         """
-        given = all(self.given(name) is not None for name in ("scores", *model.free_blocks))
-        if start is not None and not given:
+        all_fixed = all(self.given(name) is not None for name in ("scores", *model.free_blocks))
+        if start is not None and not all_fixed:
             raise ConfigError("the penalised fit takes no start, unless all standard deviations are given")
         return maximise(cells, model, self, start)
 
@@ -104,11 +104,11 @@ def maximise(cells: Comparisons, model: Model, settings: Penalised, start: Param
     """
     climb = Climb(problem_of(cells, model), _begun(start, model, cells), settings)
     names = ("scores", *model.free_blocks)
-    given = {name: settings.given(name) for name in names}
-    known = {name: tau for name, tau in given.items() if tau is not None}
-    bounds = {name: (NARROWEST, WIDEST) for name in names if name not in known}
+    fixed_by_name = {name: settings.given(name) for name in names}
+    fixed_spread = {name: tau for name, tau in fixed_by_name.items() if tau is not None}
+    bounds = {name: (NARROWEST, WIDEST) for name in names if name not in fixed_spread}
     bounds |= {block.name: REACH for block in model.further if block.shrunk}
-    climb, spread = fitted_spread(climb, known, bounds)
+    climb, spread = fitted_spread(climb, fixed_spread, bounds)
     in_order = {name: spread[name] for name in (*names, *spread)}
     status = Status.SHRUNK if climb.done else Status.ITERATION_LIMIT
     marginal = climb.marginal(spread)
@@ -130,7 +130,7 @@ def with_further(
     start: Parameters,
     free: BoolArray,
     settings: Penalised,
-    known: Spread | None = None,
+    fixed_spread: Spread | None = None,
 ) -> Solution:
     """The maximum with further blocks that a member's own maximum leads to, the shrunk ones held by their prior.
 
@@ -147,12 +147,12 @@ def with_further(
     """
     climb = Climb(Problem(cells, model, start, free), start, settings)
     shrunk = [block for block in model.further if block.shrunk]
-    if known is None:
+    if fixed_spread is None:
         unit = max(float(start.scores.std()), SMALLEST_UNIT) * scale(model, start)[0]
         units = {block.name: unit if block.role is Role.QUALITY else 1.0 for block in shrunk}
         climb, spread = fitted_spread(climb, {}, {name: (REACH[0] * u, REACH[1] * u) for name, u in units.items()})
     else:
-        spread = {name: tau for name, tau in known.items() if tau > 0}
+        spread = {name: tau for name, tau in fixed_spread.items() if tau > 0}
         for block in shrunk:
             if block.name not in spread:
                 climb = climb.without(block.name)
@@ -161,6 +161,6 @@ def with_further(
     status = status if climb.done else Status.ITERATION_LIMIT
     unbounded = unbounded_judges(model, climb.at)
     status = Status.UNBOUNDED if unbounded else status
-    here = climb.here()
-    integrated = climb.marginal(spread) if spread or model.restricted else here.log_likelihood
-    return Solution(climb.at, here, status, climb.steps, unbounded, spread=spread, integrated=integrated)
+    evaluation = climb.here()
+    integrated = climb.marginal(spread) if spread or model.restricted else evaluation.log_likelihood
+    return Solution(climb.at, evaluation, status, climb.steps, unbounded, spread=spread, integrated=integrated)

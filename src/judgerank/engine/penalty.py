@@ -86,18 +86,18 @@ class Penalty:
                     self._shared[block.role][:, model.place(block.name)] = block.means / spread["scores"]
         for row, name in enumerate(model.judge_blocks):
             if name in spread:
-                place = slice(n + row * k, n + (row + 1) * k)
-                self._diagonal[place] = spread[name] ** -2
+                columns = slice(n + row * k, n + (row + 1) * k)
+                self._diagonal[columns] = spread[name] ** -2
                 if name != ALPHA:  # their mean is free, or nearly so
-                    self._means.append((place, _of_mean(spread[name] ** 2, k)))
+                    self._means.append((columns, _of_mean(spread[name] ** 2, k)))
         for block in model.further:
             if block.name in spread:
-                there = model.place(block.name)
-                place = slice(common + there.start, common + there.stop)
+                block_columns = model.place(block.name)
+                columns = slice(common + block_columns.start, common + block_columns.stop)
                 if block.role is Role.QUALITY:
-                    self._deviation[place] = spread[block.name]
+                    self._deviation[columns] = spread[block.name]
                 else:
-                    self._diagonal[place] = spread[block.name] ** -2
+                    self._diagonal[columns] = spread[block.name] ** -2
         self._of_qualities = bool(np.isfinite(self._deviation).any())
         self._last: tuple[Parameters, _Point] | None = None
 
@@ -105,8 +105,8 @@ class Penalty:
     def _fixed(self) -> FloatArray:
         """The precision but for qualities, shape (D, D)."""
         precision = np.diag(self._diagonal)
-        for place, everywhere in self._means:
-            precision[place, place] += everywhere
+        for columns, everywhere in self._means:
+            precision[columns, columns] += everywhere
         return precision
 
     def _at(self, at: Parameters) -> _Point:
@@ -154,22 +154,22 @@ class Penalty:
         cross = along[:, None] * share
         precision[:, judges] += cross
         precision[judges] += cross.T
-        own = (quality @ quality) * share[:, None] * share
-        precision[judges, judges] += own + observed * (quality @ shrunk) * np.diag(share)
+        quality_part = (quality @ quality) * share[:, None] * share
+        precision[judges, judges] += quality_part + observed * (quality @ shrunk) * np.diag(share)
         return precision
 
     def pulled(self, at: Parameters) -> tuple[float, FloatArray]:
         """Twice the penalty at a point, and half of its derivatives by that, shape (D,)."""
-        here = self._at(at)
-        image = self._diagonal * here.values
-        for place, everywhere in self._means:
-            image[place] += everywhere * here.values[place].sum()
-        lost = float(here.values @ image)
+        state = self._at(at)
+        image = self._diagonal * state.values
+        for columns, everywhere in self._means:
+            image[columns] += everywhere * state.values[columns].sum()
+        lost = float(state.values @ image)
         if self._of_qualities:
-            lost += float(here.shrunk @ here.shrunk)
-            image += self._transposed(here.root, here.shared, here.shrunk)
-            if len(here.share):
-                image[self._judges] += (here.quality @ here.shrunk) * here.share
+            lost += float(state.shrunk @ state.shrunk)
+            image += self._transposed(state.root, state.shared, state.shrunk)
+            if len(state.share):
+                image[self._judges] += (state.quality @ state.shrunk) * state.share
         return lost, image
 
 
@@ -186,10 +186,10 @@ def pulled(model: Model, at: Parameters, spread: Spread) -> tuple[float, FloatAr
 def scores_as_shrunk(model: Model, at: Parameters) -> FloatArray:
     """What the standard deviation of scores is of, as a matrix times all parameters, shape (N, D)."""
     n, k = len(at.scores), at.judges.shape[1]
-    here = Penalty(model, n, k, {"scores": 1.0})._at(at)
-    whole = np.zeros((n, len(here.values)))
-    whole[:, :n], whole[:, len(here.values) - len(at.common) :] = np.diag(here.root[:n]), here.shared
-    return whole
+    state = Penalty(model, n, k, {"scores": 1.0})._at(at)
+    matrix = np.zeros((n, len(state.values)))
+    matrix[:, :n], matrix[:, len(state.values) - len(at.common) :] = np.diag(state.root[:n]), state.shared
+    return matrix
 
 
 def scale(model: Model, at: Parameters) -> tuple[float, FloatArray]:
@@ -237,7 +237,7 @@ def shrunk_qualities(model: Model, at: Parameters, spread: Spread) -> int:
     return of_blocks + (len(at.scores) - 1) * ("scores" in spread)
 
 
-def arrow(model: Model, at: Parameters, here: Evaluation, spread: Spread, observed: bool) -> Arrow:
+def arrow(model: Model, at: Parameters, evaluation: Evaluation, spread: Spread, observed: bool) -> Arrow:
     """Information of the comparisons, in the scores and what every judge has, and that of the penalty on it all.
 
     Parameters
@@ -250,27 +250,33 @@ def arrow(model: Model, at: Parameters, here: Evaluation, spread: Spread, observ
     mean_gamma, share = scale(model, at)
     square, blocks = (mean_gamma / spread["scores"]) ** 2, model.free_rows
     size, width = square * (at.scores @ at.scores), n + len(names) * k
-    own = here.judge_information[:, blocks, blocks] + np.diag([1 / spread[name] ** 2 for name in names])
-    held = [(np.sqrt(np.trace(here.top_information) / n), slice(0, n))]
+    judge_blocks = evaluation.judge_information[:, blocks, blocks] + np.diag(
+        [1 / spread[name] ** 2 for name in names]
+    )
+    held = [(np.sqrt(np.trace(evaluation.top_information) / n), slice(0, n))]
     columns, weights = [], []
     if len(share):
-        own[:, 0, 0] += observed * size * share
+        judge_blocks[:, 0, 0] += observed * size * share
         columns += [np.pad(at.scores, (0, width - n)), np.pad(share, (n, width - n - k))]
-        held.append((np.sqrt(own[:, 0, 0].mean()), slice(n, n + k)))
+        held.append((np.sqrt(judge_blocks[:, 0, 0].mean()), slice(n, n + k)))
     for number, name in enumerate(names):
         if name != ALPHA:
             columns.append(_ones(width, slice(n + number * k, n + (number + 1) * k)))
             weights.append(_of_mean(spread[name] ** 2, k))
-    sums = np.array([_ones(width, place) / np.sqrt(place.stop - place.start) for _, place in held]).T
+    sums = np.array(
+        [_ones(width, columns_held) / np.sqrt(columns_held.stop - columns_held.start) for _, columns_held in held]
+    ).T
     weight = np.diag([*[0.0] * (2 * (len(share) > 0)), *weights, *(stiff**2 for stiff, _ in held)])
     if len(share):
         weight[0, 1] = weight[1, 0] = square * (1 + observed)
         weight[1, 1] = size
-    top = here.top_information + square * np.eye(n)
-    return Arrow(top, here.cross_information[blocks], own, np.column_stack([*columns, sums]), weight, sums)
+    top = evaluation.top_information + square * np.eye(n)
+    return Arrow(
+        top, evaluation.cross_information[blocks], judge_blocks, np.column_stack([*columns, sums]), weight, sums
+    )
 
 
-def _ones(size: int, place: slice) -> FloatArray:
+def _ones(size: int, columns: slice) -> FloatArray:
     ones = np.zeros(size)
-    ones[place] = 1.0
+    ones[columns] = 1.0
     return ones

@@ -94,17 +94,17 @@ class Problem:
 
     def at(self, at: Parameters) -> np.ndarray:
         """The inverse of `parameters`."""
-        whole = [at.scores, at.judges[self.free], at.common[self.free_common]]
-        return np.concatenate(whole)[self.coordinates.kept]
+        parts = [at.scores, at.judges[self.free], at.common[self.free_common]]
+        return np.concatenate(parts)[self.coordinates.kept]
 
     def look(
         self, x: np.ndarray, spread: Spread, curvature: Curvature | None = None
     ) -> tuple[float, np.ndarray, Information]:
         """Penalised log-likelihood, its gradient, and on request minus its Hessian or the expected one."""
         at = self.parameters(x)
-        here = self.evaluated(x, at, curvature)
-        top = here.top_gradient
-        gradient = np.concatenate([top[: self.n], here.judge_gradient.ravel(), top[self.n :]])
+        evaluation = self.evaluated(x, at, curvature)
+        top = evaluation.top_gradient
+        gradient = np.concatenate([top[: self.n], evaluation.judge_gradient.ravel(), top[self.n :]])
         if not self._all_chosen:
             gradient = gradient[self.chosen]
         if self.alone is not None:
@@ -115,8 +115,8 @@ class Problem:
             lost, image = self._penalty(spread).pulled(at)
             image = image if self._all_chosen else image[self.chosen]
         gradient = gradient - image
-        info = np.empty((0, 0)) if curvature is None else self._second(at, spread, here, curvature)
-        return here.log_likelihood - 0.5 * lost, self.coordinates.gradient(gradient), info
+        info = np.empty((0, 0)) if curvature is None else self._second(at, spread, evaluation, curvature)
+        return evaluation.log_likelihood - 0.5 * lost, self.coordinates.gradient(gradient), info
 
     def _penalty(self, spread: Spread) -> Penalty:
         """That of some standard deviations, which often are those of the last look."""
@@ -124,29 +124,29 @@ class Problem:
             self._pulling = dict(spread), Penalty(self.model, self.n, self.k, spread)
         return self._pulling[1]
 
-    def _second(self, at: Parameters, spread: Spread, here: Evaluation, curvature: Curvature) -> Information:
+    def _second(self, at: Parameters, spread: Spread, evaluation: Evaluation, curvature: Curvature) -> Information:
         """Minus the second derivatives in the coordinates, or the expected ones, shape (D', D')."""
-        whole = self._of_comparisons(here, curvature)
+        matrix = self._of_comparisons(evaluation, curvature)
         if self.alone is not None:
-            return self.coordinates.reduced(whole + self.alone)
+            return self.coordinates.reduced(matrix + self.alone)
         precision = self._penalty(spread).matrix(at, curvature == "observed")
         precision = precision if self._all_chosen else precision[np.ix_(self.chosen, self.chosen)]
-        return self.coordinates.reduced(whole + precision)
+        return self.coordinates.reduced(matrix + precision)
 
-    def _of_comparisons(self, here: Evaluation, curvature: Curvature) -> FloatArray:
+    def _of_comparisons(self, evaluation: Evaluation, curvature: Curvature) -> FloatArray:
         """The comparisons' part, which standard deviations do not change, either."""
-        if curvature not in self._whole or self._whole[curvature][0] is not here:
-            own = self._logarithmic(here) if curvature == "observed" else here
-            self._whole[curvature] = here, information(own, self.free, self.free_common)
+        if curvature not in self._whole or self._whole[curvature][0] is not evaluation:
+            logarithmic = self._logarithmic(evaluation) if curvature == "observed" else evaluation
+            self._whole[curvature] = evaluation, information(logarithmic, self.free, self.free_common)
         return self._whole[curvature][1]
 
-    def _logarithmic(self, here: Evaluation) -> Evaluation:
+    def _logarithmic(self, evaluation: Evaluation) -> Evaluation:
         """The same with minus the second derivatives in the logarithm of gamma, no longer in gamma."""
         if not self.model.weighs_judges:
-            return here
-        own = here.judge_information.copy()
-        own[:, 0, 0] -= here.judge_gradient[0]
-        return replace(here, judge_information=own)
+            return evaluation
+        judge_information = evaluation.judge_information.copy()
+        judge_information[:, 0, 0] -= evaluation.judge_gradient[0]
+        return replace(evaluation, judge_information=judge_information)
 
     def evaluated(self, x: np.ndarray, at: Parameters, curvature: Curvature | None) -> Evaluation:
         """The likelihood's part, which standard deviations do not change; they are often tried at one point."""
@@ -167,8 +167,8 @@ class Problem:
         A judge without a penalty may run off: the climb ends where its discrimination counts as unbounded.
         """
         climb = _ToMode(self, spread, settings.tolerance)
-        here, done, steps = ascended(climb, climb.at(x), settings.max_iterations)
-        return here.x, here.height, done, steps
+        point, done, steps = ascended(climb, climb.at(x), settings.max_iterations)
+        return point.x, point.height, done, steps
 
     def strays(self, x: np.ndarray) -> bool:
         """Whether a judge without a penalty runs off, or falls to where no step would bring it back."""
@@ -182,9 +182,9 @@ class Problem:
         Where judges are not shrunk, or that is singular, as if it curved downward as much.
         """
         if isinstance(info, Arrow):
-            whole = np.zeros(len(info.sums))
-            whole[self.coordinates.kept] = gradient
-            return info.solve(whole)[self.coordinates.kept]
+            correction = np.zeros(len(info.sums))
+            correction[self.coordinates.kept] = gradient
+            return info.solve(correction)[self.coordinates.kept]
         with suppress(LinAlgError):
             return positive_solve(info, gradient)
         if self.alone is None:
@@ -208,13 +208,13 @@ class Problem:
         height, _, info = self.look(x, spread, "expected")
         at = self.parameters(x)
         prior = log_prior_determinant(self.model, at, spread)
-        many = shrunk_qualities(self.model, at, spread)
+        n_qualities = shrunk_qualities(self.model, at, spread)
         if self._restricted(spread) and self.model.weighs_judges:
             # flat in the scores and in the discriminations whose mean is one, so that a judge near zero,
             # whose logarithm is hardly known, does not decide
             free = int(self.free[0].sum())
-            many = self.n - 1 - max(free - 1, 0)
-        to_scaled = many * np.log(scale(self.model, at)[0])
+            n_qualities = self.n - 1 - max(free - 1, 0)
+        to_scaled = n_qualities * np.log(scale(self.model, at)[0])
         return height + 0.5 * (prior - self._log_determinant(info, spread)) + to_scaled
 
     def _restricted(self, spread: Spread) -> bool:
@@ -232,7 +232,7 @@ class Problem:
 
 
 @dataclass
-class _There:
+class _Point:
     """A point of the climb to a mode, and the look from there."""
 
     problem: Problem
@@ -252,32 +252,32 @@ class _There:
         return float(self.gradient @ self.step)
 
 
-class _ToMode(Ascent[_There]):
+class _ToMode(Ascent[_Point]):
     """Newton's method to a mode for given standard deviations."""
 
     def __init__(self, problem: Problem, spread: Spread, tolerance: float):
         self.problem, self.spread, self.tolerance = problem, spread, tolerance
 
-    def at(self, x: FloatArray) -> _There:
-        return _There(self.problem, self.spread, x, *self.problem.look(x, self.spread, "observed"))
+    def at(self, x: FloatArray) -> _Point:
+        return _Point(self.problem, self.spread, x, *self.problem.look(x, self.spread, "observed"))
 
-    def arrived(self, here: _There) -> bool:
-        size = max(1.0, abs(here.height))
-        return bool(np.abs(here.gradient).max() <= self.tolerance * size) or here.rise <= ROUNDING * size
+    def arrived(self, point: _Point) -> bool:
+        size = max(1.0, abs(point.height))
+        return bool(np.abs(point.gradient).max() <= self.tolerance * size) or point.rise <= ROUNDING * size
 
-    def strays(self, here: _There) -> bool:
-        return ALPHA not in self.spread and not self.arrived(here) and self.problem.strays(here.x)
+    def strays(self, point: _Point) -> bool:
+        return ALPHA not in self.spread and not self.arrived(point) and self.problem.strays(point.x)
 
-    def ahead(self, here: _There) -> _There:
-        step, rise, problem = here.step, here.rise, self.problem
-        moved = step if problem.metric is None else problem.coordinates.full(step)
-        close = here.height - CLOSE * max(1.0, abs(here.height))
+    def next_point(self, point: _Point) -> _Point:
+        step, rise, problem = point.step, point.rise, self.problem
+        full_step = step if problem.metric is None else problem.coordinates.full(step)
+        close = point.height - CLOSE * max(1.0, abs(point.height))
         return backtracked(
-            lambda size: self.at(here.x + size * step),
+            lambda size: self.at(point.x + size * step),
             lambda there: there.height,
-            here.height,
+            point.height,
             rise,
-            min(1.0, LARGEST_STEP / np.abs(moved).max()),
+            min(1.0, LARGEST_STEP / np.abs(full_step).max()),
             # where rounding hides which is higher, the slope tells (Hager and Zhang, 2005)
             lambda there: bool(there.height >= close and there.gradient @ step >= -SLOPE * rise),
         )[1]
@@ -293,6 +293,6 @@ def faint(at: Parameters, least: float) -> BoolArray:
 
 def moving(model: Model, spread: Spread | None) -> BoolArray:
     """Which parameters of further blocks are not held at zero for having no standard deviation, shape (P,)."""
-    known = {} if spread is None else spread
-    parts = [np.full(len(block.labels), not block.shrunk or block.name in known) for block in model.further]
+    fixed_spread = {} if spread is None else spread
+    parts = [np.full(len(block.labels), not block.shrunk or block.name in fixed_spread) for block in model.further]
     return np.concatenate([np.zeros(0, bool), *parts])

@@ -13,7 +13,7 @@ from judgerank.engine.rows import Listed
 from judgerank.model.block import Role
 
 
-def row_derivatives(here: At, by_role: Callable[[Role], FloatArray]) -> coo_array:
+def row_derivatives(terms: At, by_role: Callable[[Role], FloatArray]) -> coo_array:
     """Derivatives of a quantity of every row in all parameters, shape (C, N + B K + P).
 
     Parameters
@@ -24,20 +24,20 @@ def row_derivatives(here: At, by_role: Callable[[Role], FloatArray]) -> coo_arra
         Derivative of the quantity in what the parameters of a role add to, shape (C,): in the difference of
         qualities, in log g, in the predictor, or in a threshold.
     """
-    assert isinstance(here.rows, Listed)
-    first, second, judge = here.rows.who
-    n, k = here.rows.size
+    assert isinstance(terms.rows, Listed)
+    first, second, judge = terms.rows.who
+    n, k = terms.rows.size
     by_quality = by_role(Role.QUALITY)
-    values, places = [by_quality, -by_quality], [first, second]
-    for number, (block, column) in enumerate(zip(here.model.blocks, here.column, strict=True)):
+    values, columns = [by_quality, -by_quality], [first, second]
+    for number, (block, column) in enumerate(zip(terms.model.blocks, terms.column, strict=True)):
         values.append(times(by_role(block.role), column))
-        places.append(n + number * k + judge)
-    rows, start = [np.tile(np.arange(len(judge)), len(places))], n + len(here.model.blocks) * k
-    if here.further is not None:
-        for role, place in here.further.places.items():
-            part = here.further.derivatives(role, by_role(role)).tocoo()
+        columns.append(n + number * k + judge)
+    rows, start = [np.tile(np.arange(len(judge)), len(columns))], n + len(terms.model.blocks) * k
+    if terms.further is not None:
+        for role, extra_column in terms.further.places.items():
+            part = terms.further.derivatives(role, by_role(role)).tocoo()
             rows.append(part.row)
             values.append(part.data)
-            places.append(start + place[part.col])
-    at = np.concatenate(rows), np.concatenate(places)
-    return coo_array((np.concatenate(values), at), shape=(len(judge), start + len(here.model.roles)))
+            columns.append(start + extra_column[part.col])
+    at = np.concatenate(rows), np.concatenate(columns)
+    return coo_array((np.concatenate(values), at), shape=(len(judge), start + len(terms.model.roles)))

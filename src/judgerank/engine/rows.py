@@ -193,9 +193,9 @@ class Table:
         return sums_by_place(self._i, by_pair, self._n) - sums_by_place(self._j, by_pair, self._n)
 
     def by_judge(self, values: FloatArray, *factors: FloatArray | None) -> FloatArray:
-        given = [factor for factor in factors if factor is not None]
-        of_judge = [factor[:, 0] for factor in given if factor.shape[1] == 1]
-        of_pair = [factor[0] for factor in given if factor.shape[1] > 1]
+        present = [factor for factor in factors if factor is not None]
+        of_judge = [factor[:, 0] for factor in present if factor.shape[1] == 1]
+        of_pair = [factor[0] for factor in present if factor.shape[1] > 1]
         # einsum adds in one order; BLAS in each kernel's own, which iterations without a maximum blow up
         summed = np.einsum("kp,p->k", values, _product(*of_pair)) if of_pair else values.sum(axis=1)
         return _product(summed, *of_judge)
@@ -230,7 +230,7 @@ def _product(values: FloatArray, *factors: FloatArray | None) -> FloatArray:
 
 def laid_out(cells: Comparisons, size: int) -> Iterable[Listed | Table]:
     """All rows in parts of about a size."""
-    return _kept(cells, size) if len(cells) <= KEPT else _listed(cells, size)
+    return _sorted_cells(cells, size) if len(cells) <= KEPT else _listed(cells, size)
 
 
 def _listed(cells: Comparisons, size: int) -> Iterator[Listed]:
@@ -248,7 +248,7 @@ def parts(cells: Comparisons, size: int) -> Iterator[slice]:
 
 
 @remembered
-def _kept(cells: Comparisons, size: int) -> Sequence[Listed | Table]:
+def _sorted_cells(cells: Comparisons, size: int) -> Sequence[Listed | Table]:
     if len(cells) > SMALL:
         return list(_listed(cells, size))
     n, k = len(cells.models), len(cells.judges)
@@ -264,12 +264,12 @@ def _kept(cells: Comparisons, size: int) -> Sequence[Listed | Table]:
         or not in_order
     ):
         return list(_listed(cells, size))
-    place = cells.judge * len(pairs) + (np.cumsum(new) - 1)
+    index = cells.judge * len(pairs) + (np.cumsum(new) - 1)
 
     def table(values: FloatArray) -> FloatArray:
-        whole = np.zeros(k * len(pairs))
-        whole[place] = values
-        return whole.reshape(k, -1)
+        values_by_cell = np.zeros(k * len(pairs))
+        values_by_cell[index] = values
+        return values_by_cell.reshape(k, -1)
 
     outcome, count = table(cells.outcome), table(cells.count)
     tied = None if cells.tied is None else table(cells.tied)
@@ -282,6 +282,6 @@ def _kept(cells: Comparisons, size: int) -> Sequence[Listed | Table]:
         first, second = np.divmod(pairs[part], n)
         tie, mean = (None if shares is None else shares[:, part].copy() for shares in (tied, response))
         much = tuple(shares[:, part].copy() for shares in strong)
-        own = outcome[:, part].copy(), count[:, part].copy()
-        tables.append(Table(n, first, second, *own, tie, mean, much))
+        part_values = outcome[:, part].copy(), count[:, part].copy()
+        tables.append(Table(n, first, second, *part_values, tie, mean, much))
     return tables

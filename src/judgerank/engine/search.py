@@ -50,7 +50,7 @@ def maximise(
     settings: Newton,
     start: Parameters | None = None,
     rough: Ends | None = None,
-    known: tuple[Solution, ...] = (),
+    previous_maxima: tuple[Solution, ...] = (),
 ) -> Solution:
     """Maximise the likelihood of aggregated comparisons.
 
@@ -68,7 +68,7 @@ def maximise(
     units, size = in_units(cells)
     first = from_unweighted(units, model, settings)
     if model.weights_vary or not is_sure(units, model, first):
-        ends = [first, *(end.times(1 / size) for end in known)]
+        ends = [first, *(end.times(1 / size) for end in previous_maxima)]
         first = _highest(units, model, settings, ends, unweighted_scores(units, settings), rough)
     return first.times(size)
 
@@ -88,8 +88,8 @@ def _highest(
     def more(
         ends: list[Solution], starts: Iterable[Parameters], furthest: float = LARGEST_LOG_ODDS
     ) -> list[Solution]:
-        def up(near: Parameters) -> Solution:
-            return climb(cells, model, settings, near, furthest=furthest)
+        def up(start_point: Parameters) -> Solution:
+            return climb(cells, model, settings, start_point, furthest=furthest)
 
         return followed(cells, model, starts, up, *ends)
 
@@ -122,13 +122,13 @@ def carried_on(
 
     A rough climb stops where one that runs off still gains a little, and from there the way may lead back.
     """
-    known = {k for end in ends for k in end.unbounded_judges}
-    for k, near in far.alone:
-        if k not in known:
+    already_unbounded = {k for end in ends for k in end.unbounded_judges}
+    for k, start_point in far.alone:
+        if k not in already_unbounded:
             counted = replace(cells, count=np.where(cells.judge == k, ALONE, 1.0) * cells.count)
-            there = climb(counted, model, settings, near, furthest=FURTHER, leader=k)
-            if k in unbounded_judges(model, there.parameters):
-                yield climb(cells, model, settings, there.parameters, furthest=FAR, leader=k)
+            continued = climb(counted, model, settings, start_point, furthest=FURTHER, leader=k)
+            if k in unbounded_judges(model, continued.parameters):
+                yield climb(cells, model, settings, continued.parameters, furthest=FAR, leader=k)
 
 
 def highest_at_limits(
@@ -160,16 +160,18 @@ def held_far_out(cells: Comparisons, model: Model, settings: Newton, best: Solut
     """
     if best.status is not Status.UNBOUNDED or not model.weights_vary:
         return best
-    found = climb(cells, model, settings, best.parameters, furthest=FURTHER)
-    bound, away = Bound(-settings.slope_bound, settings.slope_bound), unbounded_judges(model, found.parameters)
-    others = by_judge(cells, model, found.parameters) < -settings.tolerance
-    if not others[np.setdiff1d(np.flatnonzero(found.parameters.in_play), away)].any():
+    solution = climb(cells, model, settings, best.parameters, furthest=FURTHER)
+    bound, away = Bound(-settings.slope_bound, settings.slope_bound), unbounded_judges(model, solution.parameters)
+    is_lower = by_judge(cells, model, solution.parameters) < -settings.tolerance
+    if not is_lower[np.setdiff1d(np.flatnonzero(solution.parameters.in_play), away)].any():
         return best  # nobody whose answers are not all but certain says how far apart the models are
     while away != bound.held:
         bound = bound._replace(held=away)
-        found = climb(cells, model, settings, with_log_odds(model, found.parameters, away, FURTHER), bound)
-        away = tuple(sorted({*away, *unbounded_judges(model, found.parameters)}))
-    return replace(found, status=Status.UNBOUNDED, unbounded_judges=tuple(sorted({*away, *best.unbounded_judges})))
+        solution = climb(cells, model, settings, with_log_odds(model, solution.parameters, away, FURTHER), bound)
+        away = tuple(sorted({*away, *unbounded_judges(model, solution.parameters)}))
+    return replace(
+        solution, status=Status.UNBOUNDED, unbounded_judges=tuple(sorted({*away, *best.unbounded_judges}))
+    )
 
 
 def run(
@@ -198,7 +200,7 @@ def resumed(cells: Comparisons, model: Model, settings: Newton, start: Parameter
     alone = not model.weighs_judges
     if first.status.converged and (alone or first.evaluation.log_likelihood > bar or is_sure(cells, model, first)):
         return first
-    return maximise(cells, model, settings, known=(first,))
+    return maximise(cells, model, settings, previous_maxima=(first,))
 
 
 def followed(
@@ -212,25 +214,28 @@ def followed(
 
     An end that was stopped is no reason to leave a start out: a climb from there may yet end.
     """
-    found, rows, weights = list(ends), Listed(cells, slice(None)), shares(cells.judge, cells.count)
-    known = list[np.ndarray]()  # predictions of the ends that were no stops
+    maxima, rows, weights = list(ends), Listed(cells, slice(None)), shares(cells.judge, cells.count)
+    predictions = list[np.ndarray]()  # predictions of the ends that were no stops
     compared = 0
 
     def predicted(at: Parameters) -> np.ndarray:
         return expit(At(rows, model, at, model.gamma(at)).eta)
 
-    for near in starts:
-        ended = (end for end in found[compared:] if end.status is not Status.ITERATION_LIMIT)
-        known, compared = [*known, *(predicted(end.parameters) for end in ended)], len(found)
-        if not known or apart(weights, predicted(near)[:, None], np.column_stack(known)).min() > REACHED:
-            found.append(climb_from(near))
-    return found
+    for start_point in starts:
+        ended = (end for end in maxima[compared:] if end.status is not Status.ITERATION_LIMIT)
+        predictions, compared = [*predictions, *(predicted(end.parameters) for end in ended)], len(maxima)
+        if (
+            not predictions
+            or apart(weights, predicted(start_point)[:, None], np.column_stack(predictions)).min() > REACHED
+        ):
+            maxima.append(climb_from(start_point))
+    return maxima
 
 
-def is_sure(cells: Comparisons, model: Model, found: Solution) -> bool:
+def is_sure(cells: Comparisons, model: Model, solution: Solution) -> bool:
     """Whether there can hardly be a higher maximum than this one."""
-    height = found.evaluation.log_likelihood
-    return found.status.converged and assurance(cells, model, found.parameters, height) >= ASSURED
+    height = solution.evaluation.log_likelihood
+    return solution.status.converged and assurance(cells, model, solution.parameters, height) >= ASSURED
 
 
 def unweighted_scores(cells: Comparisons, settings: Newton) -> np.ndarray:
@@ -267,11 +272,11 @@ def worth_climbing(
     most : int
     """
     rankings: list[int] = []
-    for place, end in enumerate(ends.parameters):
-        if all(_correlation(end, ends.parameters[other]) < DIFFERENT for other in rankings):
-            rankings.append(place)
-    near = np.flatnonzero(ends.heights >= ends.heights[0] - within)
-    chosen = [ends.parameters[place] for place in sorted(list(dict.fromkeys([*rankings, *near]))[:most])]
+    for index, end in enumerate(ends.parameters):
+        if all(_correlation(end, ends.parameters[ranking]) < DIFFERENT for ranking in rankings):
+            rankings.append(index)
+    close_ends = np.flatnonzero(ends.heights >= ends.heights[0] - within)
+    chosen = [ends.parameters[index] for index in sorted(list(dict.fromkeys([*rankings, *close_ends]))[:most])]
     thresholds = [block.role.is_threshold for block in model.blocks[model.offsets]]
     offsets = offsets_at_zero(cells, model)[np.array(thresholds, bool)]
     return [Parameters(end.scores, np.concatenate([end.judges, offsets])) for end in chosen]
@@ -288,7 +293,7 @@ def without_each(cells: Comparisons, model: Model, at: Parameters) -> Iterator[P
         yield Parameters(at.scores, judges)
 
 
-def _correlation(one: Parameters, other: Parameters) -> float:
+def _correlation(left: Parameters, right: Parameters) -> float:
     """Of zero-sum scores, which a rough climb always moves away from zero."""
-    a, b = one.scores, other.scores
+    a, b = left.scores, right.scores
     return float(a @ b / max(np.linalg.norm(a) * np.linalg.norm(b), np.finfo(float).tiny))

@@ -30,11 +30,11 @@ def highest(ends: list[Solution], unweighted: np.ndarray) -> Solution:
     slack = EQUAL_HEIGHT * max(1.0, abs(top))
     equal = [end for end in ends if height(end) >= top - slack]
     best = max(equal, key=lambda end: (end.status is not Status.ITERATION_LIMIT, _rank(end, unweighted)))
-    others = [end for end in ends if end.status.converged and not same_point(end, best)]
-    if not best.status.converged or not others:
+    alternatives = [end for end in ends if end.status.converged and not same_point(end, best)]
+    if not best.status.converged or not alternatives:
         return best
-    second = max(others, key=lambda end: (height(end) >= top - slack, *_rank(end, unweighted), height(end)))
-    second = second if height(second) >= top - slack else max(others, key=height)
+    second = max(alternatives, key=lambda end: (height(end) >= top - slack, *_rank(end, unweighted), height(end)))
+    second = second if height(second) >= top - slack else max(alternatives, key=height)
     gap = max(0.0, height(best) - height(second))
     return replace(best, rival=Rival(gap, second.parameters, bool(gap <= slack)))
 
@@ -43,13 +43,13 @@ def height(end: Solution) -> float:
     return end.evaluation.log_likelihood
 
 
-def same_point(one: Solution, other: Solution) -> bool:
+def same_point(left: Solution, right: Solution) -> bool:
     """Whether two ends are one maximum, up to where a climb stops."""
-    a, b = one.parameters, other.parameters
+    a, b = left.parameters, right.parameters
     reach = max(np.ptp(a.scores), np.ptp(b.scores), np.finfo(float).tiny)
     if np.abs(a.scores - b.scores).max() > SAME_POINT * reach:
         return False
-    gammas = (np.exp(end.parameters.judges[:1]) for end in (one, other))
+    gammas = (np.exp(end.parameters.judges[:1]) for end in (left, right))
     return bool(np.abs(np.subtract(*gammas)).max(initial=0.0) <= SAME_POINT)
 
 

@@ -38,14 +38,16 @@ def separable_judges(cells: Comparisons, model: Model) -> IntArray:
         return np.flatnonzero(_ordered(cells, model, cells.won > EQUAL, cells.lost > EQUAL))
     # Margins between answers are parameters, too, so it takes a linear program. Ties of two ask for a margin of at
     # least zero, and wins lie beyond it: if no order fits a judge's wins and losses, none fits them with ties.
-    asked = np.ones(len(cells.judges), bool)
+    candidates = np.ones(len(cells.judges), bool)
     if cells.stages is None and not model.has(Role.STRONG):
         of = shares(cells, model)
         won, lost = of[0.5] > GIVEN, of[-0.5] > GIVEN
         decided = np.bincount(cells.judge, won | lost, len(cells.judges)) > 0
-        asked = _ordered(cells, model, won, lost) | ~decided
-    found = [k for k in np.flatnonzero(asked).tolist() if can_rise(cells.with_judges([cells.judges[k]]), model)]
-    return np.array(found, np.intp)
+        candidates = _ordered(cells, model, won, lost) | ~decided
+    separable = [
+        k for k in np.flatnonzero(candidates).tolist() if can_rise(cells.with_judges([cells.judges[k]]), model)
+    ]
+    return np.array(separable, np.intp)
 
 
 def _ordered(cells: Comparisons, model: Model, first_won: BoolArray, second_won: BoolArray) -> BoolArray:
@@ -54,43 +56,43 @@ def _ordered(cells: Comparisons, model: Model, first_won: BoolArray, second_won:
     below = np.r_[cells.second[first_won], cells.first[second_won]]
     judge = np.r_[cells.judge[first_won], cells.judge[second_won]].astype(np.intp)
     n, k = len(cells.models), len(cells.judges)
-    one, other = judge * n + above, judge * n + below
-    graph = coo_array((np.ones(len(one), np.int8), (one, other)), shape=(n * k, n * k))
+    upper, lower = judge * n + above, judge * n + below
+    graph = coo_array((np.ones(len(upper), np.int8), (upper, lower)), shape=(n * k, n * k))
     part = connected_components(graph, connection="strong")[1]
-    found = np.bincount(judge, part[one] != part[other], k) > 0
+    is_violated = np.bincount(judge, part[upper] != part[lower], k) > 0
     if model.has(Role.OFFSET) and len(judge):
-        places = np.ones(len(cells)) if cells.apart is None else cells.apart
-        margin = np.r_[places[first_won], -places[second_won]]
+        rank_gap = np.ones(len(cells)) if cells.apart is None else cells.apart
+        margin = np.r_[rank_gap[first_won], -rank_gap[second_won]]
         for side in (margin, -margin):
-            found |= _ordered_by_a_margin(judge, one, other, side, n, k)
-    return np.asarray(found, bool)
+            is_violated |= _ordered_by_a_margin(judge, upper, lower, side, n, k)
+    return np.asarray(is_violated, bool)
 
 
 def _ordered_by_a_margin(
-    judge: IntArray, one: IntArray, other: IntArray, margin: FloatArray, n: int, k: int
+    judge: IntArray, upper: IntArray, lower: IntArray, margin: FloatArray, n: int, k: int
 ) -> BoolArray:
     """Judges for whom s_other <= s_one + margin can hold for all votes, not always as an equality; shape (K,).
 
     By Bellman and Ford, all judges at once. A shortest path has fewer than n steps of one, so that anything lower
     comes from a negative cycle.
     """
-    order = np.argsort(other, kind="stable")
-    judge, one, other, margin = judge[order], one[order], other[order], margin[order]
-    distance, found, steepest = np.zeros(n * k), np.zeros(k, bool), np.abs(margin).max(initial=1.0)
+    order = np.argsort(lower, kind="stable")
+    judge, upper, lower, margin = judge[order], upper[order], lower[order], margin[order]
+    distance, is_cyclic, steepest = np.zeros(n * k), np.zeros(k, bool), np.abs(margin).max(initial=1.0)
     for _ in range(n * k):
-        starts = np.flatnonzero(np.r_[True, other[1:] != other[:-1]])
-        nearest = np.minimum.reduceat(distance[one] + margin, starts)
+        starts = np.flatnonzero(np.r_[True, lower[1:] != lower[:-1]])
+        nearest = np.minimum.reduceat(distance[upper] + margin, starts)
         changed = np.zeros(k, bool)
-        places = other[starts]
-        shorter = nearest < distance[places]
+        targets = lower[starts]
+        shorter = nearest < distance[targets]
         changed[judge[starts[shorter]]] = True
         settled = ~changed[judge]
-        slack = distance[one] + margin - distance[other]
-        found[judge[settled & (slack > 0)]] = True
-        distance[places[shorter]] = nearest[shorter]
+        slack = distance[upper] + margin - distance[lower]
+        is_cyclic[judge[settled & (slack > 0)]] = True
+        distance[targets[shorter]] = nearest[shorter]
         endless = distance.reshape(k, n).min(axis=1) <= -n * steepest
         going = (changed & ~endless)[judge]
         if not going.any():
-            return found
-        judge, one, other, margin = judge[going], one[going], other[going], margin[going]
-    return found
+            return is_cyclic
+        judge, upper, lower, margin = judge[going], upper[going], lower[going], margin[going]
+    return is_cyclic

@@ -57,12 +57,12 @@ def _others(cells: Comparisons, model: Model, at: Parameters, bound: float) -> l
     )
     best = heights.max(axis=1)  # (SLOPES, K)
     loss = _heights(cells, model, at, at.judges[0], at.judges[1]) - best
-    ahead, behind = np.full_like(best, True, bool), np.full_like(best, True, bool)
-    ahead[1:-1], behind[1:-1] = best[1:-1] >= best[2:], best[1:-1] >= best[:-2]
+    is_ahead, behind = np.full_like(best, True, bool), np.full_like(best, True, bool)
+    is_ahead[1:-1], behind[1:-1] = best[1:-1] >= best[2:], best[1:-1] >= best[:-2]
     elsewhere_ = np.abs(slopes[:, None] - at.judges[1]) > slopes[1] - slopes[0]
-    found = np.argwhere(ahead & behind & elsewhere_ & (loss <= WORTH))
-    places = sorted(found.tolist(), key=lambda place: loss[*place])[:MOST]
-    return [(k, middle[k] + alphas[heights[s, :, k].argmax()], slopes[s]) for s, k in places]
+    candidates = np.argwhere(is_ahead & behind & elsewhere_ & (loss <= WORTH))
+    ordered = sorted(candidates.tolist(), key=lambda place: loss[*place])[:MOST]
+    return [(k, middle[k] + alphas[heights[s, :, k].argmax()], slopes[s]) for s, k in ordered]
 
 
 def _heights(

@@ -106,8 +106,8 @@ class Solution(Shown):
 
     def _table(self) -> pd.DataFrame:
         ended = {"status": str(self.status), "iterations": self.iterations}
-        here = self.evaluation
-        reached = {"log_likelihood": here.log_likelihood, "relative_gradient": here.relative_gradient}
+        evaluation = self.evaluation
+        reached = {"log_likelihood": evaluation.log_likelihood, "relative_gradient": evaluation.relative_gradient}
         return pd.DataFrame([{**ended, **reached, "unbounded_judges": len(self.unbounded_judges)}])
 
     @property
@@ -138,7 +138,7 @@ def unbounded_judges(model: Model, at: Parameters, furthest: float = LARGEST_LOG
 
 
 def unerring_judges(
-    cells: Comparisons, model: Model, at: Parameters, here: Evaluation | None = None
+    cells: Comparisons, model: Model, at: Parameters, evaluation: Evaluation | None = None
 ) -> tuple[int, ...]:
     """Judges in play that never disagree with the order of the scores.
 
@@ -150,7 +150,7 @@ def unerring_judges(
     if not model.judge_blocks:
         return ()
     if model.has(Role.STRONG) or (model.has(Role.TIE) and cells.stages is not None):
-        return ordered_judges(cells, model, at, here)
+        return ordered_judges(cells, model, at, evaluation)
     if model.has(Role.TIE):
         return _separated_with_ties(cells, model, at)
     if model.has(Role.OFFSET):
@@ -161,10 +161,10 @@ def unerring_judges(
     for start in range(0, len(cells), CHUNK):
         rows = slice(start, start + CHUNK)
         d = at.scores.take(cells.first[rows]) - at.scores.take(cells.second[rows])
-        apart = np.abs(d) > slack  # between equal scores there is nothing to agree with
-        against = np.where(d > 0, lost[rows] > 0, won[rows] > 0) & apart
+        has_gap = np.abs(d) > slack  # between equal scores there is nothing to agree with
+        against = np.where(d > 0, lost[rows] > 0, won[rows] > 0) & has_gap
         errs[cells.judge[rows][against]] = True
-        decides[cells.judge[rows][apart]] = True
+        decides[cells.judge[rows][has_gap]] = True
         if errs.all():
             break
     return tuple(np.flatnonzero(at.in_play & decides & ~errs).tolist())
@@ -201,10 +201,10 @@ def _separated_with_ties(cells: Comparisons, model: Model, at: Parameters) -> tu
         shares = np.where(d < 0, shares[::-1], shares)
         shares[0] = np.where(np.abs(d) <= slack, 0.0, shares[0])
         d = np.abs(d)
-    given = shares > EQUAL
+    is_given = shares > EQUAL
     size = len(cells.judges)
     least, largest = np.full((3, size), np.inf), np.full((3, size), -np.inf)
-    for answer, rows in enumerate(given):
+    for answer, rows in enumerate(is_given):
         np.minimum.at(least[answer], cells.judge[rows], d[rows])
         np.maximum.at(largest[answer], cells.judge[rows], d[rows])
     never = np.isinf(least)

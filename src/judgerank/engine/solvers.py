@@ -70,8 +70,8 @@ def settings_of(solver: str | Settings, model: Model) -> Settings:
         return solver
     if not isinstance(solver, str):
         raise ConfigError(f"a solver is a name or settings with a method `maximise`, not {solver!r}")
-    found = kind(solver)
-    return Adam.published(model) if found is Adam else found()
+    settings = kind(solver)
+    return Adam.published(model) if settings is Adam else settings()
 
 
 def maximise(

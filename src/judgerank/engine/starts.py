@@ -37,10 +37,10 @@ class Rows:
         self.cells, self.count, self.wins = cells, cells.count, cells.count * cells.outcome
         if len(self.blocks) == 1:
             low, high = np.minimum(first, second), np.maximum(first, second)
-            key, place = np.unique((judge * n + low) * n + high, return_inverse=True)
+            key, codes = np.unique((judge * n + low) * n + high, return_inverse=True)
             won = np.where(first < second, cells.outcome, 1 - cells.outcome)
             self.count, self.wins = (
-                np.asarray(np.bincount(place, n * y), float) for n, y in ((cells.count, 1.0), (cells.count, won))
+                np.asarray(np.bincount(codes, n * y), float) for n, y in ((cells.count, 1.0), (cells.count, won))
             )
             judge, pair = np.divmod(key, n * n)
             first, second = np.divmod(pair, n)
@@ -49,8 +49,8 @@ class Rows:
         signs, both = np.r_[ones, -ones], np.r_[rows, rows]
         self._by_model = csr_array((signs, (np.r_[first, second], both)), shape=(n, len(judge)))
         self._by_judge = csr_array((ones, (judge, rows)), shape=(k, len(judge)))
-        places = np.r_[judge * n + first, judge * n + second]
-        self._by_both = csr_array((signs, (places, both)), shape=(k * n, len(judge)))
+        index = np.r_[judge * n + first, judge * n + second]
+        self._by_both = csr_array((signs, (index, both)), shape=(k * n, len(judge)))
 
     def __len__(self) -> int:
         return len(self.count)
@@ -58,10 +58,10 @@ class Rows:
     @cached_property
     def _laplacian(self) -> csr_array:
         """From weights of the rows to the Laplacian, row by row; it takes memory as the square of the models."""
-        i, j, many = self.i, self.j, len(self.i)
-        place = np.r_[i, i, j, j] * self.n + np.r_[i, j, i, j]
-        signs = np.repeat([1.0, -1.0, -1.0, 1.0], many)
-        return csr_array((signs, (place, np.tile(np.arange(many), 4))), shape=(self.n**2, many))
+        i, j, n_rows = self.i, self.j, len(self.i)
+        index = np.r_[i, i, j, j] * self.n + np.r_[i, j, i, j]
+        signs = np.repeat([1.0, -1.0, -1.0, 1.0], n_rows)
+        return csr_array((signs, (index, np.tile(np.arange(n_rows), 4))), shape=(self.n**2, n_rows))
 
     @cached_property
     def shares_of_judge(self) -> csr_array:
@@ -101,9 +101,9 @@ class Rows:
 
     def counting(self, factors: np.ndarray) -> Rows:
         """The same rows with every judge's counts times a factor of its own at each start, shape (K, S)."""
-        other, by_row = copy(self), factors[self.judge]
-        other.count, other.wins = self.count[:, None] * by_row, self.wins[:, None] * by_row
-        return other
+        recounted, by_row = copy(self), factors[self.judge]
+        recounted.count, recounted.wins = self.count[:, None] * by_row, self.wins[:, None] * by_row
+        return recounted
 
     def laplacian(self, weight: np.ndarray) -> np.ndarray:
         """Of the comparison graph with these weights, shape (S, N, N)."""
@@ -112,8 +112,8 @@ class Rows:
     def sparse_laplacian(self, weight: np.ndarray) -> csr_array:
         """The same for the weights of one start, shape (C,), as a sparse matrix of shape (N, N)."""
         ends = self.i, self.j
-        values, place = np.r_[-weight, -weight, weight, weight], (np.r_[*ends, *ends], np.r_[*ends[::-1], *ends])
-        return coo_array((values, place), (self.n, self.n)).tocsr()
+        values, coords = np.r_[-weight, -weight, weight, weight], (np.r_[*ends, *ends], np.r_[*ends[::-1], *ends])
+        return coo_array((values, coords), (self.n, self.n)).tocsr()
 
     def by_judge(self, values: np.ndarray) -> np.ndarray:
         return self._by_judge @ values
@@ -138,7 +138,7 @@ def shares(judge: np.ndarray, count: np.ndarray) -> csr_array:
     return csr_array((count / total[judge], (judge, np.arange(len(judge)))))
 
 
-def apart(weights: csr_array, one: np.ndarray, others: np.ndarray) -> np.ndarray:
+def apart(weights: csr_array, first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """Root mean square difference of probabilities over the rows of the judge of whom it is largest.
 
     Parameters
@@ -152,4 +152,4 @@ def apart(weights: csr_array, one: np.ndarray, others: np.ndarray) -> np.ndarray
     -------
     float array, shape (S,)
     """
-    return np.sqrt((weights @ (one - others) ** 2).max(axis=0))
+    return np.sqrt((weights @ (first - second) ** 2).max(axis=0))

@@ -61,7 +61,7 @@ class Evaluation:
 
     def times(self, factor: float) -> Evaluation:
         """That of so many times as many comparisons."""
-        return Evaluation(*(factor * getattr(self, each.name) for each in fields(self)))
+        return Evaluation(*(factor * getattr(self, field.name) for field in fields(self)))
 
 
 class _Sums:
@@ -94,69 +94,71 @@ class _Sums:
 
     def add(self, rows: Listed | Table) -> None:
         """Add some of the comparisons."""
-        here = At(rows, self.model, self.at, self.gamma)
-        self.log_likelihood += float(np.vdot(rows.count, here.log_likelihood))
-        self.add_gradient(here)
+        terms = At(rows, self.model, self.at, self.gamma)
+        self.log_likelihood += float(np.vdot(rows.count, terms.log_likelihood))
+        self.add_gradient(terms)
         if self.curvature:
-            self._add_slope_at_zero(here)
-            self._add_curvature(here)
+            self._add_slope_at_zero(terms)
+            self._add_curvature(terms)
 
-    def add_gradient(self, here: At) -> None:
+    def add_gradient(self, terms: At) -> None:
         """Add the first derivatives of some of the comparisons."""
-        rows = here.rows
-        self.top_gradient[: self.n] += rows.by_model(here.residual, here.g)
+        rows = terms.rows
+        self.top_gradient[: self.n] += rows.by_model(terms.residual, terms.g)
         for row in self.free:
-            values, factors = here.first(self.model.blocks[row].role)
-            self.judge_gradient[row] += rows.by_judge(values, *factors, here.column[row])
-        if here.further is not None:
-            for role, place in here.further.places.items():
-                values, factors = here.first(role)
-                self.top_gradient[self.n + place] += here.further.by_column(role, product(values, *factors))
+            values, factors = terms.first(self.model.blocks[row].role)
+            self.judge_gradient[row] += rows.by_judge(values, *factors, terms.column[row])
+        if terms.further is not None:
+            for role, column in terms.further.places.items():
+                values, factors = terms.first(role)
+                self.top_gradient[self.n + column] += terms.further.by_column(role, product(values, *factors))
 
-    def _add_slope_at_zero(self, here: At) -> None:
-        rows = here.rows
+    def _add_slope_at_zero(self, terms: At) -> None:
+        rows = terms.rows
         if not self.asks_at_zero:
             return
         if self.p and self.model.has(Role.WEIGHT):
-            at_zero = here.law_at(here.eta - here.signal).mean
-            self.slope_at_zero += rows.by_judge(rows.count * (here.outcome - at_zero), here.d, here.shape)
-        elif here.shape is not None and not self.p:
+            at_zero = terms.law_at(terms.eta - terms.signal).mean
+            self.slope_at_zero += rows.by_judge(rows.count * (terms.outcome - at_zero), terms.d, terms.shape)
+        elif terms.shape is not None and not self.p:
             share = rows.spread(self.share_at_zero)
-            self.slope_at_zero += rows.by_judge(rows.count * (here.outcome - share), here.d, here.shape)
+            self.slope_at_zero += rows.by_judge(rows.count * (terms.outcome - share), terms.d, terms.shape)
 
-    def _add_curvature(self, here: At) -> None:
-        rows, blocks = here.rows, self.model.blocks
-        second = Second(here, self.curvature == "observed")
-        rows.by_pair(second.weight, None if here.g is None else here.g * here.g, self.pairs)
+    def _add_curvature(self, terms: At) -> None:
+        rows, blocks = terms.rows, self.model.blocks
+        second = Second(terms, self.curvature == "observed")
+        rows.by_pair(second.weight, None if terms.g is None else terms.g * terms.g, self.pairs)
         for row in self.free:
-            role, column = blocks[row].role, here.column[row]
-            rows.by_both(second.of(Role.QUALITY, role)[0], times_both(here.g, column), self.cross[row])
-            for other in self.free[: self.free.index(row) + 1]:
-                values, factors = second.of(role, blocks[other].role)
-                if row == other == 0 and role is Role.WEIGHT:  # in g itself
+            role, column = blocks[row].role, terms.column[row]
+            rows.by_both(second.of(Role.QUALITY, role)[0], times_both(terms.g, column), self.cross[row])
+            for other_row in self.free[: self.free.index(row) + 1]:
+                values, factors = second.of(role, blocks[other_row].role)
+                if row == other_row == 0 and role is Role.WEIGHT:  # in g itself
                     values = second.straight
-                total = rows.by_judge(values, *factors, column, here.column[other])
-                self.own[row, other] += total
-                if row != other:
-                    self.own[other, row] += total
-        if here.further is not None:
-            self._add_further(here, here.further, second)
+                total = rows.by_judge(values, *factors, column, terms.column[other_row])
+                self.own[row, other_row] += total
+                if row != other_row:
+                    self.own[other_row, row] += total
+        if terms.further is not None:
+            self._add_further(terms, terms.further, second)
 
-    def _add_further(self, here: At, further: BlockColumns, second: Second) -> None:
+    def _add_further(self, terms: At, extra: BlockColumns, second: Second) -> None:
         """What the further blocks share with scores, with judges and among themselves."""
 
-        def by_row(one: Role, other: Role) -> FloatArray:
-            values, factors = second.of(one, other)
+        def by_row(first: Role, second_factor: Role) -> FloatArray:
+            values, factors = second.of(first, second_factor)
             return product(values, *factors)
 
         n = self.n
-        for role, place in further.places.items():
-            self.further[:n, n + place] += further.by_model(role, by_row(Role.QUALITY, role))
+        for role, column in extra.places.items():
+            self.further[:n, n + column] += extra.by_model(role, by_row(Role.QUALITY, role))
             for row in self.free:
-                values = times(by_row(self.model.blocks[row].role, role), here.column[row])
-                self.cross_further[row][:, place] += further.by_judge(role, values)
-            for other, there in further.places.items():
-                self.further[np.ix_(n + place, n + there)] += further.by_two(role, other, by_row(role, other))
+                values = times(by_row(self.model.blocks[row].role, role), terms.column[row])
+                self.cross_further[row][:, column] += extra.by_judge(role, values)
+            for second_role, second_column in extra.places.items():
+                self.further[np.ix_(n + column, n + second_column)] += extra.by_two(
+                    role, second_role, by_row(role, second_role)
+                )
 
     def evaluation(self) -> Evaluation:
         first = (self.log_likelihood, self.top_gradient, self.judge_gradient)

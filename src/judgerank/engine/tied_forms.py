@@ -46,32 +46,32 @@ def chosen_against_others(
     judge : int array, shape (forms,)
     """
     assert cells.stages is not None
-    a, told = cells.stages.alternatives, whole(cells)[cells.stages.first_rows]
+    a, is_decided = cells.stages.alternatives, whole(cells)[cells.stages.first_rows]
     share = np.where(a.reference, cells.won[a.row], cells.lost[a.row])
-    many = chosen(cells)[cells.stages.first_rows]
-    ahead = csr_array(lead[a.row].multiply(np.where(a.reference, 0.0, -1.0)[:, None]))
+    n_tied = chosen(cells)[cells.stages.first_rows]
+    lead_of_chosen = csr_array(lead[a.row].multiply(np.where(a.reference, 0.0, -1.0)[:, None]))
     forms, judges = [csr_array((0, lead.shape[1]))], [np.zeros(0, np.intp)]
-    for m, which, places, rows in a.by_size:
-        here = told[which]
-        if not here.any():
+    for m, which, positions, rows in a.by_size:
+        decided_now = is_decided[which]
+        if not decided_now.any():
             continue
-        answers, first = places[here], rows[here, 0]
+        answers, first = positions[decided_now], rows[decided_now, 0]
         sets = sets_of(m, (1, *model.tie_sizes))
-        exponent = csr_array(kron(eye_array(len(first)), sets.share)) @ ahead[answers.ravel()]
-        there = np.ones((len(first), len(sets.size)), bool)
+        exponent = csr_array(kron(eye_array(len(first)), sets.share)) @ lead_of_chosen[answers.ravel()]
+        is_allowed = np.ones((len(first), len(sets.size)), bool)
         for size in model.tie_sizes:
             level, of_size = Role.of_tie(size).size, (sets.size == size).astype(float)
             exponent = exponent + csr_array(kron(tau[level][first], csr_array(of_size[:, None])))
-            there &= (of_size == 0) | used[level][first][:, None]
+            is_allowed &= (of_size == 0) | used[level][first][:, None]
         bits = (share[answers] > ROUNDING) * (1 << np.arange(m, dtype=np.int64))
         # of a weight between two answers, either of them alone
-        one_by_one = many[which[here]] == 1
-        stage, place = np.nonzero(np.where(one_by_one[:, None], bits, 0))
-        code = np.concatenate([bits[stage, place], bits[~one_by_one].sum(axis=1)])
+        one_by_one = n_tied[which[decided_now]] == 1
+        stage, set_index = np.nonzero(np.where(one_by_one[:, None], bits, 0))
+        code = np.concatenate([bits[stage, set_index], bits[~one_by_one].sum(axis=1)])
         stage = np.concatenate([stage, np.flatnonzero(~one_by_one)])
-        given: IntArray = np.asarray(np.searchsorted(sets.code, code), np.intp)
-        choice, other = np.nonzero(there[stage] & (np.arange(len(sets.size)) != given[:, None]))
+        chosen_set: IntArray = np.asarray(np.searchsorted(sets.code, code), np.intp)
+        choice, alternative = np.nonzero(is_allowed[stage] & (np.arange(len(sets.size)) != chosen_set[:, None]))
         start, exponent = stage[choice] * len(sets.size), csr_array(exponent)
-        forms.append(csr_array(exponent[start + given[choice]] - exponent[start + other]))
+        forms.append(csr_array(exponent[start + chosen_set[choice]] - exponent[start + alternative]))
         judges.append(cells.judge[first][stage[choice]])
     return csr_array(vstack(forms)), np.concatenate(judges)

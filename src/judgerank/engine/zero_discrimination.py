@@ -65,7 +65,7 @@ def mean_at_zero(cells: Comparisons) -> FloatArray:
         return np.asarray(first_shown_share(cells)[cells.judge])
     rows, of_judge = Listed(cells, slice(None)), cells.judge
     b, log_delta = choices_at_zero(cells, True)
-    ties = {size: own[of_judge] for size, own in log_delta.items()}
+    ties = {size: log_propensity[of_judge] for size, log_propensity in log_delta.items()}
     return rows.law(b[of_judge] * _places(cells), None, log_delta=ties).mean
 
 
@@ -83,35 +83,42 @@ def choices_at_zero(cells: Comparisons, with_position: bool) -> tuple[FloatArray
     Log delta is minus infinity for who never ties so many answers, and what would run off stops far out.
     """
     rows, judge, k = Listed(cells, slice(None)), cells.judge, len(cells.judges)
-    sizes, places = () if cells.tied is None else tie_sizes(cells), _places(cells)
+    sizes, rank_gap = () if cells.tied is None else tie_sizes(cells), _places(cells)
     used = np.array([np.full(k, with_position), *(ties_used(cells, size) for size in sizes)])
-    given = {size: rows.given_tie(size) for size in sizes}
-    found, reach = np.zeros((1 + len(sizes), k)), -np.log(LEAST_SHARE)
+    tie_shares = {size: rows.given_tie(size) for size in sizes}
+    log_propensities, reach = np.zeros((1 + len(sizes), k)), -np.log(LEAST_SHARE)
     for _ in range(MOST_STEPS):
-        at = {size: np.where(used[row], found[row], -np.inf)[judge] for row, size in enumerate(sizes, 1)}
-        law = rows.law(found[0][judge] * places, None, log_delta=at)
-        rise, fall = np.zeros((k, len(found))), np.zeros((k, len(found), len(found)))
-        rise[:, 0] = np.bincount(judge, cells.count * (cells.outcome - law.mean) * places, k)
-        fall[:, 0, 0] = np.bincount(judge, cells.count * law.variance * places**2, k)
+        at = {
+            size: np.where(used[row], log_propensities[row], -np.inf)[judge] for row, size in enumerate(sizes, 1)
+        }
+        law = rows.law(log_propensities[0][judge] * rank_gap, None, log_delta=at)
+        rise, fall = (
+            np.zeros((k, len(log_propensities))),
+            np.zeros((k, len(log_propensities), len(log_propensities))),
+        )
+        rise[:, 0] = np.bincount(judge, cells.count * (cells.outcome - law.mean) * rank_gap, k)
+        fall[:, 0, 0] = np.bincount(judge, cells.count * law.variance * rank_gap**2, k)
         for row, size in enumerate(sizes, 1):
             role = Role.of_tie(size)
             chance = law.chance(role)
-            rise[:, row] = np.bincount(judge, rows.choices * (given[size] - chance), k)
-            shared = np.bincount(judge, cells.count * law.with_chance(role) * places, k)
+            rise[:, row] = np.bincount(judge, rows.choices * (tie_shares[size] - chance), k)
+            shared = np.bincount(judge, cells.count * law.with_chance(role) * rank_gap, k)
             fall[:, 0, row] = fall[:, row, 0] = shared
-            for other, size_of_other in enumerate(sizes, 1):
-                both = chance * ((row == other) - law.chance(Role.of_tie(size_of_other)))
-                fall[:, row, other] = np.bincount(judge, rows.choices * both, k)
+            for index, size_of_other in enumerate(sizes, 1):
+                both = chance * ((row == index) - law.chance(Role.of_tie(size_of_other)))
+                fall[:, row, index] = np.bincount(judge, rows.choices * both, k)
         still = ~used.T
         rise[still] = 0.0
         fall[still] = fall.transpose(0, 2, 1)[still] = 0.0
-        fall += (LEAST_SHARE + still)[:, :, None] * np.eye(len(found))
+        fall += (LEAST_SHARE + still)[:, :, None] * np.eye(len(log_propensities))
         step = np.linalg.solve(fall, rise[:, :, None])[:, :, 0].T
-        before = found
-        found = np.clip(found + np.clip(step, -1.0, 1.0), -reach, reach)
-        if np.abs(found - before).max() <= SETTLED:
+        before = log_propensities
+        log_propensities = np.clip(log_propensities + np.clip(step, -1.0, 1.0), -reach, reach)
+        if np.abs(log_propensities - before).max() <= SETTLED:
             break
-    return found[0], {size: np.where(used[row], found[row], -np.inf) for row, size in enumerate(sizes, 1)}
+    return log_propensities[0], {
+        size: np.where(used[row], log_propensities[row], -np.inf) for row, size in enumerate(sizes, 1)
+    }
 
 
 def _places(cells: Comparisons) -> FloatArray:

@@ -103,21 +103,21 @@ class Climb(Ascent[Place]):
         model, n = plain.model, len(at.scores)
         self.marginal, self.model, self.plain = marginal, model, plain
         self.sharpest = model.of_judges(at).gamma.max() * sigma
-        others = plain.free & np.isfinite(at.judges)
-        others[model.weights] = False
+        is_reference = plain.free & np.isfinite(at.judges)
+        is_reference[model.weights] = False
         end = n + at.judges.size
         gamma = model.of_judges(at).gamma if model.weighs_judges else np.empty(0)
-        places = np.concatenate(
+        columns = np.concatenate(
             [
-                n + np.flatnonzero(others),
+                n + np.flatnonzero(is_reference),
                 end + np.flatnonzero(plain.free_common),
                 n + np.arange(len(gamma)),
                 [end + len(at.common)],
             ]
         )
-        self.to_full = np.zeros((end + len(at.common) + 1, n - 1 + len(places)))
+        self.to_full = np.zeros((end + len(at.common) + 1, n - 1 + len(columns)))
         self.to_full[:n, : n - 1] = zero_sum_basis(n)
-        self.to_full[places, n - 1 + np.arange(len(places))] = 1.0
+        self.to_full[columns, n - 1 + np.arange(len(columns))] = 1.0
         # where discriminations are shrunk none is zero, and their scale is not free
         shrunk = ALPHA in marginal.spread
         self.least = np.r_[FAINTEST * gamma if shrunk else np.zeros(len(gamma)), np.log(LEAST)]
@@ -127,68 +127,68 @@ class Climb(Ascent[Place]):
         """Whether the rules were chosen for judges that are not as sharp."""
         return bool(self.model.of_judges(at).gamma.max() * sigma > SHARPER * self.sharpest)
 
-    def strays(self, here: Place) -> bool:
-        sharpest = self.model.of_judges(here.at).gamma.max() * here.sigma
-        if sharpest < FAINT and here.slopes.log_sigma < 0 and here.slopes.value <= self.plain.height:
+    def strays(self, point: Place) -> bool:
+        sharpest = self.model.of_judges(point.at).gamma.max() * point.sigma
+        if sharpest < FAINT and point.slopes.log_sigma < 0 and point.slopes.value <= self.plain.height:
             return self.zero_is_best
-        return bool(sharpest >= NOISELESS) or self.too_sharp(here.at, here.sigma)
+        return bool(sharpest >= NOISELESS) or self.too_sharp(point.at, point.sigma)
 
     @cached_property
     def zero_is_best(self) -> bool:
         """Whether the likelihood falls as sigma rises from zero, at the fit without question effects."""
         return self.marginal.at(self.plain.solution.parameters, LEAST).log_sigma <= 0
 
-    def settled(self, here: Place) -> Place:
+    def settled(self, point: Place) -> Place:
         """The place with the step on from it; one that strays as it is."""
-        if self.strays(here):
-            return here
-        bounded, gradient, minus = self._bounded(here), here.gradient, here.minus
+        if self.strays(point):
+            return point
+        bounded, gradient, minus = self._bounded(point), point.gradient, point.minus
         if minus is None:
-            minus = -self.to_full.T @ self.marginal.curvature(here.at, here.sigma, here.slopes) @ self.to_full
+            minus = -self.to_full.T @ self.marginal.curvature(point.at, point.sigma, point.slopes) @ self.to_full
         moves = np.ones(len(gradient), bool)
         moves[-len(bounded) :] = (bounded > self.least) | (gradient[-len(bounded) :] > 0)
         lifted, step = minus, np.zeros(len(gradient))
         if self.scale_free:
-            along = self._along_scale(here)
+            along = self._along_scale(point)
             lifted = minus + np.abs(np.diag(minus)).mean() / (along @ along) * np.outer(along, along)
         lifted, unit = lifted[np.ix_(moves, moves)], np.abs(np.diag(minus)) + TINY
         for damping in DAMPINGS:
             with suppress(LinAlgError):
                 step[moves] = cho_solve(cho_factor(lifted + damping * np.diag(unit[moves])), gradient[moves])
                 minus = minus + damping * np.diag(unit)
-                return here._replace(minus=minus, step=step, rise=float(gradient @ step), damped=damping > 0)
-        return here
+                return point._replace(minus=minus, step=step, rise=float(gradient @ step), damped=damping > 0)
+        return point
 
-    def arrived(self, here: Place) -> bool:
-        return here.rise <= CLOSE**2 and not here.damped
+    def arrived(self, point: Place) -> bool:
+        return point.rise <= CLOSE**2 and not point.damped
 
-    def ahead(self, here: Place) -> Place:
-        if here.step is None:
+    def next_point(self, point: Place) -> Place:
+        if point.step is None:
             raise LinAlgError("the likelihood curves upward")
-        bounded, step = self._bounded(here), here.step[-len(self.least) :]
+        bounded, step = self._bounded(point), point.step[-len(self.least) :]
         most = np.r_[FURTHEST * np.maximum(bounded[:-1], FLOOR), FURTHEST]
         size = 1 / max(1.0, float((step / most).max()), float(-step[-1] / FURTHEST))
-        whole = self.to_full @ here.step
+        full_step = self.to_full @ point.step
 
-        def look(size: float) -> Place:
-            return self.place(*self._moved(here, size * whole, np.maximum(bounded + size * step, self.least)))
+        def evaluate_at(size: float) -> Place:
+            return self.place(*self._moved(point, size * full_step, np.maximum(bounded + size * step, self.least)))
 
-        height, rise = here.slopes.value, float(here.gradient @ here.step)
-        size, there = backtracked(look, lambda place: place.slopes.value, height, rise, size)
-        if here.rise > NEAR or here.minus is None:
-            return there
+        height, rise = point.slopes.value, float(point.gradient @ point.step)
+        size, next_point = backtracked(evaluate_at, lambda place: place.slopes.value, height, rise, size)
+        if point.rise > NEAR or point.minus is None:
+            return next_point
         # Broyden, Fletcher, Goldfarb and Shanno's update, by what the gradient did along the step
-        went, fell = size * here.step, here.gradient - there.gradient
-        went[-len(bounded) :] = self._bounded(there) - bounded
-        across = here.minus @ went
+        went, fell = size * point.step, point.gradient - next_point.gradient
+        went[-len(bounded) :] = self._bounded(next_point) - bounded
+        across = point.minus @ went
         if fell @ went <= 0 or went @ across <= 0:
-            return there
-        minus = here.minus - np.outer(across, across) / (went @ across) + np.outer(fell, fell) / (fell @ went)
-        return there._replace(minus=minus)
+            return next_point
+        minus = point.minus - np.outer(across, across) / (went @ across) + np.outer(fell, fell) / (fell @ went)
+        return next_point._replace(minus=minus)
 
-    def _moved(self, here: Place, step: FloatArray, bounded: FloatArray) -> tuple[Parameters, float]:
+    def _moved(self, point: Place, step: FloatArray, bounded: FloatArray) -> tuple[Parameters, float]:
         """The point a step away, where discriminations and log sigma are these."""
-        at = here.at
+        at = point.at
         n, end = len(at.scores), len(at.scores) + at.judges.size
         judges = np.where(np.isfinite(at.judges), at.judges, 0.0) + step[n:end].reshape(at.judges.shape)
         judges = np.where(np.isfinite(at.judges), judges, at.judges)
@@ -197,23 +197,23 @@ class Climb(Ascent[Place]):
                 judges[0] = np.log(bounded[:-1])
         return Parameters(at.scores + step[:n], judges, at.common + step[end:-1]), float(np.exp(bounded[-1]))
 
-    def _along_scale(self, here: Place) -> FloatArray:
+    def _along_scale(self, point: Place) -> FloatArray:
         """Where the likelihood stays as it is: qualities and sigma rise as discriminations fall."""
-        at, qualities = here.at, np.equal(self.model.roles, Role.QUALITY)
+        at, qualities = point.at, np.equal(self.model.roles, Role.QUALITY)
         judges = np.zeros(at.judges.shape)
         judges[0] = -self.model.of_judges(at).gamma
         return self.to_full.T @ np.r_[at.scores, judges.ravel(), np.where(qualities, at.common, 0.0), 1.0]
 
-    def _bounded(self, here: Place) -> FloatArray:
+    def _bounded(self, point: Place) -> FloatArray:
         """Discriminations that move, and log sigma."""
-        return np.r_[self.model.of_judges(here.at).gamma[: len(self.least) - 1], np.log(here.sigma)]
+        return np.r_[self.model.of_judges(point.at).gamma[: len(self.least) - 1], np.log(point.sigma)]
 
     def place(self, at: Parameters, sigma: float) -> Place:
-        here = self.marginal.at(at, sigma)
-        whole = np.r_[here.scores, here.judges.ravel(), here.common, here.log_sigma]
-        return Place(at, sigma, here, self.to_full.T @ whole)
+        slopes = self.marginal.at(at, sigma)
+        gradient = np.r_[slopes.scores, slopes.judges.ravel(), slopes.common, slopes.log_sigma]
+        return Place(at, sigma, slopes, self.to_full.T @ gradient)
 
     def top(self, at: Parameters, sigma: float, minus: FloatArray | None = None) -> tuple[Place, int]:
         """A place close to the maximum, and how many steps led there, from a point where `minus` is known."""
-        here, _, steps = ascended(self, self.place(at, sigma)._replace(minus=minus), ITERATIONS)
-        return here, steps
+        point, _, steps = ascended(self, self.place(at, sigma)._replace(minus=minus), ITERATIONS)
+        return point, steps

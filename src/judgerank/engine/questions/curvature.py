@@ -45,26 +45,26 @@ class Design:
         Columns of further blocks that discriminations have a factor by.
     """
 
-    def __init__(self, group: Group, model: Model, at: Parameters, here: Point):
+    def __init__(self, group: Group, model: Model, at: Parameters, point: Point):
         n, k, rows = len(at.scores), at.judges.shape[1], len(model.blocks[: len(at.judges)])
-        self.here, end = here, n + at.judges.size
+        self.here, end = point, n + at.judges.size
         self.size = end + len(at.common) + 1
-        place, value = group.padded
+        columns, value = group.padded
         of_judges = (n + k * np.arange(rows))[:, None] + group.judge
         last = np.full((1, len(group.judge)), self.size - 1)
-        self.places = np.vstack([group.first, group.second, of_judges, end + place, last])
+        self.places = np.vstack([group.first, group.second, of_judges, end + columns, last])
         self.common = slice(2 + rows, 2 + rows + len(value))
-        own, roles = dict[Role, FloatArray](), np.array([*model.roles, -1])
+        by_role, roles = dict[Role, FloatArray](), np.array([*model.roles, -1])
         strengths = Role.strengths(len(group.by_strength))
         for role in (Role.QUALITY, Role.WEIGHT, Role.OFFSET, Role.TIE, *strengths):
-            own[role] = np.zeros(self.places.shape)
-            own[role][self.common] = np.where(roles[place] == role, value, 0.0)
-        self.weights = own[Role.WEIGHT].copy()
-        own[Role.WEIGHT] *= here.gamma
-        own[Role.QUALITY][0], own[Role.QUALITY][1] = 1.0, -1.0
+            by_role[role] = np.zeros(self.places.shape)
+            by_role[role][self.common] = np.where(roles[columns] == role, value, 0.0)
+        self.weights = by_role[Role.WEIGHT].copy()
+        by_role[Role.WEIGHT] *= point.gamma
+        by_role[Role.QUALITY][0], by_role[Role.QUALITY][1] = 1.0, -1.0
         for row, block in enumerate(model.blocks[:rows]):
-            own[block.role][2 + row] = here.shape if block.role is Role.WEIGHT else 1.0
-        self.difference, self.gamma, self.position, self.log_nu, *self.log_strong = own.values()
+            by_role[block.role][2 + row] = point.shape if block.role is Role.WEIGHT else 1.0
+        self.difference, self.gamma, self.position, self.log_nu, *self.log_strong = by_role.values()
 
     def along_sigma(self, first: FloatArray, values: FloatArray) -> FloatArray:
         """Derivatives with such ones in log sigma, shape (W, T)."""
@@ -93,40 +93,42 @@ class Design:
             total[self.common, self.common] -= weights[self.common, self.common]
         return total
 
-    def gathered(self, local: FloatArray, places: IntArray | None = None) -> FloatArray:
+    def gathered(self, local: FloatArray, columns: IntArray | None = None) -> FloatArray:
         """Sum of what rows say of their parameters, of shape (W, W, T), in all parameters, shape (D, D)."""
-        places = self.places if places is None else places
-        key = places[:, None] * self.size + places
+        columns = self.places if columns is None else columns
+        key = columns[:, None] * self.size + columns
         total = np.bincount(key.ravel(), local.ravel(), self.size**2)
         return np.asarray(total, float).reshape(self.size, self.size)
 
 
-def by_rule(group: Group, model: Model, at: Parameters, here: Point, step: float, parts: Parts) -> FloatArray:
+def by_rule(group: Group, model: Model, at: Parameters, point: Point, step: float, parts: Parts) -> FloatArray:
     """Second derivatives of the sum over a group's questions by a rule, shape (D, D); the first ones are known."""
-    design = Design(group, model, at, here)
-    kinds = [here.difference * design.gamma + here.gamma * design.difference + design.position]
-    for contrast in here.sigma * group.contrast:
-        kinds.append(design.along_sigma(contrast * design.gamma, here.gamma * contrast))
+    design = Design(group, model, at, point)
+    kinds = [point.difference * design.gamma + point.gamma * design.difference + design.position]
+    for contrast in point.sigma * group.contrast:
+        kinds.append(design.along_sigma(contrast * design.gamma, point.gamma * contrast))
     kinds += [design.log_nu, *design.log_strong]
     rows, width = np.array(kinds), len(design.places)
     uses = np.argwhere(rows.any(axis=2)).tolist()
-    by_deviate, total = parts.by_gamma - here.difference * parts.by_eta, np.zeros((design.size, design.size))
-    for part in believed(group, here, step):
-        mine, many = rows[:, :, part.rows], len(part.rows)
+    by_deviate, total = parts.by_gamma - point.difference * parts.by_eta, np.zeros((design.size, design.size))
+    for part in believed(group, point, step):
+        mine, n_rows = rows[:, :, part.rows], len(part.rows)
         local = _local(group, part, rule(step, group.size)[0])
         if group.alike is not None:
             local *= group.alike[part.questions]
-        local = local.reshape(len(kinds), many, len(kinds), many, -1)
+        local = local.reshape(len(kinds), n_rows, len(kinds), n_rows, -1)
         half = np.zeros((width, *local.shape[1:]))
-        for kind, place in uses:
-            half[place] += mine[kind, place][:, None, None] * local[kind]
-        whole = np.zeros((width, many, width, many, len(part.questions)))
-        for kind, place in uses:
-            whole[:, :, place] += half[:, :, kind] * mine[kind, place]
-        for own, row in enumerate(part.rows):
-            whole[:, own, :, own] += design.bent(row, parts.by_eta[row], by_deviate[row], parts.by_gamma[row])
-        places = design.places[:, part.rows].reshape(width * many, -1)
-        total += design.gathered(whole.reshape(width * many, width * many, -1), places)
+        for kind, position in uses:
+            half[position] += mine[kind, position][:, None, None] * local[kind]
+        blocks = np.zeros((width, n_rows, width, n_rows, len(part.questions)))
+        for kind, position in uses:
+            blocks[:, :, position] += half[:, :, kind] * mine[kind, position]
+        for row_index, row in enumerate(part.rows):
+            blocks[:, row_index, :, row_index] += design.bent(
+                row, parts.by_eta[row], by_deviate[row], parts.by_gamma[row]
+            )
+        columns = design.places[:, part.rows].reshape(width * n_rows, -1)
+        total += design.gathered(blocks.reshape(width * n_rows, width * n_rows, -1), columns)
     return total
 
 
@@ -141,36 +143,36 @@ def _local(group: Group, part: Believed, grid: FloatArray) -> FloatArray:
     first = np.empty((len(share), len(moments) + len(levels), *rows.shape))
     residual = n * (group.outcome[rows] - law.mean)
     np.multiply(moments.T[:, :, None, None], residual[:, None], first[:, : len(moments)])
-    for place, (given, chance) in enumerate(levels, len(moments)):
-        first[:, place] = n * (given[rows] - chance)
+    for position, (level, chance) in enumerate(levels, len(moments)):
+        first[:, position] = n * (level[rows] - chance)
     first = first.reshape(len(share), -1, len(part.questions))
     weighted = first * share[:, None]
     mean, local = weighted.sum(axis=0), np.empty((first.shape[1], *first.shape[1:]))
-    for one in range(len(mean)):
-        both = np.einsum("zq,zbq->bq", weighted[:, one], first[:, one:]) - mean[one] * mean[one:]
-        local[one, one:] = local[one:, one] = both
+    for row in range(len(mean)):
+        both = np.einsum("zq,zbq->bq", weighted[:, row], first[:, row:]) - mean[row] * mean[row:]
+        local[row, row:] = local[row:, row] = both
     _add_own(local, moments, share, law, n)
     return local
 
 
 def _add_own(local: FloatArray, moments: FloatArray, share: FloatArray, law: Law, n: FloatArray) -> None:
     """Means of the second derivatives of every row's own log-likelihood."""
-    dims, own = len(moments), np.arange(len(n))
+    dims, diagonal = len(moments), np.arange(len(n))
 
     def add(values: FloatArray, pairs: list[tuple[int, int]], by: list[FloatArray]) -> None:
         means = n * (np.array(by) @ (share[:, None] * values).reshape(len(share), -1)).reshape(-1, *n.shape)
-        for (one, other), mean in zip(pairs, means, strict=True):
-            local[one * len(n) + own, other * len(n) + own] -= mean
-            if one != other:
-                local[other * len(n) + own, one * len(n) + own] -= mean
+        for (first, second), mean in zip(pairs, means, strict=True):
+            local[first * len(n) + diagonal, second * len(n) + diagonal] -= mean
+            if first != second:
+                local[second * len(n) + diagonal, first * len(n) + diagonal] -= mean
 
-    pairs = [(one, other) for one in range(dims) for other in range(one, dims)]
+    pairs = [(first, second) for first in range(dims) for second in range(first, dims)]
     everywhere = [moments[0]]
-    add(law.variance, pairs, [moments[one] * moments[other] for one, other in pairs])
-    for place, covariance in enumerate(_with_mean(law), dims):
-        add(covariance, [(one, place) for one in range(dims)], list(moments))
-    for (one, other), covariance in _of_levels(law).items():
-        add(covariance, [(dims + one, dims + other)], everywhere)
+    add(law.variance, pairs, [moments[first] * moments[second] for first, second in pairs])
+    for position, covariance in enumerate(_with_mean(law), dims):
+        add(covariance, [(first, position) for first in range(dims)], list(moments))
+    for (first, second), covariance in _of_levels(law).items():
+        add(covariance, [(dims + first, dims + second)], everywhere)
 
 
 def _with_mean(law: Law) -> list[FloatArray]:
@@ -185,27 +187,31 @@ def _of_levels(law: Law) -> dict[tuple[int, int], FloatArray]:
     return {(a, b): shares[a] * (1 - shares[a]) if a == b else -shares[a] * shares[b] for a, b in pairs}
 
 
-def of_modes(group: Group, model: Model, at: Parameters, here: Point, mode: Mode) -> FloatArray:
+def of_modes(group: Group, model: Model, at: Parameters, point: Point, mode: Mode) -> FloatArray:
     """Second derivatives of the heights of a group's modes, shape (D, D), the modes moving along."""
-    design, law, n = Design(group, model, at, here), mode.law, group.count
-    apart, scale = here.sigma * group.difference(mode.deviates), here.sigma * here.gamma
-    base = (here.difference + apart) * design.gamma + here.gamma * design.difference + design.position
-    rows = [design.along_sigma(base, here.gamma * apart), design.log_nu, *design.log_strong]
-    seconds = {(0, place): own for place, own in enumerate([law.variance, *_with_mean(law)])}
-    seconds |= {(1 + one, 1 + other): own for (one, other), own in _of_levels(law).items()}
+    design, law, n = Design(group, model, at, point), mode.law, group.count
+    difference, scale = point.sigma * group.difference(mode.deviates), point.sigma * point.gamma
+    base = (point.difference + difference) * design.gamma + point.gamma * design.difference + design.position
+    rows = [design.along_sigma(base, point.gamma * difference), design.log_nu, *design.log_strong]
+    seconds = {(0, position): derivative for position, derivative in enumerate([law.variance, *_with_mean(law)])}
+    seconds |= {
+        (1 + level_a, 1 + level_b): derivative for (level_a, level_b), derivative in _of_levels(law).items()
+    }
     every = slice(None)
-    local = design.bent(every, mode.residual, mode.residual * apart, mode.residual * (here.difference + apart))
-    by_base = design.along_sigma(mode.residual * here.sigma * design.gamma, mode.residual * scale)
-    for (one, other), values in seconds.items():
-        part = (n * values * rows[one])[:, None] * rows[other]
-        local -= part if one == other else part + part.transpose(1, 0, 2)
-        if one == 0:
-            by_base = by_base - n * values * scale * rows[other]
+    local = design.bent(
+        every, mode.residual, mode.residual * difference, mode.residual * (point.difference + difference)
+    )
+    by_base = design.along_sigma(mode.residual * point.sigma * design.gamma, mode.residual * scale)
+    for (level_a, level_b), values in seconds.items():
+        part = (n * values * rows[level_a])[:, None] * rows[level_b]
+        local -= part if level_a == level_b else part + part.transpose(1, 0, 2)
+        if level_a == 0:
+            by_base = by_base - n * values * scale * rows[level_b]
     total = design.gathered(local)
     start, shape = group.question * group.size, len(group) * group.size * design.size
     first, second = (
-        np.bincount(((start + place) * design.size + design.places).ravel(), by_base.ravel(), shape)
-        for place in (group.first_place, group.second_place)
+        np.bincount(((start + position) * design.size + design.places).ravel(), by_base.ravel(), shape)
+        for position in (group.first_place, group.second_place)
     )
     across = (first - second).reshape(len(group), group.size, design.size)
     inverse = np.linalg.inv(mode.curvature)

@@ -85,17 +85,17 @@ class Group:
     def only(self, chosen: BoolArray) -> Group:
         """The questions under a mask of shape (Q,)."""
         rows = chosen[self.question]
-        kept = {name: getattr(self, name)[rows] for name in ROWS if getattr(self, name) is not None}
-        place = np.cumsum(chosen)[kept.pop("question")] - 1
+        columns = {name: getattr(self, name)[rows] for name in ROWS if getattr(self, name) is not None}
+        question_codes = np.cumsum(chosen)[columns.pop("question")] - 1
         alike = None if self.alike is None else self.alike[chosen]
-        return replace(self, number=self.number[chosen], question=place, alike=alike, **kept)
+        return replace(self, number=self.number[chosen], question=question_codes, alike=alike, **columns)
 
     @cached_property
     def by_many(self) -> list[tuple[IntArray, IntArray]]:
         """Questions that have R rows each, shape (Q_R,), and those rows, shape (R, Q_R), for every R there is."""
-        many = np.diff(np.r_[self.starts, len(self.question)])
-        found = ((rows, np.flatnonzero(many == rows)) for rows in np.unique(many))
-        return [(chosen, self.starts[chosen] + np.arange(rows)[:, None]) for rows, chosen in found]
+        n_rows = np.diff(np.r_[self.starts, len(self.question)])
+        by_size = ((rows, np.flatnonzero(n_rows == rows)) for rows in np.unique(n_rows))
+        return [(chosen, self.starts[chosen] + np.arange(rows)[:, None]) for rows, chosen in by_size]
 
     @cached_property
     def contrast(self) -> FloatArray:
@@ -112,11 +112,11 @@ class Group:
         shape = 0, len(self.judge)
         if self.columns is None:
             return np.zeros(shape, np.intp), np.zeros(shape)
-        many = np.diff(self.columns.indptr)
-        there = np.arange(many.max(initial=0))[:, None] < many
-        place, value = np.zeros(there.shape, np.intp), np.zeros(there.shape)
-        place.T[there.T], value.T[there.T] = self.columns.indices, self.columns.data
-        return place, value
+        n_entries = np.diff(self.columns.indptr)
+        is_filled = np.arange(n_entries.max(initial=0))[:, None] < n_entries
+        columns, value = np.zeros(is_filled.shape, np.intp), np.zeros(is_filled.shape)
+        columns.T[is_filled.T], value.T[is_filled.T] = self.columns.indices, self.columns.data
+        return columns, value
 
     def by_question(self, values: FloatArray) -> FloatArray:
         """Sums over the rows of each question, along the first axis."""
@@ -126,7 +126,7 @@ class Group:
         """Sums of x_t values_t, shape (Q, m), x_t being one for the first model and minus one for the second."""
         shape, row = len(self) * self.size, self.question * self.size
         first, second = (
-            np.bincount(row + place, values, shape) for place in (self.first_place, self.second_place)
+            np.bincount(row + position, values, shape) for position in (self.first_place, self.second_place)
         )
         return np.asarray(first - second, float).reshape(-1, self.size)
 
@@ -134,8 +134,8 @@ class Group:
         """Sums of values_t x_t x_t', shape (Q, m, m)."""
         m = self.size
         row = self.question * m
-        one = np.bincount((row + self.first_place) * m + self.second_place, values, len(self) * m * m)
-        off = np.asarray(one, float).reshape(-1, m, m)
+        directed = np.bincount((row + self.first_place) * m + self.second_place, values, len(self) * m * m)
+        off = np.asarray(directed, float).reshape(-1, m, m)
         total = -(off + off.transpose(0, 2, 1))
         total[:, np.arange(m), np.arange(m)] = -total.sum(axis=2)
         return total
@@ -181,39 +181,39 @@ def grouped(comparisons: Comparisons, question: IntArray) -> list[Group]:
     outcome, tied, *much = (np.bincount(row, c.count * values) / count for values in (c.response, tied, *much))
     number, first, second, judge = (values[representative] for values in (number, c.first, c.second, c.judge))
     # models of each question, and the place of each among them
-    ends, place = np.unique(np.r_[number * n + first, number * n + second], return_inverse=True)
-    one, other = place[: len(number)], place[len(number) :]
-    edges = coo_array((np.ones(len(number)), (one, other)), shape=(len(ends), len(ends)))
+    ends, codes = np.unique(np.r_[number * n + first, number * n + second], return_inverse=True)
+    codes_first, codes_second = codes[: len(number)], codes[len(number) :]
+    edges = coo_array((np.ones(len(number)), (codes_first, codes_second)), shape=(len(ends), len(ends)))
     _, part = connected_components(edges, directed=False)
     order = np.argsort(part, kind="stable")
     sizes = np.bincount(part)
     among = np.empty(len(ends), np.intp)
     among[order] = np.arange(len(ends)) - (np.cumsum(sizes) - sizes)[part[order]]
-    part = part[one]
+    part = part[codes_first]
     most = np.array([MOST_ROWS.get(size, 0) for size in range(sizes.max() + 1)])
     exact = np.bincount(part) <= most[sizes]
-    asked = np.zeros(len(sizes), np.intp)
-    asked[part] = number
+    question_of = np.zeros(len(sizes), np.intp)
+    question_of[part] = number
     groups = []
     for size, by_rule in sorted(set(zip(sizes.tolist(), exact.tolist(), strict=True))):
         of_group = (sizes == size) & (exact == by_rule)
         rows = np.flatnonzero(of_group[part])
         rows = rows[np.argsort(part[rows], kind="stable")]
         at = np.cumsum(of_group)[part[rows]] - 1
-        models = first[rows], second[rows], among[one][rows], among[other][rows]
+        models = first[rows], second[rows], among[codes_first][rows], among[codes_second][rows]
         n_alike, mean, ties = count[rows], outcome[rows], tied[rows]
         columns = None if c.columns is None else c.columns[representative[rows]]
-        kept = Group(size, by_rule, asked[of_group], at, *models, judge[rows], n_alike, mean, ties, columns)
-        groups.append(kept if c.strong is None else replace(kept, strong=np.stack(much, axis=1)[rows]))
+        group = Group(size, by_rule, question_of[of_group], at, *models, judge[rows], n_alike, mean, ties, columns)
+        groups.append(group if c.strong is None else replace(group, strong=np.stack(much, axis=1)[rows]))
     return groups
 
 
 def merged(group: Group) -> Group:
     """The unlike questions of a group, in order, each representing all that have the same comparisons."""
-    given = [group.first, group.second, group.judge, group.count, group.outcome, group.tied]
-    given += [*group.by_strength, *([] if group.columns is None else [kinds(group.columns)])]
+    columns = [group.first, group.second, group.judge, group.count, group.outcome, group.tied]
+    columns += [*group.by_strength, *([] if group.columns is None else [kinds(group.columns)])]
     kind = np.zeros(len(group.judge), np.intp)
-    for values in given:
+    for values in columns:
         kind = _both(kind, pd.factorize(values)[0])
     same = np.zeros(len(group), np.intp)
     for chosen, rows in group.by_many:
@@ -226,6 +226,6 @@ def merged(group: Group) -> Group:
     )
 
 
-def _both(one: IntArray, other: IntArray) -> IntArray:
+def _both(left: IntArray, right: IntArray) -> IntArray:
     """Number of each pair of two numbers, shape (T,)."""
-    return np.asarray(pd.factorize(one * (other.max() + 1) + other)[0])
+    return np.asarray(pd.factorize(left * (right.max() + 1) + right)[0])

@@ -68,17 +68,17 @@ class Mode:
 
     def _climb(self) -> bool:
         """One Newton step for every question, halved where it does not rise; whether rounding left any to take."""
-        here, height = self.deviates, self.height
+        deviates, height = self.deviates, self.height
         step = np.linalg.solve(self.curvature, self.gradient[:, :, None])[:, :, 0]
         slack = ROUNDING * (1 + np.abs(height))
-        law, there = self._seen(here + step)
+        law, trial = self._seen(deviates + step)
         for _ in range(STEPS):
-            falls = there < height - slack
+            falls = trial < height - slack
             if not falls.any():
                 break
             step[falls] /= 2
-            law, there = self._seen(here + step)
-        self._settle(here + step, law, there)
+            law, trial = self._seen(deviates + step)
+        self._settle(deviates + step, law, trial)
         return bool(np.abs(step).max() > np.finfo(float).eps)
 
 
@@ -97,19 +97,19 @@ def look(group: Group, at: Point, start: FloatArray | None = None) -> tuple[Part
     inverse = np.linalg.inv(mode.curvature)
     value = mode.height - 0.5 * np.linalg.slogdet(mode.curvature)[1]
     q, i, j = group.question, group.first_place, group.second_place
-    apart = inverse[q, i, i] + inverse[q, j, j] - 2 * inverse[q, i, j]  # x_t' H^-1 x_t
-    curved = -0.5 * scale**2 * apart * n * law.skewness
+    difference_variance = inverse[q, i, i] + inverse[q, j, j] - 2 * inverse[q, i, j]  # x_t' H^-1 x_t
+    curved = -0.5 * scale**2 * difference_variance * n * law.skewness
     pull = group.difference(np.einsum("qij,qj->qi", inverse, group.by_model(curved * scale)))
     by_eta = mode.residual + curved - mode.weight * scale * pull
     # u scales with gamma, in the gradient at the mode and in the curvature too
-    by_scale = mode.residual * pull - mode.weight * scale * apart
+    by_scale = mode.residual * pull - mode.weight * scale * difference_variance
     by_deviate = at.sigma * (by_eta * group.difference(mode.deviates) + by_scale)
-    by_tie = -0.5 * scale**2 * apart * law.variance_with_ties - scale * pull * law.with_ties
+    by_tie = -0.5 * scale**2 * difference_variance * law.variance_with_ties - scale * pull * law.with_ties
     by_log_nu = n * (group.tied - law.tie + by_tie)
     by_log_sigma = float(at.gamma @ by_deviate)
     by_gamma, by_log_strong = by_eta * at.difference + by_deviate, []
     parts = zip(group.by_strength, law.strong, law.variance_with_strong, law.with_strong, strict=True)
-    for given, chance, of_variance, of_mean in parts if group.by_strength else ():
-        by_much = -0.5 * scale**2 * apart * of_variance - scale * pull * of_mean
-        by_log_strong.append(n * (given - chance + by_much))
+    for level, chance, of_variance, of_mean in parts if group.by_strength else ():
+        by_much = -0.5 * scale**2 * difference_variance * of_variance - scale * pull * of_mean
+        by_log_strong.append(n * (level - chance + by_much))
     return Parts(value, by_eta, by_gamma, by_log_nu, by_log_sigma, tuple(by_log_strong)), mode.deviates

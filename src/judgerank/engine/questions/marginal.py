@@ -87,12 +87,12 @@ class Marginal:
     def only(self, choose: Callable[[Group], BoolArray]) -> Marginal:
         """The same for chosen questions of each group, without the penalty."""
         groups, steps, modes = list[Group](), list[float](), dict[int, FloatArray]()
-        for place, (group, step) in enumerate(zip(self.groups, self.steps, strict=True)):
+        for position, (group, step) in enumerate(zip(self.groups, self.steps, strict=True)):
             chosen = choose(group)
             if not chosen.any():
                 continue
-            if place in self._modes:
-                modes[len(groups)] = self._modes[place][chosen]
+            if position in self._modes:
+                modes[len(groups)] = self._modes[position][chosen]
             groups.append(group if chosen.all() else group.only(chosen))
             steps.append(step)
         return Marginal(tuple(groups), self.model, tuple(steps), _modes=modes)
@@ -101,8 +101,8 @@ class Marginal:
         """Log marginal likelihood of each question, shape (Q,), by its number."""
         total = np.zeros(size)
         for group, step in zip(self.groups, self.steps, strict=True):
-            here = at_rows(group, self.model, at, sigma)
-            parts = quadrature.look(group, here, step) if group.exact else laplace.look(group, here)[0]
+            point = at_rows(group, self.model, at, sigma)
+            parts = quadrature.look(group, point, step) if group.exact else laplace.look(group, point)[0]
             total += np.bincount(group.number, parts.value, size)
         return total
 
@@ -117,19 +117,19 @@ class Marginal:
         n, k, value, by_log_sigma, every = len(at.scores), at.judges.shape[1], 0.0, 0.0, list[Parts]()
         scores, judges, common = np.zeros(n), np.zeros(at.judges.shape), np.zeros(len(at.common))
         gamma = self.model.of_judges(at).gamma
-        for place, (group, step) in enumerate(zip(self.groups, self.steps, strict=True)):
-            here = at_rows(group, self.model, at, sigma)
+        for position, (group, step) in enumerate(zip(self.groups, self.steps, strict=True)):
+            point = at_rows(group, self.model, at, sigma)
             if group.exact:
-                parts = quadrature.look(group, here, step)
+                parts = quadrature.look(group, point, step)
             else:
-                parts, self._modes[place] = laplace.look(group, here, self._modes.get(place))
+                parts, self._modes[position] = laplace.look(group, point, self._modes.get(position))
             every.append(parts)
             value += float(parts.value.sum() if group.alike is None else parts.value @ group.alike)
             by_log_sigma += parts.by_log_sigma
-            signed = parts.by_eta * here.gamma
+            signed = parts.by_eta * point.gamma
             scores += np.bincount(group.first, signed, n) - np.bincount(group.second, signed, n)
             by_role = {
-                Role.WEIGHT: parts.by_gamma * here.shape,
+                Role.WEIGHT: parts.by_gamma * point.shape,
                 Role.OFFSET: parts.by_eta,
                 Role.TIE: parts.by_log_nu,
             }
@@ -138,7 +138,7 @@ class Marginal:
             for total, block in zip(judges, self.model.blocks, strict=True):
                 total += np.bincount(group.judge, by_role[block.role], k)
             if group.columns is not None:
-                by_role |= {Role.QUALITY: signed, Role.WEIGHT: parts.by_gamma * here.gamma}
+                by_role |= {Role.QUALITY: signed, Role.WEIGHT: parts.by_gamma * point.gamma}
                 for role, by_row in by_role.items():
                     common += np.where(np.equal(self.model.roles, role), group.columns.T @ by_row, 0.0)
         if self.spread:
@@ -153,11 +153,11 @@ class Marginal:
 
     def gradient(self, at: Parameters, sigma: float, free: BoolArray, free_common: BoolArray) -> FloatArray:
         """Derivatives in (s, judges' and further blocks' free parameters, log sigma), shape (D + 1,)."""
-        here = self.at(at, sigma)
-        judges = here.judges.copy()
+        point = self.at(at, sigma)
+        judges = point.judges.copy()
         if len(judges):
             judges[0] *= np.exp(at.judges[0])
-        return np.r_[here.scores, judges[free], here.common[free_common], here.log_sigma]
+        return np.r_[point.scores, judges[free], point.common[free_common], point.log_sigma]
 
     def curvature(self, at: Parameters, sigma: float, slopes: Slopes) -> FloatArray:
         """Second derivatives in (s, judges' and further blocks' parameters, log sigma), shape (D + 1, D + 1).
@@ -165,12 +165,14 @@ class Marginal:
         Discriminations are parameters in themselves. Of Laplace's approximation it is that of the modes' heights.
         """
         total = np.zeros((len(at.scores) + at.judges.size + len(at.common) + 1,) * 2)
-        for place, (group, step) in enumerate(zip(self.groups, self.steps, strict=True)):
-            here = at_rows(group, self.model, at, sigma)
+        for position, (group, step) in enumerate(zip(self.groups, self.steps, strict=True)):
+            point = at_rows(group, self.model, at, sigma)
             if group.exact:
-                total += by_rule(group, self.model, at, here, step, slopes.parts[place])
+                total += by_rule(group, self.model, at, point, step, slopes.parts[position])
             else:
-                total += of_modes(group, self.model, at, here, laplace.Mode(group, here, self._modes.get(place)))
+                total += of_modes(
+                    group, self.model, at, point, laplace.Mode(group, point, self._modes.get(position))
+                )
         if self.spread:
             pull = pulled(self.model, at, self.spread)[1]
             lost = penalty(self.model, at, self.spread, observed=True)
@@ -181,11 +183,11 @@ class Marginal:
         """Second derivatives in log-discriminations from those in discriminations (power 1), or back (-1)."""
         if not self.model.has(Role.WEIGHT):
             return second
-        unit, own = np.ones(len(second)), len(at.scores) + np.arange(at.judges.shape[1])
+        unit, gamma_rows = np.ones(len(second)), len(at.scores) + np.arange(at.judges.shape[1])
         gamma = self.model.of_judges(at).gamma
-        unit[own] = gamma if power > 0 else np.divide(1.0, gamma, out=np.zeros(len(gamma)), where=gamma > 0)
+        unit[gamma_rows] = gamma if power > 0 else np.divide(1.0, gamma, out=np.zeros(len(gamma)), where=gamma > 0)
         second = second * unit * unit[:, None]
-        second[own, own] += power * first[own] * unit[own] ** (1 if power > 0 else 2)
+        second[gamma_rows, gamma_rows] += power * first[gamma_rows] * unit[gamma_rows] ** (1 if power > 0 else 2)
         return second
 
     def hessian(self, at: Parameters, sigma: float, free: BoolArray, free_common: BoolArray) -> FloatArray:
@@ -194,12 +196,12 @@ class Marginal:
         They are exact where rules integrate. Those of Laplace's approximation are central differences of the
         gradient; each parameter is moved for the questions that have its model or its judge alone.
         """
-        whole = not self.spread and all(group.exact for group in self.groups)
-        rules = self if whole else self.only(lambda group: np.full(len(group), group.exact))
+        is_exact = not self.spread and all(group.exact for group in self.groups)
+        rules = self if is_exact else self.only(lambda group: np.full(len(group), group.exact))
         chosen = np.r_[np.ones(len(at.scores), bool), free.ravel(), free_common, True]
-        here = rules.at(at, sigma)
-        first = np.r_[here.scores, here.judges.ravel(), here.common, here.log_sigma]
-        total = self._by_gamma(rules.curvature(at, sigma, here), first, at, 1)[np.ix_(chosen, chosen)]
+        slopes = rules.at(at, sigma)
+        first = np.r_[slopes.scores, slopes.judges.ravel(), slopes.common, slopes.log_sigma]
+        total = self._by_gamma(rules.curvature(at, sigma, slopes), first, at, 1)[np.ix_(chosen, chosen)]
         if len(rules.groups) < len(self.groups):
             modes = self.only(lambda group: np.full(len(group), not group.exact))
             total += modes.differences(at, sigma, free, free_common)
@@ -211,27 +213,27 @@ class Marginal:
     def differences(self, at: Parameters, sigma: float, free: BoolArray, free_common: BoolArray) -> FloatArray:
         """Second derivatives by central differences of the gradient, without the penalty's."""
         n, of_judges = len(at.scores), int(free.sum())
-        kinds = [("model", place) for place in range(n)]
+        kinds = [("model", position) for position in range(n)]
         kinds += [("judge", int(judge)) for judge in np.nonzero(free)[1]]
         kinds += [("all", 0)] * (int(free_common.sum()) + 1)
         parts: dict[tuple[str, int], Marginal] = {("all", 0): replace(self, spread={}, _last=[])}
         columns = []
-        for place, key in enumerate(kinds):
+        for position, key in enumerate(kinds):
             if key not in parts:
                 parts[key] = self.only(partial(_asks, *key))
             ends = []
             for step in (STEP, -STEP):
-                move = step * (np.arange(len(kinds)) == place)
+                move = step * (np.arange(len(kinds)) == position)
                 judges, common = at.judges.copy(), at.common.copy()
                 judges[free] += move[n : n + of_judges]
                 common[free_common] += move[n + of_judges : -1]
-                there = Parameters(at.scores + move[:n], judges, common)
-                ends.append(parts[key].gradient(there, sigma * float(np.exp(move[-1])), free, free_common))
+                shifted = Parameters(at.scores + move[:n], judges, common)
+                ends.append(parts[key].gradient(shifted, sigma * float(np.exp(move[-1])), free, free_common))
             columns.append((ends[0] - ends[1]) / (2 * STEP))
         return np.array(columns)
 
 
-def _asks(kind: str, place: int, group: Group) -> BoolArray:
+def _asks(kind: str, position: int, group: Group) -> BoolArray:
     """Which questions have a model or a judge, shape (Q,)."""
-    rows = group.judge == place if kind == "judge" else (group.first == place) | (group.second == place)
+    rows = group.judge == position if kind == "judge" else (group.first == position) | (group.second == position)
     return np.bincount(group.question, rows, len(group)) > 0

@@ -82,56 +82,64 @@ def maximise(plain: Plain, groups: Sequence[Group], fitted: Sequence[str] = ()) 
     spread, at, sigma, done = plain.spread, plain.solution.parameters, START, 0
     groups = [merged(group) if group.exact else group for group in groups]
     for _ in range(MOST_SPREADS):
-        found = _at_spread(plain, groups, spread, at, sigma)
-        done += found.iterations
-        if found.covariance is None or not fitted or not np.isfinite(found.covariance).all():
+        maximum = _at_spread(plain, groups, spread, at, sigma)
+        done += maximum.iterations
+        if maximum.covariance is None or not fitted or not np.isfinite(maximum.covariance).all():
             break
-        further = _moved_spread(plain, found, fitted)
-        change = max(abs(np.log(further[name] / spread[name])) for name in fitted)
+        next_spread = _moved_spread(plain, maximum, fitted)
+        change = max(abs(np.log(next_spread[name] / spread[name])) for name in fitted)
         if change < SAME_SPREAD:
             break
-        spread, at, sigma = {**spread, **further}, found.parameters, found.sigma
-    return replace(found, iterations=done)
+        spread, at, sigma = {**spread, **next_spread}, maximum.parameters, maximum.sigma
+    return replace(maximum, iterations=done)
 
 
-def _moved_spread(plain: Plain, found: Found, names: Sequence[str]) -> dict[str, float]:
+def _moved_spread(plain: Plain, maximum: Found, names: Sequence[str]) -> dict[str, float]:
     """Standard deviations next to those of a maximum: of the estimates, and of what is not known of them."""
-    model, at = plain.model, found.parameters
+    model, at = plain.model, maximum.parameters
     n, k = len(at.scores), at.judges.shape[1]
     chosen = np.r_[np.ones(n, bool), plain.free_at(at).ravel(), plain.free_common]
     variance = np.zeros((len(chosen),) * 2)
-    assert found.covariance is not None
-    variance[np.ix_(chosen, chosen)] = found.covariance[:-1, :-1]
-    unit, values, moved = scale(model, at)[0], flat(at), {}
-    further, of_scores = {block.name: block for block in model.further}, scores_as_shrunk(model, at)
+    assert maximum.covariance is not None
+    variance[np.ix_(chosen, chosen)] = maximum.covariance[:-1, :-1]
+    unit, values, updated = scale(model, at)[0], flat(at), {}
+    extra, of_scores = {block.name: block for block in model.further}, scores_as_shrunk(model, at)
     for name in names:
         factor, mean_free, prior = 1.0, False, 1.0
         if name == "scores":
-            place = slice(0, n)
-        elif name in further:
-            there, prior = model.place(name), 0.0
-            place = slice(n + k * len(at.judges) + there.start, n + k * len(at.judges) + there.stop)
-            factor = unit if further[name].role is Role.QUALITY else 1.0
+            columns = slice(0, n)
+        elif name in extra:
+            block_columns, prior = model.place(name), 0.0
+            columns = slice(
+                n + k * len(at.judges) + block_columns.start, n + k * len(at.judges) + block_columns.stop
+            )
+            factor = unit if extra[name].role is Role.QUALITY else 1.0
         else:
             row = model.row(name)
-            place, mean_free = slice(n + row * k, n + (row + 1) * k), name != ALPHA
-        part, own = values[place], variance[place, place]
+            columns, mean_free = slice(n + row * k, n + (row + 1) * k), name != ALPHA
+        part, block_variance = values[columns], variance[columns, columns]
         if name == "scores":
-            part, own = of_scores @ values, of_scores @ variance @ of_scores.T
+            part, block_variance = of_scores @ values, of_scores @ variance @ of_scores.T
         if mean_free:
-            part, own = part - part.mean(), own - own.mean(axis=0) - own.mean(axis=1)[:, None] + own.mean()
-        size = factor**2 * (float(part @ part) + float(np.trace(own)))
-        many = len(part) - (name not in further)
-        moved[name] = float(np.exp(_root(size, many, prior)))
-    return moved
+            part, block_variance = (
+                part - part.mean(),
+                block_variance
+                - block_variance.mean(axis=0)
+                - block_variance.mean(axis=1)[:, None]
+                + block_variance.mean(),
+            )
+        size = factor**2 * (float(part @ part) + float(np.trace(block_variance)))
+        n_free = len(part) - (name not in extra)
+        updated[name] = float(np.exp(_root(size, n_free, prior)))
+    return updated
 
 
-def _root(size: float, many: int, prior: float) -> float:
+def _root(size: float, n_free: int, prior: float) -> float:
     """Where size e^{-2 x} - many - prior x is zero, by Newton's method."""
-    x = 0.5 * np.log(max(size, np.finfo(float).tiny) / many)
+    x = 0.5 * np.log(max(size, np.finfo(float).tiny) / n_free)
     for _ in range(STEPS):
         value = size * np.exp(-2 * x)
-        x += (value - many - prior * x) / (2 * value + prior)
+        x += (value - n_free - prior * x) / (2 * value + prior)
     return float(np.clip(x, np.log(LEAST_SPREAD), np.log(MOST_SPREAD)))
 
 
@@ -143,12 +151,12 @@ def _at_spread(
     for _ in range(RULES):  # a rule is chosen for what is climbed from, and the climb may leave that
         gamma = model.of_judges(at).gamma
         climb = Climb(Marginal.fine(groups, model, gamma, sigma, SHARP, spread), plain, at, sigma)
-        here, steps = climb.top(at, sigma, minus)
-        at, sigma, minus, done = here.at, here.sigma, here.minus, done + steps
+        point, steps = climb.top(at, sigma, minus)
+        at, sigma, minus, done = point.at, point.sigma, point.minus, done + steps
         _require_bounded(plain, at, sigma)
         if not climb.too_sharp(at, sigma):
             break
-    if sigma <= 2 * LEAST or here.slopes.value <= plain.height:
+    if sigma <= 2 * LEAST or point.slopes.value <= plain.height:
         return _at_zero(plain, groups, spread, done)
     at, sigma = normalised(model, at, sigma)
     free = plain.free_at(at)
@@ -156,9 +164,9 @@ def _at_spread(
     for _ in range(ROUNDS):  # until the curvature is that of where it ends
         hessian = marginal.hessian(at, sigma, free, plain.free_common)
         covariance = inverse_of(hessian, model, free, len(at.scores))
-        at, sigma, arrived, steps, moved = _settled(marginal, at, sigma, (free, plain.free_common), covariance)
+        at, sigma, arrived, steps, last_step = _settled(marginal, at, sigma, (free, plain.free_common), covariance)
         done += steps
-        if not moved > MOVED:
+        if not last_step > MOVED:
             break
     value = marginal.at(at, sigma).value
     slopes = marginal.gradient(at, sigma, free, plain.free_common)
@@ -197,7 +205,7 @@ def inverse_of(hessian: FloatArray, model: Model, free: BoolArray, n_models: int
         return np.full(hessian.shape, np.nan)
 
 
-class _There(NamedTuple):
+class _Point(NamedTuple):
     """A point, the step from it and its size in standard errors, that of the last one, and all steps so far."""
 
     at: Parameters
@@ -209,35 +217,35 @@ class _There(NamedTuple):
 
 
 @dataclass(frozen=True)
-class _ByOneInverse(Ascent[_There]):
+class _ByOneInverse(Ascent[_Point]):
     """Newton steps by one inverse, which is that of a point nearby."""
 
     marginal: Marginal
     free: tuple[BoolArray, BoolArray]
     covariance: FloatArray
 
-    def place(self, at: Parameters, sigma: float, before: float, whole: FloatArray) -> _There:
+    def place(self, at: Parameters, sigma: float, before: float, x: FloatArray) -> _Point:
         step = self.covariance @ self.marginal.gradient(at, sigma, *self.free)
-        return _There(at, sigma, step, self.distance(step), before, whole)
+        return _Point(at, sigma, step, self.distance(step), before, x)
 
     def distance(self, step: FloatArray) -> float:
         """In standard errors; NaN where there is no inverse."""
         return float(np.abs(step / np.sqrt(np.diag(self.covariance))).max())
 
-    def strays(self, here: _There) -> bool:
-        return not here.far <= ARRIVED and not here.far < here.before  # among them where there is no inverse
+    def strays(self, point: _Point) -> bool:
+        return not point.far <= ARRIVED and not point.far < point.before  # among them where there is no inverse
 
-    def arrived(self, here: _There) -> bool:
-        return here.far <= ARRIVED
+    def arrived(self, point: _Point) -> bool:
+        return point.far <= ARRIVED
 
-    def ahead(self, here: _There) -> _There:
-        at, step, (free, free_common) = here.at, here.step, self.free
+    def next_point(self, point: _Point) -> _Point:
+        at, step, (free, free_common) = point.at, point.step, self.free
         n, of_judges = len(at.scores), int(free.sum())
         judges, common = at.judges.copy(), at.common.copy()
         judges[free] += step[n : n + of_judges]
         common[free_common] += step[n + of_judges : -1]
-        there = Parameters(at.scores + step[:n], judges, common)
-        return self.place(there, here.sigma * float(np.exp(step[-1])), here.far, here.whole + step)
+        parameters = Parameters(at.scores + step[:n], judges, common)
+        return self.place(parameters, point.sigma * float(np.exp(step[-1])), point.far, point.whole + step)
 
 
 def _settled(
@@ -246,8 +254,8 @@ def _settled(
     """The maximum by Newton steps of one inverse, whether it was reached, how many, and how far they led."""
     climb = _ByOneInverse(marginal, free, covariance)
     start = climb.place(at, sigma, np.inf, np.zeros(len(covariance)))
-    here, arrived, steps = ascended(climb, start, STEPS)
-    return here.at, here.sigma, arrived, steps, climb.distance(here.whole)
+    point, arrived, steps = ascended(climb, start, STEPS)
+    return point.at, point.sigma, arrived, steps, climb.distance(point.whole)
 
 
 def _relative(slope: FloatArray, value: float) -> float:
@@ -258,8 +266,8 @@ def _at_zero(plain: Plain, groups: Sequence[Group], spread: Mapping[str, float],
     """The fit without question effects as the maximum over sigma >= 0, if the likelihood does not rise from it."""
     at, solution = plain.solution.parameters, plain.solution
     marginal = Marginal.fine(groups, plain.model, plain.model.of_judges(at).gamma, LEAST, SHARP, spread)
-    here, height = marginal.at(at, LEAST), solution.evaluation.log_likelihood
-    rises = here.log_sigma > 0 and here.value > plain.height + 1e-9 * abs(here.value)
+    slopes, height = marginal.at(at, LEAST), solution.evaluation.log_likelihood
+    rises = slopes.log_sigma > 0 and slopes.value > plain.height + 1e-9 * abs(slopes.value)
     status = Status.ITERATION_LIMIT if rises else Status.BOUNDARY
     relative = solution.evaluation.relative_gradient
     return Found(at, 0.0, height, relative, status, done, None, spread)

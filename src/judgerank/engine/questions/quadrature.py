@@ -91,12 +91,12 @@ def believed(group: Group, at: Point, step: float) -> Iterator[Believed]:
     nodes = rule(step, group.size)[1].size
     base, slopes = at.gamma * at.difference + at.position, at.sigma * at.gamma * group.contrast
     furthest = group.by_question(group.count * (np.abs(base) + REACH * np.abs(slopes).sum(axis=0))).max()
-    near = group.strong is None and bool(furthest < FAR)
+    is_near = group.strong is None and bool(furthest < FAR)
     for questions, of_questions in group.by_many:
-        many = max(1, CHUNK // (nodes * len(of_questions)))
-        for start in range(0, len(questions), many):
-            rows, chosen = of_questions[:, start : start + many], questions[start : start + many]
-            yield (_by_powers if near else _by_law)(group, at, step, chosen, rows, base[rows], slopes[:, rows])
+        n_at_once = max(1, CHUNK // (nodes * len(of_questions)))
+        for start in range(0, len(questions), n_at_once):
+            rows, chosen = of_questions[:, start : start + n_at_once], questions[start : start + n_at_once]
+            yield (_by_powers if is_near else _by_law)(group, at, step, chosen, rows, base[rows], slopes[:, rows])
 
 
 def _by_law(
@@ -105,10 +105,10 @@ def _by_law(
     """What answers say of the nodes, from logarithms: wherever predictors are."""
     grid, weights = rule(step, group.size)
     eta = base + np.tensordot(grid.T, slopes, axes=1)
-    law = Law(eta, at.nu[rows], *(own[rows] for own in at.log_strong))
+    law = Law(eta, at.nu[rows], *(log_propensity[rows] for log_propensity in at.log_strong))
     much = (share[rows] for share in group.by_strength)
-    given = law.log_likelihood(group.outcome[rows], group.tied[rows], *much)
-    logs = np.einsum("rq,zrq->zq", group.count[rows], given) + weights[:, None]
+    values = law.log_likelihood(group.outcome[rows], group.tied[rows], *much)
+    logs = np.einsum("rq,zrq->zq", group.count[rows], values) + weights[:, None]
     highest = logs.max(axis=0)
     share = exp(logs - highest)
     total = share.sum(axis=0)
@@ -133,29 +133,29 @@ def _by_powers(
 
 def _along(step: float, size: int, base: FloatArray, slopes: FloatArray) -> FloatArray:
     """e^(base + slopes' z) at the nodes z of m models, for base of any shape and slopes of (m - 1, that shape)."""
-    place = np.rint(rule(step, size)[0] / step).astype(np.intp)
-    furthest = int(place.max())
+    index = np.rint(rule(step, size)[0] / step).astype(np.intp)
+    furthest = int(index.max())
     tables = [
         _powers(exp((base if d == 0 else 0.0) - furthest * step * slope), exp(step * slope), 2 * furthest + 1)
         for d, slope in enumerate(slopes)
     ]
-    found = tables[0] if size == 2 else tables[0][place[0] + furthest]
-    for nodes, table in zip(place[1:], tables[1:], strict=True):
-        found *= table[nodes + furthest]
-    return found
+    values = tables[0] if size == 2 else tables[0][index[0] + furthest]
+    for nodes, table in zip(index[1:], tables[1:], strict=True):
+        values *= table[nodes + furthest]
+    return values
 
 
-def _powers(start: FloatArray, ratio: FloatArray, many: int) -> FloatArray:
+def _powers(start: FloatArray, ratio: FloatArray, n_powers: int) -> FloatArray:
     """start, start ratio, start ratio^2, ..., so many, along the first axis."""
-    found, done = np.empty((many, *start.shape)), 1
-    found[0] = start
-    while done < many:
-        more = min(done, many - done)
-        np.multiply(found[:more], ratio, out=found[done : done + more])
+    powers, done = np.empty((n_powers, *start.shape)), 1
+    powers[0] = start
+    while done < n_powers:
+        more = min(done, n_powers - done)
+        np.multiply(powers[:more], ratio, out=powers[done : done + more])
         done += more
-        if done < many:
+        if done < n_powers:
             ratio = ratio * ratio
-    return found
+    return powers
 
 
 def look(group: Group, at: Point, step: float) -> Parts:
@@ -175,8 +175,8 @@ def look(group: Group, at: Point, step: float) -> Parts:
         expected = (moments @ share)[:, None] * group.outcome[rows]
         by_row[:tie, rows] = n * (expected - mean.reshape(-1, *rows.shape))
         levels = zip((group.tied, *group.by_strength), (law.tie, *law.strong), strict=True)
-        for place, (given, chance) in enumerate(levels, tie):
-            by_row[place, rows] = n * (given[rows] - np.einsum("zq,zrq->rq", share, chance))
+        for position, (level, chance) in enumerate(levels, tie):
+            by_row[position, rows] = n * (level[rows] - np.einsum("zq,zrq->rq", share, chance))
     by_deviate = at.sigma * (group.contrast * by_row[1:tie]).sum(axis=0)
     by_gamma, by_log_sigma = at.difference * by_row[0] + by_deviate, float(at.gamma @ by_deviate)
     return Parts(value, by_row[0], by_gamma, by_row[tie], by_log_sigma, tuple(by_row[tie + 1 :]))
