@@ -20,7 +20,7 @@ from replication.auditing.claim import (
     estimator_rules,
 )
 from replication.auditing.claims import claims, decide, outcomes
-from replication.auditing.claims_subsets import Differences, draws_left_out
+from replication.auditing.claims_subsets import PAPER_K, Cells, draws_left_out
 from replication.auditing.registry import causes, registry
 from replication.auditing.results import Missing, Results
 from tests.replication.changed_results import STORED, Changed
@@ -133,7 +133,8 @@ def test_where_another_run_by_algorithm_1_gives_the_numbers_the_claim_has_its_ou
         if decided[name] == ""
         and any((e["table"], e["row"], e["column"]) in by_algorithm_1 for e in numbers_beside(name))
     }
-    assert without == {"mixed_pool_noise"}  # takes the error of a discrimination, which this run has not
+    # these take an error of a discrimination, or discriminations on two sets, which no such run has
+    assert without <= {"mixed_pool_noise", "gamma_stable", "gamma_diagonal"}
 
 
 def test_the_outcome_by_algorithm_1_is_that_of_its_tables():
@@ -154,6 +155,55 @@ def test_the_outcome_by_algorithm_1_is_that_of_its_tables():
     assert "fit over a box: holds" in now["others"]
 
 
+def test_ultrafeedback_by_algorithm_1_is_that_of_its_stopped_iterate(tmp_path):
+    scores = published.numbers("ultrafeedback", "score_judge_aware")
+    gammas = published.numbers("judge_discrimination", "ultrafeedback")
+    rows = [(name, column, value) for column, values in (("score_judge_aware", scores), ("ultrafeedback", gammas))
+            for name, value in values.items()]  # fmt: skip
+    path = tmp_path / "paper/judge_reliability/stopped_iterate.csv"
+    path.parent.mkdir(parents=True)
+    pd.DataFrame(rows, columns=["row", "column", "ours"]).to_csv(path, index=False)
+    stored = Estimates(Results(tmp_path), Estimator.ALGORITHM_1)
+    outcome, shown = decide("ultrafeedback_ultralm", stored)
+    assert (outcome, shown) == (Outcome.HOLDS, f"Scores judge_aware {scores['ultralm-13b']:.3f}.")
+    assert decide("size_and_gamma", stored)[0] == Outcome.HOLDS
+    assert stored.read == ["judge_reliability/stopped_iterate.csv"]
+    pd.DataFrame(rows, columns=["row", "column", "ours"]).assign(ours=1.0).to_csv(path, index=False)
+    assert decide("ultrafeedback_ultralm", stored)[0] == Outcome.FAILS
+
+
+def resampled(tmp_path: Path, gains: dict[str, float], lost: int) -> Results:
+    """Stored gains in-house at every point by estimator, with as many draws lost by the exact fit."""
+    points = pd.MultiIndex.from_product([PAPER_K, [1000, 5000]], names=["n_judges", "n_comparisons"])
+    frames = [
+        points.to_frame(index=False).assign(
+            estimator=estimator,
+            reference="own",
+            measure="pearson",
+            judge_aware_minus_btl=gain,
+            standard_error=0.01,
+            n_repeats=20 - lost * (estimator == "exact"),
+            n_draws=20,
+        )
+        for estimator, gain in gains.items()
+    ]
+    path = tmp_path / "paper/subsampling_efficiency/in_house/gains.csv"
+    path.parent.mkdir(parents=True)
+    pd.concat(frames).to_csv(path, index=False)
+    return Results(tmp_path)
+
+
+def test_claims_about_draws_are_decided_by_all_of_them(tmp_path):
+    results = resampled(tmp_path, {"exact": 0.04, "box": 0.0, "algorithm_1": -0.04}, lost=19)
+    assert CLAIMS.at["weighted_ahead", "estimator"] == Estimator.ALGORITHM_1
+    decided = claims(results).set_index("id").loc["weighted_ahead"]
+    assert decided["outcome"] == decided["algorithm_1"] == Outcome.FAILS
+    assert "leave out" not in decided["shown"]
+    assert decided["shown"].startswith("Behind at 8 of 8 points")
+    assert "exact fit: holds. Behind at 0 of 8 points" in decided["others"]
+    assert decided["others"].count("The means leave out 152 of 160 draws.") == 1
+
+
 def test_estimates_by_nobody_are_missing():
     with pytest.raises(Missing, match=r"chatbot_arena/fits\.csv has no estimates by box"):
         Estimates(STORED, Estimator.BOX).table("chatbot_arena/fits.csv")
@@ -167,20 +217,18 @@ def test_outcomes_of_all_claims_are_counted():
 
 def test_a_mean_with_an_unknown_error_has_none_and_is_not_counted():
     values, errors = np.array([0.1, -0.1, 0.2]), np.array([0.01, 0.03, np.nan])
-    cells = Differences(values, errors)
+    cells = Cells(values, errors)
     assert (cells.count, cells.negative, cells.clearly_negative, cells.clearly_positive) == (2, 1, 1, 1)
     assert cells.mean().count == 0
     assert cells.mean().in_words() == "+0.067 (error not known)"
-    known = Differences(values[:2], errors[:2]).mean()
+    known = Cells(values[:2], errors[:2]).mean()
     assert known.in_words() == f"+0.000 (error {np.hypot(0.01, 0.03) / 2:.3f})"
-    lost = Differences(np.append(values[:2], np.nan), np.append(errors[:2], np.nan)).mean()  # all its draws
+    lost = Cells(np.append(values[:2], np.nan), np.append(errors[:2], np.nan)).mean()  # all its draws
     assert lost.in_words() == known.in_words()
 
 
 def test_a_mean_that_leaves_draws_out_says_how_many():
     rows = pd.DataFrame({"n_draws": [20, 20], "n_repeats": [20, 1]})
-    rows = rows.assign(method="judge_aware", reference="judge_aware", measure="pearson")
-    rows = pd.concat([rows, rows.assign(measure="spearman"), rows.assign(method="btl")])
     assert draws_left_out(rows) == " The means leave out 19 of 40 draws."
     assert draws_left_out(rows.assign(n_repeats=20)) == ""
 

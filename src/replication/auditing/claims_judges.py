@@ -7,7 +7,8 @@ import pandas as pd
 from scipy.stats import norm, spearmanr
 
 from replication import published
-from replication.auditing.claim import Decided, Estimates, Outcome, against, claim
+from replication.auditing.claim import Decided, Estimates, Estimator, Outcome, against, claim
+from replication.auditing.claims_data import STOPPED_ITERATE
 from replication.auditing.finding import TITLES
 from replication.auditing.readings import PICKED_BY_HAND
 from replication.auditing.results import Missing
@@ -136,7 +137,10 @@ def told_by_set(found: dict[str, tuple[float, float]]) -> str:
 
 
 def gamma_by_set(stored: Estimates) -> pd.DataFrame:
-    """Discriminations by judge on the two sets of Table A.8."""
+    """Discriminations by judge on the two sets of Table A.8; by Algorithm A.1 those on UltraFeedback alone."""
+    if stored.estimator == Estimator.ALGORITHM_1:
+        iterate = stored.table(STOPPED_ITERATE).query("column == 'ultrafeedback'").set_index("row")
+        return pd.DataFrame({"ultrafeedback": iterate["estimate"]})
     return _discriminations(stored)["discrimination"]
 
 
@@ -149,7 +153,7 @@ def size_and_gamma(stored: Estimates) -> Decided:
         f"Rank correlation of the printed size and discrimination: {told_by_set(printed)}. With all parameters of "
         f"every judge (see the findings): {told_by_set(every)}."
     )
-    return against(contrary, 2), shown
+    return against(contrary, len(printed)), shown
 
 
 @claim

@@ -10,15 +10,15 @@ import pandas as pd
 from replication.auditing.claim import Decided, Estimates, Outcome, against, claim
 from replication.auditing.results import Missing
 
-IN_HOUSE = "subsampling_efficiency/in_house/correlation.csv"
+IN_HOUSE, GAINS = "subsampling_efficiency/in_house/correlation.csv", "subsampling_efficiency/{}/gains.csv"
 PAPER_K = (4, 8, 12, 16)
 NEAR_PERFECT = 0.95
 FITS = ("judge_aware", "btl")
 
 
 @dataclass(frozen=True)
-class Differences:
-    """Differences between means with their standard errors, both float arrays or frames of one shape.
+class Cells:
+    """Means or differences of means with their standard errors, both float arrays or frames of one shape.
 
     Only those are counted whose error is known: a mean of one draw has none.
     """
@@ -50,91 +50,83 @@ class Differences:
     @property
     def clearly_positive(self) -> int:
         """How many are above zero by more than two errors."""
-        return Differences(-np.asarray(self.estimates), self.errors).clearly_negative
+        return Cells(-np.asarray(self.estimates), self.errors).clearly_negative
 
-    def mean(self) -> Differences:
+    def mean(self) -> Cells:
         """The mean of those that exist, as independent; its error is not known unless all of theirs are."""
         values, errors = (np.asarray(part, float) for part in (self.estimates, self.errors))
         exists = np.isfinite(values)
         error = np.sqrt((errors[exists] ** 2).sum()) / exists.sum()
-        return Differences(values[exists].mean(keepdims=True), np.array([error]))
+        return Cells(values[exists].mean(keepdims=True), np.array([error]))
 
     def in_words(self) -> str:
-        """The first difference with its error."""
+        """The first with its error."""
         value, error = (float(np.asarray(part).ravel()[0]) for part in (self.estimates, self.errors))
         return f"{value:+.3f} (error {'not known' if np.isnan(error) else f'{error:.3f}'})"
 
 
-def paper_points(stored: Estimates, name: str) -> pd.DataFrame:
-    """The rows of a stored table of correlations at the paper's numbers of judges."""
-    table = stored.table(name)
-    return table[table["n_judges"].isin(PAPER_K)]
+def gain_rows(stored: Estimates, name: str) -> pd.DataFrame:
+    """Gains of judge-aware over BTL on a set's draws at the paper's numbers of judges, one row for each point.
 
-
-def correlations_of(stored: Estimates, name: str, measure: str, method: str) -> pd.DataFrame:
-    """Means and errors by judges (rows) and comparisons, against the full-data fit of the same model.
-
-    Parameters
-    ----------
-    stored : Estimates
-    name : str
-        A stored table of correlations.
-    measure, method : str
+    Each fit is held against its own full-data fit (Pearson). The errors are of the differences on the same draws.
     """
-    table = paper_points(stored, name)
-    rows = table[(table[["method", "reference"]] == method).all(axis=1) & (table["measure"] == measure)]
-    if rows.empty:
-        raise Missing(f"{name} has no {measure} of {method}")
-    return rows.pivot(index="n_judges", columns="n_comparisons", values=["mean", "standard_error"])
+    table = stored.table(GAINS.format(name))
+    is_own = (table["reference"] == "own") & (table["measure"] == "pearson")
+    return table[is_own & table["n_judges"].isin(PAPER_K)]
 
 
-def gain_of(aware: pd.DataFrame, btl: pd.DataFrame) -> Differences:
-    """Judge-aware less BTL, with errors as if the two were independent (they share their draws: too large)."""
-    errors = np.hypot(aware["standard_error"], btl["standard_error"])
-    return Differences(aware["mean"] - btl["mean"], errors)
-
-
-def gain_over_unweighted(stored: Estimates, name: str) -> Differences:
-    """Judge-aware less BTL by judges and comparisons, each fit against its own full-data fit (Pearson)."""
-    return gain_of(*(correlations_of(stored, name, "pearson", method) for method in FITS))
+def by_point(rows: pd.DataFrame, value: str) -> Cells:
+    """A column of the rows with its error, by judges (rows) and comparisons."""
+    cells = rows.pivot(index="n_judges", columns="n_comparisons", values=[value, "standard_error"])
+    return Cells(cells[value], cells["standard_error"])
 
 
 def draws_left_out(rows: pd.DataFrame) -> str:
-    """How many draws the means of some rows leave out since they have no estimate, in words; nothing if none."""
-    # both fits of a draw are left out together, so the points of one curve have all draws
-    curve = rows[(rows[["method", "reference"]] == "judge_aware").all(axis=1) & (rows["measure"] == "pearson")]
-    left_out = int((curve["n_draws"] - curve["n_repeats"]).sum())
-    return f" The means leave out {left_out:,} of {int(curve['n_draws'].sum()):,} draws." if left_out else ""
+    """How many draws the means in rows leave out since they have no estimate, in words; nothing if none."""
+    left_out = int((rows["n_draws"] - rows["n_repeats"]).sum())
+    return f" The means leave out {left_out:,} of {int(rows['n_draws'].sum()):,} draws." if left_out else ""
+
+
+def _curves(stored: Estimates, measure: str) -> tuple[dict[str, Cells], str]:
+    """Mean correlations in-house of both fits, each with its own full-data fit, and which draws they leave out."""
+    table = stored.table(IN_HOUSE)
+    table = table[(table["measure"] == measure) & table["n_judges"].isin(PAPER_K)]
+    rows = {fit: table[(table[["method", "reference"]] == fit).all(axis=1)] for fit in FITS}
+    if any(curve.empty for curve in rows.values()):
+        raise Missing(f"{IN_HOUSE} has no {measure} of both fits")
+    # both fits of a draw are left out together
+    return {fit: by_point(curve, "mean") for fit, curve in rows.items()}, draws_left_out(rows["btl"])
 
 
 @claim
 def weighted_ahead(stored: Estimates) -> Decided:
-    gain = gain_over_unweighted(stored, IN_HOUSE)
+    rows = gain_rows(stored, "in_house")
+    gain = by_point(rows, "judge_aware_minus_btl")
     shown = (
         f"Behind at {gain.negative} of {gain.count} points, by more than two errors at {gain.clearly_negative}."
     )
-    return against(gain.clearly_negative, gain.count), shown + draws_left_out(paper_points(stored, IN_HOUSE))
+    return against(gain.clearly_negative, gain.count), shown + draws_left_out(rows)
 
 
 @claim
 def gain_at_small_t(stored: Estimates) -> Decided:
-    gain = gain_over_unweighted(stored, IN_HOUSE)
+    rows = gain_rows(stored, "in_house")
+    gain = by_point(rows, "judge_aware_minus_btl")
     first, last = gain.estimates.columns[[0, -1]]
-    change = Differences(
-        gain.estimates[last] - gain.estimates[first], np.hypot(gain.errors[first], gain.errors[last])
-    )
+    change = Cells(gain.estimates[last] - gain.estimates[first], np.hypot(gain.errors[first], gain.errors[last]))
     by_k = ", ".join(f"K = {k} {row[first]:.3f} and {row[last]:.3f}" for k, row in gain.estimates.iterrows())
     shown = (
         f"Gain at T = {first:,} and {last:,}: {by_k}; by more than two errors it grows at "
         f"{change.clearly_positive} and falls at {change.clearly_negative} of {change.count} K."
     )
     outcome = against(change.clearly_positive, change.count, change.clearly_negative)
-    return outcome, shown + draws_left_out(paper_points(stored, IN_HOUSE))
+    return outcome, shown + draws_left_out(rows)
 
 
 @claim
 def fewer_comparisons(stored: Estimates) -> Decided:
-    aware, btl = (correlations_of(stored, IN_HOUSE, "pearson", method)["mean"] for method in FITS)
+    curves, left_out = _curves(stored, "pearson")
+    aware, btl = (curves[fit].estimates for fit in FITS)
     by_k, contrary = [], 0
     for k in aware.index:
         a, b = aware.loc[k].dropna(), btl.loc[k].dropna()
@@ -143,29 +135,28 @@ def fewer_comparisons(stored: Estimates) -> Decided:
         contrary += needed[0] > needed[1]
         by_k.append(f"K = {k} {np.exp(needed[0]):,.0f} against {np.exp(needed[1]):,.0f} for {level:.3f}")
     shown = f"Comparisons needed, weighted against unweighted, interpolated: {'; '.join(by_k)}. No errors stored."
-    return against(contrary, len(aware)), shown + draws_left_out(paper_points(stored, IN_HOUSE))
+    return against(contrary, len(aware)), shown + left_out
 
 
-def _steps(cells: pd.DataFrame) -> Differences:
-    """Differences between neighbours along rows."""
-    errors = cells["standard_error"].to_numpy()
-    return Differences(np.diff(cells["mean"].to_numpy(), axis=1), np.hypot(errors[:, 1:], errors[:, :-1]))
+def _steps(means: pd.DataFrame, errors: pd.DataFrame) -> Cells:
+    """Differences between neighbours along rows, which have no draws in common."""
+    above, below = errors.to_numpy()[:, 1:], errors.to_numpy()[:, :-1]
+    return Cells(np.diff(means.to_numpy(), axis=1), np.hypot(above, below))
 
 
 def _monotone(stored: Estimates, measure: str, over: str, only_largest: bool = False) -> Decided:
+    curves, left_out = _curves(stored, measure)
     parts, contrary, rising, of = [], 0, 0, 0
-    for method in FITS:
-        cells = correlations_of(stored, IN_HOUSE, measure, method)
-        if over == "K":
-            cells = pd.concat({name: cells[name].T for name in ("mean", "standard_error")}, axis=1)
-        step = _steps(cells.iloc[-1:] if only_largest else cells)
+    for fit, curve in curves.items():
+        cells = (curve.estimates.T, curve.errors.T) if over == "K" else (curve.estimates, curve.errors)
+        step = _steps(*(part.iloc[-1:] if only_largest else part for part in cells))
         parts.append(
-            f"{method} falls in {step.negative} of {step.count} steps in {over}, by more than two errors in "
+            f"{fit} falls in {step.negative} of {step.count} steps in {over}, by more than two errors in "
             f"{step.clearly_negative}, and rises by as much in {step.clearly_positive}"
         )
         contrary, rising = contrary + step.clearly_negative, rising + step.clearly_positive
         of += step.count
-    return against(contrary, of, rising), f"{'; '.join(parts)}.{draws_left_out(paper_points(stored, IN_HOUSE))}"
+    return against(contrary, of, rising), f"{'; '.join(parts)}.{left_out}"
 
 
 @claim
@@ -186,48 +177,48 @@ def many_judges_large_t(stored: Estimates) -> Decided:
 @claim
 def many_judges_small_t(stored: Estimates) -> Decided:
     """Up to the largest K at which several draws have an estimate: one alone has no error."""
+    curves, left_out = _curves(stored, "spearman")
     parts, lower, higher = [], 0, 0
-    by_method = {method: correlations_of(stored, IN_HOUSE, "spearman", method) for method in FITS}
-    known = np.all([cells["standard_error"].iloc[:, 0].notna() for cells in by_method.values()], axis=0)
-    if known.sum() < 2:
+    has_error = np.all([curve.errors.iloc[:, 0].notna() for curve in curves.values()], axis=0)
+    if has_error.sum() < 2:
         raise Missing("fewer than two numbers of judges have several draws with an estimate")
-    for method, cells in by_method.items():
-        means, errors = cells["mean"].iloc[known, 0], cells["standard_error"].iloc[known, 0]
-        change = Differences(means.iloc[[-1]] - means.iloc[0], np.hypot(errors.iloc[[-1]], errors.iloc[0]))
+    for fit, curve in curves.items():
+        means, errors = curve.estimates.iloc[has_error, 0], curve.errors.iloc[has_error, 0]
+        change = Cells(means.iloc[[-1]] - means.iloc[0], np.hypot(errors.iloc[[-1]], errors.iloc[0]))
         lower, higher = lower + change.clearly_negative, higher + change.clearly_positive
-        parts.append(f"{method} {means.iloc[0]:.3f} to {means.iloc[-1]:.3f}, change {change.in_words()}")
+        parts.append(f"{fit} {means.iloc[0]:.3f} to {means.iloc[-1]:.3f}, change {change.in_words()}")
     outcome = (Outcome.FAILS if higher else Outcome.UNDECIDED, Outcome.PARTLY, Outcome.HOLDS)[lower]
     shown = (
         f"From K = {means.index[0]} to {means.index[-1]} at the smallest T: {'; '.join(parts)}; by more than two "
         f"errors lower in {lower} and higher in {higher} of 2 fits."
     )
-    return outcome, shown + draws_left_out(paper_points(stored, IN_HOUSE))
+    return outcome, shown + left_out
 
 
 @claim
 def gap_closes_with_k(stored: Estimates) -> Decided:
-    gain = gain_over_unweighted(stored, IN_HOUSE)
+    rows = gain_rows(stored, "in_house")
+    gain = by_point(rows, "judge_aware_minus_btl")
     sizes = gain.estimates.abs()
-    change = Differences(sizes.iloc[-1] - sizes.iloc[0], np.hypot(gain.errors.iloc[-1], gain.errors.iloc[0]))
+    change = Cells(sizes.iloc[-1] - sizes.iloc[0], np.hypot(gain.errors.iloc[-1], gain.errors.iloc[0]))
     wider, closer = change.clearly_positive, change.clearly_negative
     shown = (
         f"From K = {sizes.index[0]} to {sizes.index[-1]} the gap is smaller at {change.negative} of "
         f"{change.count} T, by more than two errors at {closer}, and larger by as much at {wider}."
     )
-    return against(wider, change.count, closer), shown + draws_left_out(paper_points(stored, IN_HOUSE))
+    return against(wider, change.count, closer), shown + draws_left_out(rows)
 
 
 @claim
 def near_one(stored: Estimates) -> Decided:
-    values = pd.concat(
-        {method: correlations_of(stored, IN_HOUSE, "pearson", method)["mean"].iloc[:, -1] for method in FITS}
-    )
+    curves, left_out = _curves(stored, "pearson")
+    values = pd.concat({fit: curve.estimates.iloc[:, -1] for fit, curve in curves.items()})
     far = int((values < NEAR_PERFECT).sum())
     shown = (
         f"At the largest T stored the means run from {values.min():.3f} to {values.max():.3f}. Called near "
         f"perfect from {NEAR_PERFECT} on; {far} of {len(values)} are below."
     )
-    return against(far, len(values)), shown + draws_left_out(paper_points(stored, IN_HOUSE))
+    return against(far, len(values)), shown + left_out
 
 
 def _sparse(stored: Estimates) -> pd.DataFrame:

@@ -9,16 +9,9 @@ from scipy.stats import chi2, spearmanr
 from replication import published
 from replication.auditing.claim import Decided, Estimates, Outcome, against, claim
 from replication.auditing.claims_simulation import by_draw, change_with_t, coverage_by_cell
-from replication.auditing.claims_subsets import (
-    Differences,
-    draws_left_out,
-    gain_of,
-    gain_over_unweighted,
-    paper_points,
-)
+from replication.auditing.claims_subsets import Cells, by_point, draws_left_out, gain_rows
 from replication.auditing.finding import TITLES
 
-SUBSETS = "subsampling_efficiency/{}/correlation.csv"
 SMALL = 0.001  # p-value from which judges are said to differ
 CALIBRATED = (
     1.1  # errors of a bootstrap over questions, over those of the intervals, up to which these are calibrated
@@ -99,9 +92,10 @@ def _agreement(name: str, column: str, scores: pd.Series) -> float:
 def data_efficiency(stored: Estimates) -> Decided:
     parts, contrary, of = [], 0, 0
     for name, title in TITLES.items():
-        gain = gain_over_unweighted(stored, SUBSETS.format(name))
+        rows = gain_rows(stored, name)
+        gain = by_point(rows, "judge_aware_minus_btl")
         counts = f"{gain.negative} of {gain.count} points, by more than two errors {gain.clearly_negative}"
-        parts.append(f"{title} {counts}.{draws_left_out(paper_points(stored, SUBSETS.format(name)))}")
+        parts.append(f"{title} {counts}.{draws_left_out(rows)}")
         contrary, of = contrary + gain.clearly_negative, of + gain.count
     return against(
         contrary, of
@@ -112,14 +106,12 @@ def data_efficiency(stored: Estimates) -> Decided:
 def low_budgets(stored: Estimates) -> Decided:
     parts, means = [], []
     for name, title in TITLES.items():
-        gain = gain_over_unweighted(stored, SUBSETS.format(name))
-        smallest = gain.estimates.columns[0]
-        means.append(Differences(gain.estimates[smallest], gain.errors[smallest]).mean())
-        left_out = draws_left_out(paper_points(stored, SUBSETS.format(name)))
-        parts.append(f"{title}, T = {smallest:,}: {means[-1].in_words()}.{left_out}")
-    gains = Differences(
-        *(np.concatenate([getattr(mean, part) for mean in means]) for part in ("estimates", "errors"))
-    )
+        rows = gain_rows(stored, name)
+        smallest = rows["n_comparisons"].min()
+        rows = rows[rows["n_comparisons"] == smallest]
+        means.append(Cells(rows["judge_aware_minus_btl"], rows["standard_error"]).mean())
+        parts.append(f"{title}, T = {smallest:,}: {means[-1].in_words()}.{draws_left_out(rows)}")
+    gains = Cells(*(np.concatenate([getattr(mean, part) for mean in means]) for part in ("estimates", "errors")))
     shown = (
         f"Gain at the smallest T, mean over the numbers of judges: {' '.join(parts)} It is a loss on "
         f"{gains.negative} of {gains.count} sets, by more than two errors on {gains.clearly_negative}."
@@ -131,14 +123,12 @@ def low_budgets(stored: Estimates) -> Decided:
 def heterogeneous_pools(stored: Estimates) -> Decided:
     parts, contrary, of = [], 0, 0
     for name, title in TITLES.items():
-        table = stored.table(f"mixed_judges/{name}/sweep.csv")
-        mixed = table[
-            table["share_weak"].between(0, 1, inclusive="neither") & (table["reference"] == "judge_aware")
-        ]
-        by_method = {name: rows.set_index(["share_weak", "measure"]) for name, rows in mixed.groupby("method")}
-        gain = gain_of(by_method["judge_aware"], by_method["btl"])
+        table = stored.table(f"mixed_judges/{name}/gains.csv")
+        is_mixed = table["n_weak"].between(0, table["panel"], inclusive="neither")
+        rows = table[is_mixed & (table["reference"] == "judge_aware")]
+        gain = Cells(rows["judge_aware_minus_btl"], rows["standard_error"])
         counts = f"ahead {gain.clearly_positive}, behind {gain.clearly_negative} of {gain.count}"
-        parts.append(f"{title} {counts}.{draws_left_out(mixed)}")
+        parts.append(f"{title} {counts}.{draws_left_out(rows[rows['measure'] == 'pearson'])}")
         contrary, of = contrary + gain.clearly_negative, of + gain.count
     shown = f"Pools of weak and strong judges, both correlations, by more than two errors: {' '.join(parts)}"
     return against(contrary, of), f"{shown} The reference is the full-data weighted fit, as in section 5.4."
