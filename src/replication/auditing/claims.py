@@ -33,7 +33,8 @@ def claims(results: Results) -> pd.DataFrame:
     DataFrame
         ``id, place, statement, fits, estimator, measure``, as the list of claims has them; ``outcome`` and
         ``shown`` by this estimator; ``algorithm_1``, the outcome by the paper's own algorithm where its estimates
-        are stored, else empty; ``others``, what every other estimator gives, in words; ``tables`` that were read.
+        are stored, else empty; ``others``, what Algorithm A.1 and any estimator with another outcome give, in words; ``tables`` that were
+        read.
     """
     rows = []
     for name, row in published.table("claims").iterrows():
@@ -42,7 +43,8 @@ def claims(results: Results) -> pd.DataFrame:
         by_others = _by_others(name, stored)
         by_all = {stored.estimator: (outcome, shown), **by_others}
         algorithm_1 = by_all.get(Estimator.ALGORITHM_1, (Outcome.UNCHECKED,))[0]
-        others = " ".join(f"By the {ESTIMATES[other]}: {o}. {text}" for other, (o, text) in by_others.items())
+        worded = {by: of for by, of in by_others.items() if by == Estimator.ALGORITHM_1 or of[0] != outcome}
+        others = " ".join(f"By the {ESTIMATES[by]}: {other}. {text}" for by, (other, text) in worded.items())
         listed = {key: row[key] for key in ("place", "statement", "fits", "estimator", "measure")}
         decided = {"outcome": outcome, "shown": shown, "others": others}
         decided["algorithm_1"] = "" if algorithm_1 == Outcome.UNCHECKED else algorithm_1
