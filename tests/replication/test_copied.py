@@ -103,6 +103,9 @@ def test_a_copy_is_the_source_rounded_in_the_same_unit(source, printed, same):
         (["106B"], ["108B"], Agreement.DIFFERENT),
         (["106B"], [], Agreement.DIFFERENT),
         ([], ["106B"], Agreement.UNKNOWN),
+        (["110B"], ["110.5B"], Agreement.EQUAL),  # half a unit goes to the even number
+        (["111B"], ["110.5B"], Agreement.DISPUTED),
+        (["110B"], [], Agreement.UNKNOWN),
     ],
 )
 def test_a_source_at_second_hand_rules_nothing_out(first_hand, others, expected):
@@ -160,7 +163,7 @@ def test_copies_with_another_source_are_told_and_nothing_else(monkeypatch):
     by_agreement = {kind: [] for kind in Agreement}
     for entry, read in ((entry, read) for entry, read in sources() if read):
         by_agreement[agreement(entry["printed"], read)].append(entry["row"])
-    verdicts = {Agreement.DIFFERENT: Verdict.RULED_OUT, Agreement.DISPUTED: Verdict.OPEN}
+    verdicts = {Agreement.DIFFERENT: Verdict.RULED_OUT, Agreement.DISPUTED: Verdict.CAUSE}
     assert told.holds
     assert all(name in told.text for kind in Agreement if kind != Agreement.EQUAL for name in by_agreement[kind])
     numbers = audit(STORED, {"copied_otherwise"}).query("kind == 'cited'")

@@ -39,7 +39,7 @@ MEANING = {
     "state the settings; we searched for some that give such numbers. That they exist is what is shown, not that "
     "they are the paper's",
     Verdict.CAUSE: "another stored run reproduces the printed number exactly, and most of its column; `reason` "
-    "names it",
+    "names it. For a copied number, another source than the maker has it",
     Verdict.RULED_OUT: "a finding shows that the printed number cannot be what it is said to be; what it is "
     "instead is not shown",
     Verdict.OPEN: "none of these, or no single run gives it together with its column",
@@ -136,12 +136,15 @@ def _cited(entry: dict, established: set[str]) -> dict:
     if agrees == Agreement.UNKNOWN:
         elsewhere = f"{sources[0].reason} has {sources[0].text}, which need not be what was copied"
         return {"verdict": Verdict.UNCHECKED, "reason": f"needs {entry['needs']}; {elsewhere}"}
-    ours = sources[0].number()
+    equal = (source for source in sources if agrees == Agreement.EQUAL and source.matches(entry["printed"]))
+    ours = next(equal, sources[0]).number()
     row = {"ours": ours, "reason": reason}
     if not isinstance(ours, str):
         row["difference"] = ours - float(entry["printed"])
     if agrees == Agreement.EQUAL:
         return row | {"verdict": Verdict.EXACT}
+    if agrees == Agreement.DISPUTED:
+        return row | {"verdict": Verdict.CAUSE}
     if agrees == Agreement.DIFFERENT and entry["finding"] in established:
         return row | {"verdict": Verdict.RULED_OUT, "reason": f"{entry['finding']}: {reason}"}
     return row | {"verdict": Verdict.OPEN}

@@ -33,8 +33,8 @@ def claims(results: Results) -> pd.DataFrame:
     DataFrame
         ``id, place, statement, fits, estimator, measure``, as the list of claims has them; ``outcome`` and
         ``shown`` by this estimator; ``algorithm_1``, the outcome by the paper's own algorithm where its estimates
-        are stored, else empty; ``others``, what Algorithm A.1 and any estimator with another outcome give, in words; ``tables`` that were
-        read.
+        are stored, else empty; ``others``, what Algorithm A.1 and any estimator with another outcome give,
+        in words; ``tables`` that were read.
     """
     rows = []
     for name, row in published.table("claims").iterrows():

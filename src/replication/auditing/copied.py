@@ -16,10 +16,10 @@ WITH_UNIT = re.compile(r"(-?\d+(?:\.\d+)?)([BTM]?)")
 class Agreement(StrEnum):
     """How a printed number agrees with its sources."""
 
-    EQUAL = "a source at first hand has it, or none was found and another source has it"
+    EQUAL = "a source at first hand has it, or another source has it and none at first hand has another number"
     DIFFERENT = "a source at first hand has another number, and no other source has the printed one"
     DISPUTED = "a source at first hand has another number, and another source has the printed one"
-    UNKNOWN = "no source at first hand was found, and another source has another number"
+    UNKNOWN = "no source at first hand says, and other sources have other numbers"
 
 
 @dataclass(frozen=True)
@@ -44,6 +44,12 @@ class Copied:
         """Whether the source's number, rounded to the printed decimals, is the printed one in the same unit."""
         (ours, unit), (paper, paper_unit) = (WITH_UNIT.fullmatch(text).groups() for text in (self.text, printed))
         return unit == paper_unit and published.as_printed(float(ours), paper) == paper
+
+    def is_coarser(self, printed: str) -> bool:
+        """Whether the source has fewer decimals, and the printed number rounded to them is the source's."""
+        (ours, unit), (paper, paper_unit) = (WITH_UNIT.fullmatch(text).groups() for text in (self.text, printed))
+        has_fewer = len(ours.partition(".")[2]) < len(paper.partition(".")[2])
+        return has_fewer and unit == paper_unit and published.as_printed(float(paper), ours) == ours
 
     def number(self) -> float | str:
         """The number, where it has no unit; else the text."""
@@ -76,11 +82,14 @@ def copied(table: str, row: str, column: str) -> list[Copied]:
 
 
 def agreement(printed: str, sources: list[Copied]) -> Agreement:
-    """How a printed number agrees with what its sources have."""
-    best = [source for source in sources if source.is_first_hand == sources[0].is_first_hand]
-    if any(source.matches(printed) for source in best):
+    """How a printed number agrees with what its sources have.
+
+    A source that rounds the printed number further says nothing against it, and does not show that it was copied.
+    """
+    if any(source.is_first_hand and source.matches(printed) for source in sources):
         return Agreement.EQUAL
-    if not sources[0].is_first_hand:
-        return Agreement.UNKNOWN
+    is_contradicted = any(source.is_first_hand and not source.is_coarser(printed) for source in sources)
     is_elsewhere = any(source.matches(printed) for source in sources)
-    return Agreement.DISPUTED if is_elsewhere else Agreement.DIFFERENT
+    if is_contradicted:
+        return Agreement.DISPUTED if is_elsewhere else Agreement.DIFFERENT
+    return Agreement.EQUAL if is_elsewhere else Agreement.UNKNOWN
