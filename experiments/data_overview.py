@@ -17,6 +17,7 @@ from replication.outputs import run_section
 from replication.tables import Table
 
 log = logging.getLogger("replication")
+QUESTION_FILE = r"^(?P<file>\D+(?P<rows_named>\d+)\.jsonl)/(?P<index>\d+)$"
 
 
 def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
@@ -41,16 +42,50 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
         "most_per_pair": pairs["comparisons"].max(),
         "share_first_is_alphabetically_smaller": float((frame["model_a"] < frame["model_b"]).mean()),
         "share_tie": float(np.mean(c.outcome == 0.5)),
+        **confidences(frame),
     }
     log.info("%s", ", ".join(f"{name} {value}" for name, value in size.items()))
     judges = judgments.judges.assign(table_a5=lambda rows: rows["judge"].map(listed()).fillna("--"))
-    return {
+    tables = {
         "size": Table(pd.DataFrame([size]), f"{title}: how much there is (Table A.4)"),
         "pairs": Table(pairs, f"{title}: comparisons per pair of models"),
         "judges": Table(
             judges, f"{title}: judges, their number in the paper's list (Table A.5), and their answers"
         ),
+        "models_per_question": Table(models_per_question(frame), f"{title}: models compared on one question"),
     }
+    files = question_files(frame)
+    if len(files):
+        tables["question_files"] = Table(files, f"{title}: files that the ids of the questions name")
+    return tables
+
+
+def confidences(frame: pd.DataFrame) -> dict[str, float]:
+    """How many confidences the judges gave, and the lowest and highest (appendix E.2); NaN if none."""
+    given = frame["judge_confidence"].dropna() if "judge_confidence" in frame else pd.Series(dtype=float)
+    return {"confidences": len(given), "lowest_confidence": given.min(), "highest_confidence": given.max()}
+
+
+def models_per_question(frame: pd.DataFrame) -> pd.DataFrame:
+    """How many questions have so many models in their comparisons (appendix D): ``models, questions``."""
+    shown = frame.melt("question_id", ["model_a", "model_b"], value_name="model")
+    counts = shown.groupby("question_id")["model"].nunique().value_counts().sort_index()
+    return counts.rename_axis("models").reset_index(name="questions")
+
+
+def question_files(frame: pd.DataFrame) -> pd.DataFrame:
+    """Files that ids of questions such as ``head100.jsonl/7`` name, with what the ids say of their rows.
+
+    Returns
+    -------
+    DataFrame
+        ``file``; ``rows_named``, the number in its name; ``questions`` in the data; ``rows``, at least as many as
+        the highest index needs (counted from zero). No rows if the ids name no file.
+    """
+    ids = frame["question_id"].drop_duplicates()
+    parts = ids.str.extract(QUESTION_FILE).dropna().astype({"index": int, "rows_named": int})
+    by_file = parts.groupby(["file", "rows_named"], as_index=False)["index"].agg(["size", "max"])
+    return by_file.assign(max=by_file["max"] + 1).rename(columns={"size": "questions", "max": "rows"})
 
 
 def questions_of_known_length(judgments: Judgments) -> int:

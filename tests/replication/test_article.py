@@ -7,6 +7,7 @@ import yaml
 
 from experiments.audit import whole
 from replication.auditing.article import authors, written
+from replication.auditing.claim import Outcome
 from replication.auditing.results import Missing, Results
 from replication.config import ROOT
 
@@ -69,6 +70,19 @@ def test_authors_come_from_the_citation_and_nowhere_else():
     (name,) = (author["name"] for author in CITATION["authors"])
     assert all(name not in path.read_text() for path in TEMPLATES)
     assert name in ARTICLE
+
+
+def test_every_claim_is_in_the_counts_of_the_article_and_the_letter(audited):
+    for text in written(ROOT / "paper", audited, STORED, CITATION).values():
+        total, counts = re.search(r"Of (\d+) claims in words, these are the verdicts:\n(.*?)\.\n", text).groups()
+        assert sum(map(int, re.findall(r"\d+", counts))) == int(total) == len(audited.claims)
+
+
+def test_the_letter_names_the_claims_that_do_not_hold_and_no_others(audited):
+    letter = written(ROOT / "paper", audited, STORED, CITATION)["letter.md"]
+    failed = audited.claims["outcome"] == Outcome.FAILS
+    for claim, fails in zip(audited.claims.itertuples(), failed, strict=True):
+        assert (f"- {claim.statement} ({claim.place})." in letter) == fails
 
 
 def test_the_letter_has_every_finding_with_its_command(audited):

@@ -2,8 +2,6 @@
 "missing."""
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
@@ -14,7 +12,7 @@ from experiments.verify import unlike_figures
 from judgerank.plots.looks import in_style
 from replication import plots, published
 from replication.auditing.audit import OTHERS, RESULTS, Verdict, audit, by_one_run, judged, totals
-from replication.auditing.claim import CHECKS, Outcome, against, tables_of
+from replication.auditing.claim import Outcome
 from replication.auditing.claims import claims
 from replication.auditing.finding import tell
 from replication.auditing.findings import FINDINGS
@@ -29,29 +27,11 @@ from replication.config import ROOT
 from replication.pages import whole_page
 from replication.prediction import LEAST_ORDERED, one_more, one_more_by_order
 from tests import forked
+from tests.replication.changed_results import STORED, Change, Changed, changed
 
-STORED = Results(ROOT / "results")
 LABELS = {"printed_name", "unit", "place", "statement"}
 NOT_RESULTS = {"chatbot_arena_human", "judge_llms", "claims", "cited"}  # not printed numbers
 CHECKED = (Verdict.EXACT, Verdict.MONTE_CARLO, Verdict.CAUSE, Verdict.TAKEN_OVER)
-Change = Callable[[pd.DataFrame], pd.DataFrame]
-
-
-@dataclass(frozen=True)
-class Changed(Results):
-    """The stored results with some tables changed, and a note of which were read."""
-
-    changes: dict[str, Change] = field(default_factory=dict)
-    read: set[str] = field(default_factory=set)
-
-    def table(self, name: str) -> pd.DataFrame:
-        self.read.add(name)
-        frame = super().table(name)
-        return self.changes[name](frame.copy()) if name in self.changes else frame
-
-
-def changed(**changes: Change) -> Changed:
-    return Changed(STORED.folder, changes)
 
 
 @pytest.fixture(scope="module")
@@ -229,7 +209,7 @@ def test_a_missing_table_column_or_everything_stops_nothing(tmp_path):
     assert set(others["verdict"]) == {Verdict.UNCHECKED}
     assert (others["reason"] != "").all()
     held = {told.finding.name for told in found.findings if told.holds is not None}
-    assert held == {"vicuna", "printed_ranks", "copied_otherwise"}
+    assert held == {"vicuna", "printed_ranks", "copied_otherwise", "settings_of_the_code"}
     assert (found.claims["outcome"] == Outcome.UNCHECKED).sum() > 40
     assert "not stored" in page(found, results)
 
@@ -336,7 +316,7 @@ FALLS = {
         for name in ("chatbot_arena", "mt_bench", "ultrafeedback", "in_house")
     },
 }
-NEED_NO_STORED_TABLE = {"printed_ranks", "seventeen_judges", "copied_otherwise"}
+NEED_NO_STORED_TABLE = {"printed_ranks", "seventeen_judges", "copied_otherwise", "settings_of_the_code"}
 
 
 def test_every_finding_is_tested_to_fall():
@@ -366,112 +346,6 @@ def test_the_left_out_judge_is_told_by_the_scores_that_come_out(shift, tmp_path)
     told = tell(finding_of("seventeen_judges"), Results(tmp_path))
     assert told.holds == (shift > 0)
     assert "45 of 45 unweighted scores" in told.text
-
-
-def test_claims_and_checks_are_the_same_and_read_what_they_say():
-    table = published.table("claims")
-    assert list(table.index) == [name for name in table.index if name in CHECKS]
-    assert set(table.index) == set(CHECKS)
-    for name, row in table.iterrows():
-        results = Changed(STORED.folder)
-        try:
-            CHECKS[name](results)
-        except Missing:
-            continue
-        assert results.read == set(tables_of(row["tables"])), name
-
-
-def reversed_numbers(frame: pd.DataFrame) -> pd.DataFrame:
-    """Results against their keys the other way round."""
-    keys = {
-        "n_models",
-        "n_judges",
-        "n_comparisons",
-        "draw",
-        "trees",
-        "edge_fraction",
-        "n_repeats",
-        "n_replications",
-    }
-    columns = [name for name in frame.select_dtypes("number") if name not in keys]
-    return frame.assign(**{name: frame[name].to_numpy()[::-1] for name in columns})
-
-
-def negated(frame: pd.DataFrame) -> pd.DataFrame:
-    columns = [
-        "mean",
-        "slope",
-        "coverage",
-        "width",
-        "relative_width",
-        "mean_width",
-        "pearson",
-        "spearman",
-        "estimate",
-    ]
-    known = [*(name for name in frame if re.match("score|rank|discrimination|elo|low|high", name)), *columns]
-    columns = [name for name in known if name in frame and pd.api.types.is_numeric_dtype(frame[name])]
-    return frame.assign(**{name: -frame[name] for name in columns})
-
-
-def even(frame: pd.DataFrame) -> pd.DataFrame:
-    """Nothing moves, no judge is at zero, everything covers as it should."""
-    plain = {name: 0 for name in frame if name.startswith("move_")}
-    wanted = {"coverage": 0.95, "status": "interior", "slope": -1.0, "low_slope": -1.0, "high_slope": 1.0}
-    wanted |= {"low": 0.5, "high": 1.5, "bootstrap_ratio": 1.0}
-    return frame.assign(**plain, **{name: value for name, value in wanted.items() if name in frame})
-
-
-def parted(frame: pd.DataFrame) -> pd.DataFrame:
-    """Half of the rows, with other names in them."""
-    frame = frame.iloc[: len(frame) // 2]
-    return frame.replace({"judge": {name: f"{name}, renamed" for name in frame.get("judge", [])}})
-
-
-def scattered(frame: pd.DataFrame) -> pd.DataFrame:
-    rng = np.random.default_rng(1)
-    numeric = [name for name in ("mean", "coverage", "width", "relative_width", "mean_width") if name in frame]
-    moved = {name: -1 for name in frame if name.startswith("move_")}
-    return frame.assign(**{name: frame[name] * rng.uniform(0, 3, len(frame)) for name in numeric}, **moved)
-
-
-def favoured(frame: pd.DataFrame) -> pd.DataFrame:
-    """The weighted fit far ahead, everything one rank up, curves straight, hardly anything compared."""
-    if {"mean", "n_comparisons"} <= set(frame):
-        frame = frame.assign(mean=1 / frame["n_comparisons"])
-    if {"mean", "method"} <= set(frame):
-        frame["mean"] += frame["method"] == "judge_aware"
-    up = {name: frame[name] - 1 for name in frame if name.startswith("rank_")}
-    return frame.assign(**up, **({"comparisons": 0} if "comparisons" in frame else {}))
-
-
-CHANGES = (reversed_numbers, negated, even, parted, scattered, favoured)
-
-
-@pytest.mark.parametrize("name", sorted(set(CHECKS) - {"ranks_follow_scores"}))
-def test_every_claim_falls_or_rises_with_its_tables(name):
-    try:
-        outcome, shown = CHECKS[name](STORED)
-    except Missing:
-        pytest.skip("its tables are not stored")
-    assert shown
-    tables = tables_of(published.table("claims").at[name, "tables"])
-    found = set()
-    for change in CHANGES:
-        for changes in (dict.fromkeys(tables, change), {tables[0]: change}):
-            try:
-                found.add(CHECKS[name](Changed(STORED.folder, changes))[0])
-            except (Missing, KeyError, IndexError, RuntimeWarning):  # such as the logarithm of a negated error
-                continue
-    assert found - {outcome}
-
-
-def test_a_count_decides_as_it_says():
-    assert [against(contrary, 10) for contrary in (0, 5, 6)] == [Outcome.HOLDS, Outcome.PARTLY, Outcome.FAILS]
-    assert [against(0, 10, clear) for clear in (5, 6)] == [Outcome.UNDECIDED, Outcome.HOLDS]
-    assert against(1, 10, 0) is Outcome.PARTLY
-    with pytest.raises(Missing, match="no cells"):
-        against(0, 0)
 
 
 def test_evidence_configs_and_figures_exist():

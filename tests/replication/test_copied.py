@@ -8,9 +8,15 @@ from experiments.convergence_mse import SETTING
 from replication import published
 from replication.auditing import copied as module
 from replication.auditing.audit import Verdict, audit, judged
-from replication.auditing.copied import Copied, copied
+from replication.auditing.copied import Agreement, Copied, agreement, copied
 from replication.auditing.finding import tell
-from replication.auditing.findings_copied import copied_otherwise, mixed_sizes, sources
+from replication.auditing.findings_copied import (
+    PRINTED_NORM,
+    copied_otherwise,
+    mixed_sizes,
+    settings_of_the_code,
+    sources,
+)
 from replication.auditing.registry import registry
 from replication.auditing.results import Missing, Results
 from replication.config import ROOT
@@ -60,13 +66,14 @@ def test_all_parameters_differ_where_names_count_otherwise():
 
 def test_every_source_is_named_and_says_how_it_was_read():
     cited = published.cited()
-    assert not cited.duplicated(["table", "row", "column"]).any()
+    assert not cited.duplicated(["table", "row", "column", "source"]).any()
+    assert set(cited["authority"]) == {"named", "maker", "other"}
     assert set(cited["read"]) <= READ
     assert ((cited["value"] == "") == (cited["read"] == "not found")).all()
     assert (cited[["source", "place", "address"]] != "").all(axis=None)
     assert cited["address"].str.startswith("https://").all()
     printed = {(entry["table"], entry["row"], entry["column"]) for entry in ENTRIES}
-    listed = cited[cited["column"] != "all_parameters"]
+    listed = cited[~cited["column"].isin(["all_parameters", "rows", "in_code"])]
     assert set(listed[["table", "row", "column"]].itertuples(index=False, name=None)) <= printed
 
 
@@ -83,7 +90,27 @@ def test_every_source_is_named_and_says_how_it_was_read():
     ],
 )
 def test_a_copy_is_the_source_rounded_in_the_same_unit(source, printed, same):
-    assert Copied(source, "").matches(printed) == same
+    assert Copied(source, "", True).matches(printed) == same
+
+
+@pytest.mark.parametrize(
+    ("first_hand", "others", "expected"),
+    [
+        (["110.5B"], [], Agreement.EQUAL),
+        (["110.5B"], ["106B"], Agreement.EQUAL),
+        ([], ["110.5B"], Agreement.EQUAL),
+        (["106B"], ["110.5B"], Agreement.DISPUTED),
+        (["106B"], ["108B"], Agreement.DIFFERENT),
+        (["106B"], [], Agreement.DIFFERENT),
+        ([], ["106B"], Agreement.UNKNOWN),
+        (["110B"], ["110.5B"], Agreement.EQUAL),  # half a unit goes to the even number
+        (["111B"], ["110.5B"], Agreement.DISPUTED),
+        (["110B"], [], Agreement.UNKNOWN),
+    ],
+)
+def test_a_source_at_second_hand_rules_nothing_out(first_hand, others, expected):
+    sources = [Copied(text, "", True) for text in first_hand] + [Copied(text, "", False) for text in others]
+    assert agreement("110.5B", sources) == expected
 
 
 def test_what_no_source_has_is_missing():
@@ -91,6 +118,18 @@ def test_what_no_source_has_is_missing():
         copied("ultrafeedback", "ultralm-13b", "ultrachat")
     with pytest.raises(Missing, match="no source is listed"):
         copied("judge_discrimination", "moonshot-v1-32k", "tokens")
+
+
+def test_the_best_source_comes_first(monkeypatch):
+    cited = published.cited()
+    monkeypatch.setattr(module.published, "cited", lambda: cited.iloc[::-1])
+    sources = copied("judge_discrimination", "zai-org/GLM-4.5-Air-FP8", "size")
+    assert [(source.text, source.is_first_hand) for source in sources] == [("106B", True), ("110.5B", False)]
+
+
+def test_the_parts_of_the_pool_make_the_pool():
+    rows = published.cited().query("table == 'ultrafeedback_pool'").set_index("row")["value"].astype(int)
+    assert rows.drop("all").sum() == rows["all"]
 
 
 def checked() -> list[dict]:
@@ -109,22 +148,42 @@ def test_every_verdict_on_a_copy_falls_when_its_source_or_name_moves(monkeypatch
     monkeypatch.setattr(
         module, "size_in_name", lambda name: (s := size_in_name(name)) and NamedSize(s.billions + 1, s.counted)
     )
+    fallen = set()
     for entry in entries:
-        row = judged(entry, STORED, set(), [])
-        assert row["verdict"] == Verdict.OPEN, entry
-        assert judged(entry, STORED, {entry["finding"]}, [])["verdict"] == Verdict.RULED_OUT
+        row, with_finding = (judged(entry, STORED, established, []) for established in (set(), {entry["finding"]}))
+        second_hand = row["verdict"] == Verdict.UNCHECKED
+        assert second_hand or row["verdict"] == Verdict.OPEN, entry
+        assert with_finding["verdict"] == (Verdict.UNCHECKED if second_hand else Verdict.RULED_OUT), entry
+        fallen.add(row["verdict"])
+    assert len(fallen) == 2
 
 
 def test_copies_with_another_source_are_told_and_nothing_else(monkeypatch):
     told = tell(copied_otherwise, STORED)
-    off = [entry["row"] for entry, source in sources() if source and not source.matches(entry["printed"])]
+    by_agreement = {kind: [] for kind in Agreement}
+    for entry, read in ((entry, read) for entry, read in sources() if read):
+        by_agreement[agreement(entry["printed"], read)].append(entry["row"])
+    verdicts = {Agreement.DIFFERENT: Verdict.RULED_OUT, Agreement.DISPUTED: Verdict.CAUSE}
     assert told.holds
-    assert all(name in told.text for name in off)
-    assert len(off) == 2
+    assert all(name in told.text for kind in Agreement if kind != Agreement.EQUAL for name in by_agreement[kind])
     numbers = audit(STORED, {"copied_otherwise"}).query("kind == 'cited'")
-    assert set(numbers.loc[numbers["verdict"] == Verdict.RULED_OUT, "row"]) == set(off)
+    for kind, verdict in verdicts.items():
+        assert set(numbers.loc[numbers["verdict"] == verdict, "row"]) == set(by_agreement[kind])
+    assert by_agreement[Agreement.UNKNOWN] == ["ultralm-13b"]
+    assert by_agreement[Agreement.DISPUTED] == ["zai-org/GLM-4.5-Air-FP8"]
     monkeypatch.setattr(Copied, "matches", lambda *_: True)
     assert tell(copied_otherwise, STORED).holds is False
+
+
+def test_settings_of_the_code_are_told_by_what_the_paper_prints(monkeypatch):
+    told = tell(settings_of_the_code, STORED)
+    assert told.holds
+    assert "repeated 5 times" in told.text
+    assert "repeats it 20 times" in told.text
+    cited = published.cited()
+    as_printed = cited.replace({"value": {"20": "5", "Euclidean": PRINTED_NORM}})
+    monkeypatch.setattr(module.published, "cited", lambda: as_printed)
+    assert tell(settings_of_the_code, STORED).holds is False
 
 
 def test_mixed_sizes_give_both_correlations():

@@ -8,6 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from experiments.data_overview import confidences, models_per_question, question_files
 from replication import published
 from replication.config import ROOT, script_of
 from replication.datasets import find_file
@@ -154,6 +155,23 @@ def test_a_set_the_paper_does_not_know_is_described(tmp_path):
     run_here("data_overview", tmp_path, "dataset=mt_bench", "dataset.name=mine", "surrogate=never")
     size = pd.read_csv(tmp_path / "results/paper/data_overview/mine/size.csv")
     assert (size["dataset"][0], size["paper"][0]) == ("mine", "--")
+
+
+def test_models_are_counted_by_question_and_confidences_by_what_was_given():
+    rows = [("q", "a", "b", 0.2), ("q", "b", "a", None), ("r", "a", "c", 1.5), ("r", "c", "d", 0.7)]
+    frame = pd.DataFrame(rows, columns=["question_id", "model_a", "model_b", "judge_confidence"])
+    assert models_per_question(frame).to_dict("list") == {"models": [2, 3], "questions": [1, 1]}
+    wanted = {"confidences": 3, "lowest_confidence": 0.2, "highest_confidence": 1.5}
+    assert confidences(frame) == wanted
+    assert confidences(frame.drop(columns="judge_confidence"))["confidences"] == 0
+    assert question_files(frame).empty
+
+
+def test_files_of_questions_have_the_rows_that_their_names_and_indices_say():
+    ids = ["head20.jsonl/0", "head20.jsonl/7", "head20.jsonl/7", "tail43.jsonl/40", "81"]
+    files = question_files(pd.DataFrame({"question_id": ids})).set_index("file")
+    assert files.loc["head20.jsonl"].to_dict() == {"rows_named": 20, "questions": 2, "rows": 8}
+    assert files.loc["tail43.jsonl"].to_dict() == {"rows_named": 43, "questions": 1, "rows": 41}
 
 
 @needs_data

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from replication import published
+from replication.auditing.findings_copied import PRINTED_NORM
 
 PAPER = os.environ.get("JUDGERANK_PAPER")
 needs_paper = pytest.mark.skipif(
@@ -33,7 +34,7 @@ LABELS = {
 }
 TABLES = sorted(Path(file.name).stem for file in published.TABLES.iterdir() if file.name != "cited.csv")  # sources
 SETTINGS = ["mse_settings", "ci_settings", "slopes"]
-NOT_NUMBERS = {"printed_name", "place", "unit", "statement", "tables"}
+NOT_NUMBERS = {"printed_name", "place", "unit", "statement", "fits", "estimator", "measure", "numbers"}
 DASHED = {"size", "tokens", "truthfulqa"}
 WORDS = {
     "one": "1",
@@ -167,6 +168,13 @@ def test_claims_are_quoted_from_where_they_stand():
 
 def test_printed_numbers_and_claims_are_those_held_against_the_tex():
     published.require_unaltered()
+
+
+@needs_paper
+def test_algorithm_1_is_printed_with_the_maximum_norm():
+    rule = re.search(r"STOPPING|Stopping criterion:\}(.*?)\\ENDFOR", published.paper(), re.DOTALL)[1]
+    assert PRINTED_NORM == "maximum"
+    assert rule.count(r"\|_\infty") == 2
 
 
 @needs_paper

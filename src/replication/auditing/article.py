@@ -76,7 +76,8 @@ def numbers(audit: Audit, results: Results) -> dict[str, Any]:
     of_claims = audit.claims["outcome"].astype(str).value_counts().reindex(list(map(str, Outcome)), fill_value=0)
     known = {verdict.name.lower(): int(counts[str(verdict)]) for verdict in Verdict}
     known |= {"printed": int(counts["printed"]), "results": int(counts["results"])}
-    known |= {"claims": len(audit.claims), "outcomes": of_claims.to_dict()}
+    known |= {"claims": audit.claims, "outcomes": of_claims.to_dict()}
+    known["shown"] = audit.claims.set_index("id")["shown"].to_dict()
     known["exact_share"] = f"{counts[str(Verdict.EXACT)] / counts['results']:.0%}"
     known |= {"copies": exact_copies(audit.numbers), "open_same": open_and_same(audit.numbers)}
     known["exact_in"] = table[str(Verdict.EXACT)].to_dict()

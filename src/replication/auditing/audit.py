@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 
 from replication import published
-from replication.auditing.copied import copied
+from replication.auditing.claim import estimator_of
+from replication.auditing.copied import Agreement, agreement, copied
 from replication.auditing.monte_carlo import interval
 from replication.auditing.readings import READINGS
 from replication.auditing.registry import causes, registry
@@ -38,7 +39,7 @@ MEANING = {
     "state the settings; we searched for some that give such numbers. That they exist is what is shown, not that "
     "they are the paper's",
     Verdict.CAUSE: "another stored run reproduces the printed number exactly, and most of its column; `reason` "
-    "names it",
+    "names it. For a copied number, another source than the maker has it",
     Verdict.RULED_OUT: "a finding shows that the printed number cannot be what it is said to be; what it is "
     "instead is not shown",
     Verdict.OPEN: "none of these, or no single run gives it together with its column",
@@ -61,8 +62,8 @@ def audit(results: Results, established: set[str]) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        The registry, and ``ours, difference, low, high, draws, surrogate, verdict, reason``; ``another_run``
-        is one that gives the printed number, whether ours does or not.
+        The registry, and ``ours, difference, low, high, draws, surrogate, estimator, verdict, reason``;
+        ``another_run`` is one that gives the printed number, whether ours does or not.
     """
     reproduced = causes()
     rows = []
@@ -101,6 +102,7 @@ def judged(entry: dict, results: Results, established: set[str], reproduced: lis
     """One entry of the registry with what becomes of it; what is missing makes it not checkable, and no more."""
     blank = {"ours": None, "difference": np.nan, "low": np.nan, "high": np.nan, "draws": None}
     row = entry | blank | {"surrogate": False, "reason": "", "another_run": ""}
+    row["estimator"] = str(estimator_of(entry["source"], entry["where"], entry["value"]))
     if entry["kind"] == "stated":
         return row | {"verdict": Verdict.STATED, "reason": entry["needs"]}
     if entry["kind"] == "cited":
@@ -124,18 +126,28 @@ def judged(entry: dict, results: Results, established: set[str], reproduced: lis
 def _cited(entry: dict, established: set[str]) -> dict:
     """A copied number against its source; nothing stored is read."""
     try:
-        found = copied(entry["table"], entry["row"], entry["column"])
+        sources = copied(entry["table"], entry["row"], entry["column"])
     except Missing as missing:
         return {"verdict": Verdict.UNCHECKED, "reason": f"needs {entry['needs']}; {missing}"}
-    ours = found.number()
-    told = {"ours": ours, "reason": found.reason}
+    reason = "; ".join(
+        f"{source.text}: {source.reason}" if len(sources) > 1 else source.reason for source in sources
+    )
+    agrees = agreement(entry["printed"], sources)
+    if agrees == Agreement.UNKNOWN:
+        elsewhere = f"{sources[0].reason} has {sources[0].text}, which need not be what was copied"
+        return {"verdict": Verdict.UNCHECKED, "reason": f"needs {entry['needs']}; {elsewhere}"}
+    equal = (source for source in sources if agrees == Agreement.EQUAL and source.matches(entry["printed"]))
+    ours = next(equal, sources[0]).number()
+    row = {"ours": ours, "reason": reason}
     if not isinstance(ours, str):
-        told["difference"] = ours - float(entry["printed"])
-    if found.matches(entry["printed"]):
-        return told | {"verdict": Verdict.EXACT}
-    if entry["finding"] in established:
-        return told | {"verdict": Verdict.RULED_OUT, "reason": f"{entry['finding']}: {found.reason}"}
-    return told | {"verdict": Verdict.OPEN}
+        row["difference"] = ours - float(entry["printed"])
+    if agrees == Agreement.EQUAL:
+        return row | {"verdict": Verdict.EXACT}
+    if agrees == Agreement.DISPUTED:
+        return row | {"verdict": Verdict.CAUSE}
+    if agrees == Agreement.DIFFERENT and entry["finding"] in established:
+        return row | {"verdict": Verdict.RULED_OUT, "reason": f"{entry['finding']}: {reason}"}
+    return row | {"verdict": Verdict.OPEN}
 
 
 def _ours(entry: dict, results: Results) -> dict:

@@ -1,22 +1,38 @@
-"""What it takes to decide a claim made in words: outcomes, the rule for counts, and a list of checks."""
+"""What decides a claim made in words: outcomes, the rule for counts, the estimator, and a list of checks."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from enum import StrEnum
+from fnmatch import fnmatch
+from functools import cache
+from pathlib import Path
 
 import pandas as pd
 
-from replication.auditing.finding import PUBLIC, TITLES
 from replication.auditing.results import Missing, Results
 
+ESTIMATORS = Path(__file__).with_name("estimators.csv")
 STATED = (
     "Counts are over cells, judges or models. Where standard errors are stored, a cell speaks for or against a "
-    "claim only if it does so by more than two of them. A claim does not hold if more than half of the cells "
+    "claim only if it does so by more than two of them; a cell whose error is not known is not counted. A claim "
+    "does not hold if more than half of the cells "
     "speak against it, and holds in part if some do. If none does, it holds; but a change in some direction is "
     "not decided unless more than half speak for it. What the paper says of its own ranks and intervals is about "
-    "estimates from the same data, where errors play no part."
+    "estimates from the same data, where errors play no part. Every claim names its estimator and its measure. "
+    "They are those of the printed numbers about the same thing, where there are any. The column on Algorithm "
+    "A.1 has the outcome by the paper's own algorithm, where its estimates are stored."
 )
+
+
+class Estimator(StrEnum):
+    """How estimates were computed, as stored tables name it."""
+
+    EXACT = "exact"
+    BOX = "box"
+    ALGORITHM_1 = "Algorithm A.1"
+    NONE = ""
 
 
 class Outcome(StrEnum):
@@ -29,8 +45,77 @@ class Outcome(StrEnum):
     UNCHECKED = "not checkable"
 
 
+@cache
+def estimator_rules() -> tuple[dict[str, str], ...]:
+    """Which stored rows are by which estimator.
+
+    Returns
+    -------
+    tuple of dict
+        ``reads`` (a stored table, or a pattern), ``estimator``; where these estimates are in another table,
+        ``table``; conditions on its rows in ``where``; ``column`` if each estimator has its own.
+    """
+    return tuple(pd.read_csv(ESTIMATORS, dtype=str, keep_default_na=False).to_dict("records"))
+
+
+def estimator_of(source: str, where: str, column: str) -> Estimator:
+    """The estimator behind stored values; none if they are no estimates.
+
+    Parameters
+    ----------
+    source, where, column : str
+        As the registry of printed numbers names them.
+    """
+    conditions = set(where.split("; "))
+    for rule in estimator_rules():
+        is_table = fnmatch(source, rule["table"] or rule["reads"])
+        is_column = rule["column"] in ("", column)
+        if is_table and is_column and set(filter(None, [rule["where"]])) <= conditions:
+            return Estimator(rule["estimator"])
+    return Estimator.NONE
+
+
+@dataclass(frozen=True)
+class Estimates:
+    """The stored tables by one estimator.
+
+    Attributes
+    ----------
+    results : Results
+    estimator : Estimator
+    read : list of str
+        Names of the tables read so far.
+    """
+
+    results: Results
+    estimator: Estimator
+    read: list[str] = field(default_factory=list)
+
+    def table(self, name: str) -> pd.DataFrame:
+        """The rows of a stored table that are by this estimator; all rows if the table has no estimates.
+
+        Raises
+        ------
+        Missing
+            If they are not stored, or only for a surrogate.
+        """
+        rules = [rule for rule in estimator_rules() if fnmatch(name, rule["reads"])]
+        chosen = [rule for rule in rules if rule["estimator"] == self.estimator]
+        if rules and not chosen:
+            raise Missing(f"{name} has no estimates by {self.estimator or 'no estimator'}")
+        rule = chosen[0] if chosen else {"table": "", "where": "", "column": ""}
+        stored = rule["table"] or name
+        if stored not in self.read:
+            self.read.append(stored)
+        if not self.results.real(stored):
+            self.results.path(stored)  # raises if there is none at all
+            raise Missing(f"only a surrogate's {stored} is stored")
+        rows = self.results.rows(stored, rule["where"])
+        return rows.rename(columns={rule["column"]: "estimate"}) if rule["column"] else rows
+
+
 Decided = tuple[Outcome, str]
-Check = Callable[[Results], Decided]
+Check = Callable[[Estimates], Decided]
 CHECKS: dict[str, Check] = {}
 
 
@@ -60,27 +145,3 @@ def against(contrary: int, of: int, speak_for: int | None = None) -> Outcome:
         undecided = speak_for is not None and speak_for <= of / 2
         return Outcome.UNDECIDED if undecided else Outcome.HOLDS
     return Outcome.FAILS if contrary > of / 2 else Outcome.PARTLY
-
-
-def real(results: Results, name: str) -> pd.DataFrame:
-    """A stored table that is not a surrogate's.
-
-    Raises
-    ------
-    Missing
-        If it is not stored, or only for a surrogate.
-    """
-    if not results.real(name):
-        results.path(name)  # says so if there is none at all
-        raise Missing(f"only a surrogate's {name} is stored")
-    return results.table(name)
-
-
-def tables_of(text: str) -> list[str]:
-    """The tables that a claim names; ``{public}`` and ``{set}`` stand for the public sets and for all."""
-    names = {"{public}": PUBLIC, "{set}": tuple(TITLES)}
-    found = []
-    for table in filter(None, text.split(";")):
-        mark = next((mark for mark in names if mark in table), None)
-        found += [table.replace(mark, name) for name in names[mark]] if mark else [table]
-    return found

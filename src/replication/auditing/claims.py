@@ -12,8 +12,17 @@ from replication.auditing import (  # noqa: F401 (their checks enter CHECKS)
     claims_subsets,
     claims_summary,
 )
-from replication.auditing.claim import CHECKS, Outcome, tables_of
+from replication.auditing.claim import CHECKS, Estimates, Estimator, Outcome
 from replication.auditing.results import Missing, Results
+
+
+def decide(name: str, stored: Estimates) -> tuple[Outcome, str]:
+    """The outcome of a claim by one estimator, and what the stored tables show; or what is missing."""
+    try:
+        return CHECKS[name](stored)
+    except (Missing, KeyError, IndexError) as error:
+        missing = str(error) if isinstance(error, Missing) else f"there is no entry {error}"
+        return Outcome.UNCHECKED, missing
 
 
 def claims(results: Results) -> pd.DataFrame:
@@ -22,19 +31,45 @@ def claims(results: Results) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        ``id, place, statement, outcome, shown, tables``.
+        ``id, place, statement, fits, estimator, measure``, as the list of claims has them; ``outcome`` and
+        ``shown`` by this estimator; ``algorithm_1``, the outcome by the paper's own algorithm where its estimates
+        are stored, else empty; ``others``, what Algorithm A.1 and any estimator with another outcome give,
+        in words; ``tables`` that were read.
     """
-    table = published.table("claims")
     rows = []
-    for name, row in table.iterrows():
-        try:
-            outcome, shown = CHECKS[name](results)
-        except (Missing, KeyError, IndexError) as error:
-            told = str(error) if isinstance(error, Missing) else f"there is no entry {error}"
-            outcome, shown = Outcome.UNCHECKED, told
-        place, statement = row["place"], row["statement"]
-        rows.append((name, place, statement, outcome, shown, tables_of(row["tables"])))
-    return pd.DataFrame(rows, columns=["id", "place", "statement", "outcome", "shown", "tables"])
+    for name, row in published.table("claims").iterrows():
+        stored = Estimates(results, Estimator(row["estimator"]))
+        outcome, shown = decide(name, stored)
+        by_others = _by_others(name, stored)
+        by_all = {stored.estimator: (outcome, shown), **by_others}
+        algorithm_1 = by_all.get(Estimator.ALGORITHM_1, (Outcome.UNCHECKED,))[0]
+        worded = {by: of for by, of in by_others.items() if by == Estimator.ALGORITHM_1 or of[0] != outcome}
+        others = " ".join(f"By the {ESTIMATES[by]}: {other}. {text}" for by, (other, text) in worded.items())
+        listed = {key: row[key] for key in ("place", "statement", "fits", "estimator", "measure")}
+        decided = {"outcome": outcome, "shown": shown, "others": others}
+        decided["algorithm_1"] = "" if algorithm_1 == Outcome.UNCHECKED else algorithm_1
+        rows.append({"id": name} | listed | decided | {"tables": stored.read})
+    return pd.DataFrame(rows)
+
+
+ESTIMATES = {
+    Estimator.EXACT: "exact fit",
+    Estimator.BOX: "fit over a box",
+    Estimator.ALGORITHM_1: "paper's Algorithm A.1",
+}
+
+
+def _by_others(name: str, stored: Estimates) -> dict[Estimator, tuple[Outcome, str]]:
+    """Outcomes by the other estimators whose estimates are stored; their tables count as read."""
+    decided = {}
+    for estimator in ESTIMATES if stored.estimator else ():
+        if estimator != stored.estimator:
+            other = Estimates(stored.results, estimator)
+            outcome = decide(name, other)
+            if outcome[0] != Outcome.UNCHECKED:
+                decided[estimator] = outcome
+                stored.read.extend(table for table in other.read if table not in stored.read)
+    return decided
 
 
 def outcomes(decided: pd.DataFrame) -> pd.DataFrame:

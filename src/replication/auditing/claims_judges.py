@@ -7,21 +7,35 @@ import pandas as pd
 from scipy.stats import norm, spearmanr
 
 from replication import published
-from replication.auditing.claim import Decided, Outcome, against, claim, real
+from replication.auditing.claim import Decided, Estimates, Estimator, Outcome, against, claim
+from replication.auditing.claims_data import STOPPED_ITERATE
 from replication.auditing.finding import TITLES
 from replication.auditing.readings import PICKED_BY_HAND
-from replication.auditing.results import Missing, Results
+from replication.auditing.results import Missing
 from replication.model_sizes import all_parameters, printed_sizes
 
+UNFILTERED = [
+    "evol_instruct",
+    "sharegpt",
+    "ultrachat",
+]  # parts of the pool with about as many rows
 
-def _pool(results: Results) -> pd.DataFrame:
-    table = real(results, "mixed_judges/in_house/agreement.csv")
-    return table[table["reference"] == "judge_aware"].set_index("method")[["pearson", "spearman"]]
+
+def _pool(stored: Estimates) -> pd.DataFrame:
+    """Correlations of both fits of the pool with the full-data weighted fit, by method and measure."""
+    estimates = _pool_estimates(stored)
+    measures = ("pearson", "spearman")
+    return pd.DataFrame({m: {fit: estimates[f"{m}_{fit}"] for fit in ("judge_aware", "btl")} for m in measures})
+
+
+def _pool_estimates(stored: Estimates) -> pd.Series:
+    """The numbers of Table 2 and section 5.4, by name."""
+    return stored.table("unstated_settings/table_2.csv").set_index("name")["estimate"]
 
 
 @claim
-def mixed_pool_gain(results: Results) -> Decided:
-    pool = _pool(results)
+def mixed_pool_gain(stored: Estimates) -> Decided:
+    pool = _pool(stored)
     gain = pool.loc["judge_aware"] - pool.loc["btl"]
     told = ", ".join(f"{m} {pool.at['btl', m]:.4f} to {pool.at['judge_aware', m]:.4f}" for m in gain.index)
     shown = f"{told}. One pool; the reference is the weighted fit itself, on data that contain the pool's."
@@ -29,31 +43,27 @@ def mixed_pool_gain(results: Results) -> Decided:
 
 
 @claim
-def mixed_pool_ranks(results: Results) -> Decided:
-    pool = _pool(results)
+def mixed_pool_ranks(stored: Estimates) -> Decided:
+    pool = _pool(stored)
     gain = pool.loc["judge_aware"] - pool.loc["btl"]
     shown = f"Gains: Spearman {gain['spearman']:.4f}, Pearson {gain['pearson']:.4f}."
     return Outcome.HOLDS if gain["spearman"] > gain["pearson"] else Outcome.FAILS, shown
 
 
 @claim
-def mixed_pool_top(results: Results) -> Decided:
-    table = real(results, "mixed_judges/in_house/discrimination.csv").sort_values(
-        "discrimination", ascending=False
-    )
-    first = table["judge"].tolist()[:2]
-    told = "; ".join(
-        f"{row.judge} {row.discrimination:.2f} ({row.low:.2f} to {row.high:.2f})"
-        for row in table.head(3).itertuples()
-    )
+def mixed_pool_top(stored: Estimates) -> Decided:
+    pool = published.table("mixed_judges").index
+    gamma = _pool_estimates(stored).reindex(pool).sort_values(ascending=False)
+    highest = "; ".join(f"{judge} {value:.2f}" for judge, value in gamma.head(3).items())
+    first = gamma.index[:2].tolist()
     in_order = first == ["kimi-k2-thinking-turbo", "moonshot-v1-128k"]
     outcome = Outcome.HOLDS if in_order else Outcome.PARTLY if set(first) & PICKED_BY_HAND else Outcome.FAILS
-    return outcome, f"Highest, with 95% intervals: {told}."
+    return outcome, f"Highest: {highest}."
 
 
 @claim
-def mixed_pool_noise(results: Results) -> Decided:
-    table = real(results, "mixed_judges/in_house/discrimination.csv").set_index("judge")
+def mixed_pool_noise(stored: Estimates) -> Decided:
+    table = stored.table("mixed_judges/in_house/discrimination.csv").set_index("judge")
     row = table.loc["deepseek-ai/DeepSeek-R1-Distill-Llama-70B"]
     lowest = row["discrimination"] == table["discrimination"].min()
     shown = (
@@ -74,15 +84,15 @@ def _may_be_zero(row: pd.Series) -> bool:
 
 
 @claim
-def glm_near_zero(results: Results) -> Decided:
-    row = real(results, "complete_ranking/in_house/judges.csv").set_index("judge").loc["zai-org/GLM-4.5-Air-FP8"]
+def glm_near_zero(stored: Estimates) -> Decided:
+    row = stored.table("complete_ranking/in_house/judges.csv").set_index("judge").loc["zai-org/GLM-4.5-Air-FP8"]
     shown = f"{row['discrimination']:.3f}, status {row['status']}."
     return Outcome.HOLDS if _may_be_zero(row) else Outcome.FAILS, shown
 
 
 @claim
-def judges_all_used(results: Results) -> Decided:
-    used = set(real(results, "data_overview/in_house/judges.csv")["judge"])
+def judges_all_used(stored: Estimates) -> Decided:
+    used = set(stored.table("data_overview/in_house/judges.csv")["judge"])
     listed = set(published.table("judge_llms").index) - {
         "marin-community/marin-8b-instruct",
         "arcee_ai/arcee-spotlight",
@@ -92,8 +102,23 @@ def judges_all_used(results: Results) -> Decided:
     return against(len(absent) + len(more), len(listed)), f"{shown}{', '.join(more) or 'none'}."
 
 
-def _discriminations(results: Results) -> pd.DataFrame:
-    table = real(results, "judge_reliability/discrimination.csv")
+@claim
+def in_house_questions(stored: Estimates) -> Decided:
+    files = stored.table("data_overview/in_house/question_files.csv")
+    pool = published.cited().query("table == 'ultrafeedback_pool'").set_index("row")["value"].astype(int)
+    named, rows = int(files["rows_named"].sum()), int(files["rows"].sum())
+    shown = (
+        f"The ids of the questions name the files {' and '.join(files['file'])}, {named:,} rows together; "
+        f"openbmb/UltraFeedback has {pool['all']:,}. Their indices need at least {rows:,} rows; its parts "
+        f"{', '.join(UNFILTERED)} have {pool[UNFILTERED].sum():,}."
+    )
+    if rows > pool["all"]:
+        return Outcome.FAILS, shown
+    return Outcome.HOLDS if named == pool["all"] else Outcome.PARTLY, shown
+
+
+def _discriminations(stored: Estimates) -> pd.DataFrame:
+    table = stored.table("judge_reliability/discrimination.csv")
     table = table[table["dataset"].isin(["mt_bench", "ultrafeedback"])]
     both = table.pivot(index="judge", columns="dataset", values=["discrimination", "low", "high"])
     if both.empty:
@@ -111,28 +136,31 @@ def told_by_set(found: dict[str, tuple[float, float]]) -> str:
     return ", ".join(f"{TITLES[name]} {rank:.2f} (p = {p:.3f})" for name, (rank, p) in found.items())
 
 
-def gamma_by_set(results: Results) -> pd.DataFrame:
-    """Discriminations by judge on the two sets of Table A.8."""
-    return _discriminations(results)["discrimination"]
+def gamma_by_set(stored: Estimates) -> pd.DataFrame:
+    """Discriminations by judge on the two sets of Table A.8; by Algorithm A.1 those on UltraFeedback alone."""
+    if stored.estimator == Estimator.ALGORITHM_1:
+        iterate = stored.table(STOPPED_ITERATE).query("column == 'ultrafeedback'").set_index("row")
+        return pd.DataFrame({"ultrafeedback": iterate["estimate"]})
+    return _discriminations(stored)["discrimination"]
 
 
 @claim
-def size_and_gamma(results: Results) -> Decided:
-    gamma = gamma_by_set(results)
+def size_and_gamma(stored: Estimates) -> Decided:
+    gamma = gamma_by_set(stored)
     printed, every = (correlations_by_set(gamma, sizes.dropna()) for sizes in (printed_sizes(), all_parameters()))
     contrary = sum(rank <= 0 or p > 0.05 for rank, p in printed.values())
     shown = (
         f"Rank correlation of the printed size and discrimination: {told_by_set(printed)}. With all parameters of "
         f"every judge (see the findings): {told_by_set(every)}."
     )
-    return against(contrary, 2), shown
+    return against(contrary, len(printed)), shown
 
 
 @claim
-def size_not_enough(results: Results) -> Decided:
+def size_not_enough(stored: Estimates) -> Decided:
     sizes = all_parameters().dropna()
     told, without = [], 0
-    for name, gamma in gamma_by_set(results).reindex(sizes.index).items():
+    for name, gamma in gamma_by_set(stored).reindex(sizes.index).items():
         large, high = sizes > sizes.median(), gamma > gamma.median()
         counts = int((large & ~high).sum()), int((~large & high).sum())
         without += min(counts) == 0
@@ -143,8 +171,8 @@ def size_not_enough(results: Results) -> Decided:
 
 
 @claim
-def tokens_and_gamma(results: Results) -> Decided:
-    gamma = gamma_by_set(results)
+def tokens_and_gamma(stored: Estimates) -> Decided:
+    gamma = gamma_by_set(stored)
     printed, cited = (
         published.table("judge_discrimination")["tokens"],
         published.cited().query("column == 'tokens'"),
@@ -164,8 +192,8 @@ def tokens_and_gamma(results: Results) -> Decided:
 
 
 @claim
-def gamma_stable(results: Results) -> Decided:
-    gamma = _discriminations(results)["discrimination"].dropna()
+def gamma_stable(stored: Estimates) -> Decided:
+    gamma = _discriminations(stored)["discrimination"].dropna()
     low, found = _fisher(gamma["mt_bench"], gamma["ultrafeedback"])
     printed = [published.numbers("judge_discrimination", name) for name in ("mt_bench", "ultrafeedback")]
     rank = spearmanr(*gamma.to_numpy().T).statistic
@@ -183,8 +211,8 @@ def _fisher(x: pd.Series, y: pd.Series) -> tuple[float, float]:
 
 
 @claim
-def gamma_diagonal(results: Results) -> Decided:
-    both = _discriminations(results).dropna()
+def gamma_diagonal(stored: Estimates) -> Decided:
+    both = _discriminations(stored).dropna()
     apart = (both["low"]["mt_bench"] > both["high"]["ultrafeedback"]) | (
         both["high"]["mt_bench"] < both["low"]["ultrafeedback"]
     )
@@ -200,8 +228,8 @@ def gamma_diagonal(results: Results) -> Decided:
 
 
 @claim
-def length_signs(results: Results) -> Decided:
-    slopes = real(results, "length_covariate/in_house/slopes.csv")
+def length_signs(stored: Estimates) -> Decided:
+    slopes = stored.table("length_covariate/in_house/slopes.csv")
     up, down = int((slopes["low_slope"] > 0).sum()), int((slopes["high_slope"] < 0).sum())
     shown = (
         f"Intervals above zero {up}, below {down}, with zero inside {len(slopes) - up - down} of {len(slopes)}."
@@ -211,7 +239,7 @@ def length_signs(results: Results) -> Decided:
 
 
 @claim
-def length_ranks(results: Results) -> Decided:
-    row = real(results, "length_covariate/in_house/test.csv").iloc[0]
+def length_ranks(stored: Estimates) -> Decided:
+    row = stored.table("length_covariate/in_house/test.csv").iloc[0]
     shown = f"Spearman {row['spearman']:.4f}, largest change of rank {row['largest_rank_change']:.0f}."
     return Outcome.HOLDS if row["largest_rank_change"] <= 1 and row["spearman"] > 0.99 else Outcome.FAILS, shown

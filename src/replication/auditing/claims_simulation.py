@@ -8,8 +8,7 @@ import numpy as np
 import pandas as pd
 
 from replication import published
-from replication.auditing.claim import Decided, Outcome, against, claim, real
-from replication.auditing.results import Results
+from replication.auditing.claim import Decided, Estimates, Outcome, against, claim
 
 CURVE = ["n_models", "n_judges", "parameter"]
 CELL = ["n_models", "n_judges", "draw"]
@@ -17,15 +16,15 @@ NEAR = 0.02  # coverage this far from nominal is still called close
 STRAIGHT = 0.95  # R squared from which five points are called roughly a straight line
 
 
-def _curves(results: Results) -> Iterator[tuple[tuple, pd.DataFrame]]:
-    table = real(results, "convergence_mse/mse.csv").sort_values("n_comparisons")
-    yield from table.groupby(CURVE)
+def _curves(stored: Estimates) -> Iterator[tuple[tuple, pd.DataFrame]]:
+    table = stored.table("convergence_mse/mse.csv").sort_values("n_comparisons")
+    yield from table.groupby([*CURVE, "draw"] if "draw" in table else CURVE)
 
 
 @claim
-def mse_falls(results: Results) -> Decided:
+def mse_falls(stored: Estimates) -> Decided:
     steps = rises = falls = 0
-    for _, curve in _curves(results):
+    for _, curve in _curves(stored):
         step, error = np.diff(curve["mean"]), curve["standard_error"].to_numpy()
         clear = 2 * np.hypot(error[1:], error[:-1])
         rises, falls, steps = (
@@ -38,9 +37,9 @@ def mse_falls(results: Results) -> Decided:
 
 
 @claim
-def mse_power_law(results: Results) -> Decided:
+def mse_power_law(stored: Estimates) -> Decided:
     squares = []
-    for _, curve in _curves(results):
+    for _, curve in _curves(stored):
         x, y = np.log(curve["n_comparisons"].to_numpy()[-5:]), np.log(curve["mean"].to_numpy()[-5:])
         squares.append(np.corrcoef(x, y)[0, 1] ** 2)
     bent = sum(square < STRAIGHT for square in squares)
@@ -51,8 +50,8 @@ def mse_power_law(results: Results) -> Decided:
 
 
 @claim
-def slopes_near_one(results: Results) -> Decided:
-    slopes = real(results, "convergence_mse/slopes_draws.csv").query("subset == 'all'")
+def slopes_near_one(stored: Estimates) -> Decided:
+    slopes = stored.table("convergence_mse/slopes_draws.csv")
     printed = np.concatenate([published.numbers("slopes", c) for c in ("score", "log_discrimination")])
     near = float(np.abs(printed + 1).max())
     far = np.abs(slopes["slope"] + 1) - 2 * slopes["slope_se"] > near
@@ -66,10 +65,10 @@ def slopes_near_one(results: Results) -> Decided:
     return against(int(far.sum()), len(far)), shown
 
 
-def coverage_by_cell(results: Results, method: str) -> pd.DataFrame:
+def coverage_by_cell(stored: Estimates, method: str) -> pd.DataFrame:
     """Cells of one method under the truth shown (draw 0) and under the others, by setting, draw and T."""
-    shown = real(results, "ci_coverage/coverage.csv").assign(draw=0)
-    table = pd.concat([shown, real(results, "ci_coverage/coverage_draws.csv")], ignore_index=True)
+    shown = stored.table("ci_coverage/coverage.csv").assign(draw=0)
+    table = pd.concat([shown, stored.table("ci_coverage/coverage_draws.csv")], ignore_index=True)
     return table[table["method"] == method].set_index([*CELL, "n_comparisons"]).sort_index()
 
 
@@ -84,8 +83,8 @@ def by_draw(cells: pd.Series) -> str:
 
 
 @claim
-def coverage_nominal(results: Results) -> Decided:
-    cells = coverage_by_cell(results, "judge_aware")
+def coverage_nominal(stored: Estimates) -> Decided:
+    cells = coverage_by_cell(stored, "judge_aware")
     off = (cells["coverage"] - 0.95).abs()
     far, other = off - 2 * cells["coverage_se"] > NEAR, off > 2 * cells["coverage_se"]
     shown = (
@@ -98,8 +97,8 @@ def coverage_nominal(results: Results) -> Decided:
 
 
 @claim
-def btl_under_covers(results: Results) -> Decided:
-    cells = coverage_by_cell(results, "btl")
+def btl_under_covers(stored: Estimates) -> Decided:
+    cells = coverage_by_cell(stored, "btl")
     under = cells["coverage"] + 2 * cells["coverage_se"] < 0.95
     shown = f"Under .95 by more than two errors: {by_draw(under)}; the lowest is {cells['coverage'].min():.3f}."
     return against(int((~under).sum()), len(under)), shown
@@ -113,8 +112,8 @@ def change_with_t(cells: pd.DataFrame, column: str, errors: str = "") -> tuple[p
 
 
 @claim
-def btl_worsens(results: Results) -> Decided:
-    change, error = change_with_t(coverage_by_cell(results, "btl"), "coverage", "coverage_se")
+def btl_worsens(stored: Estimates) -> Decided:
+    change, error = change_with_t(coverage_by_cell(stored, "btl"), "coverage", "coverage_se")
     worse = change < -2 * error
     shown = (
         f"From the smallest to the largest T it falls by more than two errors in {by_draw(worse)} "
@@ -123,8 +122,8 @@ def btl_worsens(results: Results) -> Decided:
     return against(int((~worse).sum()), len(worse)), shown
 
 
-def _wider(results: Results, column: str) -> Decided:
-    aware, btl = (coverage_by_cell(results, method)[column] for method in ("judge_aware", "btl"))
+def _wider(stored: Estimates, column: str) -> Decided:
+    aware, btl = (coverage_by_cell(stored, method)[column] for method in ("judge_aware", "btl"))
     wider = aware > btl
     by_setting = "; ".join(
         f"({n}, {k}) {int(cells.sum())} of {len(cells)}" for (n, k), cells in wider.groupby(level=CELL[:2])
@@ -134,17 +133,17 @@ def _wider(results: Results, column: str) -> Decided:
 
 
 @claim
-def shorter_intervals(results: Results) -> Decided:
-    return _wider(results, "width")
+def shorter_intervals(stored: Estimates) -> Decided:
+    return _wider(stored, "width")
 
 
 @claim
-def shorter_relative(results: Results) -> Decided:
-    return _wider(results, "relative_width")
+def shorter_relative(stored: Estimates) -> Decided:
+    return _wider(stored, "relative_width")
 
 
 @claim
-def ranks_follow_scores(_: Results) -> Decided:
+def ranks_follow_scores(_: Estimates) -> Decided:
     off = {}
     for fit in ("judge_aware", "btl"):
         score, rank = (published.numbers("complete_ranking", f"{name}_{fit}") for name in ("score", "rank"))

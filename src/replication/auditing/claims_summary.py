@@ -7,13 +7,11 @@ import pandas as pd
 from scipy.stats import chi2, spearmanr
 
 from replication import published
-from replication.auditing.claim import Decided, Outcome, against, claim, real
+from replication.auditing.claim import Decided, Estimates, Outcome, against, claim
 from replication.auditing.claims_simulation import by_draw, change_with_t, coverage_by_cell
-from replication.auditing.claims_subsets import behind, gap_to_unweighted
+from replication.auditing.claims_subsets import Cells, by_point, draws_left_out, gain_rows
 from replication.auditing.finding import TITLES
-from replication.auditing.results import Results
 
-SUBSETS = "subsampling_efficiency/{}/correlation.csv"
 SMALL = 0.001  # p-value from which judges are said to differ
 CALIBRATED = (
     1.1  # errors of a bootstrap over questions, over those of the intervals, up to which these are calibrated
@@ -21,10 +19,10 @@ CALIBRATED = (
 
 
 @claim
-def judges_differ(results: Results) -> Decided:
+def judges_differ(stored: Estimates) -> Decided:
     told, equal = [], 0
     for name, title in TITLES.items():
-        fits = real(results, f"complete_ranking/{name}/fits.csv").set_index("fit")
+        fits = stored.table(f"complete_ranking/{name}/fits.csv").set_index("fit")
         ratio = 2 * (fits.at["judge_aware", "log_likelihood"] - fits.at["btl", "log_likelihood"])
         freedom = int(fits.at["btl", "judges"]) - 1
         equal += chi2.sf(ratio, freedom) > SMALL
@@ -34,8 +32,8 @@ def judges_differ(results: Results) -> Decided:
 
 
 @claim
-def more_confidently_wrong(results: Results) -> Decided:
-    cells = coverage_by_cell(results, "btl")
+def more_confidently_wrong(stored: Estimates) -> Decided:
+    cells = coverage_by_cell(stored, "btl")
     change, error = change_with_t(cells, "coverage", "coverage_se")
     narrower = change_with_t(cells, "width")[0] < 0
     both = narrower & (change < -2 * error)
@@ -47,8 +45,8 @@ def more_confidently_wrong(results: Results) -> Decided:
 
 
 @claim
-def bias_stays(results: Results) -> Decided:
-    last = {m: coverage_by_cell(results, m).groupby(level=[0, 1, 2]).last() for m in ("btl", "btl_rescaled")}
+def bias_stays(stored: Estimates) -> Decided:
+    last = {m: coverage_by_cell(stored, m).groupby(level=[0, 1, 2]).last() for m in ("btl", "btl_rescaled")}
     low = {m: cells["coverage"] + 2 * cells["coverage_se"] < 0.95 for m, cells in last.items()}
     shown = (
         f"At the largest T the unweighted intervals cover less than .95 by more than two errors: "
@@ -59,15 +57,15 @@ def bias_stays(results: Results) -> Decided:
 
 
 @claim
-def human_preferences(results: Results) -> Decided:
-    people = real(results, "model_comparison/chatbot_arena/people.csv").set_index("member").loc["btl"]
-    arena = real(results, "chatbot_arena/fits.csv").set_index("fit")["spearman_human"]
+def human_preferences(stored: Estimates) -> Decided:
+    people = stored.table("model_comparison/chatbot_arena/people.csv").set_index("member").loc["btl"]
+    arena = stored.table("chatbot_arena/fits.csv").set_index("fit")["spearman_human"]
     gains = {"Chatbot Arena (people)": arena["judge_aware"] - arena["btl"]}
     for name, columns in (
         ("mt_bench", ["mt_bench_score"]),
         ("ultrafeedback", ["alpaca_eval", "evol_instruct", "ultrachat"]),
     ):
-        ours = real(results, f"benchmark_alignment/{name}.csv").set_index("model")
+        ours = stored.table(f"benchmark_alignment/{name}.csv").set_index("model")
         found = [
             _agreement(name, c, ours["score_judge_aware"]) - _agreement(name, c, ours["score_btl"])
             for c in columns
@@ -91,56 +89,56 @@ def _agreement(name: str, column: str, scores: pd.Series) -> float:
 
 
 @claim
-def data_efficiency(results: Results) -> Decided:
-    told, contrary, of = [], 0, 0
+def data_efficiency(stored: Estimates) -> Decided:
+    parts, contrary, of = [], 0, 0
     for name, title in TITLES.items():
-        below, clearly, points = behind(results, SUBSETS.format(name))
-        told.append(f"{title} {below} of {points} points, by more than two errors {clearly}")
-        contrary, of = contrary + clearly, of + points
+        rows = gain_rows(stored, name)
+        gain = by_point(rows, "judge_aware_minus_btl")
+        counts = f"{gain.negative} of {gain.count} points, by more than two errors {gain.clearly_negative}"
+        parts.append(f"{title} {counts}.{draws_left_out(rows)}")
+        contrary, of = contrary + gain.clearly_negative, of + gain.count
     return against(
         contrary, of
-    ), f"Weighted behind unweighted, each against its own full-data fit: {'; '.join(told)}."
+    ), f"Weighted behind unweighted, each against its own full-data fit: {' '.join(parts)}"
 
 
 @claim
-def low_budgets(results: Results) -> Decided:
-    told, lost, clearly = [], 0, 0
+def low_budgets(stored: Estimates) -> Decided:
+    parts, means = [], []
     for name, title in TITLES.items():
-        gap, error = gap_to_unweighted(results, SUBSETS.format(name))
-        first = gap.columns[0]
-        gain, off = gap[first].mean(), np.sqrt((error[first] ** 2).sum()) / len(error)
-        lost, clearly = lost + (gain <= 0), clearly + (gain < -2 * off)
-        told.append(f"{title}, T = {first:,}: {gain:+.3f} (error {off:.3f})")
+        rows = gain_rows(stored, name)
+        smallest = rows["n_comparisons"].min()
+        rows = rows[rows["n_comparisons"] == smallest]
+        means.append(Cells(rows["judge_aware_minus_btl"], rows["standard_error"]).mean())
+        parts.append(f"{title}, T = {smallest:,}: {means[-1].in_words()}.{draws_left_out(rows)}")
+    gains = Cells(*(np.concatenate([getattr(mean, part) for mean in means]) for part in ("estimates", "errors")))
     shown = (
-        f"Gain at the smallest T, mean over the numbers of judges: {'; '.join(told)}. It is a loss on {lost} of "
-        f"{len(told)} sets, by more than two errors on {clearly}."
+        f"Gain at the smallest T, mean over the numbers of judges: {' '.join(parts)} It is a loss on "
+        f"{gains.negative} of {gains.count} sets, by more than two errors on {gains.clearly_negative}."
     )
-    return against(clearly, len(told)), shown
+    return against(gains.clearly_negative, gains.count), shown
 
 
 @claim
-def heterogeneous_pools(results: Results) -> Decided:
-    told, contrary, of = [], 0, 0
+def heterogeneous_pools(stored: Estimates) -> Decided:
+    parts, contrary, of = [], 0, 0
     for name, title in TITLES.items():
-        table = real(results, f"mixed_judges/{name}/sweep.csv")
-        mixed = table[
-            table["share_weak"].between(0, 1, inclusive="neither") & (table["reference"] == "judge_aware")
-        ]
-        cells = mixed.pivot(index=["share_weak", "measure"], columns="method", values=["mean", "standard_error"])
-        gain = cells["mean"]["judge_aware"] - cells["mean"]["btl"]
-        error = np.hypot(cells["standard_error"]["judge_aware"], cells["standard_error"]["btl"])
-        lost = int((gain < -2 * error).sum())
-        told.append(f"{title} ahead {int((gain > 2 * error).sum())}, behind {lost} of {len(gain)}")
-        contrary, of = contrary + lost, of + len(gain)
-    shown = f"Pools of weak and strong judges, both correlations, by more than two errors: {'; '.join(told)}."
+        table = stored.table(f"mixed_judges/{name}/gains.csv")
+        is_mixed = table["n_weak"].between(0, table["panel"], inclusive="neither")
+        rows = table[is_mixed & (table["reference"] == "judge_aware")]
+        gain = Cells(rows["judge_aware_minus_btl"], rows["standard_error"])
+        counts = f"ahead {gain.clearly_positive}, behind {gain.clearly_negative} of {gain.count}"
+        parts.append(f"{title} {counts}.{draws_left_out(rows[rows['measure'] == 'pearson'])}")
+        contrary, of = contrary + gain.clearly_negative, of + gain.count
+    shown = f"Pools of weak and strong judges, both correlations, by more than two errors: {' '.join(parts)}"
     return against(contrary, of), f"{shown} The reference is the full-data weighted fit, as in section 5.4."
 
 
 @claim
-def calibrated(results: Results) -> Decided:
+def calibrated(stored: Estimates) -> Decided:
     told, narrow = [], 0
     for name, title in TITLES.items():
-        row = real(results, f"uncertainty/{name}/summary.csv").set_index("member").loc["judge_aware"]
+        row = stored.table(f"uncertainty/{name}/summary.csv").set_index("member").loc["judge_aware"]
         narrow += row["bootstrap_ratio"] > CALIBRATED
         told.append(f"{title} {row['bootstrap_ratio']:.2f}")
     shown = (

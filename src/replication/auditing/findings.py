@@ -9,7 +9,7 @@ import pandas as pd
 
 from replication import published
 from replication.auditing.finding import PUBLIC, TITLES, finding, stored_sets, tell
-from replication.auditing.findings_copied import copied_otherwise, mixed_sizes
+from replication.auditing.findings_copied import copied_otherwise, mixed_sizes, settings_of_the_code
 from replication.auditing.findings_judges import (
     judges_in_the_files,
     no_interior_maximum,
@@ -227,5 +227,6 @@ FINDINGS = (
         judges_in_the_files,
         mixed_sizes,
         copied_otherwise,
+        settings_of_the_code,
     ),
 )

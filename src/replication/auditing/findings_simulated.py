@@ -5,6 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from replication import published
+from replication.auditing.claim import Estimates, Estimator
 from replication.auditing.finding import PUBLIC, TITLES, finding, stored_sets
 from replication.auditing.results import Missing, Results
 
@@ -22,13 +23,14 @@ REJECTED, ALL_BUT = 0.05, 0.95  # joint p-value from which a design fits; share 
     "Panels of weak judges alone",
     "make mixed_judges subsampling_efficiency",
     *(f"mixed_judges/{name}/sweep.csv" for name in PUBLIC),
-    *(f"subsampling_efficiency/{name}/own_reference.csv" for name in PUBLIC),
+    *(f"subsampling_efficiency/{name}/gains.csv" for name in PUBLIC),
     figure="mixed_judges/chatbot_arena/sweep.png",
 )
 def weak_panels(results: Results) -> tuple[bool, str]:
     sentences, behind = [], []
     for name in stored_sets(results, "mixed_judges/{}/sweep.csv"):
-        rows = results.rows(f"mixed_judges/{name}/sweep.csv", "share_weak=1.00; reference=judge_aware|btl")
+        sweep = _all_draws(results, f"mixed_judges/{name}/sweep.csv")
+        rows = sweep[(sweep["share_weak"] == 1) & sweep["reference"].isin(["judge_aware", "btl"])]
         told = []
         for reference in ("judge_aware", "btl"):
             for measure in ("spearman", "pearson"):
@@ -39,14 +41,19 @@ def weak_panels(results: Results) -> tuple[bool, str]:
             behind.append(TITLES[name])
         sentences.append(f"{TITLES[name]}, {rows['panel'].iloc[0]} weak judges: {', '.join(told)}")
     text = (
-        "Panels made of a set's less discriminating judges alone; correlations, judge-aware against BTL, as mean "
-        f"and quartiles over random panels: {'; '.join(sentences)}. By the Spearman correlation with the "
-        "full-data "
+        "Panels made of a set's less discriminating judges alone; correlations by Algorithm A.1, judge-aware "
+        f"against BTL, as mean and quartiles over random panels: {'; '.join(sentences)}. By the Spearman "
+        "correlation with the full-data "
         f"judge-aware fit the quartiles of the two do not overlap, BTL ahead, on {', '.join(behind) or 'no set'}. "
         "The paper's measures are both correlations with the full-data judge-aware fit, on one pool of six weaker "
         f"and two stronger judges. {_ahead(results)}"
     )
     return len(behind) > 0, text
+
+
+def _all_draws(results: Results, name: str) -> pd.DataFrame:
+    """The rows of a resampled table by Algorithm A.1, which has an estimate for every draw."""
+    return Estimates(results, Estimator.ALGORITHM_1).table(name)
 
 
 def _pair(cells: pd.DataFrame) -> str:
@@ -59,11 +66,11 @@ def _pair(cells: pd.DataFrame) -> str:
 
 def _ahead(results: Results) -> str:
     told = []
-    for name in stored_sets(results, "subsampling_efficiency/{}/own_reference.csv"):
-        table = results.table(f"subsampling_efficiency/{name}/own_reference.csv")
+    for name in stored_sets(results, "subsampling_efficiency/{}/gains.csv"):
+        gains = _all_draws(results, f"subsampling_efficiency/{name}/gains.csv").query("reference == 'own'")
         counts = (
             f"{(rows['judge_aware_minus_btl'] >= 0).sum()} of {len(rows)} by {measure}"
-            for measure, rows in table.groupby("measure")
+            for measure, rows in gains.groupby("measure")
         )
         told.append(f"{TITLES[name]} {', '.join(counts)}")
     return (
@@ -140,7 +147,8 @@ def sparsity(results: Results) -> tuple[bool, str]:
 
 def _inside_at_the_whole_budget(results: Results, redraw: str) -> int:
     """How many printed numbers the central 95% of draws hold that spend as many comparisons as the set has."""
-    rows = results.rows(SPARSE, f"redraw={redraw}; method=judge_aware; reference=judge_aware")
+    rows = _all_draws(results, SPARSE)
+    rows = rows[(rows["redraw"] == redraw) & (rows[["method", "reference"]] == "judge_aware").all(axis=1)]
     inside = 0
     for measure in ("pearson", "spearman"):
         cells, values = (

@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -27,6 +28,7 @@ PAPER = (
     "without "
     "Ground Truth*, ICML 2026, [arXiv:2601.21817](https://arxiv.org/abs/2601.21817)."
 )
+READ_BY = "estimator: measure"
 SHOWN = ["row", "column", "printed", "ours", "difference", "low", "high", "draws", "verdict", "reason"]
 
 
@@ -201,11 +203,30 @@ def _not_held(findings: list[Told]) -> str:
 
 def _claims(claims: pd.DataFrame, results: Results) -> str:
     rows = [
-        (row.place, row.statement, str(row.outcome), row.shown, _links(row.tables, results))
+        (row.place, row.statement, read_by(row), str(row.outcome), str(row.algorithm_1), what_is_shown(row))
         for row in claims.itertuples()
     ]
-    columns = ["place", "claim", "outcome", "what the stored tables show", "tables"]
-    return _markdown(pd.DataFrame(rows, columns=columns))
+    columns = [
+        "place",
+        "claim",
+        READ_BY,
+        "outcome",
+        "by Algorithm A.1",
+        "what the stored tables show",
+    ]
+    frame = pd.DataFrame(rows, columns=columns)
+    return _markdown(frame.assign(tables=[_links(names, results) for names in claims["tables"]]))
+
+
+def read_by(claim: Any) -> str:
+    """Estimator and measure of a claim, a row of `replication.auditing.claims.claims`."""
+    measure = claim.measure.replace(";", ", ")
+    return f"{claim.estimator}: {measure}" if claim.estimator else measure
+
+
+def what_is_shown(claim: Any) -> str:
+    """What the stored tables show for a claim, by its estimator and by the others."""
+    return f"{claim.shown} {claim.others}".strip()
 
 
 def _open(numbers: pd.DataFrame) -> str:

@@ -9,7 +9,7 @@ import pandas as pd
 import yaml
 
 from replication.auditing.audit import OTHERS, RESULTS
-from replication.auditing.page import Audit
+from replication.auditing.page import READ_BY, Audit, read_by, what_is_shown
 from replication.auditing.registry import items
 from replication.auditing.results import Results
 from replication.auditing.shown_times import times_of
@@ -65,12 +65,12 @@ def numbers_claimed(audit: Audit, results: Results) -> str:
 
 
 def words_claimed(audit: Audit, results: Results) -> str:
-    """Every claim in words: command, cost, what the stored tables show, and the verdict."""
+    """Every claim in words: command, cost, estimator, measure, what the stored tables show, and the verdicts."""
     rows = []
     for row in audit.claims.itertuples():
-        claim = f"{row.statement} ({row.place})"
-        rows.append((claim, *_run(row.tables, results), row.shown, str(row.outcome)))
-    return markdown_table(rows, list(COLUMNS))
+        claim, outcomes = f"{row.statement} ({row.place})", (str(row.outcome), str(row.algorithm_1))
+        rows.append((claim, *_run(row.tables, results), read_by(row), what_is_shown(row), *outcomes))
+    return markdown_table(rows, [*COLUMNS[:-2], READ_BY, *COLUMNS[-2:], "by Algorithm A.1"])
 
 
 def _title(place: str) -> str:
