@@ -1,7 +1,7 @@
 """A machine that runs the jobs of a workflow as GitHub's do: a fresh Python, a checkout, steps by bash.
 
-Programs that speak to a service are replaced, and their calls are noted. Commands of make that take long are looked
-up in the Makefile; the others run in this environment.
+Programs that speak to a service are replaced, and their calls are noted. Commands of make are looked up in the
+Makefile instead of run, except short ones, which run in the environment of these tests.
 """
 
 from __future__ import annotations

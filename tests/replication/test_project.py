@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from replication import published
 from replication.auditing.article import authors
 from replication.config import ROOT
 from tests.conftest import SLOW
@@ -75,9 +76,40 @@ def test_the_paper_is_one():
     paper = CITATION["preferred-citation"]
     other = json.loads((ROOT / "codemeta.json").read_text())["referencePublication"]
     assert (paper["title"], paper["url"]) == (other["name"], other["@id"])
+    assert (paper["collection-title"], str(paper["volume"])) == (
+        other["isPartOf"]["name"],
+        other["isPartOf"]["volumeNumber"],
+    )
+    assert (str(paper["start"]), str(paper["end"])) == (other["pageStart"], other["pageEnd"])
+    assert paper["date-published"] == other["datePublished"]
+    assert paper["url"] == published.ADDRESS
+    related = json.loads((ROOT / ".zenodo.json").read_text())["related_identifiers"]
+    assert {paper["url"], paper["repository-code"]} <= {entry["identifier"] for entry in related}
+    entry = re.search(r"@inproceedings\{xu2026,.*?\n\}\n", (ROOT / "paper/paper.bib").read_text(), re.DOTALL)[0]
+    for value in (paper["title"], paper["collection-title"], paper["url"], f"{paper['start']}--{paper['end']}"):
+        assert f"{{{value}}}" in entry
+    assert f"volume    = {{{paper['volume']}}}" in entry
     names = [(author["given-names"], author["family-names"]) for author in paper["authors"]]
     assert names == [(author["givenName"], author["familyName"]) for author in other["author"]]
     assert paper in CITATION["references"]
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/paper/index.md"])
+def test_pages_about_the_paper_cite_the_proceedings_the_preprint_and_what_the_authors_published(page):
+    paper, text = CITATION["preferred-citation"], (ROOT / page).read_text()
+    assert f"[PMLR {paper['volume']}:{paper['start']}-{paper['end']}]({paper['url']})" in text
+    addresses = {identifier["description"]: identifier["value"] for identifier in paper["identifiers"]}
+    assert addresses["The authors' leaderboard"] in text
+    assert paper["repository-code"] in text
+    (preprint,) = (value for value in addresses.values() if value.startswith("arXiv:"))
+    assert f"[{preprint}](https://arxiv.org/abs/{preprint.removeprefix('arXiv:')})" in text
+
+
+@pytest.mark.parametrize("dataset", ["chatbot_arena", "in_house", "mt_bench", "ultrafeedback"])
+def test_the_data_come_from_the_repository_that_is_cited(dataset):
+    address = yaml.safe_load((ROOT / f"conf/dataset/{dataset}.yaml").read_text())["url"]
+    place = CITATION["preferred-citation"]["repository-code"].removeprefix("https://github.com/")
+    assert re.fullmatch(rf"https://raw.githubusercontent.com/{place}/[0-9a-f]{{40}}/data/\S+", address)
 
 
 def is_target(name: str) -> bool:
