@@ -105,6 +105,13 @@ def test_pages_about_the_paper_cite_the_proceedings_the_preprint_and_what_the_au
     assert f"[{preprint}](https://arxiv.org/abs/{preprint.removeprefix('arXiv:')})" in text
 
 
+@pytest.mark.parametrize("page", ["paper/letter.md", "paper/paper.md"])
+def test_files_that_the_letter_and_the_article_name_exist(page):
+    named = set(re.findall(r"`((?:results|figures|src|docs)/[\w./]+)`", (ROOT / page).read_text()))
+    assert all((ROOT / name).is_file() for name in named)
+    assert len(named) > 10 or page != "paper/letter.md"
+
+
 @pytest.mark.parametrize("dataset", ["chatbot_arena", "in_house", "mt_bench", "ultrafeedback"])
 def test_the_data_come_from_the_repository_that_is_cited(dataset):
     address = yaml.safe_load((ROOT / f"conf/dataset/{dataset}.yaml").read_text())["url"]
@@ -192,5 +199,9 @@ def test_notes_for_contributors_name_targets_that_exist():
     named = re.findall(r"(?:^|`)make (\w+)", notes, re.MULTILINE)
     assert len(named) > 8
     assert all(map(is_target, named))
-    for path in re.findall(r"`((?:src|conf|experiments|tests)/[\w./]+)`", notes):
+    for path in re.findall(r"`((?:src|conf|experiments|tests|results|figures|docs)/[\w./]+)`", notes):
         assert (ROOT / path).exists(), path
+    inside = re.findall(r"`([A-Z_]+)` in\s+`([\w./]+)`", notes)
+    assert inside
+    for name, path in inside:
+        assert re.search(rf"^{name}\b", (ROOT / path).read_text(), re.MULTILINE), name
