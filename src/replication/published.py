@@ -22,7 +22,7 @@ from replication.errors import ChecksumError
 TABLES = files("replication") / "published_tables"
 HERE = Path(__file__).parent
 DIGESTS = HERE / "published.sha256"
-ADDRESS = "https://arxiv.org/abs/2601.21817"
+ADDRESS = "https://proceedings.mlr.press/v306/xu26ay.html"  # as CITATION.cff has it
 TEX = "paper.tex"
 AGAIN = "hold it against the TeX (tests/replication/test_published.py), then run python -m replication.published"
 

@@ -18,7 +18,7 @@ from replication.auditing.finding import tell
 from replication.auditing.findings import FINDINGS
 from replication.auditing.jointly import columns
 from replication.auditing.monte_carlo import RULES
-from replication.auditing.page import page
+from replication.auditing.page import every_number, page
 from replication.auditing.readings import READINGS
 from replication.auditing.registry import KINDS, causes, registry
 from replication.auditing.results import Missing, Results
@@ -180,7 +180,11 @@ def test_a_surrogate_checks_nothing(tmp_path):
     assert table["surrogate"].all()
     assert set(table["verdict"]) == {Verdict.UNCHECKED}
     assert table["reason"].str.startswith("only a surrogate's").all()
-    assert "(surrogate)" in page(whole(Results(tmp_path)), Results(tmp_path))
+    audited = whole(Results(tmp_path))
+    marked = [
+        row for row in every_number(audited, Results(tmp_path)).rows if any("(surrogate)" in c.text for c in row)
+    ]
+    assert len(marked) == audited.numbers["surrogate"].sum() >= len(table)
 
 
 def test_a_renamed_model_is_one_row_that_cannot_be_checked(numbers):
@@ -354,6 +358,13 @@ def test_evidence_configs_and_figures_exist():
             for section in finding.command.split()[1:]:
                 assert (ROOT / f"conf/{section}.yaml").is_file()
     assert sum(all(STORED.real(name) for name in finding.evidence) for finding in FINDINGS) >= 8
+
+
+def test_the_page_in_markdown_is_short_and_leads_to_every_number(audited):
+    text = page(audited, STORED)
+    assert len(text.splitlines()) <= 300
+    assert "audit.html" in text and "audit.csv" in text
+    assert len(every_number(audited, STORED).rows) == len(audited.numbers)
 
 
 def test_page_csv_and_readme_are_current(audited):

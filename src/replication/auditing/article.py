@@ -41,6 +41,9 @@ def written(folder: Path, audit: Audit, results: Results, citation: dict[str, An
         loader=FileSystemLoader(folder), undefined=StrictUndefined, trim_blocks=True, keep_trailing_newline=True
     )
     environment.filters["words"] = lambda count: WORDS[count] if count < len(WORDS) else f"{count:,}"
+    environment.filters["stored"] = lambda name: (
+        results.path(name)[0].relative_to(results.folder.parent).as_posix()
+    )
     environment.filters["thousands"] = lambda count: f"{count:,.0f}"
     known = numbers(audit, results) | authors(citation) | {"audit": audit, "citation": citation}
     return {path.stem: environment.get_template(path.name).render(known) for path in sorted(folder.glob("*.j2"))}
@@ -110,6 +113,7 @@ def _trust(results: Results) -> dict[str, Any]:
     arena = results.rows("trust/summary.csv", "dataset=chatbot_arena; member=judge_aware").iloc[0]
     return {
         "fewest": int(arena["top_judgments"]),
+        "fewest_ends": f"{table['top_judgments'].min()} to {table['top_judgments'].max()}",
         "of_judgments": int(arena["judgments"]),
         "panels": f"{table['judges'].min()} to {table['judges'].max()}",
         "worth": f"{table['information'].min():.1f} to {table['information'].max():.1f}",
