@@ -39,7 +39,7 @@ def marked(table: pd.DataFrame) -> pd.DataFrame:
     return table.assign(**{str(name): table[name].astype(object).map(_marked) for name in texts})
 
 
-def told_of_marks(names: Iterable[str]) -> str:
+def note_of_marks(names: Iterable[str]) -> str:
     """That some of the names stand in CSV with a mark, in a sentence; empty if none does."""
     formula_names = [name for name in names if FORMULA.match(name)]
     return (
