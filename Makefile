@@ -1,7 +1,7 @@
 # The paper
 #   make reproduce   install what the paper needs (about 700 MB), then run the paper's sections and the audit
-#   make <section>   run one section; ARGS="level=0.9" overrides its configuration
-#   make smoke       every section of the paper in minutes, and one page: results/smoke/index.html
+#   make <section>   run one section; ARGS="level=0.9" overrides its configuration, and writes to outputs/
+#   make smoke       every section of the paper in minutes, and one page: outputs/smoke/index.html
 #   make audit       give every printed number a verdict from the stored results
 #   make verify      recompute the paper's stored tables and compare them cell by cell
 #   make figures     redraw every figure from the stored tables, computing nothing

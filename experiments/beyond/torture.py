@@ -13,6 +13,7 @@ from omegaconf import DictConfig, OmegaConf
 from judgerank.writing.atomic import staged
 from replication.config import ROOT
 from replication.errors import NotAsStoredError
+from replication.outputs import output_folder, shown_path
 from replication.records import provenance, write_record
 from replication.replicate import Study
 from replication.tables import Table
@@ -78,10 +79,11 @@ def run(cfg: DictConfig) -> None:
     frame = pd.DataFrame(rows)
     frame["by one climb"] = frame["by one climb"].astype("Int64")
     log.info("%s", frame.to_string(index=False))
-    target = Path(ROOT, cfg.results, "beyond", "torture")
+    target = output_folder(cfg, "results", "torture")
     with staged(target) as folder:
         Table(frame, "Adverse cases at random, and how often what must not happen did").write(folder, "counts")
         write_record(folder, target, provenance("torture", cfg, {}, ""), ROOT, start)
+    log.info("torture: table in %s", shown_path(target))
     happened = frame["happened"].sum()
     if happened:
         raise NotAsStoredError(f"{happened} of {frame['cases'].sum()} cases ended as none must")

@@ -17,7 +17,6 @@ from rocrate.rocrate import ROCrate
 
 from replication import published
 from replication.machine import commit_date
-from replication.records import SMOKE
 from replication.sources import files_of_script
 
 PROFILE = "https://w3id.org/ro/wfrun/process/0.5"
@@ -169,8 +168,7 @@ def crate_of(root: Path, project: dict) -> dict:
     """
     recorder = Recorder(root)
     for path in sorted((root / "results").rglob("run.json")):
-        if SMOKE not in path.relative_to(root).parts:
-            recorder.run(path)
+        recorder.run(path)
     if (root / "results/paper/audit.json").is_file():
         recorder.audit(root / "results/paper/audit.json")
     recorder.described(project["name"], project["description"], project["version"])

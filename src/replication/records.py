@@ -22,7 +22,6 @@ log = logging.getLogger("replication")
 VERSIONED = ("judgerank", "numpy", "scipy", "pandas", "matplotlib", "hydra-core", "joblib", "datasets")
 NOT_RESULTS = ("results", "figures", "draw_only", "cache", "parallel", "block")  # settings that change no number
 RECORD = "run.json"
-SMOKE = "smoke"  # folder of small runs, which are kept from one day to the next by nobody
 
 
 def provenance(section: str, cfg: DictConfig, data: dict[str, Judgments], kind: str) -> dict[str, Any]:
