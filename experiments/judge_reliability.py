@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 from omegaconf import DictConfig
 
 from judgerank import Fit, fit
+from judgerank.data.errors import ConfigError
 from judgerank.data.judgments import Judgments
 from judgerank.engine.adam import Adam, iterates
 from judgerank.engine.sums import evaluate
@@ -65,12 +66,14 @@ def one_model_under_several_names(
         pairs.append(alike)
         kinds.append(agreement_by_kind(alike, gamma.index[gamma > 1], cfg.level))
     for name, judgments in data.items():
-        if set(cfg.one_model) <= set(judgments.comparisons.judges):
+        if cfg.one_model and set(cfg.one_model) <= set(judgments.comparisons.judges):
             single = with_judges_merged(judgments, cfg.one_model, "merged")
             merged = fit(single, "judge_aware", solver_settings(cfg.solver, "judge_aware"))
             moved = int((merged.ranks - fits[name].ranks).abs().max())
             row = fit_rows([fits[name], merged], cfg.level, dataset=name).drop(columns="log_likelihood")
             rows.append(row.assign(judges=["as published", "merged"], largest_rank_change=[0, moved]))
+    if not rows:
+        raise ConfigError(f"one_model: no set has all of these judges: {', '.join(cfg.one_model)}")
     changes = pd.concat(rows, ignore_index=True)
     compared = pd.concat(kinds, ignore_index=True)
     for frame in (compared, changes):

@@ -9,6 +9,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from omegaconf import DictConfig
 
+from judgerank.data.errors import ConfigError
 from judgerank.data.judgments import Judgments
 from replication import plots, published
 from replication.config import both_fits, both_solvers, main
@@ -61,12 +62,22 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
 
 
 def pool_of(cfg: DictConfig, whole: Whole) -> list[str]:
-    """The configured judges if the set has them all, else its least and its most discriminating ones."""
-    judges = whole.comparisons.judges
-    if all(judge in judges for judge in cfg.pool):
+    """The configured judges; without any, the set's least and its most discriminating ones.
+
+    Raises
+    ------
+    ConfigError
+        Naming the configured judges that the set lacks.
+    """
+    if cfg.pool is not None:
+        missing = [judge for judge in cfg.pool if judge not in whole.comparisons.judges]
+        if missing or not cfg.pool:
+            lacking = f"{cfg.dataset.title} has no judge {', '.join(missing)}" if missing else "it names no judge"
+            without = f"pool=null takes the {cfg.n_weak} weakest, {cfg.n_strong} strongest"
+            raise ConfigError(f"pool: {lacking} ({without})")
         return list(cfg.pool)
     order = whole.discrimination.sort_values(kind="stable").index
-    log.info("the set lacks judges of the paper's pool: its %d weakest, %d strongest", cfg.n_weak, cfg.n_strong)
+    log.info("no pool: the set's %d weakest judges, %d strongest", cfg.n_weak, cfg.n_strong)
     return [*order[: cfg.n_weak], *order[len(order) - cfg.n_strong :]]
 
 

@@ -44,6 +44,9 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
             cells[f"{redraw.name}-{trees}"] = Thinned(
                 redraw.name, n_edges, trees=trees, edge_fraction=n_edges / observed, solvers=solvers
             )
+    dense = [trees for trees in cfg.trees if not any(cell.trees == trees for cell in cells.values())]
+    if dense:
+        log.info("left out: trees above the set's %d pairs: %s", observed, ", ".join(map(str, dense)))
     study = study_of(cfg, "sparsity", thinned, whole, cells)
     study.run(cfg.parallel)
     summary = summary_of(study, POINT, cfg.paper_repeats)

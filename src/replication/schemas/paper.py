@@ -86,7 +86,8 @@ class SubsamplingEfficiency(Resampled):
 
 @dataclass
 class MixedJudges(Resampled):
-    pool: list[str] = MISSING
+    pools: dict[str, list[str]] = MISSING
+    pool: list[str] | None = MISSING
     n_weak: int = at_least(1)
     n_strong: int = at_least(1)
     panel: int = at_least(1)
