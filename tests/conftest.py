@@ -20,8 +20,8 @@ settings.load_profile("core")
 # Files that take more than five seconds of a processor, which `make quick` leaves out
 SLOW_BY_PART = {
     "library": "adaptive boards length localized localized_regressions trust",
-    "replication": "audit cluster config datasets docs faults one_set plots replicate sections seeded_faults "
-    "simulation smoke stored_simulations verify workflows",
+    "replication": "audit cluster config datasets docs faults one_set outputs plots replicate sections "
+    "seeded_faults simulation smoke stored_simulations verify workflows",
     "studies": "dependence growing method_comparison model_comparison newcomers panel people planning slots soft "
     "torture trusting validity",
     "tool": "boards collecting collecting_batches collecting_faults collecting_money collecting_patience"

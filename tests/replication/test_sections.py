@@ -123,8 +123,8 @@ def test_sets_that_cannot_be_ranked_name_their_models(winners, names, tmp_path):
         for letter in letters
     ]
     (tmp_path / "mine.json").write_text(json.dumps(rows))
-    own = ["datasets.chatbot_arena.file=mine.json", "datasets.chatbot_arena.sha256=null"]
-    done = run("chatbot_arena", tmp_path, *own, JUDGERANK_DATA=str(tmp_path))
+    own = ["dataset=chatbot_arena", "dataset.name=mine", "dataset.file=mine.json", "dataset.sha256=null"]
+    done = run("complete_ranking", tmp_path, *own, JUDGERANK_DATA=str(tmp_path))
     assert done.returncode == 1
     assert names in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
