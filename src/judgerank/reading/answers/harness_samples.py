@@ -19,7 +19,7 @@ from judgerank.reading.layouts.table import Table
 LIST = (list, tuple, np.ndarray)
 
 
-def _found(table: Table) -> Iterator[Found]:
+def _answers(table: Table) -> Iterator[Found]:
     model, task = model_and_task(table)
     for number, record in records_of(table):
         target = record.get("target")
@@ -58,4 +58,4 @@ def _reply(number: int, replies: Any) -> str:
     return reply
 
 
-FORMATS = (AnswerFormat("samples of lm-evaluation-harness", ("doc_id", "doc", "resps"), _found),)
+FORMATS = (AnswerFormat("samples of lm-evaluation-harness", ("doc_id", "doc", "resps"), _answers),)
