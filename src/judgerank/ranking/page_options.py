@@ -19,7 +19,7 @@ class Changelog:
     since : str
         What the earlier one is called.
     sentences : tuple of str
-    moved : mapping of str to int
+    rank_changes : mapping of str to int
         By model of both rankings: by how many ranks it rose among these, negative if it fell.
     significant : frozenset of str
         Models whose scores changed significantly.
@@ -31,7 +31,7 @@ class Changelog:
 
     since: str
     sentences: tuple[str, ...]
-    moved: Mapping[str, int]
+    rank_changes: Mapping[str, int]
     significant: frozenset[str]
     new: frozenset[str]
     table: pd.DataFrame

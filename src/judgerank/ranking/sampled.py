@@ -32,10 +32,10 @@ def sampled(judgments: Judgments) -> Judgments:
     return replace(judgments, frame=frame, comparisons=c._rows(rows))
 
 
-def told(sample: Judgments, judgments: Judgments) -> str:
+def description(sample: Judgments, judgments: Judgments) -> str:
     """What a sample is, in words."""
-    many, of = (int(one.question.max(initial=-1)) + 1 for one in (sample, judgments))
+    n_drawn, of = (int(part.question.max(initial=-1)) + 1 for part in (sample, judgments))
     return (
-        f"{many:,} of {of:,} questions, drawn at random ({len(sample.comparisons):,} of "
+        f"{n_drawn:,} of {of:,} questions, drawn at random ({len(sample.comparisons):,} of "
         f"{len(judgments.comparisons):,} judgments)"
     )

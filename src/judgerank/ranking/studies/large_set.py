@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from judgerank.fits.errors_by_question import MOST_QUESTIONS, number_of
 from judgerank.ranking.choices import SHRUNK
-from judgerank.ranking.sampled import told
+from judgerank.ranking.sampled import description
 from judgerank.ranking.study import Component, Finding
 from judgerank.trust import fitness, sentences
 
@@ -18,18 +18,21 @@ def of_component(component: Component) -> Finding:
 
 def _on_errors(component: Component) -> Iterator[str]:
     """That standard errors come from part of the questions, where they do."""
-    shown = component.shown
-    if shown.n_clusters is None or shown.effects is not None or shown.question is None:
+    reported = component.reported
+    if reported.n_clusters is None or reported.effects is not None or reported.question is None:
         return
-    many = number_of(shown.question)
-    if many > MOST_QUESTIONS:
-        yield f"Standard errors by question come from {MOST_QUESTIONS:,} of {many:,} questions, drawn at random."
+    n_questions = number_of(reported.question)
+    if n_questions > MOST_QUESTIONS:
+        yield (
+            f"Standard errors by question come from {MOST_QUESTIONS:,} of {n_questions:,} questions, drawn at "
+            "random."
+        )
 
 
 def _on_sample(component: Component) -> Iterator[str]:
     """That studies of single records looked at part of them, where they did."""
     if component.sample is not component.judgments:
-        where = told(component.sample, component.judgments)
+        where = description(component.sample, component.judgments)
         yield f"Judges who answer alike and repeated requests were looked for in {where}."
 
 
