@@ -19,7 +19,7 @@ from judgerank import Comparisons, fit, rank
 from judgerank.cli import app
 from judgerank.fits.same_judges import decided, excess_agreement, items_of, same_judges
 from judgerank.model.streams import generator
-from judgerank.ranking import evidence as evidence_of
+from judgerank.ranking import page_records as evidence_of
 from judgerank.ranking.bands import bands_of
 from judgerank.ranking.card import card
 from judgerank.ranking.headline import headline
