@@ -24,7 +24,7 @@ SLACK = 1e-9  # relative, by which a bound may fall short by rounding
 
 @dataclass(frozen=True, eq=False)
 class Outcomes:
-    """What the outcomes of some candidates depend on.
+    """Parameters and information of the outcomes of some candidates.
 
     Attributes
     ----------
@@ -95,7 +95,7 @@ class Candidates:
 
     @cached_property
     def _parameter_columns(self) -> IntArray:
-        """Of the judges' parameters in the covariance, shape (B, K)."""
+        """Columns of the judges' parameters in the covariance, shape (B, K)."""
         free = self.result.free
         return len(self._scores) - 1 + np.cumsum(free.ravel()).reshape(free.shape)
 
@@ -113,13 +113,13 @@ class Candidates:
         return (first * len(self._scores) + second) * len(self._gamma) + judge
 
     def between(self, i: int, j: int) -> IntArray:
-        """Those that compare these two models: first, second and judge, shape (3, C)."""
+        """Candidates that compare these two models: first, second and judge, shape (3, C)."""
         ends = [(min(i, j), max(i, j)), (max(i, j), min(i, j))][: self._orders]
         first, second = np.repeat(np.array(ends, np.intp).T, len(self.judges), axis=1)
         return np.array([first, second, np.tile(self.judges, len(ends))])
 
     def outcomes(self, who: IntArray) -> Outcomes:
-        """What the outcomes of some candidates, shape (3, C), depend on."""
+        """Parameters and information of the outcomes of some candidates, shape (3, C)."""
         result, (i, j, k) = self.result, who
         g, d = self._gamma[k], self._scores[i] - self._scores[j]
         b = result.position.to_numpy()[k]

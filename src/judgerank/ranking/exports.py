@@ -161,13 +161,13 @@ def export_to(path: str | Path, table: str = BOARD, form: str | None = None) -> 
 
 
 def export_of(spec: str) -> Export:
-    """What ``TABLE=FILE``, or a file alone for the leaderboard, asks for; `Export` says what is raised."""
+    """The export that ``TABLE=FILE``, or a file alone for the leaderboard, names; `Export` says what is raised."""
     named = NAMED_TABLE.fullmatch(spec)
     return export_to(named[2], named[1]) if named else export_to(spec)
 
 
 def contents(ranking: Record, exports: Iterable[Export], raw: bool = False) -> dict[Path, bytes]:
-    """What the files of exports will hold; `raw` as of `judgerank.writing.spreadsheets.csv_of`.
+    """Contents of the files of exports; `raw` as of `judgerank.writing.spreadsheets.csv_of`.
 
     Raises
     ------

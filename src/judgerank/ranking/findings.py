@@ -71,7 +71,7 @@ def findings(ranked: Ranked, progress: Callable[[float, float], None] | None = N
 
 
 def _teller(names: Sequence[str], progress: Callable[[float, float], None] | None) -> Callable[[str], None]:
-    """What is called with the name of each study that is done, and says how far all of them are."""
+    """A callback for the name of each study that is done, which reports how far all of them are."""
     total, done = sum(COSTS.get(name, 1.0) for name in names), [0.0]
 
     def report(name: str) -> None:

@@ -1,4 +1,4 @@
-"""What the first screen of a page draws: the models as rows with intervals, in groups."""
+"""The picture on the first screen of a page: the models as rows with intervals, in groups."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "
 
 
 def largest(table: pd.DataFrame) -> pd.DataFrame:
-    """Of several components, the rows of the first."""
+    """Rows of the first component, where there are several."""
     return table[table["component"] == 1] if "component" in table else table
 
 

@@ -60,7 +60,7 @@ def judges_of(ranking: Record) -> list[Judge]:
 
 @dataclass(frozen=True)
 class _About:
-    """What a reason takes besides the judge's own line.
+    """Values that a reason takes besides the judge's own line.
 
     Attributes
     ----------

@@ -92,7 +92,7 @@ def to_html(ranking: Record, has_files: bool = False, additions: Additions | Non
 
 
 def _meanings(ranking: Record) -> dict[str, str]:
-    """What the verdicts on judges mean, of those that a judge can have."""
+    """Meanings of the verdicts that a judge can have."""
     if ranking.fitted.model.uses(Need.ORDER):
         return panel.MEANING
     meanings = {kind: meaning.removesuffix(panel.UNBIASED) for kind, meaning in panel.MEANING.items()}
@@ -120,7 +120,7 @@ def _links(facts: pd.DataFrame, models: pd.Series) -> dict[str, list[str]]:
 
 
 def _filters(additions: Additions, ranking: Record) -> dict[str, list[str]]:
-    """What rows can be filtered by, and its values; not where all models have the same."""
+    """Facts that rows can be filtered by, and their values; not where all models have the same."""
     if additions.facts is None:
         return {}
     facts = additions.facts.reindex(ranking.tables["leaderboard"]["model"]).fillna("")

@@ -1,4 +1,4 @@
-"""What a page shows besides the ranking: facts on the models, an earlier ranking, the texts that were judged."""
+"""Contents of a page besides the ranking: facts on the models, an earlier ranking, the texts that were judged."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Text = str | tuple[str, ...]  # of one turn, or of several
 
 @dataclass(frozen=True)
 class Changelog:
-    """What changed since an earlier ranking.
+    """Changes since an earlier ranking.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class Texts:
 
 @dataclass(frozen=True)
 class Additions:
-    """What a page shows besides the ranking.
+    """Contents of a page besides the ranking.
 
     Attributes
     ----------

@@ -59,12 +59,12 @@ class Without:
 
     @property
     def condition(self) -> str:
-        """What the headline of all judgments needs, to follow a comma."""
+        """The condition on the headline of all judgments, to follow a comma."""
         return "" if self.same else f"but not without the votes of {self.who}"
 
     @property
     def next(self) -> str:
-        """What settles who leads; empty where it is settled."""
+        """Advice on how to settle who leads; empty where it is settled."""
         if self.same:
             return ""
         return f"To settle who leads, collect more answers from judges other than {listed(self.judges)}."

@@ -1,4 +1,4 @@
-"""What is known of the models and judges of a set of judgments, as data."""
+"""Results on the models and judges of a set of judgments, as data."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Record:
 
     @property
     def fitted(self) -> Fit:
-        """Of the largest component."""
+        """The fit of the largest component."""
         return self.fits[0]
 
     @property

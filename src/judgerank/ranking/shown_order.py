@@ -17,7 +17,7 @@ OTHER_ORDER = (
 
 @dataclass(frozen=True)
 class ShownOrder:
-    """What one order of showing does to the two best models.
+    """Effect of showing in one order on the two best models.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class ShownOrder:
         return f"unless judges favour the answer shown {self.position}" if self.position else ""
 
     def sentence(self) -> str:
-        """What is wrong, and for whom."""
+        """A sentence on the fault, and the model that it favours."""
         few, can = ("nearly always", "can hardly be") if self.nearly else ("always", "cannot be")
         text = (
             f"Each pair of models was {few} shown in the same order, so position bias and quality {can} "
@@ -53,7 +53,7 @@ class ShownOrder:
 
 
 def one_order(cells: Comparisons, best: str, second: str) -> ShownOrder | None:
-    """What is wrong with the order of showing, if anything is; None where no order is known."""
+    """The fault in the order of showing, if there is one; None where no order is known."""
     if not cells.ordered:
         return None
     share = position_share(cells)

@@ -1,4 +1,4 @@
-"""What a study receives, and what it returns.
+"""Arguments and results of a study.
 
 A study looks at a ranking and adds remarks and tables to it, one file each in `judgerank.ranking.studies`.
 """
@@ -26,7 +26,7 @@ from judgerank.trust.sentences import MOST_PARAMETERS, MOST_ROWS
 
 @dataclass(frozen=True)
 class Finding:
-    """What a study found.
+    """Remarks and tables of a study.
 
     Attributes
     ----------
@@ -75,7 +75,7 @@ class Component:
 
     @property
     def comparisons(self) -> Comparisons:
-        """Those fitted, before rows that are alike were merged."""
+        """The comparisons fitted, before rows that are alike were merged."""
         return self.judgments.comparisons if self.requested.raw is None else self.requested.raw
 
     @cached_property

@@ -40,7 +40,7 @@ RECORD = "record"  # column: number of a judgment as it was read, from 1
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TrustReport(Shown):
-    """What would change a ranking, and how many independent judges its panel is worth.
+    """The smallest changes of data that change a ranking, and how many independent judges its panel is worth.
 
     Attributes
     ----------

@@ -38,7 +38,7 @@ TOO_DEAR = 10  # times the comparisons there are, beyond which more of them are 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a reader needs first.
+    """The result that a reader needs first.
 
     Attributes
     ----------
@@ -163,7 +163,7 @@ def _separated(pairs: pd.DataFrame, first: str, second: str) -> bool:
 
 
 def _change(ranking: Record, passed_on: bool) -> str:
-    """What would change who leads, and where to see it; nothing where that is known of another fit alone."""
+    """A sentence on what would change who leads; empty where that is known of another fit alone."""
     fragility = next(
         (remark.removeprefix(FRAGILITY) for remark in ranking.remarks if remark.startswith(FRAGILITY)), ""
     )
@@ -177,7 +177,7 @@ def _change(ranking: Record, passed_on: bool) -> str:
 
 
 def _next(ranking: Record, board: pd.DataFrame, pairs: pd.DataFrame) -> str:
-    """What connects the groups; else what decides who leads, or the first neighbours that are not separated."""
+    """Advice on what to collect: to connect groups, to decide who leads, or to separate neighbours in rank."""
     if len(ranking.fits) > 1:
         links = listed(f"{a} with {b}" for a, b in links_between(ranking.judgments))
         return f"To rank all models together, compare {links}."

@@ -1,4 +1,4 @@
-"""What a reader must know before trusting a ranking: the warnings of the verdict, one sentence or two each."""
+"""Warnings of the verdict, to know before trusting a ranking, one sentence or two each."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def unread(ranking: Record) -> list[str]:
 
 
 def _on_dependence(ranking: Record) -> str:
-    """What intervals without enough questions, or without their names, cannot allow for."""
+    """A warning on dependence that intervals cannot allow for, without enough questions or their names."""
     frame = ranking.judgments.frame
     if "question_id" not in frame:
         return (

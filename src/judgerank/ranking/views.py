@@ -100,14 +100,14 @@ def _requested(ranking: Record, each_judge: bool) -> Iterator[tuple[str, str, Fi
 
 
 def _of_category(ranking: Record, name: str) -> tuple[Fit, pd.DataFrame]:
-    """As the study of categories has them."""
+    """Fit and leaderboard of a category, from the study of categories."""
     boards = ranking.tables["categories"]
     board = boards[boards["category"] == name].drop(columns="category").reset_index(drop=True)
     return ranking.categories[name], board
 
 
 def style_columns(judgments: Judgments) -> list[str]:
-    """What is known of both answers as numbers, such as ``length`` from ``length_a`` and ``length_b``."""
+    """Numbers that are known of both answers, such as ``length`` from ``length_a`` and ``length_b``."""
     names = [name for name in judgments.frame if isinstance(name, str) and name.endswith(SIDES[0])]
     paired = [
         name for name in names if other_side(name) in judgments.frame and name not in ("model_a", "answer_a")

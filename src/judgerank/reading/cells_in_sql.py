@@ -54,7 +54,7 @@ def columns_in(path: Path, form: str | None, columns: Mapping[str, str | None] |
 
 
 def _first_records(path: Path, form: str | None) -> pd.DataFrame:
-    """Those of a large file, or all."""
+    """The first records of a large file, or all of a small one."""
     if not are_large([path], form):
         return opened(path, form).read()
     with session() as db:
@@ -131,7 +131,7 @@ def counted_cells(judgments: Judgments, questions: bool = False) -> pd.DataFrame
 
 
 def left_out_of(judgments: Judgments, cells: pd.DataFrame, questions: bool) -> str:
-    """What the counts no longer say of the judgments, in a sentence; empty if nothing."""
+    """A sentence on columns that the counts leave out; empty if there are none."""
     several = {"question_id": "questions", "category": "categories", "criterion": "criteria"}
     lost = [what for name, what in several.items() if name in judgments.frame and name not in cells]
     if not lost:

@@ -111,7 +111,7 @@ def _joined(pieces: Iterator[bytes], packed: int) -> bytes:
 
 
 def _frames(content: bytes) -> Iterator[bytes]:
-    """What zstd's frames hold, one by one: the library says nothing of a frame that is cut short."""
+    """Contents of zstd's frames, one by one: the library says nothing of a frame that is cut short."""
     try:
         import zstandard
     except ImportError:

@@ -107,7 +107,7 @@ def _of_hub(source: str, option: str | None) -> Opened:
 
 
 def _name_in(archive: bytes) -> str:
-    """What the one file in a zip is called."""
+    """Name of the one file in a zip."""
     inflated(archive, ".zip")  # refuses any other number of files
     with ZipFile(io.BytesIO(archive)) as files:
         return next(name for name in files.namelist() if not name.endswith("/") and not name.startswith(MACOS))
@@ -124,7 +124,7 @@ def _bytes_of(path: Path) -> bytes:
 
 
 def absent(path: Path) -> str:
-    """What to say of a path that is no file."""
+    """The message on a path that is no file."""
     if path.exists():
         return f"{str(path)!r} is a pipe or a device, not a regular file: name - to read standard input"
     return f"there is no file {str(path)!r}"
@@ -239,7 +239,7 @@ def _csv(content: Content, delimiter: str = ",") -> pd.DataFrame:
 
 
 def delimiter_of(text: str, usual: str) -> str:
-    """What separates the fields of the header: the usual character, unless another does and that one does not."""
+    """The delimiter of the header: the usual character, unless another does and that one does not."""
     header = text[: text.find("\n")] if "\n" in text else text
     if usual in header:
         return usual

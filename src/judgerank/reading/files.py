@@ -100,7 +100,7 @@ def _results_in(folder: Path) -> set[str]:
 
 
 def plain(paths: Iterable[Path]) -> list[Path]:
-    """What is on disk, without the parts that are named of it: not standard input, nor a set on the hub."""
+    """Files on disk, without the parts that are named of them: not standard input, nor a set on the hub."""
     paths = list(paths)
     addresses = [Address.of(str(path)) for path in paths if is_hub(path)]
     files = [split(path)[0] for path in paths if not is_hub(path) and str(path) != STDIN]
@@ -157,7 +157,7 @@ def writable(name: str) -> str:
 
 
 def labels_of(paths: Sequence[Path]) -> list[str]:
-    """What files are called in a sentence: their names, with their folders where two have the same."""
+    """Labels of files in a sentence: their names, with their folders where two have the same."""
     names = list(map(label_of, paths))
     return (
         names
@@ -170,7 +170,7 @@ def labels_of(paths: Sequence[Path]) -> list[str]:
 
 
 def label_of(path: Path) -> str:
-    """What a file is called in a sentence: its name; a set on the hub is called as it was named."""
+    """Label of a file in a sentence: its name; a set on the hub is called as it was named."""
     if str(path) == STDIN:
         return "standard input"
     return writable(str(path) if is_hub(path) else path.name)

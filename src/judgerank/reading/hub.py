@@ -115,7 +115,7 @@ def load_rows(source: str, *columns: str, nested: bool = True) -> pyarrow.Table:
 
 
 def about(rows: pyarrow.Table) -> dict[str, str]:
-    """What rows are of: set, revision (of a set on the hub), configuration and split."""
+    """Origin of rows: set, revision (of a set on the hub), configuration and split."""
     return json.loads(rows.schema.metadata[ABOUT])
 
 

@@ -61,7 +61,7 @@ def together(parts: Sequence[Part], names: str) -> tuple[pd.DataFrame, list[str]
 
 
 def _notes(parts: Sequence[Part]) -> list[str]:
-    """What to know of single files; what is so of all of them is said once."""
+    """Notes on single files; one that holds for all of them is given once."""
     notes = [(table.label, note) for layout, table, _ in parts for note in dict.fromkeys(layout.notes(table))]
     times = Counter(note for _, note in notes)
     return list(

@@ -149,7 +149,7 @@ def _options(
     winner_values: Mapping[str, str] | None,
     settings: Mapping[str, str | None],
 ) -> list[str]:
-    """What files are read by, as the options of a command; of `settings` what is not None or "ask"."""
+    """How files are read, as the options of a command; of `settings` those that are not None or "ask"."""
     options = [] if form is None else ["--format", form]
     for option, pairs in (("--column", columns), ("--winner-values", winner_values)):
         for key, value in (pairs or {}).items():

@@ -18,14 +18,14 @@ from judgerank.writing.extras import needed
 
 @runtime_checkable
 class ArrowTable(Protocol):
-    """What gives its columns by Arrow's PyCapsule protocol: tables of polars, DuckDB, pyarrow and others."""
+    """A table that gives its columns by Arrow's PyCapsule protocol: of polars, DuckDB, pyarrow and others."""
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
 
 
 @runtime_checkable
 class ToPandas(Protocol):
-    """What becomes a frame by a method of its own, as a set of the package datasets does."""
+    """A table with a method that makes a frame of it, as a set of the package datasets has."""
 
     def to_pandas(self) -> pd.DataFrame: ...
 
@@ -109,7 +109,7 @@ def refuse_other(source: object) -> NoReturn:
 
 
 def _of_list(source: Sequence[object]) -> str:
-    """What a list should hold, and the first of its items that is something else."""
+    """A message on the first item of a list that is no judgment, and what a list should hold."""
     kind = next((kind for kind in (_is_name, _is_pair) if kind(source[0])), None)
     number, odd = next((number, item) for number, item in enumerate(source, 1) if kind is None or not kind(item))
     return (

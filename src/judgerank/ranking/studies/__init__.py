@@ -1,4 +1,4 @@
-"""What a ranking says, one study to a file: how the fit ended, position bias, the judges, what to collect next.
+"""Studies of a ranking, one study to a file: how the fit ended, position bias, the judges, what to collect next.
 
 A study of a component is a function `of_component` from a `Component` to a `Finding`, a study of the whole set a
 function `of_set` from a `Ranked`. To add one: a module in this folder that defines it (docs/extend/study.md).
@@ -40,7 +40,7 @@ FUNCTIONS = ("of_component", "of_set")
 
 
 def _no_report(_: str) -> None:
-    """Tell nobody."""
+    """Report to nobody."""
 
 
 def unlisted() -> tuple[str, ...]:
@@ -49,12 +49,12 @@ def unlisted() -> tuple[str, ...]:
 
 
 def found_in(ranked: Ranked, names: tuple[str, ...], report: Report = _no_report) -> list[Finding]:
-    """What the studies of the set among some studies find; `tell` is called with the name of each that is done."""
+    """Findings of those studies that are of the set; `report` is called with the name of each that is done."""
     return _run_all(names, "of_set", ranked, report)
 
 
 def found_in_component(component: Component, names: tuple[str, ...], report: Report = _no_report) -> list[Finding]:
-    """What the studies of a component among some studies find; as `found_in`."""
+    """Findings of those studies that are of a component; as `found_in`."""
     return _run_all(names, "of_component", component, report)
 
 

@@ -28,7 +28,7 @@ def of_component(component: Component) -> Finding:
 
 
 def block_tables(result: Fit, without: Fitted, level: float) -> dict[str, pd.DataFrame]:
-    """What the blocks say, and the models with them and without.
+    """Tables of the blocks' estimates, and of the models with them and without.
 
     Returns
     -------

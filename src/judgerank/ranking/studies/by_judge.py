@@ -1,4 +1,4 @@
-"""What single judges go by besides quality: the length of an answer, or who made it."""
+"""Effects by judge besides quality: the length of an answer, or who made it."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def strongest(effects: pd.DataFrame, judge: str, level: float) -> pd.Series | No
 
 
 def problem(effects: pd.DataFrame, judge: str, level: float) -> str:
-    """What a judge goes by, beginning as one of `BEGINNINGS`; empty if nothing is significant and large."""
+    """The problem of a judge, beginning as one of `BEGINNINGS`; empty if nothing is significant and large."""
     row = strongest(effects, judge, level)
     if row is None:
         return ""

@@ -1,4 +1,4 @@
-"""What was computed from part of a large set, and what was left out since it would take long."""
+"""Remarks on a large set: results from part of it, and those left out since they would take long."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _on_sample(component: Component) -> Iterator[str]:
 
 
 def _on_left_out(component: Component) -> Iterator[str]:
-    """What was not computed unasked."""
+    """A remark on results that are not computed by default."""
     size, parameters = len(component.comparisons), component.member.n_parameters
     left = []
     if size > fitness.MOST_ROWS or parameters > fitness.MOST_PARAMETERS:

@@ -55,7 +55,7 @@ def of_component(component: Component) -> Finding:
 def next_comparisons(
     result: Fit, picks: int = 10, size: int = 10, level: float = 0.95, few: int = 0
 ) -> pd.DataFrame:
-    """What to collect next, best first; every pick takes those before it as collected, and none comes twice.
+    """Comparisons to collect next, best first: a pick takes those before it as collected, and none comes twice.
 
     Parameters
     ----------
@@ -202,7 +202,7 @@ def _bread(result: Fit) -> FloatArray:
 
 
 def bounding_comparisons(result: Fit, picks: int = 10, size: int = 10) -> pd.DataFrame:
-    """What to collect where judges never answered against the order, in the form of `next_comparisons`.
+    """Comparisons to collect where judges never answered against the order, in the form of `next_comparisons`.
 
     An answer against the order is likeliest between the closest scores: neighbours in rank, closest first.
     """

@@ -1,4 +1,4 @@
-"""What each judge adds to a ranking: agreement with the others, share of the information, a verdict."""
+"""The table of judges: agreement with the others, share of the information, a verdict."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def information_share(fitted: Fit) -> pd.Series:
 
 
 def _information(fitted: Fit, c: Comparisons) -> FloatArray:
-    """Of one comparison of every row on the difference of its scores, shape (T,)."""
+    """Information of one comparison of every row on the difference of its scores, shape (T,)."""
     if c.stages is not None:
         terms = row_by_row(c, fitted.model, fitted.solution.parameters)
         return product(terms.law.variance, terms.g, terms.g)
@@ -206,7 +206,7 @@ def _verdict(
     gamma: float,
     width: float,
 ) -> str:
-    """Of one judge; `width` is half that of the interval gamma -/+ width, which may reach zero.
+    """Verdict on one judge; `width` is half that of the interval gamma -/+ width, which may reach zero.
 
     A position comes before a discrimination of zero and one without limit: who always picks the first answer has
     either by chance.
@@ -247,7 +247,7 @@ def by_position(fitted: Fit, level: float) -> tuple[tuple[str, ...], tuple[str, 
 
 
 def _ends(ends: pd.DataFrame | None, parameter: str, judge: str) -> tuple[float, float]:
-    """Of an interval; NaN where there is none."""
+    """Ends of an interval; NaN where there is none."""
     if ends is None or (parameter, judge) not in ends.index:
         return np.nan, np.nan
     low, high = ends[["low", "high"]].to_numpy(float)[ends.index.get_loc((parameter, judge))]
@@ -263,7 +263,7 @@ def judges(
     same: Mapping[str, str],
     exact: Fit | None = None,
 ) -> pd.DataFrame:
-    """What each judge answered and what was fitted of it, most discriminating first.
+    """Answers and estimates of each judge, most discriminating first.
 
     ``judge, verdict, comparisons, share_a, share_b, share_tie, unparsed, agreement, information, status`` and, for
     every free parameter such as ``discrimination``, its estimate and the ends ``low_`` and ``high_`` of its

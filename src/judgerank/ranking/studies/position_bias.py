@@ -181,7 +181,7 @@ def _by_covariance(larger: Fit) -> tuple[str, float, float, int] | None:
 def on_positions(
     test: Leaning | str, level: float, allowed_for: bool = False, by_verdict: bool = False
 ) -> list[str]:
-    """What there is to say of a test for leanings, and of a ranking that allows for them or does not.
+    """Remarks on a test for leanings, and on a ranking that allows for them or does not.
 
     `by_verdict` says that the judges named are those whose verdict it is (`panel.by_position`).
     """

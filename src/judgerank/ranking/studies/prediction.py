@@ -49,7 +49,7 @@ COLUMNS = ["member", "parameters", "log_loss", "log_loss_error", "worse", "worse
 
 
 class Sample(NamedTuple):
-    """What members are compared on.
+    """Comparisons that members are compared on.
 
     Attributes
     ----------

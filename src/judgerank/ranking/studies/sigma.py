@@ -47,7 +47,7 @@ def on_effects(fitted: Fit, level: float) -> list[str]:
 
 
 def _rank_changes(fitted: Fit) -> str:
-    """What question effects changed in the ranking."""
+    """A sentence on the ranks that question effects change."""
     names, before, after = fitted.scores.index, _without(fitted).ranks.tolist(), fitted.ranks.tolist()
     changed = [f"{m} from {a} to {b}" for m, a, b in zip(names, before, after, strict=True) if a != b]
     remark = (

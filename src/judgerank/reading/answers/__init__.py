@@ -42,7 +42,7 @@ def recognised_answers(table: Table) -> AnswerFormat | None:
 
 
 def answers_in(table: Table, form: AnswerFormat) -> Iterator[Found]:
-    """What a table holds; an answer that is there again word for word is one answer.
+    """Questions and answers in a table; an answer that is there again word for word is one answer.
 
     A tool that scores one answer in several ways writes a record for each. Further answers of a model to the same
     question are answers to ``QUESTION #2``, ``QUESTION #3``.

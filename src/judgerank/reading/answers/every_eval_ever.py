@@ -37,7 +37,7 @@ def _answers(table: Table) -> Iterator[Found]:
 
 
 def _conversation(record: Mapping[str, Any], raw: str) -> tuple[str, list[str]]:
-    """What was asked, and each answer to it."""
+    """Text of the question, and of each answer to it."""
     messages, output = record.get("messages"), record.get("output")
     if are_messages(messages):
         before, after = split_at_answer(list(messages))

@@ -1,4 +1,4 @@
-"""What a reader of answers finds, and what a format of answers is."""
+"""A question with an answer to it, and a format of files that hold them."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def _answers(table: Table) -> Iterator[Found]:
 
 
 def _prompt(number: int, arguments: Any) -> str:
-    """What the model was sent: the first argument of the first request."""
+    """The prompt that the model was sent: the first argument of the first request."""
     first: Any = arguments
     for _ in range(2):  # the requests, and the arguments of one
         if isinstance(first, Mapping):

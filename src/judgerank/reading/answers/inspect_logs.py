@@ -41,7 +41,7 @@ def _of_sample(number: int, header: Mapping[str, Any], sample: Mapping[str, Any]
 
 
 def question_of(sample: Mapping[str, Any]) -> str:
-    """What a sample asks."""
+    """Text of the question of a sample."""
     sample_input = sample.get("input")
     return asked(sample_input) if are_messages(sample_input) else str(sample_input or "")
 

@@ -45,7 +45,7 @@ def _answers(outputs: Sequence[Any]) -> Iterator[Found]:
 
 
 def _template(output: Mapping[str, Any]) -> str:
-    """What tells one prompt of a report from another, whatever the variables."""
+    """Name of the prompt before variables are filled in, by which prompts of a report differ."""
     prompt = output.get("prompt")
     label = prompt.get("label") if isinstance(prompt, Mapping) else None
     return str(label or output.get("promptId") or "")

@@ -42,7 +42,7 @@ def are_parts(value: object) -> TypeGuard[Messages]:
 
 
 def asked(messages: Messages) -> str:
-    """What a model was asked: the text of the only message, or the conversation so far."""
+    """Text of the prompt: that of the only message, or the conversation so far."""
     spoken = [message for message in messages if message.get("role") not in SYSTEM]
     if len(messages) == len(spoken) == 1:
         return text_of(spoken[0].get("content"))
@@ -50,7 +50,7 @@ def asked(messages: Messages) -> str:
 
 
 def answered(messages: Messages) -> str:
-    """What a model answered: the text of its only message, or all that it said and did, in order."""
+    """Text of the reply: that of its only message, or all that it said and did, in order."""
     if len(messages) == 1 and not _calls(messages[0]):
         return text_of(messages[0].get("content"))
     return transcript(messages)
@@ -110,7 +110,7 @@ def _call(call: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _results(message: Mapping[str, Any], names: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """What tools returned within a message: Anthropic's blocks, and tools that run at the provider."""
+    """Results of tools within a message: Anthropic's blocks, and tools that run at the provider."""
     content = message.get("content")
     for part in content if isinstance(content, list | np.ndarray) else ():
         if isinstance(part, Mapping) and part.get("type") == "tool_result":

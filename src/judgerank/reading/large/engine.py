@@ -139,7 +139,7 @@ def session(memory: str = MEMORY) -> Iterator[Engine]:
 
 
 def data_error(error: Exception) -> DataError | DataUnavailableError:
-    """What the engine says of a file, in one sentence that names the file, and the line or record."""
+    """The engine's error on a file as ours, in one sentence that names the file, and the line or record."""
     text = str(error)
     if match := LINE.search(text):
         file = FILE.search(text)

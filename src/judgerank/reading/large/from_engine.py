@@ -47,7 +47,7 @@ NO_QUESTION = -1
 
 @dataclass(frozen=True)
 class Records:
-    """What is in files.
+    """Records of files.
 
     Attributes
     ----------
@@ -262,7 +262,7 @@ def _on_reading(rows: Rows, times: Counter[str]) -> Iterator[str]:
 
 
 def _on_copies(rows: Rows, batch: Batch, copies: str) -> list[str]:
-    """What there is to say of records that are copies of others.
+    """Notes on records that are copies of others.
 
     Raises
     ------

@@ -89,7 +89,7 @@ def _visible(text: str | None) -> str | None:
 
 
 def _number(letter: str | None) -> int | None:
-    """What a letter is to the engine; None is no answer."""
+    """Code of a letter in the engine; None is no answer."""
     return None if letter is None else LETTERS.get(letter, UNKNOWN)
 
 
@@ -112,7 +112,7 @@ def _values(db: Engine, sources: Sequence[Source], used: Mapping[str, str]) -> d
 
 
 def value_of(value: object, source: Source) -> object:
-    """What the engine gives, as `judgerank.reading.file_formats` would; None for a missing one."""
+    """A value from the engine, as `judgerank.reading.file_formats` would; None for a missing one."""
     parsed = json.loads(value) if source.of_json and isinstance(value, str) else value
     return None if isinstance(parsed, float) and math.isnan(parsed) else parsed
 

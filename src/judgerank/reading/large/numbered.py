@@ -53,7 +53,7 @@ class Rows:
 
     @property
     def labels(self) -> list[str]:
-        """What the files are called in a sentence."""
+        """Labels of the files in a sentence."""
         return [source.label for source in self.sources]
 
     @property

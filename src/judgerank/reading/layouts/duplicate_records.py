@@ -52,7 +52,7 @@ def without_copies(read: Sequence[Read], copies: str) -> tuple[list[Read], list[
 
 
 def on_copies(keys: NDArray[np.uint64], has_questions: bool, copies: str) -> tuple[list[str], int]:
-    """What there is to say of records that are copies of others, and how often every record is there at least.
+    """Notes on records that are copies of others, and how often every record is there at least.
 
     Parameters
     ----------

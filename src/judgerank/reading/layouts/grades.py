@@ -26,7 +26,7 @@ NUMBER = re.compile(r"[+-]?\d+(?:\.0*)?")
 
 @lru_cache(maxsize=KEPT)
 def grade(text: str) -> float | str | None:
-    """What a normal text says of strength: a number, a grade's word as `WORDS` has it, or None."""
+    """The strength in a normal text: a number, a grade's word as `WORDS` has it, or None."""
     if NUMBER.fullmatch(text):
         return abs(float(text))
     if re.fullmatch(r">+", text):

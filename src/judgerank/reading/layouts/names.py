@@ -68,7 +68,7 @@ def _as_written(text: object, models: Sequence[object], same: Callable[[str], st
 
 
 def _same(name: str) -> str:
-    """What is the same for names that look the same: hyphens of any kind, and whole numbers with a zero behind."""
+    """A key that is the same for names that look the same: hyphens of any kind, whole numbers ending in .0."""
     text = seen(name).translate(HYPHENS)
     match = WHOLE.fullmatch(text)
     return match[1] if match else text

@@ -98,7 +98,7 @@ def prompt_of(output: Mapping[str, Any]) -> str:
 
 
 def _components(output: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """What became of each assertion."""
+    """Results of the assertions."""
     grading = output.get("gradingResult")
     components = grading.get("componentResults") if isinstance(grading, Mapping) else None
     return (

@@ -1,4 +1,4 @@
-"""What to know first of how records were read: other spellings of columns, numbers for winners, winners first."""
+"""Notes on how records were read: other spellings of columns, numbers for winners, winners first."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _on_unused_words(read: Sequence[Read]) -> Iterator[str]:
 
 
 def on_unheard(answers: Mapping[str, int]) -> list[str]:
-    """What to say of judges none of whose answers could be read, by how many answers each has."""
+    """A note on judges none of whose answers could be read, by how many answers each has."""
     judges = listed(f"{judge} ({count:,} {noun(count, 'answer')})" for judge, count in sorted(answers.items()))
     return [f"{UNHEARD}{judges}."] if answers else []
 

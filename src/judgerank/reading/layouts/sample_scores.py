@@ -165,7 +165,7 @@ def epoch_of(sample: Mapping[str, Any]) -> str:
 
 
 def _scorers(scores_by_sample: Sequence[Mapping[str, object]]) -> dict[str, float]:
-    """What has scores, and 1 where more is better, else -1; a text throughout, such as an answer, is no score."""
+    """Scorers, with 1 where more is better, else -1; a text throughout, such as an answer, is no score."""
     signs = {}
     for name in sorted({name for scores in scores_by_sample for name in scores}):
         graded = [scores[name] for scores in scores_by_sample if _grade(scores.get(name)) is not None]
@@ -220,7 +220,7 @@ def _require_grade(position: int, name: str, value: object) -> float | None:
 
 
 def _grade(value: object) -> float | None:
-    """As a number, if it is one or stands for one."""
+    """A grade as a number, if it is one or stands for one."""
     if isinstance(value, bool):
         return float(value)
     return GRADES.get(value, GRADES.get(value.lower(), number(value))) if isinstance(value, str) else number(value)

@@ -243,7 +243,7 @@ def _parts(table: Table, columns: Mapping[str, str]) -> list[str]:
 
 
 def items_in(table: Table, columns: Mapping[str, str]) -> list[str]:
-    """What two scores must share beside the question, such as the turn."""
+    """Item of each score, which two scores must share beside the question, such as the turn."""
     cells = [values(table.frame, name).tolist() for name in _parts(table, columns)]
     return [" ".join(map(str, parts)) for parts in zip(*cells, strict=True)] if cells else [""] * len(table.frame)
 

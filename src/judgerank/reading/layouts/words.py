@@ -210,7 +210,7 @@ def _usual(words: Iterable[str]) -> list[str]:
 
 
 def _remedy(value: object, spoken: Iterable[str | None], known_words: Collection[object]) -> str:
-    """What to do about an unknown answer: scales and probabilities have layouts of their own."""
+    """Advice on an unknown answer: scales and probabilities have layouts of their own."""
     spoken = list(spoken)
     texts = {text for text in spoken if text is not None and text.strip()}
     parsed = {parsed_number for text in texts if (parsed_number := number(text)) is not None}
