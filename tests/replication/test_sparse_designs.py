@@ -40,7 +40,7 @@ def test_sets_side_by_side_take_the_paths_they_take_alone():
     truth = draw_truth(rng, 6, 3, 1.0, 0.3)
     parts = [draw_comparisons(rng, truth, size) for size in (120, 300)]
     settings = Adam(tolerance=0.0, max_iterations=200)
-    *_, (_, together, _) = iterates(side_by_side(parts), JUDGE_AWARE, settings, sets=2)
+    *_, (_, together, _) = iterates(side_by_side(parts), JUDGE_AWARE, [settings] * 2)
     for place, part in enumerate(parts):
         *_, (_, alone, _) = iterates(part, JUDGE_AWARE, settings)
         assert together.scores.reshape(2, -1)[place] == pytest.approx(alone.scores, abs=1e-9)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -50,6 +50,9 @@ class Adam:
 
     def __post_init__(self) -> None:
         require_positive(self, "max_iterations", "step_scores", "step_judges", "epsilon")
+        for name in ("beta1", "beta2"):
+            if not 0 <= getattr(self, name) < 1:
+                raise ConfigError(f"{name} must lie from 0 to below 1, not at {getattr(self, name)!r}")
         if not 0 <= self.tolerance <= LARGEST_UPDATE:
             raise ConfigError(f"tolerance must lie from 0 to {LARGEST_UPDATE}, not at {self.tolerance!r}")
 
@@ -61,38 +64,46 @@ class Adam:
 
 
 def iterates(
-    cells: Comparisons, model: Model, settings: Adam, start: Parameters | None = None, sets: int = 1
+    cells: Comparisons, model: Model, settings: Adam | Sequence[Adam], start: Parameters | None = None
 ) -> Iterator[tuple[int, Parameters, float]]:
     """Yield (iteration, parameters, norm of the update) until the stopping rule or the limit is met.
 
     Parameters
     ----------
-    sets : int
-        How many sets without a model or judge in common the comparisons hold, one after the other and with equally
-        many models and judges; each is centred by itself. Together they take little longer than one.
+    settings : Adam or sequence of Adam
+        A sequence has the settings of each of several data sets that the comparisons hold one after the other,
+        with equally many models and judges and none in common. Each is centred by itself; the tolerance and the
+        limit of the first hold for all. Together they take less time than apart.
     """
+    runs = [settings] if isinstance(settings, Adam) else list(settings)
     at = start or Parameters.zeros(model, cells)
-    n, shape = len(at.scores), at.judges.shape
+    n, shape, n_runs = len(at.scores), at.judges.shape, len(runs)
     # scores and judges' parameters in one vector: thousands of iterations of few numbers each
     x = np.concatenate([at.scores, at.judges.ravel()])
     centred = slice(0, n), slice(n, n + shape[1] * min(shape[0], 1))  # further blocks, like beta, are free
-    size = np.repeat([settings.step_scores, settings.step_judges], [n, at.judges.size])
-    beta1, beta2, first, second = settings.beta1, settings.beta2, np.zeros_like(x), np.zeros_like(x)
-    for t in range(1, settings.max_iterations + 1):
+    kinds = list(dict.fromkeys(runs))
+    kind = np.array([kinds.index(run) for run in runs])
+    kind = np.concatenate([np.repeat(kind, n // n_runs), np.tile(np.repeat(kind, shape[1] // n_runs), shape[0])])
+    which = kind if len(kinds) > 1 else 0  # numbers are quicker than arrays of equal ones
+    sizes = np.array([(run.step_scores, run.step_judges) for run in kinds])[kind]
+    size = np.where(np.arange(len(x)) < n, sizes[:, 0], sizes[:, 1])
+    beta1, beta2, epsilon = np.array([(run.beta1, run.beta2, run.epsilon) for run in kinds])[which].T
+    first, second = np.zeros_like(x), np.zeros_like(x)
+    for t in range(1, runs[0].max_iterations + 1):
         score = gradient(cells, model, at)
         rise = np.concatenate([score.top_gradient, score.judge_gradient.ravel()])
         first = beta1 * first + (1 - beta1) * rise
         second = beta2 * second + (1 - beta2) * rise**2
-        corrected = first / (1 - beta1**t), second / (1 - beta2**t)
-        proposal = x + size * corrected[0] / (np.sqrt(corrected[1]) + settings.epsilon)
+        bias1, bias2 = np.array([(1 - run.beta1**t, 1 - run.beta2**t) for run in kinds])[which].T
+        proposal = x + size * (first / bias1) / (np.sqrt(second / bias2) + epsilon)
         for block in filter(len, (proposal[part] for part in centred)):
-            by_set = block.reshape(sets, -1)
-            by_set -= by_set.sum(axis=1, keepdims=True) / by_set.shape[1]
+            by_run = block.reshape(n_runs, -1)
+            by_run -= by_run.sum(axis=1, keepdims=True) / by_run.shape[1]
         step = proposal - x
         change = float(max(np.linalg.norm(step[:n]), np.linalg.norm(step[n:])))
         x, at = proposal, Parameters(proposal[:n], proposal[n:].reshape(shape))
         yield t, at, change
-        if change <= settings.tolerance:
+        if change <= runs[0].tolerance:
             return
 
 
