@@ -236,16 +236,19 @@ class Search:
     ----------
     rows : DataFrame
         One for every setting and stop: ``dataset``, the setting's columns, ``stop, iteration, matched, of,
-        not_matched, largest_difference, scores_matched, scores_of, log_likelihood``.
-    best : Series
-        The row that matches most numbers, a round number of iterations before others.
+        not_matched, largest_difference, scores_matched, scores_of, log_likelihood, best``; the best matches most
+        numbers, and of several that do it is the first at a round number of iterations.
     path : Path
-        Of the setting of `best`.
+        Of the best row's setting.
     """
 
     rows: pd.DataFrame
-    best: pd.Series
     path: Path
+
+    @property
+    def best(self) -> pd.Series:
+        """The best row."""
+        return self.rows.loc[self.rows["best"].idxmax()]
 
 
 def search(judgments: Judgments, table: str, settings: Sequence[Tried], at: dict[str, Parameters]) -> Search:
@@ -257,7 +260,7 @@ def search(judgments: Judgments, table: str, settings: Sequence[Tried], at: dict
         cells = comparisons.with_judges(kept).aggregate()
         runs.append((cells, _without(at[setting.start], judgments.comparisons, cells), setting.algorithm))
     rows: dict[int, list[dict]] = {}
-    most, best, best_path = (-1, False), {}, None
+    most, best, path_of_best = (-1, False), {}, None
     for number, path in followed(runs):
         frame, setting = path.against(table), settings[number]
         rows[number] = []
@@ -266,10 +269,10 @@ def search(judgments: Judgments, table: str, settings: Sequence[Tried], at: dict
             rows[number].append(row)
             matched = row["matched"] + row["scores_matched"], stop == LIMIT
             if matched > most:
-                most, best, best_path = matched, row, path
-    assert best_path is not None
+                most, best, path_of_best = matched, row, path
     every = [row for number in sorted(rows) for row in rows[number]]
-    return Search(pd.DataFrame(every), pd.Series(best), best_path)
+    assert path_of_best is not None
+    return Search(pd.DataFrame(every).assign(best=[row is best for row in every]), path_of_best)
 
 
 def followed(runs: Sequence[Run]) -> Iterator[tuple[int, Path]]:

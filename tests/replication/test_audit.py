@@ -18,6 +18,7 @@ from replication.auditing.finding import tell
 from replication.auditing.findings import FINDINGS
 from replication.auditing.jointly import columns
 from replication.auditing.monte_carlo import RULES
+from replication.auditing.open_numbers import tried
 from replication.auditing.page import every_number, page
 from replication.auditing.readings import READINGS
 from replication.auditing.registry import KINDS, causes, registry
@@ -272,6 +273,8 @@ def test_whole_columns_are_counted_by_the_better_run(numbers):
     assert (table["by one run"] == table[["by ours", "by another run"]].max(axis=1)).all()
     assert table.loc[("Table 2", "discrimination"), ["numbers", "by ours", "by one run"]].tolist() == [8, 0, 8]
     assert table.loc[("Table A.7", "rank_btl"), ["numbers", "by ours", "by one run"]].tolist() == [45, 38, 43]
+    stopped = [("Table A.8", "ultrafeedback"), ("Table A.6", "score_judge_aware")]
+    assert table.loc[stopped, ["numbers", "by ours", "by one run"]].to_numpy().tolist() == [[20, 0, 20], [5, 0, 5]]
     assert ("Table 3", "score_btl") not in table.index
 
 
@@ -284,6 +287,25 @@ def test_totals_add_up_and_tell_results_from_settings(numbers):
     kinds = numbers["kind"].value_counts()
     assert table.loc["all", "results"] + others["all"] == kinds.sum()
     assert others["all"] <= kinds["setting"] + kinds["stated"]
+
+
+def test_few_numbers_are_ruled_out_open_or_not_checkable(numbers):
+    counts = numbers["verdict"].value_counts()
+    most = {Verdict.RULED_OUT: 8, Verdict.OPEN: 7, Verdict.UNCHECKED: 15}
+    assert {verdict: counts[verdict] for verdict in most if counts[verdict] > most[verdict]} == {}
+
+
+def test_every_open_number_has_a_sentence_on_what_was_tried(audited):
+    rows = audited.numbers[audited.numbers["verdict"] == Verdict.OPEN]
+    assert all(len(tried(rows.loc[[index]], STORED)) == 1 for index in rows.index)
+    sentences = tried(rows, STORED)
+    assert len(sentences) == len(set(sentences)) == 4
+    text = page(audited, STORED)
+    assert all(f"- {sentence}" in text for sentence in sentences)
+
+
+def test_searches_that_are_not_stored_are_left_out_of_what_was_tried(numbers, tmp_path):
+    assert tried(numbers[numbers["verdict"] == Verdict.OPEN], Results(tmp_path)) == []
 
 
 def test_table_3_is_exact_in_full(numbers):

@@ -10,6 +10,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from replication.auditing.audit import Verdict, exact_copies, open_and_same, totals
 from replication.auditing.claim import Outcome
+from replication.auditing.open_numbers import tried
 from replication.auditing.page import Audit, numbers_table
 from replication.auditing.results import Results
 from replication.auditing.reviewing import cost_of
@@ -85,9 +86,9 @@ def numbers(audit: Audit, results: Results) -> dict[str, Any]:
     known |= {"copies": exact_copies(audit.numbers), "open_same": open_and_same(audit.numbers)}
     known["exact_in"] = table[str(Verdict.EXACT)].to_dict()
     known["results_in"] = table["results"].to_dict()
-    known["open_numbers"] = numbers_table(
-        audit.numbers[audit.numbers["verdict"] == Verdict.OPEN], ["place", "row", "column", "printed", "ours"]
-    )
+    rows = audit.numbers[audit.numbers["verdict"] == Verdict.OPEN]
+    known["open_numbers"] = numbers_table(rows, ["place", "row", "column", "printed", "ours"])
+    known["open_tried"] = tried(rows, results)
     sections = {path.name for path in results.audit.iterdir() if path.is_dir()} - {"verify"}
     known["minutes"] = f"{cost_of(sorted(sections), results).seconds / 60:.0f}"
     return known | _judges(results) | _positions(results) | _trust(results)

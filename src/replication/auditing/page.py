@@ -14,7 +14,7 @@ import pandas as pd
 from judgerank.data.errors import ConfigError
 from judgerank.pages import Shown, shown
 from replication import published
-from replication.auditing import jointly
+from replication.auditing import jointly, open_numbers
 from replication.auditing.audit import MEANING, OTHERS, RESULTS, Verdict, exact_copies, open_and_same, totals
 from replication.auditing.claim import STATED as COUNTED
 from replication.auditing.claims import outcomes
@@ -114,7 +114,7 @@ def page(audit: Audit, results: Results) -> str:
         outcomes(audit.claims).to_markdown(index=False),
         COUNTED,
         _claims(audit.claims, results),
-        _open(numbers),
+        _open(numbers, results),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -224,12 +224,13 @@ def what_is_shown(claim: Any) -> str:
     return f"{claim.shown} {claim.others}".strip()
 
 
-def _open(numbers: pd.DataFrame) -> str:
+def _open(numbers: pd.DataFrame, results: Results) -> str:
     rows = numbers[numbers["verdict"] == Verdict.OPEN]
     if rows.empty:
         return ""
     listed = _markdown(rows[["place", *SHOWN[:8]]])
-    return f"## Open ({len(rows)})\n\n{_why_open(rows)}\n\n{listed}"
+    searches = "\n".join(f"- {sentence}" for sentence in open_numbers.tried(rows, results))
+    return "\n\n".join([f"## Open ({len(rows)})", _why_open(rows), listed, f"What was tried:\n\n{searches}"])
 
 
 def _why_open(rows: pd.DataFrame) -> str:
