@@ -56,9 +56,10 @@ def _stopped(results: Results) -> str:
         f"come out as printed after {best['iteration']:,} iterations, {top - best['log_likelihood']:.1f} below "
         f"the maximum in log-likelihood. The published code has steps of {code.step_scores:g} and "
         f"{code.step_judges:g}, decay rates {code.beta1:g} and {code.beta2:g}, and epsilon {code.epsilon:g}. We "
-        f"searched for the two steps and the stop, among {len(tried[SETTING].drop_duplicates())} settings. So "
-        "this shows how the numbers can come about, not that they did; but it is one run for all of them, and "
-        f"its settings are round. At multiples of {ROUND:,} iterations no other setting gives more than "
+        f"searched for the two steps and the stop, among {len(tried[SETTING].drop_duplicates())} settings, whose "
+        "lists were narrowed down by these numbers. So this shows how the numbers can come about, not that they "
+        "did; but it is one run for all of them, and its settings are round. "
+        f"At multiples of {ROUND:,} iterations no other setting gives more than "
         f"{both[others].max()}. In the published steps, at any iteration, at most {both[steps & rates].max()} "
         f"come out with the published decay rates, and {both[steps & ~rates].max()} with others."
     )
