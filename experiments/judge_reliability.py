@@ -113,8 +113,8 @@ def against_paper(table: pd.DataFrame) -> dict[str, Table]:
 
 def searched(cfg: DictConfig, data: dict[str, Judgments], fits: dict[str, Fit]) -> dict[str, Table]:
     """Which settings and stops of Algorithm A.1, of a finite list, give the printed columns."""
-    found = {name: search_of(name, cfg, data, fits) for name in ("ultrafeedback", "mt_bench")}
-    ultrafeedback = found["ultrafeedback"]
+    searches = {name: search_of(name, cfg, data, fits) for name in ("ultrafeedback", "mt_bench")}
+    ultrafeedback = searches["ultrafeedback"]
     numbers = beside_printed(ultrafeedback, "ultrafeedback", fits["ultrafeedback"])
     best = ultrafeedback.best
     settings = (
@@ -127,7 +127,7 @@ def searched(cfg: DictConfig, data: dict[str, Judgments], fits: dict[str, Fit]) 
     )
     return {
         "settings_tried": Table(
-            pd.concat([one.rows for one in found.values()], ignore_index=True),
+            pd.concat([result.rows for result in searches.values()], ignore_index=True),
             "Printed discriminations and scores that settings and stops of Algorithm A.1 match",
         ),
         "stopped_iterate": Table(
@@ -142,7 +142,7 @@ def searched(cfg: DictConfig, data: dict[str, Judgments], fits: dict[str, Fit]) 
 
 def search_of(name: str, cfg: DictConfig, data: dict[str, Judgments], fits: dict[str, Fit]) -> Search:
     """The search on one set: each respect by itself, and where there is no maximum the constants together, too."""
-    choices = {one: list(cfg.search[one]) for one in ("steps", "betas", "epsilon", "answers")}
+    choices = {key: list(cfg.search[key]) for key in ("steps", "betas", "epsilon", "answers")}
     gammas = {data[other].title: fits[other].discrimination for other in data if other != name}
     unweighted = fit(data[name].comparisons, "btl").scores
     at = starts(fits[name].comparisons, gammas, unweighted, cfg.search.random_starts, cfg.seed)
@@ -156,17 +156,17 @@ def search_of(name: str, cfg: DictConfig, data: dict[str, Judgments], fits: dict
         settings += list(one_at_a_time(from_mt_bench, **choices))[1:]
         for grid in cfg.search.grids:
             settings += combinations_of(grid, cfg.search.reach)
-    found = search(data[name], name, settings, at)
-    best = found.best
+    result = search(data[name], name, settings, at)
+    best = result.best
     log.info(
         "%s: %d settings, %d stops; most matched: %d of %d discriminations, %d of %d scores (iteration %d)",
-        *(name, len(settings), len(found.rows), best["matched"], best["of"]),
+        *(name, len(settings), len(result.rows), best["matched"], best["of"]),
         *(best["scores_matched"], best["scores_of"], best["iteration"]),
     )
-    return found
+    return result
 
 
-def path_of(found: Search) -> pd.DataFrame:
+def path_of(result: Search) -> pd.DataFrame:
     """The path to the best stop and beyond.
 
     Returns
@@ -174,12 +174,12 @@ def path_of(found: Search) -> pd.DataFrame:
     DataFrame
         ``iteration, largest_difference, matched, of`` (discriminations and scores), ``log_likelihood, stop``.
     """
-    whole = found.path.against("ultrafeedback")
-    at_stop = whole.index == found.best["iteration"]
-    shown = at_stop | (np.arange(len(whole)) % max(1, len(whole) // POINTS) == 0)
-    frame = whole.loc[shown, ["largest_difference", "both_matched"]].rename(columns={"both_matched": "matched"})
-    frame["of"] = found.best["of"] + found.best["scores_of"]
-    frame["log_likelihood"] = [found.path.log_likelihood(iteration) for iteration in frame.index]
+    compared = result.path.against("ultrafeedback")
+    at_stop = compared.index == result.best["iteration"]
+    shown = at_stop | (np.arange(len(compared)) % max(1, len(compared) // POINTS) == 0)
+    frame = compared.loc[shown, ["largest_difference", "both_matched"]].rename(columns={"both_matched": "matched"})
+    frame["of"] = result.best["of"] + result.best["scores_of"]
+    frame["log_likelihood"] = [result.path.log_likelihood(iteration) for iteration in frame.index]
     return frame.assign(stop=at_stop[shown]).reset_index()
 
 

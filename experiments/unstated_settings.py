@@ -62,12 +62,12 @@ def stopped_fits(
     comparisons: Comparisons, algorithms: list[DictConfig], at: list[int]
 ) -> dict[tuple[str, str], Fit]:
     """Judge-aware fits as Algorithm A.1 would leave them, by its constants and by the stop."""
-    found = {}
+    fits = {}
     for constants in algorithms:
         settings = Adam(**constants, tolerance=0.0, max_iterations=max(at))
         name = ", ".join(f"{key} {value:g}" for key, value in constants.items())
-        found |= {(name, str(many)): fitted for many, fitted in stops(comparisons, settings, at)}
-    return found
+        fits |= {(name, str(iterations)): fitted for iterations, fitted in stops(comparisons, settings, at)}
+    return fits
 
 
 def end_search(kept: Comparisons, cfg: DictConfig) -> pd.DataFrame:

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from judgerank.data.comparisons import Comparisons
+from judgerank.data.errors import ConfigError
 from judgerank.data.frames import OUTCOMES
 from judgerank.data.judgments import Judgments
 from judgerank.data.portable_math import exp
@@ -27,9 +28,7 @@ from replication.side_by_side import side_by_side
 
 ROUND = 1000  # iterations: a limit that one would choose is a multiple
 LIMIT = f"a multiple of {ROUND} iterations"
-MOVE = (
-    1e-4  # what a log-discrimination moves at most between two iterates that are compared: a fiftieth of rounding
-)
+MOVE = 1e-4  # of a log-discrimination at most between two iterates that are compared: a fiftieth of rounding
 TOLERANCES = (1e-3, 1e-4, 1e-5)
 NEWTON_STEPS = 25  # far more than it takes
 SPREAD = 0.1  # standard deviation of random starts, in s and in log gamma
@@ -135,34 +134,37 @@ class Path:
             np.concatenate([start.scores for _, start, _ in runs]),
             np.concatenate([start.judges for _, start, _ in runs], axis=1),
         )
+        length = runs[0][2].max_iterations
         every = max(1, round(MOVE / max(constants.step_judges for *_, constants in runs)))
-        before, points, norms = (begin.scores, begin.judges[0]), [], []
+        previous, points, norms = (begin.scores, begin.judges[0]), [], []
         steps = iterates(side_by_side([cells for cells, *_ in runs]), JUDGE_AWARE, [run[2] for run in runs], begin)
         for iteration, at, _ in steps:
-            now = at.scores, at.judges[0]
-            if iteration % every == 0 or iteration % ROUND == 0:
-                moved = [np.reshape(new - old, (len(runs), -1)) for new, old in zip(now, before, strict=True)]
-                euclidean = np.max([np.sqrt((block**2).sum(axis=1)) for block in moved], axis=0)
-                norms.append((euclidean, np.max([np.abs(block).max(axis=1) for block in moved], axis=0)))
-                points.append((iteration, *now))
-            before = now
+            current = at.scores, at.judges[0]
+            if iteration % every == 0 or iteration % ROUND == 0 or iteration == length:
+                updates = [
+                    np.reshape(new - old, (len(runs), -1)) for new, old in zip(current, previous, strict=True)
+                ]
+                euclidean = np.max([np.sqrt((update**2).sum(axis=1)) for update in updates], axis=0)
+                norms.append((euclidean, np.max([np.abs(update).max(axis=1) for update in updates], axis=0)))
+                points.append((iteration, *current))
+            previous = current
         iterations, *blocks = (np.array(block) for block in zip(*points, strict=True))
         split = (np.split(block, len(runs), axis=1) for block in blocks)
         by_run = zip(runs, *split, *np.array(norms).transpose(1, 2, 0), strict=True)
-        return [cls(cells, iterations, *found) for (cells, *_), *found in by_run]
+        return [cls(cells, iterations, *columns) for (cells, *_), *columns in by_run]
 
     def gammas(self, printed: np.ndarray) -> np.ndarray:
         """Discriminations by iteration, with the printed ones' geometric mean where judges are left out."""
         unit = exp(np.log(printed).mean()) if len(printed) < self.n_printed else 1.0
         return unit * exp(self.log_discrimination)
 
-    def place(self, iteration: int) -> int:
+    def index(self, iteration: int) -> int:
         """Index of an iteration among those that are compared."""
         return int(np.searchsorted(self.iterations, iteration))
 
     def log_likelihood(self, iteration: int) -> float:
-        place = self.place(iteration)
-        at = Parameters(self.scores[place], self.log_discrimination[place][None, :])
+        row = self.index(iteration)
+        at = Parameters(self.scores[row], self.log_discrimination[row][None, :])
         return evaluate(self.cells, JUDGE_AWARE, at).log_likelihood
 
     def against(self, table: str) -> pd.DataFrame:
@@ -216,6 +218,10 @@ def one_at_a_time(base: Tried, **choices: Iterable) -> Iterator[Tried]:
     for name, values in choices.items():
         for value in values:
             if name in pairs:
+                if len(value) != 2:
+                    raise ConfigError(
+                        f"search.{name} takes pairs of numbers, such as [0.9, 0.99], not {list(value)}"
+                    )
                 yield replace(base, **dict(zip(pairs[name], map(float, value), strict=True)))
             else:
                 yield replace(base, **{name: value})
@@ -237,7 +243,7 @@ class Search:
     rows : DataFrame
         One for every setting and stop: ``dataset``, the setting's columns, ``stop, iteration, matched, of,
         not_matched, largest_difference, scores_matched, scores_of, log_likelihood, best``; the best matches most
-        numbers, and of several that do it is the first at a round number of iterations.
+        numbers with all judges, and of several that do it is the first at a round number of iterations.
     path : Path
         Of the best row's setting.
     """
@@ -268,7 +274,7 @@ def search(judgments: Judgments, table: str, settings: Sequence[Tried], at: dict
             row = {"dataset": table, **setting.columns(), "stop": stop, **_row(path, frame, iteration, table)}
             rows[number].append(row)
             matched = row["matched"] + row["scores_matched"], stop == LIMIT
-            if matched > most:
+            if matched > most and not setting.left_out:
                 most, best, path_of_best = matched, row, path
     every = [row for number in sorted(rows) for row in rows[number]]
     assert path_of_best is not None
@@ -289,7 +295,7 @@ def followed(runs: Sequence[Run]) -> Iterator[tuple[int, Path]]:
 def _row(path: Path, frame: pd.DataFrame, iteration: int, table: str) -> dict:
     judges = list(path.cells.judges)
     printed = published.numbers("judge_discrimination", table)[judges].to_numpy()
-    missed = ~same_as_printed(path.gammas(printed)[path.place(iteration)], printed)
+    missed = ~same_as_printed(path.gammas(printed)[path.index(iteration)], printed)
     names = [judge for judge, miss in zip(judges, missed, strict=True) if miss]
     scores = published.numbers(table, "score_judge_aware").reindex(list(path.cells.models))
     return {
@@ -304,7 +310,7 @@ def _row(path: Path, frame: pd.DataFrame, iteration: int, table: str) -> dict:
     }
 
 
-def beside_printed(found: Search, table: str, maximum: Fit) -> pd.DataFrame:
+def beside_printed(result: Search, table: str, maximum: Fit) -> pd.DataFrame:
     """Every printed discrimination and score of a set, at the best stop and at the maximum.
 
     Returns
@@ -312,10 +318,10 @@ def beside_printed(found: Search, table: str, maximum: Fit) -> pd.DataFrame:
     DataFrame
         ``row, column, paper, ours, difference, reproduced, maximum``; ``column`` is the printed table's.
     """
-    path = found.path
-    place = path.place(found.best["iteration"])
-    gammas = pd.Series(exp(path.log_discrimination[place]), list(path.cells.judges))
-    scores = pd.Series(path.scores[place], list(path.cells.models))
+    path = result.path
+    stop = path.index(result.best["iteration"])
+    gammas = pd.Series(exp(path.log_discrimination[stop]), list(path.cells.judges))
+    scores = pd.Series(path.scores[stop], list(path.cells.models))
     parts = []
     for name, column, ours, highest in (
         ("judge_discrimination", table, gammas, maximum.discrimination),

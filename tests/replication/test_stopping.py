@@ -1,12 +1,15 @@
 """Algorithm A.1 held against printed columns: matches, stops, and gradients at the printed numbers."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
+import pytest
 from numpy.testing import assert_allclose
 
 from judgerank import fit
+from judgerank.data.errors import ConfigError
 from judgerank.engine.adam import Adam, maximise
 from judgerank.model.members import JUDGE_AWARE, Parameters
 from judgerank.model.streams import generator
@@ -59,12 +62,12 @@ def test_a_path_ends_where_the_solver_does():
     assert_allclose(path.maximum[1:], np.max([np.abs(one).max(axis=1) for one in moved], axis=0))
 
 
-def test_small_steps_are_compared_at_every_tenth_iteration_and_at_round_ones():
+def test_small_steps_are_compared_at_every_tenth_iteration_at_round_ones_and_the_last():
     cells, start = panel(), Parameters(np.zeros(5), np.zeros((1, 4)))
     small, smaller = (Adam(1e-4, step, max_iterations=1010, tolerance=0.0) for step in (1e-5, 3e-5))
     at = {step: Path.together([(cells, start, settings)])[0] for step, settings in ((10, small), (3, smaller))}
     assert at[10].iterations.tolist() == list(range(10, 1011, 10))
-    assert set(at[3].iterations) == {*range(3, 1011, 3), 1000}
+    assert set(at[3].iterations) == {*range(3, 1011, 3), 1000, 1010}
     alone = maximise(cells, JUDGE_AWARE, replace(small, max_iterations=1000)).parameters
     assert np.array_equal(at[10].log_discrimination[99], alone.judges[0])
 
@@ -81,6 +84,29 @@ def test_settings_differ_in_one_respect():
     found = list(one_at_a_time(Tried(9), start=["b"], steps=[[0.5, 0.25]], betas=[[0.5, 0.75]]))
     steps, rates = Tried(9, step_scores=0.5, step_judges=0.25), Tried(9, beta1=0.5, beta2=0.75)
     assert found == [Tried(9), Tried(9, "b"), steps, rates]
+
+
+def test_pairs_of_constants_are_two_numbers():
+    with pytest.raises(ConfigError, match=r"search.betas takes pairs .* not \[0.9\]"):
+        list(one_at_a_time(Tried(9), betas=[[0.9]]))
+
+
+def test_the_best_is_of_all_judges_and_a_round_number_comes_before_others(monkeypatch):
+    cells = panel()
+    print_as(monkeypatch, cells, fit(cells).discrimination.to_numpy())
+    quick = Tried(3000, step_judges=1e-2)  # at its maximum before it ends, so that all late stops match the same
+    zero = Parameters(np.zeros(5), np.zeros((1, 4)))
+    result = search(
+        SimpleNamespace(comparisons=cells),
+        "made_up",
+        [replace(quick, left_out=cells.judges[:1]), quick],
+        {"zero": zero},
+    )
+    complete = result.rows[result.rows["left_out"] == "none"]
+    assert result.rows["best"].sum() == complete["best"].sum() == 1
+    assert (result.best["stop"], result.best["of"]) == (LIMIT, 4)
+    assert result.best["matched"] == complete["matched"].max() == 4
+    assert result.path.cells.judges == cells.judges
 
 
 def test_grids_have_every_combination_as_far_as_its_steps_reach():
