@@ -230,7 +230,8 @@ def _open(numbers: pd.DataFrame, results: Results) -> str:
         return ""
     listed = _markdown(rows[["place", *SHOWN[:8]]])
     searches = "\n".join(f"- {sentence}" for sentence in open_numbers.tried(rows, results))
-    return "\n\n".join([f"## Open ({len(rows)})", _why_open(rows), listed, f"What was tried:\n\n{searches}"])
+    parts = [f"## Open ({len(rows)})", _why_open(rows), listed, searches and f"What was tried:\n\n{searches}"]
+    return "\n\n".join(filter(None, parts))
 
 
 def _why_open(rows: pd.DataFrame) -> str:
