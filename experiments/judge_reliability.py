@@ -130,6 +130,10 @@ def searched(cfg: DictConfig, data: dict[str, Judgments], fits: dict[str, Fit]) 
             pd.concat([result.rows for result in searches.values()], ignore_index=True),
             "Printed discriminations and scores that settings and stops of Algorithm A.1 match",
         ),
+        "stopped_settings": Table(
+            pd.DataFrame([dict(best)]),
+            "UltraFeedback: the setting and the stop that give most of the printed numbers",
+        ),
         "stopped_iterate": Table(
             numbers, f"UltraFeedback: Algorithm A.1 ({settings}) stopped after {best['iteration']} iterations", 4
         ),

@@ -242,19 +242,16 @@ class Search:
     ----------
     rows : DataFrame
         One for every setting and stop: ``dataset``, the setting's columns, ``stop, iteration, matched, of,
-        not_matched, largest_difference, scores_matched, scores_of, log_likelihood, best``; the best matches most
-        numbers with all judges, and of several that do it is the first at a round number of iterations.
+        not_matched, largest_difference, scores_matched, scores_of, log_likelihood``.
+    best : Series
+        The row that matches most numbers with all judges; of several the first at a round number of iterations.
     path : Path
         Of the best row's setting.
     """
 
     rows: pd.DataFrame
+    best: pd.Series
     path: Path
-
-    @property
-    def best(self) -> pd.Series:
-        """The best row."""
-        return self.rows.loc[self.rows["best"].idxmax()]
 
 
 def search(judgments: Judgments, table: str, settings: Sequence[Tried], at: dict[str, Parameters]) -> Search:
@@ -278,7 +275,7 @@ def search(judgments: Judgments, table: str, settings: Sequence[Tried], at: dict
                 most, best, path_of_best = matched, row, path
     every = [row for number in sorted(rows) for row in rows[number]]
     assert path_of_best is not None
-    return Search(pd.DataFrame(every).assign(best=[row is best for row in every]), path_of_best)
+    return Search(pd.DataFrame(every), pd.Series(best), path_of_best)
 
 
 def followed(runs: Sequence[Run]) -> Iterator[tuple[int, Path]]:

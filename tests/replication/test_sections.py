@@ -19,8 +19,10 @@ from tests.real_data import FILES, needs_data
 from tests.replication.test_config import composed
 
 SECTIONS = ["chatbot_arena", "benchmark_alignment", "judge_reliability"]
-SEARCHED = ["search.steps=[]", "search.betas=[]", "search.epsilon=[]", "search.answers=['ties dropped']"]
-BEST = "search.grids=[{step_scores: [1e-4], step_judges: [1e-5], beta1: [0.9], beta2: [0.999]}]"
+SEARCHED = [f"search.{name}=[]" for name in ("steps", "betas", "epsilon", "grids")] + [
+    "search.answers=['ties dropped']"
+]
+LONG = {"stopped_settings", "stopped_iterate", "stopping_path"}  # of the best of all settings that are tried
 
 
 def run(section: str, folder: Path, *overrides: str, by=forked.run, **environment: str):
@@ -137,12 +139,14 @@ def test_sets_that_cannot_be_ranked_name_their_models(winners, names, tmp_path):
 def test_stored_tables_come_out_again(section):
     # the hub's ratings are left out: whether they can be had depends on the network
     # and most settings of Algorithm A.1 that were tried, which take long: `make verify` recomputes them all
-    fewer = {"benchmark_alignment": ["ratings=null"], "judge_reliability": [*SEARCHED, BEST]}
+    fewer = {"benchmark_alignment": ["ratings=null"], "judge_reliability": SEARCHED}
     cfg = composed(section, "surrogate=never", *fewer.get(section, []))
     tables = runpy.run_path(str(script_of(section)))["compute"](cfg, load_section_data(cfg)[0])
     stored = {path.stem: pd.read_csv(path) for path in (ROOT / "results" / section).glob("*.csv")}
     assert stored.keys() - {"ratings"} == tables.keys()
     for name, table in tables.items():
+        if name in LONG:
+            continue
         again = pd.read_csv(io.StringIO(table.frame.to_csv(index=False, float_format=STORED_FORMAT)))
         part = name == "settings_tried"
         assert list(map(str, compare(name, stored[name], again, part=part))) == []

@@ -103,7 +103,6 @@ def test_the_best_is_of_all_judges_and_a_round_number_comes_before_others(monkey
         {"zero": zero},
     )
     complete = result.rows[result.rows["left_out"] == "none"]
-    assert result.rows["best"].sum() == complete["best"].sum() == 1
     assert (result.best["stop"], result.best["of"]) == (LIMIT, 4)
     assert result.best["matched"] == complete["matched"].max() == 4
     assert result.path.cells.judges == cells.judges

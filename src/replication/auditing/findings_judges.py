@@ -20,6 +20,7 @@ SETTING = list(Tried(1).columns())
     "make judge_reliability",
     "judge_reliability/fits.csv",
     "judge_reliability/discrimination.csv",
+    "judge_reliability/stopped_settings.csv",
     "judge_reliability/stopped_iterate.csv",
     "judge_reliability/settings_tried.csv",
     figure="judge_reliability/stopping_path.png",
@@ -41,7 +42,7 @@ def _stopped(results: Results) -> str:
     """Which stop of Algorithm A.1 gives the printed numbers, and what was searched for it."""
     numbers = results.table("judge_reliability/stopped_iterate.csv")
     tried = results.rows("judge_reliability/settings_tried.csv", "dataset=ultrafeedback")
-    best = results.rows("judge_reliability/settings_tried.csv", "dataset=ultrafeedback; best=True").iloc[0]
+    best = results.table("judge_reliability/stopped_settings.csv").iloc[0]
     top = results.one("judge_reliability/fits.csv", "dataset=ultrafeedback; fit=judge_aware", "log_likelihood")
     code = Adam()
     both = tried["matched"] + tried["scores_matched"]
