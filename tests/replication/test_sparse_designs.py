@@ -8,13 +8,13 @@ import pytest
 
 from judgerank import fit
 from judgerank.engine.adam import Adam, iterates
+from judgerank.engine.side_by_side import side_by_side
 from judgerank.model.members import JUDGE_AWARE
 from judgerank.model.streams import generator
 from replication.prediction import LEAST_ORDERED, one_more_by_order
 from replication.random_designs import draw_comparisons, draw_truth
 from replication.replicate import Study
 from replication.resampling import MEASURES, Graph, Whole, correlations, sparse_part
-from replication.side_by_side import side_by_side
 from replication.sparse_designs import (
     Design,
     design_cells,

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass
 
 import numpy as np
 
+from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError
+from judgerank.engine.plain_rows import PlainRows, is_plain
+from judgerank.engine.side_by_side import side_by_side
 from judgerank.engine.solution import Solution, Status, require_positive, unerring_judges
 from judgerank.engine.sums import evaluate, gradient
 from judgerank.model.members import Model, Parameters
 
 LARGEST_UPDATE = 5e-3  # half the usual step of the scores: beyond it a path could end anywhere
+FINISHED = 0.2  # share of the sets from which those that met the stopping rule are left out
 
 
 @dataclass(frozen=True)
@@ -60,6 +65,78 @@ class Adam:
         return maximise(cells, model, self, start)
 
 
+class _Path:
+    """Where the iteration is, its moments, and the gradient of its comparisons.
+
+    Scores and judges' parameters are one vector: thousands of iterations of few numbers each. Several sets, no two
+    of which share a model or a judge, stand one after the other; each is centred by itself.
+    """
+
+    def __init__(self, cells: Comparisons, model: Model, settings: Adam, start: Parameters, sets: int) -> None:
+        self.model, self.settings, self.sets, self.t = model, settings, sets, 0
+        self.x = np.concatenate([start.scores, start.judges.ravel()])
+        self._first, self._second = np.zeros_like(self.x), np.zeros_like(self.x)
+        self._lay_out(cells)
+
+    def _lay_out(self, cells: Comparisons) -> None:
+        self._n, self._shape = len(cells.models), (len(self.model.judge_blocks), len(cells.judges))
+        steps = [self.settings.step_scores, self.settings.step_judges]
+        self._step_size = np.repeat(steps, [self._n, len(self.x) - self._n])
+        self._gradient = _gradient_of(cells, self.model)
+
+    @property
+    def parameters(self) -> Parameters:
+        return Parameters(self.x[: self._n], self.x[self._n :].reshape(self._shape))
+
+    def advance(self) -> FloatArray:
+        """Make one iteration; returns the larger Euclidean norm of the two updates by set, shape (sets,)."""
+        beta1, beta2, rise = self.settings.beta1, self.settings.beta2, self._gradient(self.parameters)
+        self.t += 1
+        self._first *= beta1
+        self._first += (1 - beta1) * rise
+        self._second *= beta2
+        self._second += (1 - beta2) * rise**2
+        size = np.sqrt(self._second / (1 - beta2**self.t))
+        size += self.settings.epsilon
+        there = self._step_size * (self._first / (1 - beta1**self.t))
+        there /= size
+        there += self.x
+        scores, judges = self.by_set(there)
+        for block in (scores, judges[:1]):  # further blocks, like beta, are free
+            block -= block.sum(axis=2, keepdims=True) / block.shape[2]
+        moved = there - self.x
+        self.x = there
+        return np.sqrt(np.max([block.sum(axis=(0, 2)) for block in self.by_set(moved * moved)], axis=0))
+
+    def by_set(self, values: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Values of the scores, shape (1, sets, N), and of the judges' parameters, shape (B, sets, K)."""
+        blocks, judges = self._shape
+        scores = values[: self._n].reshape(1, self.sets, -1)
+        return scores, values[self._n :].reshape(blocks, self.sets, judges // self.sets)
+
+    def of(self, sets: IntArray, cells: Comparisons) -> _Path:
+        """The path of some of the sets, whose comparisons are `cells`."""
+        part = copy(self)
+        for name in ("x", "_first", "_second"):
+            blocks = self.by_set(getattr(self, name))
+            setattr(part, name, np.concatenate([block[:, sets].ravel() for block in blocks]))
+        part.sets = len(sets)
+        part._lay_out(cells)
+        return part
+
+
+def _gradient_of(cells: Comparisons, model: Model) -> Callable[[Parameters], FloatArray]:
+    """The gradient in scores and judges' parameters, as one vector."""
+    if is_plain(cells, model):
+        return PlainRows(cells, model.weighs_judges).gradient
+
+    def general(at: Parameters) -> FloatArray:
+        here = gradient(cells, model, at)
+        return np.concatenate([here.top_gradient, here.judge_gradient.ravel()])
+
+    return general
+
+
 def iterates(
     cells: Comparisons, model: Model, settings: Adam, start: Parameters | None = None, sets: int = 1
 ) -> Iterator[tuple[int, Parameters, float]]:
@@ -69,38 +146,53 @@ def iterates(
     ----------
     sets : int
         How many sets without a model or judge in common the comparisons hold, one after the other and with equally
-        many models and judges; each is centred by itself. Together they take little longer than one.
+        many models and judges; each is centred by itself. Together they take little longer than one. The norm is
+        the largest of any set.
     """
-    at = start or Parameters.zeros(model, cells)
-    n, shape = len(at.scores), at.judges.shape
-    # scores and judges' parameters in one vector: thousands of iterations of few numbers each
-    x = np.concatenate([at.scores, at.judges.ravel()])
-    centred = slice(0, n), slice(n, n + shape[1] * min(shape[0], 1))  # further blocks, like beta, are free
-    size = np.repeat([settings.step_scores, settings.step_judges], [n, at.judges.size])
-    beta1, beta2, first, second = settings.beta1, settings.beta2, np.zeros_like(x), np.zeros_like(x)
-    for t in range(1, settings.max_iterations + 1):
-        score = gradient(cells, model, at)
-        rise = np.concatenate([score.top_gradient, score.judge_gradient.ravel()])
-        first = beta1 * first + (1 - beta1) * rise
-        second = beta2 * second + (1 - beta2) * rise**2
-        corrected = first / (1 - beta1**t), second / (1 - beta2**t)
-        proposal = x + size * corrected[0] / (np.sqrt(corrected[1]) + settings.epsilon)
-        for block in filter(len, (proposal[part] for part in centred)):
-            by_set = block.reshape(sets, -1)
-            by_set -= by_set.sum(axis=1, keepdims=True) / by_set.shape[1]
-        step = proposal - x
-        change = float(max(np.linalg.norm(step[:n]), np.linalg.norm(step[n:])))
-        x, at = proposal, Parameters(proposal[:n], proposal[n:].reshape(shape))
-        yield t, at, change
+    path = _Path(cells, model, settings, start or Parameters.zeros(model, cells), sets)
+    while path.t < settings.max_iterations:
+        change = float(path.advance().max())
+        yield path.t, path.parameters, change
         if change <= settings.tolerance:
             return
 
 
 def maximise(cells: Comparisons, model: Model, settings: Adam, start: Parameters | None = None) -> Solution:
     """Run Algorithm A.1 to its stopping rule or its iteration limit."""
-    (last,) = deque(iterates(cells, model, settings, start), maxlen=1)
-    iteration, at, change = last
-    status = Status.STOPPING_RULE if change <= settings.tolerance else Status.ITERATION_LIMIT
+    ((iteration, at, change),) = deque(iterates(cells, model, settings, start), maxlen=1)
+    return _solution(cells, model, at, iteration, change <= settings.tolerance)
+
+
+def maximise_each(parts: Sequence[Comparisons], model: Model, settings: Adam) -> list[Solution]:
+    """Run Algorithm A.1 on many sets at once, each to its own stopping rule or to the iteration limit.
+
+    Parameters
+    ----------
+    parts : sequence of Comparisons
+        With equally many models and equally many judges. Small sets together take much less time than one by one.
+    """
+    cells, ends = side_by_side(parts), dict[int, Solution]()
+    path = _Path(cells, model, settings, Parameters.zeros(model, cells), len(parts))
+    on_path, runs = np.arange(len(parts)), np.ones(len(parts), bool)  # which sets, and whether they still run
+    while runs.any():
+        met = (path.advance() <= settings.tolerance) & runs
+        last = path.t == settings.max_iterations
+        if not met.any() and not last:
+            continue
+        scores, judges = path.by_set(path.x)
+        for place in np.flatnonzero(runs if last else met).tolist():
+            part, at = on_path[place], Parameters(scores[0, place].copy(), judges[:, place].copy())
+            ends[part] = _solution(parts[part], model, at, path.t, bool(met[place]))
+            runs[place] = False
+        if runs.any() and runs.mean() <= 1 - FINISHED:
+            on_path = on_path[runs]
+            path = path.of(np.flatnonzero(runs), side_by_side([parts[part] for part in on_path]))
+            runs = np.ones(len(on_path), bool)
+    return [ends[part] for part in range(len(parts))]
+
+
+def _solution(cells: Comparisons, model: Model, at: Parameters, iteration: int, has_met_rule: bool) -> Solution:
+    status = Status.STOPPING_RULE if has_met_rule else Status.ITERATION_LIMIT
     separated = unerring_judges(cells, model, at)
     if separated:
         status = Status.UNBOUNDED
