@@ -28,7 +28,7 @@ from replication.legends import looks, wrong_labels
 from replication.outputs import folder_of, load_section_data, suffix_of
 from replication.plots.labels import save_figures
 from replication.records import RECORD, VERSIONED, provenance, write_record
-from replication.tables import Table
+from replication.tables import Table, stored_frames
 from replication.verifying import (
     Difference,
     compare,
@@ -140,7 +140,7 @@ def recomputed(cfg: DictConfig, given: DictConfig, script: dict) -> tuple[dict, 
             log.setLevel(logging.INFO)
         for table_name, table in tables.items():
             table.write(folder, table_name)
-        return data, {table_name: pd.read_csv(folder / f"{table_name}.csv") for table_name in tables}
+        return data, stored_frames(folder)
 
 
 def unlike_figures(drawn: dict[str, Figure], stored: Path) -> list[Difference]:

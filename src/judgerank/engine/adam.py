@@ -171,6 +171,8 @@ def maximise_each(parts: Sequence[Comparisons], model: Model, settings: Adam) ->
     parts : sequence of Comparisons
         With equally many models and equally many judges. Small sets together take much less time than one by one.
     """
+    if not parts:
+        return []
     cells, ends = side_by_side(parts), dict[int, Solution]()
     path = _Path(cells, model, settings, Parameters.zeros(model, cells), len(parts))
     on_path, runs = np.arange(len(parts)), np.ones(len(parts), bool)  # which sets, and whether they still run
