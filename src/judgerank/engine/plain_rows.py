@@ -15,7 +15,7 @@ from scipy.sparse import csr_array
 
 from judgerank.data.arrays import FloatArray
 from judgerank.data.comparisons import Comparisons
-from judgerank.data.elementary import exp, tanh
+from judgerank.data.portable_math import exp, tanh
 from judgerank.model.members import BTL, JUDGE_AWARE, Model, Parameters
 
 
