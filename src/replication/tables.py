@@ -108,10 +108,9 @@ def as_stored(frame: pd.DataFrame) -> pd.DataFrame:
     return rounded.reset_index(drop=True)
 
 
-def stored_frames(folder: Path) -> dict[str, pd.DataFrame]:
-    """The stored tables of a folder by name, replications among them."""
-    tables = {path.stem: pd.read_csv(path) for path in sorted(folder.glob("*.csv"))}
-    return tables | {path.stem: pd.read_parquet(path) for path in sorted(folder.glob("*.parquet"))}
+def stored_frame(path: Path) -> pd.DataFrame:
+    """A stored table, or stored replications."""
+    return pd.read_parquet(path) if path.suffix == ".parquet" else pd.read_csv(path)
 
 
 def _escaped(text: str) -> str:
