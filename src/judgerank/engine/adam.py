@@ -79,9 +79,13 @@ class _Path:
         self._lay_out(cells)
 
     def _lay_out(self, cells: Comparisons) -> None:
-        self._n, self._shape = len(cells.models), (len(self.model.judge_blocks), len(cells.judges))
-        steps = [self.settings.step_scores, self.settings.step_judges]
-        self._step_size = np.repeat(steps, [self._n, len(self.x) - self._n])
+        n, blocks, judges = len(cells.models), len(self.model.judge_blocks), len(cells.judges)
+        self._n, self._shape = n, (blocks, judges)
+        sizes = np.repeat([n // self.sets, judges // self.sets], [self.sets, blocks * self.sets])
+        self._starts, self._run = np.cumsum(sizes) - sizes, np.repeat(np.arange(len(sizes)), sizes)
+        # scores and the first block are centred; further blocks, like beta, are free
+        self._centred = np.where(np.arange(len(sizes)) < 2 * self.sets, sizes, np.inf)
+        self._step_size = np.repeat([self.settings.step_scores, self.settings.step_judges], [n, blocks * judges])
         self._gradient = _gradient_of(cells, self.model)
 
     @property
@@ -101,12 +105,13 @@ class _Path:
         there = self._step_size * (self._first / (1 - beta1**self.t))
         there /= size
         there += self.x
-        scores, judges = self.by_set(there)
-        for block in (scores, judges[:1]):  # further blocks, like beta, are free
-            block -= block.sum(axis=2, keepdims=True) / block.shape[2]
+        # sums by block and set, one after the other
+        there -= (np.add.reduceat(there, self._starts) / self._centred).take(self._run)
         moved = there - self.x
         self.x = there
-        return np.sqrt(np.max([block.sum(axis=(0, 2)) for block in self.by_set(moved * moved)], axis=0))
+        moved *= moved
+        squares = np.add.reduceat(moved, self._starts).reshape(-1, self.sets)
+        return np.sqrt(np.maximum(squares[0], squares[1:].sum(axis=0)))
 
     def by_set(self, values: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Values of the scores, shape (1, sets, N), and of the judges' parameters, shape (B, sets, K)."""

@@ -43,7 +43,7 @@ class PlainRows:
         self._surplus = np.bincount(row, surplus, len(rows))  # n (y - 1/2), y the outcome for the lower index
         self._half = np.bincount(row, cells.count, len(rows)) / 2
         self._judge, pair = np.divmod(rows, n * n)
-        pairs, self._pair = np.unique(pair, return_inverse=True)
+        pairs, self._pair = (pair, None) if not weighs_judges else np.unique(pair, return_inverse=True)
         self._low, self._high = np.divmod(pairs, n)
         ends, places = np.concatenate(np.divmod(pair, n)), np.tile(np.arange(len(rows)), 2)
         signs = np.repeat([1.0, -1.0], len(rows))
@@ -56,8 +56,10 @@ class PlainRows:
         """In the scores and, where judges have discriminations, in their logarithms, shape (N + K,) or (N,)."""
         half_signal, residual = self._half_signal, self._residual
         half_difference = (at.scores.take(self._low) - at.scores.take(self._high)) * 0.5
-        np.take(half_difference, self._pair, out=half_signal, mode="wrap")  # other modes copy, or are slower
-        if self._n_judges:
+        if self._pair is None:
+            half_signal = half_difference
+        else:
+            np.take(half_difference, self._pair, out=half_signal, mode="wrap")  # other modes copy, or are slower
             np.take(exp(at.judges[0]), self._judge, out=self._g, mode="wrap")
             half_signal *= self._g
         tanh(half_signal, out=residual)
