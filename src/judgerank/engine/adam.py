@@ -102,15 +102,15 @@ class _Path:
         self._second += (1 - beta2) * rise**2
         size = np.sqrt(self._second / (1 - beta2**self.t))
         size += self.settings.epsilon
-        there = self._step_size * (self._first / (1 - beta1**self.t))
-        there /= size
-        there += self.x
+        proposal = self._step_size * (self._first / (1 - beta1**self.t))
+        proposal /= size
+        proposal += self.x
         # sums by block and set, one after the other
-        there -= (np.add.reduceat(there, self._starts) / self._centred).take(self._run)
-        moved = there - self.x
-        self.x = there
-        moved *= moved
-        squares = np.add.reduceat(moved, self._starts).reshape(-1, self.sets)
+        proposal -= (np.add.reduceat(proposal, self._starts) / self._centred).take(self._run)
+        step = proposal - self.x
+        self.x = proposal
+        step *= step
+        squares = np.add.reduceat(step, self._starts).reshape(-1, self.sets)
         return np.sqrt(np.maximum(squares[0], squares[1:].sum(axis=0)))
 
     def by_set(self, values: FloatArray) -> tuple[FloatArray, FloatArray]:
