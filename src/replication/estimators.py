@@ -89,9 +89,9 @@ def _over_box(cells: Comparisons, maxima: dict[str, Fit], solvers: dict[str, Loc
     """
     ends = {}
     for model, solver in solvers.items():
-        known = maxima.get(model)
-        if known is not None and known.status is Status.INTERIOR and solver.holds(known.solution.parameters):
-            ends[model] = known.solution
+        maximum = maxima.get(model)
+        if maximum is not None and maximum.status is Status.INTERIOR and solver.holds(maximum.solution.parameters):
+            ends[model] = maximum.solution
         else:
             ends[model] = maximise(cells if model == "judge_aware" else cells.pool_judges(), JUDGE_AWARE, solver)
     return _estimate(cells, ends)
@@ -100,16 +100,16 @@ def _over_box(cells: Comparisons, maxima: dict[str, Fit], solvers: dict[str, Loc
 def _by_algorithm_1(cells: Sequence[Comparisons], solvers: dict[str, Adam]) -> list[Estimate]:
     """Both stopped iterations of every part; parts with equally many judges at once."""
     by_size: dict[int, list[int]] = {}
-    for place, part in enumerate(cells):
-        by_size.setdefault(len(part.judges), []).append(place)
+    for index, part in enumerate(cells):
+        by_size.setdefault(len(part.judges), []).append(index)
     aware: dict[int, Solution] = {}
-    for places in by_size.values():
-        ends = maximise_each([cells[place] for place in places], JUDGE_AWARE, solvers["judge_aware"])
-        aware |= zip(places, ends, strict=True)
+    for indices in by_size.values():
+        ends = maximise_each([cells[index] for index in indices], JUDGE_AWARE, solvers["judge_aware"])
+        aware |= zip(indices, ends, strict=True)
     pooled = maximise_each([part.pool_judges() for part in cells], BTL, solvers["btl"])
     return [
-        _estimate(part, {"judge_aware": aware[place], "btl": unweighted})
-        for place, (part, unweighted) in enumerate(zip(cells, pooled, strict=True))
+        _estimate(part, {"judge_aware": aware[index], "btl": unweighted})
+        for index, (part, unweighted) in enumerate(zip(cells, pooled, strict=True))
     ]
 
 

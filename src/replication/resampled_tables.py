@@ -37,14 +37,14 @@ def replications_of(study: Study, columns: Sequence[str]) -> pd.DataFrame:
     assert isinstance(study.shared, Whole)
     rows, any_made = [], False
     for name, cell in study.cells.items():
-        place = [getattr(cell, column) for column in columns]
+        point = [getattr(cell, column) for column in columns]
         for record in study.records(name):
             any_made |= record["made"]
             for estimator, method, reference in product(cell.estimators, METHODS, study.shared.references):
                 ended = record["estimators"].get(estimator, {"status": NOT_MADE, "correlations": {}})
-                found = ended["correlations"].get(method, {}).get(reference, {})
+                by_measure = ended["correlations"].get(method, {}).get(reference, {})
                 key = (record["replication"], estimator, method, reference, ended["status"])
-                rows.append([*place, *key, *(found.get(measure, np.nan) for measure in MEASURES)])
+                rows.append([*point, *key, *(by_measure.get(measure, np.nan) for measure in MEASURES)])
     if not any_made:
         raise ConfigError(f"{study.name}: at none of the settings has the set enough for a fit")
     return as_stored(pd.DataFrame(rows, columns=[*columns, "replication", *KEYS, "status", *MEASURES]))
@@ -66,20 +66,20 @@ def summary_of(replications: pd.DataFrame, columns: Sequence[str], paper_repeats
         missing.
     """
     rows = []
-    for place, draws in _made(replications).groupby([*columns, *KEYS], sort=False):
+    for point, draws in _made(replications).groupby([*columns, *KEYS], sort=False):
         is_early = draws["replication"] < paper_repeats
         for measure in MEASURES:
-            known = draws[measure].dropna()
+            fitted = draws[measure].dropna()
             rows.append(
                 {
-                    **dict(zip([*columns, *KEYS], place, strict=True)),
+                    **dict(zip([*columns, *KEYS], point, strict=True)),
                     "measure": measure,
-                    **mean_with_error(known),
+                    **mean_with_error(fitted),
                     **{
-                        name: known.quantile(share)
+                        name: fitted.quantile(share)
                         for name, share in (("q25", 0.25), ("q75", 0.75), ("q025", 0.025), ("q975", 0.975))
                     },
-                    "n_repeats": len(known),
+                    "n_repeats": len(fitted),
                     "n_draws": len(draws),
                     "paper_mean": draws.loc[is_early, measure].mean(),
                 }
@@ -98,22 +98,22 @@ def gains_of(replications: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame
     """
     draws = _made(replications)
     own = draws[draws["method"] == draws["reference"]].assign(reference="own")
-    key, place = [*columns, "estimator", "reference"], [*columns, "replication", "estimator", "reference"]
+    key, index = [*columns, "estimator", "reference"], [*columns, "replication", "estimator", "reference"]
     rows = []
     for measure in MEASURES:
-        wide = pd.concat([own, draws]).set_index([*place, "method"])[measure].unstack("method", sort=False)
+        wide = pd.concat([own, draws]).set_index([*index, "method"])[measure].unstack("method", sort=False)
         wide["gain"] = (wide["judge_aware"] - wide["btl"]).round(ROUNDING) + 0.0
-        for at, pairs in wide.groupby(key, sort=False):
-            known = pairs.dropna()
-            gain = mean_with_error(known["gain"])
+        for point, pairs in wide.groupby(key, sort=False):
+            fitted = pairs.dropna()
+            gain = mean_with_error(fitted["gain"])
             rows.append(
                 {
-                    **dict(zip(key, at, strict=True)),
+                    **dict(zip(key, point, strict=True)),
                     "measure": measure,
-                    **known[list(METHODS)].mean().to_dict(),
+                    **fitted[list(METHODS)].mean().to_dict(),
                     "judge_aware_minus_btl": gain["mean"],
                     "standard_error": gain["standard_error"],
-                    "n_repeats": len(known),
+                    "n_repeats": len(fitted),
                     "n_draws": len(pairs),
                 }
             )
@@ -121,7 +121,7 @@ def gains_of(replications: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame
 
 
 def mean_with_error(values: pd.Series) -> dict[str, float]:
-    """Mean and standard error; an error that fewer than two values leave unknown is missing."""
+    """Mean and standard error; an error that fewer than two values would have is missing."""
     error = values.std() / np.sqrt(len(values)) if len(values) > 1 else np.nan
     return {"mean": values.mean(), "standard_error": error}
 

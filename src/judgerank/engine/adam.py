@@ -187,13 +187,13 @@ def maximise_each(parts: Sequence[Comparisons], model: Model, settings: Adam) ->
         if not met.any() and not last:
             continue
         scores, judges = path.by_set(path.x)
-        for place in np.flatnonzero(runs if last else met).tolist():
-            part, at = on_path[place], Parameters(scores[0, place].copy(), judges[:, place].copy())
-            ends[part] = _solution(parts[part], model, at, path.t, bool(met[place]))
-            runs[place] = False
+        for index in np.flatnonzero(runs if last else met).tolist():
+            part, at = int(on_path[index]), Parameters(scores[0, index].copy(), judges[:, index].copy())
+            ends[part] = _solution(parts[part], model, at, path.t, bool(met[index]))
+            runs[index] = False
         if runs.any() and runs.mean() <= 1 - FINISHED:
             on_path = on_path[runs]
-            path = path.of(np.flatnonzero(runs), side_by_side([parts[part] for part in on_path]))
+            path = path.of(np.flatnonzero(runs), side_by_side([parts[part] for part in on_path.tolist()]))
             runs = np.ones(len(on_path), bool)
     return [ends[part] for part in range(len(parts))]
 

@@ -5,7 +5,7 @@ With eta = g (s_i - s_j), a row of n comparisons and mean outcome y has the resi
     n (y - sigmoid(eta)) = n (y - 1/2) - (n / 2) tanh(eta / 2),
 
 so what an iteration computes of a row is one hyperbolic tangent. A pair shown either way round is one row, as are
-the judges of a pair where they are not told apart. `engine.sums` has the gradient of every other model.
+the judges of a pair whose discriminations are equal. `engine.sums` has the gradient of every other model.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.sparse import csr_array
 
-from judgerank.data.arrays import FloatArray
+from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.portable_math import exp, tanh
 from judgerank.model.members import BTL, JUDGE_AWARE, Model, Parameters
@@ -43,7 +43,10 @@ class PlainRows:
         self._surplus = np.bincount(row, surplus, len(rows))  # n (y - 1/2), y the outcome for the lower index
         self._half = np.bincount(row, cells.count, len(rows)) / 2
         self._judge, pair = np.divmod(rows, n * n)
-        pairs, self._pair = (pair, None) if not weighs_judges else np.unique(pair, return_inverse=True)
+        pairs = pair
+        self._pair: IntArray | None = None  # of every row; without judges, rows are pairs
+        if weighs_judges:
+            pairs, self._pair = np.unique(pair, return_inverse=True)
         self._low, self._high = np.divmod(pairs, n)
         ends, places = np.concatenate(np.divmod(pair, n)), np.tile(np.arange(len(rows)), 2)
         signs = np.repeat([1.0, -1.0], len(rows))

@@ -16,10 +16,12 @@ def side_by_side(parts: Sequence[Comparisons]) -> Comparisons:
     def labels(names: Sequence[str]) -> tuple[str, ...]:
         return tuple(f"{number}/{name}" for number in range(len(parts)) for name in names)
 
-    index = {"first": n, "second": n, "judge": k}
-    columns = {
-        name: np.concatenate([getattr(part, name) + size * number for number, part in enumerate(parts)])
-        for name, size in index.items()
-    }
-    rows = {name: np.concatenate([getattr(part, name) for part in parts]) for name in ("outcome", "count")}
-    return Comparisons(labels(parts[0].models), labels(parts[0].judges), **columns, **rows)
+    return Comparisons(
+        labels(parts[0].models),
+        labels(parts[0].judges),
+        first=np.concatenate([part.first + n * number for number, part in enumerate(parts)]),
+        second=np.concatenate([part.second + n * number for number, part in enumerate(parts)]),
+        judge=np.concatenate([part.judge + k * number for number, part in enumerate(parts)]),
+        outcome=np.concatenate([part.outcome for part in parts]),
+        count=np.concatenate([part.count for part in parts]),
+    )
