@@ -26,11 +26,11 @@ from replication.plots.labels import save_figures
 from replication.records import RECORD, provenance, write_record
 from replication.schemas.dataset import Dataset, Surrogate
 from replication.surrogates import surrogate_judgments
-from replication.tables import Table
+from replication.tables import Replications, Table
 
 log = logging.getLogger("replication")
 
-Compute = Callable[[DictConfig, dict[str, Judgments]], dict[str, Table]]
+Compute = Callable[[DictConfig, dict[str, Judgments]], dict[str, Table | Replications]]
 Draw = Callable[[dict[str, pd.DataFrame], str], dict[str, Figure]]
 
 
@@ -71,7 +71,9 @@ def run_section(section: str, cfg: DictConfig, compute: Compute, draw: Draw) -> 
                 table.write(folder, name)
             record = provenance(section, cfg, data, kind)
             record["tables"] = {
-                name: {"caption": table.caption, "digits": table.digits} for name, table in tables.items()
+                name: {"caption": table.caption, "digits": table.digits}
+                for name, table in tables.items()
+                if isinstance(table, Table)
             }
             write_record(folder, folders[0], record, ROOT, start)
         _draw(section, cfg, draw, kind)

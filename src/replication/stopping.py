@@ -19,12 +19,12 @@ from judgerank.data.frames import OUTCOMES
 from judgerank.data.judgments import Judgments
 from judgerank.data.portable_math import exp
 from judgerank.engine.adam import Adam, iterates
+from judgerank.engine.side_by_side import side_by_side
 from judgerank.engine.sums import evaluate
 from judgerank.fits.result import Fit
 from judgerank.model.members import JUDGE_AWARE, Parameters
 from judgerank.model.streams import generator
 from replication import published
-from replication.side_by_side import side_by_side
 
 ROUND = 1000  # iterations: a limit that one would choose is a multiple
 LIMIT = f"a multiple of {ROUND} iterations"

@@ -12,6 +12,7 @@ from judgerank.collecting.wording import PAIRWISE
 from replication.schemas.dataset import Dataset, Surrogate
 from replication.schemas.ranges import above, at_least, each, within
 from replication.schemas.section import OneSet, RealData, Replicated, Section
+from replication.schemas.solver import Adam, Localized
 
 LARGEST_DECAY = 0.999999  # of a moment: at one it never moves
 
@@ -93,6 +94,8 @@ class Resampled(OneSet, Replicated):
 
     repeats: int = at_least(1)
     paper_repeats: int = at_least(1)
+    box: Localized = field(default_factory=Localized)
+    algorithm_1: Adam = field(default_factory=Adam)
 
 
 @dataclass
