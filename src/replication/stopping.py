@@ -284,9 +284,9 @@ def followed(runs: Sequence[Run]) -> Iterator[tuple[int, Path]]:
     for number, (cells, _, constants) in enumerate(runs):
         alike.setdefault((constants.max_iterations, len(cells.models), len(cells.judges)), []).append(number)
     for numbers in alike.values():
-        for start in range(0, len(numbers), MOST):
-            some = numbers[start : start + MOST]
-            yield from zip(some, Path.together([runs[number] for number in some]), strict=True)
+        # of like sizes: a last one of two runs would be summed in another order
+        for some in np.array_split(numbers, -(-len(numbers) // MOST)):
+            yield from zip(some.tolist(), Path.together([runs[number] for number in some]), strict=True)
 
 
 def _row(path: Path, frame: pd.DataFrame, iteration: int, table: str) -> dict:
