@@ -9,7 +9,7 @@ from hydra import compose, initialize_config_dir
 
 from replication.config import CONF, ROOT, script_of
 
-KERNELS = runpy.run_path(str(ROOT / "experiments" / "kernels.py"))
+KERNELS = runpy.run_path(str(script_of("kernels")))
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 import yaml
 from packaging.requirements import Requirement
 
-from experiments import licences as script
+from experiments.beyond import licences as script
 from replication.config import ROOT
 from studies import licences
 from tests.replication.test_packaging import DECLARED
