@@ -20,9 +20,9 @@ from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.fits.fit import fit
 from replication.replicate import Record
+from studies.graded_answers import SCORES
 from studies.ways import gain, squared_error
 
-SCORES = np.linspace(1.0, -1.0, 6)
 N_JUDGES, N_QUESTIONS, N_HELD_OUT = 5, 160, 1_000  # every judge scores one pair of answers on each question
 ANSWER_SD = 0.5
 LOWEST, HIGHEST = 1.0, 10.0
