@@ -34,8 +34,18 @@ from replication.simulation import failures_of
 from replication.tables import Table
 from studies import plots
 from studies.config import main
-from studies.plan_study import grid, promise_table, promises, records_of, study_of
-from studies.plan_tables import by_questions, by_repeats, curves, formula_and_data, panel_table
+from studies.planning import (
+    by_questions,
+    by_repeats,
+    curves,
+    formula_and_data,
+    grid,
+    panel_table,
+    promise_table,
+    promises,
+    records_of,
+    study_of,
+)
 
 log = logging.getLogger("studies")
 ASKED = ("sd", "pairs", "judges")  # of questions

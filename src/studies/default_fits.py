@@ -26,7 +26,7 @@ from judgerank.order.rank_intervals import simultaneous_quantile
 from judgerank.order.scale import reported_covariance, scale_at, scale_of
 from replication.correlation import spearman
 from replication.replicate import Record, Study
-from studies.schemas.validity import Design, Fitted
+from studies.schemas.beyond import Design, Fitted
 from studies.validity import Kept, by_test, drawn, order_kept
 
 NO_ESTIMATE = "no estimate"

@@ -10,8 +10,7 @@ from judgerank.data.errors import NotIdentifiedError
 from judgerank.engine.count_scaling import USUAL, in_units
 from judgerank.model.members import MEMBERS
 from judgerank.model.streams import generator
-from studies.torture.designs import drawn
-from studies.torture.scales import answer, differ, tellings
+from studies.torture.fits import answer, differ, drawn, tellings
 
 SIZES = {"models": [3, 4], "judges": [2, 3], "comparisons": [20, 60]}
 FACTORS = [3.0, 30.0, 1e6]

@@ -16,8 +16,7 @@ from judgerank.people.human_scale import human_scale
 from judgerank.people.toward_panel import Published, drawn, drawn_toward_panel
 from judgerank.reading.read import judgments_of, read_judgments
 from replication.datasets import find_file
-from studies.left_off_board import left_off, published_board
-from studies.simulated_boards import Board, drawn_board
+from studies.human_boards import Board, drawn_board, left_off, published_board
 from tests.library.test_people import frame_of
 from tests.real_data import FILES, needs_data
 

@@ -19,7 +19,7 @@ from judgerank.model.members import BTL, JUDGE_AWARE, LENGTH, POSITION_AWARE
 from judgerank.order import pairs as ranks
 from judgerank.order.equality import NetResults, differences_under_equality
 from judgerank.order.rank_intervals import _ranks, rank_intervals, simultaneous_quantile
-from studies.by_component import fit_apart
+from studies.validity import fit_apart
 
 SCORES, GAMMA = (1.0, 0.3, 0.2, -0.6, -0.9), (0.5, 1.0, 2.0)
 N, K = len(SCORES), len(GAMMA)

@@ -21,7 +21,7 @@ from judgerank.engine.solution import log_odds
 from judgerank.engine.sums import evaluate
 from judgerank.model.members import LENGTH, MODELS, POSITION_AWARE, Parameters
 from judgerank.model.streams import generator
-from studies.torture.designs import drawn
+from studies.torture.fits import drawn
 
 GOOD = (("a", "b", "x", 70, 30), ("b", "c", "x", 65, 35), ("a", "c", "x", 80, 20))
 

@@ -313,7 +313,7 @@ def digest_after(tmp_path_factory):
         ("studies/methods/online.py", True),
         *[(f"judgerank/{name}.py", False) for name in ("plots/style", "ranking/page")],
         *[(f"replication/{name}.py", False) for name in ("outputs", "resampling")],
-        ("studies/plan_study.py", False),
+        ("studies/planning.py", False),
     ],
 )
 def test_the_key_of_a_task_follows_the_modules_it_imports(edited, changes, digest_after):

@@ -11,18 +11,22 @@ from judgerank.fits.fit import fit
 from judgerank.people.human_board import HumanBoard
 from replication.config import ROOT
 from studies import plots
-from studies.left_off_board import GUESSES, Judged, arenas, left_off, summary
-from studies.simulated_boards import (
+from studies.human_boards import (
     BOARDS,
+    GUESSES,
     MEASURES,
     NEWCOMERS,
     NULLS,
     WAYS,
     Board,
+    Judged,
+    arenas,
     board_row,
     drawn_board,
     error_rows,
+    left_off,
     placed_once,
+    summary,
 )
 from tests.replication.test_sections import run
 

@@ -23,12 +23,10 @@ from replication.config import ROOT
 from replication.datasets import load_judgments
 from replication.errors import MethodUnavailableError
 from studies.cross_validation import cross_validated
-from studies.methods.bt_sigma import _cells, _loss, bt_sigma, by_evaluatorq
-from studies.methods.comparison import agreement, held_out
-from studies.methods.family import member
+from studies.methods.judge_models import _cells, _sigma_loss, bt_sigma, by_evaluatorq
 from studies.methods.online import GLICKO_SCALE, elo, glicko, period, win_rate
-from studies.methods.ranking import Ranking
-from studies.methods.study import against_truth, drawn_panel, method_of, on_panel, on_set
+from studies.methods.ranking import Ranking, member
+from studies.methods.study import against_truth, agreement, drawn_panel, held_out, method_of, on_panel, on_set
 from tests.real_data import needs_data
 from tests.replication.test_config import composed, options
 from tests.replication.test_sections import run, run_here, tree, undrawn
@@ -131,11 +129,13 @@ def test_bt_sigma_is_the_maximum_that_the_library_looks_for(simulated, gamma, si
     data = simulated(8, [1.0, 0.3, -0.2, -1.1], gamma, size, ties=0.1)
     ours, theirs = bt_sigma(data), by_evaluatorq(data)
     cells = _cells(data)
-    height = [-_loss(np.r_[r.scores, np.log(r.judges)], cells, 0.01)[0] * len(data) for r in (ours, theirs)]
+    height = [-_sigma_loss(np.r_[r.scores, np.log(r.judges)], cells, 0.01)[0] * len(data) for r in (ours, theirs)]
     assert 0 <= height[0] - height[1] < 0.02  # of a log-likelihood: the scale is what the library finds last
     assert_allclose(ours.predict(data), theirs.predict(data), atol=2e-3)
     x = np.r_[ours.scores, np.log(ours.judges)] + 0.1
-    assert_allclose(_loss(x, cells, 0.5)[1], approx_fprime(x, lambda v: _loss(v, cells, 0.5)[0], 1e-7), atol=1e-6)
+    assert_allclose(
+        _sigma_loss(x, cells, 0.5)[1], approx_fprime(x, lambda v: _sigma_loss(v, cells, 0.5)[0], 1e-7), atol=1e-6
+    )
 
 
 def test_a_lone_judge_of_bt_sigma_has_sigma_one(simulated):
@@ -235,7 +235,7 @@ def test_every_method_of_a_panel_gets_the_same_data():
 def test_folds_are_predicted_as_the_members_are(simulated):
     data = simulated(6, [0.8, 0.1, -0.9], [1.5, 0.6], 900)
     fold = generator(6, "fold").integers(3, size=900)
-    settings = {"set": "made_up", "method": "btl", "function": "studies.methods.family.member"}
+    settings = {"set": "made_up", "method": "btl", "function": "studies.methods.ranking.member"}
     settings |= {"settings": {"model": "btl"}, "orders": 1}
     found = [on_set(settings | {"fold": f}, generator(0), {"made_up": (data, fold)}) for f in range(3)]
     expected = cross_validated(data, {"btl": partial(fit, model="btl")}, fold)

@@ -60,8 +60,7 @@ from judgerank.planning.questions import Questions, deviation, shared_variance
 from judgerank.ranking.default_member import DEFAULT, FALLBACK
 from judgerank.reading.read import read_judgments
 from replication.config import ROOT
-from studies.plan_study import grid, rejected, simulated, study_of
-from studies.planned_data import drawn, drawn_in_questions
+from studies.planning import drawn, drawn_in_questions, grid, rejected, simulated, study_of
 from tests import forked
 from tests.replication.test_config import composed, options
 

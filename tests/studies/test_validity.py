@@ -14,7 +14,7 @@ from judgerank.data.connectivity import components
 from judgerank.model.streams import generator
 from judgerank.order import pairs as ranks
 from replication.config import CONF
-from studies.schemas.validity import Design, Fitted
+from studies.schemas.beyond import Design, Fitted
 from studies.validity import Cell, OnSet, by_test, drawn, half, measured, separated
 from tests.replication.test_sections import run
 

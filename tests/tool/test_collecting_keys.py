@@ -21,8 +21,8 @@ from judgerank.collecting.settings import Judge, Prompt
 from judgerank.collecting.transport import Line
 from judgerank.data.errors import ConfigError
 from judgerank.model.streams import generator
-from studies.torture import secrets as torture
-from studies.torture.secrets import ADDRESSES, PROXIES, listening, shows
+from studies.torture import writing as torture
+from studies.torture.writing import ADDRESSES, PROXIES, listening, shows
 from tests.tool.collecting import KEY, TOTAL, collected, judgments
 from tests.tool.endpoint import serving
 

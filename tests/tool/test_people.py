@@ -8,8 +8,8 @@ import pytest
 
 from judgerank import on_human_board
 from judgerank.people.human_board import POINTS
+from studies.human_boards import Board, drawn_board
 from studies.people import drawn
-from studies.simulated_boards import Board, drawn_board
 from tests.library.test_people import frame_of
 from tests.tool.command import judgerank
 

@@ -1,11 +1,11 @@
-"""Files with the slips that people make: read to what the clean file holds, or refused in one sentence.
-
-A slip is another spelling of a column or a name, a column beside its double, a file merged with itself, answers
-shown the other way round, or winners in numbers. No slip may cost judges, questions or weights without a word.
-"""
+"""Files with random damage and with the slips that people make: read rightly, or refused in one sentence."""
 
 from __future__ import annotations
 
+import csv
+import io
+import json
+import re
 import tempfile
 import unicodedata
 from collections.abc import Callable, Sequence
@@ -17,10 +17,199 @@ import pandas as pd
 
 from judgerank.data.errors import JudgerankError
 from judgerank.reading.layouts.texts import visible
-from judgerank.reading.read import read_judgments
+from judgerank.reading.read import ANSWERS, COLUMNS, read_judgments
 from replication.replicate import Record
-from studies.torture.innocent import INNOCENT
 
+# Columns that stand beside judgments in public sets and logs, and are none of theirs; with a value of each.
+# lmsys/chatbot_arena_conversations, lmsys/lmsys-arena-human-preference-55k and later ones, FastChat, AlpacaEval,
+# arena-hard-auto, JudgeArena, evaluatorq, the published judgments, and tables people keep
+INNOCENT: dict[str, object] = {
+    "conversation_a": "hello",
+    "conversation_b": "hello",
+    "conversation_id": "0a1b",
+    "conv_id": "0a1b",
+    "turn": 1,
+    "turns": 2,
+    "anony": "true",
+    "language": "English",
+    "tstamp": 1682351591.1,
+    "timestamp": "2024-05-01",
+    "time": 12,
+    "time_s": 12,
+    "openai_moderation": "{}",
+    "toxic_chat_tag": "{}",
+    "is_code": "false",
+    "is_refusal": "false",
+    "dedup_tag": "{}",
+    "category_tag": "creative",
+    "conv_metadata": "{}",
+    "response_a": "yes",
+    "response_b": "no",
+    "model_a_response": "yes",
+    "model_b_response": "no",
+    "answer_a": "yes",
+    "answer_b": "no",
+    "prompt_text": "who?",
+    "question_text": "who?",
+    "question_type": "open",
+    "g1_judgment": "[[A]]",
+    "g2_judgment": "[[B]]",
+    "g1_user_prompt": "...",
+    "judge_confidence": 0.7,
+    "judge_prompt": "pair-v2",
+    "judge_reason": "clear",
+    "judge_reasoning": "clear",
+    "judge_output": "[[A]]",
+    "judge_temperature": 0.0,
+    "judge_score": 7,
+    "winner_reason": "shorter",
+    "winner_confidence": 0.7,
+    "confidence": 0.7,
+    "reason": "clear",
+    "explanation": "clear",
+    "completion_1": "x",
+    "output_1": "x",
+    "output_2": "y",
+    "dataset": "helpful_base",
+    "raw_completion": "{'name': 'm'}",
+    "price_per_example": 0.01,
+    "time_per_example": 1.2,
+    "version": "v2",
+    "seed": 3,
+    "random_seed": 3,
+    "temperature": 0.7,
+    "max_tokens": 512,
+    "num_tokens": 512,
+    "token_count": 512,
+    "word_count": 90,
+    "rating": 5,
+    "difficulty": "hard",
+    "topic": "history",
+    "cluster": "trivia",
+    "split": "test",
+    "notes": "none",
+    "comment": "none",
+    "id": "r-1",
+    "index": 4,
+    "run_id": "r1",
+    "user": "u7",
+    "ip": "0.0.0.0",
+    "order": 3,
+    "position": 2,
+    "length_diff": 20,
+    "human_label": "good",
+    "benchmark": "alpaca-eval",
+    "provider": "local",
+    "latency_ms": 120,
+    "cost": 0.01,
+}
+
+
+# Files of judgments with random damage: refused in one sentence, or read as any other reader reads them.
+KEYS = ("question_id", "model_a", "model_b", "judge_model", "judge_preferred_model")
+DAMAGING_WORDS = [
+    b'"',
+    b",",
+    b"\n",
+    b"{",
+    b"}",
+    b"[",
+    b"]",
+    b":",
+    b"\\",
+    b"a",
+    b"b",
+    b"c",
+    b"1",
+    b"null",
+    b"NaN",
+    b"\xff",
+    b"\x00",
+]
+
+
+def misread(settings: dict, rng: np.random.Generator) -> Record:
+    """One damaged file of the ``form``: what became of it, and whether that is a fault."""
+    content = _damaged(_clean_file(settings["form"], rng), rng)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, f"judgments.{settings['form']}")
+        path.write_bytes(content)
+        try:
+            frame = read_judgments(path, columns={"count": None}).frame
+        except JudgerankError as error:
+            return {"status": "refused", "bad": int(len(str(error).splitlines()) != 1)}
+        except Exception as error:
+            return {"status": type(error).__name__, "bad": 1}
+    ours = [
+        [None if pd.isna(value) else str(value) for value in row]
+        for row in frame.reindex(columns=list(KEYS)).to_numpy()
+    ]
+    return {"status": "read", "bad": int(ours != _plainly_read(settings["form"], content))}
+
+
+def _clean_file(form: str, rng: np.random.Generator) -> bytes:
+    rows = []
+    for question in range(int(rng.integers(3, 9))):
+        a, b = rng.choice(4, 2, replace=False)
+        answer = ("a", "b", "c", "unknown")[rng.integers(4)]
+        rows.append(
+            dict(zip(KEYS, (f"q{question}", f"m{a}", f"m{b}", f"j{rng.integers(3)}", answer), strict=True))
+        )
+    if form == "json":
+        return json.dumps(rows, indent=int(rng.integers(3)) or None).encode()
+    if form == "jsonl":
+        return "".join(json.dumps(row) + "\n" for row in rows).encode()
+    text = io.StringIO()
+    writer = csv.DictWriter(text, KEYS, lineterminator="\n", quoting=int(rng.integers(2)))
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue().encode()
+
+
+def _damaged(content: bytes, rng: np.random.Generator) -> bytes:
+    """One or two random changes: bytes taken out, put in, replaced or doubled, or the end cut off."""
+    for _ in range(int(rng.integers(1, 3))):
+        at = int(rng.integers(len(content) + 1))
+        stop = at + int(rng.integers(1, 6))
+        word = DAMAGING_WORDS[rng.integers(len(DAMAGING_WORDS))]
+        changes = (b"", word + content[at:stop], word, content[at:stop] * 2)
+        kind = int(rng.integers(len(changes) + 1))
+        content = content[:at] if kind == len(changes) else content[:at] + changes[kind] + content[stop:]
+    return content
+
+
+def _plainly_read(form: str, content: bytes) -> list[list[str | None]]:
+    """The same records by the standard readers, with names in small letters and without what nobody sees."""
+    text = content.decode("utf-8-sig")
+    if form == "csv":
+        header, *rows = [row for row in csv.reader(io.StringIO(text)) if any(row)]
+        header = [re.sub(r"[\s_.-]+", "_", name.strip().lower()).strip("_") for name in header]
+        records = [{key: value or None for key, value in zip(header, row, strict=True)} for row in rows]
+    else:
+        records = (
+            json.loads(text) if form == "json" else [json.loads(row) for row in text.split("\n") if row.strip()]
+        )
+    ours = dict(COLUMNS.values())
+    rows = []
+    for record in records:
+        row = [next((record[name] for name in ours[key] if name in record), None) for key in KEYS]
+        row[1:] = [value.strip() if isinstance(value, str) else value for value in row[1:]]
+        row[-1] = ANSWERS.get(row[-1], {row[1]: "a", row[2]: "b"}.get(row[-1]))
+        if row[3] is None and not any(set(ours[KEYS[3]]) & set(other) for other in records):
+            row[3] = "one judge"
+        rows.append(
+            [
+                None if value is None else "/".join(map(str, value)) if isinstance(value, list) else str(value)
+                for value in row
+            ]
+        )
+    return rows
+
+
+# Files with the slips that people make: read to what the clean file holds, or refused in one sentence.
+#
+# A slip is another spelling of a column or a name, a column beside its double, a file merged with itself, answers
+# shown the other way round, or winners in numbers. No slip may cost judges, questions or weights without a word.
 Rows = list[dict[str, Any]]
 Slip = Callable[[Rows, np.random.Generator], Rows]
 FORMS = ("csv", "tsv", "json", "jsonl", "parquet")

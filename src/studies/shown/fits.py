@@ -1,13 +1,15 @@
-"""What documentation shows of the sections that the paper does not have: members, methods, errors, shrinkage."""
+"""Tables that the documentation shows of members, methods, defaults, tests of fit and the reported scale."""
 
 from __future__ import annotations
 
 import pandas as pd
 
+from judgerank.plots.colours import NAMES
 from replication.auditing.results import Results
 from replication.auditing.shown import ERROR_HEADS
 from replication.tables import markdown_table
 
+# What documentation shows of the sections that the paper does not have: members, methods, errors, shrinkage.
 SET_TITLES = {"in_house": "In-house data", "chatbot_arena": "Chatbot Arena"}
 SET_TITLES |= {"mt_bench": "MT-Bench", "ultrafeedback": "UltraFeedback"}
 SHOWN_MEMBERS = ("btl", "judge_aware", "position_only", "position_aware", "position_aware_ties")
@@ -175,3 +177,150 @@ def _over_orders(row: pd.Series) -> str:
     """A rank correlation, with its spread over orders of the rows where it depends on them."""
     spread = row["spearman_sd"]
     return f"{row['spearman']:.4f}" if pd.isna(spread) else f"{row['spearman']:.3f} ({spread:.3f})"
+
+
+# What the documentation shows of exact and shrunk fits as defaults.
+METHODS = {
+    "position_aware_shrunk": "position-aware, shrunk",
+    "position_aware": "position-aware, exact",
+    "judge_aware_shrunk": "judge-aware, shrunk",
+    "judge_aware": "judge-aware, exact",
+    "btl": "BTL",
+    "position_only": "positions only",
+}
+ENDS = {
+    "interior": "at a maximum",
+    "boundary": "a judge at zero",
+    "unbounded": "a judge runs off",
+    "no estimate": "no estimate",
+}
+
+
+def accuracy_table(results: Results) -> str:
+    """Spearman's correlation of samples with the rest by set, size and method."""
+    table, rows = results.table("defaults/accuracy.csv"), []
+    for (dataset, size), part in table.groupby(["dataset", "n_comparisons"], sort=False):
+        own = part.set_index("method")
+        cells = (_with_share(own.loc[method]) for method in METHODS)
+        rows.append((NAMES[dataset], f"{size:,}", *cells))
+    columns = ["data set", "comparisons", *METHODS.values()]
+    return str(pd.DataFrame(rows, columns=columns).to_markdown(index=False, disable_numparse=True))
+
+
+def _with_share(row: pd.Series) -> str:
+    """The correlation with its Monte Carlo error, and the share of samples that have an estimate, if not all."""
+    if pd.isna(row["spearman"]):
+        return "no estimate"
+    error = "" if pd.isna(row["spearman_se"]) else f" ({row['spearman_se']:.3f})"
+    share = "" if row["estimated"] == 1 else f", {row['estimated']:.0%} have one"
+    return f"{row['spearman']:.3f}{error}{share}"
+
+
+def trouble_table(results: Results) -> str:
+    """Both position-aware fits by how the exact one ended."""
+    rows = []
+    for _, row in results.table("defaults/trouble.csv").iterrows():
+        cells = (_number(row, name) for name in ("spearman_exact", "spearman_shrunk", "log_loss_saved"))
+        rows.append((ENDS.get(row["status"], row["status"]), f"{row['samples']:.0f}", *cells))
+    columns = ["the exact fit", "samples", "correlation, exact", "correlation, shrunk", "log-loss saved"]
+    return str(pd.DataFrame(rows, columns=columns).to_markdown(index=False, disable_numparse=True))
+
+
+def simulated_table(results: Results) -> str:
+    """Exact and shrunk position-aware fits on simulated sets."""
+    table, rows = results.table("defaults/simulated.csv"), []
+    for title, part in table.groupby("title", sort=False):
+        for _, row in part[part["member"].isin(["position_aware", "judge_aware"])].iterrows():
+            how = "shrunk" if row["solver"] == "penalised" else "exact"
+            cells = (_number(row, name) for name in ("coverage", "error", "false", "wrong", "ranks", "power"))
+            rows.append((title, how, *cells, f"{row['seconds']:.2f}"))
+    columns = [
+        *("simulated sets", "fit", "coverage", "error of a score", "equal pair separated", "wrong way round"),
+        *("all ranks held", "power", "seconds"),
+    ]
+    return str(pd.DataFrame(rows, columns=columns).to_markdown(index=False, disable_numparse=True))
+
+
+def _number(row: pd.Series, name: str) -> str:
+    if pd.isna(row[name]):
+        return ""
+    error = row[f"{name}_se"]
+    return f"{row[name]:.3f}" + ("" if pd.isna(error) else f" ({error:.3f})")
+
+
+# What the documentation shows of tests of fit and of few questions.
+TESTS = {"overall": "overall", "order": "one order", "judge": "some judge", "question": "some question"}
+
+
+def fit_table(results: Results) -> str:
+    """Shares of simulated sets in which a test finds a departure."""
+    rows = []
+    for _, row in results.table("fitness/levels.csv").iterrows():
+        rows.append((row["design"], *(_share(row, test) for test in TESTS)))
+    return _markdown(rows, ["judgments", *TESTS.values()])
+
+
+def few_table(results: Results) -> str:
+    """Few questions: false pairs and power, by the tests of `judgerank rank`, by flips and by plain errors."""
+    rows = []
+    kinds = {"rank": "`judgerank rank`", "flips": "sign flips", "plain": "plain errors"}
+    for _, row in results.table("fitness/few.csv").iterrows():
+        measure = "false" if pd.isna(row["rank_power"]) else "power"
+        rows.append((row["design"], *(_share(row, f"{kind}_{measure}") for kind in kinds)))
+    return _markdown(rows, ["judgments", *kinds.values()])
+
+
+def fitted_sets_table(results: Results) -> str:
+    """The tests of fit on the four sets."""
+    rows = []
+    for _, row in results.table("fitness/sets.csv").iterrows():
+        ratios = (f"{row[f'{test}_ratio']:.2f} (p = {row[f'{test}_p']:.3f})" for test in ("overall", "order"))
+        judges = f"{row['judges_depart']} of {row['judges']}"
+        rows.append(
+            (NAMES[row["dataset"]], *ratios, judges, f"{row['questions_depart']} of {row['n_questions']:,}")
+        )
+    columns = ["data set", "overall, over expected", "pairs, over expected", "judges who depart", "questions"]
+    return _markdown(rows, columns)
+
+
+def _share(row: pd.Series, name: str) -> str:
+    return f"{row[name]:.3f} ({row[f'{name}_se']:.3f})"
+
+
+def _markdown(rows: list[tuple], columns: list[str]) -> str:
+    return str(pd.DataFrame(rows, columns=columns).to_markdown(index=False, disable_numparse=True))
+
+
+# What the documentation shows of the reported scale and of boards compared on it.
+
+
+def useless_table(results: Results) -> str:
+    """The range of scores with all judges and without useless ones, on the reported scale and the paper's."""
+    rows = []
+    for _, row in results.table("scale/useless.csv").iterrows():
+        ranges = (f"{row[f'{name}_change']:+.0%}" for name in ("range", "paper"))
+        rows.append((NAMES[row["dataset"]], f"{row['useless']} of {row['judges']}", *ranges))
+    columns = ["data set", "judges left out", "range of reported scores", "range on the paper's scale"]
+    return str(pd.DataFrame(rows, columns=columns).to_markdown(index=False, disable_numparse=True))
+
+
+def scale_table(results: Results) -> str:
+    """Simulated panels: spread of reported scores over their errors, and coverage."""
+    rows = []
+    for _, row in results.table("scale/scores.csv").iterrows():
+        names = ("spread_over_error", "coverage", "first", "last")
+        cells = (f"{row[name]:.3f} ({row[f'{name}_se']:.3f})" for name in names)
+        rows.append((row["panel"], f"{row['n_comparisons']:,}", *cells))
+    columns = ["judges", "comparisons", "spread over standard error", "coverage", "first model", "last model"]
+    return str(pd.DataFrame(rows, columns=columns).to_markdown(index=False, disable_numparse=True))
+
+
+def boards_table(results: Results) -> str:
+    """Simulated boards compared on one scale: how often a model is said to have moved."""
+    rows = []
+    for _, row in results.table("scale/compared.csv").iterrows():
+        cells = (f"{row[name]:.3f} ({row[f'{name}_se']:.3f})" for name in ("any", "first"))
+        changed = next(cells), next(cells) if row["change"] else ""
+        rows.append((row["boards"], *changed))
+    columns = ["boards", "share of runs that report a move", "of the model that moved"]
+    return str(pd.DataFrame(rows, columns=columns).to_markdown(index=False, disable_numparse=True))

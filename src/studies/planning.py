@@ -1,4 +1,4 @@
-"""What data of a planned size give, beside what the formulas expect of them."""
+"""What data of a planned size give, beside what the formulas expect of them, and the tables of a plan."""
 
 from __future__ import annotations
 
@@ -8,23 +8,81 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from omegaconf import DictConfig
+from scipy.special import ndtr
 
+from judgerank.data.arrays import IntArray
+from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import DataError, JudgerankError, NoIntervalError, NoMaximumError
 from judgerank.engine.solution import Status
 from judgerank.fits.fit import fit
 from judgerank.inference.wald import normal_quantile
+from judgerank.model.draw_levels import levels_at
+from judgerank.model.needs import Need
 from judgerank.order.pairs import Order, orders, separated
 from judgerank.order.scale import scale_of
+from judgerank.planning import precision
 from judgerank.planning.assumed_panels import assumed
 from judgerank.planning.panels import Panel
-from judgerank.planning.plans import best_first, pair_of
+from judgerank.planning.plans import Precisions, best_first, pair_of
 from judgerank.planning.precision import GOALS, POWERS, WIDTHS, needed, precision_of, whole
-from judgerank.planning.questions import INDEPENDENT, Questions
+from judgerank.planning.questions import INDEPENDENT, Questions, loading
 from judgerank.ranking.default_member import FALLBACK
 from replication.config import ROOT
 from replication.replicate import Record, Study
 from studies.dependence import standardised_errors
-from studies.planned_data import drawn, drawn_in_questions
+
+# Data drawn on the designs that plans are made for.
+
+
+def drawn(
+    rng: np.random.Generator, panel: Panel, size: int, repeats: int = 1, correlation: float = 0.0
+) -> Comparisons:
+    """Comparisons on the panel's design, each judgment asked for `repeats` times; one row per judgment.
+
+    With the probability `correlation` the repeats of a judgment are copies of one answer, else independent: any
+    two of them then have that correlation.
+
+    Parameters
+    ----------
+    size : int
+        Comparisons altogether, repeats among them.
+    """
+    cells = panel.design()
+    asked = size // repeats
+    cell = rng.choice(len(cells), asked, p=cells.count / cells.count.sum())
+    chance = rng.random((asked, repeats))
+    copied = rng.random(asked) < correlation
+    chance[copied] = chance[copied, :1]
+    who = cells.first[cell], cells.second[cell], cells.judge[cell]
+    level = levels_at(panel.probabilities(*who)[:, None], chance)
+    share = (level[..., None] == np.arange(len(panel.levels))).mean(axis=1)
+    return panel.answered(who, share, np.full(asked, float(repeats)))
+
+
+def drawn_in_questions(
+    rng: np.random.Generator, panel: Panel, size: int, questions: Questions
+) -> tuple[Comparisons, IntArray]:
+    """Comparisons on a panel's design in questions (`planning.questions`), and the question of each."""
+    questions = questions.within(panel)
+    n, many = len(panel.models), max(1, round(size / questions.size))
+    share = panel.pair_weight / panel.pair_weight.sum()
+    pair = np.repeat(rng.choice(len(share), many * questions.pairs, p=share), questions.judges)
+    asking = np.log(panel.judge_weight) + rng.gumbel(size=(many * questions.pairs, len(panel.judges)))
+    judge = np.argsort(-asking, axis=1)[:, : questions.judges].ravel()  # without replacement, by weight
+    question = np.repeat(np.arange(many), questions.size)
+    i, j = (index[pair] for index in np.triu_indices(n, 1))
+    turned = (rng.random(len(pair)) < 0.5) & panel.model.uses(Need.ORDER)
+    i, j = np.where(turned, j, i), np.where(turned, i, j)
+    rho = loading(panel, questions.sd)[judge]
+    better = rng.standard_normal((many, n))
+    latent = rho * (better[question, i] - better[question, j]) / np.sqrt(2)
+    latent += np.sqrt(1 - rho**2) * rng.standard_normal(len(pair))
+    level = levels_at(panel.probabilities(i, j, judge), ndtr(-latent))
+    share = (level[:, None] == np.arange(len(panel.levels))).astype(float)
+    return panel.answered((i, j, judge), share, np.ones(len(pair))), question
+
+
+# What data of a planned size give, beside what the formulas expect of them.
 
 
 def simulated(settings: dict, rng: np.random.Generator, panels: dict[int, list[Panel]]) -> Record:
@@ -227,3 +285,76 @@ def promise_table(study: Study) -> pd.DataFrame:
 def _share(name: str, values: pd.Series) -> dict[str, float]:
     share = values.mean()
     return {name: share, f"{name}_se": np.sqrt(share * (1 - share) / max(len(values), 1))}
+
+
+# The tables of a plan: what is needed, by number of judges and with repeats, and what the formulas expect.
+CURVE = 25  # points of a curve
+
+
+def formula_and_data(
+    cfg: DictConfig, records: pd.DataFrame, precisions: Precisions, at: dict, goal: str, n_judges: int, size: int
+) -> dict[str, float]:
+    """What the formula expects of so many comparisons and judges, and what data give."""
+    effective = size / precision.design_effect(cfg.repeats, cfg.correlation)
+    formula = precision.expected(goal, precisions[n_judges], effective, **at)
+    return {"formula": formula, **summary_of(records, n_judges, size, goal)}
+
+
+def pairs_of_repeats(cfg: DictConfig) -> list[tuple[int, float]]:
+    return [(repeats, rho) for repeats in cfg.repeats_compared for rho in cfg.correlations_compared]
+
+
+def by_repeats(cfg: DictConfig, independent: dict[str, float]) -> pd.DataFrame:
+    """Comparisons for every goal, repeats among them, by repeats and their correlation."""
+    return pd.DataFrame(
+        {"repeats": repeats, "correlation": rho, "design_effect": precision.design_effect(repeats, rho)}
+        | {goal: precision.whole(size, repeats, rho) for goal, size in independent.items()}
+        for repeats, rho in pairs_of_repeats(cfg)
+    )
+
+
+def by_questions(cfg: DictConfig, panel: Panel, wanted: dict, at: dict, sd: float) -> pd.DataFrame:
+    """New questions and comparisons for every goal, by pairs of a question and judges of each pair."""
+    rows = []
+    for pairs in cfg.questions.pairs_compared:
+        for judges in cfg.questions.judges_compared:
+            asked = Questions(sd, pairs, judges)
+            if asked != asked.within(panel):
+                continue
+            told = precision.precision_of(panel, asked)
+            for goal, value in wanted.items():
+                size = asked.whole(precision.needed(goal, value, [told], **at))
+                row = {"pairs": pairs, "judges": judges, "goal": goal, "wanted": value}
+                rows.append(row | {"questions": size // asked.size, "comparisons": size})
+    return pd.DataFrame(rows, columns=["pairs", "judges", "goal", "wanted", "questions", "comparisons"])
+
+
+def curves(cfg: DictConfig, precisions: Precisions, at: dict, questions: Questions = INDEPENDENT) -> pd.DataFrame:
+    """What the formulas expect over the range simulated: widths for every number of judges, power for all."""
+    sizes = grid(cfg, questions)
+    between = np.geomspace(min(sizes), max(sizes), CURVE).round()
+    sizes = np.union1d(between, sizes)
+    effect = precision.design_effect(cfg.repeats, cfg.correlation)
+    return pd.DataFrame(
+        {
+            "n_judges": n_judges,
+            "comparisons": int(size),
+            "goal": goal,
+            "formula": precision.expected(goal, of_size, size / effect, **at),
+        }
+        for n_judges, of_size in precisions.items()
+        for goal in (precision.GOALS if n_judges == max(precisions) else precision.WIDTHS)
+        for size in sizes
+    )
+
+
+def panel_table(panel: Panel) -> pd.DataFrame:
+    values = {
+        "score": (panel.models, panel.at.scores),
+        "discrimination": (panel.judges, np.exp(panel.at.judges[0])),
+    }
+    frames = [
+        pd.DataFrame({"parameter": parameter, "name": names, "value": value})
+        for parameter, (names, value) in values.items()
+    ]
+    return pd.concat(frames, ignore_index=True)

@@ -1,10 +1,139 @@
-"""What the documentation shows of how far rankings can be trusted."""
+"""Tables that the documentation shows of panels, tastes, and how far rankings can be trusted."""
 
 from __future__ import annotations
 
 import pandas as pd
 
+from judgerank.plots.colours import NAMES
 from replication.auditing.results import Results
+from replication.tables import markdown_table
+
+# What the documentation shows of the section on what a panel does besides judging quality.
+SHARES = ("rejected", "rejected_by_question", "size_clustered", "scores_without", "scores_clustered")
+
+
+def panel_table(results: Results) -> str:
+    """What question effects integrated out add on every set, as `make panel` stored it."""
+    rows = []
+    for _, row in results.table("panel/summary.csv").iterrows():
+        relative = f"{row['relative_sigma']:.2f} ({row['low']:.2f} to {row['high']:.2f})"
+        ratios = f"{row['without_ratio']:.2f}, {row['with_ratio']:.2f}"
+        gain = f"{row['gain_several']:.4f} ({row['gain_several_se']:.4f}), {row['held_out_member']}"
+        several = f"{row['several']:,} of {row['questions']:,}"
+        rows.append((row["title"], row["member"], several, relative, f"{row['twice_gain']:,.0f}", ratios, gain))
+    columns = [
+        "set",
+        "member",
+        "questions with several",
+        "sigma over the scores' spread",
+        "2 x log-likelihood gained",
+    ]
+    return markdown_table(
+        rows, [*columns, "errors over clustered: without, with", "held-out log-loss gained there, by"]
+    )
+
+
+def blocks_table(results: Results) -> str:
+    """What every further block does on the sets that have data for it."""
+    rows = []
+    table = results.table("panel/blocks.csv")
+    for _, row in table[table["gain"].notna()].iterrows():
+        size = "" if pd.isna(row["spread"]) else f"{row['spread']:.2f}"
+        by_question = "" if pd.isna(row["p_by_question"]) else f"{row['p_by_question']:.2g}"
+        tests = f"{row['twice_gain']:.1f}", f"{row['p']:.2g}", by_question
+        gain = f"{row['gain']:.4f} ({row['gain_se']:.4f})"
+        rows.append((row["title"], row["block"], size, *tests, gain, f"{row['correlation']:.4f}"))
+    columns = ["set", "block", "standard deviation", "2 x log-likelihood gained", "p", "p, by question"]
+    return markdown_table(rows, [*columns, "held-out log-loss gained", "correlation of scores with and without"])
+
+
+def question_coverage_table(results: Results) -> str:
+    """What intervals of the scores hold in simulation, where the answers of a model differ in quality."""
+    designs = {"one pair": "150, one pair each, four judges", "many pairs": "30, ten pairs each, four judges"}
+    table, rows = results.table("panel/coverage.csv"), []
+    for design, title in designs.items():
+        of = table[(table["design"] == design) & (table["question_sd"] == 1)].set_index("intervals")
+        held = (of.loc[kind] for kind in ("without", "with", "clustered"))
+        rows.append((title, *(f"{row['covered']:.3f} ({row['covered_se']:.3f})" for row in held)))
+    return markdown_table(rows, ["questions", "without question effects", "with", "clustered"])
+
+
+def found_table(results: Results) -> str:
+    """How often tests find a simulated block, and what intervals hold."""
+    rows = []
+    for _, row in results.table("panel/block_coverage.csv").iterrows():
+        shares = (
+            _share(row, name)
+            for name in (
+                "rejected",
+                "rejected_by_question",
+                "size_clustered",
+                "scores_without",
+                "scores_clustered",
+            )
+        )
+        rows.append((row["block"], f"{row['size']:g}", f"{row['question_sd']:g}", *shares))
+    columns = ["block", "size", "sigma of answers", "found, p < .05", "found, by question", "coverage of size"]
+    return markdown_table(rows, [*columns, "coverage of scores without the block", "with it, by question"])
+
+
+def _share(row: pd.Series, name: str) -> str:
+    return "" if pd.isna(row[name]) else f"{row[name]:.2f} ({row[f'{name}_se']:.2f})"
+
+
+# What the documentation shows of judges' tastes.
+
+
+def tastes_of_sets(results: Results) -> str:
+    """Size of the tastes on every set, their test, what they predict, and both kinds of interval."""
+    rows = []
+    for _, row in results.table("tastes/sets.csv").iterrows():
+        p = "< .0001" if row["p"] < 1e-4 else f"{row['p']:.2f}"
+        size = f"{row['sd']:.2f} (scores: {row['sd_scores']:.2f})"
+        gain = f"{row['gain']:.4f} ({row['gain_se']:.4f})"
+        kinds = ("plain", "panel", "like_these")
+        widths = " / ".join(f"{row[f'width_{kind}']:.2f}" for kind in kinds)
+        pairs = " / ".join(f"{row[f'pairs_{kind}']}" for kind in kinds)
+        rows.append((NAMES[row["dataset"]], size, p, gain, widths, f"{pairs} of {row['pairs']}"))
+    columns = ["data set", "standard deviation", "p", "held-out log-loss gained"]
+    columns += ["width of an interval", "pairs significantly different"]
+    return str(pd.DataFrame(rows, columns=columns).to_markdown(index=False, disable_numparse=True))
+
+
+def tastes_simulated(results: Results) -> str:
+    """Simulated panels: coverage of both intervals, and how often the test rejects."""
+    rows = []
+    for _, row in results.table("tastes/simulated.csv").iterrows():
+        names = ("like_these", "plain", "panel", "plain_panel", "rejected")
+        cells = [f"{row[name]:.2f} ({row[f'{name}_se']:.2f})" for name in names]
+        panel = f"{row['true_sd']:g}", f"{row['judges']:.0f}", f"{row['n_comparisons']:,.0f}", f"{row['sd']:.2f}"
+        rows.append((*panel, *cells))
+    columns = ["tastes", "judges", "comparisons", "estimated", "judges like these", "the same, tastes left out"]
+    columns += ["this panel", "this panel, tastes left out", "test rejects"]
+    return str(pd.DataFrame(rows, columns=columns).to_markdown(index=False, disable_numparse=True))
+
+
+def taste_stops(results: Results) -> str:
+    """Simulated collections: how often each rule stops, and how often wrongly for judges like these."""
+    rows = []
+    for _, row in results.table("tastes/stops.csv").iterrows():
+        cells = []
+        for rule in ("plain", "drift", "like_these"):
+            stopped, wrong = (f"{row[f'{name}_{rule}']:.0%}" for name in ("stopped", "wrong"))
+            cells.append(f"{stopped}, {wrong} ({row[f'wrong_{rule}_se']:.0%})")
+        own = f"{row['wrong_panel_drift']:.0%} ({row['wrong_panel_drift_se']:.0%})"
+        rows.append((row["design"], *cells, own))
+    columns = [
+        "collections",
+        "no look for change",
+        "this panel",
+        "judges like these",
+        "this panel, wrong about itself",
+    ]
+    return str(pd.DataFrame(rows, columns=columns).to_markdown(index=False, disable_numparse=True))
+
+
+# What the documentation shows of how far rankings can be trusted.
 
 
 def fragility_table(results: Results) -> str:

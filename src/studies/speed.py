@@ -1,19 +1,23 @@
-"""Measures of the bench at many models, many judges, judgments that grow, and replications on a cluster."""
+"""Time and memory at many models and many judges, of growing sets, of whole commands, and on a cluster."""
 
 from __future__ import annotations
 
+import json
 import logging
+import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 
 import numpy as np
+import pandas as pd
 from hydra import compose
+from matplotlib.figure import Figure
 from omegaconf import DictConfig
 from scipy.special import expit
 
@@ -23,12 +27,16 @@ from judgerank.model.naming import named
 from judgerank.model.streams import generator
 from judgerank.order.equality import NetResults, differences_under_equality
 from judgerank.order.equality_large import ManyResults, differences_of_many
+from judgerank.plots.colours import shades
+from judgerank.plots.looks import PAGE, canvas, in_style
+from replication.config import ROOT
 from replication.random_designs import draw_outcomes, draw_truth, uniform_triples
 from replication.replicate import Study
 from replication.schemas.section import Parallel
 from replication.simulation import interval_coverage, study_of
-from studies.scaling import nothing
+from studies.scaling import measured, nothing, write_judgments
 
+# Measures of the bench at many models, many judges, judgments that grow, and replications on a cluster.
 RANK = """
 import sys, time
 import judgerank
@@ -171,3 +179,131 @@ def steps_of(comparisons: Comparisons, member: str, split: int) -> int:
     cut = len(frame) - len(frame) // 100
     before = fit(Comparisons.from_frame(frame.iloc[:cut]), member)
     return fit(before.comparisons.extended(frame.iloc[cut:]), member, start=before).solution.iterations
+
+
+# How the time of a ranking's fit grows with judgments, models, judges and questions.
+BASE = {"judgments": 100_000, "models": 30, "judges": 10, "questions": 10_000}
+SIZES: Mapping[str, Sequence[int]] = {
+    "judgments": (30_000, 100_000, 300_000, 1_000_000, 3_000_000),
+    "models": (10, 30, 100, 300, 600),
+    "judges": (3, 10, 30, 100, 300),
+    "questions": (1_000, 3_000, 10_000, 30_000, 100_000),
+}
+REPEATS = 3
+MEMBER = "position_aware"
+
+
+def times(seed: int) -> pd.DataFrame:
+    """Processor seconds from judgments to a shrunk fit with errors by question: ``axis, size, seconds``."""
+    rows = []
+    for axis, sizes in SIZES.items():
+        for size in sizes:
+            shape = BASE | {axis: size}
+            taken = [_seconds(shape, seed) for _ in range(REPEATS)]
+            rows.append((axis, size, float(np.median(taken))))
+    return pd.DataFrame(rows, columns=["axis", "size", "seconds"])
+
+
+def _seconds(shape: Mapping[str, int], seed: int) -> float:
+    rows, _ = simulated(seed, shape["models"], shape["judges"], shape["judgments"])
+    question = generator(seed, "growth").integers(shape["questions"], size=len(rows))
+    start = time.process_time()
+    fit(rows, MEMBER, "penalised").clustered(rows, question)
+    return time.process_time() - start
+
+
+def exponents(found: pd.DataFrame) -> pd.DataFrame:
+    """Slopes of log seconds on log size by axis, over the larger sizes: ``axis, exponent, error``.
+
+    The two smallest sizes are left out: there most of the time depends on nothing. The error is that of a
+    least-squares line.
+    """
+    lines = []
+    for axis, part in found.groupby("axis", sort=False):
+        x, y = np.log(part["size"].to_numpy(float)[2:]), np.log(part["seconds"].to_numpy()[2:])
+        (slope, start), left = np.polyfit(x, y, 1), x - x.mean()
+        noise = ((y - start - slope * x) ** 2).sum() / (len(x) - 2)
+        lines.append((axis, slope, float(np.sqrt(noise / (left**2).sum()))))
+    return pd.DataFrame(lines, columns=["axis", "exponent", "error"])
+
+
+def measures(seed: int, store: Path | None) -> Iterator[tuple]:
+    """The exponents as lines of the bench; times and their figure stored where that is asked for."""
+    found = times(seed)
+    lines = exponents(found)
+    if store is not None:
+        found.to_csv(store / "experiments/bench_growth.csv", index=False, float_format="%.4g")
+        with in_style():
+            drawn(found, lines).savefig(store / "docs/images/growth.png", dpi=200)
+    for one in lines.itertuples():
+        yield f"exponent of the time of a fit in {one.axis} / 1", one.exponent, 1.0, ""
+
+
+def drawn(found: pd.DataFrame, lines: pd.DataFrame) -> Figure:
+    """Time against size on logarithmic axes, a curve for each axis, with its exponent; within `in_style`."""
+    figure, panels = canvas(PAGE, 2.6, 1, len(SIZES))
+    told = lines.set_index("axis")
+    for axes, (axis, part), (colour, marker) in zip(
+        panels, found.groupby("axis", sort=False), shades(len(SIZES)), strict=True
+    ):
+        axes.plot(part["size"], part["seconds"], color=colour, marker=marker)
+        exponent, error = told.loc[axis, ["exponent", "error"]]
+        axes.set(xscale="log", yscale="log", xlabel=axis, title=f"exponent {exponent:.2f} (SE {error:.2f})")
+    panels[0].set_ylabel("seconds of the processor")
+    low, high = found["seconds"].min() / 1.5, found["seconds"].max() * 1.5
+    for axes in panels:
+        axes.set_ylim(low, high)
+    return figure
+
+
+# Processor seconds and memory of whole commands, each in a process of its own.
+EXAMPLE = ROOT / "examples/judgments.csv"
+LARGE = {"n_models": 200, "n_judges": 51, "asked": 5}  # of the file whose ranking is timed
+# as pip installs it: with its modules compiled
+ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+USAGE = """
+import json, resource, subprocess, sys, time
+start = time.perf_counter()
+subprocess.run([sys.executable, "-m", "judgerank", *sys.argv[1:]], check=True, stdout=subprocess.DEVNULL)
+used = resource.getrusage(resource.RUSAGE_CHILDREN)
+told = {"seconds": time.perf_counter() - start, "processor": used.ru_utime + used.ru_stime}
+print(json.dumps(told | {"peak": 1024.0 * used.ru_maxrss}))
+"""
+
+
+def usage(*arguments: object) -> dict[str, float]:
+    """Seconds by the clock and of the processor, and peak memory in bytes, of a command."""
+    command = [sys.executable, "-c", USAGE, *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=ENVIRONMENT)
+    return dict(json.loads(done.stdout))
+
+
+def processor(repeats: int, *arguments: object) -> float:
+    """Median processor seconds of a command, after a run that compiles what it loads."""
+    usage(*arguments)
+    return median(usage(*arguments)["processor"] for _ in range(repeats))
+
+
+def of_commands(sets: dict[str, Path]) -> Iterator[tuple]:
+    """Processor seconds of starting, and of rankings of the example and of real sets, over those allowed."""
+    for option in ("--version", "--help"):
+        yield f"processor seconds of judgerank {option} / 0.2 s", processor(5, option), 0.2, "at most 1"
+    allowed = {"example": 1.0, "chatbot_arena": 2.0, "in_house": 4.0}
+    with TemporaryDirectory() as folder:
+        for name, path in {"example": EXAMPLE, **sets}.items():
+            taken = processor(3, "rank", path, "--output", Path(folder) / name, "--force")
+            label = f"processor seconds of judgerank rank, {name} / {allowed[name]:g} s"
+            yield label, taken, allowed[name], "at most 1"
+
+
+def of_large_rank(rows: int, memory: str, seed: int) -> Iterator[tuple]:
+    """A ranking of a large file of Parquet over the engine's own group-by, and its memory."""
+    with TemporaryDirectory() as folder:
+        path = write_judgments(Path(folder), rows, seed, ("parquet",), **LARGE)["parquet"]
+        own = [measured("by_duckdb", path, memory) for _ in range(3)]
+        whole = usage("rank", path, "--output", Path(folder) / "ranking")
+        shape = f"{rows:,} rows of Parquet, {LARGE['n_models']} models, {LARGE['n_judges']} judges"
+        second = median(one["processor"] for one in own)
+        label = f"processor seconds of judgerank rank / of DuckDB's own group-by, {shape}"
+        yield label, whole["processor"], second, "at most 10"
+        yield f"peak memory of judgerank rank / 3 GB, {shape}", whole["peak"], 3e9, "at most 1"
