@@ -20,9 +20,8 @@ from replication import plots
 from replication.auditing.registry import items
 from replication.auditing.shown_figures import figures, figures_page
 from replication.config import ROOT
-from replication.plots.coverage import DRAWS, LABELS, LOOKS
 from replication.plots.judges import NO_BAR
-from replication.plots.simulations import ERROR_LABELS
+from replication.plots.simulations import DRAWS, ERROR_LABELS, LABELS, LOOKS
 from tests.replication.test_plots import FIGURES, STORED, marks, once, stored
 
 SMALLEST = 6  # points

@@ -185,7 +185,7 @@ def test_every_label_is_beside_its_numbers_and_a_swapped_one_is_noticed(section)
 
 
 def test_labels_swapped_in_the_code_of_figure_2_are_noticed(monkeypatch):
-    figure_2 = import_module("replication.plots.coverage")
+    figure_2 = import_module("replication.plots.simulations")
     one, other = figure_2.LABELS["judge_aware"], figure_2.LABELS["btl"]
     monkeypatch.setattr(figure_2, "LABELS", figure_2.LABELS | {"judge_aware": other, "btl": one})
     ((name, figure, tables),) = drawn("ci_coverage")
