@@ -28,9 +28,10 @@ from studies.methods.online import GLICKO_SCALE, elo, glicko, period, win_rate
 from studies.methods.ranking import Ranking, member
 from studies.methods.study import against_truth, agreement, drawn_panel, held_out, method_of, on_panel, on_set
 from tests.real_data import needs_data
-from tests.replication.test_config import composed, options
+from tests.replication.test_config import composed
 from tests.replication.test_sections import run, run_here, tree, undrawn
 
+METHODS = sorted(composed("method_comparison").methods)
 PANEL = {"n_models": 5, "n_judges": 4, "n_comparisons": 3000, "sigma_scores": 1.0, "sigma_discrimination": 0.5}
 PANEL |= {"n_contrary": 0, "mean_position": 0.0, "sigma_position": 0.0, "judged_by_models": False}
 
@@ -274,7 +275,7 @@ def test_a_method_that_depends_on_the_order_of_rows_is_averaged_over_orders(simu
     assert row["log_loss_sd"] == pytest.approx(np.std(lost, ddof=1))
 
 
-@pytest.mark.parametrize("name", options("method"))
+@pytest.mark.parametrize("name", METHODS)
 def test_methods_that_depend_on_the_order_of_rows_are_configured_so(name):
     method = OmegaConf.to_container(composed("method_comparison").methods[name])
     data, _, _ = drawn_panel(PANEL | {"n_judges": 5, "judged_by_models": True}, generator(5, "orders"))
@@ -291,7 +292,7 @@ def test_functions_that_are_not_there_are_named(function, hint):
         method_of("mine", function, {})
 
 
-@pytest.mark.parametrize("name", options("method"))
+@pytest.mark.parametrize("name", METHODS)
 def test_configured_methods_exist_and_spell_out_all_their_settings(name):
     method = composed("method_comparison").methods[name]
     parameters = inspect.signature(get_method(method.function)).parameters
@@ -307,7 +308,7 @@ def test_configured_methods_exist_and_spell_out_all_their_settings(name):
 
 
 def test_the_section_runs_whatever_the_number_of_workers(tmp_path):
-    few = [f"~methods.{name}" for name in options("method") if name not in ("btl", "elo", "full_triplets")]
+    few = [f"~methods.{name}" for name in METHODS if name not in ("btl", "elo", "full_triplets")]
     panels = [f"~panels.{name}" for name in ("heterogeneous", "adversarial", "position", "few")]
     sets = ["~datasets.in_house", "~datasets.ultrafeedback", "~datasets.chatbot_arena", "surrogate=always"]
     least = [
