@@ -27,7 +27,7 @@ from judgerank.planning.plans import (
     to_make,
 )
 from judgerank.planning.questions import INDEPENDENT, Questions
-from judgerank.ranking.default_member import FALLBACK
+from judgerank.ranking.choices import FALLBACK
 from replication.config import solver_settings
 from replication.outputs import run_section
 from replication.simulation import failures_of

@@ -21,8 +21,7 @@ from judgerank.model.law import Law
 from judgerank.people.human_board import ORIGIN, POINTS, HumanBoard
 from judgerank.people.human_scale import human_scale
 from judgerank.people.items import human_rows, items_of
-from judgerank.people.reference import on_scale_of
-from judgerank.people.report import panel_of
+from judgerank.people.report import on_scale_of, panel_of
 from judgerank.people.toward_panel import drawn_toward_panel
 from judgerank.reading.read import read_judgments
 from replication import published

@@ -26,7 +26,7 @@ from judgerank.planning.panels import Panel
 from judgerank.planning.plans import Precisions, best_first, pair_of
 from judgerank.planning.precision import GOALS, POWERS, WIDTHS, needed, precision_of, whole
 from judgerank.planning.questions import INDEPENDENT, Questions, loading
-from judgerank.ranking.default_member import FALLBACK
+from judgerank.ranking.choices import FALLBACK
 from replication.config import ROOT
 from replication.replicate import Record, Study
 from studies.dependence import standardised_errors

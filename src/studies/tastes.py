@@ -22,7 +22,7 @@ from judgerank.model.block import Records
 from judgerank.model.streams import generator
 from judgerank.order.pairs import pairwise
 from judgerank.order.scale import scale_of
-from judgerank.ranking.default_member import default_member
+from judgerank.ranking.choices import default_member
 from replication.replicate import Record
 from replication.tables import with_error
 from studies.adaptive import truth

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 from judgerank import Comparisons, fit
 from judgerank.data.errors import NoIntervalError
 from judgerank.inference.clusters import cluster_gradients
-from judgerank.model.judge_values import JudgeValues
+from judgerank.model.members import JudgeValues
 from judgerank.model.streams import generator
 from judgerank.trust.fitness import fitness, fitness_if_quick
 from judgerank.trust.flipped_residuals import FlippedResiduals

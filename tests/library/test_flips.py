@@ -12,10 +12,9 @@ import judgerank
 from judgerank import Comparisons, fit
 from judgerank.fits.errors_by_question import by_question, questions_of, too_few
 from judgerank.fits.standings import leaderboard, win_rate_intervals
-from judgerank.order.flips import leads_by_question
+from judgerank.order.flips import leads_by_question, p_either
 from judgerank.order.pairs import pairwise
 from judgerank.order.rank_intervals import rank_intervals
-from judgerank.order.sign_flips import p_either
 from judgerank.ranking.ranking import rank
 from judgerank.ranking.studies.next_comparisons import cost_of_pair
 

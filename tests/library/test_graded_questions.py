@@ -9,9 +9,8 @@ from scipy.stats import norm
 from judgerank import fit
 from judgerank.data.comparisons import Comparisons
 from judgerank.engine.questions import quadrature
-from judgerank.engine.questions.groups import grouped
+from judgerank.engine.questions.groups import at_rows, grouped
 from judgerank.engine.questions.marginal import Marginal
-from judgerank.engine.questions.point import at_rows
 from judgerank.inference.effects import covariances
 from judgerank.model.draw_levels import draw_levels, graded_comparisons
 from judgerank.model.law import Law

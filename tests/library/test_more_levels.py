@@ -17,10 +17,9 @@ from judgerank.engine.questions.marginal import Marginal
 from judgerank.engine.sums import evaluate
 from judgerank.model.block import Role
 from judgerank.model.formula import formula
-from judgerank.model.judge_values import JudgeValues
 from judgerank.model.law import Law
 from judgerank.model.limits import ALWAYS_STRONG
-from judgerank.model.members import Model, Parameters
+from judgerank.model.members import JudgeValues, Model, Parameters
 from judgerank.model.naming import get_model
 from judgerank.planning.panels import Panel
 from judgerank.reading.layouts.strength import shares_of

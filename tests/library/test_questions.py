@@ -12,9 +12,8 @@ from scipy.stats import norm
 from judgerank import Comparisons, Fit, Status, fit
 from judgerank.data.errors import ConfigError, DataError, NoMaximumError, NotIdentifiedError
 from judgerank.engine.questions import laplace, quadrature
-from judgerank.engine.questions.groups import grouped
+from judgerank.engine.questions.groups import at_rows, grouped
 from judgerank.engine.questions.marginal import Marginal
-from judgerank.engine.questions.point import at_rows
 from judgerank.fits.heldout import held_out, log_likelihoods
 from judgerank.fits.same_judges import with_one_vote
 from judgerank.model.law import Law

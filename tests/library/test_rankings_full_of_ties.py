@@ -17,7 +17,7 @@ from judgerank.gating.verdict_text import table
 from judgerank.inference.residuals import Residuals, _offset_information
 from judgerank.order.equality import NetResults
 from judgerank.ranking.diagnosis import on_answers
-from judgerank.ranking.methods import methods
+from judgerank.ranking.page import methods
 from judgerank.ranking.ranking import Ranking
 from judgerank.ranking.verdict import verdict
 

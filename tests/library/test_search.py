@@ -12,13 +12,12 @@ from judgerank.data.connectivity import positions_are_imitated
 from judgerank.data.errors import ConfigError, JudgerankError, NoMaximumError
 from judgerank.engine import search
 from judgerank.engine.boundary import NEGLIGIBLE, guess, slopes_at_zero
-from judgerank.engine.divergence_starts import FarOut, far_starts
-from judgerank.engine.existence import can_rise, near_maximum, rising_direction
+from judgerank.engine.existence import can_rise, near_maximum, rising_direction, separable_judges
 from judgerank.engine.information import SINGULAR, covariance
 from judgerank.engine.localized import Localized, maximise
+from judgerank.engine.multistart import FarOut, far_starts
 from judgerank.engine.newton import Newton, climb
-from judgerank.engine.select_maximum import EQUAL_HEIGHT, highest
-from judgerank.engine.separation import separable_judges
+from judgerank.engine.search import EQUAL_HEIGHT, highest
 from judgerank.engine.solution import EQUAL, Solution, unerring_judges
 from judgerank.model.members import JUDGE_AWARE, MODELS, Parameters
 from judgerank.model.streams import generator

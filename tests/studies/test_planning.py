@@ -57,7 +57,7 @@ from judgerank.planning.precision import (
     whole,
 )
 from judgerank.planning.questions import Questions, deviation, shared_variance
-from judgerank.ranking.default_member import DEFAULT, FALLBACK
+from judgerank.ranking.choices import DEFAULT, FALLBACK
 from judgerank.reading.read import read_judgments
 from replication.config import ROOT
 from studies.planning import drawn, drawn_in_questions, grid, rejected, simulated, study_of

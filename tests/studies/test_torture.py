@@ -9,7 +9,7 @@ import pytest
 from judgerank import Status, fit
 from judgerank.data.comparisons import Comparisons
 from judgerank.engine import search
-from judgerank.engine.divergence_starts import FarOut
+from judgerank.engine.multistart import FarOut
 from judgerank.model.members import BTL, POSITION_ONLY
 from judgerank.model.streams import generator
 from replication.config import ROOT

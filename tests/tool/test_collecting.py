@@ -14,11 +14,11 @@ from judgerank.collecting.answer_sources import read_questions
 from judgerank.collecting.collection import Study
 from judgerank.collecting.identity import changed_since, identified
 from judgerank.collecting.ledger import opened, task_of
+from judgerank.collecting.messages import is_the_same, substituted
 from judgerank.collecting.prompts import fill
 from judgerank.collecting.replies import parse
 from judgerank.collecting.run import piloting, refuse_words_for_winners
 from judgerank.collecting.settings import Collection, Judge, Prompt
-from judgerank.collecting.substitution import is_the_same, substituted
 from judgerank.collecting.task_order import Plan
 from judgerank.collecting.tasks import Questions, Task
 from judgerank.data.errors import ConfigError, DataError, DataUnavailableError

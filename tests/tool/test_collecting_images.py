@@ -8,7 +8,7 @@ import pytest
 
 from judgerank.collecting import images
 from judgerank.collecting.answer_sources import read_questions
-from judgerank.collecting.bounds import prompt_tokens
+from judgerank.collecting.costs import prompt_tokens
 from judgerank.collecting.images import content_of, mode_of, tokens_of
 from judgerank.collecting.settings import Judge
 from judgerank.reading.answers.media import Named, images_in

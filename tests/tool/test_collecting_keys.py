@@ -15,10 +15,9 @@ import pytest
 from judgerank.collecting.batches.providers import FORMS
 from judgerank.collecting.client import Client, JudgeRefused
 from judgerank.collecting.guard import guarded, let_through
-from judgerank.collecting.network import proxy_for
 from judgerank.collecting.secrets import Secrets
 from judgerank.collecting.settings import Judge, Prompt
-from judgerank.collecting.transport import Line
+from judgerank.collecting.transport import Line, proxy_for
 from judgerank.data.errors import ConfigError
 from judgerank.model.streams import generator
 from studies.torture import writing as torture

@@ -6,8 +6,7 @@ import time
 
 import pytest
 
-from judgerank.collecting.bounds import Bounds, prompt_tokens
-from judgerank.collecting.costs import at_most, cost, recorded_cost
+from judgerank.collecting.costs import Bounds, at_most, cost, prompt_tokens, recorded_cost
 from judgerank.collecting.library import library, list_prices
 from judgerank.collecting.settings import Judge, Prompt
 from tests.tool.collecting import collected as run

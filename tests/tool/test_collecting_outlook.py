@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import norm
 
 from judgerank.adaptive.goals import read_goal
-from judgerank.collecting.goal_progress import Outlook, outlook, told
+from judgerank.collecting.outcome import Outlook, outlook, told
 
 GOAL = read_goal("top 1 separated", 3)
 

@@ -5,8 +5,8 @@ import pytest
 from pydantic import ValidationError
 
 from judgerank import read
+from judgerank.collecting.ledger import record_of
 from judgerank.collecting.prompt_settings import Prompt
-from judgerank.collecting.records import record_of
 from judgerank.collecting.replies import parse, strength
 from judgerank.collecting.response import Reply
 

@@ -6,7 +6,7 @@ import pytest
 from scipy.stats import binomtest, norm, t
 
 from judgerank import rank, read
-from judgerank.inference.proportions import effective_trials, wilson
+from judgerank.inference.wald import effective_trials, wilson
 from judgerank.ranking.studies.failures import by_model
 
 FAILS = {"good": 0.15, "middling": 0.4, "poor": 0.8}

@@ -10,8 +10,7 @@ import pytest
 
 from judgerank import read
 from judgerank.data.errors import DataError
-from judgerank.reading.archives import Archive
-from judgerank.reading.decompress import inflated
+from judgerank.reading.decompress import Archive, inflated
 from tests.tool.make_inspect_logs import write
 from tests.tool.test_layouts import inspect_log, rows
 

@@ -13,7 +13,7 @@ from judgerank.inference.wald import normal_quantile
 from judgerank.model.members import MODELS
 from judgerank.model.streams import generator
 from judgerank.order.scale import scale_of, standardised
-from judgerank.ranking.default_member import DEFAULT
+from judgerank.ranking.choices import DEFAULT
 from judgerank.ranking.studies import prediction
 from judgerank.ranking.studies.prediction import FOLDS, compared, held_out, mean_of, sample_of
 from judgerank.reading.read import judgments_of, read_judgments

@@ -18,7 +18,7 @@ from judgerank.data.errors import NoMaximumError
 from judgerank.engine import search
 from judgerank.engine.boundary import guess
 from judgerank.model.streams import generator
-from judgerank.ranking.default_member import DEFAULT, FALLBACK, default_member
+from judgerank.ranking.choices import DEFAULT, FALLBACK, default_member
 from judgerank.ranking.page import to_html
 from judgerank.ranking.studies.position_bias import leaning, on_positions
 from judgerank.ranking.studies.rivals import on_rivals, rival

@@ -13,7 +13,7 @@ from judgerank.inference.wald import normal_quantile
 from judgerank.order.contrast_goals import best_known_scores
 from judgerank.order.pairs import pairwise
 from judgerank.order.scale import scale_of
-from judgerank.ranking.first_links import first_links
+from judgerank.ranking.components import first_links
 from judgerank.ranking.studies.next_comparisons import CHANCE, next_comparisons, variance_after
 
 SCORES, GAMMA = (1.0, 0.4, 0.1, -0.5, -1.0), (0.5, 1.0, 2.0)

@@ -12,7 +12,7 @@ import pytest
 import judgerank
 from judgerank import Comparisons, fit, load, rank, read
 from judgerank.data.errors import DataError, JudgerankError
-from judgerank.ranking.default_member import default_member
+from judgerank.ranking.choices import default_member
 from judgerank.ranking.diagnosis import examine
 from judgerank.ranking.trust_report import trust_report
 

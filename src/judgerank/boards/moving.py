@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from judgerank.boards.change import joined
 from judgerank.boards.partial import by_judge
 from judgerank.boards.placing import Anchored, anchored
-from judgerank.boards.sharing import joined
 from judgerank.data.arrays import AnyArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import JudgerankError

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from judgerank.boards.newcomer_errors import few_clusters_factor
-from judgerank.boards.placing import Anchored, best_scores
+from judgerank.boards.placing import Anchored, best_scores, few_clusters_factor
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import NoMaximumError

@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from judgerank.cli.offered import NAMED, SOLVERS
-from judgerank.cli.options import MODEL
+from judgerank.cli.options import MODEL, NAMED, SOLVERS
 from judgerank.data.modules import is_file
 
 Solver = StrEnum("Solver", {name: name for name in SOLVERS})  # type: ignore[misc]  # members are known when it runs

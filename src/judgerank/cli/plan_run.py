@@ -35,8 +35,8 @@ from judgerank.planning.plans import (
 )
 from judgerank.planning.precision import precision_of, require_reasonable
 from judgerank.planning.questions import INDEPENDENT, Questions
-from judgerank.ranking.default_member import DEFAULT
-from judgerank.ranking.fit_member import fit_member
+from judgerank.ranking.choices import DEFAULT
+from judgerank.ranking.components import fit_member
 from judgerank.reading.read import read_judgments
 from judgerank.trust.repeats import Repeats, repeats_of
 

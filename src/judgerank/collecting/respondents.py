@@ -11,8 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from judgerank.collecting.functions import NoAnswer, answered, function
-from judgerank.collecting.person import PERSON, vote
+from judgerank.collecting.functions import PERSON, NoAnswer, answered, function, vote
 from judgerank.collecting.request_errors import Refused
 from judgerank.collecting.response import Reply
 from judgerank.collecting.settings import Judge

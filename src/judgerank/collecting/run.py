@@ -24,13 +24,12 @@ from judgerank.collecting.group_order import planned
 from judgerank.collecting.identity import changed_since, digest
 from judgerank.collecting.images import askable, require_images
 from judgerank.collecting.images import told as of_images
-from judgerank.collecting.keys import keys, keys_there_are
 from judgerank.collecting.ledger import Ledger, Record, opened
 from judgerank.collecting.messages import show, tell, tell_goal, tell_left, tell_pilot
 from judgerank.collecting.preview import preview
 from judgerank.collecting.prices import priced
 from judgerank.collecting.prompts import for_criterion, messages, require_references
-from judgerank.collecting.secrets import Secrets
+from judgerank.collecting.secrets import Secrets, keys, keys_there_are
 from judgerank.collecting.settings import Collection, Judge
 from judgerank.collecting.stop_goal import ask_until
 from judgerank.collecting.tasks import Questions, Task

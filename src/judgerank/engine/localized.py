@@ -24,7 +24,7 @@ from judgerank.engine.count_scaling import in_units
 from judgerank.engine.information import information
 from judgerank.engine.newton import Newton
 from judgerank.engine.newton_step import DAMPING, positive_solve
-from judgerank.engine.select_maximum import highest, same_point
+from judgerank.engine.search import highest, same_point
 from judgerank.engine.solution import (
     Solution,
     Status,

@@ -12,8 +12,7 @@ from judgerank.data.errors import ConfigError
 from judgerank.data.judgments import Judgments
 from judgerank.data.representation import Shown
 from judgerank.gating.answer_pairs import paired, texts_of
-from judgerank.gating.category_tests import by_category
-from judgerank.gating.decision import Evidence, evidence, holm, outcome
+from judgerank.gating.decision import Evidence, by_category, evidence, holm, outcome
 from judgerank.gating.gate_result import Criterion, Result
 from judgerank.gating.judged import Judged, judged
 from judgerank.gating.needed import more_needed

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from judgerank.data.arrays import FloatArray
-from judgerank.gating.bounded import p_not_above
+from judgerank.gating.decision import p_not_above
 from judgerank.gating.judged import Judged
 
 SURE = 0.05  # level of each test of a judge

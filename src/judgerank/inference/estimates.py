@@ -16,9 +16,8 @@ from judgerank.engine.solution import Solution, Status
 from judgerank.engine.solvers import Settings
 from judgerank.inference.effects import QuestionEffects
 from judgerank.model.judge_blocks import JudgeBlock
-from judgerank.model.judge_values import JudgeValues
 from judgerank.model.limits import propensities
-from judgerank.model.members import Model
+from judgerank.model.members import JudgeValues, Model
 
 
 @lru_cache(maxsize=64)

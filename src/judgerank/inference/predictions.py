@@ -21,7 +21,7 @@ from judgerank.inference.effects import Averaged
 from judgerank.inference.estimates import Estimates
 from judgerank.model.block import Role
 from judgerank.model.law import Law
-from judgerank.model.placed_above import placed_above, usual_size
+from judgerank.model.stage_law import placed_above, usual_size
 
 Names = str | Sequence[str]
 

@@ -35,9 +35,8 @@ import numpy as np
 from judgerank.data.arrays import BoolArray, FloatArray
 from judgerank.data.cache import remembered
 from judgerank.data.comparisons import Comparisons
-from judgerank.engine.likelihood_rows import At, in_parts, product
+from judgerank.engine.likelihood_rows import At, in_parts, product, row_derivatives
 from judgerank.engine.penalty import ALPHA, flat
-from judgerank.engine.row_derivatives import row_derivatives
 from judgerank.inference.uncertainty import Uncertainty
 from judgerank.model.block import Role
 from judgerank.model.members import Model, Parameters

@@ -15,7 +15,7 @@ from judgerank.data.errors import ConfigError
 from judgerank.model.members import NAMED, Parameters
 from judgerank.model.streams import generator
 from judgerank.planning.panels import Panel
-from judgerank.ranking.default_member import DEFAULT, FALLBACK
+from judgerank.ranking.choices import DEFAULT, FALLBACK
 
 ASSUMED = (DEFAULT, FALLBACK)  # members of the family that an assumed panel can be of
 

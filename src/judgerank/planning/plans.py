@@ -21,7 +21,7 @@ from judgerank.planning.assumed_panels import sub_panels
 from judgerank.planning.panels import Panel
 from judgerank.planning.precision import Precision
 from judgerank.planning.questions import INDEPENDENT, WIDEST, Questions, asked_in, deviation
-from judgerank.ranking.default_member import default_member
+from judgerank.ranking.choices import default_member
 from judgerank.ranking.studies.next_comparisons import CHANCE
 
 log = logging.getLogger("judgerank")

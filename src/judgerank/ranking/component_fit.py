@@ -16,7 +16,7 @@ from judgerank.fits.standings import has_errors, orders_of
 from judgerank.model.members import Model
 from judgerank.model.naming import member
 from judgerank.ranking.choices import EFFECTS, Settings
-from judgerank.ranking.fit_member import fit_member
+from judgerank.ranking.components import fit_member
 from judgerank.ranking.study import Component
 
 

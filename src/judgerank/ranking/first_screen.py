@@ -14,8 +14,7 @@ from judgerank.data.listing import counted, shortened
 from judgerank.fits.result import Fit
 from judgerank.fits.standings import win_rate_intervals
 from judgerank.ranking.headline import in_words
-from judgerank.ranking.model_facts import FILTERS
-from judgerank.ranking.page_options import Additions, Changelog
+from judgerank.ranking.page_options import FILTERS, Additions, Changelog
 from judgerank.ranking.record import Record
 
 WIDTH = 100.0  # of a drawn row, in its own units

@@ -19,7 +19,7 @@ from judgerank.fits.result import Fit
 from judgerank.fits.standings import orders_of, pairs
 from judgerank.model.members import Model
 from judgerank.ranking.choices import EXACT, SHRUNK, Settings
-from judgerank.ranking.fit_member import fit_member
+from judgerank.ranking.components import fit_member
 from judgerank.ranking.sampled import sampled
 from judgerank.trust.sentences import MOST_PARAMETERS, MOST_ROWS
 

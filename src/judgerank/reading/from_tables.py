@@ -24,9 +24,8 @@ from judgerank.reading.layouts.duplicate_records import without_copies
 from judgerank.reading.layouts.names import with_answers
 from judgerank.reading.layouts.recognised import on_reading, on_unheard, winner_written
 from judgerank.reading.layouts.strength import shares_of
-from judgerank.reading.layouts.swaps import in_shown_order
 from judgerank.reading.layouts.table import require_models, values
-from judgerank.reading.layouts.unordered import by_name
+from judgerank.reading.layouts.unordered import by_name, in_shown_order
 
 
 def judgments_from(tables: Sequence[Table], name: str, source: Mapping[str, object] | None = None) -> Judgments:

@@ -25,8 +25,7 @@ from judgerank.data.errors import ConfigError, DataError, NoIntervalError
 from judgerank.data.representation import Shown
 from judgerank.fits.arguments import fitted_to, raw_and_question, require_member_alone
 from judgerank.fits.result import Fit
-from judgerank.inference.clusters import cluster_gradients
-from judgerank.inference.jackknife import jackknife
+from judgerank.inference.clusters import cluster_gradients, jackknife
 from judgerank.inference.wald import normal_quantile
 from judgerank.model.law import Law
 from judgerank.model.members import Parameters

@@ -8,7 +8,7 @@ from typing import Any
 
 from omegaconf import MISSING
 
-from judgerank.collecting.wording import PAIRWISE
+from judgerank.collecting.prompt_settings import PAIRWISE
 from judgerank.engine.adam import LARGEST_UPDATE
 from judgerank.engine.solution import LARGEST_TOLERANCE
 from replication.schemas.dataset import Dataset, Surrogate

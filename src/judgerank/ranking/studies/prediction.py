@@ -26,8 +26,7 @@ from judgerank.engine.likelihood_rows import row_by_row
 from judgerank.engine.newton import Newton
 from judgerank.engine.penalised import Penalised
 from judgerank.engine.solution import Status
-from judgerank.fits.choice_losses import choice_losses
-from judgerank.fits.crossvalidation import losses_with_ties
+from judgerank.fits.crossvalidation import choice_losses, losses_with_ties
 from judgerank.fits.fit import fit
 from judgerank.fits.result import Fit
 from judgerank.model.members import GRADED_MEMBERS, MEMBERS, NAMED, Model

@@ -15,8 +15,7 @@ from judgerank.data.frames import codes, numbers_in, question_name, refuse_itsel
 from judgerank.data.judgments import ITEM
 from judgerank.data.listing import listed
 from judgerank.reading.accepted import COLUMNS
-from judgerank.reading.layouts.judged_texts import texts_in
-from judgerank.reading.layouts.texts import plain
+from judgerank.reading.layouts.texts import plain, texts_in
 from judgerank.reading.layouts.words import word
 
 OF_SCORES = ("model", "score")  # keys of tables that have a row for each model

@@ -18,7 +18,6 @@ from judgerank.data.listing import listed, shortened
 from judgerank.data.strengths import STRENGTH
 from judgerank.reading.accepted import COLUMNS
 from judgerank.reading.layouts import strength
-from judgerank.reading.layouts.judged_texts import texts_in
 from judgerank.reading.layouts.table import (
     COUNTS,
     Aliases,
@@ -31,7 +30,7 @@ from judgerank.reading.layouts.table import (
     require_models,
     values,
 )
-from judgerank.reading.layouts.texts import plain
+from judgerank.reading.layouts.texts import plain, texts_in
 from judgerank.reading.layouts.words import (
     ANSWERS,
     OF_HELPSTEER,
