@@ -14,7 +14,7 @@ from omegaconf import DictConfig, OmegaConf
 from judgerank import fit
 from judgerank.data.errors import ConfigError
 from judgerank.data.judgments import Judgments
-from judgerank.planning import assumed_panels, precision
+from judgerank.planning import panels, precision
 from judgerank.planning.panels import Panel
 from judgerank.planning.plans import (
     asked_as,
@@ -114,7 +114,7 @@ def checked(cfg: DictConfig) -> dict[str, float]:
 def assumed_panel(cfg: DictConfig) -> Panel:
     values = OmegaConf.to_container(cfg.assumed)
     assumptions = {key: value for key, value in values.items() if key != "name"}
-    return assumed_panels.assumed(**assumptions, model=cfg.model or FALLBACK)
+    return panels.assumed(**assumptions, model=cfg.model or FALLBACK)
 
 
 def panel_of(cfg: DictConfig, data: dict[str, Judgments]) -> tuple[str, Panel, Questions]:

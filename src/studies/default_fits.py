@@ -16,8 +16,8 @@ import pandas as pd
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import JudgerankError
 from judgerank.engine.solution import Status
-from judgerank.fits.crossvalidation import losses
 from judgerank.fits.fit import fit
+from judgerank.fits.heldout import losses
 from judgerank.fits.result import Fit
 from judgerank.inference.wald import wald
 from judgerank.model.members import Parameters

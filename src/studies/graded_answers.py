@@ -16,8 +16,8 @@ from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import DataError
 from judgerank.data.frames import numbers_in
 from judgerank.data.judgments import Judgments
-from judgerank.fits.crossvalidation import losses_with_ties
 from judgerank.fits.fit import fit
+from judgerank.fits.heldout import losses_with_ties
 from judgerank.model.draw_levels import draw_levels, graded_comparisons
 from judgerank.model.law import Law
 from judgerank.model.members import NAMED, Model

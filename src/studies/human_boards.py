@@ -18,8 +18,7 @@ from judgerank.fits.fit import fit
 from judgerank.fits.result import Fit
 from judgerank.model.draw_levels import draw_levels, graded_comparisons
 from judgerank.model.law import Law
-from judgerank.people.human_board import ORIGIN, POINTS, HumanBoard
-from judgerank.people.human_scale import human_scale
+from judgerank.people.human_scale import ORIGIN, POINTS, HumanBoard, human_scale
 from judgerank.people.items import human_rows, items_of
 from judgerank.people.report import on_scale_of, panel_of
 from judgerank.people.toward_panel import drawn_toward_panel

@@ -21,8 +21,7 @@ from judgerank.model.needs import Need
 from judgerank.order.pairs import Order, orders, separated
 from judgerank.order.scale import scale_of
 from judgerank.planning import precision
-from judgerank.planning.assumed_panels import assumed
-from judgerank.planning.panels import Panel
+from judgerank.planning.panels import Panel, assumed
 from judgerank.planning.plans import Precisions, best_first, pair_of
 from judgerank.planning.precision import GOALS, POWERS, WIDTHS, needed, precision_of, whole
 from judgerank.planning.questions import INDEPENDENT, Questions, loading

@@ -9,8 +9,7 @@ import pandas as pd
 from scipy.special import expit
 
 from judgerank.adaptive.goals import Goal
-from judgerank.adaptive.oracles import Answers, Drawn
-from judgerank.adaptive.rounds import collect_until
+from judgerank.adaptive.rounds import Answers, Drawn, collect_until
 from judgerank.data.arrays import IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import JudgerankError

@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 from scipy.stats import t as student
 
 from judgerank import Comparisons, fit, load, pairwise
-from judgerank.fits.standings import leaderboard, win_rate_intervals
+from judgerank.fits.presentation import leaderboard, win_rate_intervals
 from judgerank.inference.clusters import effective_by_pair, sums_and_products
 from judgerank.inference.wald import at_degrees, two_sided
 from judgerank.order.pairs import Order, orders

@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import minimize
 
 from judgerank.data.errors import NoMaximumError
-from judgerank.engine.concave import logistic, peak
+from judgerank.engine.ascent import logistic, peak
 from judgerank.trust.drift import drift, drifted
 from tests.library.test_drift import drawn
 
@@ -47,7 +47,7 @@ def test_a_regression_without_a_maximum_is_refused():
 
 def test_a_judge_whose_fit_does_not_settle_has_no_p_value(monkeypatch):
     rows = drawn(1, 2000, 2.0)
-    monkeypatch.setattr("judgerank.engine.concave.STEPS", 1)
+    monkeypatch.setattr("judgerank.engine.ascent.STEPS", 1)
     found = drift(rows)
     assert len(found) == 4
     assert found[["statistic", "p_value", "p_holm"]].isna().all().all()

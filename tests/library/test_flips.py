@@ -11,7 +11,7 @@ from scipy.special import expit
 import judgerank
 from judgerank import Comparisons, fit
 from judgerank.fits.errors_by_question import by_question, questions_of, too_few
-from judgerank.fits.standings import leaderboard, win_rate_intervals
+from judgerank.fits.presentation import leaderboard, win_rate_intervals
 from judgerank.order.flips import leads_by_question, p_either
 from judgerank.order.pairs import pairwise
 from judgerank.order.rank_intervals import rank_intervals

@@ -10,8 +10,7 @@ from scipy.stats import beta, binom, norm
 
 from judgerank.data.errors import ConfigError, DataError
 from judgerank.gating.decision import Evidence, evidence, holm, largest, least, outcome, p_not_above, p_not_below
-from judgerank.gating.gate import gate
-from judgerank.gating.needed import more_needed
+from judgerank.gating.gate import gate, more_needed
 from judgerank.gating.rule import MODES, Rule
 from judgerank.gating.scores import scored
 from judgerank.gating.verdict_text import as_dict, sentence, table

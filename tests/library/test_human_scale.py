@@ -10,8 +10,14 @@ from judgerank import on_human_board, people_report
 from judgerank.data.errors import ConfigError, DataError
 from judgerank.engine.information import zero_sum_basis
 from judgerank.fits.fit import fit
-from judgerank.people.human_board import POINTS, HumanBoard
-from judgerank.people.human_scale import conformal_interval, highest_level, human_scale, left_out
+from judgerank.people.human_scale import (
+    POINTS,
+    HumanBoard,
+    conformal_interval,
+    highest_level,
+    human_scale,
+    left_out,
+)
 from judgerank.people.toward_panel import Published, drawn, drawn_toward_panel
 from judgerank.reading.read import judgments_of, read_judgments
 from replication.datasets import find_file

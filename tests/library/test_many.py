@@ -15,7 +15,7 @@ from judgerank.engine.penalised import Penalised
 from judgerank.engine.penalty import arrow
 from judgerank.engine.problem import BlockProblem, Problem
 from judgerank.engine.sums import evaluate
-from judgerank.fits.warm_start import bar, beginning
+from judgerank.fits.fitted import bar, beginning
 from judgerank.model.members import JUDGE_AWARE, MODELS
 from judgerank.order import equality_large as separation_at_scale
 from judgerank.order import pairs as ranks

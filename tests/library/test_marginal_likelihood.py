@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import minimize
 
 from judgerank import Comparisons, fit
-from judgerank.engine import marginal_likelihood, modes, problem
+from judgerank.engine import marginal_likelihood, problem
 from judgerank.engine.penalised import NARROWEST, WIDEST, Penalised
 from judgerank.model.streams import generator
 from replication.random_designs import draw_comparisons, draw_truth
@@ -94,6 +94,6 @@ def test_a_rough_mode_and_one_step_are_the_exact_mode():
     one = problem.Problem(cells, model)
     zeros = np.zeros(len(one.coordinates.kept))
     exact = one.mode(zeros, spread, Penalised(tolerance=1e-13))[0]
-    rough = one.mode(zeros, spread, modes.Rough(100))[0]
+    rough = one.mode(zeros, spread, marginal_likelihood.Rough(100))[0]
     assert np.abs(one.near(rough, spread) - exact).max() < 1e-8
     assert 1e2 * np.abs(one.near(rough, spread) - exact).max() < marginal_likelihood.DIFFERENCE

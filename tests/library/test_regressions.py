@@ -14,8 +14,7 @@ from judgerank.engine.boundary import guess
 from judgerank.engine.divergence import on_the_scale_of_the_others
 from judgerank.engine.likelihood_rows import row_by_row
 from judgerank.engine.localized import Localized
-from judgerank.engine.newton import Newton, climb
-from judgerank.engine.newton_step import moved, newton_step
+from judgerank.engine.newton import Newton, climb, moved, newton_step
 from judgerank.engine.search import maximise
 from judgerank.engine.solution import log_odds
 from judgerank.engine.sums import evaluate

@@ -11,11 +11,10 @@ from scipy.stats import norm
 
 from judgerank import Comparisons, Fit, fit, load
 from judgerank.data.comparisons import Comparisons as Rows
-from judgerank.fits.standings import leaderboard, pairs, win_probability, win_rate_intervals, win_rates
+from judgerank.fits.presentation import leaderboard, pairs, win_probability, win_rate_intervals, win_rates
 from judgerank.fits.storing import kept_weights
 from judgerank.model.members import Parameters
-from judgerank.order.contrast_goals import best_known_scores
-from judgerank.order.scale import reported_covariance, scale_at, scale_by, scale_of, weights_of
+from judgerank.order.scale import best_known_scores, reported_covariance, scale_at, scale_by, scale_of, weights_of
 from judgerank.ranking.studies.panel import discrimination_intervals, reported_discriminations
 
 SCORES = np.linspace(1.2, -1.2, 6)

@@ -15,8 +15,7 @@ from judgerank.engine.penalised import Penalised
 from judgerank.inference.wald import normal_quantile
 from judgerank.model.block import Placed, Role
 from judgerank.model.members import JUDGE_AWARE, Parameters
-from judgerank.order.averages import _Nodes, averages
-from judgerank.order.scale import reported_covariance, scale_at, scale_by, scale_of, weights_of
+from judgerank.order.scale import _Nodes, averages, reported_covariance, scale_at, scale_by, scale_of, weights_of
 
 SCORES = np.linspace(1.2, -1.2, 12)
 

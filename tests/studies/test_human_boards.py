@@ -8,7 +8,7 @@ import pytest
 
 from judgerank.data.errors import DataUnavailableError
 from judgerank.fits.fit import fit
-from judgerank.people.human_board import HumanBoard
+from judgerank.people.human_scale import HumanBoard
 from replication.config import ROOT
 from studies import plots
 from studies.human_boards import (

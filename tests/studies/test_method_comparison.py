@@ -17,7 +17,7 @@ from scipy.stats import spearmanr
 
 from judgerank import Comparisons, fit
 from judgerank.data.errors import ConfigError, NoMaximumError
-from judgerank.fits.crossvalidation import losses
+from judgerank.fits.heldout import losses
 from judgerank.model.streams import generator
 from replication.config import ROOT
 from replication.datasets import load_judgments

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from judgerank.collecting.anchors import due
-from judgerank.collecting.tasks import Questions, Task
+from judgerank.collecting.task_order import Questions, Task
 from tests.tool.collecting import TOTAL, collected, judgments, rows
 from tests.tool.endpoint import better, serving
 

@@ -10,9 +10,9 @@ import pytest
 from judgerank.collecting.backoff import LONGEST_PAUSE, UNREACHED, Pause
 from judgerank.collecting.collector import Collector
 from judgerank.collecting.costs import Budget
-from judgerank.collecting.request_errors import AttemptFailed
+from judgerank.collecting.response import AttemptFailed
 from judgerank.collecting.settings import Collection, Judge, Panel
-from judgerank.collecting.tasks import Questions, Task
+from judgerank.collecting.task_order import Questions, Task
 
 AT_A_TIME, TOOK = 8, 0.5  # requests on their way, and seconds that each takes
 

@@ -17,7 +17,7 @@ from judgerank.collecting.checking import checked, read_settings
 from judgerank.collecting.prompt_settings import PAIRWISE
 from judgerank.collecting.settings import Collection, Panel, Prompt
 from judgerank.data.errors import ConfigError, DataError
-from judgerank.planning.assumed_panels import assumed
+from judgerank.planning.panels import assumed
 from judgerank.planning.plans import panels_by_size
 from judgerank.planning.precision import needed, precision_of, whole
 from judgerank.ranking.diagnosis import on_answers

@@ -13,7 +13,7 @@ from judgerank import Status, fit, rank
 from judgerank.data.errors import NoIntervalError
 from judgerank.engine import divergence
 from judgerank.inference import uncertainty
-from judgerank.order.contrast_goals import best_known_scores
+from judgerank.order.scale import best_known_scores
 from judgerank.ranking import exports
 from judgerank.ranking.candidates import Candidates
 from judgerank.ranking.ranking import MOST_ROWS

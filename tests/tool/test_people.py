@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from judgerank import on_human_board
-from judgerank.people.human_board import POINTS
+from judgerank.people.human_scale import POINTS
 from studies.human_boards import Board, drawn_board
 from studies.people import drawn
 from tests.library.test_people import frame_of

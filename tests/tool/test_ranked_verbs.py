@@ -20,7 +20,7 @@ from judgerank.planning.plans import INDEPENDENT, fitted_panel, questions_like
 from judgerank.ranking.choices import Settings
 from judgerank.ranking.trust_report import trust_report
 from judgerank.trust.fragility import fragility
-from judgerank.trust.removable import judgments_as_units
+from judgerank.trust.refits import judgments_as_units
 from tests.tool.command import judgerank
 
 MODELS = np.array(["ann", "bob", "cat", "dan", "eve"])

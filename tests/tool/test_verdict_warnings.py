@@ -19,7 +19,7 @@ from judgerank.ranking.judge_chart import REASONS, judges_of
 from judgerank.ranking.studies import by_judge, next_comparisons, panel
 from judgerank.ranking.verdict import leaders, verdict
 from judgerank.ranking.views import views
-from judgerank.trust.removable import Units
+from judgerank.trust.refits import Units
 from judgerank.trust.removal import _not_enough
 
 PAIRS = [(i, j) for i in range(4) for j in range(i + 1, 4)]

@@ -13,8 +13,8 @@ from judgerank.data.errors import DataError
 from judgerank.data.representation import Shown
 from judgerank.fits.arguments import require_fit
 from judgerank.fits.errors_by_question import Questions, too_few
+from judgerank.fits.fitted import contain
 from judgerank.fits.result import Fit
-from judgerank.fits.warm_start import contain
 from judgerank.inference.wald import require_level, two_sided
 from judgerank.model.block import Role
 from judgerank.order.pairs import holm, significant

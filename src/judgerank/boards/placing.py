@@ -27,7 +27,7 @@ from judgerank.data.listing import counted
 from judgerank.data.numbering import numbered
 from judgerank.data.rankings import pairs_in
 from judgerank.data.representation import Shown
-from judgerank.engine.concave import peak
+from judgerank.engine.ascent import peak
 from judgerank.engine.information import information
 from judgerank.engine.sums import evaluate
 from judgerank.fits.errors_by_question import Questions, number_of, too_few

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
+from judgerank.data.modules import is_file
 from judgerank.reading.accepted import COLUMNS, COPIES, FORMS, MEANINGS, NAMES
 
 # Checks of the numbers and names that options are given; nothing is loaded for them.
@@ -259,3 +260,37 @@ GOALS = (  # `judgerank.planning.precision.GOALS`
 ANSWER_COLUMNS = (  # `judgerank.collecting.answer_sources.COLUMNS`
     *("question_id", "question", "model", "answer"),
 )
+
+
+# Options on the model that is fitted.
+Solver = StrEnum("Solver", {name: name for name in SOLVERS})  # type: ignore[misc]  # members are known when it runs
+NEWTON, SHRUNK = Solver("newton"), Solver("penalised")
+
+
+def of_family(value: str | None) -> str | None:
+    """Check of a member of the family: one of the library's, or a file."""
+    if value is not None and value not in NAMED and not is_file(value):
+        raise typer.BadParameter(f"{value!r} is not one of {', '.join(map(repr, NAMED))}, and no file NAME.py.")
+    return value
+
+
+ModelOption = Annotated[
+    str | None,
+    typer.Option(
+        "--model",
+        rich_help_panel=MODEL,
+        callback=of_family,
+        metavar=f"[{'|'.join(NAMED)}|FILE.py]",
+        help="Member of the family of models, or a file that defines one. By default position_aware where the "
+        "order of presentation identifies it, else judge_aware (the paper's).",
+    ),
+]
+SolverOption = Annotated[
+    Solver,
+    typer.Option(
+        "--solver",
+        rich_help_panel=MODEL,
+        help="newton is exact. penalised shrinks toward the panel and always has an estimate. localized is exact "
+        "over a box. adam is the paper's Algorithm A.1.",
+    ),
+]

@@ -10,11 +10,11 @@ from typing import Annotated
 
 import typer
 
-from judgerank.cli.model_options import NEWTON, ModelOption, SolverOption
 from judgerank.cli.options import (
     ASK_COPIES,
     ASK_NAMES,
     GOALS,
+    NEWTON,
     BaselineOption,
     ColumnOption,
     CopiesOption,
@@ -22,7 +22,9 @@ from judgerank.cli.options import (
     FormatOption,
     JsonOption,
     LevelOption,
+    ModelOption,
     NamesOption,
+    SolverOption,
     WinnerValuesOption,
     between,
     finite,

@@ -15,8 +15,7 @@ from judgerank.cli.documents import records
 from judgerank.cli.terminal import Progress, say, say_json
 from judgerank.data.errors import ConfigError
 from judgerank.data.listing import counted
-from judgerank.planning.assumed_panels import assumed
-from judgerank.planning.panels import Panel
+from judgerank.planning.panels import Panel, assumed
 from judgerank.planning.plans import (
     DRAWS,
     WANTED,

@@ -8,7 +8,6 @@ from typing import Annotated, Any
 
 import typer
 
-from judgerank.cli.model_options import SHRUNK, ModelOption, SolverOption
 from judgerank.cli.options import (
     ASK_COPIES,
     ASK_NAMES,
@@ -19,6 +18,7 @@ from judgerank.cli.options import (
     MODEL,
     OUTPUT,
     PAGE,
+    SHRUNK,
     UNCERTAINTY,
     BaselineOption,
     ColumnOption,
@@ -29,8 +29,10 @@ from judgerank.cli.options import (
     FormatOption,
     JsonOption,
     LevelOption,
+    ModelOption,
     NamesOption,
     RawOption,
+    SolverOption,
     WinnerValuesOption,
     how_read,
     notes_of,

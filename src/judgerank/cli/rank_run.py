@@ -70,7 +70,7 @@ class PageOptions:
         facts = None if self.models is None else read_facts(self.models, ranking.tables["leaderboard"]["model"])
         log = None
         if old is not None and self.since is not None:
-            from judgerank.boards.changelog import changelog_of
+            from judgerank.boards.reported import changelog_of
 
             log = changelog_of(old, ranking.fitted, self.since.name, ranking.settings.level)
         texts = None

@@ -15,7 +15,7 @@ import httpx
 
 from judgerank.collecting.client import Client
 from judgerank.collecting.library import ALWAYS_SET
-from judgerank.collecting.request_errors import AttemptFailed, Refused
+from judgerank.collecting.response import AttemptFailed, Refused
 from judgerank.collecting.secrets import Secrets, keys_there_are
 from judgerank.collecting.settings import Judge, Prompt
 from judgerank.collecting.transport import proxy_for, shown

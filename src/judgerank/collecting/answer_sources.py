@@ -16,14 +16,15 @@ import pandas as pd
 from pandas.api.types import is_object_dtype
 
 from judgerank.collecting.platforms import fetched, is_platform
-from judgerank.collecting.tasks import Questions
+from judgerank.collecting.task_order import Questions
 from judgerank.data.errors import DataError
 from judgerank.data.frames import question_name
 from judgerank.data.listing import listed
 from judgerank.reading.answers import FORMATS, answers_in, recognised_answers
-from judgerank.reading.answers.found import Found, Text
-from judgerank.reading.answers.media import (
+from judgerank.reading.answers.found import (
+    Found,
     Named,
+    Text,
     answered,
     are_messages,
     are_parts,

@@ -13,7 +13,7 @@ from typing import Generic, TypeVar
 
 import tenacity
 
-from judgerank.collecting.request_errors import AttemptFailed
+from judgerank.collecting.response import AttemptFailed
 
 # When a judge may be asked: at once, after a pause that all its requests share, or by one request to try.
 #

@@ -19,9 +19,8 @@ import httpx
 from judgerank.collecting.guard import guarded
 from judgerank.collecting.images import sendable
 from judgerank.collecting.library import library
-from judgerank.collecting.request_errors import AttemptFailed, JudgeRefused, Refused, retry_after
 from judgerank.collecting.requests import NOT_THESE, refusal, request, structured_by, unknown, wire_params
-from judgerank.collecting.response import Reply, reply_of
+from judgerank.collecting.response import AttemptFailed, JudgeRefused, Refused, Reply, reply_of, retry_after
 from judgerank.collecting.secrets import Secrets, keys
 from judgerank.collecting.settings import Judge, Prompt
 from judgerank.collecting.transport import LARGEST_BODY, Line, Network, shortened

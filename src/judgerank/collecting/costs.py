@@ -16,7 +16,7 @@ from judgerank.collecting.ledger import Ledger, Record, task_of
 from judgerank.collecting.prompts import messages
 from judgerank.collecting.requests import longest
 from judgerank.collecting.settings import Collection, Judge, Prompt
-from judgerank.collecting.tasks import Questions, Task
+from judgerank.collecting.task_order import Questions, Task
 
 # How many tokens a request may take at most: no fewer than any tokenizer makes of it.
 #

@@ -12,8 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from judgerank.collecting.request_errors import JudgeRefused, Refused
-from judgerank.collecting.response import CHOICES, Reply
+from judgerank.collecting.response import CHOICES, JudgeRefused, Refused, Reply
 from judgerank.data.errors import ConfigError
 from judgerank.data.modules import is_file, object_of
 from judgerank.reading.answers.found import Text

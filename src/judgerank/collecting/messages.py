@@ -31,7 +31,7 @@ from judgerank.collecting.outcome import (
 )
 from judgerank.collecting.requests import told as refused
 from judgerank.collecting.settings import Judge
-from judgerank.collecting.tasks import Task
+from judgerank.collecting.task_order import Task
 from judgerank.data.listing import counted
 
 # Which model answered: not the one asked for, another one from some day on, or one for several judges.

@@ -22,8 +22,7 @@ import numpy as np
 from judgerank.data.arrays import BoolArray, FloatArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError
-from judgerank.engine.marginal_likelihood import fitted_spread
-from judgerank.engine.modes import Climb, Rough
+from judgerank.engine.marginal_likelihood import Climb, Rough, fitted_spread
 from judgerank.engine.penalty import Spread, scale
 from judgerank.engine.problem import Problem, problem_of
 from judgerank.engine.solution import Solution, Status, require_positive, require_tolerance, unbounded_judges

@@ -12,12 +12,12 @@ from scipy.linalg import LinAlgError, eigh
 
 from judgerank.data.arrays import BoolArray, FloatArray
 from judgerank.data.comparisons import Comparisons
-from judgerank.engine.arrow import Arrow
 from judgerank.engine.ascent import Ascent, ascended, backtracked
 from judgerank.engine.information import Coordinates, information
-from judgerank.engine.newton_step import positive_solve
+from judgerank.engine.newton import positive_solve
 from judgerank.engine.penalty import (
     ALPHA,
+    Arrow,
     Penalty,
     Spread,
     arrow,

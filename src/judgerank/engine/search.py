@@ -20,12 +20,11 @@ from judgerank.engine.boundary import Bound, assurance, guess, offsets_at_zero
 from judgerank.engine.count_scaling import in_units
 from judgerank.engine.existence import separable_judges
 from judgerank.engine.likelihood_rows import At, by_judge
-from judgerank.engine.multistart import ALONE, SPARSE, Ends, FarOut, far_starts, rough_maxima
+from judgerank.engine.multistart import ALONE, SPARSE, Ends, FarOut, Rows, apart, far_starts, rough_maxima, shares
 from judgerank.engine.newton import Newton, climb, with_log_odds
 from judgerank.engine.rows import Listed
 from judgerank.engine.slopes import elsewhere
 from judgerank.engine.solution import LARGEST_LOG_ODDS, Rival, Solution, Status, log_odds, unbounded_judges
-from judgerank.engine.starts import Rows, apart, shares
 from judgerank.model.block import Role
 from judgerank.model.members import BTL, Model, Parameters
 

@@ -26,7 +26,7 @@ from scipy.sparse import csc_array
 from scipy.special import expit, ndtri
 
 from judgerank.data.arrays import BoolArray, FloatArray, IntArray
-from judgerank.engine.concave import peak, terms
+from judgerank.engine.ascent import peak, terms
 from judgerank.inference.clusters import jackknife, sum_and_without
 from judgerank.inference.wald import normal_quantile
 

@@ -22,14 +22,13 @@ from scipy.special import expit, fdtrc
 
 from judgerank.data.arrays import FloatArray
 from judgerank.data.errors import DataError
-from judgerank.engine.concave import Look, peak
+from judgerank.engine.ascent import Look, peak
 from judgerank.engine.information import zero_sum_basis
 from judgerank.fits.errors_by_question import Questions, number_of
 from judgerank.fits.fit import fit
 from judgerank.fits.result import Fit
 from judgerank.inference.clusters import effective_number
-from judgerank.people.items import HumanScores, Items, table
-from judgerank.people.paired_rows import PairedRows
+from judgerank.people.items import HumanScores, Items, PairedRows, table
 
 
 @dataclass(frozen=True, eq=False, repr=False)

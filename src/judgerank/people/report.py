@@ -23,8 +23,7 @@ from judgerank.order.scale import scale_by
 from judgerank.people.agreement import COLUMNS as COLUMNS_OF_AGREEMENT
 from judgerank.people.agreement import agreement_text, agreement_with_people
 from judgerank.people.anchor import People, anchored_by_people, disagreement, next_items, next_pairs
-from judgerank.people.human_board import HumanBoard
-from judgerank.people.human_scale import HumanScale, human_scale, scale_text
+from judgerank.people.human_scale import HumanBoard, HumanScale, human_scale, scale_text
 from judgerank.people.items import HumanScores, Items, human_marks, human_rows, items_of
 from judgerank.people.toward_panel import TowardPanel, drawn_toward_panel
 from judgerank.ranking.choices import default_member

@@ -28,8 +28,7 @@ from judgerank.reading.file_formats import opened
 from judgerank.reading.files import Files, labels_of, named, paths_of, title_of
 from judgerank.reading.from_tables import judgments_from
 from judgerank.reading.layouts import Layout, Table, recognised
-from judgerank.reading.layouts.duplicate_records import require_copies
-from judgerank.reading.layouts.names import require_names
+from judgerank.reading.layouts.names import require_copies, require_names
 from judgerank.reading.layouts.strength import BOTH_BAD
 from judgerank.reading.layouts.table import ASK
 from judgerank.reading.layouts.words import meanings

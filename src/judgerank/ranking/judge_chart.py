@@ -10,9 +10,8 @@ import numpy as np
 import pandas as pd
 
 from judgerank.data.listing import shortened
-from judgerank.ranking.first_screen import LONGEST_NAME
-from judgerank.ranking.headline import largest
-from judgerank.ranking.record import Record
+from judgerank.ranking.choices import Record
+from judgerank.ranking.first_screen import LONGEST_NAME, largest
 from judgerank.ranking.studies import by_judge, panel
 
 Line = Mapping[Hashable, Any]  # of the table of judges

@@ -13,19 +13,19 @@ from judgerank.data.listing import counted
 from judgerank.data.rankings import MOST_TIED, in_stages, sizes_of_rankings
 from judgerank.data.strengths import MOST_STRENGTHS
 from judgerank.fits.errors_by_question import MOST_QUESTIONS
+from judgerank.fits.presentation import win_probability
 from judgerank.fits.result import Fit
-from judgerank.fits.standings import win_probability
-from judgerank.model.formula import formula, treatment_of_ties
 from judgerank.model.judge_blocks import JUDGE_BLOCKS, judge_block, larger_ties, strengths
+from judgerank.model.naming import formula, treatment_of_ties
 from judgerank.model.needs import Need
 from judgerank.order.scale import scale_of
 from judgerank.pages import Shown, render, shown
+from judgerank.ranking.choices import Record
 from judgerank.ranking.exports import ELO_MEAN, ELO_POINTS, TABLES, file_names, parquet_note
 from judgerank.ranking.first_screen import pictures
 from judgerank.ranking.judge_chart import judges_of
 from judgerank.ranking.page_options import FILTERS, Additions, Texts
 from judgerank.ranking.page_records import evidence
-from judgerank.ranking.record import Record
 from judgerank.ranking.studies import panel
 from judgerank.ranking.studies.categories import BY_CHANCE
 from judgerank.ranking.studies.next_comparisons import CHANCE

@@ -61,7 +61,7 @@ class Additions:
     facts : DataFrame, optional
         By model, as `judgerank.ranking.page_options.read_facts` returns them.
     changelog : Changelog, optional
-        `judgerank.boards.changelog.changelog_of` makes one.
+        `judgerank.boards.reported.changelog_of` makes one.
     texts : Texts, optional
         By default those in the judgments, if they have any.
     each_judge : bool, optional

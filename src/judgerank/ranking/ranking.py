@@ -15,12 +15,11 @@ from judgerank.data.judgments import Judgments
 from judgerank.data.listing import LONGEST, counted, shortened
 from judgerank.fits.presentation import MOST
 from judgerank.ranking import exports
-from judgerank.ranking.choices import SHRUNK, Settings
+from judgerank.ranking.choices import SHRUNK, Record, Settings
 from judgerank.ranking.exports import write_tables
 from judgerank.ranking.findings import findings, ranked_set
 from judgerank.ranking.page import HEADS, to_html
 from judgerank.ranking.page_options import Additions
-from judgerank.ranking.record import Record
 from judgerank.ranking.verdict import reading_lines, verdict
 from judgerank.reading.files import behind
 from judgerank.reading.read import Source, read_judgments

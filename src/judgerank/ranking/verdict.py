@@ -18,16 +18,14 @@ from judgerank.data.listing import listed, noun, percent
 from judgerank.data.rankings import in_stages
 from judgerank.data.tied_choices import all_ties
 from judgerank.fits.errors_by_question import too_few
-from judgerank.fits.standings import pairs, win_probability
-from judgerank.ranking.choices import Settings
+from judgerank.fits.presentation import pairs, win_probability
+from judgerank.ranking.choices import Record, Settings
 from judgerank.ranking.components import links_between
-from judgerank.ranking.headline import as_good, headline, in_words, largest
+from judgerank.ranking.first_screen import as_good, headline, in_words, largest
 from judgerank.ranking.page_records import head_to_head
-from judgerank.ranking.partial_judges import without_partial
-from judgerank.ranking.record import Record
+from judgerank.ranking.partial_judges import unread, warnings_of, without_partial
 from judgerank.ranking.studies import panel
 from judgerank.ranking.studies.next_comparisons import CHANCE, cost_of_pair, tastes_matter
-from judgerank.ranking.verdict_warnings import unread, warnings_of
 from judgerank.reading.files import run_again
 from judgerank.trust.sentences import FRAGILITY
 

@@ -16,8 +16,19 @@ from judgerank.data.representation import Shown
 from judgerank.fits.arguments import fitted_to, raw_and_question, require_member_alone
 from judgerank.fits.result import Fit
 from judgerank.order.pairs import separated
-from judgerank.trust.refits import Goal, Part, forecast, least, open_pair, swapped, whole_part
-from judgerank.trust.removable import Units, judges_as_units, judgments_as_units, questions_as_units
+from judgerank.trust.refits import (
+    Goal,
+    Part,
+    Units,
+    forecast,
+    judges_as_units,
+    judgments_as_units,
+    least,
+    open_pair,
+    questions_as_units,
+    swapped,
+    whole_part,
+)
 from judgerank.trust.removal import Removal, rows_of, smallest
 
 if TYPE_CHECKING:

@@ -17,8 +17,7 @@ import numpy as np
 
 from judgerank.data.arrays import FloatArray
 from judgerank.data.errors import JudgerankError
-from judgerank.trust.refits import GROWTH, Goal, Part, forecast, least
-from judgerank.trust.removable import Units
+from judgerank.trust.refits import GROWTH, Goal, Part, Units, forecast, least
 
 # Smaller sets than the one found: every single unit that comes near, then sets grown by one unit at a time.
 #

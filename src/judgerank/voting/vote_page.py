@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from judgerank.collecting.task_order import Plan
-from judgerank.collecting.tasks import Questions, Task
+from judgerank.collecting.task_order import Plan, Questions, Task
 from judgerank.data.errors import DataError
 from judgerank.data.frames import question_name
 from judgerank.pages import render

@@ -17,7 +17,7 @@ from scipy.special import expit
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError, JudgerankError
 from judgerank.data.judgments import Judgments
-from judgerank.fits.crossvalidation import losses
+from judgerank.fits.heldout import losses
 from judgerank.inference.wald import normal_quantile
 from replication import published
 from replication.correlation import kendall, spearman

@@ -17,8 +17,8 @@ from judgerank.collecting.collector import Collector, together
 from judgerank.collecting.costs import BudgetSpent
 from judgerank.collecting.ledger import task_of
 from judgerank.collecting.outcome import money
-from judgerank.collecting.request_errors import AttemptFailed, Refused
-from judgerank.collecting.tasks import Task
+from judgerank.collecting.response import AttemptFailed, Refused
+from judgerank.collecting.task_order import Task
 from judgerank.collecting.transport import shortened
 
 log = logging.getLogger("judgerank")

@@ -15,12 +15,11 @@ import httpx
 
 from judgerank.collecting.backoff import retrying
 from judgerank.collecting.client import TRIED_AGAIN
-from judgerank.collecting.request_errors import AttemptFailed, retry_after
+from judgerank.collecting.response import AttemptFailed, retry_after
 from judgerank.collecting.secrets import Secrets
 from judgerank.collecting.transport import Line, Network, TooLarge
 from judgerank.data.errors import ConfigError, DataError, DataUnavailableError
-from judgerank.reading.answers.found import Found
-from judgerank.reading.answers.media import Messages, answered, are_messages, asked, written
+from judgerank.reading.answers.found import Found, Messages, answered, are_messages, asked, written
 
 log = logging.getLogger("judgerank")
 LARGEST_PAGE = 64 << 20  # bytes of one answer: a page of transcripts

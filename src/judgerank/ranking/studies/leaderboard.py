@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from judgerank.data.arrays import BoolArray
-from judgerank.fits import standings
+from judgerank.fits import presentation
 from judgerank.ranking.study import Component, Finding
 
 # Bands: groups of neighbours in rank without a significant difference between any two.
@@ -61,4 +61,4 @@ def of_component(component: Component) -> Finding:
 
 def board_of(component: Component) -> pd.DataFrame:
     """The leaderboard of the shown fit."""
-    return with_bands(standings.leaderboard(component.reported, component.settings.level), component.pairs)
+    return with_bands(presentation.leaderboard(component.reported, component.settings.level), component.pairs)

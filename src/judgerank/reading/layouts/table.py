@@ -51,7 +51,7 @@ class Table:
         The model that all others were compared with, where the records do not name it.
     names, copies : str
         What to do with names that differ in case alone, and with records that are copies of others
-        (`judgerank.reading.layouts.names.NAMES`, `judgerank.reading.layouts.duplicate_records.COPIES`).
+        (`judgerank.reading.layouts.names.NAMES`, `judgerank.reading.layouts.names.COPIES`).
     spelled : mapping of str to str
         Columns as they are called in the file, by the names they are read as.
     is_complete : bool
