@@ -18,8 +18,7 @@ from judgerank.data.frames import numbers_in
 from judgerank.data.judgments import Judgments
 from judgerank.fits.fit import fit
 from judgerank.fits.heldout import losses_with_ties
-from judgerank.model.draw_levels import draw_levels, graded_comparisons
-from judgerank.model.law import Law
+from judgerank.model.law import Law, draw_levels, graded_comparisons
 from judgerank.model.members import NAMED, Model
 from judgerank.model.streams import generator
 from judgerank.ranking.studies.prediction import held_out, mean_of, sample_of

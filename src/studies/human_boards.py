@@ -16,8 +16,7 @@ from judgerank.data.errors import DataError, DataUnavailableError, NoMaximumErro
 from judgerank.data.judgments import Judgments
 from judgerank.fits.fit import fit
 from judgerank.fits.result import Fit
-from judgerank.model.draw_levels import draw_levels, graded_comparisons
-from judgerank.model.law import Law
+from judgerank.model.law import Law, draw_levels, graded_comparisons
 from judgerank.people.human_scale import ORIGIN, POINTS, HumanBoard, human_scale
 from judgerank.people.items import human_rows, items_of
 from judgerank.people.report import on_scale_of, panel_of

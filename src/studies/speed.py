@@ -25,10 +25,8 @@ from judgerank import Comparisons, Records, fit
 from judgerank.model.members import Parameters
 from judgerank.model.naming import named
 from judgerank.model.streams import generator
-from judgerank.order.equality import NetResults, differences_under_equality
-from judgerank.order.equality_large import ManyResults, differences_of_many
-from judgerank.plots.colours import shades
-from judgerank.plots.looks import PAGE, canvas, in_style
+from judgerank.order.equality import ManyResults, NetResults, differences_of_many, differences_under_equality
+from judgerank.plots.looks import PAGE, canvas, in_style, shades
 from replication.config import ROOT
 from replication.random_designs import draw_outcomes, draw_truth, uniform_triples
 from replication.replicate import Study

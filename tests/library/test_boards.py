@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import norm, t
 
 from judgerank import Comparisons, compare, fit, load, place
-from judgerank.boards.change import change_of
+from judgerank.boards.comparing import change_of
 from judgerank.boards.moving import by_judge
 from judgerank.boards.placing import anchored
 from judgerank.boards.reported import changelog_of, difference_text, placement_text

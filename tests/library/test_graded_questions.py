@@ -12,8 +12,7 @@ from judgerank.engine.questions import quadrature
 from judgerank.engine.questions.groups import at_rows, grouped
 from judgerank.engine.questions.marginal import Marginal
 from judgerank.inference.estimates import covariances
-from judgerank.model.draw_levels import draw_levels, graded_comparisons
-from judgerank.model.law import Law
+from judgerank.model.law import Law, draw_levels, graded_comparisons
 from judgerank.model.members import NAMED, Parameters
 
 MEMBER = NAMED["position_aware_graded"]

@@ -17,7 +17,7 @@ from judgerank.engine.problem import BlockProblem, Problem
 from judgerank.engine.sums import evaluate
 from judgerank.fits.fitted import bar, beginning
 from judgerank.model.members import JUDGE_AWARE, MODELS
-from judgerank.order import equality_large as separation_at_scale
+from judgerank.order import equality as separation_at_scale
 from judgerank.order import pairs as ranks
 from judgerank.order import rank_intervals as simultaneous
 

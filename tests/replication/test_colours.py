@@ -6,7 +6,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from judgerank.plots.colours import COLOURS, DATA_SETS, MARKERS, MODELS, NAMES, SHADE_MARKERS, shades
+from judgerank.plots.looks import COLOURS, DATA_SETS, MARKERS, MODELS, NAMES, SHADE_MARKERS, shades
 from replication.config import ROOT
 
 # Machado, Oliveira and Fernandes (2009), severity one, on linear RGB

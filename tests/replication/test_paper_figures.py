@@ -14,8 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from matplotlib.text import Text
 
-from judgerank.plots.colours import COLOURS, DATA_SETS, NAMES
-from judgerank.plots.looks import in_style
+from judgerank.plots.looks import COLOURS, DATA_SETS, NAMES, in_style
 from replication import plots
 from replication.auditing.registry import items
 from replication.auditing.shown_figures import figures, figures_page

@@ -21,8 +21,7 @@ from judgerank.fits.same_judges import decided, excess_agreement, items_of, same
 from judgerank.model.streams import generator
 from judgerank.ranking import page_records as evidence_of
 from judgerank.ranking.card import card
-from judgerank.ranking.first_screen import headline
-from judgerank.ranking.judge_chart import judges_of
+from judgerank.ranking.first_screen import headline, judges_of
 from judgerank.ranking.page_records import head_to_head
 from judgerank.ranking.studies import panel
 from judgerank.ranking.studies.categories import BY_CHANCE

@@ -14,7 +14,7 @@ from judgerank.data.errors import DataError
 from judgerank.data.judgments import Judgments
 from judgerank.data.rankings import as_pairs, number_of_ranking
 from judgerank.gating.judged import judged
-from judgerank.model.draw_levels import graded_comparisons
+from judgerank.model.law import graded_comparisons
 from judgerank.people.report import people_report
 from judgerank.planning.plans import INDEPENDENT, fitted_panel, questions_like
 from judgerank.ranking.choices import Settings

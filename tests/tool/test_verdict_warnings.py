@@ -15,7 +15,7 @@ from judgerank.cli import app
 from judgerank.fits.errors_by_question import Questions
 from judgerank.model.kinds import family
 from judgerank.model.streams import generator
-from judgerank.ranking.judge_chart import REASONS, judges_of
+from judgerank.ranking.first_screen import REASONS, judges_of
 from judgerank.ranking.studies import by_judge, next_comparisons, panel
 from judgerank.ranking.verdict import leaders, verdict
 from judgerank.ranking.views import views

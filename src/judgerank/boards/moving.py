@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from judgerank.boards.change import joined
+from judgerank.boards.comparing import joined
 from judgerank.boards.placing import Anchored, anchored, best_scores, few_clusters_factor
 from judgerank.data.arrays import AnyArray, FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons

@@ -28,8 +28,7 @@ from judgerank.data.errors import ConfigError, DataError
 from judgerank.inference.wald import normal_quantile
 from judgerank.ranking.choices import Record
 from judgerank.writing.extras import needed
-from judgerank.writing.json_records import records
-from judgerank.writing.spreadsheets import csv_of
+from judgerank.writing.spreadsheets import csv_of, records
 
 # A leaderboard as files of Every Eval Ever, one for each model, in an archive that unpacks into its folders.
 #

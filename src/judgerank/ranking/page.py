@@ -22,8 +22,7 @@ from judgerank.order.scale import scale_of
 from judgerank.pages import Shown, render, shown
 from judgerank.ranking.choices import Record
 from judgerank.ranking.exports import ELO_MEAN, ELO_POINTS, TABLES, file_names, parquet_note
-from judgerank.ranking.first_screen import pictures
-from judgerank.ranking.judge_chart import judges_of
+from judgerank.ranking.first_screen import judges_of, pictures
 from judgerank.ranking.page_options import FILTERS, Additions, Texts
 from judgerank.ranking.page_records import evidence
 from judgerank.ranking.studies import panel

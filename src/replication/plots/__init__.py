@@ -1,7 +1,6 @@
 """How stored tables become figures. Nothing here computes a result or draws a random number."""
 
-from judgerank.plots.colours import NAMES
-from judgerank.plots.looks import PAGE, canvas, short
+from judgerank.plots.looks import NAMES, PAGE, canvas, short
 from replication.plots.judges import (
     answers,
     discrimination_bars,

@@ -8,8 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from judgerank.plots.colours import COLOURS, DATA_SETS, MARKERS, NAMES, shades
-from judgerank.plots.looks import PAGE, canvas, short
+from judgerank.plots.looks import COLOURS, DATA_SETS, MARKERS, NAMES, PAGE, canvas, shades, short
 from replication.plots.labels import label_points, name_beside, name_rows
 
 # What the judges' discriminations look like.

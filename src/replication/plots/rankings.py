@@ -7,8 +7,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from judgerank.plots.colours import COLOURS, MARKERS, NAMES, shades
-from judgerank.plots.looks import PAGE, canvas, short
+from judgerank.plots.looks import COLOURS, MARKERS, NAMES, PAGE, canvas, shades, short
 from replication.plots.labels import label_points, name_rows
 
 # Leaderboards, and scores against what others measured.

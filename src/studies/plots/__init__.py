@@ -1,6 +1,6 @@
 """How stored tables of the sections beyond the paper become figures. Nothing here computes a result."""
 
-from judgerank.plots.colours import NAMES
+from judgerank.plots.looks import NAMES
 from studies.plots.answers import ranked_answers, soft, strength, use_of_confidence
 from studies.plots.boards import human_boards, left_off, newcomers, people, scale
 from studies.plots.collecting import adaptive, gate, plan

@@ -7,8 +7,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from judgerank.plots.colours import COLOURS, MARKERS, NAMES, shades
-from judgerank.plots.looks import PAGE, canvas, short
+from judgerank.plots.looks import COLOURS, MARKERS, NAMES, PAGE, canvas, shades, short
 
 # Answers that say how strong they are: what they add, and how judges use their confidence.
 WAYS = ("strength", "winner or tie", "winner")

@@ -6,8 +6,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from judgerank.plots.colours import COLOURS, MARKERS, NAMES, shades
-from judgerank.plots.looks import PAGE, canvas, short
+from judgerank.plots.looks import COLOURS, MARKERS, NAMES, PAGE, canvas, shades, short
 
 # Newcomers on boards.
 

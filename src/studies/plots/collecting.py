@@ -7,8 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter, NullLocator
 
-from judgerank.plots.colours import COLOURS, shades
-from judgerank.plots.looks import PAGE, canvas
+from judgerank.plots.looks import COLOURS, PAGE, canvas, shades
 
 # Collections by rounds.
 COLLECTION_RULES = {

@@ -7,8 +7,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from judgerank.plots.colours import COLOURS, DATA_SETS, MARKERS, NAMES, shades
-from judgerank.plots.looks import PAGE, canvas
+from judgerank.plots.looks import COLOURS, DATA_SETS, MARKERS, NAMES, PAGE, canvas, shades
 
 # Exact and shrunk fits: accuracy on samples of the sets, and coverage on simulated sets.
 SHOWN = {

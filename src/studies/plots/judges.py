@@ -9,8 +9,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from judgerank.plots.colours import COLOURS, MARKERS, NAMES, shades
-from judgerank.plots.looks import PAGE, canvas, short
+from judgerank.plots.looks import COLOURS, MARKERS, NAMES, PAGE, canvas, shades, short
 from replication.plots.judges import HEADROOM, reach_of
 from replication.plots.labels import label_points, name_rows
 from replication.plots.simulations import ERROR_LABELS, settings_in

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import pandas as pd
 
-from judgerank.plots.colours import NAMES
+from judgerank.plots.looks import NAMES
 from replication.auditing.results import Results
 
 # What the documentation shows of answers that say how strong they are.

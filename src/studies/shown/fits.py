@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from judgerank.plots.colours import NAMES
+from judgerank.plots.looks import NAMES
 from replication.auditing.results import Results
 from replication.auditing.shown import ERROR_HEADS
 from replication.tables import markdown_table
