@@ -1,5 +1,7 @@
 """environment.yml, the lock file and pyproject.toml agree; CI runs the README's test command."""
 
+from __future__ import annotations
+
 import ast
 import re
 import sys
@@ -11,7 +13,7 @@ import pytest
 import yaml
 from packaging.requirements import Requirement
 
-from replication.config import ROOT
+from replication.config import ROOT, SCRIPTS
 from replication.sources import files_of_script
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -152,3 +154,29 @@ def test_make_knows_every_section_and_ci_runs_the_test_command_of_the_readme():
     readme = (ROOT / "README.md").read_text()
     assert {"make reproduce", "make test"} <= set(re.findall(r"^make \w+", readme, re.MULTILINE))
     assert (ROOT / ".ci/run").read_text().rstrip().endswith("make test")
+
+
+# The packages import one way: studies -> replication -> judgerank.
+ABOVE = {"judgerank": {"replication", "studies"}, "replication": {"studies"}}  # what each may not import
+
+
+def imported(path: Path) -> set[str]:
+    """Top-level packages that a file imports anywhere, inside functions too."""
+    nodes = list(ast.walk(ast.parse(path.read_text())))
+    modules = [node.module or "" for node in nodes if isinstance(node, ast.ImportFrom) and not node.level]
+    modules += [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
+    return {name.partition(".")[0] for name in modules}
+
+
+@pytest.mark.parametrize("package", ABOVE)
+def test_a_package_imports_none_above_it(package):
+    files = sorted((ROOT / "src" / package).rglob("*.py"))
+    assert len(files) > 20
+    upward = {path.relative_to(ROOT): names for path in files if (names := imported(path) & ABOVE[package])}
+    assert upward == {}
+
+
+def test_the_papers_scripts_need_nothing_of_the_studies():
+    scripts = sorted(SCRIPTS.glob("*.py"))
+    assert len(scripts) > 13
+    assert not [path.name for path in scripts if "studies" in imported(path)]

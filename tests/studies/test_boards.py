@@ -1,16 +1,20 @@
-"""New models on human boards: how they are simulated, each model left out, public files, and what is stored."""
+"""The sections on boards: newcomers, people's votes and human leaderboards, drawn, written and stored."""
+
+from __future__ import annotations
 
 from dataclasses import asdict, replace
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.special import expit
 
+from judgerank import Comparisons
 from judgerank.data.errors import DataUnavailableError
 from judgerank.fits.fit import fit
 from judgerank.people.human_scale import HumanBoard
 from replication.config import ROOT
-from studies import plots
+from studies import boards, people, plots
 from studies.human_boards import (
     BOARDS,
     GUESSES,
@@ -30,6 +34,7 @@ from studies.human_boards import (
 )
 from tests.replication.test_sections import run
 
+# New models on human boards: how they are simulated, each model left out, public files, and what is stored.
 LEVEL = 0.9
 
 
@@ -236,3 +241,106 @@ def test_the_figures_show_every_board_and_model():
     assert len(left.containers) == len(WAYS) and len(right.containers) == 2
     (axes,) = plots.left_off(models, "t").axes
     assert len(axes.get_yticklabels()) == len(models)
+
+
+# The section on newcomers: models taken off boards, and what it writes.
+
+
+def test_a_newcomer_is_in_all_its_comparisons_and_favoured_by_one_judge():
+    rng = np.random.default_rng(1)
+    rows = boards.drawn(rng, np.r_[boards.SCORES, 0.0], 40_000, True, 1.0)
+    new = len(boards.SCORES)
+    assert ((rows.first == new) ^ (rows.second == new)).all()
+    won = np.where(rows.first == new, rows.outcome, 1 - rows.outcome)
+    d = -boards.SCORES[np.where(rows.first == new, rows.second, rows.first)]
+    p = expit(boards.DISCRIMINATION[rows.judge] * d + (rows.judge == 0))
+    for k in range(len(boards.DISCRIMINATION)):
+        mine = rows.judge == k
+        assert abs((won - p)[mine].mean()) < 4 * 0.5 / np.sqrt(mine.sum())
+
+
+def test_a_model_taken_off_has_no_comparison_left():
+    rows = boards.drawn(np.random.default_rng(2), boards.SCORES, 500)
+    mine = (rows.first == 3) | (rows.second == 3)
+    part = boards._without(rows, 3, ~mine)
+    assert isinstance(part, Comparisons) and "m3" not in part.models and len(part) == (~mine).sum()
+    left = rows.to_frame()[~mine].reset_index(drop=True)
+    assert part.to_frame().equals(left)
+
+
+def test_a_summary_counts_what_failed():
+    records = pd.DataFrame({"moved": [1.0, 0.0, np.nan, 1.0]})
+    row = boards.summary(records, "x", ["moved"])
+    assert row["failed"] == 1 and row["moved"] == pytest.approx(2 / 3) and row["n_replications"] == 4
+
+
+def test_a_surrogate_run_writes_what_it_should(tmp_path):
+    small = ["surrogate=always", "replications=2", "~datasets.chatbot_arena", "~datasets.ultrafeedback"]
+    done = run("newcomers", tmp_path, *small, f"cache={tmp_path / 'cache'}", "parallel=sequential")
+    assert done.returncode == 0, done.stderr
+    folder = tmp_path / "results/surrogate/newcomers"
+    tables = {path.stem: pd.read_csv(path) for path in folder.glob("*.csv")}
+    assert set(tables) == {"left_out", "placed", "compared"}
+    assert list(tables["placed"]["setting"]) == list(boards.PLACED)
+    assert list(tables["compared"]["setting"]) == list(boards.COMPARED)
+
+
+def test_stored_intervals_hold_with_the_boards_uncertainty_and_not_without():
+    placed = pd.read_csv(ROOT / "results/beyond/newcomers/placed.csv").set_index("setting")
+    fair = placed.drop("a partial judge")
+    assert ((fair["covered"] - 0.95).abs() < 3 * fair["covered_se"] + 0.02).all()
+    assert placed.loc["small board", "covered_own"] < placed.loc["small board", "covered"] - 0.05
+    assert placed.loc["a partial judge", "partial"] > 0.9 > 0.1 > fair["partial"].max()
+    compared = pd.read_csv(ROOT / "results/beyond/newcomers/compared.csv").set_index("setting")["moved"]
+    assert compared["one model changed"] > 0.4 and compared.drop("one model changed").max() < 0.1
+
+
+def test_the_figure_shows_every_placed_model():
+    left_out, placed = (
+        pd.read_csv(ROOT / f"results/beyond/newcomers/{name}.csv") for name in ("left_out", "placed")
+    )
+    left, right = plots.newcomers(left_out, placed, "t").axes
+    shown = sum(len(container.lines[0].get_xdata()) for container in left.containers)
+    assert shown == left_out["placed"].notna().sum()
+    assert [text.get_text() for text in right.get_yticklabels()] == list(placed["setting"])
+
+
+# The section on human votes: what it draws, writes and has stored.
+
+
+def test_people_are_asked_about_as_many_items_as_is_said_and_judges_about_all():
+    rows, question, human = people.drawn(np.random.default_rng(1), 1.0, 1.0, 120)
+    assert human.sum() == 120 == len(set(question[human]))
+    assert len(rows) - 120 == people.N_ITEMS * len(people.DISCRIMINATION)
+    assert {rows.judges[k] for k in set(rows.judge[human])} == {"people"}
+
+
+def test_failures_are_counted():
+    record = {"p": 0.01, "saving": 0.1, "replication": 0}
+    row = people.voted(pd.DataFrame([record, {"replication": 1, "failure": "x"}]), "name")
+    assert row["failed"] == 1 and row["rejected"] == 1 and row["saving"] == pytest.approx(0.1)
+
+
+def test_a_run_on_votes_writes_what_it_should(tmp_path):
+    few = ["replications=2", "crowds=2", f"cache={tmp_path / 'cache'}", "parallel=sequential"]
+    done = run("people", tmp_path, *few)
+    assert done.returncode == 0, done.stderr
+    table = pd.read_csv(tmp_path / "results/beyond/people/votes.csv")
+    assert list(table["setting"]) == list(people.VOTED)
+    assert (tmp_path / "figures/beyond/people/people.png").is_file()
+
+
+def test_stored_intervals_hold_and_the_saving_is_as_small_as_is_said():
+    table = pd.read_csv(ROOT / "results/beyond/people/votes.csv").set_index("setting")
+    assert (table["covered/helped"] > 0.91).all() and (table["saving"] < 0.3).all()
+    biased = table[table.index.str.startswith("biased")]
+    assert (biased["covered/as a judge"] < 0.7).all() and biased["rejected"].iloc[-1] > 0.9
+    assert table.loc["fair panel", "error/as a judge"] < 0.7 * table.loc["fair panel", "error/helped"]
+    assert table.loc["fair panel", "rejected"] < 0.1
+
+
+def test_the_figure_shows_every_setting():
+    table = pd.read_csv(ROOT / "results/beyond/people/votes.csv")
+    left, right = plots.people(table, "t").axes
+    assert [text.get_text() for text in left.get_yticklabels()] == list(table["setting"])
+    assert len(left.containers) == len(right.containers) == 4
