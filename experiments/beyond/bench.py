@@ -32,22 +32,23 @@ from replication.datasets import find_file
 from replication.errors import MethodUnavailableError
 from replication.outputs import load_section_data
 from replication.simulation import Cell, drawn, interval_coverage, squared_error, study_of
-from studies import growth, stored_speed
-from studies.commands_timed import of_commands, of_large_rank
+from studies import speed, stored_speed
 from studies.config import main
-from studies.measuring import (
+from studies.methods.judge_models import by_evaluatorq
+from studies.methods.study import method_of
+from studies.panel_blocks import records_of
+from studies.scaling import measures
+from studies.speed import (
     against_blocks,
     against_further,
     against_growing,
     against_many,
     both,
+    of_commands,
+    of_large_rank,
     seconds,
     simulated,
 )
-from studies.methods.bt_sigma import by_evaluatorq
-from studies.methods.study import method_of
-from studies.panel_blocks import records_of
-from studies.scaling import measures
 
 IN_HOUSE = "in_house_data.json"
 
@@ -239,7 +240,7 @@ def rows_of(cfg: DictConfig) -> dict[str, Callable[[], Iterator[tuple]]]:
         ),
         "questions": lambda: with_question_effects(arena),
         "commands": lambda: of_commands(sets),
-        "growth": lambda: growth.measures(cfg.seed, ROOT if cfg.store else None),
+        "growth": lambda: speed.measures(cfg.seed, ROOT if cfg.store else None),
         "studies": lambda: against_drawing(cfg),
     }
     if cfg.engine_rows:
