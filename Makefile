@@ -10,6 +10,7 @@
 # make figures     redraw every figure from the stored tables, computing nothing
 # make tables      every stored table in Markdown and LaTeX, in outputs/tables/
 # make audit       every printed number against the stored results, with a verdict
+# make stale       what is stored that this code neither made nor was found to make again (ARGS=fail=true: exit code 1)
 # make crate       what was made from what, for machines: ro-crate-metadata.json
 # make verify      recompute the stored tables, or a sample of the replicated ones, and compare cell by cell
 # make kernels     the same small sections and the numerical tests under several BLAS kernels (ARGS=short=true)
@@ -36,7 +37,7 @@ ARGS     ?=
 UV       := uv==0.13.9
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: reproduce beyond tables test quick lowest newest licences smoke figures audit crate verify kernels bench torture screens rank collect docs lock study \
+.PHONY: reproduce beyond stale tables test quick lowest newest licences smoke figures audit crate verify kernels bench torture screens rank collect docs lock study \
         environment \
         $(SECTIONS)
 
@@ -75,7 +76,7 @@ audit: study
 	$(BIN)/python experiments/audit.py $(ARGS)
 	$(BIN)/python experiments/beyond/pages.py
 
-smoke verify crate tables: study
+smoke verify stale crate tables: study
 	$(BIN)/python experiments/$@.py $(ARGS)
 kernels torture licences screens: environment
 	$(BIN)/python experiments/beyond/$@.py $(ARGS)

@@ -18,8 +18,10 @@ from judgerank.data.judgments import Judgments
 from judgerank.plots.looks import in_style
 from judgerank.reading.read import read_judgments
 from judgerank.writing.atomic import locked, recover, staged
+from judgerank.writing.sidecars import written
 from replication.config import ROOT, lot_of
 from replication.datasets import load_judgments
+from replication.freshness import made_by, settings_of, stamp, tables_of
 from replication.legends import looks
 from replication.plots.labels import save_figures
 from replication.records import RECORD, provenance, write_record
@@ -63,16 +65,18 @@ def run_section(section: str, cfg: DictConfig, compute: Compute, draw: Draw) -> 
             left_out = sum(judgments.comparisons.dropped.values())
             count = f"{judgments.comparisons.n_comparisons:.0f} comparisons"
             log.info("%s: %s, %d records dropped as unparsed", judgments.title, count, left_out)
+        record = provenance(section, cfg, data, kind)  # of the code as it was loaded: sources may change meanwhile
         tables = compute(cfg, data)
         with staged(folders[0]) as folder:
             for name, table in tables.items():
                 table.write(folder, name)
-            record = provenance(section, cfg, data, kind)
             record["tables"] = {
                 name: {"caption": table.caption, "digits": table.digits} for name, table in tables.items()
             }
             write_record(folder, folders[0], record, ROOT, start)
         _draw(section, cfg, draw, kind)
+        if not kind:
+            stamp(Path(ROOT, cfg.results), {section: [_chosen(cfg)[0]]})
 
 
 def _has_tables(folder: Path) -> bool:
@@ -145,7 +149,9 @@ def _draw(section: str, cfg: DictConfig, draw: Draw, kind: str) -> None:
         figures = draw(tables, suffix_of(cfg, kind))
         legends = {name: shown for name, figure in figures.items() if (shown := looks(figure))}
         save_figures(figures, folder)
+        drawn_from = tables_of(written(stored, RECORD) or {})
         record = {"section": section, "surrogate": bool(kind), "legends": legends}
+        record["made_by"] = made_by(section, settings_of(cfg), drawn_from, "figures")
         (folder / "figures.json").write_text(json.dumps(record))
     log.info("%s: tables in %s, figures in %s", section, _shown(stored), _shown(target))
 

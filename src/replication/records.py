@@ -11,28 +11,33 @@ import logging
 from pathlib import Path
 from typing import Any
 
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig
 
 from judgerank.data.judgments import Judgments
 from judgerank.writing.atomic import versions
 from judgerank.writing.sidecars import content_of, digest
+from replication.freshness import inputs_of, made_by, settings_of
 from replication.machine import machine
+from replication.sources import texts_in
 
 log = logging.getLogger("replication")
 VERSIONED = ("judgerank", "numpy", "scipy", "pandas", "matplotlib", "hydra-core", "joblib", "datasets")
-NOT_RESULTS = ("results", "figures", "draw_only", "cache", "parallel", "block")  # settings that change no number
 RECORD = "run.json"
+OF_THE_RUN = ("machine", "made_by")  # parts in which runs with the same results may differ
 SMOKE = "smoke"  # folder of small runs, which are kept from one day to the next by nobody
 
 
 def provenance(section: str, cfg: DictConfig, data: dict[str, Judgments], kind: str) -> dict[str, Any]:
-    """What it takes to run this again: data, configuration and versions."""
-    config = OmegaConf.to_container(cfg, resolve=True, enum_to_str=True)
+    """What it takes to run this again: data, configuration and versions; and digests of what makes the tables."""
+    config = settings_of(cfg)
+    inputs = inputs_of(texts_in(config))
     return {
         "section": section,
         "surrogate": bool(kind),
         "data": {name: judgments.source for name, judgments in data.items()},
-        "config": {key: value for key, value in config.items() if key not in NOT_RESULTS},
+        "inputs": inputs,
+        "config": config,
+        "made_by": made_by(section, config, inputs, "tables"),
         "versions": versions(VERSIONED),
     }
 
@@ -69,13 +74,15 @@ def is_same(earlier: dict[str, Any], now: dict[str, Any]) -> bool:
     """Whether two records are of the same results, by the same packages, and the earlier one tells as much.
 
     A record of code that was not committed does not stay where that of a commit can take its place. Python itself
-    is the machine's; packages are those of the lock file.
+    is the machine's; packages are those of the lock file. The code may differ: `freshness.stamp` notes that.
     """
-    one, other = (_of_results(record) for record in (earlier, now))
-    made, again = (record.get("machine", {}) for record in (earlier, now))
-    return one == other and made.keys() == again.keys() and bool(made.get("clean")) >= bool(again.get("clean"))
+    if _of_results(earlier) != _of_results(now):
+        return False
+    tells_as_much = all(earlier.get(part, {}).keys() == now.get(part, {}).keys() for part in OF_THE_RUN)
+    clean = (bool(record.get("machine", {}).get("clean")) for record in (earlier, now))
+    return tells_as_much and next(clean) >= next(clean)
 
 
 def _of_results(record: dict[str, Any]) -> dict[str, Any]:
     packages = {name: one for name, one in record.get("versions", {}).items() if name != "python"}
-    return {key: value for key, value in record.items() if key != "machine"} | {"versions": packages}
+    return {key: value for key, value in record.items() if key not in OF_THE_RUN} | {"versions": packages}
