@@ -11,6 +11,7 @@ import hashlib
 import json
 import re
 import sys
+import time
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from functools import cache
@@ -23,6 +24,7 @@ from replication.json_cache import JsonCache
 SOURCES = Path(__file__).parents[1]
 PACKAGES = ("judgerank", "replication", "studies")
 CACHE = SOURCES.parent / ".cache"
+LOADED = time.time()  # when this process began to load the packages, or little later
 SHORT = 16  # characters of a digest
 NOT_OF_THE_TREE = {"ctx", "kind", "type_comment", "type_ignores"}
 WITH_DOCSTRING = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
@@ -72,7 +74,18 @@ def code_digest(*modules: str) -> str:
 
     A module outside our packages counts itself, with what it imports from them.
     """
-    return _digest(_closure(modules, NOT_COMPUTING), ())
+    return digest_of(code_files(*modules))
+
+
+@cache
+def code_files(*modules: str) -> dict[str, str]:
+    """Digests of the files behind `code_digest`, by their places in the packages."""
+    return _digests(_closure(modules, NOT_COMPUTING), ())
+
+
+def changed_since_loaded(*modules: str) -> list[str]:
+    """Files of modules, and of all of ours that they import, which are newer than what this process loaded."""
+    return sorted(_place(path) for path in _closure(modules, NOT_COMPUTING) if path.stat().st_mtime > LOADED)
 
 
 @cache
@@ -97,7 +110,8 @@ def script_digest(
     if part is None:
         return None
     left_out = NOT_COMPUTING if kind == "tables" else NOT_DRAWING
-    return _digest(_closure([*BEHIND[kind], *modules, *part.imports], left_out) | {script: part}, words)
+    behind = _closure([*BEHIND[kind], *modules, *part.imports], left_out)
+    return digest_of(_digests(behind | {script: part}, words))
 
 
 def files_of(*modules: str) -> set[Path]:
@@ -125,13 +139,12 @@ def texts_in(settings: Any) -> set[str]:
     return {settings} if isinstance(settings, str) else set()
 
 
-def _digest(behind: dict[Path, Syntax], words: Iterable[str]) -> str:
+def _digests(behind: dict[Path, Syntax], words: Iterable[str]) -> dict[str, str]:
     named = {word for syntax in behind.values() for word in syntax.words} | set(words)
     files = {file for path in behind for file in _data_files(path, behind[path].words, named)}
     _parsed().save()
     known = {_place(path): syntax.digest for path, syntax in behind.items()}
-    known |= {_place(path): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
-    return digest_of(known)
+    return known | {_place(path): hashlib.sha256(path.read_bytes()).hexdigest()[:SHORT] for path in files}
 
 
 def _place(path: Path) -> str:
