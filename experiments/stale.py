@@ -22,8 +22,9 @@ def by_section(listed: pd.DataFrame) -> list[tuple]:
     rows = []
     for (section, why), group in listed.groupby(["section", "why"], sort=False):
         kinds, sets = (list(dict.fromkeys(group[name])) for name in ("kind", "set"))
-        commands = group.loc[group["kind"] == kinds[0], "command"].unique()
-        command = commands[0] if len(commands) == 1 else commands[0].partition(" ARGS=")[0]
+        command = group["command"].iloc[0]
+        if sets[0]:  # hydra runs a section on several sets in turn, and the bench takes several rows
+            command = command.replace(f"={sets[0]}", f"={','.join(sets)}")
         rows.append((section, ", ".join(filter(None, sets)), ", ".join(kinds), why, f"`{command}`"))
     return rows
 

@@ -10,10 +10,10 @@ from pathlib import Path
 import pandas as pd
 from omegaconf import DictConfig, OmegaConf
 
-from judgerank.writing.atomic import staged
 from replication.config import ROOT
 from replication.errors import NotAsStoredError
-from replication.records import provenance, write_record
+from replication.freshness import stamp
+from replication.records import provenance, store
 from replication.replicate import Study
 from replication.tables import Table
 from studies.config import main
@@ -69,19 +69,23 @@ def counts(part: str, study: Study) -> list[dict]:
     return rows
 
 
-@main("torture")
-def run(cfg: DictConfig) -> None:
-    start, rows = time.monotonic(), []
+def compute(cfg: DictConfig) -> pd.DataFrame:
+    rows = []
     for part, study in studies(cfg).items():
         study.run(cfg.parallel)
         rows += counts(part, study)
-    frame = pd.DataFrame(rows)
-    frame["by one climb"] = frame["by one climb"].astype("Int64")
+    return pd.DataFrame(rows).astype({"by one climb": "Int64"})
+
+
+@main("torture")
+def run(cfg: DictConfig) -> None:
+    start, record = time.monotonic(), provenance("torture", cfg, {}, "")
+    frame = compute(cfg)
     log.info("%s", frame.to_string(index=False))
     target = Path(ROOT, cfg.results, "beyond", "torture")
-    with staged(target) as folder:
-        Table(frame, "Adverse cases at random, and how often what must not happen did").write(folder, "counts")
-        write_record(folder, target, provenance("torture", cfg, {}, ""), ROOT, start)
+    table = Table(frame, "Adverse cases at random, and how often what must not happen did")
+    store(target, {"counts": table}, record, ROOT, start)
+    stamp(Path(ROOT, cfg.results), {"torture": [""]})
     happened = frame["happened"].sum()
     if happened:
         raise NotAsStoredError(f"{happened} of {frame['cases'].sum()} cases ended as none must")

@@ -130,14 +130,15 @@ def stamp(results: Path, sections: Mapping[str, Collection[str]]) -> None:
         Usually ``results/``, whose file ``verified.csv`` is replaced whole.
     sections : mapping of str to collection of str
         By section the sets that were recomputed whole and found equal, tables and figures; ``[""]`` for a section
-        that runs once. What is fresh without a stamp gets none, and neither does what has other settings or data
-        than now.
+        that runs once, whatever its folder is called. What is fresh without a stamp gets none, and neither does
+        what has other settings or data than now.
     """
     with _waiting_for(results):
         before = _stamps(results)
         stamps, now = {_key(row): row for row in before.to_dict("records")}, _now()
         for one in _stored(results):
-            if one.set in sections.get(one.section, ()):
+            wanted = sections.get(one.section, ())
+            if one.set in wanted or ("" in wanted and one.set not in _sets(one.section)):
                 earlier = stamps.pop(one.key, {})
                 if one.differs(None) == "code":
                     new = dict(zip(STAMPED, (*one.key, one.now["code"], *now), strict=True))

@@ -24,7 +24,7 @@ from replication.datasets import load_judgments
 from replication.freshness import made_by, settings_of, stamp, tables_of
 from replication.legends import looks
 from replication.plots.labels import save_figures
-from replication.records import RECORD, provenance, write_record
+from replication.records import RECORD, provenance, store
 from replication.schemas.dataset import Surrogate
 from replication.surrogates import surrogate_judgments
 from replication.tables import Table
@@ -51,11 +51,7 @@ def run_section(section: str, cfg: DictConfig, compute: Compute, draw: Draw) -> 
     """
     start = time.monotonic()
     if cfg.draw_only:
-        variants = [kind for kind in ("", "surrogate") if _has_tables(folder_of(cfg, cfg.results, section, kind))]
-        if not variants:
-            raise DataUnavailableError(f"there are no stored tables of {section} to draw from")
-        for kind in variants:
-            _draw(section, cfg, draw, kind)
+        draw_section(section, cfg, draw)
         return
     data, kind = load_section_data(cfg)
     # from before anything is computed until both are written, so that two runs never mix
@@ -67,16 +63,27 @@ def run_section(section: str, cfg: DictConfig, compute: Compute, draw: Draw) -> 
             log.info("%s: %s, %d records dropped as unparsed", judgments.title, count, left_out)
         record = provenance(section, cfg, data, kind)  # of the code as it was loaded: sources may change meanwhile
         tables = compute(cfg, data)
-        with staged(folders[0]) as folder:
-            for name, table in tables.items():
-                table.write(folder, name)
-            record["tables"] = {
-                name: {"caption": table.caption, "digits": table.digits} for name, table in tables.items()
-            }
-            write_record(folder, folders[0], record, ROOT, start)
+        store(folders[0], tables, record, ROOT, start)
         _draw(section, cfg, draw, kind)
-        if not kind:
-            stamp(Path(ROOT, cfg.results), {section: [_chosen(cfg)[0]]})
+        place = Path(lot_of(section), section, _chosen(cfg)[0])
+        results = folders[0].parents[len(place.parts) - 1]
+        if folders[0] == results / place:  # and not one of surrogates
+            stamp(results, {section: [_chosen(cfg)[0]]})
+
+
+def draw_section(section: str, cfg: DictConfig, draw: Draw) -> None:
+    """Draw a section's figures anew from its stored tables, those of surrogates too.
+
+    Raises
+    ------
+    DataUnavailableError
+        If there are none.
+    """
+    variants = [kind for kind in ("", "surrogate") if _has_tables(folder_of(cfg, cfg.results, section, kind))]
+    if not variants:
+        raise DataUnavailableError(f"there are no stored tables of {section} to draw from")
+    for kind in variants:
+        _draw(section, cfg, draw, kind)
 
 
 def _has_tables(folder: Path) -> bool:

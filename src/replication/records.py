@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import json
 import logging
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from omegaconf import DictConfig
 
 from judgerank.data.judgments import Judgments
-from judgerank.writing.atomic import versions
+from judgerank.writing.atomic import staged, versions
 from judgerank.writing.sidecars import content_of, digest
 from replication.freshness import inputs_of, made_by, settings_of
 from replication.machine import machine
 from replication.sources import texts_in
+from replication.tables import Table
 
 log = logging.getLogger("replication")
 VERSIONED = ("judgerank", "numpy", "scipy", "pandas", "matplotlib", "hydra-core", "joblib", "datasets")
@@ -40,6 +42,28 @@ def provenance(section: str, cfg: DictConfig, data: dict[str, Judgments], kind: 
         "made_by": made_by(section, config, inputs, "tables"),
         "versions": versions(VERSIONED),
     }
+
+
+def store(target: Path, tables: Mapping[str, Table], record: dict[str, Any], root: Path, start: float) -> None:
+    """Write tables and the record of their run into a folder, all or nothing.
+
+    Parameters
+    ----------
+    target : Path
+    tables : mapping of str to Table
+        By the names of their files.
+    record : dict
+        As of `provenance`.
+    root : Path
+        Of the project.
+    start : float
+        When the run began, by `time.monotonic`.
+    """
+    captions = {name: {"caption": table.caption, "digits": table.digits} for name, table in tables.items()}
+    with staged(target) as folder:
+        for name, table in tables.items():
+            table.write(folder, name)
+        write_record(folder, target, record | {"tables": captions}, root, start)
 
 
 def write_record(folder: Path, target: Path, told: dict[str, Any], root: Path, start: float) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -13,7 +12,7 @@ from matplotlib.figure import Figure
 from judgerank import fit
 from judgerank.model.streams import generator
 from judgerank.plots.colours import shades
-from judgerank.plots.looks import PAGE, canvas, in_style
+from judgerank.plots.looks import PAGE, canvas
 from studies.measuring import simulated
 
 BASE = {"judgments": 100_000, "models": 30, "judges": 10, "questions": 10_000}
@@ -61,15 +60,9 @@ def exponents(found: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(lines, columns=["axis", "exponent", "error"])
 
 
-def measures(seed: int, store: Path | None) -> Iterator[tuple]:
-    """The exponents as lines of the bench; times and their figure stored where that is asked for."""
-    found = times(seed)
-    lines = exponents(found)
-    if store is not None:
-        found.to_csv(store / "experiments/bench_growth.csv", index=False, float_format="%.4g")
-        with in_style():
-            drawn(found, lines).savefig(store / "docs/images/growth.png", dpi=200)
-    for one in lines.itertuples():
+def measures(found: pd.DataFrame) -> Iterator[tuple]:
+    """The exponents of measured times as lines of the bench."""
+    for one in exponents(found).itertuples():
         yield f"exponent of the time of a fit in {one.axis} / 1", one.exponent, 1.0, ""
 
 

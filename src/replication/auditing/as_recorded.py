@@ -89,8 +89,8 @@ def require_fresh(stale: pd.DataFrame) -> None:
     sections, reasons = ([*dict.fromkeys(of[name])] for name in ("section", "why"))
     again = " ".join(sections) if len(sections) <= LISTED else "reproduce"
     raise NotAsStoredError(
-        f"stored results of {listed(sections, len(sections))} are stale ({listed(reasons)}), so nothing was written: "
-        f"run `make verify ARGS=only=stale` or `make {again}` (`make audit ARGS=accept_stale=true` audits them anyway)"
+        f"stored results of {listed(sections, len(sections))} are stale ({listed(reasons)}): nothing was written; "
+        f"run `make verify ARGS=only=stale` or `make {again}` (or `make audit ARGS=accept_stale=true`)"
     )
 
 
