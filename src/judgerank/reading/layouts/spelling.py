@@ -142,7 +142,8 @@ def alike(name: str, usual: str) -> bool:
         return False
     least = ALIKE_LONG if len(other) >= LONG else ALIKE
     matcher = SequenceMatcher(None, one, other, autojunk=False)
-    return sorted(one) == sorted(other) or (matcher.quick_ratio() >= least and matcher.ratio() >= least)
+    letters = (sorted(text.replace("_", "")) for text in (one, other))  # uJdge is read as two words
+    return next(letters) == next(letters) or (matcher.quick_ratio() >= least and matcher.ratio() >= least)
 
 
 def _could_be(key: str, column: pd.Series) -> bool:
