@@ -1,30 +1,38 @@
-# make reproduce   install what the paper needs (about 700 MB), then run the paper's sections and the audit
-# make beyond      the sections beyond the paper
-# make test        install everything, then lint and tests
-# make quick       lint and the tests that take less than a minute
-# make lowest      the library's quick tests at the lowest versions that pyproject.toml allows (PYTHON=python3.13: on that Python)
-# make newest      the same at the newest versions
-# make licences    licence and known vulnerabilities of every package in the lock file
-# make smoke       every section of the paper in minutes, and one page: results/smoke/index.html
-# make <section>   one section; ARGS="solver=adam level=0.9" overrides its config
-# make figures     redraw every figure from the stored tables, computing nothing
-# make tables      every stored table in Markdown and LaTeX, in outputs/tables/
-# make audit       every printed number against the stored results, with a verdict
-# make stale       what is stored that this code neither made nor was found to make again (ARGS=fail=true: exit code 1)
-# make crate       what was made from what, for machines: ro-crate-metadata.json
-# make verify      recompute the stored tables, or a sample of the replicated ones, and compare cell by cell
-# make kernels     the same small sections and the numerical tests under several BLAS kernels (ARGS=short=true)
-# make torture     kills, maxima, certificates and damaged files at random, by the thousand, counted
-# make bench       speed and memory as ratios, held against the stored ones: ROWS=choix,commands measures some,
-#                  ARGS=store=true stores them
-# make collect     judgments from LLM judges: ARGS="answers.jsonl --judges panel.yaml", as judgerank collect
-# make rank        a leaderboard of your own models: DATA=my.jsonl, as judgerank rank
-# make plan        how many comparisons and judges a wanted precision takes, see conf/plan.yaml
-# make screens     the pictures of the example's page in docs/images (takes Chromium)
-# make docs        the documentation as a site, in site/
-# make study       .venv with what `make reproduce` needs: requirements-study.lock, a part of requirements.lock
-# make environment .venv with everything: requirements.lock
-# make lock        resolve both lock files again (needs uv)
+# The paper
+#   make reproduce   install what the paper needs (about 700 MB), then run the paper's sections and the audit
+#   make <section>   run one section; ARGS="level=0.9" overrides its configuration, and writes to outputs/
+#   make smoke       every section of the paper in minutes, and one page: outputs/smoke/index.html
+#   make audit       give every printed number a verdict from the stored results
+#   make stale       list what is stored that this code neither made nor was found to make again, beyond the paper
+#                    too (ARGS=fail=true: exit code 1 if there is anything)
+#   make verify      recompute the paper's stored tables and compare them cell by cell
+#   make figures     redraw every figure from the stored tables, computing nothing
+#   make tables      write every stored table in Markdown and LaTeX: outputs/tables/
+#   make crate       describe what was made from what, for machines: ro-crate-metadata.json
+# Beyond the paper
+#   make beyond      run the sections beyond the paper, then the audit
+#   make plan        how many comparisons and judges a wanted precision takes: conf/plan.yaml
+#   make kernels     small sections and the numerical tests under several BLAS kernels (ARGS=short=true)
+#   make torture     kills, maxima, certificates and damaged files at random, by the thousand, counted
+#   make bench       speed and memory as ratios, compared with the stored ones: ROWS=choix,commands measures some,
+#                    ARGS=store=true stores them
+# The tool
+#   make rank        rank your own models: DATA=my.jsonl, as judgerank rank
+#   make collect     ask LLM judges: ARGS="answers.jsonl --judges panel.yaml", as judgerank collect
+# Tests and documentation
+#   make test        install everything, then lint and all tests
+#   make quick       lint and the tests that take less than a minute
+#   make lowest      the library's quick tests at the lowest versions that pyproject.toml allows (PYTHON=python3.13:
+#                    on that Python)
+#   make newest      the same at the newest versions
+#   make licences    licence and known vulnerabilities of every package in the lock file
+#   make docs        build the documentation as a site: site/
+#   make screens     take the pictures of the example's page in docs/images (needs Chromium)
+# Installation
+#   make study       install what `make reproduce` needs in .venv: requirements-study.lock, a part of requirements.lock
+#   make environment install everything in .venv: requirements.lock
+#   make lock        resolve both lock files again (needs uv)
+# Any command: BIN=$CONDA_PREFIX/bin runs it in an environment of your own and installs nothing
 
 PAPER  := data_overview chatbot_arena benchmark_alignment judge_reliability complete_ranking tie_handling length_covariate \
           mixed_judges sparsity subsampling_efficiency unstated_settings convergence_mse ci_coverage
@@ -32,23 +40,32 @@ BEYOND := model_comparison uncertainty panel trust newcomers people gate soft gr
           method_comparison small_samples slot_bias validity adaptive plan scale fitness defaults tastes
 SECTIONS := $(PAPER) $(BEYOND)
 PYTHON   ?= python3
-BIN      := .venv/bin
+VENV     := .venv/bin
+BIN      := $(VENV)
 ARGS     ?=
 UV       := uv==0.13.9
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: reproduce beyond stale tables test quick lowest newest licences smoke figures audit crate verify kernels bench torture screens rank collect docs lock study \
+.PHONY: help reproduce beyond stale tables test quick lowest newest licences smoke figures audit crate verify kernels bench torture screens rank collect docs lock study \
         environment \
         $(SECTIONS)
 
 reproduce: $(PAPER)
 	$(MAKE) audit
 
+help:
+	@sed -n '/^#/!q; s/^# \{0,1\}//p' Makefile
+
 beyond: $(BEYOND)
 	$(MAKE) audit crate
 
+ifeq ($(BIN),$(VENV))
 study: .venv/study
 environment: .venv/installed
+else
+study environment:
+	@test -x '$(BIN)/python' || { echo 'BIN=$(BIN): no program named python in this folder' >&2; exit 1; }
+endif
 
 # One environment: what is installed in full has what the study needs, at the same versions
 .venv/study: requirements-study.lock pyproject.toml

@@ -65,14 +65,14 @@ def run(cfg: DictConfig) -> None:
     audited = with_freshness(whole(results), listed)
     if not cfg.accept_falls:
         require_no_fall(results.audit, audited.numbers, audited.claims)
-    brief, table = page(audited, results, folded_numbers=False), every_number(audited, results)
+    brief, table = page(audited, results), every_number(audited, results)
     html = whole_page(
         brief, "Audit of the paper's numbers and claims", results.audit, [table], ("place", "verdict")
     )
     with staged(results.audit, "audit.json") as stored:
         for name, frame in (("audit", audited.numbers), ("audit_claims", _flat(audited.claims))):
             frame.to_csv(stored / f"{name}.csv", index=False, float_format=STORED_FORMAT, lineterminator="\n")
-        (stored / "audit.md").write_text(page(audited, results))
+        (stored / "audit.md").write_text(brief)
         (stored / "audit.html").write_text(html)
         made = made_by("audit", settings_of(cfg), files_stored(folder), "tables")
         (stored / "audit.json").write_text(json.dumps({"made_by": made}))

@@ -11,11 +11,11 @@ from matplotlib.figure import Figure
 from omegaconf import DictConfig
 
 from judgerank import Fit
-from judgerank.data.errors import DataError, DataUnavailableError
+from judgerank.data.errors import ConfigError, DataError, DataUnavailableError
 from judgerank.data.judgments import Judgments
 from judgerank.data.listing import listed
 from replication import plots, published
-from replication.config import both_fits, main
+from replication.config import both_fits, is_changed, main
 from replication.correlation import spearman
 from replication.datasets import load_judgments, named_source, ultrafeedback_ratings
 from replication.outputs import run_section
@@ -32,6 +32,9 @@ SCORES = ["score_btl", "score_judge_aware"]
 
 def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
     tables, fits, leads, checks = {}, [], [], []
+    unknown = sorted(cfg.votes.keys() - PRINTED.keys())
+    if unknown:
+        raise ConfigError(f"votes.{unknown[0]}: people's votes stand beside {' or '.join(PRINTED)}")
     for name, place in PRINTED.items():
         title = data[name].title
         pair = list(both_fits(cfg.solver, data[name].comparisons).values())
@@ -65,6 +68,8 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
             caption = f"UltraFeedback: mean rating of every model in four dimensions ({rated.attrs['source']})"
             tables["ratings"] = Table(rated, caption)
     except DataUnavailableError as error:
+        if is_changed("benchmark_alignment", cfg, "ratings"):
+            raise
         log.info("the four-dimension figure is left out: %s", error)
     return tables
 

@@ -15,14 +15,22 @@ from replication import plots
 from replication.config import main
 from replication.outputs import run_section
 from replication.replicate import Study
-from replication.simulation import Cell, endings_of, failures_of, interval_coverage, is_interior, study_of
-from replication.tables import Table
+from replication.simulation import (
+    Cell,
+    endings_of,
+    failures_of,
+    interval_coverage,
+    is_interior,
+    replications_of,
+    study_of,
+)
+from replication.tables import Replications, Table
 
 log = logging.getLogger("replication")
 METHODS = ("judge_aware", "btl", "btl_rescaled")
 
 
-def compute(cfg: DictConfig, _: dict) -> dict[str, Table]:
+def compute(cfg: DictConfig, _: dict) -> dict[str, Table | Replications]:
     study = study_of(cfg, "ci_coverage", interval_coverage)
     study.run(cfg.parallel)
     on_grid = [cell for cell in study.cells.values() if not cell.beyond]
@@ -38,6 +46,7 @@ def compute(cfg: DictConfig, _: dict) -> dict[str, Table]:
         "coverage_beyond": Table(beyond, f"{caption} beyond the paper's grid", 4),
         "endings": Table(endings_of(study), "How the judge-aware fits ended, as shares"),
         "failures": Table(failures, "Replications without a result"),
+        "replications": Replications(replications_of(study), f"{caption}: every replication"),
         "level": Table(pd.DataFrame({"level": [float(cfg.level)]}), "The nominal level"),
     }
     return {name: table for name, table in tables.items() if len(table.frame.columns)}

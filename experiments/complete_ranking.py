@@ -15,6 +15,7 @@ from omegaconf import DictConfig
 
 from judgerank import Fit, fit
 from judgerank.data.comparisons import Comparisons
+from judgerank.data.errors import ConfigError
 from judgerank.data.judgments import Judgments
 from judgerank.engine.sums import evaluate
 from judgerank.inference.wald import normal_quantile
@@ -36,7 +37,10 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
     all_fits = both_fits(cfg.solver, everyone)
     weak = not_told_from_zero(all_fits["judge_aware"], cfg.level)
     told = fit(without(everyone, weak), "judge_aware", solver_settings(cfg.solver, "judge_aware"))
-    left_out = [judge for judge in cfg.dataset.left_out if judge in everyone.judges]
+    left_out = list(cfg.dataset.left_out)
+    missing = [judge for judge in left_out if judge not in everyone.judges]
+    if missing:
+        raise ConfigError(f"dataset.left_out: {title} has no judge {', '.join(missing)}")
     fits = both_fits(cfg.solver, without(everyone, left_out)) if left_out else all_fits
     ranking = ranked(fits, cfg.level)
     summary = widths({**fits, "judge_aware, told from zero": told}, cfg.level)

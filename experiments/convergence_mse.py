@@ -15,8 +15,17 @@ from replication import plots, published
 from replication.config import main
 from replication.outputs import run_section
 from replication.replicate import Study
-from replication.simulation import LAST, endings_of, failures_of, is_interior, squared_error, study_of, truths_of
-from replication.tables import Table
+from replication.simulation import (
+    LAST,
+    endings_of,
+    failures_of,
+    is_interior,
+    replications_of,
+    squared_error,
+    study_of,
+    truths_of,
+)
+from replication.tables import Replications, Table
 
 log = logging.getLogger("replication")
 SUBSETS = ("all", "interior")
@@ -25,11 +34,12 @@ FEWEST = 10  # replications a mean must rest on to count for a slope, where any 
 SETTING = ["n_models", "n_judges"]
 
 
-def compute(cfg: DictConfig, _: dict) -> dict[str, Table]:
+def compute(cfg: DictConfig, _: dict) -> dict[str, Table | Replications]:
     errors, slopes, study = errors_and_slopes(cfg)
     failures = failures_of(study)
     log.info("replications that failed: %d (each with its reason in failures.csv)", len(failures))
     main_draw = errors.query("draw == 0").drop(columns="draw")
+    stopped, runs = algorithm_1(cfg, slopes)
     every, interior = (main_draw[main_draw["subset"] == subset].drop(columns="subset") for subset in SUBSETS)
     return {
         "mse": Table(every, "Mean squared error (Figure 1)", 4),
@@ -40,7 +50,11 @@ def compute(cfg: DictConfig, _: dict) -> dict[str, Table]:
         "endings": Table(endings_of(study), "How the fits ended, as shares"),
         "truths": Table(truths_of(cfg), "Every truth drawn (appendix C.1)"),
         "failures": Table(failures, "Replications without a result"),
-        **algorithm_1(cfg, slopes),
+        "replications": Replications(
+            pd.concat([replications_of(study), *runs], ignore_index=True),
+            "Mean squared errors of every replication; algorithm_1_2000 was stopped after 2,000 iterations",
+        ),
+        **stopped,
     }
 
 
@@ -67,7 +81,7 @@ def errors_and_slopes(cfg: DictConfig) -> tuple[pd.DataFrame, pd.DataFrame, Stud
     return errors, slopes.astype({"n_replications": int}), study
 
 
-def algorithm_1(cfg: DictConfig, by_box: pd.DataFrame) -> dict[str, Table]:
+def algorithm_1(cfg: DictConfig, by_box: pd.DataFrame) -> tuple[dict[str, Table], list[pd.DataFrame]]:
     """The paper's own algorithm on simulated data like these, read at several stops, and whether it explains all.
 
     Parameters
@@ -77,7 +91,7 @@ def algorithm_1(cfg: DictConfig, by_box: pd.DataFrame) -> dict[str, Table]:
     """
     study = algorithm.study_of(cfg)
     if not study.cells:
-        return {}
+        return {}, []
     study.run(cfg.parallel)
     errors = algorithm.errors_of(study)
     lines = errors.groupby([*SETTING, "draw", "stop", "parameter"], sort=False)
@@ -95,7 +109,7 @@ def algorithm_1(cfg: DictConfig, by_box: pd.DataFrame) -> dict[str, Table]:
         "algorithm_1_mse": Table(errors, f"{caption}: mean squared error", 4),
         "algorithm_1_slopes": Table(slopes, f"{caption}: log-log slopes of the last five points"),
         "slopes_jointly": Table(together, "All slopes of Table A.3 together, by one run"),
-    }
+    }, [algorithm.replications_of(study)]
 
 
 def _summary(records: pd.DataFrame, parameter: str, subset: str) -> dict:

@@ -1,13 +1,13 @@
 """Appendices E and F.5: who the judges are, what they are asked, and their discriminations.
 
-python experiments/judge_reliability.py [level=0.9] [path_length=20000] ...
+python experiments/judge_reliability.py [level=0.9] [search.length=8000] ...
 
 The judge-aware likelihood of UltraFeedback has no interior maximum, so the printed column cannot be one. This
-section also follows the published algorithm iteration by iteration, shows how near it comes to the printed column,
-and tries a finite list of other settings.
+section also searches for settings and stops of the published algorithm that give it, and the set's printed scores.
 """
 
 import logging
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -15,20 +15,27 @@ from matplotlib.figure import Figure
 from omegaconf import DictConfig
 
 from judgerank import Fit, fit
+from judgerank.data.errors import ConfigError
 from judgerank.data.judgments import Judgments
-from judgerank.engine.adam import Adam, iterates
-from judgerank.engine.sums import evaluate
-from judgerank.model.members import JUDGE_AWARE
 from replication import plots, published
 from replication.config import main, solver_settings
 from replication.duplicates import agreement_by_kind, answer_agreement, with_judges_merged
 from replication.model_sizes import printed_sizes
 from replication.outputs import run_section
-from replication.stopping import Tried, gradient_at_printed, one_at_a_time, starts, tried
+from replication.stopping import (
+    Search,
+    Tried,
+    beside_printed,
+    combinations_of,
+    gradient_at_printed,
+    one_at_a_time,
+    search,
+    starts,
+)
 from replication.tables import Table, discrimination, fit_rows
 
 log = logging.getLogger("replication")
-EVERY = 20  # iterations between the points of the path that are stored
+POINTS = 600  # of the path that are stored, about
 
 
 def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
@@ -47,7 +54,7 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
     for name, fitted in fits.items():
         log.info("%s: %s, judges at zero: %s", name, fitted.status, ", ".join(fitted.judges_at_zero) or "none")
     if not data["ultrafeedback"].is_surrogate:
-        tables |= against_paper(table, fits["ultrafeedback"], cfg.path_length)
+        tables |= against_paper(table)
         tables |= searched(cfg, data, fits)
         tables |= one_model_under_several_names(cfg, data, fits)
     return tables
@@ -65,12 +72,14 @@ def one_model_under_several_names(
         pairs.append(alike)
         kinds.append(agreement_by_kind(alike, gamma.index[gamma > 1], cfg.level))
     for name, judgments in data.items():
-        if set(cfg.one_model) <= set(judgments.comparisons.judges):
+        if cfg.one_model and set(cfg.one_model) <= set(judgments.comparisons.judges):
             single = with_judges_merged(judgments, cfg.one_model, "merged")
             merged = fit(single, "judge_aware", solver_settings(cfg.solver, "judge_aware"))
             moved = int((merged.ranks - fits[name].ranks).abs().max())
             row = fit_rows([fits[name], merged], cfg.level, dataset=name).drop(columns="log_likelihood")
             rows.append(row.assign(judges=["as published", "merged"], largest_rank_change=[0, moved]))
+    if not rows:
+        raise ConfigError(f"one_model: no set has all of these judges: {', '.join(cfg.one_model)}")
     changes = pd.concat(rows, ignore_index=True)
     compared = pd.concat(kinds, ignore_index=True)
     for frame in (compared, changes):
@@ -93,89 +102,89 @@ def panel(answers: pd.DataFrame) -> pd.DataFrame:
     return table.astype("Int64").sort_values("table_a5").rename_axis("judge").reset_index()
 
 
-def against_paper(table: pd.DataFrame, ultrafeedback: Fit, length: int) -> dict[str, Table]:
-    """The printed columns beside ours, and how UltraFeedback's came about."""
+def against_paper(table: pd.DataFrame) -> dict[str, Table]:
+    """The printed columns beside ours."""
     ours = table.pivot(index="judge", columns="dataset", values="discrimination")
     check = published.compare("judge_discrimination", ours, ["mt_bench", "ultrafeedback"], table="Table A.8")
     for column, rows in check.groupby("column"):
         log.info("%s: printed numbers reproduced: %d of %d", column, rows["reproduced"].sum(), len(rows))
-    path, nearest, stopped = follow(ultrafeedback, length)
-    note = (
-        f"UltraFeedback: over gamma >= 0 the maximum puts {', '.join(ultrafeedback.judges_at_zero) or 'no judge'} "
-        "at zero, so the printed column, all above zero, is no maximum. From zero, Algorithm A.1 is nearest "
-        f"to it after {nearest} iterations (largest difference {path['largest_difference'].min():.3f})"
-    )
-    log.info("%s", note)
-    return {
-        "paper_check": Table(check, "Every printed discrimination beside ours"),
-        "stopping_path": Table(path, "UltraFeedback: the path of Algorithm A.1", 4),
-        "stopping_point": Table(stopped, note),
-    }
+    return {"paper_check": Table(check, "Every printed discrimination beside ours")}
 
 
 def searched(cfg: DictConfig, data: dict[str, Judgments], fits: dict[str, Fit]) -> dict[str, Table]:
-    """Which settings of Algorithm A.1, of a finite list, give the printed columns."""
-    found, varied = [], {name: list(cfg.search[name]) for name in ("steps", "epsilon", "answers")}
-    for name in ("ultrafeedback", "mt_bench"):
-        gammas = {data[other].title: fits[other].discrimination for other in data if other != name}
-        unweighted = fit(data[name].comparisons, "btl").scores
-        at = starts(fits[name].comparisons, gammas, unweighted, cfg.search.random_starts, cfg.seed)
-        left_out = [(judge,) for judge in fits[name].judges_at_zero] if name == "ultrafeedback" else []
-        if name == "mt_bench":  # there is a maximum, so starts matter little; any judge may be missing
-            left_out = [(judge,) for judge in fits[name].comparisons.judges]
-        settings = list(one_at_a_time(Tried(), start=list(at)[1:], left_out=left_out, **varied))
-        if name == "ultrafeedback":
-            settings += list(one_at_a_time(Tried(f"gammas of {data['mt_bench'].title}"), **varied))[1:]
-        found.append(tried(data[name], name, settings, at, cfg.search.length))
-    every = pd.concat(found, ignore_index=True)
-    for name, rows in every.groupby("dataset", sort=False):
-        log.info("%s: no. of settings and stops %d, most matched %d of %d", name, len(rows), *_most(rows))
-    published_steps = every[(every["dataset"] == "ultrafeedback") & (every["stop"] == "nearest")]
-    differing = [field for field in vars(Tried()) if field != "start"]
-    as_published = (published_steps[differing] == pd.Series(Tried().columns())[differing]).all(axis=1)
-    columns = ["start", "iteration", "matched", "of", "largest_difference", "log_likelihood"]
+    """Which settings and stops of Algorithm A.1, of a finite list, give the printed columns."""
+    searches = {name: search_of(name, cfg, data, fits) for name in ("ultrafeedback", "mt_bench")}
+    ultrafeedback = searches["ultrafeedback"]
+    numbers = beside_printed(ultrafeedback, "ultrafeedback", fits["ultrafeedback"])
+    best = ultrafeedback.best
+    settings = (
+        f"steps {best['step_scores']:g} and {best['step_judges']:g}, beta1 {best['beta1']:g}, beta2 "
+        f"{best['beta2']:g}, epsilon {best['epsilon']:g}, from {best['start']}"
+    )
+    log.info("%d of %d by %s", numbers["reproduced"].sum(), len(numbers), settings)
     gradient = pd.concat(
         gradient_at_printed(fits[name].comparisons, name) for name in ("mt_bench", "ultrafeedback")
     )
     return {
-        "stopping_starts": Table(
-            published_steps.loc[as_published, columns],
-            "UltraFeedback: Algorithm A.1 with its published settings, where it is nearest to the printed column",
+        "settings_tried": Table(
+            pd.concat([result.rows for result in searches.values()], ignore_index=True),
+            "Printed discriminations and scores that settings and stops of Algorithm A.1 match",
         ),
-        "settings_tried": Table(every, "Printed discriminations that other settings of Algorithm A.1 match"),
+        "stopped_settings": Table(
+            pd.DataFrame([dict(best)]),
+            "UltraFeedback: the setting and the stop that give most of the printed numbers",
+        ),
+        "stopped_iterate": Table(
+            numbers, f"UltraFeedback: Algorithm A.1 ({settings}) stopped after {best['iteration']} iterations", 4
+        ),
+        "stopping_path": Table(
+            path_of(ultrafeedback), f"UltraFeedback: the path of Algorithm A.1 ({settings})", 4
+        ),
         "gradient": Table(gradient, "Gradient in every judge's log-discrimination at the printed ones"),
     }
 
 
-def _most(rows: pd.DataFrame) -> tuple[int, int]:
-    best = rows.loc[rows["matched"].idxmax()]
-    return int(best["matched"]), int(best["of"])
+def search_of(name: str, cfg: DictConfig, data: dict[str, Judgments], fits: dict[str, Fit]) -> Search:
+    """The search on one set: each respect by itself, and where there is no maximum the constants together, too."""
+    choices = {key: list(cfg.search[key]) for key in ("steps", "betas", "epsilon", "answers")}
+    gammas = {data[other].title: fits[other].discrimination for other in data if other != name}
+    unweighted = fit(data[name].comparisons, "btl").scores
+    at = starts(fits[name].comparisons, gammas, unweighted, cfg.search.random_starts, cfg.seed)
+    base = Tried(cfg.search.length)
+    zero = fits[name].judges_at_zero
+    # with a maximum, starts and constants matter little, and any judge may be missing
+    left_out = [(judge,) for judge in zero or fits[name].comparisons.judges]
+    settings = list(one_at_a_time(base, start=list(at)[1:], left_out=left_out, **choices))
+    if zero:
+        from_mt_bench = replace(base, start=f"gammas of {data['mt_bench'].title}")
+        settings += list(one_at_a_time(from_mt_bench, **choices))[1:]
+        for grid in cfg.search.grids:
+            settings += combinations_of(grid, cfg.search.reach)
+    result = search(data[name], name, settings, at)
+    best = result.best
+    log.info(
+        "%s: %d settings, %d stops; most matched: %d of %d discriminations, %d of %d scores (iteration %d)",
+        *(name, len(settings), len(result.rows), best["matched"], best["of"]),
+        *(best["scores_matched"], best["scores_of"], best["iteration"]),
+    )
+    return result
 
 
-def follow(fitted: Fit, length: int) -> tuple[pd.DataFrame, int, pd.DataFrame]:
-    """Algorithm A.1 on the cells of a fit.
+def path_of(result: Search) -> pd.DataFrame:
+    """The path to the best stop and beyond.
 
     Returns
     -------
     DataFrame
-        Its path: ``iteration, largest_difference`` (to the printed column), ``log_likelihood``.
-    int
-        The iteration nearest to the printed column.
-    DataFrame
-        ``judge, paper, nearest, ours``: the printed discriminations, the nearest ones, those of the fit.
+        ``iteration, largest_difference, matched, of`` (discriminations and scores), ``log_likelihood, stop``.
     """
-    cells = fitted.comparisons
-    printed = published.numbers("judge_discrimination", "ultrafeedback")[list(cells.judges)]
-    path, gammas = [], []
-    for iteration, at, _ in iterates(cells, JUDGE_AWARE, Adam(tolerance=0.0, max_iterations=length)):
-        if iteration % EVERY == 0:
-            gammas.append(np.exp(at.judges[0]))
-            gap = float(np.abs(gammas[-1] - printed.to_numpy()).max())
-            path.append((iteration, gap, evaluate(cells, JUDGE_AWARE, at).log_likelihood))
-    frame = pd.DataFrame(path, columns=["iteration", "largest_difference", "log_likelihood"])
-    best = int(frame["largest_difference"].idxmin())
-    columns = {"paper": printed, "nearest": gammas[best], "ours": fitted.discrimination}
-    return frame, int(frame["iteration"][best]), pd.DataFrame(columns).rename_axis("judge").reset_index()
+    compared = result.path.against("ultrafeedback")
+    at_stop = compared.index == result.best["iteration"]
+    shown = at_stop | (np.arange(len(compared)) % max(1, len(compared) // POINTS) == 0)
+    frame = compared.loc[shown, ["largest_difference", "both_matched"]].rename(columns={"both_matched": "matched"})
+    frame["of"] = result.best["of"] + result.best["scores_of"]
+    frame["log_likelihood"] = [result.path.log_likelihood(iteration) for iteration in frame.index]
+    return frame.assign(stop=at_stop[shown]).reset_index()
 
 
 def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:

@@ -9,26 +9,21 @@ import pandas as pd
 from matplotlib.figure import Figure
 from omegaconf import DictConfig
 
+from judgerank.data.errors import ConfigError
 from judgerank.data.judgments import Judgments
 from replication import plots, published
-from replication.config import both_fits, both_solvers, main
+from replication.config import both_fits, main
+from replication.estimators import estimators_of
 from replication.outputs import run_section
-from replication.resampling import (
-    Panel,
-    Whole,
-    correlations,
-    empanelled,
-    endings_of,
-    study_of,
-    summary_of,
-    whole_of,
-)
-from replication.tables import Table, discrimination, fit_rows
+from replication.resampled_tables import endings_of, gains_of, replications_of, summary_of
+from replication.resampling import Panel, Whole, correlations, empanelled, study_of, whole_of
+from replication.tables import Replications, Table, discrimination, fit_rows
 
 log = logging.getLogger("replication")
+POINT = ("n_weak", "panel", "n_comparisons")
 
 
-def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
+def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table | Replications]:
     (judgments,) = data.values()
     title = judgments.title
     whole = whole_of(judgments, both_fits(cfg.solver, judgments.comparisons))
@@ -46,27 +41,43 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
     log.info("%s, pool of %d: correlations\n%s", title, len(pool), agreement.to_string(index=False))
     study = sweep_of(cfg, whole)
     study.run(cfg.parallel)
-    points = ("n_weak", "panel", "n_comparisons")
-    sweep = summary_of(study, points, cfg.paper_repeats)
+    draws = replications_of(study, POINT)
+    sweep = summary_of(draws, POINT, cfg.paper_repeats)
     sweep.insert(0, "share_weak", sweep["n_weak"] / sweep["panel"])
     return {
         "discrimination": Table(gammas, f"{title}: discriminations within the pool (Table 2)"),
         "agreement": Table(agreement, f"{title}: fits to the pool's comparisons against each reference", 4),
         "fits": Table(fit_rows(list(fits.values()), cfg.level), f"{title}: the fits to the pool's comparisons", 4),
         "sweep": Table(
-            sweep, f"{title}: random panels by their share of weak judges, equally many comparisons", 4
+            sweep,
+            f"{title}: random panels by share of weak judges, equally many comparisons, by estimator",
+            4,
         ),
-        "endings": Table(endings_of(study, points), f"{title}: how the fits of the sweep ended"),
+        "gains": Table(
+            gains_of(draws, POINT), f"{title}: correlations of judge-aware less those of BTL on the same panels", 4
+        ),
+        "endings": Table(endings_of(draws, POINT), f"{title}: how the fits of the sweep ended, by estimator"),
+        "replications": Replications(draws, f"{title}: correlations of every panel of the sweep, by estimator"),
     }
 
 
 def pool_of(cfg: DictConfig, whole: Whole) -> list[str]:
-    """The configured judges if the set has them all, else its least and its most discriminating ones."""
-    judges = whole.comparisons.judges
-    if all(judge in judges for judge in cfg.pool):
+    """The configured judges; without any, the set's least and its most discriminating ones.
+
+    Raises
+    ------
+    ConfigError
+        Naming the configured judges that the set lacks.
+    """
+    if cfg.pool is not None:
+        missing = [judge for judge in cfg.pool if judge not in whole.comparisons.judges]
+        if missing or not cfg.pool:
+            lacking = f"{cfg.dataset.title} has no judge {', '.join(missing)}" if missing else "it names no judge"
+            without = f"pool=null takes the {cfg.n_weak} weakest, {cfg.n_strong} strongest"
+            raise ConfigError(f"pool: {lacking} ({without})")
         return list(cfg.pool)
     order = whole.discrimination.sort_values(kind="stable").index
-    log.info("the set lacks judges of the paper's pool: its %d weakest, %d strongest", cfg.n_weak, cfg.n_strong)
+    log.info("no pool: the set's %d weakest judges, %d strongest", cfg.n_weak, cfg.n_strong)
     return [*order[: cfg.n_weak], *order[len(order) - cfg.n_strong :]]
 
 
@@ -75,7 +86,7 @@ def sweep_of(cfg: DictConfig, whole: Whole):
     order = whole.discrimination.sort_values(kind="stable").index.tolist()
     half = len(order) // 2
     panel = min(cfg.panel, half)
-    shared = (tuple(order[:half]), tuple(order[-half:]), panel, cfg.n_comparisons, both_solvers(cfg.solver))
+    shared = (tuple(order[:half]), tuple(order[-half:]), panel, cfg.n_comparisons, estimators_of(cfg))
     cells = {f"weak{n}": Panel(n, *shared) for n in range(panel + 1)}
     return study_of(cfg, "mixed_judges", empanelled, whole, cells)
 

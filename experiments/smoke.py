@@ -12,6 +12,7 @@ from pathlib import Path
 from omegaconf import DictConfig
 
 from judgerank.writing.atomic import replace_file
+from replication.auditing.results import LOTS
 from replication.auditing.smoke import HERE, Layered, compared, smoke_page
 from replication.config import ROOT, main
 from replication.errors import NotAsStoredError
@@ -26,8 +27,8 @@ def run_all(cfg: DictConfig, results: Path, figures: Path) -> dict[str, str]:
 
     def one(section: str) -> str:
         for folder in (results, figures):  # an earlier run's tables would be taken for this one's
-            for kind in ("", "surrogate"):
-                shutil.rmtree(folder / kind / section, ignore_errors=True)
+            for lot in LOTS:
+                shutil.rmtree(folder / lot / section, ignore_errors=True)
         start = time.monotonic()
         said = launched(section, f"results={results}", f"figures={figures}", *cfg.sections[section])
         log.info("%s: %s, %.0f s", section, said or "done", time.monotonic() - start)

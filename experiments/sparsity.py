@@ -22,54 +22,77 @@ from omegaconf import DictConfig, OmegaConf
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.judgments import Judgments
 from replication import plots
-from replication.config import ROOT, both_fits, both_solvers, main
+from replication.config import ROOT, both_fits, main
+from replication.estimators import ALL_DRAWS, estimators_of
 from replication.outputs import run_section
 from replication.replicate import Study
-from replication.resampling import Thinned, Whole, endings_of, study_of, summary_of, thinned, whole_of
-from replication.sparse_designs import design_cells, designs, printed_rows, rows_of, sparse_table
-from replication.tables import Table
+from replication.resampled_tables import endings_of, gains_of, replications_of, summary_of
+from replication.resampling import Thinned, Whole, study_of, thinned, whole_of
+from replication.sparse_designs import design_cells, designs, graphs_of, printed_rows, rows_of, sparse_table
+from replication.tables import Replications, Table, as_stored
 
 log = logging.getLogger("replication")
 POINT = ("redraw", "trees", "n_edges", "edge_fraction")
 
 
-def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
+def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table | Replications]:
     (judgments,) = data.values()
     whole = whole_of(judgments, both_fits(cfg.solver, judgments.comparisons))
     observed = n_pairs(judgments.comparisons)
-    cells, solvers = {}, both_solvers(cfg.solver)
+    cells, estimators = {}, estimators_of(cfg)
     for redraw, trees in product(cfg.redraw, cfg.trees):
         n_edges = trees * (len(judgments.comparisons.models) - 1)
         if n_edges <= observed:
             cells[f"{redraw.name}-{trees}"] = Thinned(
-                redraw.name, n_edges, trees=trees, edge_fraction=n_edges / observed, solvers=solvers
+                redraw.name, n_edges, trees=trees, edge_fraction=n_edges / observed, estimators=estimators
             )
+    dense = [trees for trees in cfg.trees if not any(cell.trees == trees for cell in cells.values())]
+    if dense:
+        log.info("left out: trees above the set's %d pairs: %s", observed, ", ".join(map(str, dense)))
     study = study_of(cfg, "sparsity", thinned, whole, cells)
     study.run(cfg.parallel)
-    summary = summary_of(study, POINT, cfg.paper_repeats)
-    main_measure = summary[(summary["method"] == "judge_aware") & (summary["reference"] == "judge_aware")]
+    draws = replications_of(study, POINT)
+    summary = summary_of(draws, POINT, cfg.paper_repeats)
+    main_measure = summary.query(
+        f"estimator == '{ALL_DRAWS}' and method == 'judge_aware' and reference == 'judge_aware'"
+    )
     wide = main_measure.pivot(index=["edge_fraction", "redraw"], columns="measure", values="mean").reset_index()
     title = judgments.title
     log.info(
-        "%s: judge-aware against its full-data fit\n%s", title, wide.to_string(index=False, float_format="%.3f")
+        "%s: judge-aware by Algorithm A.1 against its full-data fit\n%s",
+        *(title, wide.to_string(index=False, float_format="%.3f")),
     )
-    tables = {
-        "correlation": Table(summary, f"{title}: correlation of fits on sparse graphs with each reference", 3),
-        "endings": Table(endings_of(study, POINT), f"{title}: how the fits ended"),
-    }
+    found: dict[str, Table] = {}
+    replications = [draws.assign(tree="weights", n_comparisons=len(judgments.comparisons))]
     if judgments.name == "in_house":
-        tables |= search(cfg, whole, observed, title)
-    return tables
+        found, graphs = search(cfg, whole, observed, title)
+        replications.append(graphs)
+    caption = f"{title}: correlation of fits on sparse graphs with each reference, by estimator"
+    return {
+        "correlation": Table(summary, caption, 3),
+        "gains": Table(
+            gains_of(draws, POINT), f"{title}: correlations of judge-aware less those of BTL on the same graphs", 3
+        ),
+        "endings": Table(endings_of(draws, POINT), f"{title}: how the fits ended, by estimator"),
+        "replications": Replications(
+            pd.concat(replications, ignore_index=True)[list(replications[0])],
+            f"{title}: correlations of every sparse graph; algorithm_1_1000 was stopped after 1,000 iterations",
+        ),
+        **found,
+    }
 
 
-def search(cfg: DictConfig, whole: Whole, observed: int, title: str) -> dict[str, Table]:
-    """Designs with fewer comparisons beside Table A.9, and the printed numbers among tables of the likeliest."""
+def search(cfg: DictConfig, whole: Whole, observed: int, title: str) -> tuple[dict[str, Table], pd.DataFrame]:
+    """Designs with fewer comparisons beside Table A.9, and the printed numbers among tables of the likeliest.
+
+    Beside these tables, every graph behind them.
+    """
     printed = printed_rows(observed, len(whole.comparisons.models))
     grids = OmegaConf.to_container(cfg.designs, enum_to_str=True).values()
     n_edges = tuple(map(int, printed["n_edges"]))
     cells = {cell.name: cell for grid in grids for cell in design_cells(**grid, n_edges=n_edges)}
     if not cells:
-        return {}
+        return {}, pd.DataFrame()
     repeats, folder = dict.fromkeys(cells, cfg.design_tables), Path(ROOT, cfg.cache)
     study = Study("sparsity-designs", sparse_table, cells, repeats, cfg.seed, folder, cfg.design_tables, whole)
     study.run(cfg.parallel)
@@ -82,11 +105,12 @@ def search(cfg: DictConfig, whole: Whole, observed: int, title: str) -> dict[str
     more.run(cfg.parallel)
     found = rows_of(more, cell, int(best["stop"]), printed)
     together = designs(more, printed).drop(columns="within")
+    graphs = pd.concat([graphs_of(each, printed) for each in (study, more)]).drop_duplicates(ignore_index=True)
     return {
         "designs": Table(tried, f"{title}: designs and stops beside Table A.9, likeliest first"),
         "found": Table(found, f"{title}: Table A.9 among tables of the likeliest design"),
         "found_jointly": Table(together, f"{title}: all numbers of Table A.9 under the likeliest design"),
-    }
+    }, as_stored(graphs)
 
 
 def n_pairs(comparisons: Comparisons) -> int:

@@ -30,7 +30,7 @@ CAPTIONS = {
     "widths": "mean interval widths by judges, ties and average",
     "reductions": "reductions of the width by what may be meant by the word",
     "ties": "models that exchange their places once ties are dropped; named: the two pairs of appendix F.4",
-    "btl_ranks": "printed BTL scores and ranks reproduced, by judges left out and by ties",
+    "btl_ranks": "printed BTL scores and ranks reproduced, by judges left out and what answers count for",
     "interval_ends": "printed judge-aware scores and interval ends reproduced, at the maximum and before it",
     "samples": "BTL on samples of the pool's comparisons against the correlations of section 5.4",
     "stops": "judge-aware fits to the sample found, by algorithm and iterations (Table 2)",
@@ -49,7 +49,7 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
         "widths": width_search(fits, cfg.level),
         "reductions": reduction_search({"in_house": fits, "chatbot_arena": arena}, cfg.level),
         "ties": tie_search(fits, {frozenset(pair) for pair in cfg.swapped}, cfg.level),
-        "btl_ranks": rank_search(judgments.comparisons, cfg.most_left_out),
+        "btl_ranks": rank_search(judgments, cfg.most_left_out),
         "interval_ends": end_search(variants["kept", "half"], cfg),
         **table_2_search(judgments, fits["all", "half", "judge_aware"], cfg),
     }
@@ -58,12 +58,23 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
     return {name: Table(found, f"{judgments.title}: {CAPTIONS[name]}", 4) for name, found in tables.items()}
 
 
+def stopped_fits(
+    comparisons: Comparisons, algorithms: list[DictConfig], at: list[int]
+) -> dict[tuple[str, str], Fit]:
+    """Judge-aware fits as Algorithm A.1 would leave them, by its constants and by the stop."""
+    fits = {}
+    for constants in algorithms:
+        settings = Adam(**constants, tolerance=0.0, max_iterations=max(at))
+        name = ", ".join(f"{key} {value:g}" for key, value in constants.items())
+        fits |= {(name, str(iterations)): fitted for iterations, fitted in stops(comparisons, settings, at)}
+    return fits
+
+
 def end_search(kept: Comparisons, cfg: DictConfig) -> pd.DataFrame:
     """Table A.7's judge-aware column at the maximum, and where the published algorithm may have been stopped."""
-    settings = Adam(max_iterations=max(cfg.ranking_stops))
-    fits = [("maximum", fit(kept)), *((str(n), f) for n, f in stops(kept, settings, list(cfg.ranking_stops)))]
+    fits = {("maximum", "--"): fit(kept)} | stopped_fits(kept, cfg.ranking_algorithms, list(cfg.ranking_stops))
     rows = []
-    for iterations, fitted in fits:
+    for (algorithm, iterations), fitted in fits.items():
         scores = fitted.confidence_intervals(cfg.level).query("parameter == 'score'").set_index("name")
         ours = scores[["estimate", "low", "high"]].add_suffix("_judge_aware")
         ours = ours.rename(columns={"estimate_judge_aware": "score_judge_aware"})
@@ -73,6 +84,7 @@ def end_search(kept: Comparisons, cfg: DictConfig) -> pd.DataFrame:
         place = {} if worst is None else {name: worst[name] for name in ("row", "column", "paper", "ours")}
         rows.append(
             {
+                "algorithm": algorithm,
                 "iterations": iterations,
                 "tried": len(compared),
                 "reproduced": int(compared["reproduced"].sum()),
@@ -94,11 +106,7 @@ def table_2_search(judgments: Judgments, whole: Fit, cfg: DictConfig) -> dict[st
     size, seed = {first["drawn_from"]: [int(first["size"])]}, [int(first["seed"])]
     again = samples(judgments.frame, c, judges, size, seed)
     part = next(part for setting, part in again if setting["generator"] == first["generator"])
-    fits = {("maximum", "--"): fit(part)}
-    for algorithm in cfg.algorithms:
-        settings = Adam(**algorithm, tolerance=0.0, max_iterations=max(cfg.stops))
-        name = ", ".join(f"{key} {value:g}" for key, value in algorithm.items())
-        fits |= {(name, str(many)): fitted for many, fitted in stops(part, settings, list(cfg.stops))}
+    fits = {("maximum", "--"): fit(part)} | stopped_fits(part, cfg.algorithms, list(cfg.stops))
     btl, pool = fit(part, "btl"), c.with_judges(judges)
     order = stop_search(fits, btl, whole.scores)
     stopped = fits[tuple(order.loc[0, ["algorithm", "iterations"]])]

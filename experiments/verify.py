@@ -28,7 +28,7 @@ from replication.legends import looks, wrong_labels
 from replication.outputs import folder_of, load_section_data, suffix_of
 from replication.plots.labels import save_figures
 from replication.records import RECORD, VERSIONED, provenance, write_record
-from replication.tables import Table
+from replication.tables import Table, stored_frame
 from replication.verifying import (
     Difference,
     compare,
@@ -85,10 +85,13 @@ def verified(
         return [Difference(stored.name, "", RECORD, "missing", "there")], "nothing stored"
     found = unlike_listed(stored, RECORD) + unlike_listed(figures, "figures.json")
     tables = {}
-    for path in sorted(stored.glob("*.csv")):
+    for path in sorted(stored.iterdir()):
+        if path.suffix not in (".csv", ".parquet"):
+            continue
         try:
-            tables[path.stem] = pd.read_csv(path)
-            found += unlike_csv(path)
+            tables[path.stem] = stored_frame(path)
+            if path.suffix == ".csv":
+                found += unlike_csv(path)
         except ValueError as error:  # of pandas or of an encoding: not a table any more
             found.append(Difference(stored.name, "", path.name, str(error), "a table"))
     run_json = json.loads((stored / RECORD).read_text())
@@ -117,7 +120,8 @@ def verified(
         again |= slopes_again(tables, script)
     for name in dict.fromkeys([*again, *tables]):
         if name in again and name in tables:
-            found += compare(f"{stored.name}/{name}", tables[name], again[name], part=bool(kept))
+            is_part = bool(kept or plan.overrides)
+            found += compare(f"{stored.name}/{name}", tables[name], again[name], part=is_part)
         elif name in again or not (name in plan.optional or kept):
             found.append(Difference(stored.name, "", name, *(name in both for both in (tables, again))))
     rows = sum(map(len, again.values()))
@@ -140,7 +144,7 @@ def recomputed(cfg: DictConfig, given: DictConfig, script: dict) -> tuple[dict, 
             log.setLevel(logging.INFO)
         for table_name, table in tables.items():
             table.write(folder, table_name)
-        return data, {table_name: pd.read_csv(folder / f"{table_name}.csv") for table_name in tables}
+        return data, {path.stem: stored_frame(path) for path in folder.iterdir() if path.is_file()}
 
 
 def unlike_figures(drawn: dict[str, Figure], stored: Path) -> list[Difference]:

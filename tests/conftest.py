@@ -20,8 +20,8 @@ settings.load_profile("core")
 # Files that take more than five seconds of a processor, which `make quick` leaves out
 SLOW_BY_PART = {
     "library": "adaptive boards length localized localized_regressions trust",
-    "replication": "audit cluster config datasets docs faults one_set plots replicate sections seeded_faults "
-    "simulation smoke stored_simulations verify",
+    "replication": "audit cluster config datasets docs faults one_set outputs plots replicate sections "
+    "seeded_faults simulation smoke stored_simulations verify workflows",
     "studies": "dependence growing method_comparison model_comparison newcomers panel people planning slots soft "
     "torture trusting validity",
     "tool": "boards collecting collecting_batches collecting_faults collecting_money collecting_patience"
@@ -58,6 +58,7 @@ UNSKIPPED_BY = {
     "JUDGERANK_PAPER": "JUDGERANK_PAPER=FILE, the paper's TeX",
     "could not find a browser": "Chromium (apt-get install chromium)",
     "make lowest": "make lowest, on Python 3.11",
+    "no package index answers": "a package index that pip reaches",
     "could not import": "the optional extras (pip install -e '.[cluster,collect,methods,bench,scale,zstd]')",
 }
 

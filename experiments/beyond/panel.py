@@ -10,7 +10,10 @@ import pandas as pd
 from matplotlib.figure import Figure
 from omegaconf import DictConfig
 
+from judgerank.data.errors import DataUnavailableError
 from judgerank.data.judgments import Judgments
+from replication.config import is_changed
+from replication.datasets import find_file
 from replication.outputs import run_section
 from replication.replicate import studied
 from replication.tables import Table
@@ -22,6 +25,8 @@ log = logging.getLogger("studies")
 
 
 def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
+    if cfg.answers and find_file(cfg.answers) is None and is_changed("panel", cfg, "answers"):
+        raise DataUnavailableError(f"answers={cfg.answers}: there is no such file")
     summary, estimates = [], []
     for judgments in data.values():
         row, table = of_set(cfg, judgments)

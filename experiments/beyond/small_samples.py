@@ -11,8 +11,8 @@ from matplotlib.figure import Figure
 from omegaconf import DictConfig
 
 from replication.outputs import run_section
-from replication.simulation import by_draws, failures_of, shrunk_error, study_of
-from replication.tables import Table
+from replication.simulation import by_draws, failures_of, replications_of, shrunk_error, study_of
+from replication.tables import Replications, Table
 from studies import plots
 from studies.config import main
 
@@ -21,7 +21,7 @@ PARAMETERS = ("score", "standardised_score", "log_discrimination")
 DRAWS = {"main": "the main draw of the truth", "further": "further draws"}
 
 
-def compute(cfg: DictConfig, _: dict) -> dict[str, Table]:
+def compute(cfg: DictConfig, _: dict) -> dict[str, Table | Replications]:
     study = study_of(cfg, "small_samples", shrunk_error)
     study.run(cfg.parallel)
     errors, shrunk = [], []
@@ -41,6 +41,7 @@ def compute(cfg: DictConfig, _: dict) -> dict[str, Table]:
             pd.DataFrame(shrunk), f"What the shrunk fits chose, and their {cfg.level:.0%} intervals", 4
         ),
         "failures": Table(failures, "Replications without a result"),
+        "replications": Replications(replications_of(study), "Both estimators in every replication"),
     }
 
 

@@ -12,7 +12,8 @@ from omegaconf import DictConfig, OmegaConf
 
 from replication.config import ROOT
 from replication.errors import NotAsStoredError
-from replication.freshness import stamp
+from replication.freshness import stamp_run
+from replication.outputs import output_folder, shown_path
 from replication.records import provenance, store
 from replication.replicate import Study
 from replication.tables import Table
@@ -82,10 +83,11 @@ def run(cfg: DictConfig) -> None:
     start, record = time.monotonic(), provenance("torture", cfg, {}, "")
     frame = compute(cfg)
     log.info("%s", frame.to_string(index=False))
-    target = Path(ROOT, cfg.results, "beyond", "torture")
+    target = output_folder(cfg, "results", "torture")
     table = Table(frame, "Adverse cases at random, and how often what must not happen did")
     store(target, {"counts": table}, record, ROOT, start)
-    stamp(Path(ROOT, cfg.results), {"torture": [""]})
+    stamp_run(target, "torture", "")
+    log.info("torture: table in %s", shown_path(target))
     happened = frame["happened"].sum()
     if happened:
         raise NotAsStoredError(f"{happened} of {frame['cases'].sum()} cases ended as none must")

@@ -19,6 +19,7 @@ from replication.random_designs import draw_comparisons
 from replication.replicate import Study
 from replication.side_by_side import read_at
 from replication.simulation import LAST, Point, grid, truth_of
+from replication.tables import as_stored
 
 PARAMETERS = ("score", "log_discrimination")
 
@@ -32,30 +33,22 @@ class Stopped(Point):
 
 
 @dataclass(frozen=True)
-class Mean:
-    mean: float
-    standard_error: float
-
-
-@dataclass(frozen=True)
 class AtStops:
-    """Mean squared errors by stop and parameter."""
+    """Mean squared errors of every data set, by stop and parameter."""
 
-    errors: dict[int, dict[str, Mean]]
+    errors: dict[int, dict[str, list[float]]]
 
 
 def errors_at_stops(cell: Stopped, rng: np.random.Generator) -> AtStops:
-    """Mean squared errors at every stop, over data sets of one truth: their mean and its standard error."""
+    """Mean squared errors at every stop of data sets of one truth."""
     truth, many = truth_of(cell.truth), cell.data_sets
     parts = [draw_comparisons(rng, truth, cell.n_comparisons) for _ in range(many)]
     found = {}
     for stop, at in read_at(cell.stops, parts):
         blocks = {"score": (at.scores, truth.scores), "log_discrimination": (at.judges[0], truth.judges[0])}
-        errors = {
-            name: np.mean((ours.reshape(many, -1) - true) ** 2, axis=1) for name, (ours, true) in blocks.items()
-        }
         found[stop] = {
-            name: Mean(float(off.mean()), float(off.std(ddof=1) / np.sqrt(many))) for name, off in errors.items()
+            name: np.mean((ours.reshape(many, -1) - true) ** 2, axis=1).tolist()
+            for name, (ours, true) in blocks.items()
         }
     return AtStops(found)
 
@@ -72,6 +65,19 @@ def study_of(cfg: DictConfig) -> Study:
     return Study("algorithm_1", errors_at_stops, cells, repeats, cfg.seed, Path(ROOT, cfg.cache), 1)
 
 
+def replications_of(study: Study) -> pd.DataFrame:
+    """Every data set at every stop, in columns of `simulation.replications_of`; the estimator names the stop."""
+    frames = []
+    for name, cell in study.cells.items():
+        (record,) = study.records(name)
+        place = {**cell.place, "draw": cell.truth.draw, "status": "stopped"}
+        for stop, errors in record["errors"].items():
+            values = {f"errors_judge_aware_{parameter}": errors[parameter] for parameter in PARAMETERS}
+            number = {"replication": range(cell.data_sets), "estimator": f"algorithm_1_{stop}"}
+            frames.append(pd.DataFrame({**number, **place, **values}))
+    return as_stored(pd.concat(frames))
+
+
 def errors_of(study: Study) -> pd.DataFrame:
     """``n_models, n_judges, n_comparisons, draw, stop, parameter, mean, standard_error, n_replications``."""
     rows = []
@@ -79,8 +85,9 @@ def errors_of(study: Study) -> pd.DataFrame:
         (record,) = study.records(name)
         place = {**cell.place, "draw": cell.truth.draw}
         for stop, parameter in product(cell.stops, PARAMETERS):
-            found = record["errors"][str(stop)][parameter]
-            rows.append({**place, "stop": stop, "parameter": parameter, **found, "n_replications": cell.data_sets})
+            errors = np.array(record["errors"][str(stop)][parameter])
+            found = {"mean": errors.mean(), "standard_error": errors.std(ddof=1) / np.sqrt(len(errors))}
+            rows.append({**place, "stop": stop, "parameter": parameter, **found, "n_replications": len(errors)})
     return pd.DataFrame(rows)
 
 

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import os
 import re
 import sys
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import is_dataclass
+from functools import cache
 from pathlib import Path
 
 import hydra
+from hydra.core.global_hydra import GlobalHydra
+from hydra.core.hydra_config import HydraConfig
 from hydra.errors import HydraException
+from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import ConfigAttributeError, ConfigKeyError, OmegaConfBaseException
 
@@ -21,6 +27,7 @@ from judgerank.data.errors import ConfigError, JudgerankError
 from judgerank.engine.solvers import Settings, kind
 from judgerank.fits.fit import fit
 from judgerank.fits.result import Fit
+from replication.records import NOT_RESULTS
 from replication.schemas.ranges import nearest, require_known_and_in_range
 from replication.schemas.registering import register
 from replication.schemas.simulation import Setting
@@ -31,6 +38,9 @@ HYDRAS_OWN = re.compile(r"""\W*hydra\b.*:|\s*#\s*@package.*hydra|\s*-.*\bhydra\b
 CONF = str(ROOT / "conf")
 QUIET = ("hydra/job_logging=none", "hydra/hydra_logging=none")  # of hydra's own log files and lines
 SCRIPTS = ROOT / "experiments"
+OUTPUTS = ROOT / "outputs"
+NO_FOLDER = ROOT / ".cache" / "hydra"  # hydra's folder of a run that has nothing to put into one
+LONGEST_NAME = 100  # of a folder, in characters, far below what any file system takes
 register()
 
 
@@ -57,6 +67,83 @@ def script_of(name: str) -> Path:
     if not found:
         raise ConfigError(f"there is no script experiments/{name}.py")
     return found[0]
+
+
+def is_default(command: str, cfg: DictConfig) -> bool:
+    """Whether a configuration is that of conf/, on one of the command's sets, in all that changes a number."""
+    chosen = cfg.get("dataset")
+    return _changing_numbers(cfg) == _default(command, chosen.name if chosen else None)
+
+
+def is_changed(command: str, cfg: DictConfig, key: str) -> bool:
+    """Whether a setting is another one than that of conf/, so that what it names must be there."""
+    chosen = cfg.get("dataset")
+    return _changing_numbers(cfg)[key] != _default(command, chosen.name if chosen else None)[key]
+
+
+@cache
+def _default(command: str, dataset: str | None) -> dict:
+    running = GlobalHydra.instance().hydra  # with the folders of conf that the command line may have named
+    GlobalHydra.instance().clear()
+    try:
+        with hydra.initialize_config_dir(CONF, command, version_base="1.3"):
+            job = [f"dataset={dataset}"] if dataset in sets_of(command) else []
+            return _changing_numbers(hydra.compose(command, job))
+    finally:
+        GlobalHydra.instance().hydra = running
+
+
+def _changing_numbers(cfg: DictConfig) -> dict:
+    keys = [key for key in cfg if key not in (*NOT_RESULTS, "hydra")]
+    return OmegaConf.to_container(OmegaConf.masked_copy(cfg, keys), resolve=True, enum_to_str=True)
+
+
+def unless_default(changed: str, default: str, *, _root_: DictConfig) -> str:
+    """The first where a run has files to put into a folder of its own, else the second.
+
+    It has none by the default settings, and none if the command line names both other folders. Neither has a sweep
+    beside those of its runs.
+    """
+    is_sweep = _root_.hydra.mode is RunMode.MULTIRUN and OmegaConf.is_missing(_root_.hydra.job, "num")
+    is_elsewhere = all(_root_[key] is not None for key in ("results", "figures") if key in _root_)
+    return default if is_sweep or is_elsewhere or is_default(_root_.hydra.job.config_name, _root_) else changed
+
+
+def folder_name(overrides: str) -> str:
+    """Overrides as the name of a folder, with a digest where they are too long or no file system takes them.
+
+    Examples
+    --------
+    >>> folder_name("level=0.9,solver=adam")
+    'level=0.9,solver=adam'
+    >>> folder_name("ratings=my/own.json")
+    'ratings=my-own.json-f9ffd8cc'
+    """
+    name = re.sub(r"[^\w.,=+@~\[\]-]+", "-", overrides, flags=re.ASCII)[:LONGEST_NAME].rstrip(".")
+    if name == overrides and name:
+        return name
+    return f"{name}-{hashlib.sha256(overrides.encode()).hexdigest()[:8]}"
+
+
+OmegaConf.register_new_resolver("root", lambda: str(ROOT))
+OmegaConf.register_new_resolver("unless_default", unless_default)
+OmegaConf.register_new_resolver("folder_name", folder_name)
+
+
+def run_folder() -> Path | None:
+    """The folder of this run, as hydra has it; None where its files go to results/ and figures/."""
+    if not HydraConfig.initialized():
+        return None
+    folder = Path(HydraConfig.get().runtime.output_dir)
+    return None if folder == NO_FOLDER else folder
+
+
+def _remove_empty(folder: Path | None) -> None:
+    """Remove a folder that hydra made in outputs/ and a run left empty, and those above that are empty then."""
+    with suppress(OSError):
+        while folder is not None and folder.is_relative_to(OUTPUTS):
+            folder.rmdir()
+            folder = folder.parent
 
 
 def solver_settings(solver: DictConfig, model: str) -> Settings:
@@ -137,13 +224,16 @@ def main(config_name: str) -> Callable[[Callable[[DictConfig], None]], Callable[
                     raise
                 # an exit passes through hydra, which would put a line of its own before an exception
                 sys.exit(f"{config_name}: {_sentence(error)}")
+            finally:
+                _remove_empty(run_folder())
 
         command = hydra.main(version_base="1.3", config_path=CONF, config_name=config_name)(job)
         traceback_wanted = os.environ.get("HYDRA_FULL_ERROR") == "1"
 
         def guarded() -> None:
             os.environ["HYDRA_FULL_ERROR"] = "1"  # makes hydra raise instead of printing and exiting
-            logging.basicConfig(format="%(message)s", stream=sys.stdout)
+            if not any(word.startswith(("--info", "-i")) for word in sys.argv[1:]):  # which hydra logs by itself
+                logging.basicConfig(format="%(message)s", stream=sys.stdout)
             for package in ("judgerank", "replication", "studies"):
                 logging.getLogger(package).setLevel(logging.INFO)
             if {"--help", "-h"} & set(sys.argv[1:]):
@@ -155,10 +245,10 @@ def main(config_name: str) -> Callable[[Callable[[DictConfig], None]], Callable[
                 command()
             except KeyboardInterrupt:
                 sys.exit(f"{config_name}: interrupted; what was finished is kept")
-            except (ConfigError, HydraException, OmegaConfBaseException) as error:
+            except (ConfigError, HydraException, OmegaConfBaseException, OSError) as error:
                 if traceback_wanted:
                     raise
-                sys.exit(f"{config_name}: {_sentence(error)}")
+                sys.exit(f"{config_name}: {_sentence(error)}{choices(config_name, error)}")
             except (ValueError, TypeError) as error:
                 told = [word for word in sys.argv[1:] if "=" in word and word not in QUIET]
                 if traceback_wanted or not told or not _is_of_settings(error):
@@ -176,23 +266,33 @@ def explained(config_name: str) -> str:
         f"Any of these settings can be overridden: {config_name}.py KEY=VALUE PART.KEY=VALUE ...\n"
         "(--hydra-help has hydra's own options)\n"
     ]
-    waiting, seen = [config_name], set()
+    seen = set()
+    for key, name in _parts(config_name):
+        if not key:
+            parts.append(f"--- conf/{name}.yaml\n{Path(CONF, f'{name}.yaml').read_text()}")
+            continue
+        group = key.partition("@")[0]
+        others = sorted(path.stem for path in Path(CONF, group).glob("*.yaml"))
+        if (group, name) not in seen:
+            seen.add((group, name))
+            parts.append(f"--- {group}={name} (there are {', '.join(others)})\n")
+            parts.append(Path(CONF, group, f"{name}.yaml").read_text() if name else "")
+    return "".join(parts)
+
+
+def _parts(config_name: str) -> Iterator[tuple[str, str | None]]:
+    """What a configuration is made of: files of conf/, without a key, and options by the key that chooses them."""
+    waiting = [config_name]
     while waiting:
         name = waiting.pop(0)
-        path = Path(CONF, f"{name}.yaml")
-        parts.append(f"--- conf/{name}.yaml\n{path.read_text()}")
-        for entry in OmegaConf.load(path).get("defaults", []):
+        yield "", name
+        for entry in OmegaConf.load(Path(CONF, f"{name}.yaml")).get("defaults", []):
             if isinstance(entry, str):
                 waiting += [entry] if Path(CONF, f"{entry}.yaml").is_file() else []
                 continue
             ((key, option),) = entry.items()
-            group = str(key).partition("@")[0]
-            others = sorted(path.stem for path in Path(CONF, group).glob("*.yaml"))
-            if others and (group, option) not in seen:
-                seen.add((group, option))
-                parts.append(f"--- {group}={option} (there are {', '.join(others)})\n")
-                parts.append(Path(CONF, group, f"{option}.yaml").read_text() if option else "")
-    return "".join(parts)
+            if Path(CONF, str(key).partition("@")[0]).is_dir():
+                yield str(key), option
 
 
 def require_plain_options(folder: Path) -> None:
@@ -226,6 +326,25 @@ def as_merged(override: str) -> str:
     if key.startswith("+") and dot and value.startswith("{"):
         return f"{group}={{{name}: {value}}}"
     return override
+
+
+def choices(config_name: str, error: BaseException) -> str:
+    """Where an option of a group cannot be chosen, which can; empty for other errors.
+
+    A section on several sets at once has them at ``dataset@datasets.NAME``, others have none to choose.
+    """
+    refused = re.match(r"Could not override '([\w/]+)(?:@[\w.]+)?'", str(error).strip())
+    if refused is None:
+        return ""
+    keys = [key for key, _ in _parts(config_name) if key]
+    alike = [key for key in keys if key.partition("@")[0] == refused[1]]
+    free = sorted(path.stem for path in Path(CONF).glob("*.yaml") if _takes_any(path.stem, refused[1]))
+    elsewhere = f" ({refused[1]}=... is for {', '.join(free)})" if free else ""
+    return f": {config_name} takes {', '.join(f'{key}=...' for key in alike or keys) or 'none'}{elsewhere}"
+
+
+def _takes_any(config_name: str, group: str) -> bool:
+    return any(key == group and option for key, option in _parts(config_name))
 
 
 def _is_of_settings(error: BaseException) -> bool:

@@ -15,12 +15,11 @@ from pathlib import Path
 from rocrate.model import ContextEntity, Entity
 from rocrate.rocrate import ROCrate
 
+from replication import published
 from replication.machine import commit_date
-from replication.records import SMOKE
 from replication.sources import files_of_script
 
 PROFILE = "https://w3id.org/ro/wfrun/process/0.5"
-PAPER = "https://arxiv.org/abs/2601.21817"
 MIT = "https://spdx.org/licenses/MIT"
 FORMATS = {".csv": "text/csv", ".md": "text/markdown", ".tex": "application/x-tex", ".json": "application/json"}
 FORMATS |= {".pdf": "application/pdf", ".png": "image/png", ".html": "text/html", ".py": "text/x-python"}
@@ -45,7 +44,7 @@ class Recorder:
     def described(self, name: str, description: str, version: str) -> None:
         """Say what the whole is; to be called when every run is in."""
         profile = self._context(PROFILE, "CreativeWork", name="Process Run Crate", version="0.5")
-        paper = self._context(PAPER, "ScholarlyArticle", name="The paper that is replicated")
+        paper = self._context(published.ADDRESS, "ScholarlyArticle", name="The paper that is replicated")
         licence = self._context(MIT, "CreativeWork", name="MIT License")
         whole = self.crate.root_dataset
         whole["conformsTo"], whole["license"], whole["isBasedOn"] = profile, licence, paper
@@ -169,8 +168,7 @@ def crate_of(root: Path, project: dict) -> dict:
     """
     recorder = Recorder(root)
     for path in sorted((root / "results").rglob("run.json")):
-        if SMOKE not in path.relative_to(root).parts:
-            recorder.run(path)
+        recorder.run(path)
     if (root / "results/paper/audit.json").is_file():
         recorder.audit(root / "results/paper/audit.json")
     recorder.described(project["name"], project["description"], project["version"])

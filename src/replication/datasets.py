@@ -16,7 +16,7 @@ from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import DataError, DataUnavailableError
 from judgerank.data.frames import COLUMNS, question_name
 from judgerank.data.judgments import Judgments
-from judgerank.reading.hub import PART, PREFIX, Place, about, is_hub, load_rows
+from judgerank.reading.hub import PART, PREFIX, Address, about, is_hub, load_rows
 from judgerank.reading.read import read_judgments
 from replication.config import ROOT
 from replication.errors import ChecksumError
@@ -44,7 +44,7 @@ def find_source(name: str) -> str | None:
     if not is_hub(name):
         path = find_file(name)
         return path and str(path)
-    place = Place.of(name)
+    place = Address.of(name)
     folder = next((folder for folder in data_folders() if (folder / place.name).is_dir()), None)
     part = f"{PART}{place.part}" if place.part else ""
     return name if folder is None else f"{PREFIX}{folder / place.name}{part}"
@@ -100,7 +100,7 @@ def _in_any_form(dataset: Dataset, source: str) -> Judgments:
     try:
         loaded = read_judgments(source, columns=dataset.columns)
     except DataUnavailableError as error:
-        folder = data_folders()[-1] / Place.of(source).name
+        folder = data_folders()[-1] / Address.of(source).name
         raise DataUnavailableError(f"{dataset.title}: {error}, or put them into {folder}") from None
     if not is_hub(source):
         mismatch = _mismatch(Path(source).read_bytes(), dataset.sha256, dataset.git_blob)

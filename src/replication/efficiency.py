@@ -8,37 +8,52 @@ from itertools import pairwise, product
 import numpy as np
 import pandas as pd
 
-from replication.replicate import Study
+from replication.resampling import MEASURES
 
 ROUNDING = 1e-12  # of a mean of correlations: equal ones differ by it
-COLUMNS = ["claim", "measure", "method", "places", "hold", "clear", "clearly_not", "hold_paper_repeats"]
+COLUMNS = [
+    "estimator",
+    "claim",
+    "measure",
+    "method",
+    "places",
+    "hold",
+    "clear",
+    "clearly_not",
+    "hold_paper_repeats",
+]
 CLEAR = 2.0  # standard errors beyond which a difference counts as clear
 Place = tuple[int, int]  # judges K, comparisons T
 Difference = tuple[pd.Series, pd.Series | None]  # its repeats, or those of the two means that it is between
 
 
-def efficiency_claims(study: Study, paper_repeats: int) -> pd.DataFrame:
+def efficiency_claims(replications: pd.DataFrame, paper_repeats: int) -> pd.DataFrame:
     """The sentences of section 5.3 and appendix F.2, each over all the places that it speaks of.
+
+    Parameters
+    ----------
+    replications : DataFrame
+        As of `resampled_tables.replications_of`.
 
     Returns
     -------
     DataFrame
-        ``claim, measure, method, places, hold, clear, clearly_not, hold_paper_repeats``: differences that a claim
-        says are not negative; of those, how many are not, how many by two standard errors, and how many fail by
-        two standard errors; the last is over the first `paper_repeats` repeats.
+        ``estimator, claim, measure, method, places, hold, clear, clearly_not, hold_paper_repeats``: differences
+        that a claim says are not negative; of those, how many are not, how many by two standard errors, and how
+        many fail by two standard errors; the last is over the first `paper_repeats` repeats.
     """
-    own: dict[tuple[str, str], dict[Place, pd.Series]] = {}
-    for name, cell in study.cells.items():
-        records = study.frame(name)
-        for method, measure in product(("judge_aware", "btl"), ("pearson", "spearman")):
-            column = f"correlations/{method}/{method}/{measure}"
-            if column in records:
-                own.setdefault((measure, method), {})[cell.n_judges, cell.n_comparisons] = records[column]
-    rows = [
-        tally(claim, measure, method, differences, paper_repeats)
-        for measure in dict.fromkeys(measure for measure, _ in own)
-        for claim, method, differences in _claims({m: v for (name, m), v in own.items() if name == measure})
-    ]
+    own = replications[replications["method"] == replications["reference"]]
+    rows = []
+    for estimator, measure in product(dict.fromkeys(own["estimator"]), MEASURES):
+        by_method: dict[str, dict[Place, pd.Series]] = {}
+        for (method, *place), draws in own[own["estimator"] == estimator].groupby(
+            ["method", "n_judges", "n_comparisons"], sort=False
+        ):
+            by_method.setdefault(method, {})[tuple(place)] = draws.set_index("replication")[measure]
+        rows += [
+            {"estimator": estimator} | tally(claim, measure, method, differences, paper_repeats)
+            for claim, method, differences in _claims(by_method)
+        ]
     return pd.DataFrame([row for row in rows if row["places"]], columns=COLUMNS)
 
 

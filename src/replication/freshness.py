@@ -28,7 +28,7 @@ from omegaconf import DictConfig, OmegaConf
 from judgerank.data.errors import ConfigError
 from judgerank.writing.atomic import locked, replace_file
 from judgerank.writing.sidecars import content_of
-from replication.config import CONF, ROOT, script_of, sets_of
+from replication.config import CONF, ROOT, lot_of, script_of, sets_of
 from replication.datasets import find_file
 from replication.json_cache import JsonCache
 from replication.machine import commit
@@ -148,6 +148,22 @@ def stamp(results: Path, sections: Mapping[str, Collection[str]]) -> None:
         if rows != before.to_dict("records"):
             text = pd.DataFrame(rows, columns=STAMPED).to_csv(index=False, lineterminator="\n")
             replace_file(results / STAMPS, text)
+
+
+def stamp_run(folder: Path, section: str, of: str) -> None:
+    """Note that the results in a folder are this code's, if that is a section's own folder in some results/.
+
+    Parameters
+    ----------
+    folder : Path
+        Where a run has just stored its tables.
+    section, of : str
+        The section, and the set that it ran on, empty if it runs once.
+    """
+    place = Path(lot_of(section), section, of)
+    results = folder.parents[len(place.parts) - 1]
+    if folder == results / place:
+        stamp(results, {section: [of]})
 
 
 @dataclass(frozen=True)

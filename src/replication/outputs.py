@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -19,19 +19,20 @@ from judgerank.plots.looks import in_style
 from judgerank.reading.read import read_judgments
 from judgerank.writing.atomic import locked, recover, staged
 from judgerank.writing.sidecars import written
-from replication.config import ROOT, lot_of
+from replication import published
+from replication.config import CONF, ROOT, lot_of, run_folder
 from replication.datasets import load_judgments
-from replication.freshness import made_by, settings_of, stamp, tables_of
+from replication.freshness import made_by, settings_of, stamp_run, tables_of
 from replication.legends import looks
 from replication.plots.labels import save_figures
 from replication.records import RECORD, provenance, store
-from replication.schemas.dataset import Surrogate
+from replication.schemas.dataset import Dataset, Surrogate
 from replication.surrogates import surrogate_judgments
-from replication.tables import Table
+from replication.tables import Replications, Table
 
 log = logging.getLogger("replication")
 
-Compute = Callable[[DictConfig, dict[str, Judgments]], dict[str, Table]]
+Compute = Callable[[DictConfig, dict[str, Judgments]], dict[str, Table | Replications]]
 Draw = Callable[[dict[str, pd.DataFrame], str], dict[str, Figure]]
 
 
@@ -55,7 +56,7 @@ def run_section(section: str, cfg: DictConfig, compute: Compute, draw: Draw) -> 
         return
     data, kind = load_section_data(cfg)
     # from before anything is computed until both are written, so that two runs never mix
-    folders = [folder_of(cfg, base, section, kind) for base in (cfg.results, cfg.figures)]
+    folders = [output_folder(cfg, name, section, kind) for name in ("results", "figures")]
     with locked(*folders), _marked(f"{kind}: " if kind else ""):
         for judgments in data.values():
             left_out = sum(judgments.comparisons.dropped.values())
@@ -65,10 +66,8 @@ def run_section(section: str, cfg: DictConfig, compute: Compute, draw: Draw) -> 
         tables = compute(cfg, data)
         store(folders[0], tables, record, ROOT, start)
         _draw(section, cfg, draw, kind)
-        place = Path(lot_of(section), section, _chosen(cfg)[0])
-        results = folders[0].parents[len(place.parts) - 1]
-        if folders[0] == results / place:  # and not one of surrogates
-            stamp(results, {section: [_chosen(cfg)[0]]})
+        if not kind:
+            stamp_run(folders[0], section, _chosen(cfg)[0])
 
 
 def draw_section(section: str, cfg: DictConfig, draw: Draw) -> None:
@@ -79,7 +78,8 @@ def draw_section(section: str, cfg: DictConfig, draw: Draw) -> None:
     DataUnavailableError
         If there are none.
     """
-    variants = [kind for kind in ("", "surrogate") if _has_tables(folder_of(cfg, cfg.results, section, kind))]
+    folders = {kind: output_folder(cfg, "results", section, kind) for kind in ("", "surrogate")}
+    variants = [kind for kind, folder in folders.items() if _has_tables(folder)]
     if not variants:
         raise DataUnavailableError(f"there are no stored tables of {section} to draw from")
     for kind in variants:
@@ -126,6 +126,8 @@ def load_section_data(cfg: DictConfig) -> tuple[dict[str, Judgments], str]:
     ------
     ConfigError
         If both are chosen.
+    DataError
+        If data under the name of one of the paper's sets are others.
     """
     chosen, own = cfg.get("dataset"), cfg.get("data")
     if own and own.path:
@@ -136,22 +138,40 @@ def load_section_data(cfg: DictConfig) -> tuple[dict[str, Judgments], str]:
         judgments = read_judgments(Path(own.path), own.format, told)
         return {judgments.name: judgments}, ""
     wanted = {chosen.name: chosen} if chosen else cfg.get("datasets", {})
-    if not wanted:
-        return {}, ""
+    data, kind = _loaded(cfg, wanted) if wanted else ({}, "")
+    for name, judgments in data.items():
+        published.require_its_names(name, judgments)
+    return _Sets(data), kind
+
+
+def _loaded(cfg: DictConfig, wanted: Mapping[str, Dataset]) -> tuple[dict[str, Judgments], str]:
     if cfg.surrogate is not Surrogate.always:
         try:
             return {name: load_judgments(dataset) for name, dataset in wanted.items()}, ""
         except DataUnavailableError as error:
-            if cfg.surrogate is Surrogate.never or any(one.stand_in is None for one in wanted.values()):
+            without = any(one.stand_in is None or _is_of_user(one) for one in wanted.values())
+            if cfg.surrogate is Surrogate.never or without:
                 raise
             log.info("surrogate: %s, so this section runs on simulated stand-ins", error)
     return {name: surrogate_judgments(dataset, cfg.seed) for name, dataset in wanted.items()}, "surrogate"
 
 
+def _is_of_user(dataset: Dataset) -> bool:
+    """Whether a set of conf/ has another file than there, for which nothing stands in."""
+    path = Path(CONF, "dataset", f"{dataset.name}.yaml")
+    return bool(dataset.file) and path.is_file() and OmegaConf.load(path).file != dataset.file
+
+
+class _Sets(dict):
+    """Judgments by name of the set."""
+
+    def __missing__(self, name: str) -> Judgments:
+        raise ConfigError(f"this section takes datasets.{name}, which the command line takes away")
+
+
 def _draw(section: str, cfg: DictConfig, draw: Draw, kind: str) -> None:
-    stored = folder_of(cfg, cfg.results, section, kind)
+    stored, target = (output_folder(cfg, name, section, kind) for name in ("results", "figures"))
     tables = {path.stem: pd.read_csv(path) for path in sorted(stored.glob("*.csv"))}
-    target = folder_of(cfg, cfg.figures, section, kind)
     with in_style(), staged(target, "figures.json") as folder:
         figures = draw(tables, suffix_of(cfg, kind))
         legends = {name: shown for name, figure in figures.items() if (shown := looks(figure))}
@@ -160,7 +180,18 @@ def _draw(section: str, cfg: DictConfig, draw: Draw, kind: str) -> None:
         record = {"section": section, "surrogate": bool(kind), "legends": legends}
         record["made_by"] = made_by(section, settings_of(cfg), drawn_from, "figures")
         (folder / "figures.json").write_text(json.dumps(record))
-    log.info("%s: tables in %s, figures in %s", section, _shown(stored), _shown(target))
+    log.info("%s: tables in %s, figures in %s", section, shown_path(stored), shown_path(target))
+
+
+def output_folder(cfg: DictConfig, name: str, section: str, kind: str = "") -> Path:
+    """Where the tables (``results``) or the ``figures`` of this run go.
+
+    To the folder that the user names, else to the run's, else, by the default settings, to those that are stored.
+    """
+    run = run_folder()
+    if cfg[name] is None and run is not None:
+        return run / kind / name
+    return folder_of(cfg, cfg[name] or name, section, kind)
 
 
 def folder_of(cfg: DictConfig, base: str, section: str, kind: str = "") -> Path:
@@ -183,5 +214,6 @@ def _chosen(cfg: DictConfig) -> tuple[str, str]:
     return (cfg.assumed.name, f"{cfg.assumed.name} panel") if cfg.get("assumed") else ("", "")
 
 
-def _shown(path: Path) -> Path:
+def shown_path(path: Path) -> Path:
+    """A path as messages have it: relative to the project, if it is inside."""
     return path.relative_to(ROOT) if path.is_relative_to(ROOT) else path

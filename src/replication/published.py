@@ -16,14 +16,23 @@ from pathlib import Path
 
 import pandas as pd
 
-from judgerank.data.errors import DataUnavailableError
+from judgerank.data.errors import DataError, DataUnavailableError
+from judgerank.data.judgments import Judgments
+from judgerank.data.listing import listed
 from replication.errors import ChecksumError
 
 TABLES = files("replication") / "published_tables"
 HERE = Path(__file__).parent
 DIGESTS = HERE / "published.sha256"
-ADDRESS = "https://arxiv.org/abs/2601.21817"
+ADDRESS = "https://proceedings.mlr.press/v306/xu26ay.html"  # as CITATION.cff has it
 TEX = "paper.tex"
+# by set, the table with numbers of its models
+MODELS_OF = {
+    "in_house": "complete_ranking",
+    "chatbot_arena": "chatbot_arena",
+    "mt_bench": "mt_bench",
+    "ultrafeedback": "ultrafeedback",
+}
 AGAIN = "hold it against the TeX (tests/replication/test_published.py), then run python -m replication.published"
 
 
@@ -94,6 +103,38 @@ def _read(name: str) -> pd.DataFrame:
 def numbers(name: str, column: str) -> pd.Series:
     """A printed column as numbers; what the paper prints as a dash is NaN."""
     return pd.to_numeric(table(name)[column], errors="coerce")
+
+
+def require_its_names(name: str, judgments: Judgments) -> None:
+    """Refuse data under the name of one of the paper's sets that lack models or judges it prints numbers of.
+
+    Parameters
+    ----------
+    name : str
+        Of the set; under a name that the paper has not, the data may be any.
+    judgments : Judgments
+
+    Raises
+    ------
+    DataError
+        Naming some of what is missing, or of the judges that the paper prints nothing of.
+    """
+    if name not in MODELS_OF:
+        return
+    models, judges = judgments.comparisons.models, judgments.comparisons.judges
+    unlike = {"lacks the model": set(table(MODELS_OF[name]).index) - {*models}}
+    if name in table("judge_discrimination"):
+        printed = {*numbers("judge_discrimination", name).dropna().index}
+        unlike |= {"lacks the judge": printed - {*judges}, "has another judge": {*judges} - printed}
+    for what, names in unlike.items():
+        if names:
+            first, *rest = sorted(names)
+            more = f" and {len(rest)} more" if rest else ""
+            raise DataError(
+                f"{judgments.title} is not the paper's {name}: it {what} {first}{more} (for other data, take a "
+                "section on one set and a name of your own, as in complete_ranking: dataset=mt_bench "
+                "dataset.name=NAME dataset.file=FILE)"
+            )
 
 
 def cited() -> pd.DataFrame:

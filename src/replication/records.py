@@ -20,13 +20,12 @@ from judgerank.writing.sidecars import content_of, digest
 from replication.freshness import inputs_of, made_by, settings_of
 from replication.machine import machine
 from replication.sources import texts_in
-from replication.tables import Table
+from replication.tables import Replications, Table
 
 log = logging.getLogger("replication")
 VERSIONED = ("judgerank", "numpy", "scipy", "pandas", "matplotlib", "hydra-core", "joblib", "datasets")
 RECORD = "run.json"
 OF_THE_RUN = ("machine", "made_by")  # parts in which runs with the same results may differ
-SMOKE = "smoke"  # folder of small runs, which are kept from one day to the next by nobody
 
 
 def provenance(section: str, cfg: DictConfig, data: dict[str, Judgments], kind: str) -> dict[str, Any]:
@@ -44,13 +43,15 @@ def provenance(section: str, cfg: DictConfig, data: dict[str, Judgments], kind: 
     }
 
 
-def store(target: Path, tables: Mapping[str, Table], record: dict[str, Any], root: Path, start: float) -> None:
+def store(
+    target: Path, tables: Mapping[str, Table | Replications], record: dict[str, Any], root: Path, start: float
+) -> None:
     """Write tables and the record of their run into a folder, all or nothing.
 
     Parameters
     ----------
     target : Path
-    tables : mapping of str to Table
+    tables : mapping of str to Table or Replications
         By the names of their files.
     record : dict
         As of `provenance`.
@@ -59,7 +60,11 @@ def store(target: Path, tables: Mapping[str, Table], record: dict[str, Any], roo
     start : float
         When the run began, by `time.monotonic`.
     """
-    captions = {name: {"caption": table.caption, "digits": table.digits} for name, table in tables.items()}
+    captions = {
+        name: {"caption": table.caption, "digits": table.digits}
+        for name, table in tables.items()
+        if isinstance(table, Table)
+    }
     with staged(target) as folder:
         for name, table in tables.items():
             table.write(folder, name)

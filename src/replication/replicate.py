@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import joblib
+import numpy as np
 import pandas as pd
 from joblib import delayed
 from threadpoolctl import threadpool_limits
@@ -71,6 +72,9 @@ class Study:
         Replications in a block.
     shared : object, optional
         What every replication works on, such as a data set.
+    by_block : bool
+        Whether the task takes the generators of a block at once, and returns a list of as many records: data sets
+        that are fitted together. No record may depend on which others are in its block.
     """
 
     name: str
@@ -81,6 +85,7 @@ class Study:
     folder: Path
     block: int = 25
     shared: Any = None
+    by_block: bool = False
 
     def run(self, parallel: Parallel) -> int:
         """Compute the blocks that are missing and return how many replications that took."""
@@ -92,7 +97,16 @@ class Study:
         basis = {cell: Basis.of(*self._modules(cell)) for cell in {cell: None for cell, *_ in missing}}
         jobs = (
             delayed(_run_block)(
-                basis[cell], self.task, self.name, cell, self.cells[cell], self.seed, start, stop, self.shared
+                basis[cell],
+                self.task,
+                self.by_block,
+                self.name,
+                cell,
+                self.cells[cell],
+                self.seed,
+                start,
+                stop,
+                self.shared,
             )
             for cell, start, stop in missing
         )
@@ -201,7 +215,16 @@ def _known(items: Iterable[tuple[str, Any]]) -> Record:
 
 
 def _run_block(
-    basis: Basis, task, study: str, name: str, cell: Cell, seed: int, start: int, stop: int, shared: Any
+    basis: Basis,
+    task: Task,
+    by_block: bool,
+    study: str,
+    name: str,
+    cell: Cell,
+    seed: int,
+    start: int,
+    stop: int,
+    shared: Any,
 ) -> tuple[str, int, int, str | Refusal]:
     """Records of replications start to stop, as JSON lines without the fields that are None.
 
@@ -211,17 +234,30 @@ def _run_block(
     refused = refusal(basis)
     if refused is not None:
         return name, start, stop, refused
-    lines, given = [], () if shared is None else (shared,)
+    given = () if shared is None else (shared,)
+    numbers = range(start, stop)
     with threadpool_limits(1):  # so that sums are the same however many workers share the machine
-        for replication in range(start, stop):
-            try:
-                record = task(cell, generator(seed, study, name, replication), *given)
-                if is_dataclass(record):
-                    record = asdict(record, dict_factory=_known)
-            except (JudgerankError, ArithmeticError, ValueError) as error:
-                record = {"failure": f"{type(error).__name__}: {error}"}
-            lines.append(json.dumps({"replication": replication, **record}))
+        generators = [generator(seed, study, name, number) for number in numbers]
+        if by_block:
+            records = map(_plain, task(cell, generators, *given))
+        else:
+            records = (_record(task, cell, rng, *given) for rng in generators)
+        lines = [
+            json.dumps({"replication": number, **record}) for number, record in zip(numbers, records, strict=True)
+        ]
     return name, start, stop, "".join(line + "\n" for line in lines)
+
+
+def _record(task: Task, cell: Cell, rng: np.random.Generator, *given: Any) -> Record:
+    """The record of one replication, or why it has none."""
+    try:
+        return _plain(task(cell, rng, *given))
+    except (JudgerankError, ArithmeticError, ValueError) as error:
+        return {"failure": f"{type(error).__name__}: {error}"}
+
+
+def _plain(record: Any) -> Record:
+    return asdict(record, dict_factory=_known) if is_dataclass(record) else record
 
 
 @contextmanager

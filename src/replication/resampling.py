@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -14,13 +14,12 @@ from scipy.sparse.csgraph import minimum_spanning_tree
 from scipy.special import expit
 
 from judgerank.data.comparisons import Comparisons
-from judgerank.data.errors import ConfigError, NoMaximumError
 from judgerank.data.judgments import Judgments
-from judgerank.engine.solvers import Settings
 from judgerank.fits.result import Fit
 from replication import published
-from replication.config import ROOT, fits_by
+from replication.config import ROOT
 from replication.correlation import spearman
+from replication.estimators import Estimate, Estimators, estimates_of
 from replication.random_designs import draw_outcomes
 from replication.replicate import Cell, Study, Task
 
@@ -48,11 +47,11 @@ class Whole:
 
 @dataclass(frozen=True)
 class Subsample:
-    """Judges at random and some of their comparisons, and the solver of each model's fit to them."""
+    """Judges at random and some of their comparisons, and the estimators of both models."""
 
     n_judges: int
     n_comparisons: int
-    solvers: dict[str, Settings]
+    estimators: Estimators
 
 
 @dataclass(frozen=True)
@@ -64,7 +63,7 @@ class Panel:
     strong: tuple[str, ...]
     panel: int
     n_comparisons: int
-    solvers: dict[str, Settings]
+    estimators: Estimators
 
 
 @dataclass(frozen=True)
@@ -82,19 +81,35 @@ class Graph:
 
 @dataclass(frozen=True)
 class Thinned(Graph):
-    """A subgraph with the edges of so many trees, a fraction of all pairs compared, and the solvers of fits."""
+    """A subgraph with the edges of so many trees, a fraction of all pairs compared, and the estimators."""
 
     trees: int = field(kw_only=True)
     edge_fraction: float = field(kw_only=True)
-    solvers: dict[str, Settings] = field(kw_only=True)
+    estimators: Estimators = field(kw_only=True)
 
 
 @dataclass(frozen=True)
 class Correlated:
-    """How both fits of a part ended; if both have a maximum, correlations by method, reference and measure."""
+    """How an estimator's fits of a draw ended; their correlations by method, reference and measure, if any."""
 
     status: str
     correlations: dict[str, dict[str, dict[str, float]]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Draw:
+    """One random part of a set.
+
+    Attributes
+    ----------
+    made : bool
+        Whether the set has so many comparisons by the judges drawn.
+    estimators : dict of str to Correlated
+        By estimator, what became of the draw.
+    """
+
+    made: bool
+    estimators: dict[str, Correlated] = field(default_factory=dict)
 
 
 def whole_of(judgments: Judgments, fits: dict[str, Fit]) -> Whole:
@@ -115,50 +130,60 @@ def correlations(scores: pd.Series, reference: pd.Series) -> dict[str, float]:
     return {"pearson": pearson, "spearman": spearman(known, reference)}
 
 
-def held_against(whole: Whole, part: Comparisons, solvers: dict[str, Settings]) -> Correlated:
-    """Both fits of a part, correlated with every reference; if either has no maximum, only the reason why."""
-    try:
-        fits = fits_by(solvers, part)
-    except NoMaximumError as error:
-        return Correlated(type(error).__name__)
-    for fitted in fits.values():
-        if not fitted.converged:
-            return Correlated(str(fitted.status))
-    found = {
-        method: {name: correlations(fitted.scores, reference) for name, reference in whole.references.items()}
-        for method, fitted in fits.items()
+def held_against(whole: Whole, parts: Sequence[Comparisons | None], estimators: Estimators) -> list[Draw]:
+    """Every part of a set that there is, fitted by every estimator and correlated with every reference."""
+    ends = iter(estimates_of([part for part in parts if part is not None], estimators))
+    return [Draw(False) if part is None else Draw(True, _correlated(whole, next(ends))) for part in parts]
+
+
+def _correlated(whole: Whole, estimates: dict[str, Estimate]) -> dict[str, Correlated]:
+    return {
+        name: Correlated(
+            estimate.status,
+            {
+                method: {to: correlations(scores, reference) for to, reference in whole.references.items()}
+                for method, scores in estimate.scores.items()
+            },
+        )
+        for name, estimate in estimates.items()
     }
-    return Correlated(str(fits["judge_aware"].status), found)
 
 
-def subsampled(cell: Subsample, rng: np.random.Generator, whole: Whole) -> Correlated:
+def subsampled(cell: Subsample, rngs: Sequence[np.random.Generator], whole: Whole) -> list[Draw]:
     """K judges at random, and T of their comparisons (section 5.3)."""
-    c = whole.comparisons
-    judges = rng.choice(len(c.judges), cell.n_judges, replace=False)
-    return _some_of(whole, np.flatnonzero(np.isin(c.judge, judges)), cell, rng)
+    c, parts = whole.comparisons, []
+    for rng in rngs:
+        judges = rng.choice(len(c.judges), cell.n_judges, replace=False)
+        parts.append(_some_of(whole, judges, cell.n_comparisons, rng))
+    return held_against(whole, parts, cell.estimators)
 
 
-def empanelled(cell: Panel, rng: np.random.Generator, whole: Whole) -> Correlated:
+def empanelled(cell: Panel, rngs: Sequence[np.random.Generator], whole: Whole) -> list[Draw]:
     """A panel with a given number of weak judges, and T of its comparisons (section 5.4, extended)."""
-    c = whole.comparisons
-    chosen = [
-        *rng.choice(cell.weak, cell.n_weak, replace=False),
-        *rng.choice(cell.strong, cell.panel - cell.n_weak, replace=False),
-    ]
-    judges = [c.judges.index(name) for name in chosen]
-    return _some_of(whole, np.flatnonzero(np.isin(c.judge, judges)), cell, rng)
+    c, parts = whole.comparisons, []
+    for rng in rngs:
+        chosen = [
+            *rng.choice(cell.weak, cell.n_weak, replace=False),
+            *rng.choice(cell.strong, cell.panel - cell.n_weak, replace=False),
+        ]
+        judges = [c.judges.index(name) for name in chosen]
+        parts.append(_some_of(whole, judges, cell.n_comparisons, rng))
+    return held_against(whole, parts, cell.estimators)
 
 
-def _some_of(whole: Whole, rows: np.ndarray, cell: Subsample | Panel, rng: np.random.Generator) -> Correlated:
-    if len(rows) < cell.n_comparisons:
-        return Correlated("TooFewComparisons")
-    part = whole.comparisons.take(rng.choice(rows, cell.n_comparisons, replace=False))
-    return held_against(whole, part, cell.solvers)
+def _some_of(
+    whole: Whole, judges: Iterable[int], n_comparisons: int, rng: np.random.Generator
+) -> Comparisons | None:
+    """So many comparisons by these judges, if there are as many."""
+    rows = np.flatnonzero(np.isin(whole.comparisons.judge, judges))
+    if len(rows) < n_comparisons:
+        return None
+    return whole.comparisons.take(rng.choice(rows, n_comparisons, replace=False))
 
 
-def thinned(cell: Thinned, rng: np.random.Generator, whole: Whole) -> Correlated:
-    """Both fits of a random connected subgraph's comparisons (appendix F.7)."""
-    return held_against(whole, sparse_part(cell, rng, whole), cell.solvers)
+def thinned(cell: Thinned, rngs: Sequence[np.random.Generator], whole: Whole) -> list[Draw]:
+    """The comparisons of random connected subgraphs (appendix F.7)."""
+    return held_against(whole, [sparse_part(cell, rng, whole) for rng in rngs], cell.estimators)
 
 
 def sparse_part(graph: Graph, rng: np.random.Generator, whole: Whole) -> Comparisons:
@@ -220,54 +245,5 @@ def study_of(cfg: DictConfig, section: str, task: Task, whole: Whole, cells: dic
     """The configured number of repeats of a task on a set, over cells."""
     repeats = dict.fromkeys(cells, cfg.repeats)
     folder = Path(ROOT, cfg.cache)
-    return Study(f"{section}-{cfg.dataset.name}", task, cells, repeats, cfg.seed, folder, cfg.block, whole)
-
-
-def summary_of(study: Study, columns: Iterable[str], paper_repeats: int) -> pd.DataFrame:
-    """Correlations by cell, method, reference and measure, over the repeats that gave both fits.
-
-    Returns
-    -------
-    DataFrame
-        The cell's fields named by `columns`, ``method, reference, measure, mean, standard_error, q25, q75,
-        q025, q975`` (the central 95% of repeats), ``n_repeats``, and ``paper_mean``, the mean over the first
-        `paper_repeats` repeats.
-
-    Raises
-    ------
-    ConfigError
-        If there is no repeat with both fits, or no cell.
-    """
-    rows = []
-    for name, cell in study.cells.items():
-        records, place = study.frame(name), {column: getattr(cell, column) for column in columns}
-        for key in (column for column in records.columns if column.startswith("correlations/")):
-            _, method, reference, measure = key.split("/")
-            known = records[key].dropna()
-            row = {
-                "method": method,
-                "reference": reference,
-                "measure": measure,
-                "mean": known.mean(),
-                "standard_error": known.std() / np.sqrt(len(known)),
-                "q25": known.quantile(0.25),
-                "q75": known.quantile(0.75),
-                "q025": known.quantile(0.025),
-                "q975": known.quantile(0.975),
-                "n_repeats": len(known),
-                "paper_mean": records[key].iloc[:paper_repeats].mean(),
-            }
-            rows.append(place | row)
-    if not rows:
-        raise ConfigError(f"{study.name}: at none of the settings has the set enough for a fit")
-    return pd.DataFrame(rows)
-
-
-def endings_of(study: Study, columns: Iterable[str]) -> pd.DataFrame:
-    """How many repeats of every cell ended how; a failed one by the kind of its failure."""
-    rows = []
-    for name, cell in study.cells.items():
-        records, place = study.frame(name), {column: getattr(cell, column) for column in columns}
-        counts = records["status"].fillna(records["failure"].str.partition(":")[0]).value_counts()
-        rows += [place | {"status": ended, "repeats": many} for ended, many in counts.items()]
-    return pd.DataFrame(rows)
+    name = f"{section}-{cfg.dataset.name}"
+    return Study(name, task, cells, repeats, cfg.seed, folder, cfg.block, whole, by_block=True)

@@ -8,9 +8,11 @@ from itertools import chain, combinations
 import pandas as pd
 
 from judgerank.data.comparisons import Comparisons
+from judgerank.data.judgments import Judgments
 from judgerank.fits.fit import fit
 from judgerank.fits.result import Fit
 from replication import published
+from replication.stopping import ANSWERS, answered
 
 FITS = ("judge_aware", "btl")
 WIDTHS = {
@@ -140,17 +142,19 @@ def tie_search(fits: Fits, swapped: Collection[frozenset[str]], level: float) ->
     return pd.DataFrame(rows).sort_values("named", ascending=False, kind="stable", ignore_index=True)
 
 
-def rank_search(comparisons: Comparisons, most: int) -> pd.DataFrame:
-    """Printed BTL scores and ranks reproduced, with at most `most` judges left out."""
+def rank_search(judgments: Judgments, most: int) -> pd.DataFrame:
+    """Printed BTL scores and ranks reproduced, by what answers count for, with at most `most` judges left out."""
     rows = []
-    for ties, those in (("half", comparisons), ("dropped", comparisons.without_ties())):
+    for answers in ANSWERS:
+        comparisons = answered(judgments, answers)
         choices = (combinations(comparisons.judges, many) for many in range(most + 1))
         for left_out in chain.from_iterable(choices):
-            fitted = fit(those.with_judges([judge for judge in those.judges if judge not in left_out]), "btl")
+            kept = [judge for judge in comparisons.judges if judge not in left_out]
+            fitted = fit(comparisons.with_judges(kept), "btl")
             ours = pd.DataFrame({"score_btl": fitted.scores, "rank_btl": fitted.ranks})
             compared = published.compare("complete_ranking", ours, list(ours))
             same = compared.groupby("column")["reproduced"].sum()
-            row = {"left_out": "; ".join(left_out) or "none", "ties": ties, "models": len(ours)}
+            row = {"left_out": "; ".join(left_out) or "none", "answers": answers, "models": len(ours)}
             rows.append(row | {f"{name}s_reproduced": int(same[name]) for name in ours})
     return pd.DataFrame(rows).sort_values(
         ["rank_btls_reproduced", "score_btls_reproduced"], ascending=False, kind="stable", ignore_index=True

@@ -28,6 +28,7 @@ from replication.config import ROOT, simulation_settings, solver_settings
 from replication.random_designs import draw_comparisons, draw_truth
 from replication.replicate import Study, Task
 from replication.simulation_records import Cell, Errors, Intervals, Point, Replication, Truth
+from replication.tables import as_stored
 
 LAST = 5  # grid points that the paper fits its slopes to
 
@@ -186,6 +187,25 @@ def study_of(cfg: DictConfig, section: str, task: Task) -> Study:
     replications = {cell.name: cfg.draw_replications if cell.truth.draw else cfg.replications for cell in cells}
     named = {cell.name: cell for cell in cells}
     return Study(section, task, named, replications, cfg.seed, Path(ROOT, cfg.cache), cfg.block)
+
+
+def replications_of(study: Study) -> pd.DataFrame:
+    """Every replication of every grid point, its numbers as they are stored.
+
+    Returns
+    -------
+    DataFrame
+        ``n_models, n_judges, n_comparisons, draw, replication, estimator, status``, then whatever the replications
+        record, such as ``errors_judge_aware_score``, and ``failure``, the reason why one has no result.
+    """
+    frames = []
+    for cell in study.cells.values():
+        place = {**cell.place, "draw": cell.truth.draw, "estimator": type(cell.estimator).__name__.lower()}
+        frames.append(study.frame(cell.name).assign(**place))
+    frame = pd.concat(frames, ignore_index=True).rename(columns=lambda name: name.replace("/", "_"))
+    frame["failure"] = frame["failure"].astype("string")  # most often there are none
+    first = [*cell.place, "draw", "replication", "estimator", "status"]
+    return as_stored(frame[[*first, *(name for name in frame if name not in (*first, "failure")), "failure"]])
 
 
 def by_draws(study: Study) -> Iterator[tuple[dict, list[pd.DataFrame]]]:

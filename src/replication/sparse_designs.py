@@ -16,6 +16,7 @@ import pandas as pd
 from scipy.stats import t
 
 from replication import published
+from replication.estimators import ALL_DRAWS
 from replication.prediction import SHARE, one_more_by_order
 from replication.replicate import Study
 from replication.resampling import MEASURES, Graph, Whole, correlations, sparse_part
@@ -108,6 +109,27 @@ def drawn_tables(study: Study, cell: str, stop: int) -> np.ndarray:
     """The tables of a design: float array, shape (tables, rows, measures)."""
     tables = (record["rows_by_stop"][str(stop)] for record in study.records(cell))
     return np.array([[[row[measure] for measure in MEASURES] for row in rows] for rows in tables])
+
+
+def graphs_of(study: Study, printed: pd.DataFrame) -> pd.DataFrame:
+    """Every graph of every table at every stop, in the columns of `resampled_tables.replications_of`.
+
+    A design is named by ``redraw, tree, n_comparisons``, a table by ``replication``, a stop by the estimator.
+    """
+    rows = []
+    for name, design in study.cells.items():
+        for record in study.records(name):
+            for stop, table in record["rows_by_stop"].items():
+                place = {**design.place, "replication": record["replication"], "estimator": f"{ALL_DRAWS}_{stop}"}
+                fits = {"method": "judge_aware", "reference": "judge_aware", "status": "stopped"}
+                rows.append(
+                    printed[["trees", "n_edges", "edge_fraction"]].assign(**place, **fits, **_columns(table))
+                )
+    return pd.concat(rows, ignore_index=True)
+
+
+def _columns(table: list[dict[str, float]]) -> dict[str, list[float]]:
+    return {measure: [row[measure] for row in table] for measure in MEASURES}
 
 
 def distances(tables: np.ndarray, one: np.ndarray) -> np.ndarray:

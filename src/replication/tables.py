@@ -8,11 +8,15 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+from pandas.api.types import is_float_dtype
+from pyarrow import parquet
 
 from judgerank.fits.result import Fit
 from judgerank.order.pairs import pairwise
 from judgerank.writing.atomic import STORED_FORMAT
 
+PARQUET = {"compression": "zstd", "compression_level": 19, "version": "2.6", "store_schema": False}
 LATEX = {
     "\\": r"\textbackslash ",
     "~": r"\textasciitilde ",
@@ -70,6 +74,43 @@ class Table:
     def _alignment(self) -> list[str]:
         numeric = [pd.api.types.is_numeric_dtype(kind) for kind in self.frame.dtypes]
         return ["right" if is_number else "left" for is_number in numeric]
+
+
+@dataclass(frozen=True)
+class Replications:
+    """Every replication of a section, to be stored as Parquet: what its tables summarise.
+
+    Attributes
+    ----------
+    frame : DataFrame
+        As of `as_stored`, so that whoever reads the file summarises the same numbers.
+    caption : str
+    """
+
+    frame: pd.DataFrame
+    caption: str
+
+    def write(self, folder: Path, name: str) -> None:
+        """Write ``name.parquet`` into a folder: for the same numbers and version of Arrow the same bytes.
+
+        Of the metadata only the caption is stored, since pandas' has its version.
+        """
+        table = pa.Table.from_pandas(self.frame, preserve_index=False)
+        table = table.replace_schema_metadata({"caption": self.caption})
+        parquet.write_table(table, folder / f"{name}.parquet", **PARQUET)
+
+
+def as_stored(frame: pd.DataFrame) -> pd.DataFrame:
+    """A table with the significant digits that a CSV of it has, and rows numbered from zero."""
+    rounded = frame.copy()
+    for name in frame.columns[[is_float_dtype(kind) for kind in frame.dtypes]]:
+        rounded[name] = [float(STORED_FORMAT % value) for value in frame[name]]
+    return rounded.reset_index(drop=True)
+
+
+def stored_frame(path: Path) -> pd.DataFrame:
+    """A stored table, or stored replications."""
+    return pd.read_parquet(path) if path.suffix == ".parquet" else pd.read_csv(path)
 
 
 def _escaped(text: str) -> str:

@@ -9,8 +9,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from judgerank import Comparisons, Status
 from judgerank.engine import newton, search
-from judgerank.engine.adam import Adam, iterates, maximise
-from judgerank.engine.sums import evaluate
+from judgerank.engine.adam import Adam, iterates, maximise, maximise_each
+from judgerank.engine.plain_rows import PlainRows
+from judgerank.engine.sums import evaluate, gradient
 from judgerank.model.members import BTL, JUDGE_AWARE, LENGTH, Parameters
 
 FAMILY = pytest.mark.parametrize("model", [BTL, JUDGE_AWARE, LENGTH], ids=lambda model: model.name)
@@ -159,3 +160,53 @@ def test_adam_and_newton_agree(cells, model):
     # an update of 1e-9 is a step of 1e-2 times the gradient over its running size: the gradient is near 1e-6
     assert_allclose(adam.parameters.scores, exact.parameters.scores, rtol=0, atol=1e-6)
     assert_allclose(adam.parameters.judges, exact.parameters.judges, rtol=0, atol=1e-6)
+
+
+@pytest.fixture(scope="module")
+def parts(cells, simulated, cells_of) -> list[Comparisons]:
+    """Sets of four models and three judges: some with a maximum that is met early, and one without."""
+    known = [simulated(seed, SCORES, GAMMA, 300 + 100 * seed).aggregate() for seed in range(5)]
+    unerring = ("m0", "m1", "j0", 9, 0), ("m0", "m2", "j0", 5, 0)
+    return [*known, cells_of(*unerring, ("m1", "m2", "j1", 3, 4), ("m2", "m3", "j2", 5, 2))]
+
+
+@pytest.mark.parametrize("model", [BTL, JUDGE_AWARE], ids=lambda model: model.name)
+def test_plain_rows_have_the_gradient_of_the_whole_family(cells, model):
+    rng = np.random.default_rng(0)
+    turned = rng.random(len(cells)) < 0.5  # either model of a pair may be shown first
+    first, second = np.where(turned, [cells.second, cells.first], [cells.first, cells.second])
+    both = replace(cells, first=first, second=second, outcome=np.where(turned, 1 - cells.outcome, cells.outcome))
+    at = Parameters(rng.normal(size=4), rng.normal(size=(len(model.judge_blocks), 3)))
+    expected = gradient(cells, model, at)
+    expected = np.r_[expected.top_gradient, expected.judge_gradient.ravel()]
+    for laid_out in (cells, both):
+        found = PlainRows(laid_out, model.weighs_judges).gradient(at)
+        assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+
+
+def test_the_quick_path_has_the_iterates_of_the_gradient_of_the_whole_family(cells):
+    settings = Adam(tolerance=0.0, max_iterations=1000)
+    quick = maximise_each([cells], JUDGE_AWARE, settings)[0].parameters
+    *_, (_, general, _) = iterates(cells, JUDGE_AWARE, settings)
+    assert_allclose(quick.scores, general.scores, rtol=0, atol=1e-10)
+    assert_allclose(quick.judges, general.judges, rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("model", [BTL, JUDGE_AWARE], ids=lambda model: model.name)
+def test_sets_at_once_end_where_each_ends_alone_and_stop_by_their_own_rule(parts, model):
+    settings = Adam(step_judges=1e-2, tolerance=1e-4, max_iterations=2500)
+    together = maximise_each(parts, model, settings)
+    for found, part in zip(together, parts, strict=True):
+        (alone,) = maximise_each([part], model, settings)
+        assert (found.status, found.iterations) == (alone.status, alone.iterations)
+        assert_array_equal(found.parameters.scores, alone.parameters.scores)
+        assert_array_equal(found.parameters.judges, alone.parameters.judges)
+    iterations = [found.iterations for found in together]
+    assert len(set(iterations)) > 2
+    if model == JUDGE_AWARE:
+        assert together[-1].status is Status.UNBOUNDED
+        assert max(iterations[:-1]) < settings.max_iterations == iterations[-1]
+
+
+def test_no_sets_have_no_ends():
+    assert maximise_each([], JUDGE_AWARE, Adam()) == []

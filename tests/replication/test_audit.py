@@ -18,7 +18,8 @@ from replication.auditing.finding import tell
 from replication.auditing.findings import FINDINGS
 from replication.auditing.jointly import columns
 from replication.auditing.monte_carlo import RULES
-from replication.auditing.page import page
+from replication.auditing.open_numbers import tried
+from replication.auditing.page import every_number, page
 from replication.auditing.readings import READINGS
 from replication.auditing.registry import KINDS, causes, registry
 from replication.auditing.results import Missing, Results
@@ -180,7 +181,11 @@ def test_a_surrogate_checks_nothing(tmp_path):
     assert table["surrogate"].all()
     assert set(table["verdict"]) == {Verdict.UNCHECKED}
     assert table["reason"].str.startswith("only a surrogate's").all()
-    assert "(surrogate)" in page(whole(Results(tmp_path)), Results(tmp_path))
+    audited = whole(Results(tmp_path))
+    marked = [
+        row for row in every_number(audited, Results(tmp_path)).rows if any("(surrogate)" in c.text for c in row)
+    ]
+    assert len(marked) == audited.numbers["surrogate"].sum() >= len(table)
 
 
 def test_a_renamed_model_is_one_row_that_cannot_be_checked(numbers):
@@ -268,6 +273,8 @@ def test_whole_columns_are_counted_by_the_better_run(numbers):
     assert (table["by one run"] == table[["by ours", "by another run"]].max(axis=1)).all()
     assert table.loc[("Table 2", "discrimination"), ["numbers", "by ours", "by one run"]].tolist() == [8, 0, 8]
     assert table.loc[("Table A.7", "rank_btl"), ["numbers", "by ours", "by one run"]].tolist() == [45, 38, 43]
+    stopped = [("Table A.8", "ultrafeedback"), ("Table A.6", "score_judge_aware")]
+    assert table.loc[stopped, ["numbers", "by ours", "by one run"]].to_numpy().tolist() == [[20, 0, 20], [5, 0, 5]]
     assert ("Table 3", "score_btl") not in table.index
 
 
@@ -280,6 +287,25 @@ def test_totals_add_up_and_tell_results_from_settings(numbers):
     kinds = numbers["kind"].value_counts()
     assert table.loc["all", "results"] + others["all"] == kinds.sum()
     assert others["all"] <= kinds["setting"] + kinds["stated"]
+
+
+def test_few_numbers_are_ruled_out_open_or_not_checkable(numbers):
+    counts = numbers["verdict"].value_counts()
+    most = {Verdict.RULED_OUT: 8, Verdict.OPEN: 7, Verdict.UNCHECKED: 15}
+    assert {verdict: counts[verdict] for verdict in most if counts[verdict] > most[verdict]} == {}
+
+
+def test_every_open_number_has_a_sentence_on_what_was_tried(audited):
+    rows = audited.numbers[audited.numbers["verdict"] == Verdict.OPEN]
+    assert all(len(tried(rows.loc[[index]], STORED)) == 1 for index in rows.index)
+    sentences = tried(rows, STORED)
+    assert len(sentences) == len(set(sentences)) == 4
+    text = page(audited, STORED)
+    assert all(f"- {sentence}" in text for sentence in sentences)
+
+
+def test_searches_that_are_not_stored_are_left_out_of_what_was_tried(numbers, tmp_path):
+    assert tried(numbers[numbers["verdict"] == Verdict.OPEN], Results(tmp_path)) == []
 
 
 def test_table_3_is_exact_in_full(numbers):
@@ -354,6 +380,13 @@ def test_evidence_configs_and_figures_exist():
             for section in finding.command.split()[1:]:
                 assert (ROOT / f"conf/{section}.yaml").is_file()
     assert sum(all(STORED.real(name) for name in finding.evidence) for finding in FINDINGS) >= 8
+
+
+def test_the_page_in_markdown_is_short_and_leads_to_every_number(audited):
+    text = page(audited, STORED)
+    assert len(text.splitlines()) <= 300
+    assert "audit.html" in text and "audit.csv" in text
+    assert len(every_number(audited, STORED).rows) == len(audited.numbers)
 
 
 def test_page_csv_and_readme_are_current(audited):

@@ -8,20 +8,21 @@ import pytest
 from hydra import compose, initialize_config_dir
 from omegaconf import OmegaConf
 
+import studies.config  # noqa: F401 (schemas of the sections beyond the paper)
 from judgerank.data.errors import ConfigError
 from judgerank.engine.adam import Adam
 from judgerank.engine.localized import Localized
 from judgerank.engine.newton import Newton
 from judgerank.engine.solvers import kind
 from judgerank.model.members import BTL
-from replication.config import CONF, ROOT, explained, simulation_settings, solver_settings
+from replication.config import CONF, ROOT, explained, is_default, simulation_settings, solver_settings
 from replication.schemas.ranges import require_known_and_in_range
 
-SHARED = {"common", "real_data", "each_set", "resampled", "simulation", "mse_grid"}
+SHARED = {"common", "run_folder", "real_data", "each_set", "resampled", "simulation", "mse_grid"}
 PRIMARY = sorted(path.stem for path in Path(CONF).glob("*.yaml") if path.stem not in SHARED)
 SIMULATIONS = ["ci_coverage", "convergence_mse", "small_samples"]
 # without a solver to choose
-OTHERS = ["audit", "slot_bias", "method_comparison", "unstated_settings", "verify", "kernels"]
+OTHERS = ["audit", "pages", "tables", "slot_bias", "method_comparison", "unstated_settings", "verify", "kernels"]
 OTHERS += ["validity", "defaults", "torture", "smoke", "people", "soft", "rankings"]
 REAL = [name for name in PRIMARY if name not in (*SIMULATIONS, *OTHERS)]
 EACH_SET = sorted(path.stem for path in Path(CONF).glob("*.yaml") if "each_set\n" in path.read_text())
@@ -70,13 +71,10 @@ def test_every_simulation_composes_and_leaves_nothing_open(name, estimator, para
 
 
 @pytest.mark.parametrize("name", [*SIMULATIONS, "plan"])
-def test_a_smoke_run_stores_its_results_apart_unless_told_where(name):
-    cfg = composed(name, "profile=smoke")
-    assert (cfg.results, cfg.figures) == ("results/smoke", "figures/smoke")
-    ignored = (ROOT / ".gitignore").read_text().splitlines()
-    assert {"results/smoke/", "figures/smoke/"} <= set(ignored)
-    mine = composed(name, "profile=smoke", "results=mine", "figures=mine")
-    assert (mine.results, mine.figures) == ("mine", "mine")
+def test_a_smoke_run_is_no_default_run_and_git_ignores_where_it_goes(name):
+    assert not is_default(name, composed(name, "profile=smoke"))
+    assert "outputs/" in (ROOT / ".gitignore").read_text().splitlines()
+    assert Path(composed("smoke").results).parts[0] == Path(composed("smoke").figures).parts[0] == "outputs"
 
 
 @pytest.mark.parametrize("name", OTHERS)

@@ -168,9 +168,9 @@ def test_overrides_shown_compose():
     shown += re.findall(r"^make (\w+) .*?ARGS=\"(.*)\" *(?:#.*)?$", text, re.MULTILINE)
     assert len(shown) >= 15
     for section, overrides in shown:
-        words = [word for word in shlex.split(overrides, comments=True) if not word.startswith("--")]
+        words = [word for word in shlex.split(overrides, comments=True) if not word.startswith("-")]
         # the launcher is a plugin that only a cluster needs, and a sweep's values come one at a time
-        words = [word.split(",")[0] if word.startswith("seed=") else word for word in words]
+        words = [word.split(",")[0] if word.startswith(("seed=", "level=")) else word for word in words]
         if not any("mine" in word and "settings" not in word for word in words):  # made by following a recipe
             composed(section, *(word for word in words if not word.startswith("hydra/launcher")))
 
@@ -259,8 +259,9 @@ def test_the_recipe_for_a_section_works(tmp_path):
     environment = os.environ | {"PYTHONPATH": str(tmp_path / "src")}  # before the checkout's own
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert (tmp_path / "results/surrogate/tie_shares/ties.csv").is_file()
-    assert (tmp_path / "figures/surrogate/tie_shares/ties.png").is_file()
+    folder = tmp_path / "outputs/tie_shares/surrogate=always/surrogate"
+    assert (folder / "results/ties.csv").is_file()
+    assert (folder / "figures/ties.png").is_file()
 
 
 @pytest.fixture(scope="module")

@@ -1,42 +1,37 @@
 """Claims in words: what counts as holding, as clear, and over which places."""
 
+from itertools import product
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from replication.efficiency import efficiency_claims, tally
-from replication.replicate import Study
-from replication.resampling import Subsample
 
 NOISE = np.array([-1.0, 1.0, -1.0, 1.0, 0.0, 0.0]) * 0.01
 
 
-def curves(rise: float, lead: float, judges: float) -> dict[str, list[dict]]:
-    """Records of a grid of K and T: correlation by T, judge-aware's lead, and a change with K."""
-    records = {}
-    for k in (4, 8):
-        for t in (1000, 2000, 3000):
-            level = 0.8 + rise * t / 1000 + judges * (k == 8)
-            records[f"k{k}-t{t}"] = [
-                {
-                    f"correlations/{m}/{m}/pearson": level + noise + lead * (m == "judge_aware")
-                    for m in ("judge_aware", "btl")
-                }
-                for noise in NOISE
-            ]
-    return records
+def curves(rise: float, lead: float, judges: float) -> pd.DataFrame:
+    """Draws of a grid of K and T: correlation by T, judge-aware's lead, and a change with K."""
+    rows = []
+    for k, t, (replication, noise) in product((4, 8), (1000, 2000, 3000), enumerate(NOISE)):
+        for method in ("judge_aware", "btl"):
+            value = 0.8 + rise * t / 1000 + judges * (k == 8) + noise + lead * (method == "judge_aware")
+            rows.append((k, t, replication, method, method, value))
+    frame = pd.DataFrame(
+        rows, columns=["n_judges", "n_comparisons", "replication", "method", "reference", "pearson"]
+    )
+    exact = frame.assign(estimator="exact", pearson=frame["pearson"].where(frame["replication"] == 0))
+    return pd.concat([exact, frame.assign(estimator="algorithm_1")]).assign(spearman=np.nan)
 
 
-def claims(monkeypatch, tmp_path, **shape) -> pd.DataFrame:
-    records = curves(**shape)
-    cells = {name: Subsample(*map(int, name[1:].split("-t")), solvers={}) for name in records}
-    monkeypatch.setattr(Study, "records", lambda self, cell: iter(records[cell]))
-    study = Study("made_up", None, cells, dict.fromkeys(cells, len(NOISE)), 1, tmp_path)
-    return efficiency_claims(study, 2).set_index(["claim", "method"])
+def claims(estimator: str = "algorithm_1", **shape: float) -> pd.DataFrame:
+    found = efficiency_claims(curves(**shape), 2)
+    return found[found["estimator"] == estimator].set_index(["claim", "method"])
 
 
-def test_each_claim_is_over_its_own_places(monkeypatch, tmp_path):
-    found = claims(monkeypatch, tmp_path, rise=0.05, lead=0.01, judges=-0.03)
+def test_each_claim_is_over_its_own_places():
+    found = claims(rise=0.05, lead=0.01, judges=-0.03)
     ahead = found.loc[("judge-aware is at least as close as BTL, each to its own full-data fit", "both")]
     assert ahead[["places", "hold", "clear", "clearly_not"]].tolist() == [6, 6, 6, 0]
     closer = found.loc[("closer with more comparisons", "btl")]
@@ -47,8 +42,14 @@ def test_each_claim_is_over_its_own_places(monkeypatch, tmp_path):
     assert many[["places", "hold", "clearly_not"]].tolist() == [1, 0, 1]
 
 
-def test_claims_fall_when_the_curves_turn(monkeypatch, tmp_path):
-    found = claims(monkeypatch, tmp_path, rise=-0.05, lead=-0.01, judges=0.03)
+def test_a_difference_of_one_draw_is_neither_clear_nor_clearly_not():
+    found = claims("exact", rise=0.05, lead=0.01, judges=-0.03)
+    assert (found["places"] > 0).all()
+    assert not found[["clear", "clearly_not"]].any().any()
+
+
+def test_claims_fall_when_the_curves_turn():
+    found = claims(rise=-0.05, lead=-0.01, judges=0.03)
     assert found.loc[("closer with more comparisons", "judge_aware"), "clearly_not"] == 4
     ahead = found.loc[("judge-aware is at least as close as BTL, each to its own full-data fit", "both")]
     assert ahead[["hold", "clearly_not", "hold_paper_repeats"]].tolist() == [0, 6, 0]

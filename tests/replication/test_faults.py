@@ -81,6 +81,28 @@ NONSENSE = [
     ("nothing that would change", "convergence_mse settings={}", "settings={} would change nothing"),
     ("nothing to simulate", "ci_coverage ~settings.n10_k5 ~settings.n20_k10 ~settings.n50_k20 ~settings.n100_k20",
      "settings is empty"),
+    # names that a set has not, which no fallback may take for the absence of something else
+    ("judges that a set lacks", "mixed_judges dataset=in_house surrogate=always pool=[gpt-5,nobody]",
+     "pool: In-house data has no judge gpt-5, nobody (pool=null takes the 6 weakest, 2 strongest)"),
+    ("a pool of nobody", "mixed_judges dataset=in_house surrogate=always pool=[]", "pool: it names no judge"),
+    ("a judge left out whom a set lacks",
+     "complete_ranking dataset=in_house surrogate=always dataset.left_out=[me]",
+     "dataset.left_out: In-house data (surrogate) has no judge me"),
+    ("votes beside no set", "benchmark_alignment surrogate=always +dataset@votes.arena=mt_bench_votes",
+     "votes.arena: people's votes stand beside mt_bench or ultrafeedback"),
+    ("answers that are not there", "panel surrogate=always answers=none.csv", "there is no such file"),
+    ("a file that is not there",
+     "chatbot_arena datasets.chatbot_arena.file=none.json datasets.chatbot_arena.url=null",
+     "none.json is not in .*, and has no address"),
+    # sets where a section takes none, or others
+    ("a set where others are", "chatbot_arena dataset=mt_bench",
+     "chatbot_arena takes dataset@datasets.chatbot_arena=... (dataset=... is for complete_ranking, data_overview"),
+    ("a set where there is none", "ci_coverage dataset=mt_bench",
+     "ci_coverage takes estimator=..., parallel=..., profile=... (dataset=... is for complete_ranking"),
+    ("another set in the place of the paper's",
+     "chatbot_arena surrogate=always dataset@datasets.chatbot_arena=mt_bench",
+     "MT-Bench (surrogate) is not the paper's chatbot_arena: it lacks the model RWKV-4-Raven-14B and 14 more"),
+    ("a set taken away", "chatbot_arena ~datasets.chatbot_arena", "this section takes datasets.chatbot_arena"),
     # data that are not there
     ("a surrogate alone where none may be", "tie_handling dataset=in_house_surrogate surrogate=never",
      "In-house data: no file is configured"),
@@ -143,6 +165,22 @@ def test_lengths_that_are_not_known_are_asked_for(dataset, told):
 @needs_data
 def test_data_that_are_not_the_published_ones_are_refused(told):
     assert "SHA-256" in told("chatbot_arena", "datasets.chatbot_arena.sha256=00", "surrogate=never")
+
+
+@needs_data
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ("chatbot_arena datasets.chatbot_arena.sha256=null "
+         "datasets.chatbot_arena.file=judge_results_10k_mtbench.json",
+         "Chatbot Arena is not the paper's chatbot_arena: it lacks the model RWKV-4-Raven-14B and 14 more"),
+        ("benchmark_alignment ratings=none.json", "none.json"),
+        ("judge_reliability one_model=[me] path_length=20 search.length=1 search.steps=[] search.epsilon=[] "
+         "search.answers=[] search.random_starts=0", "one_model: no set has all of these judges: me"),
+    ],
+)  # fmt: skip
+def test_what_the_real_sets_lack_is_named(given, sentence, told):
+    assert sentence in told(*given.split())
 
 
 @pytest.mark.parametrize(

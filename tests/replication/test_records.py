@@ -148,7 +148,7 @@ def records(folder, **seconds):
         target = folder / place.replace("__", "/")
         target.mkdir(parents=True)
         machine = MACHINE | {"seconds": wall, "processor_seconds": processor}
-        section = place.replace("smoke__", "").partition("__")[0]
+        section = place.partition("__")[0]
         (target / RECORD).write_text(json.dumps(RECORDED | {"section": section, "machine": machine}))
     return Results(folder)
 
@@ -160,7 +160,6 @@ def test_times_are_those_of_the_stored_runs_sets_together(tmp_path):
         sparsity__b=(30.0, 50.0),
         panel=(120.0, 240.0),
         torture=(500.0, 900.0),
-        smoke__panel=(7.0, 7.0),
     )
     assert times_of(results).set_index("section")["seconds"].to_dict() == {"panel": 120.0, "sparsity": 90.0}
     assert "| `make sparsity` | 90 s         | 150 s              |" in times_table(results)

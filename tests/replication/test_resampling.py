@@ -11,12 +11,16 @@ from hypothesis import strategies as st
 
 from judgerank import Comparisons, fit
 from judgerank.data.judgments import Judgments
+from judgerank.engine.adam import Adam, maximise
+from judgerank.engine.localized import Localized
 from judgerank.engine.newton import Newton
+from judgerank.model.members import BTL, JUDGE_AWARE
 from judgerank.model.streams import generator
 from replication.config import fits_by
+from replication.estimators import estimates_of
 from replication.replicate import Study
+from replication.resampled_tables import NOT_MADE, endings_of, gains_of, replications_of, summary_of
 from replication.resampling import (
-    Correlated,
     Panel,
     Subsample,
     Thinned,
@@ -24,16 +28,20 @@ from replication.resampling import (
     connected_edges,
     correlations,
     empanelled,
-    endings_of,
     held_against,
     subsampled,
-    summary_of,
     thinned,
     whole_of,
 )
 from replication.schemas.section import Parallel
+from replication.tables import Replications, Table, stored_frame
 
 SOLVERS = {"judge_aware": Newton(), "btl": Newton()}
+ESTIMATORS = {
+    "exact": SOLVERS,
+    "box": {"judge_aware": Localized(), "btl": Localized()},
+    "algorithm_1": {"judge_aware": Adam(max_iterations=400), "btl": Adam(max_iterations=400)},
+}
 SEQUENTIAL = Parallel("sequential", 1)
 
 
@@ -53,16 +61,16 @@ def seen(monkeypatch):
     """The parts that are refitted."""
     parts = []
 
-    def record(whole, part, solvers):
-        parts.append(part)
-        return Correlated("seen")
+    def record(whole, drawn, estimators):
+        parts.extend(drawn)
+        return []
 
     monkeypatch.setattr("replication.resampling.held_against", record)
     return parts
 
 
 def graph(redraw: str, n_edges: int, n_comparisons: int | None = None) -> Thinned:
-    given = {"trees": 1, "edge_fraction": 0.5, "solvers": SOLVERS}
+    given = {"trees": 1, "edge_fraction": 0.5, "estimators": ESTIMATORS}
     return Thinned(redraw, n_edges, n_comparisons=n_comparisons, **given)
 
 
@@ -106,7 +114,7 @@ def test_uniform_trees_are_equally_likely():
 @pytest.mark.parametrize("redraw", ["resample", "simulate"])
 @pytest.mark.parametrize("n_edges", [4, 7, 10])
 def test_a_thinned_design_spends_the_whole_budget_evenly(whole, seen, redraw, n_edges):
-    thinned(graph(redraw, n_edges), generator(1, "thin"), whole)
+    thinned(graph(redraw, n_edges), [generator(1, "thin")], whole)
     (part,) = seen
     pair = np.minimum(part.first, part.second) * 5 + np.maximum(part.first, part.second)
     counts = np.unique(pair, return_counts=True)[1]
@@ -117,7 +125,7 @@ def test_a_thinned_design_spends_the_whole_budget_evenly(whole, seen, redraw, n_
 
 def test_resampled_comparisons_are_those_of_their_edge(whole, seen):
     c = whole.comparisons
-    thinned(graph("resample", 6), generator(2, "thin"), whole)
+    thinned(graph("resample", 6), [generator(2, "thin")], whole)
     made = set(zip(c.first, c.second, c.judge, c.outcome, strict=True))
     (part,) = seen
     judges = [c.judges.index(name) for name in part.judges]
@@ -131,7 +139,7 @@ def test_a_subset_takes_each_comparison_once_and_an_edges_share_at_most(whole, s
     marked = Whole(
         Comparisons(c.models, c.judges, c.first, c.second, c.judge, np.arange(len(c)) / len(c)), {}, None
     )
-    thinned(graph("subset", n_edges, budget), generator(3, "thin"), marked)
+    thinned(graph("subset", n_edges, budget), [generator(3, "thin")], marked)
     (part,) = seen
     assert len(np.unique(part.outcome)) == len(part) <= budget
     pair = np.minimum(part.first, part.second) * 5 + np.maximum(part.first, part.second)
@@ -147,13 +155,13 @@ def test_a_subset_takes_each_comparison_once_and_an_edges_share_at_most(whole, s
 
 @pytest.mark.parametrize("redraw", ["resample", "simulate"])
 def test_a_thinned_design_takes_another_budget(whole, seen, redraw):
-    thinned(graph(redraw, 6, 90), generator(1, "thin"), whole)
+    thinned(graph(redraw, 6, 90), [generator(1, "thin")], whole)
     assert len(seen[0]) == 90
 
 
 def test_simulated_comparisons_follow_the_full_data_fit(whole, seen):
     for repeat in range(20):
-        thinned(graph("simulate", 10), generator(repeat, "thin"), whole)
+        thinned(graph("simulate", 10), [generator(repeat, "thin")], whole)
     s, gamma = whole.references["judge_aware"].to_numpy(), whole.discrimination.to_numpy()
     d = np.concatenate([gamma[part.judge] * (s[part.first] - s[part.second]) for part in seen])
     outcome = np.concatenate([part.outcome for part in seen])
@@ -168,7 +176,7 @@ def test_a_subsample_has_the_judges_and_the_comparisons_asked_for(raw, seen):
         raw.models, raw.judges, raw.first, raw.second, raw.judge, np.arange(len(raw)) / len(raw)
     )  # every outcome once
     for repeat in range(10):
-        subsampled(Subsample(3, 500, SOLVERS), generator(repeat, "sub"), Whole(marked, {}, None))
+        subsampled(Subsample(3, 500, ESTIMATORS), [generator(repeat, "sub")], Whole(marked, {}, None))
     panels = [part.judges for part in seen]
     assert all(len(judges) == 3 for judges in panels)
     assert len(set(panels)) > 3
@@ -178,25 +186,50 @@ def test_a_subsample_has_the_judges_and_the_comparisons_asked_for(raw, seen):
 def test_a_panel_has_the_weak_judges_asked_for(whole, seen):
     weak, strong = ("j3", "j4", "j5"), ("j0", "j1", "j2")
     for n_weak in range(4):
-        empanelled(Panel(n_weak, weak, strong, 3, 600, SOLVERS), generator(n_weak, "panel"), whole)
+        empanelled(Panel(n_weak, weak, strong, 3, 600, ESTIMATORS), [generator(n_weak, "panel")], whole)
         assert len(set(seen[-1].judges) & set(weak)) == n_weak
         assert len(seen[-1].judges) == 3
 
 
-def test_what_cannot_be_fitted_is_a_status_and_no_correlation(whole, cells_of):
-    few = subsampled(Subsample(2, 10_000, SOLVERS), generator(1, "few"), whole)
-    assert few == Correlated("TooFewComparisons")
+def test_a_draw_of_too_many_comparisons_is_not_made_and_the_others_are(whole):
+    typical = int(2 * np.median(np.bincount(whole.comparisons.judge)))  # of two judges
+    cell, rngs = Subsample(2, typical, ESTIMATORS), [generator(seed, "few") for seed in range(8)]
+    draws = subsampled(cell, rngs, whole)
+    assert {draw.made for draw in draws} == {True, False}
+    assert all(bool(draw.estimators) == draw.made for draw in draws)
+
+
+def test_a_draw_without_a_maximum_keeps_the_other_estimators(whole, cells_of):
     apart = cells_of(("m0", "m1", "j", 2, 2), ("m2", "m3", "j", 2, 2))
-    assert held_against(whole, apart, SOLVERS) == Correlated("DisconnectedError")
     runaway = cells_of(("m0", "m1", "j", 4, 0), ("m1", "m2", "j", 2, 2), ("m0", "m2", "j", 3, 0))
-    assert held_against(whole, runaway, SOLVERS) == Correlated("NoMaximumError")
+    for part, status in ((apart, "DisconnectedError"), (runaway, "NoMaximumError")):
+        (found,) = estimates_of([part], ESTIMATORS)
+        assert (found["exact"].status, found["exact"].scores) == (status, {})
+        for estimator in ("box", "algorithm_1"):
+            assert {*found[estimator].scores} == {"judge_aware", "btl"}
+            assert all(np.isfinite(scores).all() for scores in found[estimator].scores.values())
+    assert found["box"].scores["btl"]["m0"] == pytest.approx(5.0)  # the bound, which stands for infinity
+
+
+def test_each_estimator_is_what_it_is_called(whole):
+    part = whole.comparisons
+    (found,) = estimates_of([part], ESTIMATORS | {"further": ESTIMATORS["algorithm_1"]})
+    for model, method in ((JUDGE_AWARE, "judge_aware"), (BTL, "btl")):
+        exact = fit(part, method).scores
+        assert found["exact"].scores[method].to_numpy() == pytest.approx(exact.to_numpy(), abs=1e-9)
+        assert found["box"].scores[method].to_numpy() == pytest.approx(exact.to_numpy(), abs=1e-7)
+        stopped = maximise(part, model, ESTIMATORS["algorithm_1"][method]).parameters.scores
+        assert found["algorithm_1"].scores[method].to_numpy() == pytest.approx(stopped, abs=1e-9)
+    assert found["algorithm_1"].status == "iteration_limit"
 
 
 def test_the_whole_agrees_with_itself(whole):
-    found = held_against(whole, whole.comparisons, SOLVERS).correlations
-    for method in ("judge_aware", "btl"):
-        for measure in ("pearson", "spearman"):
-            assert found[method][method][measure] == pytest.approx(1.0)
+    (draw,) = held_against(whole, [whole.comparisons], ESTIMATORS)
+    for estimator in ("exact", "box"):
+        found = draw.estimators[estimator].correlations
+        for method in ("judge_aware", "btl"):
+            for measure in ("pearson", "spearman"):
+                assert found[method][method][measure] == pytest.approx(1.0)
 
 
 def test_correlations_are_over_the_models_of_the_reference():
@@ -221,15 +254,17 @@ def test_references_are_people_where_there_are_ratings_and_the_truth_of_a_surrog
 
 
 def study(folder: Path, whole: Whole, **changes) -> Study:
-    cells = {f"k{k}": Subsample(k, 300, SOLVERS) for k in (3, 6)}
+    cells = {f"k{k}": Subsample(k, 300, ESTIMATORS) for k in (3, 6)}
     usual = {
         "name": "parts",
         "task": subsampled,
         "cells": cells,
         "replications": dict.fromkeys(cells, 4),
         "seed": 5,
+        "block": 2,
+        "by_block": True,
     }
-    return Study(folder=folder, block=2, shared=whole, **(usual | changes))
+    return Study(folder=folder, shared=whole, **(usual | changes))
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -251,27 +286,101 @@ def test_another_data_set_takes_no_blocks_of_this_one(tmp_path, whole):
     assert study(tmp_path, Whole(turned, whole.references, whole.discrimination)).run(SEQUENTIAL) == 8
 
 
-def test_summaries_are_those_of_the_records(tmp_path, whole, monkeypatch):
-    values = [0.9, 0.7, None, 0.5, 0.8]
-    records = [
-        {"status": "interior", "correlations": {"btl": {"human": {"pearson": value}}}}
-        if value
-        else {"status": "TooFewComparisons"}
-        for value in values
+def test_no_draw_depends_on_the_others_of_its_block(tmp_path, whole):
+    tables = []
+    for block in (1, 3, 4):
+        one = study(tmp_path / str(block), whole, block=block)
+        one.run(SEQUENTIAL)
+        tables.append(replications_of(one, ["n_judges"]))
+    assert tables[0].equals(tables[1])
+    assert tables[0].equals(tables[2])
+
+
+def records_of(values: dict[str, list[tuple[float, float] | None]]) -> list[dict]:
+    """Records of draws, with Pearson correlations of both methods with each reference or no maximum."""
+    return [
+        {
+            "replication": number,
+            "made": True,
+            "estimators": {
+                estimator: {
+                    "status": "interior" if pair else "NoMaximumError",
+                    "correlations": {
+                        method: {key: {"pearson": value, "spearman": value} for key in ("judge_aware", "btl")}
+                        for method, value in zip(("judge_aware", "btl"), pair or (), strict=False)
+                    },
+                }
+                for estimator, pair in zip(values, pairs, strict=True)
+            },
+        }
+        for number, pairs in enumerate(zip(*values.values(), strict=True))
     ]
-    records.append({"failure": "ValueError: odd"})
+
+
+@pytest.fixture
+def draws(tmp_path, whole, monkeypatch):
+    """Draws of which the exact fit has one, Algorithm A.1 all four; a fifth was not made."""
+    stopped = [(0.9, 0.8), (0.7, 0.75), (0.5, 0.3), (0.8, 0.8)]
+    records = records_of({"exact": [None, (0.7, 0.75), None, None], "algorithm_1": stopped})
+    records.append({"replication": 4, "made": False, "estimators": {}})
     monkeypatch.setattr(Study, "records", lambda self, cell: iter(records))
-    one = study(tmp_path, whole, cells={"k": Subsample(3, 9, SOLVERS)}, replications={"k": 6})
-    (row,) = summary_of(one, ["n_judges"], 2).to_dict("records")
+    estimators = {"exact": {}, "algorithm_1": {}}
+    one = study(tmp_path, whole, cells={"k": Subsample(3, 9, estimators)}, replications={"k": 5})
+    return replications_of(one, ["n_judges"])
+
+
+def test_every_draw_is_in_the_table_with_or_without_a_maximum(draws):
+    assert len(draws) == 5 * 2 * 2 * 2  # draws, estimators, methods, references
+    lost = draws.query("estimator == 'exact' and replication == 0")
+    assert set(lost["status"]) == {"NoMaximumError"}
+    assert lost[["pearson", "spearman"]].isna().to_numpy().all()
+    assert set(draws.query("replication == 4")["status"]) == {NOT_MADE}
+    ended = endings_of(draws, ["n_judges"]).set_index(["estimator", "status"])["repeats"]
+    assert ended["exact"].to_dict() == {"NoMaximumError": 3, "interior": 1, NOT_MADE: 1}
+    assert ended["algorithm_1"].to_dict() == {"interior": 4, NOT_MADE: 1}
+
+
+def test_a_mean_says_how_many_draws_it_leaves_out_and_one_draw_has_no_error(draws):
+    table = summary_of(draws, ["n_judges"], 2).query("method == reference and measure == 'pearson'")
+    rows = table.set_index(["estimator", "method"])
+    exact, stopped = rows.loc[("exact", "judge_aware")], rows.loc[("algorithm_1", "judge_aware")]
+    assert (exact["n_repeats"], exact["n_draws"], exact["mean"]) == (1, 4, 0.7)
+    assert np.isnan(exact["standard_error"])
     known = np.array([0.9, 0.7, 0.5, 0.8])
-    assert (row["method"], row["reference"], row["measure"], row["n_judges"]) == ("btl", "human", "pearson", 3)
-    assert row["mean"] == pytest.approx(known.mean())
-    assert row["paper_mean"] == pytest.approx(0.8)
-    assert row["standard_error"] == pytest.approx(known.std(ddof=1) / 2)
-    assert (row["q25"], row["q75"]) == pytest.approx((0.65, 0.825))
-    assert row["n_repeats"] == 4
-    ended = endings_of(one, ["n_judges"]).set_index("status")["repeats"].to_dict()
-    assert ended == {"interior": 4, "TooFewComparisons": 1, "ValueError": 1}
+    assert (stopped["n_repeats"], stopped["n_draws"]) == (4, 4)
+    assert stopped["mean"] == pytest.approx(known.mean())
+    assert stopped["paper_mean"] == pytest.approx(0.8)
+    assert stopped["standard_error"] == pytest.approx(known.std(ddof=1) / 2)
+    assert (stopped["q25"], stopped["q75"]) == pytest.approx((0.65, 0.825))
+
+
+def test_gains_are_paired_and_the_error_of_one_is_missing(draws):
+    rows = (
+        gains_of(draws, ["n_judges"]).query("measure == 'pearson' and reference == 'own'").set_index("estimator")
+    )
+    gain = np.array([0.1, -0.05, 0.2, 0.0])
+    assert rows.at["algorithm_1", "judge_aware_minus_btl"] == pytest.approx(gain.mean())
+    assert rows.at["algorithm_1", "standard_error"] == pytest.approx(gain.std(ddof=1) / 2)
+    assert rows.at["exact", "judge_aware_minus_btl"] == pytest.approx(-0.05)
+    assert np.isnan(rows.at["exact", "standard_error"])
+    assert rows[["n_repeats", "n_draws"]].to_numpy().tolist() == [[1, 4], [4, 4]]
+
+
+def test_the_stored_replications_give_the_stored_tables_to_the_byte(tmp_path, whole):
+    one, columns = study(tmp_path / "cache", whole), ["n_judges", "n_comparisons"]
+    one.run(SEQUENTIAL)
+    made = replications_of(one, columns)
+    Replications(made, "draws").write(tmp_path, "replications")
+    Table(summary_of(made, columns, 2), "means").write(tmp_path, "correlation")
+    Table(gains_of(made, columns), "gains").write(tmp_path, "gains")
+    stored = stored_frame(tmp_path / "replications.parquet")
+    again = tmp_path / "again"
+    again.mkdir()
+    Replications(stored, "draws").write(again, "replications")
+    Table(summary_of(stored, columns, 2), "means").write(again, "correlation")
+    Table(gains_of(stored, columns), "gains").write(again, "gains")
+    for name in ("replications.parquet", "correlation.csv", "gains.csv"):
+        assert (again / name).read_bytes() == (tmp_path / name).read_bytes()
 
 
 def test_records_are_plain_json(tmp_path, whole):
@@ -279,10 +388,11 @@ def test_records_are_plain_json(tmp_path, whole):
     one.run(SEQUENTIAL)
     for line in next(iter(contents(tmp_path).values())).decode().splitlines()[1:]:  # after the block's checksum
         record = json.loads(line)
-        assert record["status"]
-        by_reference = [found for method in record["correlations"].values() for found in method.values()]
-        assert len(by_reference) == 2 * 2
-        assert all(-1 <= value <= 1 for found in by_reference for value in found.values())
+        for ended in record["estimators"].values():
+            assert ended["status"]
+            by_reference = [found for method in ended["correlations"].values() for found in method.values()]
+            assert len(by_reference) == 2 * 2
+            assert all(-1 <= value <= 1 for found in by_reference for value in found.values())
 
 
 def test_rows_taken_keep_the_models_and_lose_the_judges_without_rows(raw):

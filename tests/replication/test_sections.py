@@ -19,7 +19,10 @@ from tests.real_data import FILES, needs_data
 from tests.replication.test_config import composed
 
 SECTIONS = ["chatbot_arena", "benchmark_alignment", "judge_reliability"]
-SEARCHED = ["search.steps=[]", "search.epsilon=[]", "search.answers=['ties dropped']"]
+SEARCHED = [f"search.{name}=[]" for name in ("steps", "betas", "epsilon", "grids")] + [
+    "search.answers=['ties dropped']"
+]
+LONG = {"stopped_settings", "stopped_iterate", "stopping_path"}  # of the best of all settings that are tried
 
 
 def run(section: str, folder: Path, *overrides: str, by=forked.run, **environment: str):
@@ -123,8 +126,8 @@ def test_sets_that_cannot_be_ranked_name_their_models(winners, names, tmp_path):
         for letter in letters
     ]
     (tmp_path / "mine.json").write_text(json.dumps(rows))
-    own = ["datasets.chatbot_arena.file=mine.json", "datasets.chatbot_arena.sha256=null"]
-    done = run("chatbot_arena", tmp_path, *own, JUDGERANK_DATA=str(tmp_path))
+    own = ["dataset=chatbot_arena", "dataset.name=mine", "dataset.file=mine.json", "dataset.sha256=null"]
+    done = run("complete_ranking", tmp_path, *own, JUDGERANK_DATA=str(tmp_path))
     assert done.returncode == 1
     assert names in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
@@ -142,6 +145,8 @@ def test_stored_tables_come_out_again(section):
     stored = {path.stem: pd.read_csv(path) for path in (ROOT / "results" / section).glob("*.csv")}
     assert stored.keys() - {"ratings"} == tables.keys()
     for name, table in tables.items():
+        if name in LONG:
+            continue
         again = pd.read_csv(io.StringIO(table.frame.to_csv(index=False, float_format=STORED_FORMAT)))
         part = name == "settings_tried"
         assert list(map(str, compare(name, stored[name], again, part=part))) == []

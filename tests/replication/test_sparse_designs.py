@@ -8,18 +8,21 @@ import pytest
 
 from judgerank import fit
 from judgerank.engine.adam import Adam, iterates
+from judgerank.engine.side_by_side import side_by_side
 from judgerank.model.members import JUDGE_AWARE
 from judgerank.model.streams import generator
 from replication.prediction import LEAST_ORDERED, one_more_by_order
 from replication.random_designs import draw_comparisons, draw_truth
 from replication.replicate import Study
 from replication.resampling import MEASURES, Graph, Whole, correlations, sparse_part
-from replication.side_by_side import side_by_side
+from replication.schemas.section import Parallel
 from replication.sparse_designs import (
     Design,
     design_cells,
     designs,
     distances,
+    drawn_tables,
+    graphs_of,
     joint_p,
     printed_rows,
     rows_of,
@@ -40,7 +43,7 @@ def test_sets_side_by_side_take_the_paths_they_take_alone():
     truth = draw_truth(rng, 6, 3, 1.0, 0.3)
     parts = [draw_comparisons(rng, truth, size) for size in (120, 300)]
     settings = Adam(tolerance=0.0, max_iterations=200)
-    *_, (_, together, _) = iterates(side_by_side(parts), JUDGE_AWARE, settings, sets=2)
+    *_, (_, together, _) = iterates(side_by_side(parts), JUDGE_AWARE, [settings] * 2)
     for place, part in enumerate(parts):
         *_, (_, alone, _) = iterates(part, JUDGE_AWARE, settings)
         assert together.scores.reshape(2, -1)[place] == pytest.approx(alone.scores, abs=1e-9)
@@ -59,6 +62,20 @@ def test_a_table_has_the_correlations_of_its_own_graphs(whole):
             scores = pd.Series(at.scores, list(whole.comparisons.models))
             for measure, value in correlations(scores, whole.references["judge_aware"]).items():
                 assert tables[stop][place][measure] == pytest.approx(value, abs=1e-9)
+
+
+def test_every_graph_behind_the_tables_is_in_a_row(whole, tmp_path):
+    printed = pd.DataFrame({"trees": [1, 2], "n_edges": [5, 10], "edge_fraction": [1 / 3, 2 / 3]})
+    design = Design("subset", "weights", 60, stops=(40, 100), n_edges=(5, 10))
+    study = Study("graphs", sparse_table, {"one": design}, {"one": 3}, 1, tmp_path, shared=whole)
+    study.run(Parallel("sequential", 1))
+    graphs = graphs_of(study, printed)
+    assert len(graphs) == 3 * 2 * 2  # tables, stops, rows
+    for stop in design.stops:
+        rows = graphs[graphs["estimator"] == f"algorithm_1_{stop}"]
+        found = rows[list(MEASURES)].to_numpy().reshape(3, 2, 2)
+        assert np.array_equal(found, drawn_tables(study, "one", stop))
+        assert rows["n_edges"].tolist() == [5, 10] * 3
 
 
 def test_the_joint_p_value_is_uniform_where_the_design_is_right():

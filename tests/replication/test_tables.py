@@ -6,7 +6,7 @@ import pytest
 
 from judgerank import Comparisons, fit
 from judgerank.order.pairs import pairwise
-from replication.tables import Table, discrimination, fit_rows, leaderboard
+from replication.tables import Replications, Table, as_stored, discrimination, fit_rows, leaderboard, stored_frame
 
 
 @pytest.fixture
@@ -81,3 +81,19 @@ def test_a_judge_at_zero_is_marked_and_has_no_interval(pair):
     assert table["status"].to_dict() == {"contrary": "zero", "j": "interior", "k": "interior"}
     assert table.loc["contrary", ["low", "high"]].isna().all()
     assert table.at["contrary", "discrimination"] == 0
+
+
+def test_replications_have_the_digits_of_a_csv_and_one_form_in_bytes(tmp_path):
+    frame = pd.DataFrame(
+        {"n": [2, 1], "status": ["interior", None], "value": [1 / 3, np.nan], "held": [True, None]}
+    )
+    for folder in ("one", "two"):
+        (tmp_path / folder).mkdir()
+        Replications(as_stored(frame), "draws").write(tmp_path / folder, "replications")
+    one, two = (tmp_path / folder / "replications.parquet" for folder in ("one", "two"))
+    assert one.read_bytes() == two.read_bytes()
+    assert b"pandas" not in one.read_bytes()
+    found = stored_frame(one)
+    assert list(found) == list(frame)
+    assert found["value"].iloc[0] == 0.333333333
+    assert found.isna().to_numpy().tolist() == frame.isna().to_numpy().tolist()

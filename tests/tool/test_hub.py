@@ -219,7 +219,7 @@ def test_names_are_those_of_the_hub(folder):
     assert title_of([path]) == "name"
     assert plain([path]) == []
     assert plain(paths_of(f"hf:{folder}::human")) == [folder]
-    assert hub.Place.of("hf:owner/name@refs/pr/1::a/b") == hub.Place("owner/name", "refs/pr/1", "a/b")
+    assert hub.Address.of("hf:owner/name@refs/pr/1::a/b") == hub.Address("owner/name", "refs/pr/1", "a/b")
 
 
 def test_sets_and_files_are_read_together(folder, tmp_path):

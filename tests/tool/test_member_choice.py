@@ -138,17 +138,17 @@ def test_neither_the_order_of_records_nor_counts_matter(leaning, by):
 def test_another_member_is_advised_only_if_it_predicts_better_by_more_than_two_errors():
     data = {"member": ["a", "b"], "parameters": [1, 2], "log_loss": [0.85, 0.84], "note": ""}
     table = pd.DataFrame(data).assign(worse=[0.01, 0.0], worse_error=[0.004, 0.0])
-    (said,) = prediction._told(table, "a", "5 questions")
+    (said,) = prediction._sentences(table, "a", "5 questions")
     assert said.startswith("b predicts held-out comparisons better than a (log-loss 0.8400 vs 0.8500, ")
     assert said.endswith("To use it: --model b.")
-    (said,) = prediction._told(table.assign(worse_error=[0.006, 0.0]), "a", "5 questions")
+    (said,) = prediction._sentences(table.assign(worse_error=[0.006, 0.0]), "a", "5 questions")
     assert said.startswith("a and b predict held-out comparisons equally well, within chance (log-loss 0.8500 vs ")
-    (said,) = prediction._told(table, "b", "5 questions")
+    (said,) = prediction._sentences(table, "b", "5 questions")
     assert said.startswith(
         "b predicts held-out comparisons better than a, the next of 2 models (log-loss 0.8400 vs "
     )
     shrunk = table.replace({"a": "b (shrunk)"})
-    (said,) = prediction._told(shrunk, "b (shrunk)", "5 questions")
+    (said,) = prediction._sentences(shrunk, "b (shrunk)", "5 questions")
     assert said.startswith("b (exact) predicts held-out comparisons better than b (shrunk) ")
     assert said.endswith("To use it: --solver newton.")
 
@@ -219,7 +219,7 @@ def test_large_sets_are_compared_on_part_of_them(leaning, monkeypatch):
     times = np.bincount(c.first, minlength=4) + np.bincount(c.second, minlength=4)
     assert sorted(sample.comparisons.models) == sorted(np.array(c.models)[np.argsort(-times, kind="stable")[:3]])
     assert 150 < len(sample.comparisons) <= 200
-    assert "of the 3 models compared most and " in sample.told
+    assert "of the 3 models compared most and " in sample.description
     among = leaning[leaning[["model_a", "model_b"]].isin(sample.comparisons.models).all(axis=1)]
     assert np.isin(np.bincount(sample.unit), among["question"].value_counts()).all()  # whole questions
     assert compared(judgments, "position_aware")[1][0].endswith(
@@ -240,7 +240,7 @@ def test_many_comparisons_are_drawn_of_few_models_if_these_have_enough(leaning, 
         monkeypatch.setattr(prediction, "MOST_ROWS", rows)
         sample = sample_of(judgments)
         assert sorted(sample.comparisons.models) == sorted(most[:many])
-        assert (f"of the {many} models compared most" in sample.told) == (many < 4)
+        assert (f"of the {many} models compared most" in sample.description) == (many < 4)
 
 
 def test_the_models_compared_most_may_never_meet(monkeypatch):

@@ -102,7 +102,7 @@ def test_another_ranking_is_drawn_as_it_is_fitted(opened, written, ranking):
         shown = page.locator("#picture tbody tr:not(.head) td.number").all_inner_texts()
         assert shown == [row.rate for row in drawn]
         assert page.locator("#picture .ranks").all_inner_texts() == [row.ranks for row in drawn]
-        assert page.locator("#view-told").inner_text() == view.told
+        assert page.locator("#view-told").inner_text() == view.sentence
     assert violations(page) == []
     page.get_by_label("Ranking by").select_option("all judgments")
     assert rows(page) == before
@@ -117,7 +117,7 @@ def test_the_ranking_without_a_judge_is_that_of_the_others(ranking):
     assert [row.model for group in one.picture.groups for row in group.rows] == list(board["model"])
     rates = [row.rate for group in one.picture.groups for row in group.rows]
     assert rates == [f"{rate:.0%}" for rate in board["win_rate"]]
-    assert headline(board, alone.tables["pairs"]) in one.told
+    assert headline(board, alone.tables["pairs"]) in one.sentence
 
 
 def test_rows_are_filtered_by_facts_and_a_model_links_to_its_page(opened, written, ranking, facts):
@@ -142,8 +142,8 @@ def test_changes_since_an_earlier_board_stand_on_the_page(opened, written, ranki
     assert all(sentence in said for sentence in log.sentences)
     assert page.locator("#picture .move.new").inner_text() == "new"
     marks = page.locator("#picture .move:not(.new)")
-    assert marks.count() == len(log.moved) > 0
-    assert sum(log.moved.values()) == 0  # ranks among the models of both
+    assert marks.count() == len(log.rank_changes) > 0
+    assert sum(log.rank_changes.values()) == 0  # ranks among the models of both
 
 
 def test_question_both_answers_and_every_judge_stand_beside_each_other(opened, written, ranking):

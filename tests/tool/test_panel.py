@@ -19,7 +19,7 @@ from judgerank import Comparisons, fit, rank
 from judgerank.cli import app
 from judgerank.fits.same_judges import decided, excess_agreement, items_of, same_judges
 from judgerank.model.streams import generator
-from judgerank.ranking import evidence as evidence_of
+from judgerank.ranking import page_records as evidence_of
 from judgerank.ranking.bands import bands_of
 from judgerank.ranking.card import card
 from judgerank.ranking.headline import headline
@@ -385,7 +385,7 @@ def test_categories_are_ranked_by_their_own_judgments():
     told = f"Categories: {BY_CHANCE}"
     assert told in ranking.remarks and told not in alone.remarks
     assert f"so its intervals are wider. {BY_CHANCE}</p>" in ranking.to_html()
-    assert all(BY_CHANCE in view.told for view in views(ranking) if view.kind == CATEGORY)
+    assert all(BY_CHANCE in view.sentence for view in views(ranking) if view.kind == CATEGORY)
     assert any(remark.startswith("Category thin is not ranked by itself") for remark in ranking.remarks)
     assert "categories" not in rank(one.assign(category="only")).tables
     shrunk = rank(frame).tables["categories"]

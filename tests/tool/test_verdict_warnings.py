@@ -145,7 +145,7 @@ def test_a_leader_by_its_own_votes_is_called_so():
     assert problem == "1 of 3 judges has a problem (see Judges on the page): m0 (favours its own answers)."
     (fewer,) = [one for one in told.warnings if one.startswith("Without judge m0: ")]
     (view,) = [view for view in views(ranking) if view.name == "m0"]  # the page says the same
-    assert fewer.removeprefix("Without judge m0: ").rstrip(".").split(" (")[0] in view.told
+    assert fewer.removeprefix("Without judge m0: ").rstrip(".").split(" (")[0] in view.sentence
 
 
 def test_a_judge_who_favours_a_model_far_below_the_lead_changes_no_headline():

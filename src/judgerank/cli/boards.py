@@ -48,7 +48,7 @@ def place(
 
     files, words = words_of(winner_values, files)
     read = how_read(column, words, format, baseline, encoding, names, copies)
-    boards_run.placed(board, files, read, level, json)
+    boards_run.place_newcomers(board, files, read, level, json)
 
 
 def diff(

@@ -16,52 +16,52 @@ from judgerank.reading.files import paths_of
 from judgerank.reading.read import read_judgments
 
 
-def placed(board: Path, files: list[Path], read: Mapping[str, Any], level: float, json: bool) -> None:
+def place_newcomers(board: Path, files: list[Path], read: Mapping[str, Any], level: float, json: bool) -> None:
     """Place the new models of files on a board; `read` is what `read_judgments` is told."""
     fitted = loading.load(board)
     judgments = read_judgments(paths_of(files), **read)
     question = judgments.question if "question_id" in judgments.frame else None
-    found = moving.place(fitted, judgments.comparisons, question, level)
+    placement = moving.place(fitted, judgments.comparisons, question, level)
     if json:
-        say_json("place", _placement(found))
+        say_json("place", _placement(placement))
         return
-    for line in placement_text(found):
+    for line in placement_text(placement):
         say(line)
 
 
-def _placement(found: moving.Placement) -> dict[str, object]:
+def _placement(placement: moving.Placement) -> dict[str, object]:
     return {
-        "level": found.level,
-        "left_out": dict(found.anchored.left_out),
-        "newcomers": records(found.newcomers),
-        "differences": records(found.differences),
-        "moved": found.moved,
-        "moves": records(found.moves),
-        "judges": records(found.judges),
-        "no_refit": found.why or None,
+        "level": placement.level,
+        "left_out": dict(placement.anchored.left_out),
+        "newcomers": records(placement.newcomers),
+        "differences": records(placement.differences),
+        "moved": placement.moved,
+        "moves": records(placement.moves),
+        "judges": records(placement.judges),
+        "no_refit": placement.why or None,
     }
 
 
 def compared(old: Path, new: Path, level: float, json: bool) -> None:
     """Say what differs between two boards."""
-    found = compare(loading.load(old), loading.load(new), level)
+    difference = compare(loading.load(old), loading.load(new), level)
     about = loading.about(old), loading.about(new)
     if json:
-        say_json("diff", {**_difference(found), "kept": dict(zip(("old", "new"), about, strict=True))})
+        say_json("diff", {**_difference(difference), "kept": dict(zip(("old", "new"), about, strict=True))})
         return
-    for line in difference_text(found, *about):
+    for line in difference_text(difference, *about):
         say(line)
 
 
-def _difference(found: Difference) -> dict[str, object]:
+def _difference(difference: Difference) -> dict[str, object]:
     sides = ("gone", "new")
     return {
-        "level": found.level,
-        "relation": found.relation,
-        "comparisons": dict(zip(("old", "new"), found.comparisons, strict=True)),
-        "members": dict(zip(("old", "new"), found.members, strict=True)),
-        "models": dict(zip(sides, found.models, strict=True)),
-        "judges": dict(zip(sides, found.judges, strict=True)),
-        "moved": found.moved,
-        "moves": records(found.moves),
+        "level": difference.level,
+        "relation": difference.relation,
+        "comparisons": dict(zip(("old", "new"), difference.comparisons, strict=True)),
+        "members": dict(zip(("old", "new"), difference.members, strict=True)),
+        "models": dict(zip(sides, difference.models, strict=True)),
+        "judges": dict(zip(sides, difference.judges, strict=True)),
+        "moved": difference.moved,
+        "moves": records(difference.moves),
     }

@@ -45,8 +45,8 @@ def stated(
     if output is not None:
         outputs.write({output: f"{text}\n".encode()})
     if json:
-        told = {"sql": text, "kinds": None, "judgments": None, "run_next": None}
-        say_json("cells", told | {"files": {} if output is None else {"cells": output}})
+        report = {"sql": text, "kinds": None, "judgments": None, "run_next": None}
+        say_json("cells", report | {"files": {} if output is None else {"cells": output}})
         return
     say(text if output is None else f"{output}: the statement")
 
@@ -59,15 +59,15 @@ def written(
     outputs = Outputs(plain(paths), force)
     outputs.file(output)
     judgments = read_judgments(files, **read)
-    found = counted_cells(judgments, by_question)
-    outputs.write({output: RAW[output.suffix.lstrip(".").lower()](found)})
-    kinds, many = len(found), int(found["count"].sum())
-    note = left_out_of(judgments, found, by_question)
+    cells = counted_cells(judgments, by_question)
+    outputs.write({output: RAW[output.suffix.lstrip(".").lower()](cells)})
+    kinds, n_judgments = len(cells), int(cells["count"].sum())
+    note = left_out_of(judgments, cells, by_question)
     if note:
         say(note, err=True)
     command = f"judgerank rank {shlex.quote(str(output))} --column count=count"
     if json:
-        told = {"sql": None, "kinds": kinds, "judgments": many, "run_next": command}
-        say_json("cells", told | {"files": {"cells": output}})
+        report = {"sql": None, "kinds": kinds, "judgments": n_judgments, "run_next": command}
+        say_json("cells", report | {"files": {"cells": output}})
         return
     say(f"{output}: {kinds:,} kinds of judgments ({command})")

@@ -218,8 +218,8 @@ def collect(
     try:
         from judgerank.cli import collect_run
     except ModuleNotFoundError as error:
-        told = f"collecting takes {needed('collect')}: there is no {error.name}"
-        raise ConfigError(told) from None
+        message = f"collecting takes {needed('collect')}: there is no {error.name}"
+        raise ConfigError(message) from None
     settings = {
         "questions": questions,
         "output": output,
@@ -245,9 +245,9 @@ def collect(
         "allow_env_url": allow_env_url,
         "moved": moved,
     }
-    asked = collect_run.asked(settings, (judges, judge or []), prompt, dry_run, pilot_only)
+    collection = collect_run.asked(settings, (judges, judge or []), prompt, dry_run, pilot_only)
     if json:
-        collect_run.print_json(asked, dry_run)
+        collect_run.print_json(collection, dry_run)
 
 
 def seconds(text: str) -> float:
@@ -257,9 +257,9 @@ def seconds(text: str) -> float:
     ------
     BadParameter
     """
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)(s|m|h)", text.strip())
-    if found is None or not float(found[1]):
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)(s|m|h)", text.strip())
+    if match is None or not float(match[1]):
         raise typer.BadParameter(
             f"{text!r} is no length of time such as 90s, 30m or 2h", param_hint="'--patience'"
         )
-    return float(found[1]) * {"s": 1, "m": 60, "h": 3600}[found[2]]
+    return float(match[1]) * {"s": 1, "m": 60, "h": 3600}[match[2]]

@@ -24,8 +24,8 @@ def asked(
     pilot_only: bool,
 ) -> list[Study]:
     """Ask a panel, given by a file and further judges; what was wanted, for each file of judgments."""
-    further = {"panel": read_panel(*panel), "prompt": read_settings(Prompt, prompt) if prompt else Prompt()}
-    return collect(checked(Collection, {**settings, **further}), dry_run, pilot_only)
+    extra = {"panel": read_panel(*panel), "prompt": read_settings(Prompt, prompt) if prompt else Prompt()}
+    return collect(checked(Collection, {**settings, **extra}), dry_run, pilot_only)
 
 
 def print_json(studies: list[Study], dry_run: bool) -> None:
@@ -44,13 +44,13 @@ def print_json(studies: list[Study], dry_run: bool) -> None:
 def _on_file(study: Study) -> dict[str, object]:
     settings = study.settings
     ledger = Ledger(settings.output)
-    there = ledger.records
-    left = study.missing(there)
-    table = estimated(left, study.judges, study.questions, settings.prompt, there, settings.pilot)
+    previous = ledger.records
+    left = study.missing(previous)
+    table = estimated(left, study.judges, study.questions, settings.prompt, previous, settings.pilot)
     return {
         "judgments": settings.output,
         "wanted": len(study.tasks),
-        "there": len(there),
+        "there": len(previous),
         "left": len(left),
         "spent": number(spent_into(ledger, study.judges)),
         "to_ask": records(table),

@@ -137,41 +137,41 @@ class Commands(TyperGroup):
             lost = unwritten()
             if lost is None:
                 raise typer.Exit from None
-            said, code = lost, 1
+            message, code = lost, 1
         except KeyboardInterrupt:
-            said, code = INTERRUPTION, INTERRUPTED
+            message, code = INTERRUPTION, INTERRUPTED
         except Exception as error:
             if not is_slip(error):
                 raise
-            said, code = slip(error, str(info_name)), WRONG_USAGE
-        return _end(str(info_name), None, said, code, "--json" in args)
+            message, code = slip(error, str(info_name)), WRONG_USAGE
+        return _end(str(info_name), None, message, code, "--json" in args)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         ctx.meta[JSON] = "--json" in args
         if HELP & set(args) and not ctx.resilient_parsing:  # before typer loads what it checks values by
-            name, known = args[0], args[0] in COMMANDS
-            if known or name in HELP:
-                about = typer.Context(self._command(name), info_name=name, parent=ctx) if known else ctx
+            name, is_command = args[0], args[0] in COMMANDS
+            if is_command or name in HELP:
+                about = typer.Context(self._command(name), info_name=name, parent=ctx) if is_command else ctx
                 typer.echo(about.get_help())
                 raise typer.Exit
         return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
-        said, code = None, 0
+        message, code = None, 0
         try:
             super().invoke(ctx)
         except typer.Exit as leaving:
             code = leaving.exit_code
         except KeyboardInterrupt:
-            said, code = INTERRUPTION, INTERRUPTED
+            message, code = INTERRUPTION, INTERRUPTED
         except Exception as error:
-            said, code = self._ending(ctx, error)
+            message, code = self._ending(ctx, error)
         name = ctx.invoked_subcommand
-        if said is None and (said := unwritten()):
+        if message is None and (message := unwritten()):
             code = BROKEN_INPUT.get(str(name), 1)
-        if said is None:
+        if message is None:
             raise typer.Exit(code)
-        return _end(ctx.command_path, name, said, code, ctx.meta[JSON])
+        return _end(ctx.command_path, name, message, code, ctx.meta[JSON])
 
     def _ending(self, ctx: Any, error: Exception) -> tuple[str, int]:
         """What to say of an error, and the exit code; raises it if it is for typer, or a user wants to see it."""
@@ -181,16 +181,16 @@ class Commands(TyperGroup):
             return slip(error, path), BROKEN_INPUT.get(str(name), WRONG_USAGE)
         if isinstance(error, typer.Abort) or os.environ.get(TRACEBACK) == "1":
             raise error
-        said, code = ending(error)
-        return said, BROKEN_INPUT.get(name, 1) if code == 1 else code
+        message, code = ending(error)
+        return message, BROKEN_INPUT.get(name, 1) if code == 1 else code
 
 
-def _end(path: str, command: str | None, said: str, code: int, json: bool) -> NoReturn:
+def _end(path: str, command: str | None, message: str, code: int, json: bool) -> NoReturn:
     """Say in one sentence why a command ends, and end it; with ``--json`` as a document, too."""
-    known = command if command in COMMANDS else None
+    command_name = command if command in COMMANDS else None
     if json:
-        say_json(known or "judgerank", {"error": said, "exit_code": code})
-    say(f"{path} {known}: {said}" if known else f"{path}: {said}", err=True)
+        say_json(command_name or "judgerank", {"error": message, "exit_code": code})
+    say(f"{path} {command_name}: {message}" if command_name else f"{path}: {message}", err=True)
     raise typer.Exit(code)
 
 
@@ -201,19 +201,19 @@ def is_slip(error: Exception) -> bool:
 
 def slip(error: Any, path: str) -> str:
     """One sentence for a slip on the command line: what is wrong, what is near, where all of it is listed."""
-    said = " ".join(error.format_message().split()).removeprefix("Invalid value: ").rstrip(".")
+    message = " ".join(error.format_message().split()).removeprefix("Invalid value: ").rstrip(".")
     for typers, ours in REWORDED.items():
-        said = said.replace(typers, ours)
-    near = getattr(error, "possibilities", None)
-    if near is not None:
-        said = f"there is no option {error.option_name}"
-    elif choice := CHOICE.search(said):
-        near = get_close_matches(choice[1], re.findall(r"'([^']+)'", choice[2]), 1)
-    elif MINUS.match(said):
-        said += "; a word for the winner that begins with a minus needs --winner-values before it"
-    if near:
-        said += f"; did you mean {next(iter(near))}?"
-    return f"{said[:1].lower()}{said[1:]} ({path} --help explains)"
+        message = message.replace(typers, ours)
+    possibilities = getattr(error, "possibilities", None)
+    if possibilities is not None:
+        message = f"there is no option {error.option_name}"
+    elif choice := CHOICE.search(message):
+        possibilities = get_close_matches(choice[1], re.findall(r"'([^']+)'", choice[2]), 1)
+    elif MINUS.match(message):
+        message += "; a word for the winner that begins with a minus needs --winner-values before it"
+    if possibilities:
+        message += f"; did you mean {next(iter(possibilities))}?"
+    return f"{message[:1].lower()}{message[1:]} ({path} --help explains)"
 
 
 def loaded(name: str, module: str) -> Any:
@@ -230,8 +230,8 @@ def ending(error: Exception) -> tuple[str, int]:
     if isinstance(error, MemoryError):
         return "there is not enough memory for this (fewer files at once, or a machine with more)", 1
     last = traceback.extract_tb(error.__traceback__)[-1]
-    told = f"{type(error).__name__} at {Path(last.filename).name}:{last.lineno}: {sentence(error)}"
-    return f"this is a defect of judgerank, please report it: {told} ({TRACEBACK}=1 shows all of it)", DEFECT
+    message = f"{type(error).__name__} at {Path(last.filename).name}:{last.lineno}: {sentence(error)}"
+    return f"this is a defect of judgerank, please report it: {message} ({TRACEBACK}=1 shows all of it)", DEFECT
 
 
 def sentence(error: Exception) -> str:

@@ -13,10 +13,12 @@ from judgerank.ranking.diagnosis import RUN_NEXT, examine
 def examined(files: list[Path], read: Mapping[str, Any], json: bool) -> None:
     """Say what files support; `read` is what `examine` is told."""
     if json:
-        found = list(examine(files, **read))
-        findings = [{"topic": topic, "text": said} for topic, said in found if topic != RUN_NEXT]
-        run_next = next((said for topic, said in found if topic == RUN_NEXT), None)
+        findings_by_topic = list(examine(files, **read))
+        findings = [
+            {"topic": topic, "text": sentence} for topic, sentence in findings_by_topic if topic != RUN_NEXT
+        ]
+        run_next = next((sentence for topic, sentence in findings_by_topic if topic == RUN_NEXT), None)
         say_json("doctor", {"files": list(map(str, files)), "findings": findings, "run_next": run_next})
         return
-    for topic, said in examine(files, **read):
-        say(f"{topic + ':':<12}{said}")
+    for topic, sentence in examine(files, **read):
+        say(f"{topic + ':':<12}{sentence}")

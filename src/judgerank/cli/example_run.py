@@ -42,9 +42,9 @@ def judgments() -> Iterator[Record]:
         if category == CATEGORIES[0]:
             quality[LIKES_CODING[0]] += LIKES_CODING[1]
         names = _shuffled(draw)
-        for one, other in zip(names[:PAIRS], names[PAIRS : 2 * PAIRS], strict=True):
+        for left, right in zip(names[:PAIRS], names[PAIRS : 2 * PAIRS], strict=True):
             for judge, (discrimination, position) in JUDGES.items():
-                first, second = (one, other) if draw.random() < 0.5 else (other, one)
+                first, second = (left, right) if draw.random() < 0.5 else (right, left)
                 lead = discrimination * (quality[first] - quality[second]) + position
                 wins = draw.random() < 1 / (1 + exp(-lead))
                 winner = "tie" if draw.random() < TIES else "model_a" if wins else "model_b"

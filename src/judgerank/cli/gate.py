@@ -185,23 +185,30 @@ def gate(
         raise typer.BadParameter("--scale score needs a --margin in score, such as 0.2 (a win rate of 45%).")
     rule = Rule(mode.value, margin, alpha, power, look, scale=scale.value)
     files, words = words_of(winner_values, files)
-    places = gate_run.Places(json_file, junit, markdown, page)
-    outputs = gate_run.outputs_of(files, answers, places, force)
+    paths = gate_run.OutputPaths(json_file, junit, markdown, page)
+    outputs = gate_run.outputs_of(files, answers, paths, force)
     pair = (baseline, candidate)
     if panel is not None:
-        told = {"output": judgments, "budget": budget, "order": order.value, "allow_env_url": allow_env_url}
+        request_settings = {
+            "output": judgments,
+            "budget": budget,
+            "order": order.value,
+            "allow_env_url": allow_env_url,
+        }
         by_rounds = until is Until.decided
-        found = gate_run.asked_now(files, panel, by_rounds, rule, candidate_model, {**told, "names": pair})
+        result = gate_run.asked_now(
+            files, panel, by_rounds, rule, candidate_model, {**request_settings, "names": pair}
+        )
     else:
         read: dict[str, Any] = {"columns": columns_of(column), "winner_values": words, "encoding": encoding}
         read |= {"form": format and format.value, "names": names.value, "copies": copies.value}
-        there = gate_run.read_by_criterion(files, criteria, read)
+        judgments_by_criterion = gate_run.read_by_criterion(files, criteria, read)
         named = {"baseline": baseline, "candidate": candidate}
         by_default = {option: name for option, name in named.items() if not _is_given(ctx, option)}
-        gate_run.require_defaults(there, by_default)
-        found = gate_run.decided_on(there, pair, rule, candidate_model, question_cost, answers)
-    gate_run.told(found, outputs, places, json)
-    raise typer.Exit(found.exit_code)
+        gate_run.require_defaults(judgments_by_criterion, by_default)
+        result = gate_run.decided_on(judgments_by_criterion, pair, rule, candidate_model, question_cost, answers)
+    gate_run.print_gate(result, outputs, paths, json)
+    raise typer.Exit(result.exit_code)
 
 
 def _is_given(ctx: typer.Context, option: str) -> bool:
@@ -214,6 +221,6 @@ def _refuse_misplaced(ctx: typer.Context, options: tuple[str, ...], how: str) ->
     for option in options:
         if _is_given(ctx, option):
             name = f"--{option.replace('_', '-')}"
-            said = f"{name} needs --panel, the judges to ask" if how == "needs" else f"leave out {name}"
+            message = f"{name} needs --panel, the judges to ask" if how == "needs" else f"leave out {name}"
             why = "." if how == "needs" else ": with --panel the judges are asked about the two files of answers."
-            raise typer.BadParameter(said + why)
+            raise typer.BadParameter(message + why)

@@ -10,7 +10,7 @@ from typing import Any
 
 import typer
 
-from judgerank.cli.terminal import Said, say, say_json, say_wrapped
+from judgerank.cli.terminal import Messages, say, say_json, say_wrapped
 from judgerank.data.errors import ConfigError
 from judgerank.data.judgments import Judgments
 from judgerank.data.listing import counted, listed
@@ -30,7 +30,7 @@ COLOURS = {SHIP: "green", BLOCK: "red", INCONCLUSIVE: "yellow"}
 
 
 @dataclass(frozen=True)
-class Places:
+class OutputPaths:
     """Files that a verdict goes to; None where it does not."""
 
     json: Path | None
@@ -39,12 +39,12 @@ class Places:
     page: Path | None
 
 
-def outputs_of(files: list[Path], answers: tuple[Path, Path] | None, places: Places, force: bool) -> Outputs:
+def outputs_of(files: list[Path], answers: tuple[Path, Path] | None, paths: OutputPaths, force: bool) -> Outputs:
     """The files to write, none of which is an input, nor anybody else's."""
     outputs = Outputs([*plain(paths_of(files)), *(answers or ())], force)
-    for place in (places.json, places.junit, places.markdown, places.page):
-        if place is not None:
-            outputs.file(place)
+    for path in (paths.json, paths.junit, paths.markdown, paths.page):
+        if path is not None:
+            outputs.file(path)
     return outputs
 
 
@@ -52,7 +52,7 @@ def read_by_criterion(files: list[Path], criteria: bool, read: Mapping[str, Any]
     """Judgments in files, by criterion; `read` is what `read_judgments` is told."""
     paths = paths_of(files)
     sources = {label_of(path): [path] for path in paths} if criteria else {ALL: paths}
-    return {name: read_judgments(one, **read) for name, one in sources.items()}
+    return {name: read_judgments(source, **read) for name, source in sources.items()}
 
 
 def require_defaults(read: Mapping[str, Judgments], by_default: Mapping[str, str]) -> None:
@@ -62,11 +62,13 @@ def require_defaults(read: Mapping[str, Judgments], by_default: Mapping[str, str
     ------
     ConfigError
     """
-    models = sorted({name for one in read.values() for side in ("model_a", "model_b") for name in one.frame[side]})
+    models = sorted(
+        {name for judgments in read.values() for side in ("model_a", "model_b") for name in judgments.frame[side]}
+    )
     for option, name in by_default.items():
         if name not in models:
-            told = f"name a model with --{option}: there is none called {name!r}, the default"
-            raise ConfigError(f"{told} (the models are: {listed(models)})")
+            message = f"name a model with --{option}: there is none called {name!r}, the default"
+            raise ConfigError(f"{message} (the models are: {listed(models)})")
 
 
 def decided_on(
@@ -79,13 +81,18 @@ def decided_on(
 ) -> Gate:
     """The verdict on judgments that are there."""
     texts = texts_of(paired(*answers)) if answers else {}
-    tables = {name: judged(one, *pair) for name, one in read.items()}
-    found = decided(tables, rule, candidate_model, question_cost)
-    return replace(found, texts=texts, remarks=remarks_on(read))
+    tables = {name: judged(judgments, *pair) for name, judgments in read.items()}
+    result = decided(tables, rule, candidate_model, question_cost)
+    return replace(result, texts=texts, remarks=remarks_on(read))
 
 
 def asked_now(
-    files: list[Path], panel: Path, by_rounds: bool, rule: Rule, candidate_model: str | None, told: dict[str, Any]
+    files: list[Path],
+    panel: Path,
+    by_rounds: bool,
+    rule: Rule,
+    candidate_model: str | None,
+    request_settings: dict[str, Any],
 ) -> Gate:
     """The verdict of a panel that is asked now."""
     if len(files) != 2:
@@ -96,24 +103,26 @@ def asked_now(
         from judgerank.collecting.panel_files import read_panel
         from judgerank.gating.panel_rounds import Asked, ask_all, ask_until_decided
     for handler in logging.getLogger("judgerank").handlers:  # how it goes; the verdict alone is on standard output
-        if isinstance(handler, Said):
+        if isinstance(handler, Messages):
             handler.err = True
     old, new = (path.name.removesuffix(".jsonl") for path in files)
     named = {OLD: old, NEW: new} if old != new else {}
-    told["names"] = tuple(named.get(name, name) for name in told["names"])  # defaults give way to the files' names
-    asked = Asked(read_panel(panel, []), **told)
-    ask = ask_until_decided if by_rounds else ask_all
-    return ask(paired(*files), asked, rule, candidate_model)
+    request_settings["names"] = tuple(
+        named.get(name, name) for name in request_settings["names"]
+    )  # defaults give way to the files' names
+    requests = Asked(read_panel(panel, []), **request_settings)
+    decide = ask_until_decided if by_rounds else ask_all
+    return decide(paired(*files), requests, rule, candidate_model)
 
 
-def told(found: Gate, outputs: Outputs, places: Places, json: bool) -> None:
+def print_gate(result: Gate, outputs: Outputs, paths: OutputPaths, json: bool) -> None:
     """Write and print the verdict."""
-    outputs.write(contents(found, places.json, places.junit, places.markdown, places.page))
+    outputs.write(contents(result, paths.json, paths.junit, paths.markdown, paths.page))
     if json:
-        say_json("gate", as_dict(found))
+        say_json("gate", as_dict(result))
     else:
-        say_wrapped([sentence(found)], bold=True, colour=COLOURS[found.verdict])
-        say_wrapped(lines(found))
-    for remark in found.remarks:
+        say_wrapped([sentence(result)], bold=True, colour=COLOURS[result.verdict])
+        say_wrapped(lines(result))
+    for remark in result.remarks:
         say(f"read: {remark}", err=True)
-    tell_github(found)
+    tell_github(result)

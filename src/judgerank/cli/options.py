@@ -43,17 +43,17 @@ def notes_of(pairs: Iterable[str] | None, save: Path | None) -> dict[str, str]:
 
 def words_of(pairs: Iterable[str] | None, files: Iterable[Path]) -> tuple[list[Path], dict[str, str]]:
     """The files, and meanings of words for the winner; after the first, meanings may stand among the files."""
-    given = list(pairs or ())
+    words = list(pairs or ())
     files = list(files)
-    if given:
+    if words:
         more = [file for file in files if _is_meaning(str(file)) and not file.exists()]
-        given += map(str, more)
+        words += map(str, more)
         files = [file for file in files if file not in more]
-    for pair in given:
+    for pair in words:
         if not _is_meaning(pair):
-            said = f"{pair!r} is not KEY=VALUE with one of {', '.join(MEANINGS)} as VALUE."
-            raise typer.BadParameter(said, param_hint="'--winner-values'")
-    return files, dict(pair.rsplit("=", 1) for pair in given)  # arena-hard's words have the sign in them
+            message = f"{pair!r} is not KEY=VALUE with one of {', '.join(MEANINGS)} as VALUE."
+            raise typer.BadParameter(message, param_hint="'--winner-values'")
+    return files, dict(pair.rsplit("=", 1) for pair in words)  # arena-hard's words have the sign in them
 
 
 def how_read(

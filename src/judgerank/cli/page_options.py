@@ -60,6 +60,6 @@ EachJudgeOption = Annotated[
 def one_card(paths: list[Path] | None) -> Path | None:
     """The card to write; more than one is refused, of which all but the last would be dropped in silence."""
     if paths and len(paths) > 1:
-        told = f"given {len(paths)} times, and one card is written. Rank again for another one."
-        raise typer.BadParameter(told, param_hint="'--card'")
+        message = f"given {len(paths)} times, and one card is written. Rank again for another one."
+        raise typer.BadParameter(message, param_hint="'--card'")
     return paths[0] if paths else None

@@ -72,6 +72,6 @@ def people(
     read = how_read(column, words, format, baseline, encoding, names, copies)
     items = people_run.NextItems(next_, force, raw)
     if board is not None:
-        people_run.placed(files, read, board, level, human or [], items, json)
+        people_run.place_on_human_board(files, read, board, level, human or [], items, json)
         return
     people_run.anchored(files, read, human or [], level, items, json)

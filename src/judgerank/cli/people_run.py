@@ -46,7 +46,7 @@ def anchored(
         say(f"\nthe items: {items.path}")
 
 
-def placed(
+def place_on_human_board(
     files: list[Path],
     read: Mapping[str, Any],
     board: Path,
@@ -58,24 +58,24 @@ def placed(
     """Report on models that are not on a human leaderboard."""
     if human or items.path is not None:
         raise ConfigError("--board takes the place of human votes: leave out --human and --next")
-    given = HumanBoard.read(board)
-    found = on_human_board(read_judgments(paths_of(files), **read), given, level)
+    human_board = HumanBoard.read(board)
+    scale = on_human_board(read_judgments(paths_of(files), **read), human_board, level)
     if json:
-        say_json("people", _places(found))
+        say_json("people", _placement_report(scale))
         return
-    say(str(found))
+    say(str(scale))
 
 
-def _places(found: HumanScale) -> dict[str, object]:
+def _placement_report(scale: HumanScale) -> dict[str, object]:
     return {
-        "level": found.level,
-        "informative": found.informative,
-        "p_value": number(found.p_value),
-        "error": number(found.error),
-        "error_of_mean": number(found.error_of_mean),
-        "newcomers": records(found.newcomers),
-        "known": records(found.known),
-        "unjudged": found.unjudged,
+        "level": scale.level,
+        "informative": scale.informative,
+        "p_value": number(scale.p_value),
+        "error": number(scale.error),
+        "error_of_mean": number(scale.error_of_mean),
+        "newcomers": records(scale.newcomers),
+        "known": records(scale.known),
+        "unjudged": scale.unjudged,
     }
 
 

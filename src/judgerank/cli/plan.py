@@ -154,8 +154,8 @@ def plan(
         basis = plan_run.fitted_to(files, read, (model, solver.value), level, assumption)
     else:
         basis = plan_run.assumed_panel(assumption, model)
-    asked = {"sd": question_sd, "pairs": question_pairs, "judges": question_judges}
-    design = plan_run.Design(asked, repeats, correlation)
-    found = plan_run.planned(basis, design, goals, pair, level)
-    by_size = plan_run.by_size(found, goals, by_judges, seed) if by_judges else None
-    plan_run.told(found, by_size, level, json)
+    question_settings = {"sd": question_sd, "pairs": question_pairs, "judges": question_judges}
+    design = plan_run.Design(question_settings, repeats, correlation)
+    planned = plan_run.planned(basis, design, goals, pair, level)
+    by_size = plan_run.by_size(planned, goals, by_judges, seed) if by_judges else None
+    plan_run.print_result(planned, by_size, level, json)

@@ -82,10 +82,10 @@ class Planned:
     by_default: bool  # nobody named the pair
 
 
-def assumed_panel(said: Assumption, model: str | None = None) -> Basis:
+def assumed_panel(assumption: Assumption, model: str | None = None) -> Basis:
     """A panel without a file, its questions with nothing in common."""
-    given = {name: value for name, value in said._asdict().items() if value is not None}
-    models, judges, scores, log_discrimination = USUAL._replace(**given)
+    overrides = {name: value for name, value in assumption._asdict().items() if value is not None}
+    models, judges, scores, log_discrimination = USUAL._replace(**overrides)
     assert models and judges and scores is not None and log_discrimination is not None
     panel = assumed(models, judges, scores, log_discrimination, model=model or DEFAULT)
     return Basis(panel, INDEPENDENT, None)
@@ -96,20 +96,20 @@ def fitted_to(
     read: Mapping[str, Any],
     chosen: tuple[str | None, str],
     level: float,
-    said: Assumption,
+    assumption: Assumption,
 ) -> Basis:
     """The panel fitted to files by a model and a solver; nothing may be said of an assumed one."""
-    given = [name for name, value in said._asdict().items() if value is not None]
-    if given:
-        raise typer.BadParameter(f"{', '.join(given)}: the file decides that.")
+    overrides = [name for name, value in assumption._asdict().items() if value is not None]
+    if overrides:
+        raise typer.BadParameter(f"{', '.join(overrides)}: the file decides that.")
     model, solver = chosen
     judgments = read_judgments(files, **read)
     panel, fitted = fitted_panel(judgments, partial(fit_member, judgments.comparisons, solver=solver), model)
-    found = questions_like(panel, fitted, judgments)
+    questions = questions_like(panel, fitted, judgments)
     seen, rows = None, judgments.comparisons
     if "question_id" in judgments.frame and rows.stages is None:
         seen = repeats_of(fitted, rows, judgments.question, level, judgments.item)
-    return Basis(panel, found, seen, judgments.warnings)
+    return Basis(panel, questions, seen, judgments.warnings)
 
 
 def planned(
@@ -124,24 +124,26 @@ def planned(
     return Planned(basis, questions, make, at, plan_table(panel, questions, goals, make, at), pair is None)
 
 
-def by_size(found: Planned, goals: Mapping[str, float], sizes: list[int], seed: int) -> pd.DataFrame:
+def by_size(planned: Planned, goals: Mapping[str, float], sizes: list[int], seed: int) -> pd.DataFrame:
     """The same for random panels of fewer judges."""
-    panels = panels_by_size(found.basis.panel, sizes, DRAWS, seed)
-    precisions = {many: [precision_of(one, found.questions) for one in some] for many, some in panels.items()}
-    return by_judges(precisions, goals, found.make, found.at, Progress("planning for smaller panels"))
+    panels = panels_by_size(planned.basis.panel, sizes, DRAWS, seed)
+    precisions = {
+        n_judges: [precision_of(panel, planned.questions) for panel in some] for n_judges, some in panels.items()
+    }
+    return by_judges(precisions, goals, planned.make, planned.at, Progress("planning for smaller panels"))
 
 
-def told(found: Planned, smaller: pd.DataFrame | None, level: float, json: bool) -> None:
+def print_result(planned: Planned, smaller: pd.DataFrame | None, level: float, json: bool) -> None:
     """Print a plan."""
-    panel, seen = found.basis.panel, found.basis.seen
-    first, second = panel.pairs[found.at["pair"]]
-    notes = [] if panel.doubt is None else [difference_told(panel, found.at["pair"], level)]
-    of_pair = "pair_power" in set(found.table["goal"])
-    if notes and found.by_default and of_pair:
+    panel, seen = planned.basis.panel, planned.basis.seen
+    first, second = panel.pairs[planned.at["pair"]]
+    notes = [] if panel.doubt is None else [difference_told(panel, planned.at["pair"], level)]
+    of_pair = "pair_power" in set(planned.table["goal"])
+    if notes and planned.by_default and of_pair:
         notes += two_best_told(panel, level)
-    notes = [*found.basis.warnings, *notes]
-    notes += spread_told(panel, found.at["pair"], found.table)
-    notes += least_told(found.table, panel, found.make, found.questions)
+    notes = [*planned.basis.warnings, *notes]
+    notes += spread_told(panel, planned.at["pair"], planned.table)
+    notes += least_told(planned.table, panel, planned.make, planned.questions)
     if seen is not None:
         notes.append(" ".join(seen.sentences()))
     if json:
@@ -150,7 +152,7 @@ def told(found: Planned, smaller: pd.DataFrame | None, level: float, json: bool)
             "judges": len(panel.judges),
             "pair": [first, second],
             "notes": notes,
-            "plan": records(found.table),
+            "plan": records(planned.table),
         }
         say_json("plan", {**document, "by_judges": None if smaller is None else records(smaller)})
         return
@@ -160,7 +162,7 @@ def told(found: Planned, smaller: pd.DataFrame | None, level: float, json: bool)
     say(f"{assumed}: {who}.{pair}")
     for note in notes:
         say(note)
-    _show(found.table)
+    _show(planned.table)
     if smaller is not None:
         say("By number of judges: expected of random panels of so many, and quartiles of such panels")
         _show(smaller)

@@ -161,10 +161,12 @@ def rank(
     settings |= {"next": next_, "next_size": next_size, "blocks": tuple(block or ())}
     files, words = words_of(winner_values, files)
     read = how_read(column, words, format, baseline, encoding, names, copies)
-    places = rank_run.Places(output, tuple(export or ()), save, notes_of(note, save), one_card(card), force, raw)
-    beside = rank_run.Beside(models, since, answers, each_judge)
-    found = rank_run.ranked_into(files, read, settings, places, beside)
+    output_paths = rank_run.OutputPaths(
+        output, tuple(export or ()), save, notes_of(note, save), one_card(card), force, raw
+    )
+    page_options = rank_run.PageOptions(models, since, answers, each_judge)
+    written = rank_run.ranked_into(files, read, settings, output_paths, page_options)
     if json:
-        found.print_json()
+        written.print_json()
     else:
-        found.print(verbose)
+        written.print(verbose)

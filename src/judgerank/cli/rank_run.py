@@ -30,12 +30,12 @@ from judgerank.ranking.verdict import reading_lines, verdict
 from judgerank.ranking.writing import SECTION
 from judgerank.reading.files import paths_of, place_of, plain, title_of
 from judgerank.reading.read import read_judgments
-from judgerank.writing.spreadsheets import told_of_marks
+from judgerank.writing.spreadsheets import note_of_marks
 from judgerank.writing.targets import Outputs
 
 
 @dataclass(frozen=True)
-class Places:
+class OutputPaths:
     """What a ranking is written to; None or empty where it is not."""
 
     output: Path | None
@@ -48,7 +48,7 @@ class Places:
 
 
 @dataclass(frozen=True)
-class Beside:
+class PageOptions:
     """What the page shows besides the ranking, by where it comes from."""
 
     models: Path | None
@@ -91,7 +91,7 @@ class Written:
     ranking: Ranking
     page: Path
     exports: list[Export]
-    places: Places
+    places: OutputPaths
 
     def print(self, verbose: bool) -> None:
         """The verdict first, then the leaderboard, then where everything is."""
@@ -105,8 +105,8 @@ class Written:
         hidden = [counted(len(notes), "note")] * bool(notes) + [counted(more, "more model")] * (more > 0)
         if hidden and not verbose:
             say(f"{' and '.join(hidden)} on the page; --verbose prints them.")
-        for one in self.exports:
-            say(f"{one.table}: {one.path}")
+        for export in self.exports:
+            say(f"{export.table}: {export.path}")
         if self.places.card is not None:
             say(f"the card: {self.places.card}\nto paste: {sentence(self.ranking)}")
         say(f"the page: {self.page}")
@@ -115,33 +115,37 @@ class Written:
 
     def print_json(self) -> None:
         """The same as one document."""
-        ranking, said = self.ranking, verdict(self.ranking)
+        ranking, sentences = self.ranking, verdict(self.ranking)
         read = ranking.judgments.remarks
         tables, large = sized(ranking.tables)
         files = {"page": self.page, "fit": self.places.save, "card": self.places.card}
-        found = {
+        report = {
             "title": ranking.title,
             "model": ranking.fitted.model.name,
             "solver": ranking.settings.solver,
             "level": ranking.settings.level,
-            "headline": said.headline,
-            "lead": said.lead,
-            "categories": said.categories,
-            "change": said.change,
-            "next": said.next,
-            "warnings": said.warnings,
+            "headline": sentences.headline,
+            "lead": sentences.lead,
+            "categories": sentences.categories,
+            "change": sentences.change,
+            "next": sentences.next,
+            "warnings": sentences.warnings,
             "read": read,
             "notes": ranking.remarks[len(read) :],
             "leaderboard": records(ranking.tables["leaderboard"]),
             "tables": {name: table for name, table in tables.items() if name != "leaderboard"},
             "only_in_folder": large,
-            "files": {**files, "exports": [one.path for one in self.exports]},
+            "files": {**files, "exports": [export.path for export in self.exports]},
         }
-        say_json("rank", found)
+        say_json("rank", report)
 
 
 def ranked_into(
-    files: list[Path], read: Mapping[str, Any], chosen: Mapping[str, Any], places: Places, beside: Beside
+    files: list[Path],
+    read: Mapping[str, Any],
+    chosen: Mapping[str, Any],
+    output_paths: OutputPaths,
+    page_options: PageOptions,
 ) -> Written:
     """Rank files and write what was asked for: all of it, or nothing.
 
@@ -156,47 +160,54 @@ def ranked_into(
     beside : Beside
     """
     settings, paths = Settings(**chosen), paths_of(files)
-    exports = [_export(said) for said in places.export]
-    target = places.output or Path("rankings", title_of(paths))
-    outputs = _outputs(paths, target, settings, exports, places, beside)
-    old = None if beside.since is None else loading.load(beside.since)  # before anything is computed
+    exports = [_export(spec) for spec in output_paths.export]
+    target = output_paths.output or Path("rankings", title_of(paths))
+    outputs = _outputs(paths, target, settings, exports, output_paths, page_options)
+    old = None if page_options.since is None else loading.load(page_options.since)  # before anything is computed
     judgments = read_judgments(files, **read)
     ranking = ranked(judgments, settings, Progress("ranking"))
-    further = contents(ranking, exports, places.raw)
-    if places.save is not None:
+    extra_contents = contents(ranking, exports, output_paths.raw)
+    if output_paths.save is not None:
         from judgerank.boards.reported import about_of
 
-        further[places.save] = content(ranking.fitted, about_of(judgments, places.notes))
-    if places.card is not None:
-        further[places.card] = draw_card(ranking, places.card)
-    additions = beside.of(ranking, old)
-    with outputs.writing(further):
-        page = ranking.write(target, force=places.force, raw=places.raw, additions=additions)
-    note = "" if places.raw else told_of_marks([*judgments.comparisons.models, *judgments.comparisons.judges])
+        extra_contents[output_paths.save] = content(ranking.fitted, about_of(judgments, output_paths.notes))
+    if output_paths.card is not None:
+        extra_contents[output_paths.card] = draw_card(ranking, output_paths.card)
+    additions = page_options.of(ranking, old)
+    with outputs.writing(extra_contents):
+        page = ranking.write(target, force=output_paths.force, raw=output_paths.raw, additions=additions)
+    note = (
+        "" if output_paths.raw else note_of_marks([*judgments.comparisons.models, *judgments.comparisons.judges])
+    )
     if note:
         say(note, err=True)
-    return Written(ranking, page, exports, places)
+    return Written(ranking, page, exports, output_paths)
 
 
 def _outputs(
-    paths: list[Path], target: Path, settings: Settings, exports: list[Export], places: Places, beside: Beside
+    paths: list[Path],
+    target: Path,
+    settings: Settings,
+    exports: list[Export],
+    output_paths: OutputPaths,
+    page_options: PageOptions,
 ) -> Outputs:
     """What will be written, none of which is an input, nor anybody else's."""
-    programs = [name for name in (said.partition(":")[0] for said in settings.blocks) if name.endswith(".py")]
-    outputs = Outputs([*plain(paths), *programs, *beside.files], places.force)
+    programs = [name for name in (spec.partition(":")[0] for spec in settings.blocks) if name.endswith(".py")]
+    outputs = Outputs([*plain(paths), *programs, *page_options.files], output_paths.force)
     outputs.folder(target, SECTION, place_of(paths))
-    for one in exports:
-        outputs.file(one.path)
-    if places.save is not None:
-        outputs.file(places.save, is_saved)
-    if places.card is not None:
-        require_card(places.card)
-        outputs.file(places.card)
+    for export in exports:
+        outputs.file(export.path)
+    if output_paths.save is not None:
+        outputs.file(output_paths.save, is_saved)
+    if output_paths.card is not None:
+        require_card(output_paths.card)
+        outputs.file(output_paths.card)
     return outputs
 
 
-def _export(said: str) -> Export:
+def _export(spec: str) -> Export:
     try:
-        return export_of(said)
+        return export_of(spec)
     except ConfigError as error:
         raise typer.BadParameter(f"{error}.", param_hint="'--export'") from None

@@ -83,9 +83,9 @@ def say(text: str, err: bool = False) -> None:
     _print(plain(text), err or _Output.json)
 
 
-def say_json(command: str, found: Mapping[str, object]) -> None:
+def say_json(command: str, result: Mapping[str, object]) -> None:
     """Print the JSON document of a command on standard output, in ASCII whatever the terminal's encoding."""
-    document = {"command": command, **found}
+    document = {"command": command, **result}
     text = json.dumps(document, indent=2, allow_nan=False, default=_as_text)
     _print(text.replace("\x7f", "\\u007f"), err=False)  # the one control in ASCII that JSON leaves as it is
 
@@ -150,11 +150,11 @@ def prepare(json: bool = False) -> None:
         if hasattr(stream, "reconfigure"):  # not where a test has put another in its place
             stream.reconfigure(errors="backslashreplace")
     log = logging.getLogger("judgerank")
-    log.handlers = [Said(err=json)]
+    log.handlers = [Messages(err=json)]
     log.setLevel(logging.INFO)
 
 
-class Said(logging.Handler):
+class Messages(logging.Handler):
     """Prints the log's lines as `say` does."""
 
     def __init__(self, err: bool):

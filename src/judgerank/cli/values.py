@@ -28,17 +28,17 @@ def finite(value: float | None) -> float | None:
     return value
 
 
-def named(pairs: Iterable[str] | None, known: Iterable[str]) -> dict[str, str | None]:
+def named(pairs: Iterable[str] | None, allowed: Iterable[str]) -> dict[str, str | None]:
     """``KEY=NAME`` as a mapping; ``null`` names nothing."""
-    known, found = list(known), {}
+    allowed, values = list(allowed), {}
     for pair in pairs or ():
         key, equals, name = pair.partition("=")
         if not equals or not name:
             raise typer.BadParameter(f"{pair!r} is not KEY=NAME.", param_hint="'--column'")
-        if key not in known:
-            near = get_close_matches(key, known, 1, 0.0)[0]
+        if key not in allowed:
+            nearest = get_close_matches(key, allowed, 1, 0.0)[0]
             raise typer.BadParameter(
-                f"there is no key {key!r}; the nearest known one is {near!r}.", param_hint="'--column'"
+                f"there is no key {key!r}; the nearest known one is {nearest!r}.", param_hint="'--column'"
             )
-        found[key] = None if name == "null" else name
-    return found
+        values[key] = None if name == "null" else name
+    return values

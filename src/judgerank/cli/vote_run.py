@@ -38,7 +38,7 @@ def written(
     columns: Mapping[str, str | None],
     answers: str | None,
     drawn: Drawn,
-    shown: tuple[str, str],
+    pair_columns: tuple[str, str],
     page: Page,
     json: bool,
 ) -> None:
@@ -47,11 +47,11 @@ def written(
     outputs = Outputs([*files_of(sources), *([items] if items is not None else ())], page.force)
     outputs.file(page.path)  # before anything is read
     read = read_questions(sources, columns, answers)
-    asked = drawn_items(read, votes, seed) if items is None else listed_items(read, items, votes, seed)
-    outputs.write({page.path: vote_page(read, asked, *shown).encode()})
+    tasks = drawn_items(read, votes, seed) if items is None else listed_items(read, items, votes, seed)
+    outputs.write({page.path: vote_page(read, tasks, *pair_columns).encode()})
     if json:
-        say_json("vote", {"items": len(asked), "run_next": list(NEXT), "files": {"page": page.path}})
+        say_json("vote", {"items": len(tasks), "run_next": list(NEXT), "files": {"page": page.path}})
         return
-    say(f"{len(asked)} items on {page.path}. Open it in a browser, vote, save the file, then:")
+    say(f"{len(tasks)} items on {page.path}. Open it in a browser, vote, save the file, then:")
     for line in NEXT:
         say(line)

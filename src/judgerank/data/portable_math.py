@@ -1,14 +1,16 @@
-"""The exponential function and the logarithm, with the same bits on every processor.
+"""The exponential function, the logarithm and the hyperbolic tangent, with the same bits on every processor.
 
-numpy's own have versions for AVX-512 whose last bits differ, and where there is no maximum the path of
-Algorithm A.1 grows that to 1e-4. Box and Cox's transformation at zero, and its inverse, are those of the C
-library.
+numpy's own exponential and logarithm have versions for AVX-512 whose last bits differ, and where there is no
+maximum the path of Algorithm A.1 grows that to 1e-4. Box and Cox's transformation at zero, and its inverse, are
+those of the C library. numpy's hyperbolic tangent is one algorithm wherever products and sums are fused, as they
+are with AVX2 and AVX-512, and takes a quarter of the time.
 """
 
 from __future__ import annotations
 
 from typing import cast
 
+import numpy as np
 from scipy.special import boxcox1p, inv_boxcox
 
 from judgerank.data.arrays import FloatArray
@@ -22,3 +24,8 @@ def exp(x: FloatArray) -> FloatArray:
 def log1p(x: FloatArray) -> FloatArray:
     """log(1 + x), float array of any shape."""
     return cast(FloatArray, boxcox1p(x, 0.0))
+
+
+def tanh(x: FloatArray, out: FloatArray | None = None) -> FloatArray:
+    """Hyperbolic tangent, float array of any shape."""
+    return cast(FloatArray, np.tanh(x, out=out))

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass
 
 import numpy as np
 
+from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError
+from judgerank.engine.plain_rows import PlainRows, is_plain
+from judgerank.engine.side_by_side import side_by_side
 from judgerank.engine.solution import Solution, Status, require_positive, unerring_judges
 from judgerank.engine.sums import evaluate, gradient
 from judgerank.model.members import Model, Parameters
 
 LARGEST_UPDATE = 5e-3  # half the usual step of the scores: beyond it a path could end anywhere
+FINISHED = 0.2  # share of the sets from which those that met the stopping rule are left out
 
 
 @dataclass(frozen=True)
@@ -50,6 +55,9 @@ class Adam:
 
     def __post_init__(self) -> None:
         require_positive(self, "max_iterations", "step_scores", "step_judges", "epsilon")
+        for name in ("beta1", "beta2"):
+            if not 0 <= getattr(self, name) < 1:
+                raise ConfigError(f"{name} must lie from 0 to below 1, not at {getattr(self, name)!r}")
         if not 0 <= self.tolerance <= LARGEST_UPDATE:
             raise ConfigError(f"tolerance must lie from 0 to {LARGEST_UPDATE}, not at {self.tolerance!r}")
 
@@ -60,47 +68,169 @@ class Adam:
         return maximise(cells, model, self, start)
 
 
+class _Path:
+    """Where the iteration is, its moments, and the gradient of its comparisons.
+
+    Scores and judges' parameters are one vector: thousands of iterations of few numbers each. Several sets, no two
+    of which share a model or a judge, stand one after the other; each is centred by itself. A quick path lays
+    plain rows out for the iteration. Where there is no maximum, rounding decides late iterates, so that single
+    paths, which are searched for printed numbers, take the sums that all other fits take.
+    """
+
+    def __init__(
+        self,
+        cells: Comparisons,
+        model: Model,
+        settings: Adam | Sequence[Adam],
+        start: Parameters | None,
+        quick: bool,
+    ) -> None:
+        start = start or Parameters.zeros(model, cells)
+        self.quick = quick
+        self.settings = [settings] if isinstance(settings, Adam) else list(settings)
+        self.model, self.t = model, 0
+        self.x = np.concatenate([start.scores, start.judges.ravel()])
+        self._first, self._second = np.zeros_like(self.x), np.zeros_like(self.x)
+        self._lay_out(cells)
+
+    def _lay_out(self, cells: Comparisons) -> None:
+        n, blocks, judges = len(cells.models), len(self.model.judge_blocks), len(cells.judges)
+        self._n, self._shape = n, (blocks, judges)
+        sizes = np.repeat([n // self.sets, judges // self.sets], [self.sets, blocks * self.sets])
+        self._starts, self._run = np.cumsum(sizes) - sizes, np.repeat(np.arange(len(sizes)), sizes)
+        # scores and the first block are centred; further blocks, like beta, are free
+        self._centred = np.where(np.arange(len(sizes)) < 2 * self.sets, sizes, np.inf)
+        steps = [
+            [run.step_scores for run in self.settings],
+            *[[run.step_judges for run in self.settings]] * blocks,
+        ]
+        self._step_size = np.concatenate(steps).take(self._run)
+        self._constants = np.array([(run.beta1, run.beta2, run.epsilon) for run in self.settings]).T
+        if (self._constants == self._constants[:, :1]).all():  # numbers are quicker than arrays of equal ones
+            self._constants = self._constants[:, 0]
+        else:
+            self._constants = np.tile(self._constants, 1 + blocks).take(self._run, axis=1)
+        self._gradient = _gradient_of(cells, self.model, self.quick)
+
+    @property
+    def sets(self) -> int:
+        return len(self.settings)
+
+    @property
+    def parameters(self) -> Parameters:
+        return Parameters(self.x[: self._n], self.x[self._n :].reshape(self._shape))
+
+    def advance(self) -> FloatArray:
+        """Make one iteration; returns the larger Euclidean norm of the two updates by set, shape (sets,)."""
+        (beta1, beta2, epsilon), rise = self._constants, self._gradient(self.parameters)
+        self.t += 1
+        self._first *= beta1
+        self._first += (1 - beta1) * rise
+        self._second *= beta2
+        self._second += (1 - beta2) * rise**2
+        size = np.sqrt(self._second / (1 - beta2**self.t))
+        size += epsilon
+        proposal = self._step_size * (self._first / (1 - beta1**self.t))
+        proposal /= size
+        proposal += self.x
+        # sums by block and set, one after the other
+        proposal -= (np.add.reduceat(proposal, self._starts) / self._centred).take(self._run)
+        step = proposal - self.x
+        self.x = proposal
+        step *= step
+        squares = np.add.reduceat(step, self._starts).reshape(-1, self.sets)
+        return np.sqrt(np.maximum(squares[0], squares[1:].sum(axis=0)))
+
+    def by_set(self, values: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Values of the scores, shape (1, sets, N), and of the judges' parameters, shape (B, sets, K)."""
+        blocks, judges = self._shape
+        scores = values[: self._n].reshape(1, self.sets, -1)
+        return scores, values[self._n :].reshape(blocks, self.sets, judges // self.sets)
+
+    def of(self, sets: IntArray, cells: Comparisons) -> _Path:
+        """The path of some of the sets, whose comparisons are `cells`."""
+        part = copy(self)
+        for name in ("x", "_first", "_second"):
+            blocks = self.by_set(getattr(self, name))
+            setattr(part, name, np.concatenate([block[:, sets].ravel() for block in blocks]))
+        part.settings = [self.settings[index] for index in sets.tolist()]
+        part._lay_out(cells)
+        return part
+
+
+def _gradient_of(cells: Comparisons, model: Model, quick: bool) -> Callable[[Parameters], FloatArray]:
+    """The gradient in scores and judges' parameters, as one vector."""
+    if quick and is_plain(cells, model):
+        return PlainRows(cells, model.weighs_judges).gradient
+
+    def general(at: Parameters) -> FloatArray:
+        here = gradient(cells, model, at)
+        return np.concatenate([here.top_gradient, here.judge_gradient.ravel()])
+
+    return general
+
+
 def iterates(
-    cells: Comparisons, model: Model, settings: Adam, start: Parameters | None = None, sets: int = 1
+    cells: Comparisons, model: Model, settings: Adam | Sequence[Adam], start: Parameters | None = None
 ) -> Iterator[tuple[int, Parameters, float]]:
     """Yield (iteration, parameters, norm of the update) until the stopping rule or the limit is met.
 
     Parameters
     ----------
-    sets : int
-        How many sets without a model or judge in common the comparisons hold, one after the other and with equally
-        many models and judges; each is centred by itself. Together they take little longer than one.
+    settings : Adam or sequence of Adam
+        A sequence has the settings of each of several data sets that the comparisons hold one after the other,
+        with equally many models and judges and none in common. Each is centred by itself; the tolerance and the
+        limit of the first hold for all, and the norm is the largest of any set. Together they take less time than
+        apart.
     """
-    at = start or Parameters.zeros(model, cells)
-    n, shape = len(at.scores), at.judges.shape
-    # scores and judges' parameters in one vector: thousands of iterations of few numbers each
-    x = np.concatenate([at.scores, at.judges.ravel()])
-    centred = slice(0, n), slice(n, n + shape[1] * min(shape[0], 1))  # further blocks, like beta, are free
-    size = np.repeat([settings.step_scores, settings.step_judges], [n, at.judges.size])
-    beta1, beta2, first, second = settings.beta1, settings.beta2, np.zeros_like(x), np.zeros_like(x)
-    for t in range(1, settings.max_iterations + 1):
-        score = gradient(cells, model, at)
-        rise = np.concatenate([score.top_gradient, score.judge_gradient.ravel()])
-        first = beta1 * first + (1 - beta1) * rise
-        second = beta2 * second + (1 - beta2) * rise**2
-        corrected = first / (1 - beta1**t), second / (1 - beta2**t)
-        proposal = x + size * corrected[0] / (np.sqrt(corrected[1]) + settings.epsilon)
-        for block in filter(len, (proposal[part] for part in centred)):
-            by_set = block.reshape(sets, -1)
-            by_set -= by_set.sum(axis=1, keepdims=True) / by_set.shape[1]
-        step = proposal - x
-        change = float(max(np.linalg.norm(step[:n]), np.linalg.norm(step[n:])))
-        x, at = proposal, Parameters(proposal[:n], proposal[n:].reshape(shape))
-        yield t, at, change
-        if change <= settings.tolerance:
+    is_batch = not isinstance(settings, Adam) and len(settings) > 1 and len(set(settings)) == 1
+    path = _Path(cells, model, settings, start, quick=is_batch)
+    rule = path.settings[0]
+    while path.t < rule.max_iterations:
+        change = float(path.advance().max())
+        yield path.t, path.parameters, change
+        if 0 < rule.tolerance >= change:  # zero is no rule, though an update may be zero
             return
 
 
 def maximise(cells: Comparisons, model: Model, settings: Adam, start: Parameters | None = None) -> Solution:
     """Run Algorithm A.1 to its stopping rule or its iteration limit."""
-    (last,) = deque(iterates(cells, model, settings, start), maxlen=1)
-    iteration, at, change = last
-    status = Status.STOPPING_RULE if change <= settings.tolerance else Status.ITERATION_LIMIT
+    ((iteration, at, change),) = deque(iterates(cells, model, settings, start), maxlen=1)
+    return _solution(cells, model, at, iteration, change <= settings.tolerance)
+
+
+def maximise_each(parts: Sequence[Comparisons], model: Model, settings: Adam) -> list[Solution]:
+    """Run Algorithm A.1 on many sets at once, each to its own stopping rule or to the iteration limit.
+
+    Parameters
+    ----------
+    parts : sequence of Comparisons
+        With equally many models and equally many judges. Small sets together take much less time than one by one.
+    """
+    if not parts:
+        return []
+    cells, ends = side_by_side(parts), dict[int, Solution]()
+    path = _Path(cells, model, [settings] * len(parts), None, quick=True)
+    on_path, runs = np.arange(len(parts)), np.ones(len(parts), bool)  # which sets, and whether they still run
+    while runs.any():
+        met = (path.advance() <= settings.tolerance) & runs
+        last = path.t == settings.max_iterations
+        if not met.any() and not last:
+            continue
+        scores, judges = path.by_set(path.x)
+        for index in np.flatnonzero(runs if last else met).tolist():
+            part, at = int(on_path[index]), Parameters(scores[0, index].copy(), judges[:, index].copy())
+            ends[part] = _solution(parts[part], model, at, path.t, bool(met[index]))
+            runs[index] = False
+        if runs.any() and runs.mean() <= 1 - FINISHED:
+            on_path = on_path[runs]
+            path = path.of(np.flatnonzero(runs), side_by_side([parts[part] for part in on_path.tolist()]))
+            runs = np.ones(len(on_path), bool)
+    return [ends[part] for part in range(len(parts))]
+
+
+def _solution(cells: Comparisons, model: Model, at: Parameters, iteration: int, has_met_rule: bool) -> Solution:
+    status = Status.STOPPING_RULE if has_met_rule else Status.ITERATION_LIMIT
     separated = unerring_judges(cells, model, at)
     if separated:
         status = Status.UNBOUNDED

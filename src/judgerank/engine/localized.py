@@ -67,6 +67,11 @@ class Localized:
         """As the function of this module."""
         return maximise(cells, model, self, start)
 
+    def holds(self, at: Parameters) -> bool:
+        """Whether scores and log-discriminations lie inside the box, on none of its faces."""
+        blocks = (at.scores, self.score_bound), (at.judges, self.discrimination_bound)
+        return all(np.abs(values).max(initial=0.0) < bound * (1 - ON_THE_FACE) for values, bound in blocks)
+
 
 def maximise(cells: Comparisons, model: Model, settings: Localized, start: Parameters | None = None) -> Solution:
     """Maximise the judge-aware likelihood over the box.

@@ -36,8 +36,8 @@ class OfInspect:
     def __init__(self, model: Model):
         self._model = model
 
-    async def compare(self, shown: Shown) -> Reply:
-        output = await self._model.generate([ChatMessageUser(content=shown.messages[0]["content"])])
+    async def compare(self, task: Shown) -> Reply:
+        output = await self._model.generate([ChatMessageUser(content=task.messages[0]["content"])])
         used = output.usage
         return Reply(
             output.completion,
@@ -84,20 +84,20 @@ def pairwise(
     if order not in ORDERS:
         raise ConfigError(f"order is {order!r}; expected one of {', '.join(ORDERS)}")
     panel = _panel([judges] if isinstance(judges, str | Model) else list(judges))
-    others = _answers([baseline] if isinstance(baseline, str) else baseline)
+    baselines = _answers([baseline] if isinstance(baseline, str) else baseline)
     template = prompt or PAIRWISE["text"]
 
     async def score(state: TaskState, target: Target) -> Score | None:
         sample = _as_logged(state)
         name, model = str(state.sample_id), str(state.model)
-        texts = {model: answer_of(sample), **_of_sample(others, name, state.epoch)}
+        texts = {model: answer_of(sample), **_of_sample(baselines, name, state.epoch)}
         if len(texts) < 2 or not texts[model]:
             reason = "there is no answer" if not texts[model] else f"no baseline answers sample {name!r}"
             return Score.unscored(reason=reason)
         tasks = [
-            Task(name, model, other, judge, state.epoch - 1)
-            for other in texts
-            if other != model
+            Task(name, model, baseline_name, judge, state.epoch - 1)
+            for baseline_name in texts
+            if baseline_name != model
             for judge in panel
         ]
         if order == "both":
@@ -122,14 +122,14 @@ def _panel(judges: Iterable[str | Model]) -> dict[str, Respondent]:
         If there is none, or two have one name.
     """
     panel: dict[str, Respondent] = {}
-    for one in judges:
-        name = one if isinstance(one, str) else str(one)
+    for judge in judges:
+        name = judge if isinstance(judge, str) else str(judge)
         if name in panel:
             raise ConfigError(f"judge {name!r} is there twice")
-        if isinstance(one, str) and is_file(one):
-            panel[name] = OfFunction(Judge(judge=name, provider="python", model=one))
+        if isinstance(judge, str) and is_file(judge):
+            panel[name] = OfFunction(Judge(judge=name, provider="python", model=judge))
         else:
-            panel[name] = OfInspect(get_model(one))
+            panel[name] = OfInspect(get_model(judge))
     if not panel:
         raise ConfigError("there are no judges")
     return panel
@@ -137,17 +137,17 @@ def _panel(judges: Iterable[str | Model]) -> dict[str, Respondent]:
 
 def _answers(sources: Sequence[str]) -> dict[str, dict[str, Text]]:
     """Answers of the baselines by question and model."""
-    found: dict[str, dict[str, Text]] = {}
+    answers: dict[str, dict[str, Text]] = {}
     for source in sources:
-        for part in (each.found for each in parts_of(source, {}, None)):
-            for one in part:
-                if one.model is not None and one.answer is not None:
-                    name = one.question_id
+        for part in (source_part.found for source_part in parts_of(source, {}, None)):
+            for record in part:
+                if record.model is not None and record.answer is not None:
+                    name = record.question_id
                     for key in {name, name.partition("/")[2] or name}:  # a log's questions begin with its task
-                        found.setdefault(key, {})[one.model] = one.answer
-    if not found:
+                        answers.setdefault(key, {})[record.model] = record.answer
+    if not answers:
         raise ConfigError(f"there is no answer in {', '.join(sources)}")
-    return found
+    return answers
 
 
 def _of_sample(answers: Mapping[str, Mapping[str, Text]], name: str, epoch: int) -> Mapping[str, Text]:
@@ -157,10 +157,10 @@ def _of_sample(answers: Mapping[str, Mapping[str, Text]], name: str, epoch: int)
 
 def _as_logged(state: TaskState) -> dict[str, Any]:
     """A sample as a log would have it."""
-    given = state.input
+    prompt = state.input
     return {
-        "input": given if isinstance(given, str) else [one.model_dump() for one in given],
-        "messages": [one.model_dump() for one in state.messages],
+        "input": prompt if isinstance(prompt, str) else [message.model_dump() for message in prompt],
+        "messages": [message.model_dump() for message in state.messages],
         "output": state.output.model_dump(),
     }
 
@@ -191,12 +191,12 @@ async def _judgment(
 def _score(model: str, judgments: Sequence[Mapping[str, Any]], answer: str) -> Score:
     """The share of comparisons that a model wins, of those that could be read."""
     won = []
-    for one in judgments:
-        share = SHARES.get(one["judge_preferred_model"])
+    for judgment in judgments:
+        share = SHARES.get(judgment["judge_preferred_model"])
         if share is not None:
-            won.append(share if one["model_a"] == model else 1.0 - share)
+            won.append(share if judgment["model_a"] == model else 1.0 - share)
     metadata = {JUDGMENTS: list(judgments)}
     if not won:
         return Score.unscored(reason="no judgment could be read", metadata=metadata)
-    told = f"preferred in {sum(won):g} of {len(won)} comparisons"
-    return Score(value=sum(won) / len(won), answer=answer, explanation=told, metadata=metadata)
+    explanation = f"preferred in {sum(won):g} of {len(won)} comparisons"
+    return Score(value=sum(won) / len(won), answer=answer, explanation=explanation, metadata=metadata)

@@ -84,8 +84,8 @@ class PanelStopping:
 
     async def complete_sample(self, id: str | int, epoch: int, scores: Mapping[str, Any]) -> None:
         """Take the judgments of a sample, and look if there are enough new ones."""
-        for one in scores.values():
-            for judgment in (one.score.metadata or {}).get(JUDGMENTS, ()):
+        for score in scores.values():
+            for judgment in (score.score.metadata or {}).get(JUDGMENTS, ()):
                 share = SHARES.get(judgment["judge_preferred_model"])
                 if share is not None:
                     names = judgment["model_a"], judgment["model_b"], judgment["judge_model"]
@@ -118,12 +118,12 @@ class PanelStopping:
         a, b, judge, share, question = zip(*self._rows, strict=True)
         first, second = (np.array([models.index(name) for name in side], np.int64) for side in (a, b))
         by = np.array([judges.index(name) for name in judge], np.int64)
-        number = {name: place for place, name in enumerate(dict.fromkeys(question))}
-        asked = np.array([number[name] for name in question], np.int64)
+        number = {name: index for index, name in enumerate(dict.fromkeys(question))}
+        question_index = np.array([number[name] for name in question], np.int64)
         none = np.zeros((len(models), len(models), len(judges)), np.int64)
         seen = _Seen(models, judges, np.ones(len(judges)), none)
-        kept = Kept(seen, Comparisons(models, judges, first, second, by, np.array(share)), asked)
-        order, _ = kept.order(fitted(kept.raw, self._model))
+        collected = Kept(seen, Comparisons(models, judges, first, second, by, np.array(share)), question_index)
+        order, _ = collected.order(fitted(collected.raw, self._model))
         self.looks += 1
         goal = read_goal(self._goal, len(models))
         self.reached = order is not None and goal.reached(order, self.looks, len(self._rows), 1 - self._level)

@@ -44,10 +44,10 @@ def render(template: Path, **context: object) -> str:
 
 def _folder_of(package: str) -> Path:
     """Where a package lies, without loading it: with itables would come whatever tables it can show."""
-    found = find_spec(package)
-    if found is None or found.origin is None:
+    spec = find_spec(package)
+    if spec is None or spec.origin is None:
         raise ModuleNotFoundError(f"No module named {package!r}", name=package)
-    return Path(found.origin).parent
+    return Path(spec.origin).parent
 
 
 def _policy(styles: Iterable[str], scripts: Iterable[str]) -> str:
@@ -77,7 +77,7 @@ def _packed(content: bytes) -> str:
     return base64.b64encode(gzip.compress(content, mtime=0)).decode()
 
 
-def _inline(name: str, beside: Path) -> Markup:
+def _inline(name: str, asset_folder: Path) -> Markup:
     """A script or style of ours, as it is."""
-    path = next(folder / name for folder in (beside, HERE) if (folder / name).is_file())
+    path = next(folder / name for folder in (asset_folder, HERE) if (folder / name).is_file())
     return Markup(path.read_text(encoding="utf-8"))

@@ -102,17 +102,17 @@ def shown(
 
 
 def _cells(values: pd.Series, name: str, numeric: bool, decimals: int) -> list[Cell]:
-    found = []
+    cells = []
     for value in values.astype(object):
         if pd.isna(value):
-            found.append(Cell(MISSING, "-1e308" if numeric else ""))
+            cells.append(Cell(MISSING, "-1e308" if numeric else ""))
         elif isinstance(value, bool):
-            found.append(Cell("yes" if value else "no"))
+            cells.append(Cell("yes" if value else "no"))
         elif isinstance(value, float):
             text = f"{value:.{decimals}f}" if abs(value) < 1e5 else f"{value:.1e}"
             if name.startswith("p_") and value < SMALLEST:
                 text = f"<{SMALLEST:g}"
-            found.append(Cell(text, f"{value:.6g}"))
+            cells.append(Cell(text, f"{value:.6g}"))
         else:
-            found.append(Cell(str(value)))
-    return found
+            cells.append(Cell(str(value)))
+    return cells

@@ -44,8 +44,8 @@ def agreement_with_people(
         return pd.DataFrame(columns=COLUMNS)
     share = equal.sum(axis=0) / total.sum(axis=0)
     influence = (equal - share * total) / total.sum(axis=0)
-    asked = (total > 0).sum(axis=0)
-    low, high = _interval(share, _error(influence, asked), asked, level)
+    n_questions = (total > 0).sum(axis=0)
+    low, high = _interval(share, _error(influence, n_questions), n_questions, level)
     best = int(np.argmax(share))
     columns = (
         judges,
@@ -53,7 +53,7 @@ def agreement_with_people(
         low,
         high,
         total.sum(axis=0).astype(int),
-        asked,
+        n_questions,
         _p_as(best, share, influence, total),
     )
     frame = pd.DataFrame(dict(zip(COLUMNS, columns, strict=True)))
@@ -111,13 +111,15 @@ def _p_as(best: int, share: FloatArray, influence: FloatArray, total: FloatArray
     difference = share[i] - share[j]
     with np.errstate(divide="ignore", invalid="ignore"):
         z = np.where(difference == 0, 0.0, difference / error)
-    p_value = np.array([float(two_sided(one, max(q - 1, 1))) for one, q in zip(z, questions, strict=True)])
-    found = np.full(len(share), np.nan)
-    there = ~np.isnan(p_value)
-    p_value[there] = holm(p_value[there])
+    p_value = np.array(
+        [float(two_sided(statistic, max(q - 1, 1))) for statistic, q in zip(z, questions, strict=True)]
+    )
+    p_adjusted = np.full(len(share), np.nan)
+    is_tested = ~np.isnan(p_value)
+    p_value[is_tested] = holm(p_value[is_tested])
     with_best = (i == best) | (j == best)
-    found[np.where(i == best, j, i)[with_best]] = p_value[with_best]
-    return found
+    p_adjusted[np.where(i == best, j, i)[with_best]] = p_value[with_best]
+    return p_adjusted
 
 
 def agreement_text(table: pd.DataFrame, level: float) -> Iterator[str]:
@@ -130,8 +132,8 @@ def agreement_text(table: pd.DataFrame, level: float) -> Iterator[str]:
     yield f"\n{best['judge']} agrees with people most often: {often}, ties left out."
     worse = table[table["p_as_best"] <= alpha]
     if len(worse):
-        told = [f"{row.judge} ({row.agreement:.0%})" for row in worse.itertuples()]
-        yield f"- Significantly less often (Holm-adjusted over all pairs of judges): {listed(told)}."
+        parts = [f"{row.judge} ({row.agreement:.0%})" for row in worse.itertuples()]
+        yield f"- Significantly less often (Holm-adjusted over all pairs of judges): {listed(parts)}."
     elif len(table) > 1:
         yield "- No other judge agrees significantly less often."
     chance = table[table["low"] <= CHANCE]["judge"]

@@ -80,21 +80,21 @@ def anchored_by_people(items: Items) -> People:
     NoMaximumError
         If the human votes alone do not determine every score; the models are named.
     """
-    asked = items.asked
-    question, free = items.question[asked], len(items.models) - 1
-    found = Questions(number_of(question), effective_number(question, np.ones(len(question))), free)
-    if found.many < 2:
-        raise DataError(f"people were asked about {found.many} questions, and this takes two or more")
-    if asked.all():
+    has_votes = items.asked
+    question, free = items.question[has_votes], len(items.models) - 1
+    questions = Questions(number_of(question), effective_number(question, np.ones(len(question))), free)
+    if questions.many < 2:
+        raise DataError(f"people were asked about {questions.many} questions, and this takes two or more")
+    if has_votes.all():
         raise DataError("people were asked about every item: there is nothing for the panel to add")
     start = fit(items.comparisons(), "btl").scores.to_numpy()
     weight = _best_weight(items, start)
     scores, alone = _minimum(items, weight, start), _minimum(items, 0.0, start)
     v, v_alone = (_covariance(items, lam, t) for lam, t in ((weight, scores), (0.0, alone)))
-    return People(items, scores, v, alone, v_alone, weight, found)
+    return People(items, scores, v, alone, v_alone, weight, questions)
 
 
-def disagreement(found: People, panel: Fit) -> tuple[float, float, int]:
+def disagreement(people: People, panel: Fit) -> tuple[float, float, int]:
     """Test that people's scores are the panel's up to their scale: T^2, its p-value, and how many it is over.
 
     The scores by people alone are held against c times the panel's, c at its best. Both are on the same questions,
@@ -102,35 +102,37 @@ def disagreement(found: People, panel: Fit) -> tuple[float, float, int]:
     So the test is Hotelling's: with d = N - 2 dimensions and m degrees of freedom, T^2 (m - d + 1) / (m d) is
     compared with F on d and m - d + 1 degrees of freedom. With too few questions the p-value is missing.
     """
-    n = len(found.alone)
+    n = len(people.alone)
     basis = zero_sum_basis(n)
-    s = panel.scores[list(found.items.models)].to_numpy()
-    places = [panel.comparisons.models.index(model) for model in found.items.models]
-    v_panel = panel.covariance[np.ix_(places, places)]
-    c = float(found.alone @ s / (s @ s))
+    s = panel.scores[list(people.items.models)].to_numpy()
+    index = [panel.comparisons.models.index(model) for model in people.items.models]
+    v_panel = panel.covariance[np.ix_(index, index)]
+    c = float(people.alone @ s / (s @ s))
     for _ in range(20):  # weights depend on c, and settle at once
-        v = basis.T @ (found.covariance_alone + c**2 * v_panel) @ basis
+        v = basis.T @ (people.covariance_alone + c**2 * v_panel) @ basis
         inverse, x = np.linalg.pinv(v, hermitian=True), basis.T @ s
-        c = float(x @ inverse @ (basis.T @ found.alone) / (x @ inverse @ x))
-    off = basis.T @ (found.alone - c * s)
+        c = float(x @ inverse @ (basis.T @ people.alone) / (x @ inverse @ x))
+    off = basis.T @ (people.alone - c * s)
     statistic = float(off @ np.linalg.pinv(v, hermitian=True) @ off)
-    d, m = n - 2, found.degrees_of_freedom
-    if not found.questions.enough:
+    d, m = n - 2, people.degrees_of_freedom
+    if not people.questions.enough:
         return statistic, np.nan, d
     return statistic, float(fdtrc(d, m - d + 1, statistic * (m - d + 1) / (m * d))) if d else 1.0, d
 
 
 def _shares(items: Items) -> tuple[FloatArray, FloatArray]:
     """Weight of every item in the means over those asked and over the others, shape (M,) each."""
-    asked = items.asked
-    return asked / max(asked.sum(), 1), ~asked / max((~asked).sum(), 1)
+    has_votes = items.asked
+    return has_votes / max(has_votes.sum(), 1), ~has_votes / max((~has_votes).sum(), 1)
 
 
 def _look(items: Items, weight: float) -> Look:
     """Minus the loss at zero-sum coordinates, a concave function: lambda is at most one."""
-    own, other = _shares(items)
-    won = own * np.where(items.asked, items.human, 0.0) + weight * (other - own) * items.panel
-    return partial(PairedRows.of(items).logistic, won, (1 - weight) * own + weight * other)
+    human_share, panel_share = _shares(items)
+    won = (
+        human_share * np.where(items.asked, items.human, 0.0) + weight * (panel_share - human_share) * items.panel
+    )
+    return partial(PairedRows.of(items).logistic, won, (1 - weight) * human_share + weight * panel_share)
 
 
 def _minimum(items: Items, weight: float, start: FloatArray) -> FloatArray:
@@ -153,12 +155,12 @@ def inverse_information(items: Items, weight: float, t: FloatArray) -> FloatArra
 
 def _by_question(items: Items, t: FloatArray) -> tuple[FloatArray, FloatArray]:
     """The gradient of the loss by people alone, and what a weight of one adds, shape (Q, N - 1) each."""
-    rows, (own, other) = PairedRows.of(items), _shares(items)
+    rows, (human_share, panel_share) = PairedRows.of(items), _shares(items)
     p = expit(t[items.first] - t[items.second])
     y = np.where(items.asked, items.human, 0.0)
     questions, question = np.unique(items.question, return_inverse=True)
-    alone = rows.sums_by(question, len(questions), own * (p - y))
-    return alone, rows.sums_by(question, len(questions), (other - own) * (p - items.panel))
+    alone = rows.sums_by(question, len(questions), human_share * (p - y))
+    return alone, rows.sums_by(question, len(questions), (panel_share - human_share) * (p - items.panel))
 
 
 def _best_weight(items: Items, t: FloatArray) -> float:
@@ -171,7 +173,9 @@ def _best_weight(items: Items, t: FloatArray) -> float:
 def _covariance(items: Items, weight: float, t: FloatArray) -> FloatArray:
     """Sandwich over questions, shape (N, N)."""
     alone, more = _by_question(items, t)
-    many = len(np.unique(items.question[items.asked]))
-    by_question = (alone + weight * more) @ inverse_information(items, weight, t) * np.sqrt(many / (many - 1))
+    n_questions = len(np.unique(items.question[items.asked]))
+    by_question = (
+        (alone + weight * more) @ inverse_information(items, weight, t) * np.sqrt(n_questions / (n_questions - 1))
+    )
     basis = zero_sum_basis(len(items.models))
     return np.asarray(basis @ (by_question.T @ by_question) @ basis.T)

@@ -90,12 +90,12 @@ class HumanBoard:
         """
         rows = items.comparisons()
         seen = np.unique(np.r_[rows.first, rows.second])
-        models = tuple(items.models[place] for place in seen)
-        place = np.searchsorted(seen, [rows.first, rows.second])
-        named = type(rows)(models, rows.judges, place[0], place[1], rows.judge, rows.outcome)
-        found = fit(named, "btl")
-        error = POINTS * np.sqrt(np.diag(found.clustered(named, items.question[items.asked]).covariance))
-        return cls(models, ORIGIN + POINTS * found.scores.to_numpy(), error)
+        models = tuple(items.models[model] for model in seen)
+        model = np.searchsorted(seen, [rows.first, rows.second])
+        named = type(rows)(models, rows.judges, model[0], model[1], rows.judge, rows.outcome)
+        result = fit(named, "btl")
+        error = POINTS * np.sqrt(np.diag(result.clustered(named, items.question[items.asked]).covariance))
+        return cls(models, ORIGIN + POINTS * result.scores.to_numpy(), error)
 
     @classmethod
     def given(cls, board: HumanBoard | pd.DataFrame | str | Path) -> HumanBoard:
@@ -112,21 +112,23 @@ class HumanBoard:
 
     def without(self, model: str) -> HumanBoard:
         """The board as if people had not judged one model."""
-        kept = np.array([name != model for name in self.models])
-        return HumanBoard(tuple(np.array(self.models, object)[kept]), self.elo[kept], self.error[kept])
+        remaining = np.array([name != model for name in self.models])
+        return HumanBoard(
+            tuple(np.array(self.models, object)[remaining]), self.elo[remaining], self.error[remaining]
+        )
 
     def among(self, models: tuple[str, ...]) -> HumanBoard:
         """Those models of the board that are among some."""
-        kept = np.array([name in models for name in self.models], bool)
-        return HumanBoard(tuple(np.array(self.models, object)[kept]), self.elo[kept], self.error[kept])
+        selected = np.array([name in models for name in self.models], bool)
+        return HumanBoard(tuple(np.array(self.models, object)[selected]), self.elo[selected], self.error[selected])
 
     def evidence(self, models: tuple[str, ...]) -> Published:
         """What it says of the scores of some models, its own among them; its origin is free."""
         weight = np.zeros(len(models))
-        place = [models.index(name) for name in self.models]
-        weight[place] = 1 / np.maximum(self.error / POINTS, LEAST_ERROR) ** 2
+        index = [models.index(name) for name in self.models]
+        weight[index] = 1 / np.maximum(self.error / POINTS, LEAST_ERROR) ** 2
         values = np.zeros(len(models))
-        values[place] = self.elo / POINTS
+        values[index] = self.elo / POINTS
         free = np.diag(weight) - np.outer(weight, weight) / weight.sum()
         basis = zero_sum_basis(len(models))
         return Published(basis.T @ free @ basis, basis.T @ free @ values)

@@ -100,8 +100,11 @@ def human_scale(panel: Fit, board: HumanBoard, level: float = 0.95, by_votes: Dr
     """
     require_level(level)
     models = panel.comparisons.models
-    here = board.among(models)
-    n, new = len(here.models), [place for place, name in enumerate(models) if name not in here.models]
+    selected_board = board.among(models)
+    n, new = (
+        len(selected_board.models),
+        [index for index, name in enumerate(models) if name not in selected_board.models],
+    )
     if n < FEWEST:
         raise DataError(
             f"the human board has {n} of the models that the judges compared, and {FEWEST} or more are needed "
@@ -109,39 +112,44 @@ def human_scale(panel: Fit, board: HumanBoard, level: float = 0.95, by_votes: Dr
         )
     if not new:
         raise DataError("every model that the judges compared is on the human board: there is none to place")
-    found = drawn(here.evidence(models), panel, models) if by_votes is None else by_votes
-    old = [models.index(name) for name in here.models]
+    posterior = drawn(selected_board.evidence(models), panel, models) if by_votes is None else by_votes
+    old = [models.index(name) for name in selected_board.models]
     s, v = panel.scores.to_numpy(), np.diag(panel.covariance)
-    own = found.spread**2 + found.slope**2 * v
-    w = 1 / (own[old] + (here.error / POINTS) ** 2)
-    h = here.elo / POINTS
+    variance = posterior.spread**2 + posterior.slope**2 * v
+    w = 1 / (variance[old] + (selected_board.error / POINTS) ** 2)
+    h = selected_board.elo / POINTS
     rows = [
         _newcomer(
-            place, found, old, h.mean(), conformal_interval(s[old], h, w, s[place], 1 / own[place], level), level
+            index,
+            posterior,
+            old,
+            h.mean(),
+            conformal_interval(s[old], h, w, s[index], 1 / variance[index], level),
+            level,
         )
-        for place in new
+        for index in new
     ]
     c = panel.comparisons
     met = np.bincount(c.first, c.count, len(models)) + np.bincount(c.second, c.count, len(models))
     table = pd.DataFrame(rows, columns=["elo", "low", "high", "conformal_low", "conformal_high"])
-    table.insert(0, "model", [models[place] for place in new])
+    table.insert(0, "model", [models[index] for index in new])
     table["comparisons"] = met[new].round().astype(int)
     by_line, by_mean = left_out(s[old], h, w)
-    known = pd.DataFrame({"model": here.models, "human": here.elo})
-    known = known.assign(predicted=POINTS * by_line, by_mean=POINTS * by_mean)
+    reference = pd.DataFrame({"model": selected_board.models, "human": selected_board.elo})
+    reference = reference.assign(predicted=POINTS * by_line, by_mean=POINTS * by_mean)
     unjudged = tuple(name for name in board.models if name not in models)
     ranked = table.sort_values("elo", ascending=False, ignore_index=True)
-    return HumanScale(ranked, known, here, found, _slope_test(s[old], h, w), unjudged, level)
+    return HumanScale(ranked, reference, selected_board, posterior, _slope_test(s[old], h, w), unjudged, level)
 
 
 def _newcomer(
-    place: int, found: Drawn, old: list[int], mean: float, conformal: tuple[float, float], level: float
+    model: int, posterior: Drawn, old: list[int], mean: float, conformal: tuple[float, float], level: float
 ) -> FloatArray:
     """Prediction and intervals in Elo: the board's mean, and how far from it people would see the model."""
-    about = np.zeros(len(found.scores))
-    about[old], about[place] = -1 / len(old), 1.0
-    centre = mean + about @ found.scores
-    reach = normal_quantile(level, found.degrees_of_freedom) * np.sqrt(about @ found.covariance @ about)
+    about = np.zeros(len(posterior.scores))
+    about[old], about[model] = -1 / len(old), 1.0
+    centre = mean + about @ posterior.scores
+    reach = normal_quantile(level, posterior.degrees_of_freedom) * np.sqrt(about @ posterior.covariance @ about)
     return np.asarray(POINTS * np.r_[centre, centre - reach, centre + reach, conformal])
 
 
@@ -157,47 +165,47 @@ def _slope_test(s: FloatArray, h: FloatArray, w: FloatArray) -> float:
     return float(two_sided(z, freedom))
 
 
-def scale_text(found: HumanScale) -> Iterator[str]:
+def scale_text(scale: HumanScale) -> Iterator[str]:
     """The newcomers, how far such predictions are off, and what to beware of."""
-    n, level, new = len(found.known), found.level, list(found.newcomers["model"])
+    n, level, new = len(scale.known), scale.level, list(scale.newcomers["model"])
     yield f"{counted(len(new), 'model')} without human votes, placed on the human scale of {n} others (Elo points)"
-    yield found.newcomers.to_string(index=False, float_format=_points)
+    yield scale.newcomers.to_string(index=False, float_format=_points)
     yield (
         f"elo: predicted Elo from human votes; 400 points are odds of 10 to 1, and the {n} models have a mean of "
-        f"{found.board.elo.mean():.0f}\n"
+        f"{scale.board.elo.mean():.0f}\n"
         f"low, high: {level:.0%} interval, by a model of people's scores\n"
         f"conformal_low, conformal_high: {level:.0%} conformal interval, without that model; it assumes only that "
         "a new model is like the others\n"
     )
     most = highest_level(n)
     if level > most + 1e-12:
-        highest, told = np.floor(1000 * most) / 10, np.floor(100 * most) / 100
+        highest, rounded = np.floor(1000 * most) / 10, np.floor(100 * most) / 100
         yield (
             f"- There is no {level:.0%} conformal interval: {n} models allow at most {highest:g}%. "
-            f"Use --level {told:g} or less, or collect human votes on more models."
+            f"Use --level {rounded:g} or less, or collect human votes on more models."
         )
-    yield from _on_errors(found)
-    outside = found.newcomers[~found.newcomers["elo"].between(found.board.elo.min(), found.board.elo.max())]
+    yield from _on_errors(scale)
+    outside = scale.newcomers[~scale.newcomers["elo"].between(scale.board.elo.min(), scale.board.elo.max())]
     if len(outside):
         yield (
             f"- {listed(list(outside['model']))}: above or below every model with human votes, so the prediction "
             "extrapolates."
         )
-    if found.unjudged:
-        yield f"- Not used, because no judge compared them: {listed(list(found.unjudged))}."
+    if scale.unjudged:
+        yield f"- Not used, because no judge compared them: {listed(list(scale.unjudged))}."
 
 
 def _points(value: float) -> str:
     return f"{value:.0f}" if np.isfinite(value) else "none"
 
 
-def _on_errors(found: HumanScale) -> Iterator[str]:
+def _on_errors(scale: HumanScale) -> Iterator[str]:
     """How far left-out models are off, with the panel and without."""
-    errors = f"{found.error:.0f} points on average; predicting the mean of the others, {found.error_of_mean:.0f}"
-    if found.informative:
+    errors = f"{scale.error:.0f} points on average; predicting the mean of the others, {scale.error_of_mean:.0f}"
+    if scale.informative:
         yield f"- With each of the others left out in turn, the prediction is off by {errors}."
     else:
         yield (
-            f"- WARNING: these judges do not predict people's scores (p {found.p_value:.2g}). With each of the "
+            f"- WARNING: these judges do not predict people's scores (p {scale.p_value:.2g}). With each of the "
             f"others left out in turn, the prediction is off by {errors}. Rely on human votes instead."
         )

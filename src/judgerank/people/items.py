@@ -65,8 +65,10 @@ class Items(Shown):
     def comparisons(self) -> Comparisons:
         """Of the items that people judged, one each."""
         rows = self.asked
-        one = np.zeros(int(rows.sum()), int)
-        return Comparisons(self.models, ("people",), self.first[rows], self.second[rows], one, self.human[rows])
+        single_judge = np.zeros(int(rows.sum()), int)
+        return Comparisons(
+            self.models, ("people",), self.first[rows], self.second[rows], single_judge, self.human[rows]
+        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -86,8 +88,10 @@ class HumanScores(Shown):
     covariance: FloatArray
 
     def _line(self) -> str:
-        asked = self.items.asked
-        return f"of {len(self.scores)} models, from people's votes on {asked.sum():,} of {len(asked):,} items"
+        has_votes = self.items.asked
+        return (
+            f"of {len(self.scores)} models, from people's votes on {has_votes.sum():,} of {len(has_votes):,} items"
+        )
 
     def _table(self) -> pd.DataFrame:
         return self.table()
@@ -102,8 +106,8 @@ class HumanScores(Shown):
         require_level(level)
         error, n = np.sqrt(np.maximum(np.diag(self.covariance), 0.0)), len(self.items.models)
         low, high = wald(self.scores, error, level, self.degrees_of_freedom)
-        asked = self.items.asked
-        votes = sum(np.bincount(end[asked], minlength=n) for end in (self.items.first, self.items.second))
+        has_votes = self.items.asked
+        votes = sum(np.bincount(end[has_votes], minlength=n) for end in (self.items.first, self.items.second))
         columns = {"score": self.scores, "standard_error": error, "low": low, "high": high, "votes": votes}
         frame = pd.DataFrame({"model": self.items.models, **columns})
         frame = frame.sort_values("score", ascending=False, ignore_index=True)
@@ -135,17 +139,17 @@ def human_rows(judgments: Judgments, names: Collection[str] = ()) -> BoolArray:
     unknown = [name for name in names if name not in judgments.comparisons.judges]
     if unknown:
         raise DataError(f"there is no judge {unknown[0]!r} to be taken for human")
-    found = frame["judge_model"].isin(list(names)).to_numpy()
+    is_human = frame["judge_model"].isin(list(names)).to_numpy()
     if "human" in frame:
-        found = found | human_marks(frame)
-    if not found.any():
+        is_human = is_human | human_marks(frame)
+    if not is_human.any():
         raise DataError(
             "no judgment is by a person: name the judges who are people (--human JUDGE), or mark their judgments "
             "in a column human"
         )
-    if found.all():
+    if is_human.all():
         raise DataError("every judgment is a person's: there is no panel to anchor")
-    return np.asarray(found, bool)
+    return np.asarray(is_human, bool)
 
 
 def human_marks(frame: pd.DataFrame) -> BoolArray:
@@ -196,11 +200,11 @@ def items_of(comparisons: Comparisons, question: IntArray, human: BoolArray, pan
     expected = panel.win_probability(s[low] - s[high])
     expected = np.clip(expected + more / np.maximum(weight, np.finfo(float).tiny), 0.0, 1.0)
     votes = np.bincount(item[human], c.count[human], size)
-    given = np.bincount(item[human], (outcome * c.count)[human], size)
-    people = np.where(votes > 0, given / np.maximum(votes, 1), np.nan)
+    outcome_sums = np.bincount(item[human], (outcome * c.count)[human], size)
+    people = np.where(votes > 0, outcome_sums / np.maximum(votes, 1), np.nan)
     seen = np.bincount(item[mine], minlength=size) > 0
-    kept = np.flatnonzero(seen)
-    columns = (low[kept], high[kept], number[start][kept], expected[kept], people[kept])
+    selected = np.flatnonzero(seen)
+    columns = (low[selected], high[selected], number[start][selected], expected[selected], people[selected])
     steps = panel_steps(panel, c.take(mine), number[mine], number[human])
     return Items(c.models, *columns, unjudged=int((~seen).sum()), steps=steps)
 

@@ -20,7 +20,7 @@ from judgerank.people.paired_rows import PairedRows
 LEAST = 0.05  # spread of an answer, lest items be never asked about that the panel agrees on
 
 
-def next_items(found: HumanScores, names: pd.Series | None = None) -> pd.DataFrame:
+def next_items(human_scores: HumanScores, names: pd.Series | None = None) -> pd.DataFrame:
     """Items that people were not asked about, the most telling first: ``first, second, question, panel, worth``.
 
     ``worth`` is in units of the mean item's. Of a pair, draw items at random: the intervals take those that people
@@ -34,15 +34,15 @@ def next_items(found: HumanScores, names: pd.Series | None = None) -> pd.DataFra
     names : Series, optional
         Names of the questions, by number.
     """
-    items = found.items
+    items = human_scores.items
     rows = PairedRows.of(items)
-    p = expit(found.scores[items.first] - found.scores[items.second])
-    if isinstance(found, People):
-        moved = rows.predictors(inverse_information(items, 0.0, found.scores))
-        worth = np.linalg.norm(moved, axis=1) * _spread(found, p)
+    p = expit(human_scores.scores[items.first] - human_scores.scores[items.second])
+    if isinstance(human_scores, People):
+        predictors = rows.predictors(inverse_information(items, 0.0, human_scores.scores))
+        worth = np.linalg.norm(predictors, axis=1) * _spread(human_scores, p)
     else:
         basis = zero_sum_basis(len(items.models))
-        left = rows.predictors(basis.T @ found.covariance @ basis)
+        left = rows.predictors(basis.T @ human_scores.covariance @ basis)
         worth = np.linalg.norm(left, axis=1) * np.sqrt(p * (1 - p))
     frame = table(items, names).drop(columns="human").assign(worth=worth / worth.mean())[~items.asked]
     return frame.sort_values("worth", ascending=False, kind="stable", ignore_index=True)
@@ -55,11 +55,11 @@ def next_pairs(listed: pd.DataFrame) -> pd.DataFrame:
     return by.sort_values("share", ascending=False, kind="stable", ignore_index=True)
 
 
-def _spread(found: People, p: FloatArray) -> FloatArray:
+def _spread(people: People, p: FloatArray) -> FloatArray:
     """Standard deviation of y - lambda f of every item, a line in the panel's split f (1 - f)."""
-    items, asked = found.items, found.items.asked
+    items, has_votes = people.items, people.items.asked
     split = items.panel * (1 - items.panel)
-    off = (items.human - p - found.weight * (items.panel - p))[asked]
-    design = np.column_stack([np.ones(int(asked.sum())), split[asked]])
+    off = (items.human - p - people.weight * (items.panel - p))[has_votes]
+    design = np.column_stack([np.ones(int(has_votes.sum())), split[has_votes]])
     (base, slope), *_ = np.linalg.lstsq(design, off**2, rcond=None)
     return np.asarray(np.sqrt(np.maximum(base + slope * split, LEAST**2)))

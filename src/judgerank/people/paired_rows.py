@@ -46,9 +46,9 @@ class PairedRows:
         both = of_pair + of_pair.T
         return height, gradient @ basis, basis.T @ (np.diag(both.sum(axis=0)) - both) @ basis
 
-    def sums_by(self, group: IntArray, many: int, values: FloatArray) -> FloatArray:
+    def sums_by(self, group: IntArray, n_groups: int, values: FloatArray) -> FloatArray:
         """Sums of rows times values by group, shape (G, N - 1)."""
         first, second = (
-            sums_by_place(group * self.n + end, values, many * self.n) for end in (self.first, self.second)
+            sums_by_place(group * self.n + end, values, n_groups * self.n) for end in (self.first, self.second)
         )
-        return np.asarray((first - second).reshape(many, self.n) @ zero_sum_basis(self.n))
+        return np.asarray((first - second).reshape(n_groups, self.n) @ zero_sum_basis(self.n))

@@ -36,11 +36,13 @@ class PanelSteps:
 
     def of(self, question: IntArray) -> FloatArray:
         """Those of some questions, shape (M, N); zero where the panel has none."""
-        place = np.minimum(np.searchsorted(self.question, question), len(self.question) - 1)
-        return np.where((self.question[place] == question)[:, None], self.steps[place], 0.0)
+        position = np.minimum(np.searchsorted(self.question, question), len(self.question) - 1)
+        return np.where((self.question[position] == question)[:, None], self.steps[position], 0.0)
 
 
-def panel_steps(panel: Fit, comparisons: Comparisons, question: IntArray, asked: IntArray) -> PanelSteps | None:
+def panel_steps(
+    panel: Fit, comparisons: Comparisons, question: IntArray, voted_questions: IntArray
+) -> PanelSteps | None:
     """Steps of the panel's scores by the questions that people were asked about.
 
     None where they are not known: these are other comparisons than those behind the fit, the fit has further
@@ -58,14 +60,18 @@ def panel_steps(panel: Fit, comparisons: Comparisons, question: IntArray, asked:
     """
     if panel.blocks or panel.effects is not None or panel.has_many_parameters:
         return None
-    rows, here = panel.model.observed(comparisons), np.isin(question, asked)
-    many, known = number_of(question), np.unique(question[here])
-    if len(known) < 2:
+    rows, is_voted = panel.model.observed(comparisons), np.isin(question, voted_questions)
+    n_questions, panel_questions = number_of(question), np.unique(question[is_voted])
+    if len(panel_questions) < 2:
         return None
     try:
         panel.require_fitted(rows.models, rows.judges, rows.n_comparisons)
         inverse = panel._inverse("observed")[:, : len(rows.models)]
     except (DataError, NoIntervalError):
         return None
-    of_question = cluster_gradients(rows._rows(here), panel.model, panel.solution.parameters, question[here])
-    return PanelSteps(known, of_question[:, panel.chosen] @ inverse * np.sqrt(many / (many - 1)))
+    of_question = cluster_gradients(
+        rows._rows(is_voted), panel.model, panel.solution.parameters, question[is_voted]
+    )
+    return PanelSteps(
+        panel_questions, of_question[:, panel.chosen] @ inverse * np.sqrt(n_questions / (n_questions - 1))
+    )

@@ -145,23 +145,35 @@ def people_report(judgments: Source, human: str | Collection[str] = (), level: f
     items = items_of(c, question, people, panel)
     drawn, (helped, unhelped), losses = drawn_toward_panel(items, panel), _helped(items), vote_losses(items, panel)
     by_votes = helped is not None and losses["helped"] < losses["toward_panel"]
-    found: HumanScores = helped if helped is not None and by_votes else drawn
-    said = [why, *([BROKEN] if broken else [])]
+    human_scores: HumanScores = helped if helped is not None and by_votes else drawn
+    remarks = [why, *([BROKEN] if broken else [])]
     if items.unjudged:
-        said.append(f"Left out: {items.unjudged:,} items that people judged and the panel did not.")
-    table = _joined(found.table(level), items, drawn, helped)
+        remarks.append(f"Left out: {items.unjudged:,} items that people judged and the panel did not.")
+    table = _joined(human_scores.table(level), items, drawn, helped)
     try:
         columns = _columns("as_judge", *on_scale_of(_together(c, question, people, panel), PEOPLE))
         table = table.merge(pd.DataFrame({"model": c.models, **columns}), on="model")
     except JudgerankError as error:
-        said.append(f"People as one more judge: no such fit, since {error}.")
+        remarks.append(f"People as one more judge: no such fit, since {error}.")
     names = pd.Series(pd.factorize(judgments.frame["question_id"][judgments.parsed], sort=True)[1])
     test = disagreement(helped, panel) if helped is not None else (drawn.statistic, drawn.p_value, 1)
-    asked = next_items(found, names)
-    newcomers = _newcomers(items, drawn, panel, level, said)
+    suggestions = next_items(human_scores, names)
+    newcomers = _newcomers(items, drawn, panel, level, remarks)
     persons = len(np.unique(c.judge[people]))
     report = PeopleReport(
-        found, drawn, helped, losses, panel, *test, table, asked, tuple(said), level, newcomers, unhelped, persons
+        human_scores,
+        drawn,
+        helped,
+        losses,
+        panel,
+        *test,
+        table,
+        suggestions,
+        tuple(remarks),
+        level,
+        newcomers,
+        unhelped,
+        persons,
     )
     return replace(report, agreement=agreement_with_people(c, question, people, level))
 
@@ -175,13 +187,13 @@ def panel_of(judges: Comparisons, question: IntArray | None) -> tuple[Fit, str]:
     panel = fit_member(judges, name)
     if question is None:
         return panel, why
-    asked = questions_of(panel, judges, question)._replace(parameters=len(judges.models) - 1)
-    if asked.enough:
+    questions = questions_of(panel, judges, question)._replace(parameters=len(judges.models) - 1)
+    if questions.enough:
         return panel.clustered(judges, question), why
-    few = f"{noun(asked.many, 'question')} for {len(judges.models)} models"
+    few = f"{noun(questions.many, 'question')} for {len(judges.models)} models"
     return (
         panel,
-        f"{why} The panel's standard errors count judgments as independent: {asked.many} {few} are too few.",
+        f"{why} The panel's standard errors count judgments as independent: {questions.many} {few} are too few.",
     )
 
 
@@ -210,7 +222,9 @@ def on_human_board(
     return human_scale(panel_of(judgments.comparisons, question)[0], HumanBoard.given(board), level)
 
 
-def _newcomers(items: Items, drawn: TowardPanel, panel: Fit, level: float, said: list[str]) -> HumanScale | None:
+def _newcomers(
+    items: Items, drawn: TowardPanel, panel: Fit, level: float, remarks: list[str]
+) -> HumanScale | None:
     """Models without human votes on the scale of those that have some."""
     compared = np.unique(np.r_[items.first[items.asked], items.second[items.asked]])
     if len(compared) == len(items.models):
@@ -218,7 +232,7 @@ def _newcomers(items: Items, drawn: TowardPanel, panel: Fit, level: float, said:
     try:
         return human_scale(panel, HumanBoard.of_votes(items), level, drawn.drawn)
     except (DataError, NoMaximumError) as error:
-        said.append(f"Models without human votes have no place among the others: {error}.")
+        remarks.append(f"Models without human votes have no place among the others: {error}.")
         return None
 
 
@@ -238,20 +252,20 @@ def _columns(name: str, scores: FloatArray, covariance: FloatArray) -> dict[str,
 
 def _joined(table: pd.DataFrame, items: Items, drawn: TowardPanel, helped: People | None) -> pd.DataFrame:
     """The table of the scores that are reported, with those that are not."""
-    others: dict[str, FloatArray] = {}
+    extra_columns: dict[str, FloatArray] = {}
     if helped is not None:
         if "alone" not in table:
-            others |= _columns("alone", helped.alone, helped.covariance_alone)
-        others |= _columns("helped", helped.scores, helped.covariance)
-    others |= _columns("toward_panel", drawn.scores, drawn.covariance)
-    return table.merge(pd.DataFrame({"model": items.models, **others}), on="model")
+            extra_columns |= _columns("alone", helped.alone, helped.covariance_alone)
+        extra_columns |= _columns("helped", helped.scores, helped.covariance)
+    extra_columns |= _columns("toward_panel", drawn.scores, drawn.covariance)
+    return table.merge(pd.DataFrame({"model": items.models, **extra_columns}), on="model")
 
 
 def _together(c: Comparisons, question: IntArray, people: BoolArray, panel: Fit) -> Fit:
     """Everyone in one fit, people as one judge."""
     names = (*panel.comparisons.judges, PEOPLE)
-    place = pd.Index(names).get_indexer(pd.Index(c.judges))
-    judge = np.where(people, len(names) - 1, place[c.judge])
+    judge_index = pd.Index(names).get_indexer(pd.Index(c.judges))
+    judge = np.where(people, len(names) - 1, judge_index[c.judge])
     fitted = fit(replace(c, judges=names, judge=judge), panel.model)
     rows = replace(c, judges=names, judge=judge)
     return fitted.clustered(rows, question) if panel.robust is not None else fitted
@@ -259,17 +273,17 @@ def _together(c: Comparisons, question: IntArray, people: BoolArray, panel: Fit)
 
 def _lines(report: PeopleReport) -> Iterator[str]:
     items = report.people.items
-    asked = int(items.asked.sum())
+    n_items = int(items.asked.sum())
     yield (
         f"{len(items.models)} models, {len(report.panel.comparisons.judges)} judges on {len(items.asked):,} "
-        f"items, {report.persons:,} {noun(report.persons, 'name')} of people on {asked:,} of them"
+        f"items, {report.persons:,} {noun(report.persons, 'name')} of people on {n_items:,} of them"
     )
     yield from _on_few(report)
     yield from (f"- {text}" for text in report.remarks)
     yield f"\nScores on the human scale of {report.whose}: a model that is one higher is preferred 73% of the time"
     yield report.table.to_string(index=False, float_format="{:.3f}".format)
     yield from _on_scores(report)
-    said = "disagree" if report.disagree else "are not known to disagree"
+    finding = "disagree" if report.disagree else "are not known to disagree"
     if report.helped is not None:
         test = f"Hotelling's T-squared {report.statistic:.1f} over {report.degrees_of_freedom} dimensions"
     else:
@@ -281,7 +295,7 @@ def _lines(report: PeopleReport) -> Iterator[str]:
         yield f"- {report.helped.questions.too_few_to_tell('whether people and panel disagree')}"
     else:
         who = report.whose.capitalize()
-        yield f"- {who} and the panel {said} on the order and the gaps (p {report.p_value:.2g}: {test})."
+        yield f"- {who} and the panel {finding} on the order and the gaps (p {report.p_value:.2g}: {test})."
     if report.disagree:
         yield f"- WARNING: as_judge and the panel's own ranking are not what {report.whose} would say."
     yield from agreement_text(report.agreement, report.level)
@@ -318,8 +332,8 @@ def _on_scores(report: PeopleReport) -> Iterator[str]:
     elif np.isnan(both[1]):
         why = f"without a fifth of the questions, {UNDETERMINED}"
     else:
-        low, high, other = (*both, "helped") if report.people is drawn else (*both[::-1], "toward_panel")
-        why = f"it predicts held-out human votes better (log-loss {low:.4f}, and {high:.4f} of {other})"
+        low, high, alternative = (*both, "helped") if report.people is drawn else (*both[::-1], "toward_panel")
+        why = f"it predicts held-out human votes better (log-loss {low:.4f}, and {high:.4f} of {alternative})"
     yield f"- The score is {'toward_panel' if report.people is drawn else 'helped'}: {why}."
     yield (
         f"- People's scores are {drawn.slope:.2f} times the panel's, with tastes of their own (standard deviation "

@@ -90,16 +90,18 @@ def drawn_toward_panel(items: Items, panel: Fit) -> TowardPanel:
     NoMaximumError
         If the climb to people's scores does not settle.
     """
-    asked = items.asked
-    if len(np.unique(items.question[asked])) < 2:
+    has_votes = items.asked
+    if len(np.unique(items.question[has_votes])) < 2:
         raise DataError("people were asked about fewer than 2 questions, and this takes two or more")
-    rows = PairedRows(len(items.models), items.first[asked], items.second[asked])
-    question = items.question[asked]
+    rows = PairedRows(len(items.models), items.first[has_votes], items.second[has_votes])
+    question = items.question[has_votes]
     steps = (
         None if items.steps is None else items.steps.of(np.unique(question)) @ zero_sum_basis(len(items.models))
     )
-    found = drawn(Votes(rows, items.human[asked], question, steps), panel, items.models)
-    return TowardPanel(items, found.scores, found.covariance, found.slope, found.spread, found.statistic)
+    posterior = drawn(Votes(rows, items.human[has_votes], question, steps), panel, items.models)
+    return TowardPanel(
+        items, posterior.scores, posterior.covariance, posterior.slope, posterior.spread, posterior.statistic
+    )
 
 
 class Drawn(NamedTuple):
@@ -145,14 +147,14 @@ class Votes:
     def by_question(self, t: FloatArray) -> FloatArray:
         """Gradient of every question, shape (Q, D), times the root of Q / (Q - 1)."""
         questions, number = np.unique(self.question, return_inverse=True)
-        many = len(questions)
-        gradients = self.rows.sums_by(number, many, self.y - expit(self.rows.predictors(t)))
-        return np.asarray(gradients * np.sqrt(many / (many - 1)))
+        n_questions = len(questions)
+        gradients = self.rows.sums_by(number, n_questions, self.y - expit(self.rows.predictors(t)))
+        return np.asarray(gradients * np.sqrt(n_questions / (n_questions - 1)))
 
     def meat(self, t: FloatArray) -> FloatArray | None:
         """As `Evidence.meat`: over questions."""
-        own = self.by_question(t)
-        return None if len(own) == len(self.y) else np.asarray(own.T @ own)
+        gradients = self.by_question(t)
+        return None if len(gradients) == len(self.y) else np.asarray(gradients.T @ gradients)
 
     def with_panel(self, t: FloatArray) -> FloatArray | None:
         """As `Evidence.with_panel`: over questions."""
@@ -194,9 +196,9 @@ def drawn(evidence: Evidence, panel: Fit, models: tuple[str, ...]) -> Drawn:
         If the climb to people's scores does not settle.
     """
     basis = zero_sum_basis(len(models))
-    places = [panel.comparisons.models.index(model) for model in models]
-    s = basis.T @ panel.scores.to_numpy()[places]
-    v = basis.T @ panel.covariance[np.ix_(places, places)] @ basis
+    index = [panel.comparisons.models.index(model) for model in models]
+    s = basis.T @ panel.scores.to_numpy()[index]
+    v = basis.T @ panel.covariance[np.ix_(index, index)] @ basis
     grid, slope, t = np.geomspace(LEAST, MOST, POINTS), 1.0, np.zeros(len(s))
     for _ in range(ROUNDS):
         ends = []
@@ -227,26 +229,26 @@ def _posterior(
     """
     tastes, of_slope = omega**2 * np.eye(len(s)), FLAT**2 * np.outer(s, s)
     about = tastes + slope**2 * v
-    whole = about + of_slope
-    precision = np.asarray(np.linalg.inv(whole), float)
+    total_covariance = about + of_slope
+    precision = np.asarray(np.linalg.inv(total_covariance), float)
 
     def with_prior(t: FloatArray) -> tuple[float, FloatArray, FloatArray]:
-        height, gradient, known = evidence.at(t)
-        return height - 0.5 * float(t @ precision @ t), gradient - precision @ t, known + precision
+        height, gradient, information = evidence.at(t)
+        return height - 0.5 * float(t @ precision @ t), gradient - precision @ t, information + precision
 
     t, height, hessian = peak(with_prior, start, "people's scores toward the panel's did not settle")
-    marginal = height - 0.5 * (np.linalg.slogdet(whole)[1] + np.linalg.slogdet(hessian)[1])
+    marginal = height - 0.5 * (np.linalg.slogdet(total_covariance)[1] + np.linalg.slogdet(hessian)[1])
     follows = gradient_by_panel(s, precision, t)
     by_question = _variance_by_question(evidence, t, follows, v)
     if by_question is not None:
-        moved = by_question + precision @ (tastes + of_slope) @ precision
+        covariance = by_question + precision @ (tastes + of_slope) @ precision
     else:
         meat = evidence.meat(t)
-        moved = hessian if meat is None else meat + precision
+        covariance = hessian if meat is None else meat + precision
     inverse = np.asarray(np.linalg.inv(hessian), float)
     toward = np.linalg.solve(about, s)
     slope = float(toward @ t / (toward @ s)) if s @ s > 0 else 1.0
-    return float(marginal), t, np.asarray(inverse @ moved @ inverse), slope
+    return float(marginal), t, np.asarray(inverse @ covariance @ inverse), slope
 
 
 def gradient_by_panel(s: FloatArray, precision: FloatArray, t: FloatArray) -> FloatArray:
@@ -271,6 +273,6 @@ def _variance_by_question(
     if across is None:
         return None
     mixed = across @ follows.T
-    own = evidence.at(t)[2] if meat is None else meat
-    values, vectors = np.linalg.eigh(own + mixed + mixed.T + follows @ v @ follows.T)
+    information = evidence.at(t)[2] if meat is None else meat
+    values, vectors = np.linalg.eigh(information + mixed + mixed.T + follows @ v @ follows.T)
     return np.asarray((vectors * np.maximum(values, 0.0)) @ vectors.T)

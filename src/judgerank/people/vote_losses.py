@@ -31,19 +31,19 @@ def vote_losses(items: Items, panel: Fit) -> dict[str, float]:
     fold = np.random.default_rng(SEED).permutation(len(questions)) % FOLDS
     of_item = np.full(len(items.first), -1)
     of_item[items.asked] = fold[np.searchsorted(questions, items.question[items.asked])]
-    ways: dict[str, Callable[[Items], HumanScores]] = {
+    estimators: dict[str, Callable[[Items], HumanScores]] = {
         "toward_panel": lambda some: drawn_toward_panel(some, panel),
         "helped": anchored_by_people,
     }
-    return {name: _loss(items, of_item, way) for name, way in ways.items()}
+    return {name: _loss(items, of_item, estimator) for name, estimator in estimators.items()}
 
 
-def _loss(items: Items, fold: np.ndarray, way: Callable[[Items], HumanScores]) -> float:
+def _loss(items: Items, fold: np.ndarray, estimator: Callable[[Items], HumanScores]) -> float:
     total = 0.0
     for number in range(min(FOLDS, int(fold.max()) + 1)):
         out = fold == number
         try:
-            scores = way(replace(items, human=np.where(out, np.nan, items.human))).scores
+            scores = estimator(replace(items, human=np.where(out, np.nan, items.human))).scores
         except JudgerankError:
             return float("nan")
         p, y = expit(scores[items.first[out]] - scores[items.second[out]]), items.human[out]

@@ -23,8 +23,8 @@ def png(shapes: Iterable[Shape], width: int, height: int) -> bytes:
     axes.axis("off")
     for shape in shapes:
         if isinstance(shape, Box):
-            place = (shape.x, shape.y), shape.width, shape.height
-            axes.add_patch(Rectangle(*place, facecolor=shape.colour, edgecolor="none"))
+            box = (shape.x, shape.y), shape.width, shape.height
+            axes.add_patch(Rectangle(*box, facecolor=shape.colour, edgecolor="none"))
             continue
         text = axes.text(shape.x, shape.y, shape.text, fontsize=0.92 * shape.size * 72 / DOTS, parse_math=False)
         text.set(color=shape.colour, ha="right" if shape.end else "left", va="baseline")

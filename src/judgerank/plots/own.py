@@ -40,11 +40,13 @@ def _panels(names: pd.Series, columns: int, title: str) -> tuple[Figure, ObjectA
 
 def _intervals(axes: Axes, value: pd.Series, low: pd.Series | FloatArray, high: pd.Series | FloatArray) -> None:
     x, left, right = (np.asarray(column, float) for column in (value, low, high))
-    height, known = -np.arange(len(x)), np.isfinite(left)
-    reach = np.maximum(np.array([x - left, right - x])[:, known], 0.0)
-    own = COLOURS["judge_aware"]
-    axes.errorbar(x[known], height[known], xerr=reach, fmt="o", color=own, elinewidth=0.9, capsize=1.5)
-    axes.plot(x[~known], height[~known], "x", color=own)
+    height, has_interval = -np.arange(len(x)), np.isfinite(left)
+    reach = np.maximum(np.array([x - left, right - x])[:, has_interval], 0.0)
+    colour = COLOURS["judge_aware"]
+    axes.errorbar(
+        x[has_interval], height[has_interval], xerr=reach, fmt="o", color=colour, elinewidth=0.9, capsize=1.5
+    )
+    axes.plot(x[~has_interval], height[~has_interval], "x", color=colour)
 
 
 def _labels(names: list[str]) -> list[str]:

@@ -12,11 +12,11 @@ from judgerank.data.arrays import BoolArray
 
 def separated_matrix(models: Sequence[str], pairs: pd.DataFrame) -> BoolArray:
     """Which models are separated, from a table of pairs; bool array, shape (N, N), symmetric."""
-    place = pd.Index(models)
-    i, j = place.get_indexer(pd.Index(pairs["first"])), place.get_indexer(pd.Index(pairs["second"]))
-    apart = np.zeros((len(models), len(models)), bool)
-    apart[i, j] = apart[j, i] = pairs["separated"].fillna(False).to_numpy(bool)
-    return apart
+    index = pd.Index(models)
+    i, j = index.get_indexer(pd.Index(pairs["first"])), index.get_indexer(pd.Index(pairs["second"]))
+    is_separated = np.zeros((len(models), len(models)), bool)
+    is_separated[i, j] = is_separated[j, i] = pairs["separated"].fillna(False).to_numpy(bool)
+    return is_separated
 
 
 def bands_of(models: Sequence[str], pairs: pd.DataFrame) -> list[int]:
@@ -33,18 +33,18 @@ def bands_of(models: Sequence[str], pairs: pd.DataFrame) -> list[int]:
     pairs : DataFrame
         ``first, second, separated``, as `order.pairs.pairwise` gives them.
     """
-    apart = separated_matrix(models, pairs)
-    found: list[int] = []
+    is_separated = separated_matrix(models, pairs)
+    bands: list[int] = []
     start = 0
-    for place in range(len(models)):
-        if apart[place, start:place].any():
-            start = place
-        found.append(1 + found[-1] if found and start == place else found[-1] if found else 1)
-    return found
+    for position in range(len(models)):
+        if is_separated[position, start:position].any():
+            start = position
+        bands.append(1 + bands[-1] if bands and start == position else bands[-1] if bands else 1)
+    return bands
 
 
 def with_bands(board: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame:
     """A leaderboard with ``band`` (`bands.bands_of`), missing where the pairs say nothing of being separated."""
-    known = "separated" in pairs
-    bands = pd.Series(bands_of(list(board["model"]), pairs) if known else pd.NA, board.index, "Int64")
+    is_tested = "separated" in pairs
+    bands = pd.Series(bands_of(list(board["model"]), pairs) if is_tested else pd.NA, board.index, "Int64")
     return board.assign(band=bands)[[*board.columns.drop("comparisons"), "band", "comparisons"]]

@@ -24,7 +24,7 @@ SLACK = 1e-9  # relative, by which a bound may fall short by rounding
 
 @dataclass(frozen=True, eq=False)
 class Outcomes:
-    """What the outcomes of some candidates depend on.
+    """Parameters and information of the outcomes of some candidates.
 
     Attributes
     ----------
@@ -45,9 +45,9 @@ class Outcomes:
         """1 + X'V X of each, shape (C, R, R), and by how much it lowers the variance c'V c, shape (C,)."""
         index, root = self.index, self.root
         shared = np.einsum("tar,ta->tr", root, (v @ c)[index])
-        own = np.einsum("tar,tab,tbq->trq", root, v[index[:, :, None], index[:, None, :]], root)
-        own += np.eye(root.shape[2])
-        return own, np.einsum("tr,tr->t", shared, np.linalg.solve(own, shared[..., None])[..., 0])
+        capacitance = np.einsum("tar,tab,tbq->trq", root, v[index[:, :, None], index[:, None, :]], root)
+        capacitance += np.eye(root.shape[2])
+        return capacitance, np.einsum("tr,tr->t", shared, np.linalg.solve(capacitance, shared[..., None])[..., 0])
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,13 +59,13 @@ class Candidates:
     result : Fit
     few : int
         Judges with fewer comparisons are left out, unless all have fewer.
-    taken : set of tuples
+    excluded : set of tuples
         Candidates (first, second, judge) that count no more.
     """
 
     result: Fit
     few: int
-    taken: set[tuple[int, int, int]] = field(default_factory=set)
+    excluded: set[tuple[int, int, int]] = field(default_factory=set)
 
     def __len__(self) -> int:
         n = len(self.result.comparisons.models)
@@ -94,18 +94,18 @@ class Candidates:
         return self.result.scores.to_numpy()
 
     @cached_property
-    def _place(self) -> IntArray:
-        """Of the judges' parameters in the covariance, shape (B, K)."""
+    def _parameter_columns(self) -> IntArray:
+        """Columns of the judges' parameters in the covariance, shape (B, K)."""
         free = self.result.free
         return len(self._scores) - 1 + np.cumsum(free.ravel()).reshape(free.shape)
 
     @cached_property
-    def _known(self) -> FloatArray:
+    def _log_errors(self) -> FloatArray:
         """Standard error of every judge's log-discrimination, zero where it is held, shape (K,)."""
-        known, free = np.zeros(len(self._gamma)), self.result.free
+        errors, free = np.zeros(len(self._gamma)), self.result.free
         if len(free):
-            known[free[0]] = np.sqrt(np.diag(self.result.covariance)[self._place[0, free[0]]])
-        return known
+            errors[free[0]] = np.sqrt(np.diag(self.result.covariance)[self._parameter_columns[0, free[0]]])
+        return errors
 
     def _key(self, who: IntArray) -> IntArray:
         """One integer for each candidate."""
@@ -113,13 +113,13 @@ class Candidates:
         return (first * len(self._scores) + second) * len(self._gamma) + judge
 
     def between(self, i: int, j: int) -> IntArray:
-        """Those that compare these two models: first, second and judge, shape (3, C)."""
+        """Candidates that compare these two models: first, second and judge, shape (3, C)."""
         ends = [(min(i, j), max(i, j)), (max(i, j), min(i, j))][: self._orders]
         first, second = np.repeat(np.array(ends, np.intp).T, len(self.judges), axis=1)
         return np.array([first, second, np.tile(self.judges, len(ends))])
 
     def outcomes(self, who: IntArray) -> Outcomes:
-        """What the outcomes of some candidates, shape (3, C), depend on."""
+        """Parameters and information of the outcomes of some candidates, shape (3, C)."""
         result, (i, j, k) = self.result, who
         g, d = self._gamma[k], self._scores[i] - self._scores[j]
         b = result.position.to_numpy()[k]
@@ -130,20 +130,20 @@ class Candidates:
             Role.WEIGHT: (g * d, *rest),
             Role.OFFSET: (nothing + 1, *rest),
         }
-        for place, role in enumerate(_threshold_roles(result.model), 1):
-            by_role[role] = tuple(nothing + (number == place) for number in range(half.shape[1]))
+        for level, role in enumerate(_threshold_roles(result.model), 1):
+            by_role[role] = tuple(nothing + (number == level) for number in range(half.shape[1]))
         index, gradient = [i, j], [(g, *rest), (-g, *rest)]
         for row, block in enumerate(result.model.blocks):
-            index.append(self._place[row, k])
+            index.append(self._parameter_columns[row, k])
             # lengths are at their mean, zero, and two answers are no tie of three
-            own = (nothing, *rest) if block.column or block.role.tied > 2 else by_role[block.role]
-            gradient.append(result.free[row, k] * np.array(own))
+            derivative = (nothing, *rest) if block.column or block.role.tied > 2 else by_role[block.role]
+            gradient.append(result.free[row, k] * np.array(derivative))
         root = np.einsum("adt,tdr->tar", np.array(gradient), half)
-        told = []
+        information = []
         for end in (0.0, -1.0, 1.0):  # of the interval of log gamma: at the estimate, and at its ends
-            at = g * np.exp(np.clip(end * normal_quantile(CAUTION) * self._known[k], -FURTHEST, FURTHEST))
-            told.append(at**2 * (half_information(result, at * d + b, at, k)[:, 0] ** 2).sum(axis=1))
-        caution = np.min(told, axis=0) / np.maximum(told[0], np.finfo(float).tiny)
+            at = g * np.exp(np.clip(end * normal_quantile(CAUTION) * self._log_errors[k], -FURTHEST, FURTHEST))
+            information.append(at**2 * (half_information(result, at * d + b, at, k)[:, 0] ** 2).sum(axis=1))
+        caution = np.min(information, axis=0) / np.maximum(information[0], np.finfo(float).tiny)
         root = root if result.model.has(Role.TIE, Role.STRONG) else root[..., :1]
         return Outcomes(np.array(index).T, root, caution)
 
@@ -164,13 +164,13 @@ class Candidates:
     def _highest(self, who: IntArray, v: FloatArray, c: FloatArray, size: int) -> tuple[IntArray, float]:
         """The best of some candidates, the first of equals, and its fall; -1 if all of them are taken."""
         best, top = who[:, 0], -1.0
-        taken = self._key(np.array(sorted(self.taken), np.intp).reshape(-1, 3).T)
+        excluded = self._key(np.array(sorted(self.excluded), np.intp).reshape(-1, 3).T)
         for start in range(0, who.shape[1], AT_ONCE):
             part = who[:, start : start + AT_ONCE]
             those = self.outcomes(part)
             scaled = Outcomes(those.index, those.root * np.sqrt(size), those.caution)
             fall = those.caution * scaled.falls(v, c)[1]
-            fall[np.isin(self._key(part), taken)] = -1.0
+            fall[np.isin(self._key(part), excluded)] = -1.0
             if fall.max() > top:
                 top = float(fall.max())
                 best = part[:, fall.argmax()]
@@ -185,7 +185,7 @@ class Candidates:
         """
         free = self.result.free
         by_role = {
-            block.role: np.where(free[row], w[self._place[row]], 0.0)
+            block.role: np.where(free[row], w[self._parameter_columns[row]], 0.0)
             for row, block in enumerate(self.result.model.blocks)
             if not block.column
         }
@@ -193,25 +193,25 @@ class Candidates:
         strong = self.result.model.n_strengths
         if strong:  # the variance of an outcome is then up to the square of the largest |c|
             most += ((1 + strong) / 2) ** 2 + (strong - 1) / 4
-        found, n = [], len(self._scores)
+        parts, n = [], len(self._scores)
         for k in self.judges:
             alpha, b = (by_role[role][k] if role in by_role else 0.0 for role in (Role.WEIGHT, Role.OFFSET))
-            by_threshold = sum(own[k] ** 2 for role, own in by_role.items() if role.is_threshold)
+            by_threshold = sum(component[k] ** 2 for role, component in by_role.items() if role.is_threshold)
             x = w[:n] + self._scores * alpha
             least = np.sqrt(max((1 - SLACK) * top / (size * most) - by_threshold, 0.0)) - abs(b)
-            i, j = _apart(x, least / self._gamma[k])
-            found.append(np.array([np.minimum(i, j), np.maximum(i, j), np.full(len(i), k)]))
-        who = np.concatenate(found, axis=1)
+            i, j = _distant_pairs(x, least / self._gamma[k])
+            parts.append(np.array([np.minimum(i, j), np.maximum(i, j), np.full(len(i), k)]))
+        who = np.concatenate(parts, axis=1)
         who = who[:, np.lexsort(who[::-1])]
         return who if self._orders == 1 else np.concatenate([who, who[[1, 0, 2]]], axis=1)
 
 
-def _apart(x: FloatArray, gap: float) -> tuple[IntArray, IntArray]:
+def _distant_pairs(x: FloatArray, gap: float) -> tuple[IntArray, IntArray]:
     """Pairs of places, each once, whose values differ by at least so much."""
     order = np.argsort(x, kind="stable")
-    many = np.minimum(np.searchsorted(x[order], x[order] - gap, side="right"), np.arange(len(x)))
-    lower = np.arange(many.sum()) - np.repeat(np.cumsum(many) - many, many)
-    return np.repeat(order, many), order[lower]
+    counts = np.minimum(np.searchsorted(x[order], x[order] - gap, side="right"), np.arange(len(x)))
+    lower = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+    return np.repeat(order, counts), order[lower]
 
 
 def half_information(fitted: Fit, eta: FloatArray, gamma: FloatArray, judge: IntArray) -> FloatArray:
@@ -238,13 +238,15 @@ def half_information(fitted: Fit, eta: FloatArray, gamma: FloatArray, judge: Int
         law = Law(eta, tied)
         return _half(law.variance, law.with_ties, law.tie * (1 - law.tie))
     at = fitted.effects.law(eta, gamma, tied)
-    whole = _half(at.mean - at.tie / 4 - at.mean**2, at.tie * (0.5 - at.mean), at.tie * (1 - at.tie))
-    inner = np.zeros_like(whole)
+    covariance = _half(at.mean - at.tie / 4 - at.mean**2, at.tie * (0.5 - at.mean), at.tie * (1 - at.tie))
+    inner = np.zeros_like(covariance)
     inner[:, 0, 0], inner[:, 1, 1] = at.by_eta, at.tie_by_log_tie
     inner[:, 0, 1] = inner[:, 1, 0] = at.by_log_tie
     ends = [0, 1], [0, 1]
-    whole[:, *ends] = np.where(whole[:, *ends] > 0, whole[:, *ends], 1.0)  # who never ties, and what is sure
-    return np.asarray(np.linalg.solve(whole, inner).transpose(0, 2, 1), float)
+    covariance[:, *ends] = np.where(
+        covariance[:, *ends] > 0, covariance[:, *ends], 1.0
+    )  # who never ties, and what is sure
+    return np.asarray(np.linalg.solve(covariance, inner).transpose(0, 2, 1), float)
 
 
 def _half(of_outcome: FloatArray, shared: FloatArray, of_tie: FloatArray) -> FloatArray:
@@ -261,9 +263,9 @@ def _threshold_roles(model: Model) -> tuple[Role, ...]:
     return Role.TIE, *Role.strengths(model.n_strengths)
 
 
-def _half_of_more(whole: FloatArray, inner: FloatArray) -> FloatArray:
+def _half_of_more(covariance: FloatArray, inner: FloatArray) -> FloatArray:
     """H with H H' = C V^-1 C, for V the whole covariance and C the inner one, both of shape (C, R, R)."""
-    values, vectors = np.linalg.eigh(whole)  # who never uses a level makes it singular
-    kept = values > SLACK * values[:, -1:]
-    roots = np.where(kept, np.maximum(values, np.finfo(float).tiny) ** -0.5, 0.0)
+    values, vectors = np.linalg.eigh(covariance)  # who never uses a level makes it singular
+    positive = values > SLACK * values[:, -1:]
+    roots = np.where(positive, np.maximum(values, np.finfo(float).tiny) ** -0.5, 0.0)
     return np.asarray(inner @ (vectors * roots[:, None, :]), float)

@@ -59,17 +59,17 @@ def card(ranking: Record, path: Path) -> bytes:
 
 def sentence(ranking: Record) -> str:
     """The verdict as text to paste."""
-    told, c = verdict(ranking), ranking.judgments.comparisons
+    summary, c = verdict(ranking), ranking.judgments.comparisons
     facts = f"{c.n_comparisons:,.0f} judgments by {counted(len(c.judges), 'judge')}, ranked with judgerank."
-    return " ".join(filter(None, [f"{told.headline}.", told.lead, facts]))
+    return " ".join(filter(None, [f"{summary.headline}.", summary.lead, facts]))
 
 
 def _shapes(ranking: Record) -> Iterator[Shape]:
-    told = verdict(ranking)
+    summary = verdict(ranking)
     yield Box(0, 0, WIDTH, HEIGHT, PAPER)
-    title = shortened(told.headline, MOST_TITLE)
+    title = shortened(summary.headline, MOST_TITLE)
     yield Label(LEFT, 84, title, 44 * min(1.0, LONGEST_TITLE / len(title)), INK, bold=True)
-    lines = wrap(told.lead, LONGEST_LINE, max_lines=MOST_LINES, placeholder=" ...")
+    lines = wrap(summary.lead, LONGEST_LINE, max_lines=MOST_LINES, placeholder=" ...")
     for number, line in enumerate(lines):
         yield Label(LEFT, 126 + 30 * number, line, 22, INK)
     top = 150 + 30 * len(lines)
@@ -79,7 +79,7 @@ def _shapes(ranking: Record) -> Iterator[Shape]:
     yield Box(BAR + BAR_WIDTH * drawn.even / 100, top, 1.5, step * min(len(rows), MOST), "#d0d7de")
     for number, row in enumerate(rows[:MOST]):
         yield from _row(row, top + step * number, step)
-    facts = " · ".join(f"{number} {what}" for number, what in told.facts)
+    facts = " · ".join(f"{number} {what}" for number, what in summary.facts)
     rest = f" · {len(rows) - MOST} more models" if len(rows) > MOST else ""
     yield Label(LEFT, HEIGHT - 26, shortened(f"{facts}{rest}", LONGEST_LINE), 18, FAINT)
     yield Label(RATE, HEIGHT - 26, "judgerank", 18, FAINT, end=True)
@@ -114,8 +114,8 @@ def svg(shapes: list[Shape], about: str) -> str:
 
 def _as_svg(shape: Shape) -> str:
     if isinstance(shape, Box):
-        place = f'x="{shape.x:.1f}" y="{shape.y:.1f}" width="{shape.width:.1f}" height="{shape.height:.1f}"'
-        return f'<rect {place} fill="{shape.colour}"/>'
-    further = (' font-weight="bold"' if shape.bold else "") + (' text-anchor="end"' if shape.end else "")
-    place = f'x="{shape.x:.1f}" y="{shape.y:.1f}" font-size="{shape.size:.1f}" fill="{shape.colour}"'
-    return f"<text {place}{further}>{escape(shape.text, quote=False)}</text>"
+        geometry = f'x="{shape.x:.1f}" y="{shape.y:.1f}" width="{shape.width:.1f}" height="{shape.height:.1f}"'
+        return f'<rect {geometry} fill="{shape.colour}"/>'
+    style = (' font-weight="bold"' if shape.bold else "") + (' text-anchor="end"' if shape.end else "")
+    geometry = f'x="{shape.x:.1f}" y="{shape.y:.1f}" font-size="{shape.size:.1f}" fill="{shape.colour}"'
+    return f"<text {geometry}{style}>{escape(shape.text, quote=False)}</text>"

@@ -21,18 +21,18 @@ def leaders(ranking: Record) -> dict[str, str]:
     boards = ranking.tables.get("categories")
     if boards is None:
         return {}
-    level, found = 1 - (1 - ranking.settings.level) / len(ranking.categories), dict[str, str]()
+    level, leading = 1 - (1 - ranking.settings.level) / len(ranking.categories), dict[str, str]()
     for name, fitted in ranking.categories.items():
         best, tested = boards["model"][boards["category"] == name].iloc[0], pairs(fitted, level)
         if "separated" in tested and _wins(tested, best, len(fitted.scores)):
-            found[name] = str(best)
-    return found
+            leading[name] = str(best)
+    return leading
 
 
 def _wins(tested: pd.DataFrame, best: str, models: int) -> bool:
     """Whether a model is separated from each other one."""
-    own = tested[(tested["first"] == best) | (tested["second"] == best)]
-    return int(own["separated"].fillna(False).sum()) == models - 1
+    tests = tested[(tested["first"] == best) | (tested["second"] == best)]
+    return int(tests["separated"].fillna(False).sum()) == models - 1
 
 
 def by_category(ranking: Record, overall: str) -> str:
@@ -40,12 +40,14 @@ def by_category(ranking: Record, overall: str) -> str:
 
     `overall` is the model that leads by all judgments; empty if none does by itself.
     """
-    found = leaders(ranking)
-    if len({*found.values(), overall} - {""}) < 2:
+    leading = leaders(ranking)
+    if len({*leading.values(), overall} - {""}) < 2:
         return ""
-    where = {model: [name for name in found if found[name] == model] for model in dict.fromkeys(found.values())}
-    told = "; ".join(f"{listed(names)}: {model} leads" for model, names in list(where.items())[:NAMED])
+    where = {
+        model: [name for name in leading if leading[name] == model] for model in dict.fromkeys(leading.values())
+    }
+    parts = "; ".join(f"{listed(names)}: {model} leads" for model, names in list(where.items())[:NAMED])
     more = f"; and {len(where) - NAMED} more leaders" if len(where) > NAMED else ""
-    many = len(ranking.categories)
-    tests = f"significant, adjusted for {many} categories" if many > 1 else "significant"
-    return f"The leader depends on the category. {told}{more} ({tests})."
+    n_categories = len(ranking.categories)
+    tests = f"significant, adjusted for {n_categories} categories" if n_categories > 1 else "significant"
+    return f"The leader depends on the category. {parts}{more} ({tests})."

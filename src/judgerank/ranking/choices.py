@@ -36,14 +36,14 @@ class Settings:
 
     def __post_init__(self) -> None:
         choices = {"solver": tuple(SOLVERS), "cluster": CLUSTERS}
-        for name, known in choices.items():
-            if getattr(self, name) not in known:
-                raise ConfigError(f"there is no {name} {getattr(self, name)!r} (known: {', '.join(known)})")
+        for name, allowed in choices.items():
+            if getattr(self, name) not in allowed:
+                raise ConfigError(f"there is no {name} {getattr(self, name)!r} (known: {', '.join(allowed)})")
         if self.model is not None:
             member(self.model)
-        asked = [*([f"cluster={EFFECTS}"] if self.cluster == EFFECTS else []), *self.blocks[:1]]
-        if asked and self.solver not in DESCRIBED:
-            raise ConfigError(f"{asked[0]} goes with solver={' or '.join(DESCRIBED)}, not with {self.solver}")
+        requested = [*([f"cluster={EFFECTS}"] if self.cluster == EFFECTS else []), *self.blocks[:1]]
+        if requested and self.solver not in DESCRIBED:
+            raise ConfigError(f"{requested[0]} goes with solver={' or '.join(DESCRIBED)}, not with {self.solver}")
         all_of(self.blocks)
         if not 0 < self.level < 1:
             raise ConfigError(f"level={self.level:g} is out of range: it must lie between 0 and 1")

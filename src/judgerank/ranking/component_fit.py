@@ -35,21 +35,21 @@ def component_of(judgments: Judgments, model: Model, settings: Settings) -> Comp
     NoMaximumError, NotIdentifiedError
         If the component cannot be ranked.
     """
-    asked, departures = _asked(judgments, model, settings)
-    member_alone = asked.member
-    independent = asked if asked.without is None or is_usable(asked) else asked.without
-    shown = _by_question(independent, judgments, settings)
-    if orders_of(shown) is None:
+    requested, departures = _requested(judgments, model, settings)
+    member_alone = requested.member
+    independent = requested if requested.without is None or is_usable(requested) else requested.without
+    reported = _by_question(independent, judgments, settings)
+    if orders_of(reported) is None:
         if independent.blocks:
             departures.append(f"{_left_out(settings)}: the fit with them has no intervals.")
-        independent = shown = member_alone
+        independent = reported = member_alone
     if all_ties(judgments.comparisons):  # their errors are those of shrinkage alone
-        n = len(judgments.comparisons.models) + int(shown.free.sum())
-        shown = replace(shown, robust=np.full((n, n), np.nan), meat=None)
-    return Component(judgments, settings, shown, independent, member_alone, asked, tuple(departures))
+        n = len(judgments.comparisons.models) + int(reported.free.sum())
+        reported = replace(reported, robust=np.full((n, n), np.nan), meat=None)
+    return Component(judgments, settings, reported, independent, member_alone, requested, tuple(departures))
 
 
-def _asked(judgments: Judgments, model: Model, settings: Settings) -> tuple[Fit, list[str]]:
+def _requested(judgments: Judgments, model: Model, settings: Settings) -> tuple[Fit, list[str]]:
     """The fit that the settings describe, and what it lacks of that, with the reason."""
     described = _with_effects if settings.cluster == EFFECTS else _with_blocks
     try:
@@ -58,8 +58,8 @@ def _asked(judgments: Judgments, model: Model, settings: Settings) -> tuple[Fit,
         if not settings.blocks:
             raise
         why = f"{_left_out(settings)}: {error}."
-    found, departures = described(judgments, model, replace(settings, blocks=()))
-    return found, [why, *departures]
+    fitted, departures = described(judgments, model, replace(settings, blocks=()))
+    return fitted, [why, *departures]
 
 
 def _left_out(settings: Settings) -> str:
@@ -70,10 +70,10 @@ def _with_blocks(judgments: Judgments, model: Model, settings: Settings) -> tupl
     """The member, with further blocks where there are any."""
     if settings.blocks:
         return fit(judgments, model, settings.solver, blocks=settings.blocks), []
-    found = fit_member(judgments.comparisons, model, settings.solver)
+    fitted = fit_member(judgments.comparisons, model, settings.solver)
     if "question_id" in judgments.frame:
-        found = replace(found, question=judgments.question, question_keys=judgments.question_keys)
-    return found, []
+        fitted = replace(fitted, question=judgments.question, question_keys=judgments.question_keys)
+    return fitted, []
 
 
 def _with_effects(judgments: Judgments, model: Model, settings: Settings) -> tuple[Fit, list[str]]:
@@ -119,6 +119,6 @@ def clusters(judgments: Judgments, settings: Settings) -> bool:
     return settings.cluster != "none" and "question_id" in judgments.frame
 
 
-def is_usable(found: Fit) -> bool:
+def is_usable(fitted: Fit) -> bool:
     """Whether the fit has no question effects, or some that are not zero and have intervals."""
-    return found.effects is None or (found.effects.sigma > 0 and has_errors(found))
+    return fitted.effects is None or (fitted.effects.sigma > 0 and has_errors(fitted))

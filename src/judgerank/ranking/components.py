@@ -46,8 +46,8 @@ def _restricted(judgments: Judgments, part: Comparisons) -> Judgments:
 
 def across(components: Sequence[Sequence[str]]) -> pd.DataFrame:
     """The pairs of models of different components, none of them comparable: ``first, second, comparable``."""
-    apart = [(a, b, False) for one, other in combinations(components, 2) for a in one for b in other]
-    return pd.DataFrame(apart, columns=["first", "second", "comparable"])
+    pairs = [(a, b, False) for first, second in combinations(components, 2) for a in first for b in second]
+    return pd.DataFrame(pairs, columns=["first", "second", "comparable"])
 
 
 def together(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:

@@ -39,7 +39,7 @@ from judgerank.reading.layouts.words import meanings
 RUN_NEXT = "run next"  # what the last sentence is about
 SHRUNK_BY_DEFAULT = f"rank shows the shrunk one unless you add --solver {EXACT}"
 CATEGORIES = ("category", "criterion")  # names of their column
-Found = Iterator[tuple[str, str]]  # what it is about, and a sentence
+Lines = Iterator[tuple[str, str]]  # what it is about, and a sentence
 
 
 def examine(
@@ -51,7 +51,7 @@ def examine(
     encoding: str | None = None,
     names: str = ASK,
     copies: str = ASK,
-) -> Found:
+) -> Lines:
     """Look at files, one thing after the other, up to the first that keeps them from being ranked.
 
     Parameters
@@ -90,15 +90,15 @@ def examine(
         yield "read", remark
     yield from on_answers(judgments)
     yield from on_design(judgments)
-    told = {"encoding": encoding, "names": names, "copies": copies}
-    yield from on_ranking(judgments, _command(files, form, columns, winner_values, baseline, told))
+    options = {"encoding": encoding, "names": names, "copies": copies}
+    yield from on_ranking(judgments, _command(files, form, columns, winner_values, baseline, options))
 
 
-def on_answers(judgments: Judgments) -> Found:
+def on_answers(judgments: Judgments) -> Lines:
     """Answers read and not read, ties, models, judges, questions, categories, lengths, counts."""
     c, frame = judgments.comparisons, judgments.frame
     won = _won(c)
-    left_out = ", ".join(f"{many} {reason}" for reason, many in c.dropped.items() if many) or "none"
+    left_out = ", ".join(f"{count} {reason}" for reason, count in c.dropped.items() if count) or "none"
     between = c.n_comparisons - sum(won.values())
     decided = f"{won['first']:,.0f} for the model shown first, {won['second']:,.0f} for the second"
     if not judgments.ordered:
@@ -113,17 +113,19 @@ def on_answers(judgments: Judgments) -> Found:
     if c.strong is not None:
         wins, members = max(won["first"] + won["second"], 1.0), _graded(judgments.ordered)
         stronger = [float(c.count @ share) / wins for share in c.by_strength]
-        told = f"{stronger[0]:.0%} of wins are much better"
+        sentence = f"{stronger[0]:.0%} of wins are much better"
         if len(stronger) > 1:
             shares = ", ".join(f"{share:.0%}" for share in (1 - sum(stronger), *stronger))
-            told = f"wins have {len(stronger) + 1} strengths, {shares} of them from the weakest to the strongest"
-        yield "strength", f"{told}; they count alike unless --model is {members}"
+            sentence = (
+                f"wins have {len(stronger) + 1} strengths, {shares} of them from the weakest to the strongest"
+            )
+        yield "strength", f"{sentence}; they count alike unless --model is {members}"
     if BOTH_BAD in frame:
-        many = int(frame[BOTH_BAD].fillna(False).sum())
-        yield "both bad", f"{many} of the ties; `judgerank rank` counts them by model and question"
+        count = int(frame[BOTH_BAD].fillna(False).sum())
+        yield "both bad", f"{count} of the ties; `judgerank rank` counts them by model and question"
     n = len(c.models)
-    shown = np.bincount(c.first, c.decided, n) + np.bincount(c.second, c.decided, n)
-    yield "models", _counted(c.models, shown)
+    compared = np.bincount(c.first, c.decided, n) + np.bincount(c.second, c.decided, n)
+    yield "models", _counted(c.models, compared)
     yield "judges", _counted(c.judges, np.bincount(c.judge, c.count, len(c.judges)))
     yield "questions", _questions(frame, c)
     yield "categories", _categories(frame)
@@ -161,45 +163,48 @@ def _graded(ordered: bool) -> str:
 
 
 def _questions(frame: pd.DataFrame, c: Comparisons) -> str:
-    many = frame["question_id"].nunique() if "question_id" in frame else 0
-    if not many:
+    n_questions = frame["question_id"].nunique() if "question_id" in frame else 0
+    if not n_questions:
         return "no column, so comparisons are taken as independent (--column question=NAME names one)"
-    told = f"{many}, {c.n_comparisons / many:.1f} comparisons each; intervals allow for dependence within them"
+    sentence = (
+        f"{n_questions}, {c.n_comparisons / n_questions:.1f} comparisons each; intervals allow for dependence "
+        "within them"
+    )
     if c.stages is not None:
-        return told
-    return f"{told} (to model how answers vary in quality: --cluster effects)"
+        return sentence
+    return f"{sentence} (to model how answers vary in quality: --cluster effects)"
 
 
 def _categories(frame: pd.DataFrame) -> str:
     name = next((name for name in CATEGORIES if name in frame), None)
     if name is None:
         return "no column" + (" (--column category=NAME names one)" if CATEGORIES[0] in COLUMNS else "")
-    many = frame[name].value_counts()
-    told = [f"{category} ({times})" for category, times in many.items()]
-    return f"{len(many)}, with their records: {listed(told)}"
+    counts = frame[name].value_counts()
+    parts = [f"{category} ({times})" for category, times in counts.items()]
+    return f"{len(counts)}, with their records: {listed(parts)}"
 
 
-def _lengths(there: bool, ordered: bool) -> str:
+def _lengths(has_lengths: bool, ordered: bool) -> str:
     members = " or ".join(member.name for member in _possible(ordered) if member.uses(Need.LENGTH))
-    if there:
+    if has_lengths:
         return f"a column, for --model {members}"
     return f"no column; --model {members} needs one (--column length=NAME names it)"
 
 
-def on_design(judgments: Judgments) -> Found:
+def on_design(judgments: Judgments) -> Lines:
     """Order of presentation, connections, models and judges with few comparisons."""
     parts = [part.comparisons for part in parts_of(judgments)]
     yield "order", default_member(parts)[1]
-    apart = on_parts([part.models for part in parts], links_between(judgments))
-    yield "connected", " ".join(apart) or "a chain of comparisons connects any two models"
+    remarks = on_parts([part.models for part in parts], links_between(judgments))
+    yield "connected", " ".join(remarks) or "a chain of comparisons connects any two models"
     if never_compared(judgments):
         yield "left out", f"no answer about them could be read: {listed(never_compared(judgments))}"
     for part in parts:
-        for said in on_few(part, Settings.few):
-            yield "few", said
+        for remark in on_few(part, Settings.few):
+            yield "few", remark
 
 
-def on_ranking(judgments: Judgments, command: str) -> Found:
+def on_ranking(judgments: Judgments, command: str) -> Lines:
     """Whether there is a maximum, by looking for it, and what to run next.
 
     Raises
@@ -221,8 +226,8 @@ def on_ranking(judgments: Judgments, command: str) -> Found:
             refused.append(error)
             yield "maximum", f"{who}none without shrinkage, since {error}"
             continue
-        for said in on_fit(fitted):
-            yield "fit", f"in the exact fit ({SHRUNK_BY_DEFAULT}): {said}"
+        for remark in on_fit(fitted):
+            yield "fit", f"in the exact fit ({SHRUNK_BY_DEFAULT}): {remark}"
     if len(refused) < len(parts) or any(_shrinks(part, name) for part in parts):
         yield RUN_NEXT, command
         return
@@ -241,8 +246,8 @@ def _columns(table: Table, layout: Layout) -> str:
     used = layout.used(table)
     read = {name for names in used.values() for name in names}
     unused = [str(table.spelled.get(name, name)) for name in table.frame.columns if name not in read]
-    told = ", ".join(_from(key, [table.spelled.get(name, name) for name in names]) for key, names in used.items())
-    return told + (f"; not used: {listed(unused)}" if unused else "")
+    text = ", ".join(_from(key, [table.spelled.get(name, name) for name in names]) for key, names in used.items())
+    return text + (f"; not used: {listed(unused)}" if unused else "")
 
 
 def _from(key: str, names: Sequence[str]) -> str:
@@ -254,8 +259,8 @@ def _counted(names: tuple[str, ...], times: FloatArray | IntArray) -> str:
     low, high = int(np.argmin(times)), int(np.argmax(times))
     fewest, most = f"{times[low]:,.0f}", f"{times[high]:,.0f}"
     if fewest == most:
-        each = " each" if len(names) > 1 else ""
-        return f"{len(names)}, with {counted(round(times[high]), 'comparison')}{each}"
+        suffix = " each" if len(names) > 1 else ""
+        return f"{len(names)}, with {counted(round(times[high]), 'comparison')}{suffix}"
     return (
         f"{len(names)}, with {fewest} ({shortened(names[low])}) to {most} ({shortened(names[high])}) comparisons"
     )
@@ -267,7 +272,7 @@ def _command(
     columns: Mapping[str, str | None] | None,
     winner_values: Mapping[str, str] | None,
     baseline: str | None,
-    told: Mapping[str, str | None],
+    options: Mapping[str, str | None],
 ) -> str:
     listed = [files] if isinstance(files, str | Path) else files
     words = ["judgerank", "rank", *map(str, listed), *(["--format", form] if form else [])]
@@ -275,6 +280,6 @@ def _command(
         words += ["--column", f"{key}={'null' if name is None else name}"]
     for key, value in (winner_values or {}).items():
         words += ["--winner-values", f"{key}={value}"]
-    for key, said in {"baseline": baseline, **told}.items():
-        words += [f"--{key}", said] if said not in (None, ASK) else []
+    for key, option in {"baseline": baseline, **options}.items():
+        words += [f"--{key}", option] if option not in (None, ASK) else []
     return shlex.join(words)

@@ -63,14 +63,14 @@ def _json_lines(table: pd.DataFrame) -> bytes:
 
 
 def _tex(table: pd.DataFrame) -> bytes:
-    text = _tabulated(table, _shown(table), "latex_booktabs")
+    text = _tabulated(table, _cells(table), "latex_booktabs")
     # after the end of a line, TeX would take these for an option of it
     text = re.sub(r"^(\s*)(?=[\[*])", r"\1{}", text, flags=re.MULTILINE)
     return f"% \\usepackage{{booktabs}}\n{text}\n".encode()
 
 
 def _markdown(table: pd.DataFrame) -> bytes:
-    rows = [[_plain(cell) for cell in row] for row in _shown(table)]
+    rows = [[_plain(cell) for cell in row] for row in _cells(table)]
     return f"{_tabulated(table, rows, 'pipe')}\n".encode()
 
 
@@ -98,7 +98,7 @@ RAW: Mapping[str, Callable[[pd.DataFrame], bytes]] = {
 }
 
 
-def _shown(table: pd.DataFrame) -> list[list[str]]:
+def _cells(table: pd.DataFrame) -> list[list[str]]:
     """Cells as one line of text each; nothing for those that are missing."""
     return [[_text(cell) for cell in row] for row in table.astype(object).itertuples(index=False)]
 
@@ -117,7 +117,7 @@ def _plain(text: str) -> str:
 
 def _sides(table: pd.DataFrame) -> list[str]:
     numeric = (pd.api.types.is_numeric_dtype(table[name]) and table[name].dtype != bool for name in table)
-    return ["right" if one else "left" for one in numeric]
+    return ["right" if is_numeric else "left" for is_numeric in numeric]
 
 
 @dataclass(frozen=True)
@@ -148,8 +148,8 @@ class Export:
         if self.table == SHARED and self.form != SHARED_FORM:
             raise ConfigError(f"{self.path.name}: {SHARED} is an archive (--export {SHARED}=FILE.{SHARED_FORM})")
         if self.form not in FORMS and self.table != SHARED:
-            told = f"{self.path.name}: {self.form!r} is not a form that can be written"
-            raise ConfigError(f"{told} (known: {', '.join(FORMS)})")
+            problem = f"{self.path.name}: {self.form!r} is not a form that can be written"
+            raise ConfigError(f"{problem} (known: {', '.join(FORMS)})")
         if self.form == "parquet" and find_spec("pyarrow") is None:
             raise ConfigError(f"writing Parquet takes {needed('parquet')}")
 
@@ -160,14 +160,14 @@ def export_to(path: str | Path, table: str = BOARD, form: str | None = None) -> 
     return Export(path, table, form or path.suffix.lstrip(".").lower())
 
 
-def export_of(said: str) -> Export:
-    """What ``TABLE=FILE``, or a file alone for the leaderboard, asks for; `Export` says what is raised."""
-    named = NAMED_TABLE.fullmatch(said)
-    return export_to(named[2], named[1]) if named else export_to(said)
+def export_of(spec: str) -> Export:
+    """The export that ``TABLE=FILE``, or a file alone for the leaderboard, names; `Export` says what is raised."""
+    named = NAMED_TABLE.fullmatch(spec)
+    return export_to(named[2], named[1]) if named else export_to(spec)
 
 
 def contents(ranking: Record, exports: Iterable[Export], raw: bool = False) -> dict[Path, bytes]:
-    """What the files of exports will hold; `raw` as of `judgerank.writing.spreadsheets.csv_of`.
+    """Contents of the files of exports; `raw` as of `judgerank.writing.spreadsheets.csv_of`.
 
     Raises
     ------
@@ -178,8 +178,10 @@ def contents(ranking: Record, exports: Iterable[Export], raw: bool = False) -> d
     """
     forms = RAW if raw else FORMS
     return {
-        one.path: archive(ranking) if one.table == SHARED else forms[one.form](table_of(ranking, one.table))
-        for one in exports
+        export.path: archive(ranking)
+        if export.table == SHARED
+        else forms[export.form](table_of(ranking, export.table))
+        for export in exports
     }
 
 
@@ -219,9 +221,12 @@ def lmarena(ranking: Record) -> pd.DataFrame:
     rows = pd.concat(boards, ignore_index=True)
     unknown = pd.Series(pd.NA, rows.index, "string")
     fits = {OVERALL: ranking.fitted, **ranking.categories}
-    freedom = {name: dict(zip(one.scores.index, one.degrees_of_scores, strict=True)) for name, one in fits.items()}
+    freedom = {
+        name: dict(zip(fitted.scores.index, fitted.degrees_of_scores, strict=True))
+        for name, fitted in fits.items()
+    }
     of_rows = [freedom[name][model] for name, model in zip(rows["category"], rows["model"], strict=True)]
-    reach = [normal_quantile(ranking.settings.level, own) for own in of_rows]
+    reach = [normal_quantile(ranking.settings.level, degrees) for degrees in of_rows]
     columns = {
         "model_name": rows["model"],
         "organization": unknown,

@@ -58,53 +58,53 @@ def findings(ranked: Ranked, progress: Callable[[float, float], None] | None = N
     ConfigError
         If two studies return a table of the same name, or one returns no finding.
     """
-    others = unlisted()
-    within, last = (*OF_COMPONENT, *others), (*CLOSING, *others)
-    tell = _teller([*OPENING, *within * len(ranked.components), *last], progress)
-    opening = _joined(found_in(ranked, OPENING, tell))
-    each = [_joined(found_in_component(one, within, tell)) for one in ranked.components]
-    closing = _joined(found_in(ranked, last, tell))
-    joined = _together(ranked, each)
+    additional = unlisted()
+    within, last = (*OF_COMPONENT, *additional), (*CLOSING, *additional)
+    report = _teller([*OPENING, *within * len(ranked.components), *last], progress)
+    opening = _joined(found_in(ranked, OPENING, report))
+    by_component = [_joined(found_in_component(component, within, report)) for component in ranked.components]
+    closing = _joined(found_in(ranked, last, report))
+    joined = _together(ranked, by_component)
     remarks = [*opening.remarks, *joined.remarks, *closing.remarks]
     every = _joined([joined, opening, closing])
     return Finding(remarks, every.tables, every.categories)
 
 
 def _teller(names: Sequence[str], progress: Callable[[float, float], None] | None) -> Callable[[str], None]:
-    """What is called with the name of each study that is done, and says how far all of them are."""
+    """A callback for the name of each study that is done, which reports how far all of them are."""
     total, done = sum(COSTS.get(name, 1.0) for name in names), [0.0]
 
-    def tell(name: str) -> None:
+    def report(name: str) -> None:
         done[0] += COSTS.get(name, 1.0)
         if progress is not None:
             progress(done[0], total)
 
-    return tell
+    return report
 
 
-def _joined(found: Sequence[Finding]) -> Finding:
+def _joined(findings: Sequence[Finding]) -> Finding:
     """Several findings as one."""
     tables: dict[str, pd.DataFrame] = {}
-    for one in found:
-        twice = sorted(one.tables.keys() & tables.keys())
+    for finding in findings:
+        twice = sorted(finding.tables.keys() & tables.keys())
         if twice:
             raise ConfigError(f"two studies return a table {twice[0]!r}: rename one")
-        tables |= one.tables
-    categories = {name: fitted for one in found for name, fitted in one.categories.items()}
-    return Finding([text for one in found for text in one.remarks], tables, categories)
+        tables |= finding.tables
+    categories = {name: fitted for finding in findings for name, fitted in finding.categories.items()}
+    return Finding([text for finding in findings for text in finding.remarks], tables, categories)
 
 
-def _together(ranked: Ranked, found: Sequence[Finding]) -> Finding:
+def _together(ranked: Ranked, findings: Sequence[Finding]) -> Finding:
     """The findings on all components as one; each says of which it is if there are several."""
     several = len(ranked.parts) > 1
     remarks = [
         f"Component {number}: {text}" if several else text
-        for number, one in enumerate(found, 1)
-        for text in one.remarks
+        for number, finding in enumerate(findings, 1)
+        for text in finding.remarks
     ]
-    names = dict.fromkeys(name for one in found for name in one.tables)
-    tables = {name: together([one.tables.get(name, pd.DataFrame()) for one in found]) for name in names}
+    names = dict.fromkeys(name for finding in findings for name in finding.tables)
+    tables = {name: together([finding.tables.get(name, pd.DataFrame()) for finding in findings]) for name in names}
     if several:
-        apart = across([part.comparisons.models for part in ranked.parts])
-        tables["pairs"] = pd.concat([tables["pairs"], apart], ignore_index=True)
+        unconnected = across([part.comparisons.models for part in ranked.parts])
+        tables["pairs"] = pd.concat([tables["pairs"], unconnected], ignore_index=True)
     return Finding(remarks, tables)

@@ -22,13 +22,13 @@ def first_links(comparisons: Comparisons, error: NoMaximumError) -> list[tuple[s
     times = dict(zip(names, met, strict=True))
     share = dict(zip(names, wins / np.maximum(met, 1), strict=True))
     if isinstance(error, DisconnectedError):
-        centre, *others = (
+        centre, *remaining = (
             max(group, key=times.__getitem__) for group in sorted(error.models, key=len, reverse=True)
         )
-        return [(centre, other) for other in others]
+        return [(centre, model) for model in remaining]
     links: list[tuple[str, str]] = []
     for group in error.models:
-        if not any(other in group for _, other in links):  # a loss of one group is a win of another
+        if not any(model in group for _, model in links):  # a loss of one group is a win of another
             inside = np.isin(names, group)
             a, b = inside[c.first], inside[c.second]
             unbeaten = np.any(c.won[a & ~b] > 0) or np.any(c.lost[b & ~a] > 0)

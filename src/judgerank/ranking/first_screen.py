@@ -1,4 +1,4 @@
-"""What the first screen of a page draws: the models as rows with intervals, in groups."""
+"""The picture on the first screen of a page: the models as rows with intervals, in groups."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ class Move:
     ----------
     kind : str
         `UP`, `DOWN` or `NEW`.
-    text, told : str
+    text, description : str
         As a sign, and in words.
     """
 
     kind: str
     text: str
-    told: str
+    description: str
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Row:
         The model; its name after a slash, if it has one, and before it.
     low, at, high : float
         Where the interval and the estimate are drawn, from 0 to `WIDTH`; the ends are NaN where there is none.
-    rate, told : str
+    rate, description : str
         The win rate, and in words with its interval.
     facts : dict of str to str
         What is known of it to filter by (`model_facts.FILTERS`).
@@ -72,7 +72,7 @@ class Row:
     at: float
     high: float
     rate: str
-    told: str
+    description: str
     facts: dict[str, str]
     move: Move | None = None
 
@@ -105,7 +105,7 @@ class Picture:
     intervals: bool
 
     @property
-    def many(self) -> int:
+    def n_folded(self) -> int:
         """Models behind the fold."""
         return sum(len(group.rows) for group in self.more)
 
@@ -114,8 +114,8 @@ def pictures(ranking: Record, additions: Additions) -> list[Picture]:
     """The models of every component, best first."""
     board, level = ranking.tables["leaderboard"], ranking.settings.level
     parts = board["component"] if "component" in board else pd.Series(1, board.index)
-    each = zip(ranking.fits, board.groupby(parts, sort=True), strict=True)
-    return [picture(fitted, rows, level, ranking.anchors, additions) for fitted, (_, rows) in each]
+    components = zip(ranking.fits, board.groupby(parts, sort=True), strict=True)
+    return [picture(fitted, rows, level, ranking.anchors, additions) for fitted, (_, rows) in components]
 
 
 def picture(
@@ -148,9 +148,13 @@ def picture(
     rows = []
     for number, line in enumerate(board.to_dict("records")):
         low, at, high = (float(rates[end][number]) for end in ("low", "at", "high"))
-        told = f"win rate {at:.0%}" + ("" if np.isnan(low) else f", {level:.0%} interval {low:.0%} to {high:.0%}")
-        places = drawn(low), drawn(at), drawn(high)
-        rows.append(_row(line, anchors[line["model"]], places, f"{at:.0%}", told, additions or Additions()))
+        description = f"win rate {at:.0%}" + (
+            "" if np.isnan(low) else f", {level:.0%} interval {low:.0%} to {high:.0%}"
+        )
+        positions = drawn(low), drawn(at), drawn(high)
+        rows.append(
+            _row(line, anchors[line["model"]], positions, f"{at:.0%}", description, additions or Additions())
+        )
     groups = _groups(board, rows)
     return Picture(*_folded(groups), drawn(0.5), not board["low"].isna().all())
 
@@ -158,27 +162,27 @@ def picture(
 def _row(
     line: Mapping[Hashable, Any],
     anchor: str,
-    places: tuple[float, float, float],
+    positions: tuple[float, float, float],
     rate: str,
-    told: str,
+    description: str,
     additions: Additions,
 ) -> Row:
     model = str(line["model"])
     maker, _, name = model.rpartition("/")
     facts: dict[str, str] = {}
     if additions.facts is not None:
-        known = additions.facts.loc[model] if model in additions.facts.index else pd.Series(dtype=object)
-        facts = {fact: str(known.get(fact, "")) for fact in FILTERS if fact in additions.facts}
+        model_facts = additions.facts.loc[model] if model in additions.facts.index else pd.Series(dtype=object)
+        facts = {fact: str(model_facts.get(fact, "")) for fact in FILTERS if fact in additions.facts}
         maker = facts.get("organisation") or maker
     move = None if additions.changelog is None else _move(model, additions.changelog)
     short = shortened(name, LONGEST_NAME), shortened(maker, LONGEST_NAME)
-    return Row(anchor, _ranks(line), model, *short, *places, rate, told, facts, move)
+    return Row(anchor, _ranks(line), model, *short, *positions, rate, description, facts, move)
 
 
 def _move(model: str, changelog: Changelog) -> Move | None:
     if model in changelog.new:
         return Move(NEW, "new", f"not in {changelog.since}")
-    by = changelog.moved.get(model, 0)
+    by = changelog.rank_changes.get(model, 0)
     if not by:
         return None
     sure = "a significant change of score" if model in changelog.significant else "no significant change of score"
@@ -188,8 +192,8 @@ def _move(model: str, changelog: Changelog) -> Move | None:
 
 def _folded(groups: list[Group]) -> tuple[list[Group], list[Group]]:
     """Groups shown at once, of about `SHOWN` models, and the others."""
-    many = np.cumsum([len(group.rows) for group in groups])
-    first = int(np.searchsorted(many, SHOWN)) + 1
+    cumulative = np.cumsum([len(group.rows) for group in groups])
+    first = int(np.searchsorted(cumulative, SHOWN)) + 1
     return groups[:first], groups[first:]
 
 
@@ -203,8 +207,8 @@ def _ranks(line: Mapping[Hashable, Any]) -> str:
 def _groups(board: pd.DataFrame, rows: list[Row]) -> list[Group]:
     if board["band"].isna().any():
         return [Group("", rows)]
-    found = []
-    for band, members in groupby(zip(board["band"], rows, strict=True), key=lambda one: one[0]):
+    groups = []
+    for band, members in groupby(zip(board["band"], rows, strict=True), key=lambda item: item[0]):
         among = [row for _, row in members]
         head = ""
         if len(among) > 1:
@@ -214,5 +218,5 @@ def _groups(board: pd.DataFrame, rows: list[Row]) -> list[Group]:
                 if band == 1
                 else f"Group {band}: no significant differences"
             )
-        found.append(Group(head, among))
-    return found
+        groups.append(Group(head, among))
+    return groups

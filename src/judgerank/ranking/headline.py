@@ -8,7 +8,7 @@ WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "
 
 
 def largest(table: pd.DataFrame) -> pd.DataFrame:
-    """Of several components, the rows of the first."""
+    """Rows of the first component, where there are several."""
     return table[table["component"] == 1] if "component" in table else table
 
 
@@ -20,17 +20,17 @@ def in_words(number: int) -> str:
 def headline(board: pd.DataFrame, pairs: pd.DataFrame) -> str:
     """Who leads, without a full stop."""
     best, tied = board["model"].iloc[0], board["band"].eq(1).fillna(False)
-    many, others = int(tied.sum()), list(as_good(board, pairs)["model"])
-    if many == 0:
+    n_tied, contenders = int(tied.sum()), list(as_good(board, pairs)["model"])
+    if n_tied == 0:
         return f"{best} has the highest score"
-    if many > 1 and many + len(others) == len(board):
+    if n_tied > 1 and n_tied + len(contenders) == len(board):
         return f"No clear leader among {in_words(len(board))} models"
-    lead = f"{in_words(many).capitalize()} models share the lead"
-    if many <= 2:
-        lead = f"{best} leads" if many == 1 else f"{best} and {board['model'].iloc[1]} share the lead"
-    if not others:
+    lead = f"{in_words(n_tied).capitalize()} models share the lead"
+    if n_tied <= 2:
+        lead = f"{best} leads" if n_tied == 1 else f"{best} and {board['model'].iloc[1]} share the lead"
+    if not contenders:
         return lead
-    who = others[0] if len(others) == 1 else f"{in_words(len(others))} others"
+    who = contenders[0] if len(contenders) == 1 else f"{in_words(len(contenders))} others"
     return f"{lead}, but {who} may be as good"
 
 
@@ -38,5 +38,5 @@ def as_good(board: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame:
     """Rows of models below the first band that the best is not separated from, such as those compared rarely."""
     if board["band"].isna().any():
         return board.head(0)
-    apart = pairs["second"][(pairs["first"] == board["model"].iloc[0]) & pairs["separated"].fillna(False)]
-    return board[board["band"].gt(1) & ~board["model"].isin(apart)]
+    separated = pairs["second"][(pairs["first"] == board["model"].iloc[0]) & pairs["separated"].fillna(False)]
+    return board[board["band"].gt(1) & ~board["model"].isin(separated)]

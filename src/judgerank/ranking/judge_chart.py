@@ -60,7 +60,7 @@ def judges_of(ranking: Record) -> list[Judge]:
 
 @dataclass(frozen=True)
 class _About:
-    """What a reason takes besides the judge's own line.
+    """Values that a reason takes besides the judge's own line.
 
     Attributes
     ----------
@@ -91,8 +91,8 @@ def _answers(line: Line) -> str:
 
 
 def _fine(line: Line, _: _About) -> str:
-    agrees, many = line.get("agreement", np.nan), _answers(line)
-    return many if pd.isna(agrees) else f"agrees with the majority of the others in {agrees:.0%} of {many}"
+    agrees, answers = line.get("agreement", np.nan), _answers(line)
+    return answers if pd.isna(agrees) else f"agrees with the majority of the others in {agrees:.0%} of {answers}"
 
 
 def _noisy(line: Line, about: _About) -> str:
@@ -115,8 +115,8 @@ def _random(_: Line, __: _About) -> str:
 
 
 def _same(line: Line, _: _About) -> str:
-    other = line["verdict"].removeprefix(panel.SAME)
-    return f"its answers match those of {other} far more often than any other judge's"
+    judge = line["verdict"].removeprefix(panel.SAME)
+    return f"its answers match those of {judge} far more often than any other judge's"
 
 
 def _unsure(line: Line, about: _About) -> str:

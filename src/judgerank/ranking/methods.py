@@ -44,9 +44,12 @@ def _fit_of(fitted: Fit, judgments: Judgments) -> str:
             "the significantly different pairs."
         )
     elif fitted.robust is not None:
-        many = judgments.n_questions
-        part = f", computed from {MOST_QUESTIONS:,} of them" if many > MOST_QUESTIONS else ""
-        spread = f"Intervals allow for dependence within each of the {many} questions (sandwich covariance{part})."
+        n_questions = judgments.n_questions
+        part = f", computed from {MOST_QUESTIONS:,} of them" if n_questions > MOST_QUESTIONS else ""
+        spread = (
+            f"Intervals allow for dependence within each of the {n_questions} questions (sandwich "
+            f"covariance{part})."
+        )
     fitting = "maximum likelihood"
     if fitted.solution.spread is not None:
         widths = ", ".join(

@@ -55,11 +55,11 @@ def read_facts(path: str | Path, models: Iterable[str] | None = None) -> pd.Data
     model = next((plain[name] for name in MODEL if name in plain), None)
     if model is None:
         raise DataError(f"{path.name} has no column 'model' (it has: {listed(map(str, table.columns))})")
-    there = {fact: plain[name] for fact, names in FACTS.items() for name in reversed(names) if name in plain}
-    if not there:
+    columns = {fact: plain[name] for fact, names in FACTS.items() for name in reversed(names) if name in plain}
+    if not columns:
         raise DataError(f"{path.name} has no facts on models; known columns are {', '.join(FACTS)}")
     names = table[model].map(_text)
-    facts = pd.DataFrame({fact: table[name].map(_text) for fact, name in there.items()})
+    facts = pd.DataFrame({fact: table[name].map(_text) for fact, name in columns.items()})
     facts.index = pd.Index(names, name="model")
     _check(path, facts, set(facts.index if models is None else models))
     return facts

@@ -35,13 +35,13 @@ POINTS = 400  # of the curve from differences of scores to win probabilities
 MOST_PAIRS = 5_000  # pairs whose interval is on the page; of more, those nearest in rank
 
 
-def to_html(ranking: Record, beside: bool = False, additions: Additions | None = None) -> str:
+def to_html(ranking: Record, has_files: bool = False, additions: Additions | None = None) -> str:
     """The page as one HTML text.
 
     Parameters
     ----------
     ranking : Record
-    beside : bool
+    has_files : bool
         Whether the page has its tables and run.json beside it, to link to.
     additions : Additions, optional
         What else to show.
@@ -54,13 +54,13 @@ def to_html(ranking: Record, beside: bool = False, additions: Additions | None =
     links = {} if additions.facts is None else _links(additions.facts, listed["model"])
     if additions.facts is not None:
         listed = listed.join(additions.facts.drop(columns="link", errors="ignore"), on="model")
-    told, seen = verdict(ranking, passed_on=True), views(ranking, additions.each_judge, additions.progress)
+    summary, seen = verdict(ranking, passed_on=True), views(ranking, additions.each_judge, additions.progress)
     return render(
         TEMPLATE,
         title=ranking.title,
-        headline=told.headline,
-        told=_told(ranking),
-        verdict=told,
+        headline=summary.headline,
+        told=_source_line(ranking),
+        verdict=summary,
         pictures=pictures(ranking, additions),
         views=seen,
         filters=_filters(additions, ranking),
@@ -70,41 +70,41 @@ def to_html(ranking: Record, beside: bool = False, additions: Additions | None =
         read=ranking.judgments.remarks,
         remarks=ranking.remarks[len(ranking.judgments.remarks) :],
         level=f"{level:.0%}",
-        links=[*table_files.file_names(tables).values(), "run.json"] if beside else [],
-        parquet_note=table_files.parquet_note(tables) if beside else "",
-        board=_shown("leaderboard", "Leaderboard, best first", listed, {"elo": 0, "versus": 2}, links),
+        links=[*table_files.file_names(tables).values(), "run.json"] if has_files else [],
+        parquet_note=table_files.parquet_note(tables) if has_files else "",
+        board=_table("leaderboard", "Leaderboard, best first", listed, {"elo": 0, "versus": 2}, links),
         several=len(ranking.fits) > 1,
-        judges=_shown("judges", "Judges, most discriminating first", tables["judges"]),
+        judges=_table("judges", "Judges, most discriminating first", tables["judges"]),
         verdicts=_meanings(ranking),
-        pairs=_shown("neighbours", "Neighbours in rank", _neighbours(ranking)),
+        pairs=_table("neighbours", "Neighbours in rank", _neighbours(ranking)),
         pairs_told=_pairs_told(ranking),
-        next=_shown("next", "What to collect next, best first", _next(tables["next"], ranking.judgments)),
+        next=_table("next", "What to collect next, best first", _next(tables["next"], ranking.judgments)),
         next_told=_next_told(ranking),
         members=_members(ranking),
-        adjusted=_further(ranking, "adjusted", "Scores that allow for the blocks, best first"),
-        blocks=_further(ranking, "blocks", "Blocks, with intervals"),
+        adjusted=_optional_table(ranking, "adjusted", "Scores that allow for the blocks, best first"),
+        blocks=_optional_table(ranking, "blocks", "Blocks, with intervals"),
         categories=_categories(ranking),
         by_chance=BY_CHANCE,
-        others=_others(tables),
+        others=_other_tables(tables),
         methods=methods(ranking),
         data=_data(ranking, additions.texts) | {"views": _drawn(ranking, seen)},
     )
 
 
 def _meanings(ranking: Record) -> dict[str, str]:
-    """What the verdicts on judges mean, of those that a judge can have."""
+    """Meanings of the verdicts that a judge can have."""
     if ranking.fitted.model.uses(Need.ORDER):
         return panel.MEANING
-    told = {kind: said.removesuffix(panel.UNBIASED) for kind, said in panel.MEANING.items()}
-    return {kind: said for kind, said in told.items() if kind != panel.BY_POSITION}
+    meanings = {kind: meaning.removesuffix(panel.UNBIASED) for kind, meaning in panel.MEANING.items()}
+    return {kind: meaning for kind, meaning in meanings.items() if kind != panel.BY_POSITION}
 
 
-def _others(tables: dict[str, pd.DataFrame]) -> list[Shown]:
+def _other_tables(tables: dict[str, pd.DataFrame]) -> list[Shown]:
     names = [name for name in tables if name in OTHERS or name not in TABLES]
-    return [_shown(f"other-{name}", OTHERS.get(name, name), tables[name]) for name in names]
+    return [_table(f"other-{name}", OTHERS.get(name, name), tables[name]) for name in names]
 
 
-def _shown(
+def _table(
     key: str,
     caption: str,
     frame: pd.DataFrame,
@@ -120,36 +120,42 @@ def _links(facts: pd.DataFrame, models: pd.Series) -> dict[str, list[str]]:
 
 
 def _filters(additions: Additions, ranking: Record) -> dict[str, list[str]]:
-    """What rows can be filtered by, and its values; not where all models have the same."""
+    """Facts that rows can be filtered by, and their values; not where all models have the same."""
     if additions.facts is None:
         return {}
     facts = additions.facts.reindex(ranking.tables["leaderboard"]["model"]).fillna("")
-    found = {name: sorted({text for text in facts[name] if text}) for name in FILTERS if name in facts}
-    return {name: values for name, values in found.items() if len(values) > 1 or "" in set(facts[name])}
+    by_fact = {name: sorted({text for text in facts[name] if text}) for name in FILTERS if name in facts}
+    return {name: values for name, values in by_fact.items() if len(values) > 1 or "" in set(facts[name])}
 
 
 def _changes(additions: Additions) -> Shown | None:
     log = additions.changelog
-    return None if log is None else _shown("changes", f"Changes since {log.since}", log.table)
+    return None if log is None else _table("changes", f"Changes since {log.since}", log.table)
 
 
 def _drawn(ranking: Record, seen: list[View]) -> list[dict[str, Any]]:
     """Other rankings as numbers that the page's script draws by."""
-    place = {model: number for number, model in enumerate(ranking.tables["leaderboard"]["model"])}
-    found = []
+    positions = {model: number for number, model in enumerate(ranking.tables["leaderboard"]["model"])}
+    drawings = []
     for view in seen:
         groups = [
             {
                 "head": group.head,
                 "rows": [
-                    [place[row.model], row.ranks, *map(number, (row.low, row.at, row.high)), row.rate, row.told]
+                    [
+                        positions[row.model],
+                        row.ranks,
+                        *map(number, (row.low, row.at, row.high)),
+                        row.rate,
+                        row.description,
+                    ]
                     for row in group.rows
                 ],
             }
             for group in (*view.picture.groups, *view.picture.more)
         ]
-        found.append({"told": view.told, "even": view.picture.even, "groups": groups})
-    return found
+        drawings.append({"told": view.sentence, "even": view.picture.even, "groups": groups})
+    return drawings
 
 
 def number(x: float) -> float | None:
@@ -157,16 +163,16 @@ def number(x: float) -> float | None:
     return None if np.isnan(x) else x
 
 
-def _told(ranking: Record) -> str:
+def _source_line(ranking: Record) -> str:
     judgments, c = ranking.judgments, ranking.judgments.comparisons
-    said = counted(len(judgments.frame), "record")
+    size = counted(len(judgments.frame), "record")
     if c.stages is not None:
-        said = counted(
+        size = counted(
             len(sizes_of_rankings(judgments)), "ranking" if in_stages(judgments.frame).all() else "judgment"
         )
     return (
         f"{c.n_comparisons:,.0f} comparisons of {len(c.models):,} models by {counted(len(c.judges), 'judge')}, "
-        f"from {judgments.source.get('file', 'a table')} ({said})."
+        f"from {judgments.source.get('file', 'a table')} ({size})."
     )
 
 
@@ -197,21 +203,21 @@ def _tested(pairs: pd.DataFrame, models: list[str]) -> dict[str, list[Any]]:
     """Differences of pairs with interval and test, those nearest in rank if there are too many for a page."""
     if "separated" not in pairs:
         return {}
-    pairs, place = pairs[pairs["comparable"].astype(bool)], pd.Index(models)
-    first, second = (place.get_indexer(pd.Index(pairs[name])) for name in ("first", "second"))
-    near = np.sort(np.argsort(np.abs(first - second), kind="stable")[:MOST_PAIRS])
-    found: dict[str, list[Any]] = {"first": first[near].tolist(), "second": second[near].tolist()}
+    pairs, index = pairs[pairs["comparable"].astype(bool)], pd.Index(models)
+    first, second = (index.get_indexer(pd.Index(pairs[name])) for name in ("first", "second"))
+    nearest = np.sort(np.argsort(np.abs(first - second), kind="stable")[:MOST_PAIRS])
+    columns: dict[str, list[Any]] = {"first": first[nearest].tolist(), "second": second[nearest].tolist()}
     for name in ("difference", "low", "high", "p_holm"):
-        values = pairs[name].iloc[near].to_numpy(float)
-        found[name] = [float(f"{x:.4g}") if np.isfinite(x) else None for x in values]
-    found["separated"] = pairs["separated"].iloc[near].fillna(False).astype(bool).tolist()
-    return found
+        values = pairs[name].iloc[nearest].to_numpy(float)
+        columns[name] = [float(f"{x:.4g}") if np.isfinite(x) else None for x in values]
+    columns["separated"] = pairs["separated"].iloc[nearest].fillna(False).astype(bool).tolist()
+    return columns
 
 
 def _neighbours(ranking: Record) -> pd.DataFrame:
     pairs = ranking.tables["pairs"].query("comparable")
-    place = {name: number for number, name in enumerate(ranking.tables["leaderboard"]["model"])}
-    neighbours = pairs[pairs["second"].map(place) - pairs["first"].map(place) == 1]
+    positions = {name: number for number, name in enumerate(ranking.tables["leaderboard"]["model"])}
+    neighbours = pairs[pairs["second"].map(positions) - pairs["first"].map(positions) == 1]
     columns = ["first", "second", "difference", "low", "high", "p_value", "p_holm", "separated"]
     return neighbours[[name for name in columns if name in neighbours]]
 
@@ -219,16 +225,18 @@ def _neighbours(ranking: Record) -> pd.DataFrame:
 def _pairs_told(ranking: Record) -> str:
     pairs = ranking.tables["pairs"]
     comparable = pairs.query("comparable")
-    many = len(pairs) - len(comparable)
-    beside = f" {many} pairs of models of different components are not comparable." if many else ""
+    n_incomparable = len(pairs) - len(comparable)
+    remark = (
+        f" {n_incomparable} pairs of models of different components are not comparable." if n_incomparable else ""
+    )
     if "separated" not in pairs:
-        return f"Without intervals no difference can be tested.{beside}"
-    known = comparable["separated"].notna()
-    apart = int(comparable["separated"][known].sum())
-    each = " of a component" if len(ranking.fits) > 1 else ""
+        return f"Without intervals no difference can be tested.{remark}"
+    tested = comparable["separated"].notna()
+    n_separated = int(comparable["separated"][tested].sum())
+    suffix = " of a component" if len(ranking.fits) > 1 else ""
     return (
-        f"{apart} of {int(known.sum())} pairs of models are significantly different at "
-        f"{ranking.settings.level:.0%} (Holm's adjustment for all pairs{each}).{beside}"
+        f"{n_separated} of {int(tested.sum())} pairs of models are significantly different at "
+        f"{ranking.settings.level:.0%} (Holm's adjustment for all pairs{suffix}).{remark}"
     )
 
 
@@ -265,12 +273,12 @@ def _members(ranking: Record) -> Shown | None:
     if table is None:
         return None
     precise = dict.fromkeys(("log_loss", "log_loss_error", "worse", "worse_error"), 4)
-    return _shown("members", "Members of the family, those with fewer parameters first", table, precise)
+    return _table("members", "Members of the family, those with fewer parameters first", table, precise)
 
 
-def _further(ranking: Record, name: str, caption: str) -> Shown | None:
+def _optional_table(ranking: Record, name: str, caption: str) -> Shown | None:
     table = ranking.tables.get(name)
-    return None if table is None else _shown(name, caption, table)
+    return None if table is None else _table(name, caption, table)
 
 
 def _categories(ranking: Record) -> list[tuple[str, Shown]]:
@@ -278,6 +286,6 @@ def _categories(ranking: Record) -> list[tuple[str, Shown]]:
     if table is None:
         return []
     return [
-        (str(name), _shown(f"category-{number}", f"{name}, best first", rows.drop(columns="category")))
+        (str(name), _table(f"category-{number}", f"{name}, best first", rows.drop(columns="category")))
         for number, (name, rows) in enumerate(table.groupby("category", sort=True), 1)
     ]

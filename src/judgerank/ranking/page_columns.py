@@ -20,10 +20,10 @@ HEADS |= {"p_adjusted": "p, adjusted", "flip_rate": "changed", "second_answer": 
 FURTHER = (*strengths(MOST_STRENGTHS)[1:], *larger_ties(range(MOST_TIED + 1)))
 BLOCKS = (*JUDGE_BLOCKS.values(), *map(judge_block, FURTHER))
 HEADS |= {
-    one.shown: one.shown.replace("strong_", "strength ").replace("tie_", "tie of ")
-    for one in BLOCKS[len(JUDGE_BLOCKS) :]
+    block.shown: block.shown.replace("strong_", "strength ").replace("tie_", "tie of ")
+    for block in BLOCKS[len(JUDGE_BLOCKS) :]
 }
-HEADS |= {f"{end}_{one.shown}": word for end, word in (("low", "from"), ("high", "to")) for one in BLOCKS}
+HEADS |= {f"{end}_{block.shown}": word for end, word in (("low", "from"), ("high", "to")) for block in BLOCKS}
 ABOUT = {
     "score": "quality in log-odds; scores sum to zero",
     "score_without": "the score without the adjustment",

@@ -1,4 +1,4 @@
-"""What a page shows besides the ranking: facts on the models, an earlier ranking, the texts that were judged."""
+"""Contents of a page besides the ranking: facts on the models, an earlier ranking, the texts that were judged."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ Text = str | tuple[str, ...]  # of one turn, or of several
 
 @dataclass(frozen=True)
 class Changelog:
-    """What changed since an earlier ranking.
+    """Changes since an earlier ranking.
 
     Attributes
     ----------
     since : str
         What the earlier one is called.
     sentences : tuple of str
-    moved : mapping of str to int
+    rank_changes : mapping of str to int
         By model of both rankings: by how many ranks it rose among these, negative if it fell.
     significant : frozenset of str
         Models whose scores changed significantly.
@@ -31,7 +31,7 @@ class Changelog:
 
     since: str
     sentences: tuple[str, ...]
-    moved: Mapping[str, int]
+    rank_changes: Mapping[str, int]
     significant: frozenset[str]
     new: frozenset[str]
     table: pd.DataFrame
@@ -47,7 +47,7 @@ class Texts:
 
 @dataclass(frozen=True)
 class Additions:
-    """What a page shows besides the ranking.
+    """Contents of a page besides the ranking.
 
     Attributes
     ----------

@@ -46,13 +46,13 @@ def evidence(
         times, reply``. ``all`` is how many records there are. ``texts``: questions by id, and answers by question
         and number of the model, of the records listed.
     """
-    c, place = judgments.comparisons.aggregate(), pd.Index(models)
-    number = place.get_indexer(pd.Index(c.models))
+    c, index = judgments.comparisons.aggregate(), pd.Index(models)
+    number = index.get_indexer(pd.Index(c.models))
     i, j = number[c.first], number[c.second]
-    known = (i >= 0) & (j >= 0)
-    records = _records(judgments, place, pd.Index(judges))
+    is_ranked = (i >= 0) & (j >= 0)
+    records = _records(judgments, index, pd.Index(judges))
     return {
-        "pairs": _pairs(i[known], j[known], c.decided[known], _share(c)[known], len(models)),
+        "pairs": _pairs(i[is_ranked], j[is_ranked], c.decided[is_ranked], _share(c)[is_ranked], len(models)),
         "records": records,
         "all": len(judgments.frame),
         "texts": _texts(records, texts or texts_of(judgments.frame), models),
@@ -64,10 +64,10 @@ def _share(c: Comparisons) -> FloatArray:
     return c.outcome if c.stages is None else 0.5 + (c.outcome - 0.5) / np.maximum(1 - c.stages.neither, EITHER)
 
 
-def head_to_head(comparisons: Comparisons, one: str, other: str) -> tuple[int, float]:
+def head_to_head(comparisons: Comparisons, first: str, second: str) -> tuple[int, float]:
     """How many comparisons two models have, and the share that the first of them won, ties half; NaN of none."""
     c = comparisons.aggregate()
-    i, j = c.models.index(one), c.models.index(other)
+    i, j = c.models.index(first), c.models.index(second)
     count = np.where((c.first == i) & (c.second == j) | (c.first == j) & (c.second == i), c.decided, 0.0)
     won = float(count @ np.where(c.first == i, _share(c), 1 - _share(c)))
     total = float(count.sum())
@@ -85,8 +85,8 @@ def texts_of(frame: pd.DataFrame) -> Texts:
             if isinstance(answer, str):
                 answers.setdefault(question, {}).setdefault(model, answer)
     if "question_text" in frame:
-        asked = zip(frame["question_id"].astype(str), frame["question_text"], strict=True)
-        questions = {name: text for name, text in asked if isinstance(text, str)}
+        pairs = zip(frame["question_id"].astype(str), frame["question_text"], strict=True)
+        questions = {name: text for name, text in pairs if isinstance(text, str)}
     return Texts(questions, answers)
 
 
@@ -108,8 +108,8 @@ def _texts(records: dict[str, list[Any]], texts: Texts, models: Sequence[str]) -
 
 def _cut(text: Text) -> str:
     """A text of a page: the turns of a conversation one after the other, and not too long."""
-    whole = text if isinstance(text, str) else "\n\n".join(text)
-    return whole if len(whole) <= LONGEST_REPLY else f"{whole[:LONGEST_REPLY]} [cut]"
+    full_text = text if isinstance(text, str) else "\n\n".join(text)
+    return full_text if len(full_text) <= LONGEST_REPLY else f"{full_text[:LONGEST_REPLY]} [cut]"
 
 
 def _pairs(i: IntArray, j: IntArray, count: FloatArray, outcome: FloatArray, n: int) -> dict[str, list[float]]:
@@ -119,14 +119,14 @@ def _pairs(i: IntArray, j: IntArray, count: FloatArray, outcome: FloatArray, n: 
     if n > LARGE:
         pair, where = np.unique(where, return_inverse=True)
     total, wins = np.bincount(where, count, len(pair)), np.bincount(where, won, len(pair))
-    there = total > 0
-    pair, total, wins = pair[there], total[there], wins[there]
-    kept = np.sort(np.argsort(-total, kind="stable")[:MOST_PAIRS])
+    compared = total > 0
+    pair, total, wins = pair[compared], total[compared], wins[compared]
+    selected = np.sort(np.argsort(-total, kind="stable")[:MOST_PAIRS])
     return {
-        "first": (pair[kept] // n).tolist(),
-        "second": (pair[kept] % n).tolist(),
-        "count": total[kept].round().astype(int).tolist(),
-        "won": (wins[kept] / total[kept]).round(4).tolist(),
+        "first": (pair[selected] // n).tolist(),
+        "second": (pair[selected] % n).tolist(),
+        "count": total[selected].round().astype(int).tolist(),
+        "won": (wins[selected] / total[selected]).round(4).tolist(),
     }
 
 
@@ -134,26 +134,26 @@ def _records(judgments: Judgments, models: pd.Index, judges: pd.Index) -> dict[s
     frame = judgments.frame
     first, second = (places_among(frame[name], models) for name in ("model_a", "model_b"))
     judge = places_among(frame["judge_model"], judges)
-    known = (first >= 0) & (second >= 0) & (judge >= 0)
+    is_ranked = (first >= 0) & (second >= 0) & (judge >= 0)
     if "comparisons" in frame:  # of rankings: what a record says of two answers below the best is nothing
-        known &= frame["comparisons"].fillna(1.0).to_numpy(float) > 0
-    there = slice(None) if known.all() else known
-    rows = _kept(first[there], second[there])
-    rows = rows if known.all() else np.flatnonzero(known)[rows]
-    shown = frame.iloc[rows]
-    answer = shown["judge_preferred_model"].astype(object).map(LETTERS).fillna("not read")
+        is_ranked &= frame["comparisons"].fillna(1.0).to_numpy(float) > 0
+    selected = slice(None) if is_ranked.all() else is_ranked
+    rows = _selected_rows(first[selected], second[selected])
+    rows = rows if is_ranked.all() else np.flatnonzero(is_ranked)[rows]
+    listed = frame.iloc[rows]
+    answer = listed["judge_preferred_model"].astype(object).map(LETTERS).fillna("not read")
     return {
         "first": first[rows].tolist(),
         "second": second[rows].tolist(),
         "judge": judge[rows].tolist(),
         "answer": answer.tolist(),
-        "question": shown["question_id"].astype(str).tolist() if "question_id" in frame else [],
-        "times": pd.to_numeric(shown["count"]).tolist() if "count" in frame else [],
-        "reply": _replies(shown["reply"]) if "reply" in frame else [],
+        "question": listed["question_id"].astype(str).tolist() if "question_id" in frame else [],
+        "times": pd.to_numeric(listed["count"]).tolist() if "count" in frame else [],
+        "reply": _replies(listed["reply"]) if "reply" in frame else [],
     }
 
 
-def _kept(first: IntArray, second: IntArray) -> IntArray:
+def _selected_rows(first: IntArray, second: IntArray) -> IntArray:
     """Rows to show: the first ones of every pair, as many of each as fit."""
     if len(first) <= MOST_RECORDS:
         return np.arange(len(first))
@@ -166,17 +166,17 @@ def _kept(first: IntArray, second: IntArray) -> IntArray:
     part = MOST_RECORDS
     while True:  # from the start, until every pair has its records
         turn = pd.Series(pair[:part]).groupby(pair[:part]).cumcount().to_numpy()
-        kept = turn < max(fitting, 1)
-        if part >= len(pair) or kept.sum() == np.minimum(size, max(fitting, 1)).sum():
-            return np.flatnonzero(kept)[: None if fitting else MOST_RECORDS]
+        selected = turn < max(fitting, 1)
+        if part >= len(pair) or selected.sum() == np.minimum(size, max(fitting, 1)).sum():
+            return np.flatnonzero(selected)[: None if fitting else MOST_RECORDS]
         part *= 4
 
 
 def _replies(column: pd.Series) -> list[str | None]:
-    found: list[str | None] = []
+    replies: list[str | None] = []
     left = MOST_TEXT
     for text in column:
-        said = _cut(text) if isinstance(text, str) and left > 0 else None
-        left -= len(said or "")
-        found.append(said)
-    return found
+        reply = _cut(text) if isinstance(text, str) and left > 0 else None
+        left -= len(reply or "")
+        replies.append(reply)
+    return replies

@@ -58,13 +58,13 @@ class Without:
         return f"Without {self.who}: {self.headline}{names}."
 
     @property
-    def beside(self) -> str:
-        """What the headline of all judgments needs, to follow a comma."""
+    def condition(self) -> str:
+        """The condition on the headline of all judgments, to follow a comma."""
         return "" if self.same else f"but not without the votes of {self.who}"
 
     @property
     def next(self) -> str:
-        """What settles who leads; empty where it is settled."""
+        """Advice on how to settle who leads; empty where it is settled."""
         if self.same:
             return ""
         return f"To settle who leads, collect more answers from judges other than {listed(self.judges)}."
@@ -84,12 +84,12 @@ def without_partial(ranking: Record, board: pd.DataFrame, judges: pd.DataFrame) 
     if not partial or len(ranking.fits) != 1 or len(partial) == len(ranking.judgments.comparisons.judges):
         return None
     try:
-        shown, others = without(ranking, partial)
+        fitted, remaining_board = without(ranking, partial)
     except (JudgerankError, np.linalg.LinAlgError):
         return None
-    said = headline(others, pairs(shown, ranking.settings.level))
-    best = list(others["model"][others["band"].eq(1).fillna(False)])
-    return Without(partial, said, best, {*best} == {*leaders})
+    lead = headline(remaining_board, pairs(fitted, ranking.settings.level))
+    best = list(remaining_board["model"][remaining_board["band"].eq(1).fillna(False)])
+    return Without(partial, lead, best, {*best} == {*leaders})
 
 
 def _favoured(judge: str, whose: str, models: Sequence[str]) -> bool:
@@ -110,11 +110,11 @@ def without(ranking: Record, judges: tuple[str, ...]) -> tuple[Fit, pd.DataFrame
         If the others make no ranking.
     """
     judgments = ranking.judgments
-    kept = of_records(judgments, ~judgments.frame["judge_model"].isin(judges))
-    return refitted(ranking, kept, ranking.settings)
+    remaining = of_records(judgments, ~judgments.frame["judge_model"].isin(judges))
+    return refitted(ranking, remaining, ranking.settings)
 
 
 def refitted(ranking: Record, judgments: Judgments, settings: Settings) -> tuple[Fit, pd.DataFrame]:
     """The fit of some judgments by the member that ranks, and its leaderboard."""
     component = component_of(parts_of(judgments)[0], ranking.fitted.model.alone, settings)
-    return component.shown, board_of(component)
+    return component.reported, board_of(component)

@@ -111,18 +111,18 @@ class Ranking(Record):
         DataError
             If LMArena's table is asked for, and not all models are on one scale.
         """
-        one = exports.export_to(path, table, form)
+        target = exports.export_to(path, table, form)
         outputs = Outputs(behind(self.judgments), force)
-        outputs.file(one.path)
-        outputs.write(exports.contents(self, [one], raw))
-        return one.path
+        outputs.file(target.path)
+        outputs.write(exports.contents(self, [target], raw))
+        return target.path
 
     def _repr_html_(self) -> str:
         """The leaderboard for a notebook; names are escaped."""
         board = self.tables["leaderboard"].astype(object).fillna("--")
-        shown = board.to_html(index=False, float_format="{:.3f}".format, max_rows=MOST, border=0)
-        said = "".join(f"<li>{escape(remark)}</li>" for remark in self.remarks)
-        return f"<div>\n<p><b>{escape(self.title)}</b></p>\n{shown}\n<ul>{said}</ul>\n</div>"
+        table = board.to_html(index=False, float_format="{:.3f}".format, max_rows=MOST, border=0)
+        items = "".join(f"<li>{escape(remark)}</li>" for remark in self.remarks)
+        return f"<div>\n<p><b>{escape(self.title)}</b></p>\n{table}\n<ul>{items}</ul>\n</div>"
 
     def __repr__(self) -> str:
         return f"<Ranking {shortened(self.title)}>"
@@ -132,8 +132,8 @@ class Ranking(Record):
         board = self.tables["leaderboard"]
         rows = board.head(len(board) if most is None else most)
         short = rows["model"].map(lambda name: shortened(name, LONGEST_NAME))
-        shown = (rows.assign(model=short) if short.is_unique else rows).astype(object).fillna("--")
-        text = shown.rename(columns={"band": HEADS["band"]}).to_string(
+        table = (rows.assign(model=short) if short.is_unique else rows).astype(object).fillna("--")
+        text = table.rename(columns={"band": HEADS["band"]}).to_string(
             index=False, float_format=lambda value: f"{round(value, 3) + 0.0:.3f}", max_colwidth=LONGEST
         )
         return text if board["band"].isna().all() else f"{text}\n{OF_GROUPS}"
@@ -222,7 +222,7 @@ def ranked(
 ) -> Ranking:
     """Every component of the comparison graph ranked by itself; `rank` says what is raised."""
     every = ranked_set(judgments, settings)
-    found = findings(every, progress)
-    remarks = [*judgments.remarks, *found.remarks]
-    fits = [one.shown for one in every.components]
-    return Ranking(judgments, settings, fits, remarks, dict(found.tables), dict(found.categories))
+    finding = findings(every, progress)
+    remarks = [*judgments.remarks, *finding.remarks]
+    fits = [component.reported for component in every.components]
+    return Ranking(judgments, settings, fits, remarks, dict(finding.tables), dict(finding.categories))

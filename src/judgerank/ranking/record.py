@@ -1,4 +1,4 @@
-"""What is known of the models and judges of a set of judgments, as data."""
+"""Results on the models and judges of a set of judgments, as data."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Record:
 
     @property
     def fitted(self) -> Fit:
-        """Of the largest component."""
+        """The fit of the largest component."""
         return self.fits[0]
 
     @property
@@ -59,10 +59,10 @@ class Record:
     @cached_property
     def anchors(self) -> dict[str, str]:
         """A different name for every model to link to its row by, made of the model's."""
-        found: dict[str, int] = {}
+        uses: dict[str, int] = {}
         anchors = {}
         for name in self.tables["leaderboard"]["model"]:
             anchor = "model-" + (re.sub(r"[^A-Za-z0-9.]+", "-", name).strip("-").lower() or "unnamed")[:80]
-            found[anchor] = found.get(anchor, 0) + 1
-            anchors[name] = anchor if found[anchor] == 1 else f"{anchor}--{found[anchor]}"
+            uses[anchor] = uses.get(anchor, 0) + 1
+            anchors[name] = anchor if uses[anchor] == 1 else f"{anchor}--{uses[anchor]}"
         return anchors

@@ -13,7 +13,7 @@ MOST_ROWS = 200_000  # judgments that are looked at one by one
 
 
 def sampled(judgments: Judgments) -> Judgments:
-    """As many whole questions as have `MOST_ROWS` judgments at most; all where they are no more, or have none.
+    """Whole questions with `MOST_ROWS` judgments at most, drawn at random; all if there are no more, or no ids.
 
     Which questions these are depends on their ids alone, and not on the order of the records.
     """
@@ -32,10 +32,10 @@ def sampled(judgments: Judgments) -> Judgments:
     return replace(judgments, frame=frame, comparisons=c._rows(rows))
 
 
-def told(sample: Judgments, judgments: Judgments) -> str:
-    """What a sample is, in words."""
-    many, of = (int(one.question.max(initial=-1)) + 1 for one in (sample, judgments))
+def description(sample: Judgments, judgments: Judgments) -> str:
+    """Size of a sample, in words."""
+    n_drawn, of = (int(part.question.max(initial=-1)) + 1 for part in (sample, judgments))
     return (
-        f"{many:,} of {of:,} questions, drawn at random ({len(sample.comparisons):,} of "
+        f"{n_drawn:,} of {of:,} questions, drawn at random ({len(sample.comparisons):,} of "
         f"{len(judgments.comparisons):,} judgments)"
     )

@@ -45,12 +45,12 @@ def archive(ranking: Record) -> bytes:
             f"Every Eval Ever has one scale, and this ranking {board['component'].nunique()} components, which "
             "cannot be compared (export the leaderboard)"
         )
-    told = io.BytesIO()
-    with ZipFile(told, "w", ZIP_DEFLATED) as files:
-        for place, record in _records(ranking, time.time()):
+    buffer = io.BytesIO()
+    with ZipFile(buffer, "w", ZIP_DEFLATED) as files:
+        for path, record in _records(ranking, time.time()):
             content = json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-            files.writestr(ZipInfo(place, EPOCH), content)
-    return told.getvalue()
+            files.writestr(ZipInfo(path, EPOCH), content)
+    return buffer.getvalue()
 
 
 def _records(ranking: Record, seconds: float) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -111,9 +111,9 @@ def _result(ranking: Record, row: pd.Series, judges: list[dict[str, Any]]) -> di
 def _judge(row: pd.Series) -> dict[str, Any]:
     """A judge with its share of the information, where that is known."""
     weight = row.get("information")
-    told = {"weight": float(weight)} if weight is not None and np.isfinite(weight) else {}
-    shown = {key: str(row[key]) for key in ("discrimination", "comparisons") if key in row}
-    return {"model_info": _model(str(row["judge"])), **told, "additional_details": shown}
+    share = {"weight": float(weight)} if weight is not None and np.isfinite(weight) else {}
+    details = {key: str(row[key]) for key in ("discrimination", "comparisons") if key in row}
+    return {"model_info": _model(str(row["judge"])), **share, "additional_details": details}
 
 
 def _model(name: str) -> dict[str, Any]:

@@ -17,47 +17,49 @@ OTHER_ORDER = (
 
 @dataclass(frozen=True)
 class ShownOrder:
-    """What one order of showing does to the two best models.
+    """Effect of showing in one order on the two best models.
 
     Attributes
     ----------
     nearly : bool
         Whether some comparisons had the other order, though too few.
-    place : str
+    position : str
         Where the best was shown beside the second: ``first`` or ``second``; empty if position bias moves both
         alike.
     best : str
     """
 
     nearly: bool
-    place: str
+    position: str
     best: str
 
     @property
     def unless(self) -> str:
         """When the best is no better, to follow a comma; empty if position bias moves both alike."""
-        return f"unless judges favour the answer shown {self.place}" if self.place else ""
+        return f"unless judges favour the answer shown {self.position}" if self.position else ""
 
     def sentence(self) -> str:
-        """What is wrong, and for whom."""
+        """A sentence on the fault, and the model that it favours."""
         few, can = ("nearly always", "can hardly be") if self.nearly else ("always", "cannot be")
-        told = (
+        text = (
             f"Each pair of models was {few} shown in the same order, so position bias and quality {can} "
             "distinguished."
         )
-        if self.place:
-            return f"{told} If judges favour the answer shown {self.place}, {self.best} may lead for that alone."
-        return f"{told} Models shown first may be ranked too high or too low beside those shown second."
+        if self.position:
+            return (
+                f"{text} If judges favour the answer shown {self.position}, {self.best} may lead for that alone."
+            )
+        return f"{text} Models shown first may be ranked too high or too low beside those shown second."
 
 
 def one_order(cells: Comparisons, best: str, second: str) -> ShownOrder | None:
-    """What is wrong with the order of showing, if anything is; None where no order is known."""
+    """The fault in the order of showing, if there is one; None where no order is known."""
     if not cells.ordered:
         return None
     share = position_share(cells)
     if share >= LITTLE:
         return None
     v = imitating_scores(cells)
-    ahead = float(v[cells.models.index(best)] - v[cells.models.index(second)])
-    place = "" if abs(ahead) < APART else "first" if ahead > 0 else "second"
-    return ShownOrder(share > 1e-6, place, best)
+    lead = float(v[cells.models.index(best)] - v[cells.models.index(second)])
+    position = "" if abs(lead) < APART else "first" if lead > 0 else "second"
+    return ShownOrder(share > 1e-6, position, best)

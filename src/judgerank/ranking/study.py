@@ -1,4 +1,4 @@
-"""What a study receives, and what it returns.
+"""Arguments and results of a study.
 
 A study looks at a ranking and adds remarks and tables to it, one file each in `judgerank.ranking.studies`.
 """
@@ -26,7 +26,7 @@ from judgerank.trust.sentences import MOST_PARAMETERS, MOST_ROWS
 
 @dataclass(frozen=True)
 class Finding:
-    """What a study found.
+    """Remarks and tables of a study.
 
     Attributes
     ----------
@@ -52,13 +52,13 @@ class Component:
     judgments : Judgments
         Those of its models.
     settings : Settings
-    shown : Fit
+    reported : Fit
         The fit that the ranking reports.
     independent : Fit
         The same with errors that take comparisons for independent, unless questions have effects.
     member : Fit
         The member of the family by itself, without further blocks, question effects and errors by question.
-    asked : Fit
+    requested : Fit
         The fit with the further blocks and question effects of the settings, shown or not; `member` if none are
         asked for, or if it has no maximum.
     departures : tuple of str
@@ -67,16 +67,16 @@ class Component:
 
     judgments: Judgments
     settings: Settings
-    shown: Fit
+    reported: Fit
     independent: Fit
     member: Fit
-    asked: Fit
+    requested: Fit
     departures: tuple[str, ...] = ()
 
     @property
     def comparisons(self) -> Comparisons:
-        """Those fitted, before rows that are alike were merged."""
-        return self.judgments.comparisons if self.asked.raw is None else self.asked.raw
+        """The comparisons fitted, before rows that are alike were merged."""
+        return self.judgments.comparisons if self.requested.raw is None else self.requested.raw
 
     @cached_property
     def sample(self) -> Judgments:
@@ -86,12 +86,12 @@ class Component:
     @cached_property
     def pairs(self) -> pd.DataFrame:
         """Every pair of models by the shown fit (`standings.pairs`)."""
-        return pairs(self.shown, self.settings.level)
+        return pairs(self.reported, self.settings.level)
 
     @cached_property
     def has_intervals(self) -> bool:
         """Whether the shown fit has a covariance that every difference of scores has an error by."""
-        return orders_of(self.shown) is not None
+        return orders_of(self.reported) is not None
 
     @cached_property
     def exact(self) -> Fit | JudgerankError | None:
@@ -119,7 +119,7 @@ class Component:
         return fit_member(replace(self.comparisons, columns=None), model, self.settings.solver)
 
     def refit_exactly(self, model: str | Model) -> Fit:
-        """The same without shrinkage, and without advice to shrink where there is no maximum."""
+        """Fit another member without shrinkage, and without advice to shrink where there is no maximum."""
         return fit(replace(self.comparisons, columns=None), model, EXACT)
 
 

@@ -15,7 +15,7 @@ LONG = 100_000  # rows beyond which a table is written as Parquet
 
 
 def file_names(tables: Mapping[str, pd.DataFrame]) -> dict[str, str]:
-    """What file each table goes into. Parquet takes the extra ``parquet``; without it all are CSV."""
+    """Name of the file of each table. Parquet takes the extra ``parquet``; without it all are CSV."""
     return {name: f"{name}.{'parquet' if _as_parquet(table) else 'csv'}" for name, table in tables.items()}
 
 

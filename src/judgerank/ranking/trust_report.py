@@ -40,7 +40,7 @@ RECORD = "record"  # column: number of a judgment as it was read, from 1
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TrustReport(Shown):
-    """What would change a ranking, and how many independent judges its panel is worth.
+    """The smallest changes of data that change a ranking, and how many independent judges its panel is worth.
 
     Attributes
     ----------
@@ -82,10 +82,10 @@ class TrustReport(Shown):
         """``changes, records, judges`` (each left out alone), and if known ``worth, panel, another, fitness``."""
         changes = self.fragility.changes
         numbered = changes.assign(set=range(1, len(changes) + 1))[["set", *changes.columns]]
-        found = {"changes": numbered, "records": self.records(), "judges": self.fragility.judges}
+        by_name = {"changes": numbered, "records": self.records(), "judges": self.fragility.judges}
         if self.panel is not None:
-            found |= {"worth": self.panel.worth, "panel": self.panel.judges, "another": self.panel.another()}
-        return found if self.fitness is None else found | {"fitness": self.fitness.table}
+            by_name |= {"worth": self.panel.worth, "panel": self.panel.judges, "another": self.panel.another()}
+        return by_name if self.fitness is None else by_name | {"fitness": self.fitness.table}
 
     def write(self, folder: str | Path, *, force: bool = False) -> Path:
         """Write the tables as CSV and ``run.json`` into a folder, all or none.
@@ -103,7 +103,7 @@ class TrustReport(Shown):
         """
         target = Path(folder)
         Outputs(behind(self.judgments), force).folder(target, SECTION, self.judgments.source.get("path"))
-        told = {
+        record = {
             "section": SECTION,
             "source": self.judgments.source,
             "model": self.fitted.model.name,
@@ -113,7 +113,7 @@ class TrustReport(Shown):
             with staged(target, force=force) as staging:
                 for name, table in self.tables().items():
                     (staging / f"{name}.csv").write_text(csv_of(table), encoding="utf-8", newline="")
-                (staging / "run.json").write_text(json.dumps(told, indent=2) + "\n")
+                (staging / "run.json").write_text(json.dumps(record, indent=2) + "\n")
         except OSError as error:
             raise ConfigError(f"the tables cannot be written to {target}: {error.strerror or error}") from None
         return target
@@ -156,25 +156,27 @@ def trust_report(
     numbered = judgments.frame.assign(**{RECORD: _numbers(judgments)})
     parts = parts_of(replace(judgments, frame=numbered))
     name = settings.model or default_member([part.comparisons for part in parts])[0]
-    part, said = parts[0], judgments.warnings
+    part, remarks = parts[0], judgments.warnings
     if len(parts) > 1:
-        said.append(f"The comparisons fall into {len(parts)} unconnected groups of models; this is the largest.")
+        remarks.append(
+            f"The comparisons fall into {len(parts)} unconnected groups of models; this is the largest."
+        )
     fitted = fit_member(part.comparisons, name, settings.solver)
     question = part.question if "question_id" in part.frame and settings.cluster == "question" else None
     fragile, panel = fragility(fitted, part.comparisons, question, settings.level, most, progress), None
     if part.comparisons.stages is not None:
-        return _of_rankings(part, fitted, fragile, settings, said)
+        return _of_rankings(part, fitted, fragile, settings, remarks)
     if question is None:
-        said.append("The effective number of judges needs a column of questions (question_id).")
+        remarks.append("The effective number of judges needs a column of questions (question_id).")
     else:
         try:
             panel = effective_judges(fitted, part.comparisons, question, settings.level)
         except DataError as error:
-            said.append(f"The effective number of judges is not known: {error}.")
+            remarks.append(f"The effective number of judges is not known: {error}.")
     same = same_judges(fitted, part, settings.level) if question is not None else {}
     ids = () if question is None else part.question_ids
     fit_tests = fitness_if_quick(fitted, part.comparisons, question, settings.level, ids)
-    return TrustReport(part, fitted, fragile, panel, tuple(said), same, fit_tests)
+    return TrustReport(part, fitted, fragile, panel, tuple(remarks), same, fit_tests)
 
 
 def _numbers(judgments: Judgments) -> IntArray:
@@ -186,33 +188,33 @@ def _numbers(judgments: Judgments) -> IntArray:
 
 
 def _of_rankings(
-    part: Judgments, fitted: Fit, fragile: Fragility, settings: Settings, said: list[str]
+    part: Judgments, fitted: Fit, fragile: Fragility, settings: Settings, remarks: list[str]
 ) -> TrustReport:
     """The report on rankings: judges are compared by what they say of the same two answers of a question."""
     pairs = as_pairs(part)
     alike, panel = fit_member(pairs.comparisons, fitted.model.name, settings.solver), None
     try:
-        found = effective_judges(alike, pairs.comparisons, pairs.question, settings.level)
-        panel = replace(found, design_effect=np.nan)  # which would be that of rankings, too
-        said.append("The effective number of judges takes each ranking as comparisons of two answers.")
+        effective = effective_judges(alike, pairs.comparisons, pairs.question, settings.level)
+        panel = replace(effective, design_effect=np.nan)  # which would be that of rankings, too
+        remarks.append("The effective number of judges takes each ranking as comparisons of two answers.")
     except DataError as error:
-        said.append(f"The effective number of judges is not known: {error}.")
-    said.append(
+        remarks.append(f"The effective number of judges is not known: {error}.")
+    remarks.append(
         "Goodness of fit is not tested: the test takes answers as independent, and those of one ranking are not. "
         "To test it, collect comparisons of two answers."
     )
-    return TrustReport(part, fitted, fragile, panel, tuple(said), same_judges(alike, pairs, settings.level))
+    return TrustReport(part, fitted, fragile, panel, tuple(remarks), same_judges(alike, pairs, settings.level))
 
 
 def _lines(report: TrustReport) -> Iterator[str]:
     """The whole report, paragraph by paragraph."""
     c, changes = report.judgments.comparisons, report.fragility.changes
-    many = f"{c.n_comparisons:,.0f} judgments"
+    size = f"{c.n_comparisons:,.0f} judgments"
     if c.stages is not None:
-        many = counted(int(report.judgments.frame[RECORD].nunique()), "ranking")
+        size = counted(int(report.judgments.frame[RECORD].nunique()), "ranking")
     yield (
         f"How far can the ranking of {report.judgments.title} be trusted? {counted(len(c.models), 'model')}, "
-        f"{counted(len(c.judges), 'judge')}, {many}, --model {report.fitted.model.name}"
+        f"{counted(len(c.judges), 'judge')}, {size}, --model {report.fitted.model.name}"
     )
     yield from (f"- {text}" for text in report.remarks)
     yield "\nSmallest removals found that change the ranking"
@@ -223,7 +225,7 @@ def _lines(report: TrustReport) -> Iterator[str]:
     yield "tie: how many to remove so that they no longer differ significantly"
     yield f"3-7: removing 7 is enough; fewer than 3 are not, if none does over {GROWTH:.0f} times what is forecast"
     yield f"one number: no smaller set is enough (searched for up to {SMALL}); --: no such set was found\n"
-    yield from _shown(report)
+    yield from _first_records(report)
     yield from _on_judges(report)
     if report.panel is not None:
         yield from on_panel(report.panel, report.same)
@@ -232,7 +234,7 @@ def _lines(report: TrustReport) -> Iterator[str]:
         yield from (f"- {text}" for text in report.fitness.sentences())
 
 
-def _shown(report: TrustReport) -> Iterator[str]:
+def _first_records(report: TrustReport) -> Iterator[str]:
     """The first judgments of the set that changes the top."""
     records = report.records()
     records = records[records["set"] == 1]
@@ -243,10 +245,10 @@ def _shown(report: TrustReport) -> Iterator[str]:
     if report.judgments.comparisons.stages is not None:
         what, names = "rankings", [RECORD, "question_id", "judge_model"]
         records = records.drop_duplicates(RECORD)
-    kept = [name for name in names if name in records]
+    columns = [name for name in names if name in records]
     more = f", the first {SHOWN} of {len(records)}" if len(records) > SHOWN else ""
     yield f"The {what} whose removal changes the leader{more} (all of them: --output FOLDER)"
-    yield records[kept].head(SHOWN).to_string(index=False) + "\n"
+    yield records[columns].head(SHOWN).to_string(index=False) + "\n"
 
 
 def _on_judges(report: TrustReport) -> Iterator[str]:
@@ -259,7 +261,7 @@ def _on_judges(report: TrustReport) -> Iterator[str]:
         yield f"- Without {row['judge']}, {row['top']} is first."
     if changed.empty:
         yield "- The leader stays the same without any one of them."
-    known = judges[judges["moved"].fillna(0) > 0].sort_values("moved", ascending=False, kind="stable")
-    for row in known.head(1).to_dict("records"):
+    influential = judges[judges["moved"].fillna(0) > 0].sort_values("moved", ascending=False, kind="stable")
+    for row in influential.head(1).to_dict("records"):
         yield f"- {row['judge']} matters most: without it, {row['moved']} models change rank."
     yield from (f"- {row['judge']}: {row['why']}." for row in judges[judges["why"] != ""].to_dict("records"))

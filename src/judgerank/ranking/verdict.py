@@ -38,7 +38,7 @@ TOO_DEAR = 10  # times the comparisons there are, beyond which more of them are 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a reader needs first.
+    """The result that a reader needs first.
 
     Attributes
     ----------
@@ -65,8 +65,14 @@ class Verdict:
     def lines(self) -> list[str]:
         """The verdict as lines of text, the headline first."""
         facts = ", ".join(f"{number} {what}" for number, what in self.facts)
-        told = [self.lead, self.categories, self.change, self.next, *(f"Warning: {one}" for one in self.warnings)]
-        return [f"{self.headline}.", f"{facts}.", *(line for line in told if line)]
+        parts = [
+            self.lead,
+            self.categories,
+            self.change,
+            self.next,
+            *(f"Warning: {warning}" for warning in self.warnings),
+        ]
+        return [f"{self.headline}.", f"{facts}.", *(line for line in parts if line)]
 
 
 def verdict(ranking: Record, passed_on: bool = False) -> Verdict:
@@ -74,18 +80,18 @@ def verdict(ranking: Record, passed_on: bool = False) -> Verdict:
     board, pairs, judges = (largest(ranking.tables[name]) for name in ("leaderboard", "pairs", "judges"))
     judges = judges[judges["status"] != panel.MERGED]
     if len(ranking.fits) == 1 and all_ties(ranking.judgments.comparisons):
-        told = f"All answers are ties, so there is nothing to rank. {HARDER}"
-        shown = f"No clear leader among {in_words(len(board))} models"
-        return Verdict(shown, told, "", "", _facts(ranking, judges.assign(information=np.nan)), unread(ranking))
+        lead = f"All answers are ties, so there is nothing to rank. {HARDER}"
+        title = f"No clear leader among {in_words(len(board))} models"
+        return Verdict(title, lead, "", "", _facts(ranking, judges.assign(information=np.nan)), unread(ranking))
     order = None if len(ranking.fits) > 1 else one_order(ranking.fitted.comparisons, *board["model"].iloc[:2])
     fewer, best = without_partial(ranking, board, judges), board[board["band"].eq(1).fillna(False)]
-    further = OTHER_ORDER if order else fewer.next if fewer else ""
+    next_step = OTHER_ORDER if order else fewer.next if fewer else ""
     where = "" if order else by_category(ranking, best["model"].iloc[0] if len(best) == 1 else "")
     return Verdict(
-        _headline(ranking, board, pairs, [order.unless if order else "", fewer.beside if fewer else ""]),
+        _headline(ranking, board, pairs, [order.unless if order else "", fewer.condition if fewer else ""]),
         _lead(ranking, board, pairs, order),
         _change(ranking, passed_on),
-        further or f"{CHOOSE if where else ''}{_next(ranking, board, pairs)}",
+        next_step or f"{CHOOSE if where else ''}{_next(ranking, board, pairs)}",
         _facts(ranking, judges),
         [*([order.sentence()] if order else []), *warnings_of(ranking, judges, fewer)],
         where,
@@ -95,23 +101,23 @@ def verdict(ranking: Record, passed_on: bool = False) -> Verdict:
 def _headline(ranking: Record, board: pd.DataFrame, pairs: pd.DataFrame, but: list[str]) -> str:
     """Who leads, and on which condition."""
     if len(ranking.fits) > 1:
-        many = in_words(len(ranking.fits))
-        return f"No overall leader: {many} groups of models were never compared with each other"
-    told = headline(board, pairs)
+        n_groups = in_words(len(ranking.fits))
+        return f"No overall leader: {n_groups} groups of models were never compared with each other"
+    lead = headline(board, pairs)
     condition = next(filter(None, but), "")
     if condition and _separated(pairs, *board["model"].iloc[:2]):
-        return f"{told}, {condition}"
-    return told
+        return f"{lead}, {condition}"
+    return lead
 
 
 def _lead(ranking: Record, board: pd.DataFrame, pairs: pd.DataFrame, order: ShownOrder | None) -> str:
     best, second = board.iloc[0], board.iloc[1]
     where = "" if len(ranking.fits) == 1 else "In the first group, "
-    told = f"{where}{_preferred(ranking, best, second)}"
+    text = f"{where}{_preferred(ranking, best, second)}"
     if board["rank_low"].isna().any():
-        return f"{told}. This fit has no confidence intervals, so the difference may be chance."
+        return f"{text}. This fit has no confidence intervals, so the difference may be chance."
     how = "a significant difference" if _separated(pairs, best["model"], second["model"]) else "too close to call"
-    if order and order.place and how != "too close to call":
+    if order and order.position and how != "too close to call":
         how = f"{how}, {order.unless}"
     low, high, level = best["rank_low"], best["rank_high"], f"{ranking.settings.level:.0%} confidence"
     name = best["model"]
@@ -120,14 +126,14 @@ def _lead(ranking: Record, board: pd.DataFrame, pairs: pd.DataFrame, order: Show
         range_ = f"Only if judges favour neither position, {range_}"
     elif low != high:
         range_ = f"T{range_[1:]}"
-    told = f"{told}: {how}. {range_} ({level}, jointly for all {'its ' * bool(where)}models)."
-    others = as_good(board, pairs)
-    if others.empty:
-        return told
-    known = zip(others["model"], others["comparisons"], strict=True)
-    each = [f"{other} ({many:,} {noun(many, 'comparison')})" for other, many in known][:NAMED]
-    more = f" and {len(others) - NAMED:,} more" if len(others) > NAMED else ""
-    return f"{told} {name} is not significantly different from {', '.join(each)}{more}."
+    text = f"{text}: {how}. {range_} ({level}, jointly for all {'its ' * bool(where)}models)."
+    contenders = as_good(board, pairs)
+    if contenders.empty:
+        return text
+    counts = zip(contenders["model"], contenders["comparisons"], strict=True)
+    named = [f"{model} ({count:,} {noun(count, 'comparison')})" for model, count in counts][:NAMED]
+    more = f" and {len(contenders) - NAMED:,} more" if len(contenders) > NAMED else ""
+    return f"{text} {name} is not significantly different from {', '.join(named)}{more}."
 
 
 def _preferred(ranking: Record, best: pd.Series, second: pd.Series) -> str:
@@ -139,13 +145,16 @@ def _preferred(ranking: Record, best: pd.Series, second: pd.Series) -> str:
     lead, middle = best["score"] - second["score"], (best["score"] + second["score"]) / 2
     chance = f"{float(win_probability(ranking.fitted, np.array(lead), middle)):.0%}"
     weights = " with judges weighted as in the ranking," * (len(ranking.fitted.comparisons.judges) > 1)
-    name, other = best["model"], second["model"]
-    many, seen = head_to_head(ranking.judgments.comparisons, name, other)
-    if not many:
-        told = f"{name} and {other} (2nd) were never compared with each other. Fitted to all comparisons,{weights}"
-        return f"{told} {name} is preferred in {chance}"
-    told = f"{name} is preferred to {other} (2nd) in {seen:.0%} of their {many:,} {noun(many, 'comparison')}"
-    return f"{told}. Fitted to all comparisons,{weights} that is {chance}"
+    name, rival = best["model"], second["model"]
+    n_comparisons, seen = head_to_head(ranking.judgments.comparisons, name, rival)
+    if not n_comparisons:
+        text = f"{name} and {rival} (2nd) were never compared with each other. Fitted to all comparisons,{weights}"
+        return f"{text} {name} is preferred in {chance}"
+    text = (
+        f"{name} is preferred to {rival} (2nd) in {seen:.0%} of their {n_comparisons:,} "
+        f"{noun(n_comparisons, 'comparison')}"
+    )
+    return f"{text}. Fitted to all comparisons,{weights} that is {chance}"
 
 
 def _separated(pairs: pd.DataFrame, first: str, second: str) -> bool:
@@ -154,32 +163,34 @@ def _separated(pairs: pd.DataFrame, first: str, second: str) -> bool:
 
 
 def _change(ranking: Record, passed_on: bool) -> str:
-    """What would change who leads, and where to see it; nothing where that is known of another fit alone."""
-    said = next((one.removeprefix(FRAGILITY) for one in ranking.remarks if one.startswith(FRAGILITY)), "")
-    if not said.startswith("Removing"):
-        return said
+    """A sentence on what would change who leads; empty where that is known of another fit alone."""
+    fragility = next(
+        (remark.removeprefix(FRAGILITY) for remark in ranking.remarks if remark.startswith(FRAGILITY)), ""
+    )
+    if not fragility.startswith("Removing"):
+        return fragility
     settings, usual = ranking.settings, Settings()
     chosen = [name for name in ("model", "solver", "level") if getattr(settings, name) != getattr(usual, name)]
     options = [word for name in chosen for word in (f"--{name}", f"{getattr(settings, name)}")]
     command = run_again("trust", ranking.judgments, *options, passed_on=passed_on)
-    return f"{said} See which: {command}."
+    return f"{fragility} See which: {command}."
 
 
 def _next(ranking: Record, board: pd.DataFrame, pairs: pd.DataFrame) -> str:
-    """What connects the groups; else what decides who leads, or the first neighbours that are not separated."""
+    """Advice on what to collect: to connect groups, to decide who leads, or to separate neighbours in rank."""
     if len(ranking.fits) > 1:
         links = listed(f"{a} with {b}" for a, b in links_between(ranking.judgments))
         return f"To rank all models together, compare {links}."
     if "separated" not in pairs or board["band"].isna().any():
         return "For confidence intervals, compare the models again until no judge is always of one mind."
     names = list(board["model"])
-    rivals = [(names[0], other) for other in (names[1], *as_good(board, pairs)["model"])]
+    rivals = [(names[0], rival) for rival in (names[1], *as_good(board, pairs)["model"])]
     close = next(((a, b) for a, b in (*rivals, *pairwise(names)) if not _separated(pairs, a, b)), None)
     if close is None:
-        told = "Every model is significantly different from the next"
+        text = "Every model is significantly different from the next"
         if board["rank_low"].eq(board["rank_high"]).all():
-            return f"{told}: this ranking needs no more data."
-        return f"{told}, pair by pair. Ranges of ranks are wider, as they hold for all models at once."
+            return f"{text}: this ranking needs no more data."
+        return f"{text}, pair by pair. Ranges of ranks are wider, as they hold for all models at once."
     first, second = close
     few = too_few(ranking.fitted)
     if few:
@@ -210,18 +221,18 @@ def _facts(ranking: Record, judges: pd.DataFrame) -> list[tuple[str, str]]:
     frame, c = ranking.judgments.frame, ranking.judgments.comparisons
     compared = noun(round(c.n_comparisons), "judgment" if c.stages is None else "comparison")
     models = sum(len(fitted.scores) for fitted in ranking.fits)
-    found = [
+    facts = [
         (f"{models:,}", noun(models, "model")),
         (f"{c.n_comparisons:,.0f}", f"{compared} in rankings" if in_stages(frame).all() else compared),
     ]
     if "question_id" in frame:
         questions = ranking.judgments.n_questions
-        found.append((f"{questions:,}", noun(questions, "question")))
+        facts.append((f"{questions:,}", noun(questions, "question")))
     share = judges["information"]
     if len(judges) < 2 or share.isna().any():
-        return [*found, (f"{len(judges):,}", noun(len(judges), "judge"))]
+        return [*facts, (f"{len(judges):,}", noun(len(judges), "judge"))]
     equal = panel.effective_judges(share)
-    return [*found, (f"{len(judges):,}", f"judges, weighted like {equal:.1f} equal ones")]
+    return [*facts, (f"{len(judges):,}", f"judges, weighted like {equal:.1f} equal ones")]
 
 
 def reading_lines(ranking: Record) -> list[str]:

@@ -1,4 +1,4 @@
-"""What a reader must know before trusting a ranking: the warnings of the verdict, one sentence or two each."""
+"""Warnings of the verdict, to know before trusting a ranking, one sentence or two each."""
 
 from __future__ import annotations
 
@@ -22,32 +22,32 @@ MOST_WEIGHT = 2 / 3  # share of the information from which one judge outweighs a
 def warnings_of(ranking: Record, judges: pd.DataFrame, fewer: Without | None = None) -> list[str]:
     """The warnings on the largest component, by the table of its judges; `fewer` is without some of them."""
     fitted = ranking.fitted
-    found = [
-        one.removeprefix(start)
+    warnings = [
+        note.removeprefix(start)
         for start in (WHICH_FIT, BY_JUDGE)
-        for one in (remark.removeprefix("Component 1: ") for remark in ranking.remarks)
-        if one.startswith(start) and not one.endswith(HARMLESS)
+        for note in (remark.removeprefix("Component 1: ") for remark in ranking.remarks)
+        if note.startswith(start) and not note.endswith(HARMLESS)
     ]
     if len(ranking.fits) > 1:
-        found.append(
+        warnings.append(
             f"The comparisons fall into {len(ranking.fits)} groups of models that were never compared with each "
             "other. Each group is ranked by itself, and scores of different groups are not comparable."
         )
     if not fitted.converged:
-        found.append(f"The fit ended as {fitted.status}, not at a maximum.")
-    found += _on_judges(judges, fewer)
+        warnings.append(f"The fit ended as {fitted.status}, not at a maximum.")
+    warnings += _on_judges(judges, fewer)
     if 2 * (judges["verdict"] == panel.RANDOM).sum() >= len(judges):
-        found.append("At least half of the judges disagree with the ranking or ignore it.")
+        warnings.append("At least half of the judges disagree with the ranking or ignore it.")
     share = judges["information"]
     if len(judges) > 1 and share.notna().all() and share.max() >= MOST_WEIGHT:
         most = judges["judge"].iloc[share.argmax()]
-        found.append(f"One judge, {most}, largely decides the ranking: it has {share.max():.0%} of the weight.")
-    found += [*ranking.judgments.warnings, *unread(ranking)]
-    if any(DISAGREE in one for one in ranking.remarks):
-        found.append("The ranking changes a lot if all judges count equally (see the notes).")
+        warnings.append(f"One judge, {most}, largely decides the ranking: it has {share.max():.0%} of the weight.")
+    warnings += [*ranking.judgments.warnings, *unread(ranking)]
+    if any(DISAGREE in note for note in ranking.remarks):
+        warnings.append("The ranking changes a lot if all judges count equally (see the notes).")
     if not ranking.clustered or ranking.fitted.flips is not None:
-        found.append(_on_dependence(ranking))
-    return found
+        warnings.append(_on_dependence(ranking))
+    return warnings
 
 
 def _on_judges(judges: pd.DataFrame, fewer: Without | None) -> Iterator[str]:
@@ -61,11 +61,13 @@ def _on_judges(judges: pd.DataFrame, fewer: Without | None) -> Iterator[str]:
     doubtful = judges[~unsure & (judges["verdict"] != panel.FINE)]
     if len(doubtful):
         have = "has" if len(doubtful) == 1 else "have"
-        told = list(doubtful["judge"])
+        names = list(doubtful["judge"])
         if len(doubtful) <= NAMED:
-            told = [f"{shortened(one)} ({what})" for one, what in zip(told, doubtful["verdict"], strict=True)]
+            names = [
+                f"{shortened(judge)} ({what})" for judge, what in zip(names, doubtful["verdict"], strict=True)
+            ]
         yield (
-            f"{len(doubtful)} of {len(judges)} judges {have} a problem (see Judges on the page): {listed(told)}."
+            f"{len(doubtful)} of {len(judges)} judges {have} a problem (see Judges on the page): {listed(names)}."
         )
     if fewer:
         yield fewer.sentence()
@@ -75,12 +77,12 @@ def unread(ranking: Record) -> list[str]:
     """A warning where many answers could not be read."""
     c = ranking.judgments.comparisons
     dropped = sum(c.dropped.values())
-    many = dropped > MANY_DROPPED * (dropped + c.n_comparisons)
-    return [f"{dropped:,} {noun(dropped, 'answer')} could not be read."] if many else []
+    exceeds_limit = dropped > MANY_DROPPED * (dropped + c.n_comparisons)
+    return [f"{dropped:,} {noun(dropped, 'answer')} could not be read."] if exceeds_limit else []
 
 
 def _on_dependence(ranking: Record) -> str:
-    """What intervals without enough questions, or without their names, cannot allow for."""
+    """A warning on dependence that intervals cannot allow for, without enough questions or their names."""
     frame = ranking.judgments.frame
     if "question_id" not in frame:
         return (

@@ -40,14 +40,14 @@ class View:
     ----------
     kind, name : str
         One of `CATEGORY`, `JUDGE` and `STYLE`; what it is called among those.
-    told : str
+    sentence : str
         A sentence on it.
     picture : Picture
     """
 
     kind: str
     name: str
-    told: str
+    sentence: str
     picture: Picture
 
 
@@ -60,18 +60,18 @@ def views(
     """
     if len(ranking.fits) != 1:
         return []
-    found, level = [], ranking.settings.level
-    asked = list(_asked(ranking, is_quick(ranking) if each_judge is None else each_judge))
-    for number, (kind, name, fits) in enumerate(asked):
+    drawn, level = [], ranking.settings.level
+    requested = list(_requested(ranking, is_quick(ranking) if each_judge is None else each_judge))
+    for number, (kind, name, fits) in enumerate(requested):
         if progress is not None:
-            progress(number, len(asked))
+            progress(number, len(requested))
         try:
-            shown, board = fits()
+            fitted, board = fits()
         except (JudgerankError, np.linalg.LinAlgError):
             continue  # the switch offers what there is
-        told = _told(ranking, headline(board, pairs(shown, level)), shown, kind, name)
-        found.append(View(kind, name, told, picture(shown, board, level, ranking.anchors)))
-    return found
+        sentence = _sentence(ranking, headline(board, pairs(fitted, level)), fitted, kind, name)
+        drawn.append(View(kind, name, sentence, picture(fitted, board, level, ranking.anchors)))
+    return drawn
 
 
 def is_quick(ranking: Record) -> bool:
@@ -81,7 +81,7 @@ def is_quick(ranking: Record) -> bool:
     return models * c.n_comparisons * judges <= MOST_READ and judges * (models + judges) ** 2 <= MOST_FITTED
 
 
-def _asked(ranking: Record, each_judge: bool) -> Iterator[tuple[str, str, Fits]]:
+def _requested(ranking: Record, each_judge: bool) -> Iterator[tuple[str, str, Fits]]:
     """Kind and name of every other ranking, and what gives its fit and leaderboard."""
     judgments, settings = ranking.judgments, ranking.settings
     for name in ranking.categories:
@@ -100,25 +100,27 @@ def _asked(ranking: Record, each_judge: bool) -> Iterator[tuple[str, str, Fits]]
 
 
 def _of_category(ranking: Record, name: str) -> tuple[Fit, pd.DataFrame]:
-    """As the study of categories has them."""
+    """Fit and leaderboard of a category, from the study of categories."""
     boards = ranking.tables["categories"]
     board = boards[boards["category"] == name].drop(columns="category").reset_index(drop=True)
     return ranking.categories[name], board
 
 
 def style_columns(judgments: Judgments) -> list[str]:
-    """What is known of both answers as numbers, such as ``length`` from ``length_a`` and ``length_b``."""
+    """Numbers that are known of both answers, such as ``length`` from ``length_a`` and ``length_b``."""
     names = [name for name in judgments.frame if isinstance(name, str) and name.endswith(SIDES[0])]
-    known = [name for name in names if other_side(name) in judgments.frame and name not in ("model_a", "answer_a")]
-    return [name.removesuffix(SIDES[0]) for name in known]
+    paired = [
+        name for name in names if other_side(name) in judgments.frame and name not in ("model_a", "answer_a")
+    ]
+    return [name.removesuffix(SIDES[0]) for name in paired]
 
 
-def _told(ranking: Record, lead: str, shown: Fit, kind: str, name: str) -> str:
-    many = counted(int(shown.comparisons.n_comparisons), "judgment")
+def _sentence(ranking: Record, lead: str, fitted: Fit, kind: str, name: str) -> str:
+    size = counted(int(fitted.comparisons.n_comparisons), "judgment")
     if kind == CATEGORY:
-        return f"Only judgments of category {name} ({many}): {lead}. {BY_CHANCE}"
+        return f"Only judgments of category {name} ({size}): {lead}. {BY_CHANCE}"
     if kind == JUDGE:
-        return f"Without {name} ({many} left): {lead}."
+        return f"Without {name} ({size} left): {lead}."
     effects = (
         "each judge may prefer more or less of it" if not ranking.settings.blocks else "all judgments as they are"
     )

@@ -35,7 +35,7 @@ def write(
 
 
 def record(ranking: Record) -> dict[str, object]:
-    """What it takes to rank again: the source, the settings and the versions."""
+    """All that is needed to rank again: the source, the settings and the versions."""
     return {
         "section": SECTION,
         "source": ranking.judgments.source,

@@ -35,7 +35,7 @@ class Archive:
 
     @property
     def names(self) -> list[str]:
-        """Of all members, each once."""
+        """Names of all members, without repetition."""
         return list(self._zip.NameToInfo)
 
     @property
@@ -44,7 +44,7 @@ class Archive:
         return sum(info.file_size for info in self._zip.infolist())
 
     def read(self, name: str) -> bytes:
-        """What a member holds.
+        """Content of a member.
 
         Raises
         ------

@@ -54,7 +54,7 @@ def columns_in(path: Path, form: str | None, columns: Mapping[str, str | None] |
 
 
 def _first_records(path: Path, form: str | None) -> pd.DataFrame:
-    """Those of a large file, or all."""
+    """The first records of a large file, or all of a small one."""
     if not are_large([path], form):
         return opened(path, form).read()
     with session() as db:
@@ -94,13 +94,13 @@ def statement(used: Mapping[str, str], dialect: str, table: str = TABLE, questio
 
     keys = [key for key in KEYS if key in used and (questions or key != "question")]
     columns = [f"{name(used[key])} AS {name(COLUMNS[key][0])}" for key in keys]
-    many = f"SUM({name(used['count'])})" if "count" in used else "COUNT(*)"
-    listed = ",\n       ".join([*columns, f"{many} AS {name(COUNT)}"])
-    places = ", ".join(str(place) for place in range(1, len(keys) + 1))
-    asked = ""  # judgments without a question are left out of a ranking, too
+    total = f"SUM({name(used['count'])})" if "count" in used else "COUNT(*)"
+    listed = ",\n       ".join([*columns, f"{total} AS {name(COUNT)}"])
+    positions = ", ".join(str(position) for position in range(1, len(keys) + 1))
+    condition = ""  # judgments without a question are left out of a ranking, too
     if "question" in used:
-        asked = f"\nWHERE CAST({name(used['question'])} AS {TEXT.get(dialect, 'VARCHAR')}) <> ''"
-    return f"SELECT {listed}\nFROM {table}{asked}\nGROUP BY {places}"
+        condition = f"\nWHERE CAST({name(used['question'])} AS {TEXT.get(dialect, 'VARCHAR')}) <> ''"
+    return f"SELECT {listed}\nFROM {table}{condition}\nGROUP BY {positions}"
 
 
 def counted_cells(judgments: Judgments, questions: bool = False) -> pd.DataFrame:
@@ -115,9 +115,9 @@ def counted_cells(judgments: Judgments, questions: bool = False) -> pd.DataFrame
         without an order.
     """
     frame = judgments.frame
-    beside = next((name for name in ("outcome", "length") if name in frame), None)
-    if beside is not None:
-        raise DataError(f"records have a column {beside!r}, by which they differ: rank them as they are")
+    column = next((name for name in ("outcome", "length") if name in frame), None)
+    if column is not None:
+        raise DataError(f"records have a column {column!r}, by which they differ: rank them as they are")
     if questions and "question_id" not in frame:
         raise DataError("there is no column of questions (--column question=NAME names it)")
     keys = [COLUMNS[key][0] for key in KEYS if questions or key != "question"]
@@ -126,12 +126,12 @@ def counted_cells(judgments: Judgments, questions: bool = False) -> pd.DataFrame
         frame = frame.assign(**{winner: frame[winner].mask(frame[BOTH_BAD], BOTH_BAD)})
     times = pd.to_numeric(frame[COUNT]) if COUNT in frame else pd.Series(1, frame.index)
     groups = times.groupby([frame[key] for key in keys if key in frame], observed=True, dropna=False)
-    found = groups.sum().rename(COUNT).reset_index()
-    return found if judgments.ordered else _won_and_lost(found)
+    cells = groups.sum().rename(COUNT).reset_index()
+    return cells if judgments.ordered else _won_and_lost(cells)
 
 
 def left_out_of(judgments: Judgments, cells: pd.DataFrame, questions: bool) -> str:
-    """What the counts no longer say of the judgments, in a sentence; empty if nothing."""
+    """A sentence on columns that the counts leave out; empty if there are none."""
     several = {"question_id": "questions", "category": "categories", "criterion": "criteria"}
     lost = [what for name, what in several.items() if name in judgments.frame and name not in cells]
     if not lost:
@@ -140,14 +140,14 @@ def left_out_of(judgments: Judgments, cells: pd.DataFrame, questions: bool) -> s
     return f"the counts leave out {' and '.join(lost)}{'' if questions or lost[0] != 'questions' else more}"
 
 
-def _won_and_lost(found: pd.DataFrame) -> pd.DataFrame:
-    """The same by winner and loser, which say nothing of an order."""
-    beside = next((name for name in (COLUMNS["strength"][0], BOTH_BAD) if name in found), None)
-    if beside is not None:
+def _won_and_lost(cells: pd.DataFrame) -> pd.DataFrame:
+    """Counted cells by winner and loser, which say nothing of an order."""
+    column = next((name for name in (COLUMNS["strength"][0], BOTH_BAD) if name in cells), None)
+    if column is not None:
         raise DataError(
-            f"records have a column {beside!r}, and do not say which answer was shown first: rank them as they are"
+            f"records have a column {column!r}, and do not say which answer was shown first: rank them as they are"
         )
-    first, second, answer = (found.pop(COLUMNS[key][0]) for key in ("model_a", "model_b", "winner"))
+    first, second, answer = (cells.pop(COLUMNS[key][0]) for key in ("model_a", "model_b", "winner"))
     ends = {"winner": first.where(answer != "b", second), "loser": second.where(answer != "b", first)}
-    told = pd.DataFrame(ends | {"tie": answer == "c"}).join(found)
-    return told[answer.isin(list(OUTCOMES)).to_numpy()].reset_index(drop=True)
+    result = pd.DataFrame(ends | {"tie": answer == "c"}).join(cells)
+    return result[answer.isin(list(OUTCOMES)).to_numpy()].reset_index(drop=True)

@@ -55,8 +55,8 @@ class Content:
             text = self.data.decode(mark or self.encoding or "utf-8")
         except UnicodeDecodeError as error:
             named = f"this is not {(mark or self.encoding or 'UTF-8').upper()} text (byte {error.start + 1})"
-            told = "" if mark or self.encoding else "; --encoding cp1252 reads what older Windows programs write"
-            raise DataError(f"{named}{told}") from None
+            remedy = "" if mark or self.encoding else "; --encoding cp1252 reads what older Windows programs write"
+            raise DataError(f"{named}{remedy}") from None
         except LookupError:
             raise ConfigError(f"the encoding {self.encoding!r} is not known (cp1252, latin-1, ...)") from None
         for order, start in (("be", 0), ("le", 1)):  # every other byte of English text in UTF-16 is zero

@@ -42,9 +42,9 @@ def from_database(content: Content) -> pd.DataFrame:
 
 def _sqlite(content: Content) -> pd.DataFrame:
     for ending in BESIDE:
-        beside = Path(f"{content.path}{ending}")
-        if beside.is_file() and beside.stat().st_size:
-            raise DataError(f"{beside.name} beside it holds unsaved changes: close the program that writes to it")
+        journal = Path(f"{content.path}{ending}")
+        if journal.is_file() and journal.stat().st_size:
+            raise DataError(f"{journal.name} beside it holds unsaved changes: close the program that writes to it")
     data = bytearray(content.data)
     data[JOURNAL_MODE] = ROLLBACK
     try:
@@ -52,8 +52,8 @@ def _sqlite(content: Content) -> pd.DataFrame:
             db.deserialize(bytes(data))  # a copy in memory
             named = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%'"
             name = content.chosen([row[0] for row in db.execute(f"{named} ORDER BY name")], "table")
-            found = db.execute(f"SELECT * FROM {_quoted(name)}")
-            return _framed([column[0] for column in found.description], found.fetchall())
+            cursor = db.execute(f"SELECT * FROM {_quoted(name)}")
+            return _framed([column[0] for column in cursor.description], cursor.fetchall())
     except (sqlite3.Error, sqlite3.Warning) as error:
         raise DataError(f"this is not SQLite, or damaged: {error}") from None
 
@@ -67,8 +67,8 @@ def _duckdb(content: Content) -> pd.DataFrame:
         with closing(duckdb.connect(str(content.path), read_only=True, config={**CLOSED})) as db:
             tables = "SELECT table_name FROM information_schema.tables WHERE table_schema = 'main' ORDER BY 1"
             name = content.chosen([row[0] for row in db.execute(tables).fetchall()], "table")
-            found = db.execute(f"SELECT * FROM {_quoted(name)}")
-            return _framed([column[0] for column in found.description], found.fetchall())
+            cursor = db.execute(f"SELECT * FROM {_quoted(name)}")
+            return _framed([column[0] for column in cursor.description], cursor.fetchall())
     except duckdb.Error as error:
         raise DataError(f"DuckDB cannot read it: {' '.join(str(error).split())}") from None
 

@@ -66,15 +66,15 @@ def most(packed: int) -> int:
     ConfigError
         If that variable is no number above zero.
     """
-    said = os.environ.get(LIMIT, "")
-    if not said:
+    setting = os.environ.get(LIMIT, "")
+    if not setting:
         return max(ALWAYS, RATIO * packed)
     try:
-        limit = int(float(said) * 1e9)
+        limit = int(float(setting) * 1e9)
     except (ValueError, OverflowError):
         limit = 0
     if limit < 1:
-        raise ConfigError(f"{LIMIT} is {said!r}; expected a number of gigabytes, such as 4")
+        raise ConfigError(f"{LIMIT} is {setting!r}; expected a number of gigabytes, such as 4")
     return limit
 
 
@@ -103,15 +103,15 @@ def _read(file: io.BufferedIOBase | IO[bytes], packed: int, kind: str) -> bytes:
 
 
 def _joined(pieces: Iterator[bytes], packed: int) -> bytes:
-    whole = io.BytesIO()
+    buffer = io.BytesIO()
     for piece in pieces:
-        require_within(whole.tell() + len(piece), packed)
-        whole.write(piece)
-    return whole.getvalue()
+        require_within(buffer.tell() + len(piece), packed)
+        buffer.write(piece)
+    return buffer.getvalue()
 
 
 def _frames(content: bytes) -> Iterator[bytes]:
-    """What zstd's frames hold, one by one: the library says nothing of a frame that is cut short."""
+    """Contents of zstd's frames, one by one: the library says nothing of a frame that is cut short."""
     try:
         import zstandard
     except ImportError:
@@ -134,12 +134,19 @@ def _frames(content: bytes) -> Iterator[bytes]:
 def _only_file(content: bytes) -> bytes:
     try:
         with ZipFile(io.BytesIO(content)) as archive:
-            found = [one for one in archive.infolist() if not one.is_dir() and not one.filename.startswith(MACOS)]
-            if len(found) != 1:
-                raise DataError(f"the zip archive holds {len(found):,} files: extract the one that is meant")
-            if found[0].compress_type not in (ZIP_STORED, ZIP_DEFLATED):  # of others, pieces have no largest size
-                raise DataError(f"the zip archive uses method {found[0].compress_type}: deflate it instead")
-            require_within(found[0].file_size, len(content))
-            return _read(archive.open(found[0]), len(content), "a zip archive")
+            members = [
+                member
+                for member in archive.infolist()
+                if not member.is_dir() and not member.filename.startswith(MACOS)
+            ]
+            if len(members) != 1:
+                raise DataError(f"the zip archive holds {len(members):,} files: extract the one that is meant")
+            if members[0].compress_type not in (
+                ZIP_STORED,
+                ZIP_DEFLATED,
+            ):  # of others, pieces have no largest size
+                raise DataError(f"the zip archive uses method {members[0].compress_type}: deflate it instead")
+            require_within(members[0].file_size, len(content))
+            return _read(archive.open(members[0]), len(content), "a zip archive")
     except (BadZipFile, NotImplementedError, RuntimeError) as error:  # the last where it takes a password
         raise DataError(f"this is not a zip archive that can be read: {error}") from None

@@ -22,7 +22,7 @@ from judgerank.reading.contents import Content, split
 from judgerank.reading.databases import SQLITE, from_database
 from judgerank.reading.decompress import MACOS, ZIP, inflated, require_within
 from judgerank.reading.header_rows import squared
-from judgerank.reading.hub import Place, about, is_hub, load_rows, sha256
+from judgerank.reading.hub import Address, about, is_hub, load_rows, sha256
 from judgerank.reading.nested_records import records_in
 from judgerank.reading.sheets import from_sheet
 from judgerank.writing.extras import needed
@@ -98,16 +98,16 @@ def opened(path: Path, form: str | None, encoding: str | None = None) -> Opened:
     return Opened(digest, form, lambda: read(Content(inflated(data, file.name), file, part, encoding)))
 
 
-def _of_hub(source: str, told: str | None) -> Opened:
+def _of_hub(source: str, option: str | None) -> Opened:
     """A set on the hub; whole conversations, as lists and objects, are not read."""
-    if told is not None:
+    if option is not None:
         raise ConfigError(f"{source}: a form and an encoding are those of a file")
     rows = load_rows(source, nested=False)
     return Opened(sha256(rows), "arrow", rows.to_pandas, about(rows))
 
 
 def _name_in(archive: bytes) -> str:
-    """What the one file in a zip is called."""
+    """Name of the one file in a zip."""
     inflated(archive, ".zip")  # refuses any other number of files
     with ZipFile(io.BytesIO(archive)) as files:
         return next(name for name in files.namelist() if not name.endswith("/") and not name.startswith(MACOS))
@@ -124,7 +124,7 @@ def _bytes_of(path: Path) -> bytes:
 
 
 def absent(path: Path) -> str:
-    """What to say of a path that is no file."""
+    """The message on a path that is no file."""
     if path.exists():
         return f"{str(path)!r} is a pipe or a device, not a regular file: name - to read standard input"
     return f"there is no file {str(path)!r}"
@@ -138,7 +138,7 @@ def form_of(path: Path, form: str | None = None) -> str:
 def bare_name(path: Path) -> str:
     """A file's name without its endings of form and compression, and without a part of it."""
     if is_hub(path):
-        return Path(Place.of(str(path)).name).name
+        return Path(Address.of(str(path)).name).name
     return "stdin" if str(path) == STDIN else Path(_uncompressed(split(path)[0])).stem
 
 
@@ -152,10 +152,10 @@ def _reason(error: OSError | ValueError) -> str:
 
 def _loads(text: str) -> object:
     """JSON in which no object has a key twice: the standard reader keeps the last one, and says nothing."""
-    return json.loads(text, object_pairs_hook=_distinct, parse_int=_whole)
+    return json.loads(text, object_pairs_hook=_distinct, parse_int=_integer)
 
 
-def _whole(digits: str) -> int:
+def _integer(digits: str) -> int:
     try:
         return int(digits)
     except ValueError:  # Python's limit, so that a file cannot keep it busy
@@ -177,8 +177,10 @@ def _json(content: Content) -> pd.DataFrame:
         if guessed(content.data) == "jsonl":
             return _json_lines(content)
         is_json = content.text.lstrip().startswith(("[", "{"))
-        told = "--format jsonl reads one record a line" if is_json else "--format csv reads comma-separated values"
-        raise DataError(f"this is not JSON: {error} ({told})") from None
+        remedy = (
+            "--format jsonl reads one record a line" if is_json else "--format csv reads comma-separated values"
+        )
+        raise DataError(f"this is not JSON: {error} ({remedy})") from None
     if isinstance(records, dict) and any(records.keys() >= keys for keys in WHOLE):
         records = [records]
     if isinstance(records, dict):
@@ -225,9 +227,11 @@ def _csv(content: Content, delimiter: str = ",") -> pd.DataFrame:
     # the standard reader, since pandas fills up rows that are cut short
     csv.field_size_limit(max(csv.field_size_limit(), len(content.data)))  # whole conversations may stand beside
     text = content.text
-    told = TOLD.match(text)
-    sign, skipped = (delimiter_of(text, delimiter), 0) if told is None else (told["sign"], 1)
-    rows = csv.reader(io.StringIO(text[told.end() if told else 0 :], newline=""), strict=True, delimiter=sign)
+    sep_line = TOLD.match(text)
+    sign, skipped = (delimiter_of(text, delimiter), 0) if sep_line is None else (sep_line["sign"], 1)
+    rows = csv.reader(
+        io.StringIO(text[sep_line.end() if sep_line else 0 :], newline=""), strict=True, delimiter=sign
+    )
     try:
         return squared((rows.line_num + skipped, row) for row in rows)
     except csv.Error as error:
@@ -235,14 +239,14 @@ def _csv(content: Content, delimiter: str = ",") -> pd.DataFrame:
 
 
 def delimiter_of(text: str, usual: str) -> str:
-    """What separates the fields of the header: the usual character, unless another does and that one does not."""
+    """The delimiter of the header: the usual character, unless another does and that one does not."""
     header = text[: text.find("\n")] if "\n" in text else text
     if usual in header:
         return usual
-    others = [one for one in DELIMITERS if one in header]
-    if len(others) > 1:
-        raise DataError(f"the header could be separated by any of {', '.join(map(repr, others))}")
-    return others[0] if others else usual
+    candidates = [delimiter for delimiter in DELIMITERS if delimiter in header]
+    if len(candidates) > 1:
+        raise DataError(f"the header could be separated by any of {', '.join(map(repr, candidates))}")
+    return candidates[0] if candidates else usual
 
 
 def _tsv(content: Content) -> pd.DataFrame:
@@ -259,11 +263,11 @@ def _eval(content: Content) -> pd.DataFrame:
         header = next((name for name in (HEADER, START) if name in log.names), None)
         if header is None:
             raise DataError(f"this is not a log of inspect_ai: it has neither {HEADER} nor {START}")
-        told = _loads(_text(log.read(header), content.path))
+        parsed = _loads(_text(log.read(header), content.path))
         samples = [_loads(_text(log.read(name), content.path)) for name in names]
     except (BadZipFile, NotImplementedError, zlib.error, json.JSONDecodeError, RecursionError) as error:
         raise DataError(f"this is not a log of inspect_ai, or it is damaged: {error}") from None
-    about = told if isinstance(told, dict) else {}
+    about = parsed if isinstance(parsed, dict) else {}
     status = about.get("status", "started") if header == HEADER else "started"
     return _objects({1: {"eval": about.get("eval"), "status": status, "samples": samples}}, "record")
 

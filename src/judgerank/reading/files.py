@@ -14,7 +14,7 @@ from judgerank.data.errors import ConfigError, DataError, DataUnavailableError
 from judgerank.data.judgments import Judgments
 from judgerank.reading.contents import PART, split
 from judgerank.reading.file_formats import READERS, bare_name, form_of
-from judgerank.reading.hub import Place, is_hub
+from judgerank.reading.hub import Address, is_hub
 from judgerank.writing.sidecars import STDIN, written
 
 SHOWN = 3  # files in a sentence
@@ -26,7 +26,7 @@ Files = str | Path | Sequence[str | Path]
 def is_files(source: object) -> TypeGuard[Files]:
     """Whether something names files."""
     return isinstance(source, str | Path) or (
-        isinstance(source, list | tuple) and all(isinstance(one, str | Path) for one in source)
+        isinstance(source, list | tuple) and all(isinstance(item, str | Path) for item in source)
     )
 
 
@@ -43,7 +43,7 @@ def paths_of(files: Files) -> list[Path]:
         If there are none, a file is there twice, or a folder holds files in several forms.
     """
     listed = [files] if isinstance(files, str | Path) else list(files)
-    paths = [path for one in listed for path in _matches(one)]
+    paths = [path for name in listed for path in _matches(name)]
     if not paths:
         raise ConfigError("no file is named")
     absolute = [os.path.abspath(path) for path in paths]  # noqa: PTH100  # as given, links left as they are
@@ -55,13 +55,13 @@ def paths_of(files: Files) -> list[Path]:
 def _matches(file: str | Path) -> list[Path]:
     if os.path.isdir(file):  # noqa: PTH112  # which never fails
         return _files_in(Path(file))
-    whole, part = split(Path(file))
-    if not glob.has_magic(str(whole)) or os.path.exists(whole):  # noqa: PTH110  # likewise
+    pattern, part = split(Path(file))
+    if not glob.has_magic(str(pattern)) or os.path.exists(pattern):  # noqa: PTH110  # likewise
         return [Path(file)]
-    found = sorted(glob.glob(str(whole), recursive=True))  # noqa: PTH207  # a pattern may be absolute
-    if not found:
+    matches = sorted(glob.glob(str(pattern), recursive=True))  # noqa: PTH207  # a pattern may be absolute
+    if not matches:
         raise DataUnavailableError(f"no file matches {str(file)!r}")
-    return [Path(name if part is None else f"{name}{PART}{part}") for name in found]
+    return [Path(name if part is None else f"{name}{PART}{part}") for name in matches]
 
 
 def _files_in(folder: Path) -> list[Path]:
@@ -69,24 +69,26 @@ def _files_in(folder: Path) -> list[Path]:
 
     None whose name begins with a dot or ``_``, and none of what this package's commands wrote beside records.
     """
-    found = [path for path in sorted(folder.rglob("*")) if path.is_file() and _holds_records(path, folder)]
-    results = {path: _results_in(path) for path in {path.parent for path in found}}
-    found = [path for path in found if path.name not in results[path.parent]]
-    forms = sorted({form_of(path) for path in found})
-    if not found:
+    paths = [path for path in sorted(folder.rglob("*")) if path.is_file() and _holds_records(path, folder)]
+    results = {path: _results_in(path) for path in {path.parent for path in paths}}
+    paths = [path for path in paths if path.name not in results[path.parent]]
+    forms = sorted({form_of(path) for path in paths})
+    if not paths:
         raise DataUnavailableError(f"there is no file of records in the folder {str(folder)!r}")
     if len(forms) > 1:
         pattern = str(folder / "**" / f"*.{forms[0]}")
         raise ConfigError(
             f"the folder {str(folder)!r} holds {', '.join(forms)}: name one form, such as {pattern!r}"
         )
-    return found
+    return paths
 
 
 def _holds_records(path: Path, folder: Path) -> bool:
     hidden = any(part.startswith((".", "_")) for part in path.relative_to(folder).parts)
-    kept = any(path.name.endswith(end) and path.with_name(path.name.removesuffix(end)).exists() for end in BESIDE)
-    return not hidden and not kept and path.name not in NOT_RECORDS and form_of(path) in READERS
+    is_sidecar = any(
+        path.name.endswith(end) and path.with_name(path.name.removesuffix(end)).exists() for end in BESIDE
+    )
+    return not hidden and not is_sidecar and path.name not in NOT_RECORDS and form_of(path) in READERS
 
 
 def _results_in(folder: Path) -> set[str]:
@@ -98,22 +100,22 @@ def _results_in(folder: Path) -> set[str]:
 
 
 def plain(paths: Iterable[Path]) -> list[Path]:
-    """What is on disk, without the parts that are named of it: not standard input, nor a set on the hub."""
+    """Files on disk, without the parts that are named of them: not standard input, nor a set on the hub."""
     paths = list(paths)
-    places = [Place.of(str(path)) for path in paths if is_hub(path)]
+    addresses = [Address.of(str(path)) for path in paths if is_hub(path)]
     files = [split(path)[0] for path in paths if not is_hub(path) and str(path) != STDIN]
-    return [*files, *(Path(place.name) for place in places if place.is_local)]
+    return [*files, *(Path(address.name) for address in addresses if address.is_local)]
 
 
 def behind(judgments: Judgments) -> list[str]:
     """Paths of the files that judgments are from."""
-    told = judgments.source.get("files", [judgments.source])
-    return [str(path) for path in plain(Path(one["path"]) for one in told if "path" in one)]
+    sources = judgments.source.get("files", [judgments.source])
+    return [str(path) for path in plain(Path(source["path"]) for source in sources if "path" in source)]
 
 
-def given(files: Files) -> list[str]:
+def file_names(files: Files) -> list[str]:
     """Files, folders and patterns as they were named."""
-    return [writable(str(one)) for one in ([files] if isinstance(files, str | Path) else files)]
+    return [writable(str(name)) for name in ([files] if isinstance(files, str | Path) else files)]
 
 
 def run_again(command: str, judgments: Judgments, *options: str, passed_on: bool = False) -> str:
@@ -136,8 +138,8 @@ def _leads_away(path: Path) -> bool:
 
 def title_of(paths: Sequence[Path]) -> str:
     """The files in a few words, which may name a folder."""
-    others = len(paths) - 1
-    return writable(bare_name(paths[0])) + (f"-and-{others}-more" if others else "")
+    n_others = len(paths) - 1
+    return writable(bare_name(paths[0])) + (f"-and-{n_others}-more" if n_others else "")
 
 
 def place_of(paths: Iterable[Path]) -> str:
@@ -155,7 +157,7 @@ def writable(name: str) -> str:
 
 
 def labels_of(paths: Sequence[Path]) -> list[str]:
-    """What files are called in a sentence: their names, with their folders where two have the same."""
+    """Labels of files in a sentence: their names, with their folders where two have the same."""
     names = list(map(label_of, paths))
     return (
         names
@@ -168,7 +170,7 @@ def labels_of(paths: Sequence[Path]) -> list[str]:
 
 
 def label_of(path: Path) -> str:
-    """What a file is called in a sentence: its name; a set on the hub is called as it was named."""
+    """Label of a file in a sentence: its name; a set on the hub is called as it was named."""
     if str(path) == STDIN:
         return "standard input"
     return writable(str(path) if is_hub(path) else path.name)
@@ -180,6 +182,6 @@ def named(*labels: str) -> Iterator[None]:
     try:
         yield
     except DataError as error:
-        others = len(labels) - SHOWN
-        listed = ", ".join(labels[:SHOWN]) + (f" and {others} more" if others > 0 else "")
+        n_others = len(labels) - SHOWN
+        listed = ", ".join(labels[:SHOWN]) + (f" and {n_others} more" if n_others > 0 else "")
         raise DataError(f"{listed}: {error}" if labels else str(error)) from None

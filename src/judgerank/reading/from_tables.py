@@ -24,7 +24,7 @@ from judgerank.reading.layouts.duplicate_records import without_copies
 from judgerank.reading.layouts.names import with_answers
 from judgerank.reading.layouts.recognised import on_reading, on_unheard, winner_written
 from judgerank.reading.layouts.strength import shares_of
-from judgerank.reading.layouts.swaps import shown_as_told
+from judgerank.reading.layouts.swaps import in_shown_order
 from judgerank.reading.layouts.table import require_models, values
 from judgerank.reading.layouts.unordered import by_name
 
@@ -58,19 +58,19 @@ def judgments_from(tables: Sequence[Table], name: str, source: Mapping[str, obje
         why = "there are rankings of several answers" if BEGINS in frame else "there are shares of a win"
         remarks.append(f"Strength is not used, since {why} among the records: read these by themselves.")
     layouts = list(dict.fromkeys(layout.name for layout, *_ in parts))
-    told = {**(source or {}), "layout": layouts[0] if len(layouts) == 1 else layouts}
-    told |= {"records": sum(len(table.frame) for table in tables), "dropped": dict(comparisons.dropped)}
+    provenance = {**(source or {}), "layout": layouts[0] if len(layouts) == 1 else layouts}
+    provenance |= {"records": sum(len(table.frame) for table in tables), "dropped": dict(comparisons.dropped)}
     if always:
-        told["winners_side"] = side
-    return Judgments(name, name, frame, comparisons, told, remarks=(*always, *remarks))
+        provenance["winners_side"] = side
+    return Judgments(name, name, frame, comparisons, provenance, remarks=(*always, *remarks))
 
 
 def _unheard(frame: pd.DataFrame, comparisons: Comparisons) -> dict[str, int]:
     """Judges none of whose answers could be read, and how many answers each has."""
     left_out = frame[~frame["judge_model"].isin(comparisons.judges)]
     times = counts(left_out["count"]) if "count" in frame else np.ones(len(left_out))
-    many = pd.Series(times).groupby(left_out["judge_model"].to_numpy(object)).sum()
-    return {str(judge): int(times) for judge, times in many.items()}
+    totals = pd.Series(times).groupby(left_out["judge_model"].to_numpy(object)).sum()
+    return {str(judge): int(times) for judge, times in totals.items()}
 
 
 def comparisons_of(frame: pd.DataFrame, ordered: bool = True) -> Comparisons:
@@ -120,7 +120,7 @@ def _settled(table: Table) -> tuple[Layout, Table]:
 def _read(layout: Layout, table: Table) -> pd.DataFrame:
     """A table's records; all that could be wrong with one is looked at here."""
     with named(*filter(None, [table.label])):
-        frame = shown_as_told(layout.to_frame(with_answers(table, layout)))
+        frame = in_shown_order(layout.to_frame(with_answers(table, layout)))
         # what is wrong is named by its record and its column, so before any are put together or left out
         if not layout.of_scores:
             called = {key: table.spelled.get(names[0], names[0]) for key, names in layout.used(table).items()}
@@ -135,7 +135,7 @@ def _read(layout: Layout, table: Table) -> pd.DataFrame:
 def _refuse_one_model(layout: Layout, table: Table) -> None:
     """Refuse a table of one model alone, before its equal records are taken for copies."""
     used = layout.used(table)
-    if {"model_a", "model_b"} <= used.keys() and len(table.frame) > 1 and table.whole:
+    if {"model_a", "model_b"} <= used.keys() and len(table.frame) > 1 and table.is_complete:
         first, second = (values(table.frame, used[key][0]) for key in ("model_a", "model_b"))
         if (first == second).all() and (first == first.iloc[0]).all():
             raise DataError(
@@ -146,26 +146,26 @@ def _refuse_one_model(layout: Layout, table: Table) -> None:
 
 def _lacks_question(frame: pd.DataFrame) -> BoolArray:
     """Which records have no question though there is a column of them, shape (records,)."""
-    there = "question_id" in frame
-    return frame["question_id"].isna().to_numpy() if there else np.zeros(len(frame), bool)
+    has_questions = "question_id" in frame
+    return frame["question_id"].isna().to_numpy() if has_questions else np.zeros(len(frame), bool)
 
 
 def _with_questions(parts: Sequence[Part]) -> tuple[list[Part], int]:
-    """The same without the few records that lack a question, and how many judgments these are."""
-    kept, left_out = [], 0
+    """The records without the few that lack a question, and how many judgments these are."""
+    remaining, left_out = [], 0
     for layout, table, frame in parts:
         lacks = np.zeros(len(frame), bool) if layout.of_scores else _lacks_question(frame)
         times = counts(frame["count"])[lacks].sum() if lacks.any() and "count" in frame else lacks.sum()
         left_out += int(times)
-        kept.append((layout, table, frame[~lacks].reset_index(drop=True) if lacks.any() else frame))
-    return kept, left_out
+        remaining.append((layout, table, frame[~lacks].reset_index(drop=True) if lacks.any() else frame))
+    return remaining, left_out
 
 
 def _refuse_what_is_not_taken(table: Table, layout: Layout) -> None:
     """Refuse names of columns, and words for the winner, that a layout has no use for."""
-    if layout.takes is None:
+    if layout.accepts is None:
         return
-    named = [key for key, name in table.said.items() if name is not None and key not in layout.takes]
+    named = [key for key, name in table.specified.items() if name is not None and key not in layout.accepts]
     if named or table.words:
         what = f"--column {named[0]}=NAME is" if named else "winner values are"
         raise ConfigError(f"{what} not for {layout.name}: leave that out")

@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 
 PREFIX = "hf:"
 PART = "::"  # between a set and a configuration or split of it: hf:owner/name::human
-NAMED = re.compile(r"(?P<place>[^@]+)(@(?P<revision>[^@]+))?")
+NAMED = re.compile(r"(?P<name>[^@]+)(@(?P<revision>[^@]+))?")
 ROWS = 10_000  # held in memory at once while a set is streamed
 ABOUT = b"judgerank"  # in the Arrow file: what was read
 WAIT = 10  # seconds for the hub to answer
 
 
 @dataclass(frozen=True)
-class Place:
+class Address:
     """Where rows are: ``[hf:]owner/name[@revision][::[configuration/]split]``, or a folder or file for the set.
 
     Attributes
@@ -51,13 +51,13 @@ class Place:
     part: str | None = None
 
     @classmethod
-    def of(cls, source: str) -> Place:
-        """The place that a name means."""
-        whole, _, part = source.removeprefix(PREFIX).partition(PART)
-        found = NAMED.fullmatch(whole)
-        if found is None or Path(whole).exists():
-            return cls(whole, None, part or None)
-        return cls(found["place"], found["revision"], part or None)
+    def of(cls, source: str) -> Address:
+        """The address that a name means."""
+        address, _, part = source.removeprefix(PREFIX).partition(PART)
+        match = NAMED.fullmatch(address)
+        if match is None or Path(address).exists():
+            return cls(address, None, part or None)
+        return cls(match["name"], match["revision"], part or None)
 
     @property
     def is_local(self) -> bool:
@@ -82,7 +82,7 @@ def load_rows(source: str, *columns: str, nested: bool = True) -> pyarrow.Table:
     Parameters
     ----------
     source : str
-        As `Place` says, with or without ``hf:``.
+        As `Address` says, with or without ``hf:``.
     columns : str
         The columns wanted; all by default.
     nested : bool
@@ -103,29 +103,29 @@ def load_rows(source: str, *columns: str, nested: bool = True) -> pyarrow.Table:
     DataError
         If a column is missing.
     """
-    place = Place.of(source)
-    path = kept_at(place, columns, nested)
+    address = Address.of(source)
+    path = cache_path(address, columns, nested)
     rows = _mapped(path)
     if rows is None:
-        with _explained(place):
-            _keep(path, place, columns, nested)
+        with _explained(address):
+            _keep(path, address, columns, nested)
         rows = _mapped(path)
     assert rows is not None
     return rows
 
 
 def about(rows: pyarrow.Table) -> dict[str, str]:
-    """What rows are of: set, revision (of a set on the hub), configuration and split."""
+    """Origin of rows: set, revision (of a set on the hub), configuration and split."""
     return json.loads(rows.schema.metadata[ABOUT])
 
 
-def on_revisions(told: Iterable[Mapping[str, object]]) -> Iterator[str]:
+def on_revisions(sources: Iterable[Mapping[str, object]]) -> Iterator[str]:
     """Which revisions were read, of those sources that are sets on the hub, and how to read another."""
-    for one in told:
-        if "revision" in one:
+    for source in sources:
+        if "revision" in source:
             yield (
-                f"{one['file']} is read as the hub had it when it was first loaded here (revision "
-                f"{str(one['revision'])[:7]}); name another revision to load it again (hf:owner/name@REVISION)."
+                f"{source['file']} is read as the hub had it when it was first loaded here (revision "
+                f"{str(source['revision'])[:7]}); name another revision to load it again (hf:owner/name@REVISION)."
             )
 
 
@@ -137,21 +137,21 @@ def sha256(rows: pyarrow.Table) -> str:
     return digest.hexdigest()
 
 
-def kept_at(place: Place, columns: Sequence[str] = (), nested: bool = True) -> Path:
+def cache_path(address: Address, columns: Sequence[str] = (), nested: bool = True) -> Path:
     """The Arrow file of a set in the cache of `datasets`; another one if a folder or file has changed."""
     home = os.environ.get("HF_HOME") or Path(os.environ.get("XDG_CACHE_HOME", "~/.cache"), "huggingface")
     cache = Path(os.environ.get("HF_DATASETS_CACHE") or Path(home, "datasets")).expanduser()
-    said = [place.name, place.revision, place.part, columns, nested, _stamps(Path(place.name))]
-    key = hashlib.sha256(json.dumps(said).encode()).hexdigest()[:16]
-    return cache / "judgerank" / f"{Path(place.name).name}-{key}.arrow"
+    fingerprint = [address.name, address.revision, address.part, columns, nested, _stamps(Path(address.name))]
+    key = hashlib.sha256(json.dumps(fingerprint).encode()).hexdigest()[:16]
+    return cache / "judgerank" / f"{Path(address.name).name}-{key}.arrow"
 
 
 def _stamps(path: Path) -> list[tuple[str, int, int]]:
     """Names, sizes and times of what is in a folder, or of a file; none of a set on the hub."""
     if not path.exists():
         return []
-    files = [one for one in sorted(path.rglob("*")) if one.is_file()] if path.is_dir() else [path]
-    return [(str(one.absolute()), one.stat().st_size, one.stat().st_mtime_ns) for one in files]
+    files = [file for file in sorted(path.rglob("*")) if file.is_file()] if path.is_dir() else [path]
+    return [(str(file.absolute()), file.stat().st_size, file.stat().st_mtime_ns) for file in files]
 
 
 def _mapped(path: Path) -> pyarrow.Table | None:
@@ -169,16 +169,16 @@ def _mapped(path: Path) -> pyarrow.Table | None:
 
 
 @contextmanager
-def _explained(place: Place) -> Iterator[None]:
+def _explained(address: Address) -> Iterator[None]:
     """One sentence on whatever `datasets` and what it calls may raise."""
     try:
         import datasets
         import requests
         import yaml
     except ImportError:
-        raise DataUnavailableError(f"{place.name!r}: reading from the hub takes {needed('hub')}") from None
+        raise DataUnavailableError(f"{address.name!r}: reading from the hub takes {needed('hub')}") from None
     try:
-        if not place.is_local and not datasets.config.HF_HUB_OFFLINE:
+        if not address.is_local and not datasets.config.HF_HUB_OFFLINE:
             # one quick question instead of half a minute of retries
             requests.head(datasets.config.HF_ENDPOINT, timeout=WAIT)
         yield
@@ -186,32 +186,32 @@ def _explained(place: Place) -> Iterator[None]:
         raise
     except (requests.RequestException, ConnectionError) as error:
         raise DataUnavailableError(
-            f"{place.name!r} has not been loaded before, and {datasets.config.HF_ENDPOINT} cannot be reached "
+            f"{address.name!r} has not been loaded before, and {datasets.config.HF_ENDPOINT} cannot be reached "
             f"({type(error).__name__}): load it once with access, or name a folder with its files (hf:FOLDER)"
         ) from error
     except (datasets.exceptions.DatasetsError, yaml.YAMLError, OSError, RuntimeError, ValueError) as error:
         reason = next(iter(str(error).strip().splitlines()), "").rstrip(".:")
         raise DataUnavailableError(
-            f"{place.name!r} cannot be loaded ({type(error).__name__}: {reason[:200]})"
+            f"{address.name!r} cannot be loaded ({type(error).__name__}: {reason[:200]})"
         ) from error
 
 
-def _keep(path: Path, place: Place, columns: Sequence[str], nested: bool) -> None:
+def _keep(path: Path, address: Address, columns: Sequence[str], nested: bool) -> None:
     """Read a set, and write the columns wanted into one Arrow file, which is there whole or not at all."""
     import datasets
     import pyarrow
 
-    if Path(place.name).is_file():
-        builder = datasets.load_dataset_builder("json", data_files=place.name)
+    if Path(address.name).is_file():
+        builder = datasets.load_dataset_builder("json", data_files=address.name)
     else:
-        names = datasets.get_dataset_config_names(place.name, revision=place.revision)
-        config, place = _configuration(place, names)
-        builder = datasets.load_dataset_builder(place.name, config, revision=place.revision)
-    split = _chosen(place, "split", list(map(str, builder.config.data_files or ())))
+        names = datasets.get_dataset_config_names(address.name, revision=address.revision)
+        config, address = _configuration(address, names)
+        builder = datasets.load_dataset_builder(address.name, config, revision=address.revision)
+    split = _chosen(address, "split", list(map(str, builder.config.data_files or ())))
     rows = _selected(builder, split, columns, nested)
-    told = {"set": place.name if not place.is_local else Path(place.name).name, "split": split}
-    told |= {} if place.is_local else {"revision": builder.hash}
-    schema = _named(rows.features).with_metadata({ABOUT: json.dumps(told)})
+    details = {"set": address.name if not address.is_local else Path(address.name).name, "split": split}
+    details |= {} if address.is_local else {"revision": builder.hash}
+    schema = _named(rows.features).with_metadata({ABOUT: json.dumps(details)})
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f".{secrets.token_hex(8)}.partial")
     try:
@@ -246,25 +246,25 @@ def _is_plain(kind: object) -> bool:
     return isinstance(kind, Value | ClassLabel)
 
 
-def _configuration(place: Place, names: list[str]) -> tuple[str, Place]:
-    """The configuration that is meant, and the place with only the split for its part."""
-    head, slash, tail = (place.part or "").partition("/")
+def _configuration(address: Address, names: list[str]) -> tuple[str, Address]:
+    """The configuration that is meant, and the address with only the split for its part."""
+    head, slash, tail = (address.part or "").partition("/")
     if slash or (len(names) > 1 and head in names):
-        return _chosen(replace(place, part=head), "configuration", names), replace(place, part=tail or None)
+        return _chosen(replace(address, part=head), "configuration", names), replace(address, part=tail or None)
     if "default" in names:
-        return "default", place
-    return _chosen(replace(place, part=None), "configuration", names), place
+        return "default", address
+    return _chosen(replace(address, part=None), "configuration", names), address
 
 
-def _chosen(place: Place, what: str, names: list[str]) -> str:
-    if place.part in names:
-        return str(place.part)
-    if place.part is None and len(names) == 1:
+def _chosen(address: Address, what: str, names: list[str]) -> str:
+    if address.part in names:
+        return str(address.part)
+    if address.part is None and len(names) == 1:
         return names[0]
     listed = ", ".join(names) or "none"
-    if place.part is not None:
-        raise ConfigError(f"{place} has no {what} {place.part!r} (there is: {listed})")
-    raise ConfigError(f"{place} has {len(names)} {what}s ({listed}): name one as {place}{PART}{names[0]}")
+    if address.part is not None:
+        raise ConfigError(f"{address} has no {what} {address.part!r} (there is: {listed})")
+    raise ConfigError(f"{address} has {len(names)} {what}s ({listed}): name one as {address}{PART}{names[0]}")
 
 
 def _named(features: Any) -> pyarrow.Schema:

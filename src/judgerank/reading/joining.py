@@ -23,11 +23,11 @@ SHARED = ("question_id", "model_a", "model_b", "judge_preferred_model")  # what 
 
 def once(parts: Sequence[Part]) -> tuple[list[Part], list[str]]:
     """The parts without what an earlier file says too (`Layout.shared`), and what there is to say of that."""
-    kept, seen, many = [], set[tuple[object, ...]](), 0
+    remaining, seen, n_repeated = [], set[tuple[object, ...]](), 0
     for layout, table, frame in parts:
         shared = layout.shared(frame)
         if not shared.any():
-            kept.append((layout, table, frame))
+            remaining.append((layout, table, frame))
             continue
         columns = [frame[name][shared] for name in SHARED if name in frame]
         keys = pd.Series(list(zip(*columns, strict=True)), frame.index[shared], dtype=object)
@@ -35,9 +35,9 @@ def once(parts: Sequence[Part]) -> tuple[list[Part], list[str]]:
         named = [(layout.name, *key, time) for key, time in zip(keys, times, strict=True)]
         again = np.array([name in seen for name in named], bool)
         seen.update(named)
-        many += int(again.sum())
-        kept.append((layout, table, frame.drop(index=keys.index[again]).reset_index(drop=True)))
-    return kept, [f"{many:,} human votes are in several files, and count once."] if many else []
+        n_repeated += int(again.sum())
+        remaining.append((layout, table, frame.drop(index=keys.index[again]).reset_index(drop=True)))
+    return remaining, [f"{n_repeated:,} human votes are in several files, and count once."] if n_repeated else []
 
 
 def together(parts: Sequence[Part], names: str) -> tuple[pd.DataFrame, list[str]]:
@@ -51,9 +51,9 @@ def together(parts: Sequence[Part], names: str) -> tuple[pd.DataFrame, list[str]
     )
     remarks += _notes(parts)
     if scores:
-        made, said = paired(pd.concat(scores, ignore_index=True))
+        made, remark = paired(pd.concat(scores, ignore_index=True))
         frames.append(made)
-        remarks.append(said)
+        remarks.append(remark)
     in_a_column = any(STRENGTH in layout.used(table) for layout, table, _ in parts)
     frame = frames[0] if len(frames) == 1 else _stacked(frames, in_a_column)
     remarks += [*on_questions(frame), *_on_order(layouts), *_on_weights(frame)]
@@ -61,11 +61,11 @@ def together(parts: Sequence[Part], names: str) -> tuple[pd.DataFrame, list[str]
 
 
 def _notes(parts: Sequence[Part]) -> list[str]:
-    """What to know of single files; what is so of all of them is said once."""
-    told = [(table.label, note) for layout, table, _ in parts for note in dict.fromkeys(layout.notes(table))]
-    times = Counter(note for _, note in told)
+    """Notes on single files; one that holds for all of them is given once."""
+    notes = [(table.label, note) for layout, table, _ in parts for note in dict.fromkeys(layout.notes(table))]
+    times = Counter(note for _, note in notes)
     return list(
-        dict.fromkeys(f"{label}: {note}" if label and times[note] < len(parts) else note for label, note in told)
+        dict.fromkeys(f"{label}: {note}" if label and times[note] < len(parts) else note for label, note in notes)
     )
 
 
@@ -75,8 +75,8 @@ def _stacked(frames: Sequence[pd.DataFrame], in_a_column: bool) -> pd.DataFrame:
     Strength in words is another matter: a file whose words say no more than better says better.
     """
     for name in ("question_id", "length"):
-        there = {name in frame for frame in frames}
-        if len(there) > 1:
+        has_column = {name in frame for frame in frames}
+        if len(has_column) > 1:
             raise DataError(f"some of the files have {name!r}, and others do not: rank them apart")
     if not in_a_column and any(STRENGTH in frame for frame in frames):
         frames = [frame if STRENGTH in frame else frame.assign(**{STRENGTH: 1.0}) for frame in frames]
@@ -100,13 +100,13 @@ def _on_weights(frame: pd.DataFrame) -> Iterator[str]:
         weighted = pd.to_numeric(frame["outcome"][~in_stages(frame)]).dropna()
         if weighted.empty:
             return
-        many = int((~weighted.isin(list(OUTCOMES.values()))).sum())
-        are = "is a weight" if many == 1 else "are weights"
+        n_weighted = int((~weighted.isin(list(OUTCOMES.values()))).sum())
+        are = "is a weight" if n_weighted == 1 else "are weights"
         yield (
-            f"{counted(many, 'answer')} {are} between the two models; in shares of answers each is the nearer "
-            "one's."
+            f"{counted(n_weighted, 'answer')} {are} between the two models; in shares of answers each is the "
+            "nearer one's."
         )
-        if many and "question_id" not in frame:
+        if n_weighted and "question_id" not in frame:
             yield (
                 "Weights vary less than answers do. Without questions errors are those of answers, and intervals "
                 "mostly too wide (--column question=NAME; a column that numbers the judgments will do)."

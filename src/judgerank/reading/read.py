@@ -15,7 +15,7 @@ from judgerank.reading.accepted import COLUMNS
 from judgerank.reading.file_formats import opened
 from judgerank.reading.files import (
     Files,
-    given,
+    file_names,
     is_files,
     label_of,
     labels_of,
@@ -57,7 +57,7 @@ def read_judgments(
     path : str or Path, or several; or a table; or Comparisons; or Judgments, which are given back
         Patterns such as ``logs/*.jsonl`` and folders are resolved, ``-`` is standard input, and ``votes.db::june``
         one table of a file that has several. ``hf:owner/name`` is a set on the Hugging Face hub, and
-        ``hf:owner/name::test`` one split of it (`hub.Place`). Compressed files (gzip, zstd, bzip2, xz,
+        ``hf:owner/name::test`` one split of it (`hub.Address`). Compressed files (gzip, zstd, bzip2, xz,
         zip) are read, too. A table is a frame of pandas, anything with Arrow's PyCapsule protocol (polars, DuckDB,
         pyarrow), a dict of columns, a list of dicts, or a list of pairs (winner, loser). An index of pandas is a
         column if it has the name of one.
@@ -123,44 +123,46 @@ def read_judgments(
     if not is_files(path):
         refuse_other(path)
     paths, words = paths_of(path), meanings(winner_values)
-    further = {"baseline": baseline, "encoding": encoding, "names": names, "copies": copies}
-    options = _options(form, columns, winner_values, further)
-    how = {"given": given(path), **({"options": options} if options else {})}
+    settings = {"baseline": baseline, "encoding": encoding, "names": names, "copies": copies}
+    options = _options(form, columns, winner_values, settings)
+    how = {"given": file_names(path), **({"options": options} if options else {})}
     plain = baseline is None and encoding is None and names != EXACT
     if plain and are_large(paths, form):
         large = _large(paths, form, columns, winner_values, copies)
         if large is not None:
             return replace(large, source={**large.source, **how})
-    tables, told = [], []
-    for one, label in zip(paths, labels_of(paths), strict=True):
+    tables, sources = [], []
+    for file_path, label in zip(paths, labels_of(paths), strict=True):
         with named(label):
-            file = opened(one, form, encoding)
-            tables.append(Table(file.read(), columns or {}, words, one, label, baseline, names, copies))
-        told.append({"file": label_of(one), "path": place_of([one]), "sha256": file.sha256, **file.about})
-    judgments = judgments_from(tables, title_of(paths), {**_source(paths, told), **how})
-    return replace(judgments, remarks=(*judgments.remarks, *on_revisions(told)))
+            file = opened(file_path, form, encoding)
+            tables.append(Table(file.read(), columns or {}, words, file_path, label, baseline, names, copies))
+        sources.append(
+            {"file": label_of(file_path), "path": place_of([file_path]), "sha256": file.sha256, **file.about}
+        )
+    judgments = judgments_from(tables, title_of(paths), {**_source(paths, sources), **how})
+    return replace(judgments, remarks=(*judgments.remarks, *on_revisions(sources)))
 
 
 def _options(
     form: str | None,
     columns: Mapping[str, str | None] | None,
     winner_values: Mapping[str, str] | None,
-    further: Mapping[str, str | None],
+    settings: Mapping[str, str | None],
 ) -> list[str]:
-    """What files are read by, as the options of a command; of `further` what is not None or "ask"."""
-    given = [] if form is None else ["--format", form]
+    """How files are read, as the options of a command; of `settings` those that are not None or "ask"."""
+    options = [] if form is None else ["--format", form]
     for option, pairs in (("--column", columns), ("--winner-values", winner_values)):
         for key, value in (pairs or {}).items():
-            given += [option, f"{key}={'null' if value is None else value}"]
-    for name, said in further.items():
-        given += [] if said is None or said == ASK else [f"--{name}", said]
-    return given
+            options += [option, f"{key}={'null' if value is None else value}"]
+    for name, setting in settings.items():
+        options += [] if setting is None or setting == ASK else [f"--{name}", setting]
+    return options
 
 
-def _source(paths: Sequence[Path], told: Sequence[Mapping[str, object]]) -> dict[str, object]:
+def _source(paths: Sequence[Path], sources: Sequence[Mapping[str, object]]) -> dict[str, object]:
     if len(paths) == 1:
-        return {**told[0]}
-    return {"file": f"{len(paths)} files", "path": place_of(paths), "files": list(told)}
+        return {**sources[0]}
+    return {"file": f"{len(paths)} files", "path": place_of(paths), "files": list(sources)}
 
 
 def _large(
@@ -170,15 +172,18 @@ def _large(
     winner_values: Mapping[str, str] | None,
     copies: str,
 ) -> Judgments | None:
-    """The same judgments by an engine, with names as categories; None where no engine reads such files."""
-    found = records_of(paths, form, columns, winner_values, copies)
-    if found is None:
+    """Judgments read by an engine, with names as categories; None where no engine reads such files."""
+    records = records_of(paths, form, columns, winner_values, copies)
+    if records is None:
         return None
-    told = [{"file": label_of(one), "path": place_of([one]), "sha256": digest(one)} for one in paths]
-    source = {**_source(paths, told), "layout": found.layout, "records": len(found.frame)}
-    source["dropped"] = dict(found.comparisons.dropped)
+    sources = [
+        {"file": label_of(file_path), "path": place_of([file_path]), "sha256": digest(file_path)}
+        for file_path in paths
+    ]
+    source = {**_source(paths, sources), "layout": records.layout, "records": len(records.frame)}
+    source["dropped"] = dict(records.comparisons.dropped)
     title = title_of(paths)
-    return Judgments(title, title, found.frame, found.comparisons, source, remarks=found.remarks)
+    return Judgments(title, title, records.frame, records.comparisons, source, remarks=records.remarks)
 
 
 def comparisons_in(source: Comparisons | Source) -> Comparisons:
@@ -197,5 +202,5 @@ def judgments_of(
     """Judgments in a table, in the columns of `read_judgments`, which says what is raised."""
     require_names(names)
     require_copies(copies)
-    one = Table(table, columns or {}, meanings(winner_values), None, "", baseline, names, copies)
-    return judgments_from([one], "judgments", None)
+    judgment_table = Table(table, columns or {}, meanings(winner_values), None, "", baseline, names, copies)
+    return judgments_from([judgment_table], "judgments", None)

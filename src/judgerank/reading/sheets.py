@@ -36,7 +36,7 @@ def from_sheet(content: Content) -> pd.DataFrame:
         raise ConfigError(f"reading xlsx takes {needed('excel')}") from None
     try:
         with ZipFile(io.BytesIO(content.data)) as archive:
-            require_within(sum(one.file_size for one in archive.infolist()), len(content.data))
+            require_within(sum(member.file_size for member in archive.infolist()), len(content.data))
         book = CalamineWorkbook.from_filelike(io.BytesIO(content.data))
         names = list(book.sheet_names)
         if content.part is None:

@@ -18,14 +18,14 @@ from judgerank.writing.extras import needed
 
 @runtime_checkable
 class ArrowTable(Protocol):
-    """What gives its columns by Arrow's PyCapsule protocol: tables of polars, DuckDB, pyarrow and others."""
+    """A table that gives its columns by Arrow's PyCapsule protocol: of polars, DuckDB, pyarrow and others."""
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
 
 
 @runtime_checkable
 class ToPandas(Protocol):
-    """What becomes a frame by a method of its own, as a set of the package datasets does."""
+    """A table with a method that makes a frame of it, as a set of the package datasets has."""
 
     def to_pandas(self) -> pd.DataFrame: ...
 
@@ -39,7 +39,7 @@ def are_pairs(source: object) -> TypeGuard[Pairs]:
     return (
         isinstance(source, list | tuple)
         and len(source) > 0
-        and all(isinstance(one, tuple) and len(one) == 2 for one in source)
+        and all(isinstance(item, tuple) and len(item) == 2 for item in source)
     )
 
 
@@ -70,7 +70,7 @@ def frame_of(table: Tabular) -> pd.DataFrame:
         except (TypeError, ValueError) as error:
             raise DataError(f"a dict is read as columns of equal length: {error}") from None
     if isinstance(table, Sequence):
-        odd = next((place for place, record in enumerate(table, 1) if not isinstance(record, Mapping)), None)
+        odd = next((number for number, record in enumerate(table, 1) if not isinstance(record, Mapping)), None)
         if odd is not None:
             raise DataError(f"record {odd} is not a dict")
         return pd.DataFrame([dict(record) for record in table], dtype=object)
@@ -88,9 +88,9 @@ def frame_of(table: Tabular) -> pd.DataFrame:
 
 def _with_index(table: pd.DataFrame) -> pd.DataFrame:
     """The frame with those parts of its index as columns that have the name of a known one, and are none yet."""
-    known = {plain(name) for names in (*(usual for _, usual in COLUMNS.values()), ASKED) for name in names}
-    known -= {plain(name) for name in table.columns if isinstance(name, str)}
-    levels = [name for name in table.index.names if isinstance(name, str) and plain(name) in known]
+    recognised = {plain(name) for names in (*(usual for _, usual in COLUMNS.values()), ASKED) for name in names}
+    recognised -= {plain(name) for name in table.columns if isinstance(name, str)}
+    levels = [name for name in table.index.names if isinstance(name, str) and plain(name) in recognised]
     return table.reset_index(level=levels) if levels else table
 
 
@@ -109,11 +109,11 @@ def refuse_other(source: object) -> NoReturn:
 
 
 def _of_list(source: Sequence[object]) -> str:
-    """What a list should hold, and the first of its items that is something else."""
+    """A message on the first item of a list that is no judgment, and what a list should hold."""
     kind = next((kind for kind in (_is_name, _is_pair) if kind(source[0])), None)
-    place, odd = next((place, one) for place, one in enumerate(source, 1) if kind is None or not kind(one))
+    number, odd = next((number, item) for number, item in enumerate(source, 1) if kind is None or not kind(item))
     return (
-        f"item {place} of the list is {shortened(repr(odd))}: a list of judgments holds dicts such as "
+        f"item {number} of the list is {shortened(repr(odd))}: a list of judgments holds dicts such as "
         "{'model_a': 'x', 'model_b': 'y', 'winner': 'model_a'}, tuples (winner, loser), or names of files"
     )
 

@@ -50,8 +50,8 @@ def listed_items(questions: Questions, path: Path, size: int | None, seed: int) 
     missing = [name for name in OF_LIST if name not in table]
     if missing:
         raise DataError(f"{path.name} has no column {missing[0]!r}; items have the columns {', '.join(OF_LIST)}")
-    shown = {_key(task): task for task in drawn_items(questions, None, seed)}
-    return [_item(shown, number, row) for number, row in enumerate(_rows(table[:size]), 1)]
+    tasks = {_key(task): task for task in drawn_items(questions, None, seed)}
+    return [_item(tasks, number, row) for number, row in enumerate(_rows(table[:size]), 1)]
 
 
 def _rows(table: pd.DataFrame) -> Iterable[tuple[str, str, str]]:
@@ -59,10 +59,10 @@ def _rows(table: pd.DataFrame) -> Iterable[tuple[str, str, str]]:
         yield question_name(question), str(first), str(second)
 
 
-def _item(shown: dict[tuple[str, frozenset[str]], Task], number: int, row: tuple[str, str, str]) -> Task:
+def _item(tasks: dict[tuple[str, frozenset[str]], Task], number: int, row: tuple[str, str, str]) -> Task:
     question, first, second = row
     try:
-        return shown[question, frozenset((first, second))]
+        return tasks[question, frozenset((first, second))]
     except KeyError:
         raise DataError(
             f"record {number} asks for {first!r} and {second!r}: question {question!r} does not have both answers"

@@ -15,7 +15,7 @@ from judgerank.reading.answers.found import Text
 TEMPLATE = Path(__file__).parent / "vote.html"
 
 
-def vote_page(questions: Questions, items: Sequence[Task], voter: str = "", asked: str = "") -> str:
+def vote_page(questions: Questions, items: Sequence[Task], voter: str = "", prompt: str = "") -> str:
     """HTML on which a person compares the answers of every item, without the names of the models.
 
     The names are in the file, in an encoding that nobody reads by accident: votes that are saved carry them. Votes
@@ -44,7 +44,7 @@ def vote_page(questions: Questions, items: Sequence[Task], voter: str = "", aske
     return render(
         TEMPLATE,
         title="Which answer is better?",
-        asked=asked or "Which answer is better?",
+        asked=prompt or "Which answer is better?",
         voter=voter,
         many=len(items),
         items=data,

@@ -160,21 +160,21 @@ def _prepare(target: Path, staging: Path, sidecar: str, force: bool) -> Journal:
     paths = [path.relative_to(staging) for path in sorted(staging.rglob("*")) if path.is_file()]
     new = {path.as_posix(): digest(staging / path) for path in paths if str(path) != sidecar}
     require_inside(target, new, target)
-    kept, edited = [], {}
+    unchanged, edited = [], {}
     for name in new:
         if _in_the_way(target, name, owned, force):
-            told = "was not written by an earlier run, and would be replaced (move it, or name another folder)"
-            raise ConfigError(f"{target / name} {told}")
-        there = fingerprint(target / name)
-        if there is not None and there != owned.get(name):
-            kept.append(_free_name(target, f"{name}.edited"))
-            edited[name] = there
-            shutil.copy2(target / name, staging / kept[-1], follow_symlinks=False)
-            log.info("%s was edited since it was written: kept as %s", target / name, kept[-1])
+            message = "was not written by an earlier run, and would be replaced (move it, or name another folder)"
+            raise ConfigError(f"{target / name} {message}")
+        current = fingerprint(target / name)
+        if current is not None and current != owned.get(name):
+            unchanged.append(_free_name(target, f"{name}.edited"))
+            edited[name] = current
+            shutil.copy2(target / name, staging / unchanged[-1], follow_symlinks=False)
+            log.info("%s was edited since it was written: kept as %s", target / name, unchanged[-1])
     gone = [name for name in owned if name not in new and fingerprint(target / name) == owned[name]]
-    known = json.loads((staging / sidecar).read_text()) if (staging / sidecar).exists() else {}
-    (staging / sidecar).write_text(json.dumps(known | {"files": new}, indent=2) + "\n")
-    journal = Journal([*kept, *new, sidecar], gone, edited)
+    sidecar_content = json.loads((staging / sidecar).read_text()) if (staging / sidecar).exists() else {}
+    (staging / sidecar).write_text(json.dumps(sidecar_content | {"files": new}, indent=2) + "\n")
+    journal = Journal([*unchanged, *new, sidecar], gone, edited)
     replace_file(staging / JOURNAL, json.dumps(asdict(journal)))
     return journal
 
@@ -202,13 +202,13 @@ def _finish(target: Path, journal: Journal) -> None:
     """
     staging = target / STAGING
     owned = written(target, journal.sidecar) or {}
-    known = owned | journal.edited
+    fingerprints = owned | journal.edited
     left = [name for name in journal.place if os.path.lexists(staging / name)]
     for name in left:
-        there = fingerprint(target / name)
-        if name != journal.sidecar and there is not None and there != known.get(name):
-            told = f"was changed since a run was interrupted that would replace it (move it, or {staging})"
-            raise ConfigError(f"{target / name} {told}")
+        current = fingerprint(target / name)
+        if name != journal.sidecar and current is not None and current != fingerprints.get(name):
+            message = f"was changed since a run was interrupted that would replace it (move it, or {staging})"
+            raise ConfigError(f"{target / name} {message}")
     for name in [name for name in left if name != journal.sidecar]:
         (target / name).parent.mkdir(parents=True, exist_ok=True)
         (staging / name).replace(target / name)
@@ -248,8 +248,8 @@ def beside(files: Mapping[Path, bytes], marked: Collection[Path] = ()) -> Iterat
         try:
             for path, partial in partials.items():
                 if path in marked:  # first, with both digests, so that a kill between leaves a file that is known
-                    both = [digest(one) for one in (path, partial) if one is partial or is_marked(path)]
-                    replace_file(mark_of(path), "".join(f"{one}\n" for one in both))
+                    both = [digest(file) for file in (path, partial) if file is partial or is_marked(path)]
+                    replace_file(mark_of(path), "".join(f"{file}\n" for file in both))
                 partial.replace(path)
         except OSError as error:
             raise ConfigError(f"{path} cannot be written: {error.strerror or error}") from None

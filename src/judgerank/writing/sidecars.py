@@ -45,10 +45,10 @@ def content_of(path: Path) -> dict[str, Any] | None:
     if not os.path.lexists(path):
         return None
     try:
-        told = json.loads(path.read_bytes()) if path.is_file() else None  # a FIFO would be waited for
+        content = json.loads(path.read_bytes()) if path.is_file() else None  # a FIFO would be waited for
     except (OSError, ValueError, RecursionError):
         return {}
-    return told if isinstance(told, dict) else {}
+    return content if isinstance(content, dict) else {}
 
 
 def written(folder: Path, sidecar: str = "run.json") -> dict[str, str] | None:
@@ -60,10 +60,10 @@ def written(folder: Path, sidecar: str = "run.json") -> dict[str, str] | None:
         If a file of that name is something else, or lists files that are not inside the folder.
     """
     path = folder / sidecar
-    told = content_of(path)
-    if told is None:
+    content = content_of(path)
+    if content is None:
         return None
-    files = told.get("files")
+    files = content.get("files")
     if not _is_of_texts(files):
         raise ConfigError(f"{path} does not list what was written there, and would be replaced (move it away)")
     require_inside(folder, files, path)
@@ -103,14 +103,14 @@ def journal_of(target: Path) -> Journal | None:
     """
     staging = target / STAGING
     path = staging / JOURNAL
-    told = content_of(path)
-    if told is None:
+    content = content_of(path)
+    if content is None:
         return None
-    place, remove, edited = told.get("place"), told.get("remove"), told.get("edited", {})
-    if _are_texts(place) and _are_texts(remove) and _is_of_texts(edited) and {*place[-1:]} & {*SIDECARS}:
-        require_inside(target, [*place, *remove], path)
-        require_inside(staging, place, path)
-        return Journal(place, remove, edited)
+    to_place, remove, edited = content.get("place"), content.get("remove"), content.get("edited", {})
+    if _are_texts(to_place) and _are_texts(remove) and _is_of_texts(edited) and {*to_place[-1:]} & {*SIDECARS}:
+        require_inside(target, [*to_place, *remove], path)
+        require_inside(staging, to_place, path)
+        return Journal(to_place, remove, edited)
     raise ConfigError(f"{path} is not the journal of an interrupted run (move {staging} away)")
 
 
@@ -123,8 +123,8 @@ def require_inside(folder: Path, names: Iterable[str], source: Path) -> None:
     """
     for name in names:
         if not _is_inside(folder, name):
-            told = f"{source} names {name[:SHOWN]!r}, which is no file inside that folder"
-            raise ConfigError(f"{told}: nothing was changed (name another folder)")
+            message = f"{source} names {name[:SHOWN]!r}, which is no file inside that folder"
+            raise ConfigError(f"{message}: nothing was changed (name another folder)")
 
 
 def _is_inside(folder: Path, name: str) -> bool:
@@ -144,11 +144,11 @@ def _is_inside(folder: Path, name: str) -> bool:
 
 
 def _are_texts(value: object) -> TypeGuard[list[str]]:
-    return isinstance(value, list) and all(isinstance(one, str) for one in value)
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)
 
 
 def _is_of_texts(value: object) -> TypeGuard[dict[str, str]]:
-    return isinstance(value, dict) and all(isinstance(one, str) for one in value.values())
+    return isinstance(value, dict) and all(isinstance(item, str) for item in value.values())
 
 
 # marks of single files

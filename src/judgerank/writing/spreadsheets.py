@@ -28,8 +28,8 @@ def csv_of(table: pd.DataFrame, separator: str = ",", raw: bool = False) -> str:
         before them: texts that start with ``=``, a tab or a carriage return, and those that start with ``+ - @``
         and have one of ``( | !``. Numbers stay numbers.
     """
-    shown = table if raw else marked(table)
-    text: str = shown.to_csv(sep=separator, index=False, float_format=STORED_FORMAT, lineterminator="\n")
+    frame = table if raw else marked(table)
+    text: str = frame.to_csv(sep=separator, index=False, float_format=STORED_FORMAT, lineterminator="\n")
     return text
 
 
@@ -39,12 +39,12 @@ def marked(table: pd.DataFrame) -> pd.DataFrame:
     return table.assign(**{str(name): table[name].astype(object).map(_marked) for name in texts})
 
 
-def told_of_marks(names: Iterable[str]) -> str:
+def note_of_marks(names: Iterable[str]) -> str:
     """That some of the names stand in CSV with a mark, in a sentence; empty if none does."""
-    found = [name for name in names if FORMULA.match(name)]
+    formula_names = [name for name in names if FORMULA.match(name)]
     return (
-        f"in CSV files a {MARK} stands before {listed(found)}, against formulas; --raw leaves it out"
-        if found
+        f"in CSV files a {MARK} stands before {listed(formula_names)}, against formulas; --raw leaves it out"
+        if formula_names
         else ""
     )
 

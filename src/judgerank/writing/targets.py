@@ -41,23 +41,25 @@ class Outputs:
         ConfigError
             If it holds anything else, or a file that this command reads.
         """
-        place = _real(target)
-        if os.path.lexists(place / STAGING):
-            with locked(place):
-                recover(place)
-        told = content_of(place / "run.json") or {}
-        is_earlier = told.get("section") == section
-        if place.exists() and not place.is_dir():
+        real_path = _real(target)
+        if os.path.lexists(real_path / STAGING):
+            with locked(real_path):
+                recover(real_path)
+        record = content_of(real_path / "run.json") or {}
+        is_earlier = record.get("section") == section
+        if real_path.exists() and not real_path.is_dir():
             raise ConfigError(f"{target} is no folder: it holds something else (name another folder)")
-        if not is_earlier and not self._force and place.exists() and any(place.iterdir()):
+        if not is_earlier and not self._force and real_path.exists() and any(real_path.iterdir()):
             raise ConfigError(f"{target} holds something else, and would be replaced (name another folder)")
         if is_earlier and not self._force:
-            _refuse_another_source(target, told.get("source"), source)
-        listed = [place / name for name in written(place) or ()]
-        for one in self._inputs:
-            if one.is_relative_to(place) or any(_are_same(one, path) for path in listed):
-                raise ConfigError(f"{one} is read, and lies in {target}, which is written (name another folder)")
-        self._folder = place
+            _refuse_another_source(target, record.get("source"), source)
+        listed = [real_path / name for name in written(real_path) or ()]
+        for input_path in self._inputs:
+            if input_path.is_relative_to(real_path) or any(_are_same(input_path, path) for path in listed):
+                raise ConfigError(
+                    f"{input_path} is read, and lies in {target}, which is written (name another folder)"
+                )
+        self._folder = real_path
 
     def file(self, path: Path, is_ours: Callable[[Path], bool] = is_marked) -> None:
         """Take a file that is new, or that an earlier run wrote.
@@ -74,17 +76,19 @@ class Outputs:
         ConfigError
             If it is anything else, an input, another output, or there can be no such file.
         """
-        place = _real(path)
+        real_path = _real(path)
         try:
-            self._refuse(path, place, is_ours)
+            self._refuse(path, real_path, is_ours)
         except (OSError, ValueError) as error:
             if isinstance(error, ConfigError):
                 raise
             why = error.strerror if isinstance(error, OSError) else error
             raise ConfigError(f"{path} cannot be written: {why}") from None
-        if {place, mark_of(place)} & {one for taken in self._files for one in (taken, mark_of(taken))}:
+        if {real_path, mark_of(real_path)} & {
+            reserved_path for reserved in self._files for reserved_path in (reserved, mark_of(reserved))
+        }:
             raise ConfigError(f"two outputs go to {path} (name another file for one of them)")
-        self._files[place] = is_ours
+        self._files[real_path] = is_ours
 
     def write(self, contents: Mapping[Path, bytes]) -> None:
         """Write files that were taken, all of them or none; `writing` says what is raised."""
@@ -100,51 +104,56 @@ class Outputs:
         ConfigError
             If one cannot be written, or has been written by something else since.
         """
-        places = {_real(path): content for path, content in contents.items()}
-        marked = [place for place in places if self._files[place] is is_marked]
-        with beside(places, marked):
+        real_paths = {_real(path): content for path, content in contents.items()}
+        marked = [real_path for real_path in real_paths if self._files[real_path] is is_marked]
+        with beside(real_paths, marked):
             yield
-            for place in places:
-                self._refuse(place, place, self._files[place])
+            for real_path in real_paths:
+                self._refuse(real_path, real_path, self._files[real_path])
 
-    def _refuse(self, path: Path, place: Path, is_ours: Callable[[Path], bool]) -> None:
-        mark = mark_of(place)
-        if any(_are_same(place, one) or (one.is_dir() and place.is_relative_to(one)) for one in self._inputs):
+    def _refuse(self, path: Path, real_path: Path, is_ours: Callable[[Path], bool]) -> None:
+        mark = mark_of(real_path)
+        if any(
+            _are_same(real_path, input_path) or (input_path.is_dir() and real_path.is_relative_to(input_path))
+            for input_path in self._inputs
+        ):
             raise ConfigError(f"{path} is read by this command, and would be replaced (name another file)")
-        if place.is_dir() or not place.parent.is_dir():
-            wrong = "is a folder" if place.is_dir() else "lies in a folder that is not there"
+        if real_path.is_dir() or not real_path.parent.is_dir():
+            wrong = "is a folder" if real_path.is_dir() else "lies in a folder that is not there"
             raise ConfigError(f"{path} cannot be written: it {wrong}")
-        if self._folder is not None and (place.is_relative_to(self._folder) or self._folder.is_relative_to(place)):
+        if self._folder is not None and (
+            real_path.is_relative_to(self._folder) or self._folder.is_relative_to(real_path)
+        ):
             raise ConfigError(f"{path} lies in {self._folder}, where this command keeps its own files")
-        if not os.access(place.parent, os.W_OK):
+        if not os.access(real_path.parent, os.W_OK):
             raise ConfigError(f"{path} cannot be written: there is no right to write into its folder")
-        if os.path.lexists(place) and not place.is_file():
+        if os.path.lexists(real_path) and not real_path.is_file():
             raise ConfigError(f"{path} cannot be written: it is neither a file nor new")
-        if place.exists() and not self._force:
-            is_fixed = not place.stat().st_mode & 0o222
-            if is_fixed or not is_ours(place):
+        if real_path.exists() and not self._force:
+            is_fixed = not real_path.stat().st_mode & 0o222
+            if is_fixed or not is_ours(real_path):
                 why = "is read-only" if is_fixed else "is not as judgerank wrote it"
                 raise ConfigError(f"{path} {why}, and would be replaced (name another file; {FORCE})")
         if is_ours is is_marked and os.path.lexists(mark) and not is_mark(mark):
             raise ConfigError(f"{mark} is not as judgerank wrote it, and would be replaced (move it away)")
 
 
-def _refuse_another_source(target: Path, told: object, source: str | None) -> None:
-    earlier = told.get("path") if isinstance(told, dict) else None
+def _refuse_another_source(target: Path, recorded_source: object, source: str | None) -> None:
+    earlier = recorded_source.get("path") if isinstance(recorded_source, dict) else None
     if earlier != source or source == STDIN:  # nobody knows that two pipes are one
-        other = "standard input" if earlier == STDIN else earlier or "something else"
+        source_text = "standard input" if earlier == STDIN else earlier or "something else"
         raise ConfigError(
-            f"{target} holds the results of {other}, which would be replaced (--output names another folder; "
-            f"{FORCE})"
+            f"{target} holds the results of {source_text}, which would be replaced (--output names another "
+            f"folder; {FORCE})"
         )
 
 
-def _are_same(one: Path, other: Path) -> bool:
+def _are_same(left: Path, right: Path) -> bool:
     """Whether two paths are one file, by whatever names; for those that are not there, whether they are equal."""
     try:
-        return one.samefile(other)
+        return left.samefile(right)
     except OSError:
-        return one == other
+        return left == right
 
 
 def _real(path: str | Path) -> Path:

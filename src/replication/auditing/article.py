@@ -10,6 +10,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from replication.auditing.audit import Verdict, exact_copies, open_and_same, totals
 from replication.auditing.claim import Outcome
+from replication.auditing.open_numbers import tried
 from replication.auditing.page import Audit, numbers_table
 from replication.auditing.results import Results
 from replication.auditing.reviewing import cost_of
@@ -41,6 +42,9 @@ def written(folder: Path, audit: Audit, results: Results, citation: dict[str, An
         loader=FileSystemLoader(folder), undefined=StrictUndefined, trim_blocks=True, keep_trailing_newline=True
     )
     environment.filters["words"] = lambda count: WORDS[count] if count < len(WORDS) else f"{count:,}"
+    environment.filters["stored"] = lambda name: (
+        results.path(name)[0].relative_to(results.folder.parent).as_posix()
+    )
     environment.filters["thousands"] = lambda count: f"{count:,.0f}"
     known = numbers(audit, results) | authors(citation) | {"audit": audit, "citation": citation}
     return {path.stem: environment.get_template(path.name).render(known) for path in sorted(folder.glob("*.j2"))}
@@ -82,9 +86,9 @@ def numbers(audit: Audit, results: Results) -> dict[str, Any]:
     known |= {"copies": exact_copies(audit.numbers), "open_same": open_and_same(audit.numbers)}
     known["exact_in"] = table[str(Verdict.EXACT)].to_dict()
     known["results_in"] = table["results"].to_dict()
-    known["open_numbers"] = numbers_table(
-        audit.numbers[audit.numbers["verdict"] == Verdict.OPEN], ["place", "row", "column", "printed", "ours"]
-    )
+    rows = audit.numbers[audit.numbers["verdict"] == Verdict.OPEN]
+    known["open_numbers"] = numbers_table(rows, ["place", "row", "column", "printed", "ours"])
+    known["open_tried"] = tried(rows, results)
     sections = {path.name for path in results.audit.iterdir() if path.is_dir()} - {"verify"}
     known["minutes"] = f"{cost_of(sorted(sections), results).seconds / 60:.0f}"
     return known | _judges(results) | _positions(results) | _trust(results)
@@ -110,6 +114,7 @@ def _trust(results: Results) -> dict[str, Any]:
     arena = results.rows("trust/summary.csv", "dataset=chatbot_arena; member=judge_aware").iloc[0]
     return {
         "fewest": int(arena["top_judgments"]),
+        "fewest_ends": f"{table['top_judgments'].min()} to {table['top_judgments'].max()}",
         "of_judgments": int(arena["judgments"]),
         "panels": f"{table['judges'].min()} to {table['judges'].max()}",
         "worth": f"{table['information'].min():.1f} to {table['information'].max():.1f}",

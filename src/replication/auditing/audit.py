@@ -39,7 +39,8 @@ MEANING = {
     "state the settings; we searched for some that give such numbers. That they exist is what is shown, not that "
     "they are the paper's",
     Verdict.CAUSE: "another stored run reproduces the printed number exactly, and most of its column; `reason` "
-    "names it. For a copied number, another source than the maker has it",
+    "names it. For Table 2 and UltraFeedback its settings were searched for on these numbers (see the findings). "
+    "For a copied number, another source than the maker has it",
     Verdict.RULED_OUT: "a finding shows that the printed number cannot be what it is said to be; what it is "
     "instead is not shown",
     Verdict.OPEN: "none of these, or no single run gives it together with its column",

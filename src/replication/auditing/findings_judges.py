@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pandas as pd
 
+from judgerank.engine.adam import Adam
 from replication import published
 from replication.auditing.finding import PUBLIC, TITLES, finding, stored_sets
 from replication.auditing.results import Results
+from replication.stopping import LIMIT, ROUND, Tried
 
 FOND = 0.85  # share of answers in one slot from which a judge is said to have a favourite
 FEWEST = 30  # shared items from which an agreement says something
-NEAR = 0.02  # of one factor
+SETTING = list(Tried(1).columns())
 
 
 @finding(
-    "UltraFeedback's likelihood has no interior maximum",
+    "UltraFeedback's likelihood has no interior maximum, and the printed column is an iteration that was stopped",
     "make judge_reliability",
     "judge_reliability/fits.csv",
     "judge_reliability/discrimination.csv",
-    "judge_reliability/stopping_path.csv",
-    "judge_reliability/stopping_point.csv",
+    "judge_reliability/stopped_settings.csv",
+    "judge_reliability/stopped_iterate.csv",
+    "judge_reliability/settings_tried.csv",
     figure="judge_reliability/stopping_path.png",
 )
 def no_interior_maximum(results: Results) -> tuple[bool, str]:
@@ -31,54 +33,36 @@ def no_interior_maximum(results: Results) -> tuple[bool, str]:
     text = (
         f"The judge-aware likelihood of UltraFeedback has its maximum over gamma >= 0 with {len(zero)} judges at "
         f"zero ({', '.join(zero)}). The printed column, with every gamma from {printed.min()} up, therefore "
-        "cannot "
-        f"be the maximum. What it is instead is shown only in part. {_nearest(results)} The judge-aware scores of "
-        f"Table A.6 come from the same fit. {_one_factor(judges, printed)}{_other_sets(results)}"
+        f"cannot be the maximum. {_stopped(results)}{_other_sets(results)}"
     )
     return status == "boundary" and len(zero) > 0 and printed.min() > 0, text
 
 
-def _one_factor(judges: pd.DataFrame, printed: pd.Series) -> str:
-    """How much of the column is one factor, which its scale makes: the geometric mean is over the zeros, too."""
-    finite = judges.index[judges["status"] == "interior"]
-    ratio = printed[finite] / judges.loc[finite, "discrimination"]
-    factor = float(ratio.median())
-    near = (ratio / factor - 1).abs() <= NEAR
-    zero = printed.index.difference(finite)
-    scale = float(np.exp(-np.log(printed[zero]).sum() / len(finite)))  # all have geometric mean one
-    rest = ", ".join(f"{name} {value / factor - 1:+.0%}" for name, value in ratio[~near].items())
-    return (
-        f"Most of it is one scale: of {near.sum()} of the {len(finite)} judges above zero the printed gamma is "
-        f"ours times {factor:.3f}, within {NEAR:.0%}. The printed geometric mean is over all {len(printed)}, "
-        f"with {len(zero)} at {', '.join(f'{value:g}' for value in printed[zero])} that ours has at zero; that "
-        f"alone makes a factor of {scale:.3f}. The other {(~near).sum()} judges lie off it: {rest}."
-    )
-
-
-def _nearest(results: Results) -> str:
-    path = results.table("judge_reliability/stopping_path.csv")
-    nearest = path.loc[path["largest_difference"].idxmin()]
+def _stopped(results: Results) -> str:
+    """Which stop of Algorithm A.1 gives the printed numbers, and what was searched for it."""
+    numbers = results.table("judge_reliability/stopped_iterate.csv")
+    tried = results.rows("judge_reliability/settings_tried.csv", "dataset=ultrafeedback")
+    best = results.table("judge_reliability/stopped_settings.csv").iloc[0]
     top = results.one("judge_reliability/fits.csv", "dataset=ultrafeedback; fit=judge_aware", "log_likelihood")
-    told = (
-        f"Algorithm A.1 from zero comes nearest after {nearest['iteration']:.0f} iterations (largest difference "
-        f"{nearest['largest_difference']:.3f}, log-likelihood {top - nearest['log_likelihood']:.2f} below the "
-        "maximum) and moves on; there "
-    )
-    if not results.real("judge_reliability/stopping_starts.csv"):
-        point = results.table("judge_reliability/stopping_point.csv")
-        same = [
-            published.as_printed(x, f"{p:.2f}") == f"{p:.2f}"
-            for x, p in zip(point.nearest, point.paper, strict=True)
-        ]
-        return f"{told}{sum(same)} of {len(same)} gammas come out at printed precision."
-    starts = results.table("judge_reliability/stopping_starts.csv")
-    best = starts.loc[starts.groupby("start", sort=False)["matched"].idxmax()]
-    counts = (
-        f"{row.matched} of {row.of} from {row.start} (iteration {row.iteration})" for row in best.itertuples()
-    )
+    code = Adam()
+    both = tried["matched"] + tried["scores_matched"]
+    steps = (tried["step_scores"] == code.step_scores) & (tried["step_judges"] == code.step_judges)
+    rates = (tried["beta1"] == code.beta1) & (tried["beta2"] == code.beta2)
+    others = tried[SETTING].ne(best[SETTING]).any(axis=1) & (tried["stop"] == LIMIT)
     return (
-        f"{told}and at the nearest iterates from other starts these come out at printed precision: "
-        f"{'; '.join(counts)}."
+        f"Algorithm A.1 passes through it. From {best['start']}, in steps of {best['step_scores']:g} for scores "
+        f"and {best['step_judges']:g} for log-discriminations, with decay rates {best['beta1']:g} and "
+        f"{best['beta2']:g} and epsilon {best['epsilon']:g}, {numbers['reproduced'].sum()} of {len(numbers)} "
+        f"numbers ({best['of']} discriminations, and the {best['scores_of']} judge-aware scores of Table A.6) "
+        f"come out as printed after {best['iteration']:,} iterations, {top - best['log_likelihood']:.1f} below "
+        f"the maximum in log-likelihood. The published code has steps of {code.step_scores:g} and "
+        f"{code.step_judges:g}, decay rates {code.beta1:g} and {code.beta2:g}, and epsilon {code.epsilon:g}. We "
+        f"searched for the two steps and the stop, among {len(tried[SETTING].drop_duplicates())} settings, whose "
+        "lists were narrowed down by these numbers. So this shows how the numbers can come about, not that they "
+        "did; but it is one run for all of them, and its settings are round. "
+        f"At multiples of {ROUND:,} iterations no other setting gives more than "
+        f"{both[others].max()}. In the published steps, at any iteration, at most {both[steps & rates].max()} "
+        f"come out with the published decay rates, and {both[steps & ~rates].max()} with others."
     )
 
 

@@ -1,4 +1,4 @@
-"""The audit as a page in Markdown: totals, findings, claims, what is open, and every number."""
+"""The audit as a page in Markdown: totals, findings, claims and what is open; and every number as one table."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ import pandas as pd
 
 from judgerank.data.errors import ConfigError
 from judgerank.pages import Shown, shown
-from replication.auditing import jointly
+from replication import published
+from replication.auditing import jointly, open_numbers
 from replication.auditing.audit import MEANING, OTHERS, RESULTS, Verdict, exact_copies, open_and_same, totals
 from replication.auditing.claim import STATED as COUNTED
 from replication.auditing.claims import outcomes
@@ -25,8 +26,8 @@ from replication.config import ROOT, script_of
 
 PAPER = (
     "The paper: Xu, Tan, Wu and Zhou, *A Judge-Aware Ranking Framework for Evaluating Large Language Models "
-    "without "
-    "Ground Truth*, ICML 2026, [arXiv:2601.21817](https://arxiv.org/abs/2601.21817)."
+    "without Ground Truth*, Proceedings of the 43rd International Conference on Machine Learning, "
+    f"[PMLR 306:141853-141886]({published.ADDRESS}), 2026 ([arXiv:2601.21817](https://arxiv.org/abs/2601.21817))."
 )
 READ_BY = "estimator: measure"
 STORED_AS = "stored"  # column: whether the tables behind a verdict are fresh or stale
@@ -99,17 +100,17 @@ def freshness_line(audit: Audit) -> str:
     return f"{stale} of {len(verdicts)} verdicts rest on stale tables, which other code made (`make stale`)."
 
 
-def page(audit: Audit, results: Results, folded_numbers: bool = True) -> str:
-    """The audit in Markdown, to be read in the results folder; with every number, by place, unless told not to."""
+def page(audit: Audit, results: Results) -> str:
+    """The audit in Markdown, to be read in the results folder, without the numbers that are not open."""
     numbers = audit.numbers
     parts = [
         "# Audit of the paper's numbers and claims",
         PAPER,
         "Every number that the paper prints in its results, and its claims in words, with what the stored results "
         "give for them. A verdict is computed from the two; *surrogate* marks what was computed on simulated "
-        "stand-ins and is no check. `make audit` writes this page; `audit.csv` and `audit_claims.csv` have the "
-        "same "
-        "rows, and `src/replication/auditing/computed_by.csv` says what computes each number.",
+        "stand-ins and is no check. `audit.html` and `audit.csv` have every number beside ours, "
+        "`audit_claims.csv` has the claims, and `src/replication/auditing/computed_by.csv` says what computes "
+        "each number. `make audit` writes them all.",
         "## Totals",
         totals_tables(numbers),
         freshness_line(audit),
@@ -126,14 +127,8 @@ def page(audit: Audit, results: Results, folded_numbers: bool = True) -> str:
         outcomes(audit.claims).to_markdown(index=False),
         COUNTED,
         _claims(audit.claims, results),
-        _open(numbers),
+        _open(numbers, results),
     ]
-    if folded_numbers:
-        parts += ["## Every number"]
-        parts += [
-            folded(f"{place} ({len(rows)})", numbers_table(rows))
-            for place, rows in numbers.groupby("place", sort=False)
-        ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -202,7 +197,7 @@ def _finding(number: int, told: Told, results: Results) -> str:
     settings = re.findall(r"\b(?!make\b)\w+", finding.command)
     config = ", ".join(f"[conf/{name}.yaml](../../conf/{name}.yaml)" for name in settings)
     source = f"Evidence: {_links(finding.evidence, results)}. Run: `{finding.command}` ({config})."
-    return f"### {number}. {finding.title}\n\n{told.text}\n\n{source}{figure}"
+    return f"### {number}. {finding.title}\n\n{told.text}\n{source}{figure}"
 
 
 def _not_held(findings: list[Told]) -> str:
@@ -243,12 +238,14 @@ def what_is_shown(claim: Any) -> str:
     return f"{claim.shown} {claim.others}".strip()
 
 
-def _open(numbers: pd.DataFrame) -> str:
+def _open(numbers: pd.DataFrame, results: Results) -> str:
     rows = numbers[numbers["verdict"] == Verdict.OPEN]
     if rows.empty:
         return ""
     listed = _markdown(rows[["place", *SHOWN[:8]]])
-    return f"## Open ({len(rows)})\n\n{_why_open(rows)}\n\n{listed}"
+    searches = "\n".join(f"- {sentence}" for sentence in open_numbers.tried(rows, results))
+    parts = [f"## Open ({len(rows)})", _why_open(rows), listed, searches and f"What was tried:\n\n{searches}"]
+    return "\n\n".join(filter(None, parts))
 
 
 def _why_open(rows: pd.DataFrame) -> str:

@@ -8,7 +8,6 @@ import pandas as pd
 
 from replication.auditing.results import Results
 from replication.config import SCRIPTS
-from replication.records import SMOKE
 from replication.tables import markdown_table
 
 COMMANDS = ("torture", "verify")  # with records of their own, though they are no sections
@@ -52,8 +51,7 @@ def times_of(results: Results) -> pd.DataFrame:
     rows = []
     for path in sorted(results.folder.rglob("run.json")):
         run = json.loads(path.read_text())
-        is_small = SMOKE in path.relative_to(results.folder).parts
-        if not (is_small or run["surrogate"] or run["section"] in COMMANDS):
+        if not (run["surrogate"] or run["section"] in COMMANDS):
             machine = run["machine"]
             processor = machine.get("processor_seconds", float("nan"))
             memory = machine.get("peak_memory_mb", float("nan"))

@@ -125,16 +125,19 @@ def discrimination_scatter(frame: pd.DataFrame, title: str) -> Figure:
 
 def stopping_path(path: pd.DataFrame, maximum: float, title: str) -> Figure:
     """Where Algorithm A.1 is after each iteration: distance to the printed column, and to the maximum."""
-    nearest = path.loc[path["largest_difference"].idxmin()]
+    stop = path.loc[path["stop"].idxmax()]
     figure, (gap, shortfall) = canvas(PAGE, 2.5, 1, 2)
-    gap.plot(path["iteration"], path["largest_difference"], color=COLOURS["judge_aware"])
-    gap.set(xlabel="iterations", ylabel="largest difference\nfrom a printed discrimination", ylim=(0, None))
-    shortfall.semilogy(path["iteration"], maximum - path["log_likelihood"], color=COLOURS["judge_aware"])
-    shortfall.set(xlabel="iterations", ylabel="log-likelihood\nbelow its supremum")
+    thousands = path["iteration"] / 1000
+    gap.plot(thousands, path["largest_difference"], color=COLOURS["judge_aware"])
+    gap.set(ylabel="largest difference\nfrom a printed discrimination", ylim=(0, None))
+    shortfall.semilogy(thousands, maximum - path["log_likelihood"], color=COLOURS["judge_aware"])
+    shortfall.set(ylabel="log-likelihood\nbelow its supremum")
     for axes in (gap, shortfall):
-        axes.axvline(nearest["iteration"], color=COLOURS["reference"], linestyle="--", linewidth=0.8)
-    text = f"nearest after\n{nearest['iteration']:.0f} iterations: {nearest['largest_difference']:.3f}"
-    gap.annotate(text, (nearest["iteration"], 0.9), (4, 0), ("data", "axes fraction"), "offset points")
+        axes.set_xlabel("iterations (thousands)")
+        axes.axvline(stop["iteration"] / 1000, color=COLOURS["reference"], linestyle="--", linewidth=0.8)
+    text = f"after {stop['iteration']:,.0f} iterations\n{stop['matched']:.0f} of {stop['of']:.0f} as printed"
+    place = {"textcoords": "offset points", "ha": "right", "va": "top"}
+    gap.annotate(text, (stop["iteration"] / 1000, 0.95), (-4, 0), ("data", "axes fraction"), **place)
     figure.suptitle(title, fontsize=8)
     return figure
 

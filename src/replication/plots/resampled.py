@@ -1,4 +1,4 @@
-"""How much of the full ranking parts of a set give."""
+"""How much of the full ranking parts of a set give: of all draws, by the paper's Algorithm A.1."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from matplotlib.figure import Figure
 
 from judgerank.plots.colours import COLOURS, MARKERS, NAMES
 from judgerank.plots.looks import PAGE, canvas
+from replication.estimators import ALL_DRAWS
 from replication.plots.labels import REFERENCES
 
 MEASURE_NAMES = {"pearson": "Pearson correlation", "spearman": "Spearman correlation"}
-ENOUGH = 0.9  # of the repeats at the fullest point; points with fewer are drawn hollow
+ENOUGH = 0.9  # of the draws at the fullest point; points with fewer are drawn hollow
 PRINTED = {
     "color": "k",
     "linestyle": "",
@@ -23,8 +24,13 @@ PRINTED = {
 REDRAWN = {"subset": "without replacement", "resample": "with replacement", "simulate": "drawn anew from the fit"}
 
 
+def _all_draws(frame: pd.DataFrame) -> pd.DataFrame:
+    """Rows of the estimator that gives scores for every draw; others are conditional on a maximum."""
+    return frame[frame["estimator"] == ALL_DRAWS]
+
+
 def _lines(axes: Axes, rows: pd.DataFrame, x: str, most: int) -> None:
-    """Means of both methods with interquartile bands; `most` is the number of repeats at the fullest point."""
+    """Means of both methods with interquartile bands; `most` is the number of draws at the fullest point."""
     for method in ("judge_aware", "btl"):
         line = rows[rows["method"] == method].sort_values(x)
         colour, marker = COLOURS[method], MARKERS[method]
@@ -37,14 +43,15 @@ def _lines(axes: Axes, rows: pd.DataFrame, x: str, most: int) -> None:
 
 def _note(frame: pd.DataFrame, title: str, more: str = "") -> str:
     """The title, and below it what bands and hollow points are."""
-    note = "lines: means; bands: interquartile ranges" + more
+    note = "Algorithm A.1, all draws; lines: means; bands: interquartile ranges" + more
     if (frame["n_repeats"] < ENOUGH * frame["n_repeats"].max()).any():
-        note += f"; hollow: fewer than {ENOUGH:.0%} of the repeats have both fits"
+        note += f"; hollow: fewer than {ENOUGH:.0%} of the repeats had enough comparisons"
     return f"{title}\n{note}"
 
 
 def efficiency(frame: pd.DataFrame, measure: str, title: str) -> Figure:
-    """Correlation against the number of comparisons, one panel per number of judges, with repeats by point."""
+    """Correlation against the number of comparisons, one panel per number of judges, with draws by point."""
+    frame = _all_draws(frame)
     judges, sizes = (sorted(frame[name].unique()) for name in ("n_judges", "n_comparisons"))
     figure, panels = canvas(PAGE, 2.7, 1, len(judges), sharex=True, sharey=True)
     for axes, many in zip(panels, judges, strict=True):
@@ -61,13 +68,13 @@ def efficiency(frame: pd.DataFrame, measure: str, title: str) -> Figure:
         axes.set_xlabel("thousand comparisons T")
     panels[0].set_ylabel(MEASURE_NAMES[measure])
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
-    figure.suptitle(_note(frame, title, "; on top: repeats"), fontsize=8)
+    figure.suptitle(_note(frame, title, "; on top: draws"), fontsize=8)
     return figure
 
 
 def weak_share(frame: pd.DataFrame, title: str) -> Figure:
     """Spearman correlation against the share of weak judges, one panel per reference."""
-    rows = frame[frame["measure"] == "spearman"]
+    rows = _all_draws(frame[frame["measure"] == "spearman"])
     references = [name for name in REFERENCES if name in set(rows["reference"])]
     figure, panels = canvas(PAGE, 2.6, 1, len(references), sharey=True)
     for axes, name in zip(panels, references, strict=True):
@@ -84,7 +91,7 @@ def sparsity(frame: pd.DataFrame, found: pd.DataFrame | None, title: str) -> Fig
 
     Where numbers are printed, a further row shows them among tables of the design that fits them best.
     """
-    rows = frame[frame["reference"] == "judge_aware"]
+    rows = _all_draws(frame[frame["reference"] == "judge_aware"])
     redraws = [name for name in REDRAWN if name in set(rows["redraw"])]
     height = len(redraws) + (found is not None)
     figure, panels = canvas(PAGE, 2.3 * height + 0.5, height, 2, sharey=True, sharex=True)

@@ -12,6 +12,9 @@ from judgerank.collecting.wording import PAIRWISE
 from replication.schemas.dataset import Dataset, Surrogate
 from replication.schemas.ranges import above, at_least, each, within
 from replication.schemas.section import OneSet, RealData, Replicated, Section
+from replication.schemas.solver import Adam, Localized
+
+LARGEST_DECAY = 0.999999  # of a moment: at one it never moves
 
 
 @dataclass
@@ -21,20 +24,32 @@ class BenchmarkAlignment(RealData):
 
 
 @dataclass
+class Grid:
+    """Constants of Algorithm A.1 to try in every combination."""
+
+    step_scores: list[float] = above(0)
+    step_judges: list[float] = above(0)
+    beta1: list[float] = within(0, LARGEST_DECAY)
+    beta2: list[float] = within(0, LARGEST_DECAY)
+
+
+@dataclass
 class Search:
-    """Settings of Algorithm A.1 to try, each with the others as published."""
+    """Settings of Algorithm A.1 to try: each with the others as published, then some constants together."""
 
     length: int = at_least(1)
     random_starts: int = at_least(0)
     steps: list[list[float]] = above(0)
+    betas: list[list[float]] = within(0, LARGEST_DECAY)
     epsilon: list[float] = above(0)
     answers: list[str] = MISSING  # of `replication.stopping.ANSWERS`
+    grids: list[Grid] = MISSING
+    reach: float = above(0)
 
 
 @dataclass
 class JudgeReliability(RealData):
     prompt: dict[str, Any] = field(default_factory=PAIRWISE.copy)  # what `judgerank collect` sends
-    path_length: int = at_least(1)
     search: Search = field(default_factory=Search)
     one_model: list[str] = MISSING
     fewest_shared: int = at_least(1)
@@ -46,6 +61,8 @@ class Stepped:
 
     step_scores: float = above(0)
     step_judges: float = above(0)
+    beta1: float = within(0, LARGEST_DECAY)
+    beta2: float = within(0, LARGEST_DECAY)
     epsilon: float = above(0)
 
 
@@ -60,6 +77,7 @@ class UnstatedSettings(Section):
     seeds: list[int] = at_least(0)
     algorithms: list[Stepped] = MISSING
     stops: list[int] = at_least(1)
+    ranking_algorithms: list[Stepped] = MISSING
     ranking_stops: list[int] = at_least(1)
     turned: int = at_least(1)
 
@@ -76,6 +94,8 @@ class Resampled(OneSet, Replicated):
 
     repeats: int = at_least(1)
     paper_repeats: int = at_least(1)
+    box: Localized = field(default_factory=Localized)
+    algorithm_1: Adam = field(default_factory=Adam)
 
 
 @dataclass
@@ -86,7 +106,8 @@ class SubsamplingEfficiency(Resampled):
 
 @dataclass
 class MixedJudges(Resampled):
-    pool: list[str] = MISSING
+    pools: dict[str, list[str]] = MISSING
+    pool: list[str] | None = MISSING
     n_weak: int = at_least(1)
     n_strong: int = at_least(1)
     panel: int = at_least(1)

@@ -26,8 +26,8 @@ class Section:
 
     seed: int = at_least(0)
     draw_only: bool = MISSING
-    results: str = MISSING
-    figures: str = MISSING
+    results: str | None = MISSING
+    figures: str | None = MISSING
 
 
 @dataclass

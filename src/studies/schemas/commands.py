@@ -74,7 +74,7 @@ class Torture(Replicated):
     files: Files = field(default_factory=Files)
     secrets: Secrets = field(default_factory=Secrets)
     seed: int = at_least(0)
-    results: str = MISSING
+    results: str | None = MISSING
 
 
 @dataclass

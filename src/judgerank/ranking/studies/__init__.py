@@ -1,4 +1,4 @@
-"""What a ranking says, one study to a file: how the fit ended, position bias, the judges, what to collect next.
+"""Studies of a ranking, one study to a file: how the fit ended, position bias, the judges, what to collect next.
 
 A study of a component is a function `of_component` from a `Component` to a `Finding`, a study of the whole set a
 function `of_set` from a `Ranked`. To add one: a module in this folder that defines it (docs/extend/study.md).
@@ -35,12 +35,12 @@ OF_PAIRS = ("top_change", "goodness_of_fit", "repeated_requests", "by_judge", "c
 # processor time beside that of most others, on sets of 10,000 and 36,000 judgments; for estimates of what is left
 COSTS = {"goodness_of_fit": 60.0, "top_change": 25.0, "prediction": 20.0, "panel": 10.0}
 LISTED = (*OPENING, *OF_COMPONENT, *CLOSING)
-Tell = Callable[[str], None]
+Report = Callable[[str], None]
 FUNCTIONS = ("of_component", "of_set")
 
 
-def _nobody(_: str) -> None:
-    """Tell nobody."""
+def _no_report(_: str) -> None:
+    """Report to nobody."""
 
 
 def unlisted() -> tuple[str, ...]:
@@ -48,36 +48,36 @@ def unlisted() -> tuple[str, ...]:
     return names_in(__path__, LISTED)
 
 
-def found_in(ranked: Ranked, names: tuple[str, ...], tell: Tell = _nobody) -> list[Finding]:
-    """What the studies of the set among some studies find; `tell` is called with the name of each that is done."""
-    return _all_asked(names, "of_set", ranked, tell)
+def found_in(ranked: Ranked, names: tuple[str, ...], report: Report = _no_report) -> list[Finding]:
+    """Findings of those studies that are of the set; `report` is called with the name of each that is done."""
+    return _run_all(names, "of_set", ranked, report)
 
 
-def found_in_component(component: Component, names: tuple[str, ...], tell: Tell = _nobody) -> list[Finding]:
-    """What the studies of a component among some studies find; as `found_in`."""
-    return _all_asked(names, "of_component", component, tell)
+def found_in_component(component: Component, names: tuple[str, ...], report: Report = _no_report) -> list[Finding]:
+    """Findings of those studies that are of a component; as `found_in`."""
+    return _run_all(names, "of_component", component, report)
 
 
-def _all_asked(names: tuple[str, ...], function: str, about: Ranked | Component, tell: Tell) -> list[Finding]:
+def _run_all(names: tuple[str, ...], function: str, about: Ranked | Component, report: Report) -> list[Finding]:
     left_out = OF_PAIRS if isinstance(about, Component) and about.comparisons.stages is not None else ()
-    found = []
+    findings = []
     for name in names:
         if name not in left_out and _has(name, function):
-            found.append(_asked(name, function, about))
-        tell(name)
-    return found
+            findings.append(_run(name, function, about))
+        report(name)
+    return findings
 
 
 def _has(name: str, function: str) -> bool:
     module = import_module(f"{__name__}.{name}")
-    if not any(hasattr(module, one) for one in FUNCTIONS):
+    if not any(hasattr(module, candidate) for candidate in FUNCTIONS):
         raise ConfigError(f"study {name!r} defines neither {' nor '.join(FUNCTIONS)}")
     return hasattr(module, function)
 
 
-def _asked(name: str, function: str, about: Ranked | Component) -> Finding:
+def _run(name: str, function: str, about: Ranked | Component) -> Finding:
     study: Callable[[Ranked | Component], Finding] = getattr(import_module(f"{__name__}.{name}"), function)
-    found = study(about)
-    if not isinstance(found, Finding):
-        raise ConfigError(f"study {name!r} returned a {type(found).__name__}: it must return a Finding")
-    return found
+    finding = study(about)
+    if not isinstance(finding, Finding):
+        raise ConfigError(f"study {name!r} returned a {type(finding).__name__}: it must return a Finding")
+    return finding

@@ -20,15 +20,15 @@ ALL = "all"  # categories together
 
 def of_component(component: Component) -> Finding:
     """The tables ``blocks`` and ``adjusted``, and a remark on each block."""
-    shown, level = component.shown, component.settings.level
-    if not shown.blocks or not component.has_intervals:
+    reported, level = component.reported, component.settings.level
+    if not reported.blocks or not component.has_intervals:
         return Finding()
-    without = without_blocks(shown)
-    return Finding(sentences(shown, without, level), block_tables(shown, without, level))
+    without = without_blocks(reported)
+    return Finding(sentences(reported, without, level), block_tables(reported, without, level))
 
 
 def block_tables(result: Fit, without: Fitted, level: float) -> dict[str, pd.DataFrame]:
-    """What the blocks say, and the models with them and without.
+    """Tables of the blocks' estimates, and of the models with them and without.
 
     Returns
     -------
@@ -38,22 +38,22 @@ def block_tables(result: Fit, without: Fitted, level: float) -> dict[str, pd.Dat
         there is a block of them.
     """
     every = result.to_frame(level)
-    own = every[every["parameter"].isin([block.name for block in result.blocks])]
-    estimates = own.rename(columns={"parameter": "block", "name": "parameter"}).drop(columns="status")
+    selected = every[every["parameter"].isin([block.name for block in result.blocks])]
+    estimates = selected.rename(columns={"parameter": "block", "name": "parameter"}).drop(columns="status")
     adjusted = pd.concat(
-        [_board(result, without, one, level) for one in [None, *result.categories]], ignore_index=True
+        [_board(result, without, category, level) for category in [None, *result.categories]], ignore_index=True
     )
     return {"blocks": estimates.reset_index(drop=True), "adjusted": adjusted}
 
 
 def _board(result: Fit, unblocked: Fitted, category: str | None, level: float) -> pd.DataFrame:
-    own = result.order(category)
-    order = next(iter(orders(result))) if category is None else own
+    tests = result.order(category)
+    order = next(iter(orders(result))) if category is None else tests
     ranks = rank_intervals([order], level).set_index("model")
     models = list(order.models)
     without = unblocked.scores * scale_of(unblocked).factor
     scores = result.scores_in(category)[models] * scale_of(result).factor
-    low, high = wald_by_covariance(scores.to_numpy(), own.covariance, level, np.diag(own.by_pair))
+    low, high = wald_by_covariance(scores.to_numpy(), tests.covariance, level, np.diag(tests.by_pair))
     table = {
         "category": ALL if category is None else category,
         "model": models,

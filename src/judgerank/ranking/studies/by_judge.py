@@ -1,4 +1,4 @@
-"""What single judges go by besides quality: the length of an answer, or who made it."""
+"""Effects by judge besides quality: the length of an answer, or who made it."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ LEAST = float(np.log(0.6 / 0.4))  # log-odds from which a significant effect is 
 
 def of_component(component: Component) -> Finding:
     """The table ``effects``, and a warning where one coefficient stands for judges who differ."""
-    found = effects_of(component)
-    if found.empty:
+    effects = effects_of(component)
+    if effects.empty:
         return Finding()
-    pooled = _asked(component)
+    pooled = _style_columns(component)
     if any(block.partition(":")[0] == FAMILY for block in component.settings.blocks):
         pooled += [family.OWN, family.MAKER]
-    said = [text for effect in pooled for text in on_one_coefficient(found, effect, component)]
-    return Finding(said, {"effects": found})
+    remarks = [text for effect in pooled for text in on_one_coefficient(effects, effect, component)]
+    return Finding(remarks, {"effects": effects})
 
 
 @remembered
@@ -41,7 +41,7 @@ def effects_of(component: Component) -> pd.DataFrame:
     member, records = component.member, Records.of(component.judgments)
     large = member.n_parameters > MOST_PARAMETERS or len(records.comparisons) > MOST_ROWS
     large = large or records.comparisons.stages is not None  # they take answers one by one
-    parts = [] if large or component.asked.merged else [part for part in _columns(component, records) if part]
+    parts = [] if large or component.requested.merged else [part for part in _columns(component, records) if part]
     if not parts:
         return pd.DataFrame()
     names = [name for labels, _ in parts for name in labels]
@@ -55,16 +55,16 @@ def effects_of(component: Component) -> pd.DataFrame:
 
 
 def _columns(component: Component, records: Records) -> list[tuple[list[str], np.ndarray] | None]:
-    found: list[tuple[list[str], np.ndarray] | None] = []
-    for name in dict.fromkeys([LENGTH, *_asked(component)]):
+    columns: list[tuple[list[str], np.ndarray] | None] = []
+    for name in dict.fromkeys([LENGTH, *_style_columns(component)]):
         if {f"{name}_a", f"{name}_b"} <= {*records.frame.columns}:
-            found.append(_of_style(name, records))
+            columns.append(_of_style(name, records))
     try:
         design = family.block()[0].design(records)
-        found.append((list(design.labels), design.columns.toarray()))
+        columns.append((list(design.labels), design.columns.toarray()))
     except JudgerankError:  # nobody judges its own
         pass
-    return found
+    return columns
 
 
 def _of_style(name: str, records: Records) -> tuple[list[str], np.ndarray] | None:
@@ -74,21 +74,21 @@ def _of_style(name: str, records: Records) -> tuple[list[str], np.ndarray] | Non
         return None
 
 
-def _asked(component: Component) -> list[str]:
+def _style_columns(component: Component) -> list[str]:
     """Columns of the blocks ``style`` that are asked for."""
-    asked = [block.partition(":") for block in component.settings.blocks]
-    return [column for name, _, columns in asked if name == STYLE for column in columns.split(",") if column]
+    parts = [block.partition(":") for block in component.settings.blocks]
+    return [column for name, _, columns in parts if name == STYLE for column in columns.split(",") if column]
 
 
 def strongest(effects: pd.DataFrame, judge: str, level: float) -> pd.Series | None:
     """The effect that is clearest of those that are significant and large for a judge, as a row of the table."""
-    own = significant(effects[effects["judge"] == judge], level) if len(effects) else effects
-    own = own[own["estimate"].abs() >= LEAST] if len(own) else own
-    return own.sort_values("p_value", kind="stable").iloc[0] if len(own) else None
+    selected = significant(effects[effects["judge"] == judge], level) if len(effects) else effects
+    selected = selected[selected["estimate"].abs() >= LEAST] if len(selected) else selected
+    return selected.sort_values("p_value", kind="stable").iloc[0] if len(selected) else None
 
 
 def problem(effects: pd.DataFrame, judge: str, level: float) -> str:
-    """What a judge goes by, beginning as one of `BEGINNINGS`; empty if nothing is significant and large."""
+    """The problem of a judge, beginning as one of `BEGINNINGS`; empty if nothing is significant and large."""
     row = strongest(effects, judge, level)
     if row is None:
         return ""
@@ -115,11 +115,11 @@ def reason(effects: pd.DataFrame, judge: str, level: float) -> str:
 
 def on_one_coefficient(effects: pd.DataFrame, effect: str, component: Component) -> list[str]:
     """A warning where an effect of which a block has one coefficient for all judges differs by judge."""
-    own = effects[effects["effect"] == effect]
-    p = alike(own) if len(own) else 1.0
+    selected = effects[effects["effect"] == effect]
+    p = alike(selected) if len(selected) else 1.0
     if p > 1 - component.settings.level:
         return []
-    most = list(own.loc[own["estimate"].abs().sort_values(ascending=False).index[:3], "judge"])
+    most = list(selected.loc[selected["estimate"].abs().sort_values(ascending=False).index[:3], "judge"])
     if effect in (family.OWN, family.MAKER):
         in_what, named = f"how much they favour {effect.replace('its', 'their')}", most[0]
         then = f"corrects too little for {named}. Compare with the ranking without that judge."

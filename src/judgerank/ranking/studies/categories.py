@@ -34,11 +34,11 @@ def of_set(ranked: Ranked) -> Finding:
             unranked.append(f"Category {category} is not ranked by itself: {error}.")
             continue
         boards.append(board.assign(category=category)[["category", *board.columns]])
-        fits[category] = fitted.shown
+        fits[category] = fitted.reported
     if not boards:
         return Finding(unranked)
-    told = [f"Categories: {BY_CHANCE}"] if len(boards) > 1 else []
-    return Finding([*told, *unranked], {"categories": pd.concat(boards, ignore_index=True)}, fits)
+    notes = [f"Categories: {BY_CHANCE}"] if len(boards) > 1 else []
+    return Finding([*notes, *unranked], {"categories": pd.concat(boards, ignore_index=True)}, fits)
 
 
 def categories_of(judgments: Judgments) -> dict[str, Judgments]:

@@ -26,9 +26,9 @@ def of_component(component: Component) -> Finding:
     time = _times(judgments)
     if time is None:
         return Finding()
-    known = "question_id" in judgments.frame
-    halves = drift(judgments.comparisons, time, judgments.question if known else None)
-    again = asked_again(judgments.comparisons, judgments.item, time) if known else pd.DataFrame()
+    has_questions = "question_id" in judgments.frame
+    halves = drift(judgments.comparisons, time, judgments.question if has_questions else None)
+    again = asked_again(judgments.comparisons, judgments.item, time) if has_questions else pd.DataFrame()
     tables = {name: table for name, table in (("drift", halves), ("asked_again", again)) if len(table)}
     remarks = [*_of_halves(halves, level)]
     if len(again) and _are_apart(time):
@@ -54,22 +54,22 @@ def _are_apart(time: AnyArray) -> bool:
     return bool(dates.isna().any() or dates.max() - dates.min() >= DAY)
 
 
-def _of_halves(found: pd.DataFrame, level: float) -> Iterator[str]:
-    judges = significant(found, level)["judge"]
+def _of_halves(halves: pd.DataFrame, level: float) -> Iterator[str]:
+    judges = significant(halves, level)["judge"]
     if len(judges):
-        p = p_of(float(found["p_holm"].iloc[0]))
+        p = p_of(float(halves["p_holm"].iloc[0]))
         yield (
             f"Answers changed with time: {listed(list(judges))} answered differently in the later half than in "
             f"the earlier one (Holm's p {p}). {ADVICE}"
         )
-    elif found["p_value"].notna().any():
+    elif halves["p_value"].notna().any():
         yield "No judge's answers changed with time (each judge's earlier half against the later)."
 
 
-def _of_requests(found: pd.DataFrame, level: float) -> Iterator[str]:
-    said = list(changed(found, level))
-    yield from (f"{sentence} {ADVICE}" for sentence in said)
-    if not said:
-        requests = counted(int(found["requests"].sum()), "repeated request")
+def _of_requests(tests: pd.DataFrame, level: float) -> Iterator[str]:
+    sentences = list(changed(tests, level))
+    yield from (f"{sentence} {ADVICE}" for sentence in sentences)
+    if not sentences:
+        requests = counted(int(tests["requests"].sum()), "repeated request")
         said_of_all = "No judge's answers to repeated requests changed beyond its usual noise"
         yield f"{said_of_all} ({requests}, permutation test)."

@@ -17,7 +17,7 @@ def of_component(component: Component) -> Finding:
 
 def on_fit(fitted: Fit) -> list[str]:
     """How the fit ended, where that is not an interior maximum."""
-    said = []
+    remarks = []
     if fitted.unbounded_judges:
         sided = ", or always chose one position" if fitted.model.uses(Need.ORDER) else ""
         held = (
@@ -25,33 +25,33 @@ def on_fit(fitted: Fit) -> list[str]:
             if fitted.solution.alone is None
             else "The parameters of such a judge are shrunk toward the others and have no interval."
         )
-        said.append(
+        remarks.append(
             f"The likelihood has no maximum: {listed(fitted.unbounded_judges)} never contradicted the ranking"
             f"{sided}, so a parameter grows without limit. {held} Ask that judge to compare close models, or use "
             "--model btl."
         )
     if fitted.has_many_parameters:
-        said.append(
+        remarks.append(
             f"No intervals: {len(fitted.scores):,} models and {len(fitted.comparisons.judges):,} judges have more "
             f"than the {MOST_PARAMETERS:,} parameters for which a covariance is computed."
         )
     if fitted.judges_at_zero:
-        told = (
+        remark = (
             f"Judges with zero discrimination: {listed(fitted.judges_at_zero)}. Their answers do not follow the "
             "scores that the other judges agree on, so they have no weight in this fit."
         )
         if 2 * len(fitted.judges_at_zero) >= len(fitted.comparisons.judges):
-            told += (
+            remark += (
                 " They are at least half of the panel. If the other judges are the contrary ones, this ranking is "
                 "upside down. Compare it with --model btl, which counts all judges."
             )
-        said.append(told)
+        remarks.append(remark)
     if fitted.slopes_at_bound:
-        said.append(f"Slope in length at its bound and held there: {listed(fitted.slopes_at_bound)}.")
+        remarks.append(f"Slope in length at its bound and held there: {listed(fitted.slopes_at_bound)}.")
     if fitted.status is Status.ITERATION_LIMIT:
-        said.append("The fit did not converge within its number of iterations (solver.max_iterations).")
+        remarks.append("The fit did not converge within its number of iterations (solver.max_iterations).")
     if len(fitted.comparisons.judges) == 1 and fitted.model.judge_blocks:
-        said.append(
+        remarks.append(
             "With a single judge, its discrimination is one by definition: scores are on that judge's scale."
         )
-    return said
+    return remarks

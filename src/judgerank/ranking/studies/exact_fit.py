@@ -26,16 +26,16 @@ def of_component(component: Component) -> Finding:
         return Finding()
     if isinstance(exact, JudgerankError):
         return Finding([f"{WHICH_FIT}There is no exact fit ({exact}). The scores shown rest on shrinkage there."])
-    table = beside(component.shown, exact)
-    return Finding([*on_shrinkage(table), *on_trust(component.shown, exact)], {"exact": table})
+    table = fit_comparison(component.reported, exact)
+    return Finding([*on_shrinkage(table), *on_trust(component.reported, exact)], {"exact": table})
 
 
-def beside(shown: Fit, exact: Fit) -> pd.DataFrame:
+def fit_comparison(reported: Fit, exact: Fit) -> pd.DataFrame:
     """``model, rank, rank_exact, score, score_exact``, best first; scores are reported ones."""
     columns = {
-        "rank": shown.ranks,
+        "rank": reported.ranks,
         "rank_exact": exact.ranks,
-        "score": pd.Series(scale_of(shown).scores, shown.scores.index),
+        "score": pd.Series(scale_of(reported).scores, reported.scores.index),
         "score_exact": pd.Series(scale_of(exact).scores, exact.scores.index),
     }
     return pd.DataFrame(columns).sort_values("rank").rename_axis("model").reset_index()
@@ -43,43 +43,43 @@ def beside(shown: Fit, exact: Fit) -> pd.DataFrame:
 
 def on_shrinkage(table: pd.DataFrame) -> list[str]:
     """How the exact fit ranks the models."""
-    moved = int((table["rank"] != table["rank_exact"]).sum())
+    n_changed = int((table["rank"] != table["rank_exact"]).sum())
     first = str(table.sort_values("rank_exact")["model"].iloc[0])
-    if not moved:
-        told = "gives the same order"
+    if not n_changed:
+        result = "gives the same order"
     else:
         leader = "the same model" if first == table["model"].iloc[0] else first
-        models = "one model" if moved == 1 else f"{moved} models"
-        told = f"ranks {leader} first and gives {models} another rank (table exact)"
-    return [f"Scores and judges are shrunk toward the panel. The exact fit (--solver {EXACT}) {told}."]
+        models = "one model" if n_changed == 1 else f"{n_changed} models"
+        result = f"ranks {leader} first and gives {models} another rank (table exact)"
+    return [f"Scores and judges are shrunk toward the panel. The exact fit (--solver {EXACT}) {result}."]
 
 
-def on_trust(shown: Fit, exact: Fit) -> list[str]:
+def on_trust(reported: Fit, exact: Fit) -> list[str]:
     """Which fit to trust where a judge runs off or stands at zero in the exact one, and how far."""
     trouble = _trouble(exact)
     if not trouble:
         return []
-    said = f"{WHICH_FIT}Keep the default fit. In the exact fit (--solver {EXACT}) {trouble}."
-    sharpness = shown.discrimination
+    remark = f"{WHICH_FIT}Keep the default fit. In the exact fit (--solver {EXACT}) {trouble}."
+    sharpness = reported.discrimination
     far = [judge for judge in exact.unbounded_judges if sharpness[judge] > FAR * sharpness.median()]
     if far:
-        said += (
+        remark += (
             f" Shrinkage cannot tell how much more {listed(far)} discriminates than the other judges, so the "
             "intervals of scores may be too short. The order and the tests hold."
         )
-    many = 2 * len(exact.judges_at_zero) >= len(exact.comparisons.judges)
-    if not far and not many:
-        said += f" {HARMLESS}"
-    if many:
-        said += (
+    mostly_zero = 2 * len(exact.judges_at_zero) >= len(exact.comparisons.judges)
+    if not far and not mostly_zero:
+        remark += f" {HARMLESS}"
+    if mostly_zero:
+        remark += (
             " They are half of the panel or more: if the others answer against quality, this ranking is the "
             "reverse of the true one. Compare it with --model btl, which counts all judges equally."
         )
-    return [said]
+    return [remark]
 
 
 def on_exact(exact: Fit) -> list[str]:
-    """The same where the exact fit is the one that is shown."""
+    """Which fit to trust where the exact fit is the reported one."""
     trouble = _trouble(exact)
     return [f"{WHICH_FIT}Trust the shrunk fit instead ({ADVICE}): here {trouble}."] if trouble else []
 

@@ -32,7 +32,7 @@ def of_set(ranked: Ranked) -> Finding:
     has_questions = "question_id" in judgments.frame
     if has_questions:
         tables["failed_questions"] = by_question(judgments, bad, level)
-    return Finding([_told(judgments, bad, models)], tables)
+    return Finding([_remark(judgments, bad, models)], tables)
 
 
 def by_model(judgments: Judgments, bad: np.ndarray, level: float) -> pd.DataFrame:
@@ -44,22 +44,24 @@ def by_model(judgments: Judgments, bad: np.ndarray, level: float) -> pd.DataFram
     """
     c = judgments.comparisons
     ends, weight = np.r_[c.first, c.second], np.tile(c.count, 2)
-    asked = judgments.question if "question_id" in judgments.frame else np.arange(len(c))
+    question = judgments.question if "question_id" in judgments.frame else np.arange(len(c))
     rows = []
     for i, model in enumerate(c.models):
-        own = ends == i
-        rows.append((model, *_row(np.tile(bad, 2)[own], weight[own], np.tile(asked, 2)[own], level)))
+        of_model = ends == i
+        rows.append(
+            (model, *_row(np.tile(bad, 2)[of_model], weight[of_model], np.tile(question, 2)[of_model], level))
+        )
     table = pd.DataFrame(rows, columns=["model", *COLUMNS])
     return table.sort_values("share", ascending=False, kind="stable", ignore_index=True)
 
 
 def by_question(judgments: Judgments, bad: np.ndarray, level: float) -> pd.DataFrame:
-    """The same by question, those first that surely fail most; at most `MOST`, none without a failure."""
+    """Failures by question, those first that surely fail most; at most `MOST`, none without a failure."""
     c, rows = judgments.comparisons, []
-    asked, names = judgments.question, judgments.question_ids
-    for q in np.unique(asked[bad]):
-        own = np.flatnonzero(asked == q)
-        rows.append((names[q], *_row(bad[own], c.count[own], np.arange(len(own)), level)))
+    question, names = judgments.question, judgments.question_ids
+    for q in np.unique(question[bad]):
+        selected = np.flatnonzero(question == q)
+        rows.append((names[q], *_row(bad[selected], c.count[selected], np.arange(len(selected)), level)))
     table = pd.DataFrame(rows, columns=["question", *COLUMNS])
     return table.sort_values(["low", "share"], ascending=False, kind="stable", ignore_index=True)[:MOST]
 
@@ -68,16 +70,16 @@ def _row(
     bad: np.ndarray, weight: FloatArray, cluster: IntArray, level: float
 ) -> tuple[float, float, float, float, float]:
     """Comparisons, failures, their share and its interval."""
-    _, place = np.unique(cluster, return_inverse=True)
-    failures, comparisons = (np.bincount(place, each).astype(float) for each in (weight * bad, weight))
+    _, code = np.unique(cluster, return_inverse=True)
+    failures, comparisons = (np.bincount(code, values).astype(float) for values in (weight * bad, weight))
     total, failed = float(comparisons.sum()), float(failures.sum())
-    share, many = failed / total, total
+    share, trials = failed / total, total
     if len(comparisons) < len(cluster):
-        share, many = effective_trials(failures, comparisons, total, level)
-    return total, failed, share, *wilson(share, many, level)
+        share, trials = effective_trials(failures, comparisons, total, level)
+    return total, failed, share, *wilson(share, trials, level)
 
 
-def _told(judgments: Judgments, bad: np.ndarray, models: pd.DataFrame) -> str:
+def _remark(judgments: Judgments, bad: np.ndarray, models: pd.DataFrame) -> str:
     weight = judgments.comparisons.count
     failed, total = float(weight @ bad), float(weight.sum())
     ends = models.iloc[0], models.iloc[-1]

@@ -20,20 +20,20 @@ RARE = 0.02  # chance of a model so far out, were all drawn alike
 
 def of_component(component: Component) -> Finding:
     """A warning that names them."""
-    shown = component.shown
-    if not component.has_intervals or "scores" not in shown.spread:
+    reported = component.reported
+    if not component.has_intervals or "scores" not in reported.spread:
         return Finding()
-    models = np.array(shown.comparisons.models, object)
-    error = np.sqrt(np.diag(shown._inverse("expected"))[: len(models)])  # by which the fit shrinks
-    far = far_from_the_rest(shown.scores.to_numpy(), error, shown.spread["scores"])
+    models = np.array(reported.comparisons.models, object)
+    error = np.sqrt(np.diag(reported._inverse("expected"))[: len(models)])  # by which the fit shrinks
+    far = far_from_the_rest(reported.scores.to_numpy(), error, reported.spread["scores"])
     if not far.any():
         return Finding()
-    one = far.sum() == 1
+    is_single = far.sum() == 1
     return Finding(
         [
-            f"{listed(list(models[far]))} {'lies' if one else 'lie'} far from the other models and "
-            f"{'has' if one else 'have'} few comparisons. Shrinkage moves "
-            f"{'this score' if one else 'these scores'} "
+            f"{listed(list(models[far]))} {'lies' if is_single else 'lie'} far from the other models and "
+            f"{'has' if is_single else 'have'} few comparisons. Shrinkage moves "
+            f"{'this score' if is_single else 'these scores'} "
             "toward the others by more than the interval says. Compare more, or use --solver newton, which does "
             "not shrink."
         ]
@@ -52,10 +52,10 @@ def far_from_the_rest(scores: FloatArray, error: FloatArray, tau: float) -> Bool
     """
     n, variance = len(scores), error**2
     left = tau**2 - variance
-    known = left > 0
-    factor = np.divide(tau**2, left, out=np.ones(n), where=known)
+    identified = left > 0
+    factor = np.divide(tau**2, left, out=np.ones(n), where=identified)
     alone, of_others = factor * scores, (np.sum(scores**2 + variance) - scores**2 - variance) / max(n - 1, 1)
     z = alone / np.sqrt(of_others + factor * variance)
-    moved = np.abs(alone - scores) > error
-    far: BoolArray = known & moved & (two_sided(z) <= RARE)
+    shifted = np.abs(alone - scores) > error
+    far: BoolArray = identified & shifted & (two_sided(z) <= RARE)
     return far

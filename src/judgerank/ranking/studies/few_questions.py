@@ -11,15 +11,17 @@ from judgerank.ranking.study import Component, Finding
 
 def of_component(component: Component) -> Finding:
     """A remark where errors by question are asked for and not shown."""
-    shown, settings = component.shown, component.settings
+    reported, settings = component.reported, component.settings
     if not clusters(component.judgments, settings) or not component.has_intervals:
         return Finding()
-    found = questions_of(shown, shown.known_raw, shown.known_question)
-    independent = shown.robust is None
-    return Finding([] if found.enough else on_questions(found, len(shown.scores), settings.level, independent))
+    questions = questions_of(reported, reported.known_raw, reported.known_question)
+    independent = reported.robust is None
+    return Finding(
+        [] if questions.enough else on_questions(questions, len(reported.scores), settings.level, independent)
+    )
 
 
-def on_questions(found: Questions, n_models: int, level: float, independent: bool) -> list[str]:
+def on_questions(questions: Questions, n_models: int, level: float, independent: bool) -> list[str]:
     """How pairs are tested where there are too few questions for clustered errors, and what the intervals lack.
 
     The sandwich covariance is no larger in rank than the number of questions less one.
@@ -28,10 +30,11 @@ def on_questions(found: Questions, n_models: int, level: float, independent: boo
     of_scores = "allow for dependence within questions, and are wide."
     if independent:
         of_scores = "take comparisons as independent, and may be too short."
-    said = (
-        f"There are {found}: too few questions to test pairs by standard errors clustered by question. So pairs "
+    remark = (
+        f"There are {questions}: too few questions to test pairs by standard errors clustered by question. So "
+        "pairs "
         f"are tested by sign flips of whole questions, an exact test. Intervals of scores {of_scores}"
     )
-    if found.many < least:
-        said += f" No pair can be significantly different with fewer than {least} questions."
-    return [said]
+    if questions.many < least:
+        remark += f" No pair can be significantly different with fewer than {least} questions."
+    return [remark]

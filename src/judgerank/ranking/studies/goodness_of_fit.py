@@ -16,10 +16,10 @@ def of_component(component: Component) -> Finding:
     """
     fitted = component.independent if component.independent.effects is None else component.member
     rows = component.judgments.comparisons if fitted.raw is None else fitted.raw
-    asked = clusters(component.judgments, component.settings)
-    question = fitted.known_question if asked else None
-    names = component.judgments.question_ids if asked else ()
-    found = fitness_if_quick(fitted, rows, question, component.settings.level, names)
-    if found is None:
+    by_question = clusters(component.judgments, component.settings)
+    question = fitted.known_question if by_question else None
+    names = component.judgments.question_ids if by_question else ()
+    tests = fitness_if_quick(fitted, rows, question, component.settings.level, names)
+    if tests is None:
         return Finding()
-    return Finding([FIT + " ".join(found.sentences())], {"fitness": found.table})
+    return Finding([FIT + " ".join(tests.sentences())], {"fitness": tests.table})

@@ -1,4 +1,4 @@
-"""What was computed from part of a large set, and what was left out since it would take long."""
+"""Remarks on a large set: results from part of it, and those left out since they would take long."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from judgerank.fits.errors_by_question import MOST_QUESTIONS, number_of
 from judgerank.ranking.choices import SHRUNK
-from judgerank.ranking.sampled import told
+from judgerank.ranking.sampled import description
 from judgerank.ranking.study import Component, Finding
 from judgerank.trust import fitness, sentences
 
@@ -18,23 +18,26 @@ def of_component(component: Component) -> Finding:
 
 def _on_errors(component: Component) -> Iterator[str]:
     """That standard errors come from part of the questions, where they do."""
-    shown = component.shown
-    if shown.n_clusters is None or shown.effects is not None or shown.question is None:
+    reported = component.reported
+    if reported.n_clusters is None or reported.effects is not None or reported.question is None:
         return
-    many = number_of(shown.question)
-    if many > MOST_QUESTIONS:
-        yield f"Standard errors by question come from {MOST_QUESTIONS:,} of {many:,} questions, drawn at random."
+    n_questions = number_of(reported.question)
+    if n_questions > MOST_QUESTIONS:
+        yield (
+            f"Standard errors by question come from {MOST_QUESTIONS:,} of {n_questions:,} questions, drawn at "
+            "random."
+        )
 
 
 def _on_sample(component: Component) -> Iterator[str]:
     """That studies of single records looked at part of them, where they did."""
     if component.sample is not component.judgments:
-        where = told(component.sample, component.judgments)
+        where = description(component.sample, component.judgments)
         yield f"Judges who answer alike and repeated requests were looked for in {where}."
 
 
 def _on_left_out(component: Component) -> Iterator[str]:
-    """What was not computed unasked."""
+    """A remark on results that are not computed by default."""
     size, parameters = len(component.comparisons), component.member.n_parameters
     left = []
     if size > fitness.MOST_ROWS or parameters > fitness.MOST_PARAMETERS:

@@ -16,4 +16,4 @@ def of_component(component: Component) -> Finding:
 
 def board_of(component: Component) -> pd.DataFrame:
     """The leaderboard of the shown fit."""
-    return with_bands(standings.leaderboard(component.shown, component.settings.level), component.pairs)
+    return with_bands(standings.leaderboard(component.reported, component.settings.level), component.pairs)

@@ -20,11 +20,11 @@ def of_set(ranked: Ranked) -> Finding:
 
 def on_dropped(comparisons: Comparisons, never: Iterable[str]) -> list[str]:
     """Records left out, and models that are left without a comparison by it."""
-    said, never = [], list(never)
+    remarks, never = [], list(never)
     unread = {reason: count for reason, count in comparisons.dropped.items() if count and reason != NO_QUESTION}
     if unread:
         reasons = ", ".join(f"{count} {reason}" for reason, count in unread.items())
-        said.append(f"Dropped because the answer could not be read: {reasons}.")
+        remarks.append(f"Dropped because the answer could not be read: {reasons}.")
     if never:
-        said.append(f"Not ranked because no answer about them could be read: {listed(never)}.")
-    return said
+        remarks.append(f"Not ranked because no answer about them could be read: {listed(never)}.")
+    return remarks

@@ -44,18 +44,18 @@ MOST = 10_000_000  # comparisons of a pair beyond which it is not said to be sep
 
 def of_component(component: Component) -> Finding:
     """The table ``next``: what to collect next."""
-    chosen, shown = component.settings, component.shown
+    chosen, reported = component.settings, component.reported
     if component.has_intervals:
         return Finding(
-            tables={"next": next_comparisons(shown, chosen.next, chosen.next_size, chosen.level, chosen.few)}
+            tables={"next": next_comparisons(reported, chosen.next, chosen.next_size, chosen.level, chosen.few)}
         )
-    return Finding(tables={"next": bounding_comparisons(shown, chosen.next, chosen.next_size)})
+    return Finding(tables={"next": bounding_comparisons(reported, chosen.next, chosen.next_size)})
 
 
 def next_comparisons(
     result: Fit, picks: int = 10, size: int = 10, level: float = 0.95, few: int = 0
 ) -> pd.DataFrame:
-    """What to collect next, best first; every pick takes those before it as collected, and none comes twice.
+    """Comparisons to collect next, best first: a pick takes those before it as collected, and none comes twice.
 
     Parameters
     ----------
@@ -100,14 +100,14 @@ def next_comparisons(
         pair = int(i[widest]), int(j[widest])
         c = to_scores[pair[0]] - to_scores[pair[1]]
         best = those.best(v, c, size, pair)
-        those.taken.add((int(best[0]), int(best[1]), int(best[2])))
-        asked = those.outcomes(best[:, None])
-        x = asked.root[0] * np.sqrt(size)
-        step = v[:, asked.index[0]] @ x
-        own = x.T @ step[asked.index[0]] + np.eye(x.shape[1])
+        those.excluded.add((int(best[0]), int(best[1]), int(best[2])))
+        outcomes = those.outcomes(best[:, None])
+        x = outcomes.root[0] * np.sqrt(size)
+        step = v[:, outcomes.index[0]] @ x
+        capacitance = x.T @ step[outcomes.index[0]] + np.eye(x.shape[1])
         before = c @ v @ c
-        v -= step @ np.linalg.solve(own, step.T)
-        u -= to_scores @ step @ np.linalg.solve(own, (to_scores @ step).T)
+        v -= step @ np.linalg.solve(capacitance, step.T)
+        u -= to_scores @ step @ np.linalg.solve(capacitance, (to_scores @ step).T)
         widths = reach * np.sqrt([before, max(c @ v @ c, 0.0)])
         a, b, k = best
         number = to_separate(result, those, to_scores, *pair, steps, level)
@@ -151,18 +151,18 @@ def to_separate(
     if too_few(result):
         return None
     c, scores = to_scores[i] - to_scores[j], scale_of(result).scores
-    here, of_tastes, degrees = result, 0.0, np.inf
+    panel_fit, of_tastes, degrees = result, 0.0, np.inf
     if tastes_matter(result):
-        here, degrees = result.for_this_panel(), result.degrees_of_freedom
-        of_tastes = max(float(c @ (result.covariance - here.covariance) @ c), 0.0)
+        panel_fit, degrees = result.for_this_panel(), result.degrees_of_freedom
+        of_tastes = max(float(c @ (result.covariance - panel_fit.covariance) @ c), 0.0)
     reach = normal_quantile(1 - (1 - level) / steps, degrees) + ndtri(CHANCE)
     wanted = abs(scores[i] - scores[j]) / reach
-    v = here.covariance
-    asked = those.outcomes(those.between(i, j))
-    each = np.zeros((len(v), len(asked.index), asked.root.shape[2]))
-    for place, (index, root) in enumerate(zip(asked.index, asked.root, strict=True)):
-        each[index, place] = root / np.sqrt(len(asked.index))
-    variance = variance_after(v, _bread(here), each.reshape(len(v), -1), c)
+    v = panel_fit.covariance
+    outcomes = those.outcomes(those.between(i, j))
+    roots = np.zeros((len(v), len(outcomes.index), outcomes.root.shape[2]))
+    for position, (index, root) in enumerate(zip(outcomes.index, outcomes.root, strict=True)):
+        roots[index, position] = root / np.sqrt(len(outcomes.index))
+    variance = variance_after(v, _bread(panel_fit), roots.reshape(len(v), -1), c)
 
     def suffices(n: int) -> bool:
         return of_tastes + variance(n) <= wanted**2
@@ -184,12 +184,12 @@ def variance_after(v: FloatArray, bread: FloatArray, x: FloatArray, c: FloatArra
     """
     values, vectors = np.linalg.eigh(x.T @ bread @ x)
     values, along = np.maximum(values, 0.0), x @ vectors
-    g, h, own = along.T @ bread @ c, along.T @ v @ c, along.T @ v @ along
+    g, h, quadratic = along.T @ bread @ c, along.T @ v @ c, along.T @ v @ along
 
     def variance(n: int) -> float:
         left = g / (1 + n * values)
         a = n * left
-        return float(c @ v @ c - 2 * a @ h + a @ own @ a + n * left @ left)
+        return float(c @ v @ c - 2 * a @ h + a @ quadratic @ a + n * left @ left)
 
     return variance
 
@@ -202,26 +202,26 @@ def _bread(result: Fit) -> FloatArray:
 
 
 def bounding_comparisons(result: Fit, picks: int = 10, size: int = 10) -> pd.DataFrame:
-    """What to collect where judges never answered against the order, in the form of `next_comparisons`.
+    """Comparisons to collect where judges never answered against the order, in the form of `next_comparisons`.
 
     An answer against the order is likeliest between the closest scores: neighbours in rank, closest first.
     """
     order = result.scores.sort_values(ascending=False, kind="stable")
     neighbours = np.argsort(-np.diff(order.to_numpy()), kind="stable")
     judges = result.unbounded_judges
-    asked = [(order.index[n], order.index[n + 1], judge, size) for n in neighbours for judge in judges][:picks]
-    return pd.DataFrame(asked, columns=COLUMNS[:4]).reindex(columns=COLUMNS)
+    rows = [(order.index[n], order.index[n + 1], judge, size) for n in neighbours for judge in judges][:picks]
+    return pd.DataFrame(rows, columns=COLUMNS[:4]).reindex(columns=COLUMNS)
 
 
 def _open_pairs(result: Fit, level: float) -> tuple[IntArray, IntArray, int]:
     """The pairs of models that are not separated, or all, if they are; and how many are not, at least one."""
-    place = {name: number for number, name in enumerate(result.comparisons.models)}
-    found = list(orders(result))
-    i, j = np.concatenate([_pairs_of([place[name] for name in order.models]) for order in found], axis=1)
-    open_pairs = ~separated(found, level)
+    position = {name: number for number, name in enumerate(result.comparisons.models)}
+    pair_tests = list(orders(result))
+    i, j = np.concatenate([_pairs_of([position[name] for name in order.models]) for order in pair_tests], axis=1)
+    open_pairs = ~separated(pair_tests, level)
     chosen = open_pairs if open_pairs.any() else np.ones_like(open_pairs)
     return i[chosen], j[chosen], max(1, int(open_pairs.sum()))
 
 
-def _pairs_of(places: list[int]) -> IntArray:
-    return np.array(places)[np.array(np.triu_indices(len(places), 1))]
+def _pairs_of(positions: list[int]) -> IntArray:
+    return np.array(positions)[np.array(np.triu_indices(len(positions), 1))]

@@ -1,4 +1,4 @@
-"""What each judge adds to a ranking: agreement with the others, share of the information, a verdict."""
+"""The table of judges: agreement with the others, share of the information, a verdict."""
 
 from __future__ import annotations
 
@@ -48,15 +48,17 @@ LEANING = LEAST  # log-odds of the first shown among equals, beyond which a judg
 
 def of_component(component: Component) -> Finding:
     """The table ``judges``."""
-    chosen, asked = component.settings, component.asked
+    chosen, requested = component.settings, component.requested
     exact = component.exact if isinstance(component.exact, Fit) else None
-    pairs = component.shown.comparisons.stages is None and not asked.merged
-    same = same_judges(component.shown, component.sample, chosen.level) if pairs else {}
-    table = judges(component.shown, component.judgments, chosen.level, chosen.few, asked.merged, same, exact)
-    kept = table["verdict"].isin((FINE, NOISY, RANDOM, UNSURE))
+    pairs = component.reported.comparisons.stages is None and not requested.merged
+    same = same_judges(component.reported, component.sample, chosen.level) if pairs else {}
+    table = judges(
+        component.reported, component.judgments, chosen.level, chosen.few, requested.merged, same, exact
+    )
+    selected = table["verdict"].isin((FINE, NOISY, RANDOM, UNSURE))
     reasons = [
         problem(effects_of(component), judge, chosen.level) if keep else ""
-        for judge, keep in zip(table["judge"], kept, strict=True)
+        for judge, keep in zip(table["judge"], selected, strict=True)
     ]
     table["verdict"] = [reason or verdict for reason, verdict in zip(reasons, table["verdict"], strict=True)]
     return Finding(tables={"judges": table})
@@ -91,14 +93,14 @@ def agreement(cells: Comparisons) -> pd.Series:
     lead = cells.choices * np.where(cells.first < cells.second, 1, -1) * (cells.outcome - 0.5)
     pair, where = numbered(cells.pair)
     net, count = (np.bincount(where, x, len(pair)) for x in (lead, cells.decided))
-    key, own = numbered(where * k + cells.judge)
-    own_net, own_count = (np.bincount(own, x, len(key)) for x in (lead, cells.decided))
-    place, judge = key // k, key % k
-    others, asked = net[place] - own_net, count[place] - own_count > 0.5
-    alike = own_count / 2 + np.sign(np.where(np.abs(others) < 1e-9, 0.0, others)) * own_net
-    total = np.bincount(judge, own_count * asked, k)
+    key, codes = numbered(where * k + cells.judge)
+    own_net, own_count = (np.bincount(codes, x, len(key)) for x in (lead, cells.decided))
+    pair_code, judge = key // k, key % k
+    net_others, has_others = net[pair_code] - own_net, count[pair_code] - own_count > 0.5
+    alike = own_count / 2 + np.sign(np.where(np.abs(net_others) < 1e-9, 0.0, net_others)) * own_net
+    total = np.bincount(judge, own_count * has_others, k)
     with np.errstate(invalid="ignore"):
-        share = np.bincount(judge, alike * asked, k) / np.where(total > 0, total, np.nan)
+        share = np.bincount(judge, alike * has_others, k) / np.where(total > 0, total, np.nan)
     return pd.Series(share, list(cells.judges), name="agreement")
 
 
@@ -127,10 +129,10 @@ def information_share(fitted: Fit) -> pd.Series:
 
 
 def _information(fitted: Fit, c: Comparisons) -> FloatArray:
-    """Of one comparison of every row on the difference of its scores, shape (T,)."""
+    """Information of one comparison of every row on the difference of its scores, shape (T,)."""
     if c.stages is not None:
-        here = row_by_row(c, fitted.model, fitted.solution.parameters)
-        return product(here.law.variance, here.g, here.g)
+        terms = row_by_row(c, fitted.model, fitted.solution.parameters)
+        return product(terms.law.variance, terms.g, terms.g)
     k, s = c.judge, fitted.scores.to_numpy()
     g = fitted.discrimination.to_numpy()[k]
     if c.covariate is not None:
@@ -167,13 +169,13 @@ def verdicts(fitted: Fit, few: int, level: float, same: Mapping[str, str], exact
         ends = None
     gamma = reported_discriminations(fitted)
     middle = float(gamma[gamma > 0].median())
-    found = {}
+    by_judge = {}
     for judge, count in zip(judges, counts, strict=True):
         width = float(gamma[judge] * widths.get(judge, np.nan))
-        found[judge] = _verdict(judge, ends, middle, exact or fitted, same, float(gamma[judge]), width)
-        if count < few and found[judge] in (FINE, NOISY, RANDOM, UNBOUNDED):
-            found[judge] = UNSURE
-    return pd.Series(found, judges, name="verdict")
+        by_judge[judge] = _verdict(judge, ends, middle, exact or fitted, same, float(gamma[judge]), width)
+        if count < few and by_judge[judge] in (FINE, NOISY, RANDOM, UNBOUNDED):
+            by_judge[judge] = UNSURE
+    return pd.Series(by_judge, judges, name="verdict")
 
 
 def reported_discriminations(fitted: Fit) -> pd.Series:
@@ -191,8 +193,8 @@ def discrimination_intervals(fitted: Fit, level: float) -> tuple[pd.Series, pd.S
 def _log_widths(fitted: Fit, level: float) -> pd.Series:
     """Half the widths of the intervals of log-discriminations that have one, by judge, on the reported scale."""
     width = normal_quantile(level, fitted.degrees_of_freedom) * reported_log_errors(fitted)
-    found = pd.Series(width, np.array(fitted.comparisons.judges, object)[scale_of(fitted).free])
-    return found[~found.index.isin(fitted.unbounded_judges)]
+    widths = pd.Series(width, np.array(fitted.comparisons.judges, object)[scale_of(fitted).free])
+    return widths[~widths.index.isin(fitted.unbounded_judges)]
 
 
 def _verdict(
@@ -204,7 +206,7 @@ def _verdict(
     gamma: float,
     width: float,
 ) -> str:
-    """Of one judge; `width` is half that of the interval gamma -/+ width, which may reach zero.
+    """Verdict on one judge; `width` is half that of the interval gamma -/+ width, which may reach zero.
 
     A position comes before a discrimination of zero and one without limit: who always picks the first answer has
     either by chance.
@@ -239,13 +241,13 @@ def by_position(fitted: Fit, level: float) -> tuple[tuple[str, ...], tuple[str, 
     except NoIntervalError:
         return None
     rows = ends[ends["parameter"] == "position"]
-    found = [position_of(low, high) for low, high in rows[["low", "high"]].to_numpy(float)]
-    named = [tuple(rows["name"][[one == side for one in found]]) for side in LEANS]
+    leanings = [position_of(low, high) for low, high in rows[["low", "high"]].to_numpy(float)]
+    named = [tuple(rows["name"][[leaning == side for leaning in leanings]]) for side in LEANS]
     return (named[0], named[1]) if len(rows) else None
 
 
 def _ends(ends: pd.DataFrame | None, parameter: str, judge: str) -> tuple[float, float]:
-    """Of an interval; NaN where there is none."""
+    """Ends of an interval; NaN where there is none."""
     if ends is None or (parameter, judge) not in ends.index:
         return np.nan, np.nan
     low, high = ends[["low", "high"]].to_numpy(float)[ends.index.get_loc((parameter, judge))]
@@ -261,7 +263,7 @@ def judges(
     same: Mapping[str, str],
     exact: Fit | None = None,
 ) -> pd.DataFrame:
-    """What each judge answered and what was fitted of it, most discriminating first.
+    """Answers and estimates of each judge, most discriminating first.
 
     ``judge, verdict, comparisons, share_a, share_b, share_tie, unparsed, agreement, information, status`` and, for
     every free parameter such as ``discrimination``, its estimate and the ends ``low_`` and ``high_`` of its

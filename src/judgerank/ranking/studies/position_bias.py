@@ -32,7 +32,7 @@ from judgerank.trust.flipped_residuals import FlippedResiduals
 BY_QUESTION = "score"  # kind of the test by question
 FLIPS = 1_999
 INDEPENDENT = "The test takes judgments of one question as independent: its p-value is too small if they are not."
-Asked = tuple[Comparisons, IntArray]  # the raw comparisons and the question of each
+Clustered = tuple[Comparisons, IntArray]  # the raw comparisons and the question of each
 
 
 def of_component(component: Component) -> Finding:
@@ -43,35 +43,44 @@ def of_component(component: Component) -> Finding:
     """
     if not component.judgments.ordered:
         return Finding()
-    member, level, exact, asked = component.member, component.settings.level, component.exact, _asked(component)
+    member, level, exact, clustered = (
+        component.member,
+        component.settings.level,
+        component.exact,
+        _clustered(component),
+    )
     positioned = member.model.uses(Need.ORDER)
     test: Leaning | str = ""
-    alone = not component.shown.blocks and component.shown.effects is None
+    alone = not component.reported.blocks and component.reported.effects is None
     if isinstance(exact, Fit) and (alone or not positioned):
-        test = leaning(exact, component.refit_exactly, level, asked)
+        test = leaning(exact, component.refit_exactly, level, clustered)
     if isinstance(test, str):
-        test = leaning(component.independent if positioned else member, component.refit, level, asked)
-    sides = panel.by_position(component.shown, level)
+        test = leaning(component.independent if positioned else member, component.refit, level, clustered)
+    sides = panel.by_position(component.reported, level)
     if isinstance(test, Leaning) and sides is not None:  # whom the verdicts name
         test = replace(test, towards_first=sides[0], towards_second=sides[1])
-    said = on_positions(test, level, positioned, sides is not None)
-    apart = asked is None and component.independent.effects is None and _recurring(component)
-    return Finding([f"{one} {INDEPENDENT}" for one in said] if apart and isinstance(test, Leaning) else said)
+    remarks = on_positions(test, level, positioned, sides is not None)
+    needs_caveat = clustered is None and component.independent.effects is None and _recurring(component)
+    return Finding(
+        [f"{remark} {INDEPENDENT}" for remark in remarks]
+        if needs_caveat and isinstance(test, Leaning)
+        else remarks
+    )
 
 
-def _asked(component: Component) -> Asked | None:
+def _clustered(component: Component) -> Clustered | None:
     """Comparisons with their questions, where questions recur and there are not too many to flip."""
     rows = component.comparisons
     large = len(rows) > MOST_ROWS or component.member.n_parameters > MOST_PARAMETERS
     if large or rows.stages is not None or not _recurring(component):
         return None
-    return rows, component.asked.known_question
+    return rows, component.requested.known_question
 
 
 def _recurring(component: Component) -> bool:
     """Whether questions are known, to be allowed for, and some have several judgments."""
-    known = clusters(component.judgments, component.settings)
-    return known and number_of(component.asked.known_question) < len(component.comparisons)
+    has_clusters = clusters(component.judgments, component.settings)
+    return has_clusters and number_of(component.requested.known_question) < len(component.comparisons)
 
 
 @dataclass(frozen=True)
@@ -101,7 +110,7 @@ class Leaning:
 
 
 def leaning(
-    fitted: Fit, refit: Callable[[str | Model], Fit], level: float, asked: Asked | None = None
+    fitted: Fit, refit: Callable[[str | Model], Fit], level: float, clustered: Clustered | None = None
 ) -> Leaning | str:
     """Test whether the judges lean towards a position, or say why that cannot be seen.
 
@@ -112,14 +121,14 @@ def leaning(
     refit : callable
         Fits another member to the same comparisons.
     level : float
-    asked : (Comparisons, int array of shape (T,)), optional
+    clustered : (Comparisons, int array of shape (T,)), optional
         The raw comparisons and the question of each, for a test by question.
     """
     member = fitted.model.alone
     try:
         larger = fitted if fitted.model.uses(Need.ORDER) else refit(member.counterpart())
-        if asked is not None and larger.effects is None:
-            test = _by_flips(refit(member.counterpart()) if larger is fitted else fitted, *asked)
+        if clustered is not None and larger.effects is None:
+            test = _by_flips(refit(member.counterpart()) if larger is fitted else fitted, *clustered)
         elif larger.solution.spread is not None or larger.effects is not None:
             test = _by_covariance(larger)
         else:
@@ -132,7 +141,7 @@ def leaning(
         return "the fits with and without position bias did not both converge"
     name = larger.model.name if larger.model.name in MODELS else None
     try:
-        errors = larger if asked is None or larger.effects is not None else by_question(larger, *asked)
+        errors = larger if clustered is None or larger.effects is not None else by_question(larger, *clustered)
         rows = errors.confidence_intervals(1 - (1 - level) / len(larger.comparisons.judges))
     except NoIntervalError:
         return Leaning(name, *test)
@@ -172,7 +181,7 @@ def _by_covariance(larger: Fit) -> tuple[str, float, float, int] | None:
 def on_positions(
     test: Leaning | str, level: float, allowed_for: bool = False, by_verdict: bool = False
 ) -> list[str]:
-    """What there is to say of a test for leanings, and of a ranking that allows for them or does not.
+    """Remarks on a test for leanings, and on a ranking that allows for them or does not.
 
     `by_verdict` says that the judges named are those whose verdict it is (`panel.by_position`).
     """
@@ -186,11 +195,11 @@ def on_positions(
         named = ["No judge clearly picks one position more than 60% of the time between two equal models."]
     advice = "The ranking corrects for it."
     if not allowed_for:
-        other = "a model with positions" if test.member is None else f"--model {test.member}"
-        advice = f"The ranking does not correct for it; {other} does."
+        alternative = "a model with positions" if test.member is None else f"--model {test.member}"
+        advice = f"The ranking does not correct for it; {alternative} does."
     kind = {"likelihood ratio": "LR"}.get(test.kind, test.kind)
     tested = f"{kind} test, chi2({test.degrees_of_freedom}) = {test.statistic:.1f}, p {p_of(test.p_value)}"
     if test.kind == BY_QUESTION:
         tested = f"tested by question, p {p_of(test.p_value)}"
-    further = "Show each pair in both orders equally often, so that it favours no model."
-    return [" ".join([f"Judges show position bias ({tested}).", *named, advice, further])]
+    hint = "Show each pair in both orders equally often, so that it favours no model."
+    return [" ".join([f"Judges show position bias ({tested}).", *named, advice, hint])]

@@ -49,7 +49,7 @@ COLUMNS = ["member", "parameters", "log_loss", "log_loss_error", "worse", "worse
 
 
 class Sample(NamedTuple):
-    """What members are compared on.
+    """Comparisons that members are compared on.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class Sample(NamedTuple):
         What is left out whole: the question of each row, or the row.
     folds : tuple of tuples
         Cells to fit to, rows to predict, and which those are; none by judges of whom nothing is left.
-    told : str
+    description : str
         What it is, in words.
     counted : float array, shape (T,)
         Comparisons behind each row, as losses count them.
@@ -67,7 +67,7 @@ class Sample(NamedTuple):
     comparisons: Comparisons
     unit: IntArray
     folds: tuple[tuple[Comparisons, Comparisons, IntArray], ...]
-    told: str
+    description: str
     counted: FloatArray
 
 
@@ -80,10 +80,10 @@ def of_set(ranked: Ranked) -> Finding:
         return Finding()
     if first.comparisons.stages is not None and len(first.comparisons.models) > MOST_MODELS:
         return Finding()  # a sample of models would cut rankings
-    table, said = compared(first.judgments, first.shown.model.name, first.member)
-    if isinstance(first.exact, Fit) and on_trust(first.shown, first.exact):  # which says to keep the shrunk fit
-        said = [one.replace(USE_EXACT, KEEP) for one in said]
-    return Finding(said, {"members": table})
+    table, remarks = compared(first.judgments, first.reported.model.name, first.member)
+    if isinstance(first.exact, Fit) and on_trust(first.reported, first.exact):  # which says to keep the shrunk fit
+        remarks = [remark.replace(USE_EXACT, KEEP) for remark in remarks]
+    return Finding(remarks, {"members": table})
 
 
 def compared(judgments: Judgments, used: str, ranking: Fit | None = None) -> tuple[pd.DataFrame, list[str]]:
@@ -121,24 +121,24 @@ def compared(judgments: Judgments, used: str, ranking: Fit | None = None) -> tup
         c = judgments.comparisons
         if c.stages is not None and (member.missing(c) or (member.has_ties and not tie_sizes(c))):
             continue
-        found = held_out(sample, member, shrunk)
+        result = held_out(sample, member, shrunk)
         rows.append({"member": name, "ranks": name == used, "note": ""})
-        if isinstance(found, str):
-            rows[-1]["note"] = found
+        if isinstance(result, str):
+            rows[-1]["note"] = result
         else:
-            rows[-1]["parameters"], losses[name] = found
+            rows[-1]["parameters"], losses[name] = result
     if losses:
-        kept = np.concatenate([of for *_, of in sample.folds])
-        weight = _by_unit(sample, sample.counted, kept)
+        predicted = np.concatenate([of for *_, of in sample.folds])
+        weight = _by_unit(sample, sample.counted, predicted)
         best = min(losses, key=lambda name: float(losses[name].sum()))
     for row in rows:
         if row["member"] in losses:
-            own = losses[row["member"]]
-            row["log_loss"], row["log_loss_error"] = mean_of(own, weight)
-            row["worse"], row["worse_error"] = mean_of(own - losses[best], weight)
+            loss = losses[row["member"]]
+            row["log_loss"], row["log_loss_error"] = mean_of(loss, weight)
+            row["worse"], row["worse_error"] = mean_of(loss - losses[best], weight)
     table = pd.DataFrame(rows).reindex(columns=COLUMNS).astype({"parameters": "Int64"})
     table = table.sort_values("parameters", kind="stable", na_position="last", ignore_index=True)
-    return table, _told(table, used, sample.told) if losses else []
+    return table, _sentences(table, used, sample.description) if losses else []
 
 
 def compared_members(judgments: Judgments) -> tuple[Model, ...]:
@@ -148,14 +148,14 @@ def compared_members(judgments: Judgments) -> tuple[Model, ...]:
 
 def mean_of(total: FloatArray, weight: FloatArray) -> tuple[float, float]:
     """A ratio of sums over units, and its standard error."""
-    mean, many = float(total.sum() / weight.sum()), len(total)
+    mean, n = float(total.sum() / weight.sum()), len(total)
     away = total - mean * weight
-    return mean, float(np.sqrt(away @ away * many / max(many - 1, 1)) / weight.sum())
+    return mean, float(np.sqrt(away @ away * n / max(n - 1, 1)) / weight.sum())
 
 
 def sample_of(judgments: Judgments) -> Sample:
     """All comparisons with their questions, or part of them where they are many."""
-    comparisons, said = judgments.comparisons, []
+    comparisons, limits = judgments.comparisons, []
     has_questions = "question_id" in judgments.frame
     # without questions in an order that does not depend on that of the records
     unit = judgments.question if has_questions else _in_order(comparisons)
@@ -165,38 +165,38 @@ def sample_of(judgments: Judgments) -> Sample:
         enough = min(MOST_MODELS, max(DENSE, 1 + int(np.searchsorted(ranked, MOST_ROWS))))
     rows = np.flatnonzero(rarer < enough)
     if 0 < len(rows) < len(rarer):
-        said.append(f"the {enough} models compared most")
+        limits.append(f"the {enough} models compared most")
     else:
         rows = np.arange(len(rarer))
     if len(rows) > MOST_ROWS:
-        asked = unit[rows]
-        size = np.bincount(asked)
-        there = np.flatnonzero(size)
-        place = generator(0, "members", "questions").permutation(len(there))
-        in_turn = np.empty(len(there), np.int64)
-        in_turn[place] = size[there]
+        drawn_unit = unit[rows]
+        size = np.bincount(drawn_unit)
+        present = np.flatnonzero(size)
+        order = generator(0, "members", "questions").permutation(len(present))
+        in_turn = np.empty(len(present), np.int64)
+        in_turn[order] = size[present]
         drawn = np.zeros(len(size), bool)
-        drawn[there] = (np.cumsum(in_turn)[place] <= MOST_ROWS) | (place < LEAST)
-        rows = rows[drawn[asked]]
-        said.append(f"{len(rows):,} comparisons drawn at random")
-    if said:
-        comparisons, kept = split(comparisons.take(rows))[0]
-        rows = rows[kept]
+        drawn[present] = (np.cumsum(in_turn)[order] <= MOST_ROWS) | (order < LEAST)
+        rows = rows[drawn[drawn_unit]]
+        limits.append(f"{len(rows):,} comparisons drawn at random")
+    if limits:
+        comparisons, selected = split(comparisons.take(rows))[0]
+        rows = rows[selected]
     names, unit = np.unique(unit[rows], return_inverse=True)
-    told = f"{len(names):,} {'questions' if has_questions else 'comparisons'} in {FOLDS} folds"
-    return sampled(comparisons, unit, " of ".join([told, " and ".join(said)]) if said else told)
+    description = f"{len(names):,} {'questions' if has_questions else 'comparisons'} in {FOLDS} folds"
+    return sampled(comparisons, unit, " of ".join([description, " and ".join(limits)]) if limits else description)
 
 
 def _rarer_model(c: Comparisons) -> IntArray:
     """Place of the rarer model of every row, those compared most having the first places; shape (T,)."""
     n, cells = len(c.models), c.aggregate()
     times = np.bincount(cells.first, cells.count, n) + np.bincount(cells.second, cells.count, n)
-    place = np.empty(n, np.min_scalar_type(n))
-    place[np.argsort(-times, kind="stable")] = np.arange(n)
-    return np.maximum(place[c.first], place[c.second])
+    position = np.empty(n, np.min_scalar_type(n))
+    position[np.argsort(-times, kind="stable")] = np.arange(n)
+    return np.maximum(position[c.first], position[c.second])
 
 
-def sampled(comparisons: Comparisons, unit: IntArray, told: str) -> Sample:
+def sampled(comparisons: Comparisons, unit: IntArray, description: str) -> Sample:
     """Comparisons with the number of what is left out with each, dealt to folds at random; none if few."""
     c = comparisons if comparisons.stages is not None else comparisons.with_ties()
     units = int(unit.max(initial=-1)) + 1
@@ -205,7 +205,7 @@ def sampled(comparisons: Comparisons, unit: IntArray, told: str) -> Sample:
     without = len(c) - sum(len(rows) for *_, rows in parts)
     alone = f" ({without} by judges who are in one fold only left out)" if parts and without else ""
     tied = c.stages is not None and tie_sizes(c)
-    return Sample(c, unit, parts, told + alone, with_tied_choices(c).count if tied else c.count)
+    return Sample(c, unit, parts, description + alone, with_tied_choices(c).count if tied else c.count)
 
 
 def _in_order(comparisons: Comparisons) -> IntArray:
@@ -227,19 +227,19 @@ def held_out(sample: Sample, member: Model, shrunk: Fit | None = None) -> tuple[
     if why or not sample.folds:
         return why or f"there are fewer than {FOLDS} to leave out"
     try:
-        whole = shrunk or fit(c.aggregate(), member)
+        full_fit = shrunk or fit(c.aggregate(), member)
         settings = Newton() if shrunk is None else Penalised().held_at(shrunk.solution.spread or {})
-        if whole.status is Status.UNBOUNDED:
-            return f"no maximum: a parameter of {listed(whole.unbounded_judges)} grows without limit"
+        if full_fit.status is Status.UNBOUNDED:
+            return f"no maximum: a parameter of {listed(full_fit.unbounded_judges)} grows without limit"
         losses = np.zeros(len(c))
         for train, test, rows in sample.folds:
-            alike = (train.models, train.judges) == (whole.comparisons.models, whole.comparisons.judges)
-            start = whole.solution.parameters if alike else None
+            alike = (train.models, train.judges) == (full_fit.comparisons.models, full_fit.comparisons.judges)
+            start = full_fit.solution.parameters if alike else None
             fitted = fit(train, member, settings, start=start)
             losses[rows] = sample.counted[rows] * _losses(fitted, train, test, sample)
     except JudgerankError as error:
         return str(error)
-    return whole.n_parameters, _by_unit(sample, losses, slice(None))
+    return full_fit.n_parameters, _by_unit(sample, losses, slice(None))
 
 
 def _losses(fitted: Fit, train: Comparisons, test: Comparisons, sample: Sample) -> FloatArray:
@@ -249,9 +249,9 @@ def _losses(fitted: Fit, train: Comparisons, test: Comparisons, sample: Sample) 
     sizes = tie_sizes(sample.comparisons)
     if sizes:
         return choice_losses(fitted, train, test, sizes)
-    at, known = fitted.solution.parameters, pd.Index(fitted.comparisons.judges).get_indexer(pd.Index(test.judges))
-    here = row_by_row(test, fitted.model, replace(at, judges=at.judges[:, known]))
-    return -here.law.log_likelihood(test.outcome, None)
+    at, index = fitted.solution.parameters, pd.Index(fitted.comparisons.judges).get_indexer(pd.Index(test.judges))
+    terms = row_by_row(test, fitted.model, replace(at, judges=at.judges[:, index]))
+    return -terms.law.log_likelihood(test.outcome, None)
 
 
 def _by_unit(sample: Sample, values: FloatArray, rows: IntArray | slice) -> FloatArray:
@@ -261,36 +261,38 @@ def _by_unit(sample: Sample, values: FloatArray, rows: IntArray | slice) -> Floa
 def _parted(c: Comparisons, left_out: BoolArray) -> tuple[Comparisons, Comparisons, IntArray]:
     """One of a sample's folds."""
     train = c.take(np.flatnonzero(~left_out))
-    known = np.isin(np.array(c.judges, object), train.judges)
-    rows = np.flatnonzero(left_out & known[c.judge])
+    is_fitted = np.isin(np.array(c.judges, object), train.judges)
+    rows = np.flatnonzero(left_out & is_fitted[c.judge])
     return train.aggregate(), c.take(rows), rows
 
 
-def _told(table: pd.DataFrame, used: str, over: str) -> list[str]:
-    known = table[table["log_loss"].notna()].set_index("member")
-    order = known.sort_values(["log_loss", "parameters"], kind="stable").index
-    loss = known["log_loss"]
-    if used not in known.index:
+def _sentences(table: pd.DataFrame, used: str, over: str) -> list[str]:
+    measured = table[table["log_loss"].notna()].set_index("member")
+    order = measured.sort_values(["log_loss", "parameters"], kind="stable").index
+    loss = measured["log_loss"]
+    if used not in measured.index:
         why = str(table["note"][table["member"] == used].iloc[0])
         best = (
-            f"The best of {len(known)} statistical models is {order[0]!s} (log-loss {loss[order[0]]:.4f}, {over})"
+            f"The best of {len(measured)} statistical models is {order[0]!s} (log-loss {loss[order[0]]:.4f}, "
+            f"{over})"
         )
         return [f"How well {used} predicts held-out comparisons is not known ({why}). {best}."]
-    if len(known) < 2:
+    if len(measured) < 2:
         return []
-    best, other = order[0], order[order != used][0]
-    worse = known.loc[other if used == best else used]
-    is_exact = used == f"{other}{WITH_SHRINKAGE}"
+    best, runner_up = order[0], order[order != used][0]
+    worse = measured.loc[runner_up if used == best else used]
+    is_exact = used == f"{runner_up}{WITH_SHRINKAGE}"
     alike = worse["worse"] <= CLEAR * worse["worse_error"]
-    pair = [used, other] if alike or used == best else [other, used]
+    pair = [used, runner_up] if alike or used == best else [runner_up, used]
     losses = f"log-loss {loss[pair[0]]:.4f} vs {loss[pair[1]]:.4f}, difference {worse['worse']:.4f}"
     details = f"({losses}, SE {worse['worse_error']:.4f}; {over})"
-    one, two = (f"{name} (exact)" if is_exact and name == other else name for name in pair)
+    first, second = (f"{name} (exact)" if is_exact and name == runner_up else name for name in pair)
     if alike:
-        return [f"{one} and {two} predict held-out comparisons equally well, within chance {details}."]
+        return [f"{first} and {second} predict held-out comparisons equally well, within chance {details}."]
     if used == best:
         return [
-            f"{one} predicts held-out comparisons better than {two}, the next of {len(known)} models {details}."
+            f"{first} predicts held-out comparisons better than {second}, the next of {len(measured)} models "
+            f"{details}."
         ]
-    use = USE_EXACT if is_exact else f"To use it: --model {other}."
-    return [f"{one} predicts held-out comparisons better than {two} {details}. {use}"]
+    use = USE_EXACT if is_exact else f"To use it: --model {runner_up}."
+    return [f"{first} predicts held-out comparisons better than {second} {details}. {use}"]

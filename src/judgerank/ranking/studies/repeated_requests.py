@@ -12,5 +12,5 @@ def of_component(component: Component) -> Finding:
         return Finding()
     judgments = component.sample
     level, item = component.settings.level, judgments.item
-    found = repeats_of(component.member, judgments.comparisons, judgments.question, level, item)
-    return Finding() if found is None else Finding([" ".join(found.sentences())], {"repeats": found.table})
+    repeats = repeats_of(component.member, judgments.comparisons, judgments.question, level, item)
+    return Finding() if repeats is None else Finding([" ".join(repeats.sentences())], {"repeats": repeats.table})

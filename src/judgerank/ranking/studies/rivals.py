@@ -60,11 +60,15 @@ def rival(fitted: Fit) -> Rival | None:
     bounds, (cells, size) = search.BOX | {"slope": settings.slope_bound}, in_units(cells)
     starts = search.worth_climbing(cells, model, search.rough_ends(cells, model, bounds), within=np.inf)
     ends = (newton.climb(cells, model, settings, start).times(size) for start in starts)
-    others = [_beside(fitted, end) for end in ends if end.status.converged]
-    return min((other for other in others if other.correlation < SAME), key=lambda other: other.gap, default=None)
+    maxima = [_rival_of(fitted, end) for end in ends if end.status.converged]
+    return min(
+        (maximum for maximum in maxima if maximum.correlation < SAME),
+        key=lambda maximum: maximum.gap,
+        default=None,
+    )
 
 
-def _beside(fitted: Fit, end: Solution) -> Rival:
+def _rival_of(fitted: Fit, end: Solution) -> Rival:
     scores = end.parameters.scores
     gap = fitted.log_likelihood - end.evaluation.log_likelihood
     return Rival(float(gap), _spearman(scores, fitted.scores), fitted.comparisons.models[int(np.argmax(scores))])
@@ -81,33 +85,34 @@ def on_rivals(fitted: Fit, refit: Callable[[str], Fit]) -> list[str]:
     """
     if not fitted.model.weighs_judges or fitted.model.uses(Need.ORDER):
         return []
-    said = []
+    remarks = []
     # rows of rankings keep their ties as outcomes
     equals = "btl_ties" if fitted.model.has_ties and fitted.comparisons.stages is not None else "btl"
     try:
         correlation = _spearman(refit(equals).scores, fitted.scores)
     except JudgerankError as error:
-        said.append(f"There is no comparison with equally weighted judges (model {equals}): {error}.")
+        remarks.append(f"There is no comparison with equally weighted judges (model {equals}): {error}.")
     else:
-        beside = f"Rank correlation with equally weighted judges (--model {equals}): {correlation:.2f}."
+        remark = f"Rank correlation with equally weighted judges (--model {equals}): {correlation:.2f}."
         such = f", such as position bias (--model {DEFAULT} corrects for it)" if fitted.comparisons.ordered else ""
         doubt = (
             f" {DISAGREE}. Most judges may share a habit besides quality{such}. Without a reason for one of "
             "them, trust neither."
         )
-        said.append(beside + doubt if correlation < AGREE else beside)
-    other = rival(fitted)
-    if other is not None:
-        said.append(
-            f"The likelihood has a second maximum, {other.gap:.1f} lower. There {other.first} ranks first, and "
-            f"the rank correlation with this ranking is {other.correlation:.2f}."
+        remarks.append(remark + doubt if correlation < AGREE else remark)
+    maximum = rival(fitted)
+    if maximum is not None:
+        remarks.append(
+            f"The likelihood has a second maximum, {maximum.gap:.1f} lower. There {maximum.first} ranks first, "
+            "and "
+            f"the rank correlation with this ranking is {maximum.correlation:.2f}."
         )
-    return said
+    return remarks
 
 
-def _spearman(one: Iterable[float], other: Iterable[float]) -> float:
+def _spearman(first: Iterable[float], second: Iterable[float]) -> float:
     """Rank correlation; zero where all scores of one are equal."""
-    one, other = np.asarray(one, float), np.asarray(other, float)
-    if np.ptp(one) == 0 or np.ptp(other) == 0:
+    first, second = np.asarray(first, float), np.asarray(second, float)
+    if np.ptp(first) == 0 or np.ptp(second) == 0:
         return 0.0
-    return float(np.corrcoef(pd.Series(one).rank(), pd.Series(other).rank())[0, 1])
+    return float(np.corrcoef(pd.Series(first).rank(), pd.Series(second).rank())[0, 1])

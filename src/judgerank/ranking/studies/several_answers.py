@@ -25,14 +25,14 @@ def of_component(component: Component) -> Finding:
         return Finding()
     sizes = sizes_of_rankings(component.judgments)
     among = f"{sizes.min()}" if sizes.min() == sizes.max() else f"{sizes.min()} to {sizes.max()}"
-    told = (
+    remark = (
         f"Judges ranked several answers: {counted(len(sizes), 'ranking')} of {among} answers. "
         "A ranking of k answers counts as k (k - 1) / 2 comparisons. Not computed here: the smallest change of "
         "the data that changes the leader (judgerank trust has it), goodness of fit, and effects by judge."
     )
     tied = bool(((c.outcome == OUTCOMES["c"]) & (c.stages.neither < 1)).any())
     with_ties = POSITION_AWARE_TIES if c.ordered else JUDGE_AWARE_TIES
-    of_ties = MODELLED if component.shown.model.has_ties else AVERAGED.format(with_ties.name)
+    of_ties = MODELLED if component.reported.model.has_ties else AVERAGED.format(with_ties.name)
     if component.settings.model is not None:
         of_ties += UNCOMPARED
-    return Finding([told, *([of_ties] if tied else [])])
+    return Finding([remark, *([of_ties] if tied else [])])

@@ -15,51 +15,56 @@ from judgerank.ranking.study import Component, Finding
 
 def of_component(component: Component) -> Finding:
     """Remarks on the size of question effects, where they are asked for."""
-    asked = component.asked
-    return Finding([] if asked.effects is None else on_effects(asked, component.settings.level))
+    requested = component.requested
+    return Finding([] if requested.effects is None else on_effects(requested, component.settings.level))
 
 
-def on_effects(found: Fit, level: float) -> list[str]:
+def on_effects(fitted: Fit, level: float) -> list[str]:
     """How much answers of a model differ, whether that is more than chance, and what it moved."""
-    statistic, p = found.likelihood_ratio()
+    statistic, p = fitted.likelihood_ratio()
     test = f"LR test, statistic {statistic:.1f}, p {p_of(p)}"
-    if found.sigma == 0:
+    if fitted.sigma == 0:
         return [
-            *found.remarks,
+            *fitted.remarks,
             "Question effects: none were found (sigma is zero). Judges of the same question do not err together "
             "more than by chance, so the ranking leaves question effects out.",
         ]
-    if not is_usable(found):
+    if not is_usable(fitted):
         return [
-            *found.remarks,
-            f"Question effects: their fit ended as {found.status} and has no intervals, so the ranking leaves "
+            *fitted.remarks,
+            f"Question effects: their fit ended as {fitted.status} and has no intervals, so the ranking leaves "
             f"them out ({test}).",
         ]
-    rows = found.confidence_intervals(level).set_index("parameter").loc[["sigma", "relative sigma"]]
+    rows = fitted.confidence_intervals(level).set_index("parameter").loc[["sigma", "relative sigma"]]
     ends = [f" ({row.low:.2f} to {row.high:.2f})" for row in rows.itertuples()]
     return [
-        *found.remarks,
+        *fitted.remarks,
         f"Question effects: the quality of a model's answers varies with standard deviation sigma = "
-        f"{found.sigma:.2f}{ends[0]}. That is {found.relative_sigma:.2f}{ends[1]} times the standard deviation of "
-        f"the scores ({test}). {_moved(found)}",
+        f"{fitted.sigma:.2f}{ends[0]}. That is {fitted.relative_sigma:.2f}{ends[1]} times the standard "
+        "deviation of "
+        f"the scores ({test}). {_rank_changes(fitted)}",
     ]
 
 
-def _moved(found: Fit) -> str:
-    """What question effects changed in the ranking."""
-    names, before, after = found.scores.index, _without(found).ranks.tolist(), found.ranks.tolist()
-    moved = [f"{m} from {a} to {b}" for m, a, b in zip(names, before, after, strict=True) if a != b]
-    told = f"They change {len(moved)} of {len(names)} ranks: {listed(moved)}." if moved else "They change no rank."
+def _rank_changes(fitted: Fit) -> str:
+    """A sentence on the ranks that question effects change."""
+    names, before, after = fitted.scores.index, _without(fitted).ranks.tolist(), fitted.ranks.tolist()
+    changed = [f"{m} from {a} to {b}" for m, a, b in zip(names, before, after, strict=True) if a != b]
+    remark = (
+        f"They change {len(changed)} of {len(names)} ranks: {listed(changed)}."
+        if changed
+        else "They change no rank."
+    )
     try:
-        ratio = _errors(found).mean() / _errors(_without(found)).mean()
+        ratio = _errors(fitted).mean() / _errors(_without(fitted)).mean()
     except NoIntervalError:  # of the fit without
-        return told
-    return f"{told} Standard errors of standardised scores are {ratio:.2f} times those without question effects."
+        return remark
+    return f"{remark} Standard errors of standardised scores are {ratio:.2f} times those without question effects."
 
 
-def _without(found: Fit) -> Fit:
-    assert found.without is not None
-    return found.without
+def _without(fitted: Fit) -> Fit:
+    assert fitted.without is not None
+    return fitted.without
 
 
 def _errors(fitted: Fit) -> FloatArray:

@@ -11,8 +11,8 @@ def of_component(component: Component) -> Finding:
     """A remark on the smallest set found, for the member alone, which it says where that does not rank."""
     if all_ties(component.judgments.comparisons):
         return Finding()
-    shown, remarks = component.shown, on_fragility(component.member, component.comparisons)
-    if shown.blocks or shown.effects is not None:
-        what = "further blocks" if shown.blocks else "question effects"
-        remarks = [f"Fragility without {what}: {one.removeprefix(FRAGILITY)}" for one in remarks]
+    reported, remarks = component.reported, on_fragility(component.member, component.comparisons)
+    if reported.blocks or reported.effects is not None:
+        what = "further blocks" if reported.blocks else "question effects"
+        remarks = [f"Fragility without {what}: {remark.removeprefix(FRAGILITY)}" for remark in remarks]
     return Finding(remarks)

@@ -19,7 +19,7 @@ __all__ = ["FORMATS", "AnswerFormat", "Found", "answers_in", "recognised_answers
 def _discovered() -> tuple[AnswerFormat, ...]:
     """The formats of every module of this folder, by the names of the modules."""
     modules = [import_module(f"{__name__}.{name}") for name in names_in(__path__)]
-    return tuple(one for module in modules for one in getattr(module, "FORMATS", ()))
+    return tuple(answer_format for module in modules for answer_format in getattr(module, "FORMATS", ()))
 
 
 FORMATS = _discovered()
@@ -33,23 +33,25 @@ def recognised_answers(table: Table) -> AnswerFormat | None:
     DataError
         If it could be in several.
     """
-    matching = [one for one in FORMATS if one.matches(table)]
+    matching = [candidate for candidate in FORMATS if candidate.matches(table)]
     if len(matching) > 1:
-        raise DataError(f"the answers could be {' or '.join(one.name for one in matching)}: name the columns")
+        raise DataError(
+            f"the answers could be {' or '.join(candidate.name for candidate in matching)}: name the columns"
+        )
     return matching[0] if matching else None
 
 
 def answers_in(table: Table, form: AnswerFormat) -> Iterator[Found]:
-    """What a table holds; an answer that is there again word for word is one answer.
+    """Questions and answers in a table; an answer that is there again word for word is one answer.
 
     A tool that scores one answer in several ways writes a record for each. Further answers of a model to the same
     question are answers to ``QUESTION #2``, ``QUESTION #3``.
     """
     seen: dict[tuple[str, str | None], list[object]] = {}
-    for one in form.found(table):
-        known = seen.setdefault((one.question_id, one.model), [])
-        told = (one.attempt, one.answer)
-        if told in known:
+    for answer in form.read(table):
+        previous = seen.setdefault((answer.question_id, answer.model), [])
+        attempt = (answer.attempt, answer.answer)
+        if attempt in previous:
             continue
-        known.append(told)
-        yield one if len(known) == 1 else one.numbered(len(known))
+        previous.append(attempt)
+        yield answer if len(previous) == 1 else answer.numbered(len(previous))

@@ -12,13 +12,13 @@ from judgerank.reading.answers.found import AnswerFormat, Found, named_by, recor
 from judgerank.reading.layouts.table import Table
 
 
-def _found(table: Table) -> Iterator[Found]:
+def _answers(table: Table) -> Iterator[Found]:
     for number, record in records_of(table):
-        asked, said = record["instruction"], record["output"]
-        if not isinstance(asked, str) or not asked:
-            raise DataError(f"record {number} has {asked!r:.60} as instruction, not a text")
-        text = said if isinstance(said, str) and said else None
-        yield Found(number, named_by(asked), asked, str(record["generator"]), text)
+        question, output = record["instruction"], record["output"]
+        if not isinstance(question, str) or not question:
+            raise DataError(f"record {number} has {question!r:.60} as instruction, not a text")
+        text = output if isinstance(output, str) and output else None
+        yield Found(number, named_by(question), question, str(record["generator"]), text)
 
 
-FORMATS = (AnswerFormat("outputs of AlpacaEval", ("instruction", "output", "generator"), _found),)
+FORMATS = (AnswerFormat("outputs of AlpacaEval", ("instruction", "output", "generator"), _answers),)

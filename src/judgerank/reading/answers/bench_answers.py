@@ -26,8 +26,8 @@ def _of_choices(table: Table) -> Iterator[Found]:
         for attempt, choice in enumerate(choices if isinstance(choices, LIST) else (), 1):
             if not isinstance(choice, Mapping) or "turns" not in choice:
                 raise DataError(f"record {number} has a choice without 'turns'")
-            said = _turns(number, choice["turns"])
-            yield Found(number, _name(record), None, str(record["model_id"]), said, attempt=attempt)
+            answer = _turns(number, choice["turns"])
+            yield Found(number, _name(record), None, str(record["model_id"]), answer, attempt=attempt)
 
 
 def _of_messages(table: Table) -> Iterator[Found]:
@@ -35,17 +35,17 @@ def _of_messages(table: Table) -> Iterator[Found]:
         if not are_messages(record["messages"]):
             raise DataError(f"record {number} has no messages")
         before, after = split_at_answer(record["messages"])
-        said = answered(after) if after else None
-        yield Found(number, _name(record), asked(before), str(record["model"]), said or None)
+        answer = answered(after) if after else None
+        yield Found(number, _name(record), asked(before), str(record["model"]), answer or None)
 
 
 def _questions(table: Table) -> Iterator[Found]:
     for number, record in records_of(table):
-        told = record.get("reference")
-        reference = _turns(number, told) if isinstance(told, LIST) and len(told) else None
+        references = record.get("reference")
+        reference = _turns(number, references) if isinstance(references, LIST) and len(references) else None
         turns = _turns(number, record["turns"])
         yield Found(
-            number, _name(record), turns, reference=reference if _many(reference) == _many(turns) else None
+            number, _name(record), turns, reference=reference if _n_turns(reference) == _n_turns(turns) else None
         )
 
 
@@ -60,15 +60,15 @@ def _name(record: Mapping[str, Any]) -> str:
 
 def _turns(number: int, turns: Any) -> Text | None:
     """Texts of turns, which are texts, or objects with a content; None if one is empty, as after an error."""
-    listed = [one.get("content") if isinstance(one, Mapping) else one for one in turns]
-    if not listed or not all(isinstance(one, str) for one in listed):
+    listed = [turn.get("content") if isinstance(turn, Mapping) else turn for turn in turns]
+    if not listed or not all(isinstance(turn, str) for turn in listed):
         raise DataError(f"record {number} has turns that are no texts")
     if not all(listed):
         return None
     return str(listed[0]) if len(listed) == 1 else tuple(map(str, listed))
 
 
-def _many(text: Text | None) -> int:
+def _n_turns(text: Text | None) -> int:
     return 1 if isinstance(text, str) else len(text or ())
 
 

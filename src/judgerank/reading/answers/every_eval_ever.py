@@ -16,15 +16,15 @@ from judgerank.reading.layouts.table import Table
 NEEDS = ("model_id", "sample_id", "interaction_type", "input")
 
 
-def _found(table: Table) -> Iterator[Found]:
+def _answers(table: Table) -> Iterator[Found]:
     for number, record in records_of(table):
-        given = record["input"]
-        if not isinstance(given, Mapping) or not isinstance(given.get("raw"), str):
+        sample_input = record["input"]
+        if not isinstance(sample_input, Mapping) or not isinstance(sample_input.get("raw"), str):
             raise DataError(f"record {number} has no text of its input (input.raw)")
-        listed = given.get("reference")
-        reference = [str(one) for one in listed] if listed is not None else []
-        question, said = _conversation(record, str(given["raw"]))
-        for attempt, answer in enumerate(said or [None], 1):
+        listed = sample_input.get("reference")
+        reference = [str(text) for text in listed] if listed is not None else []
+        question, answers = _conversation(record, str(sample_input["raw"]))
+        for attempt, answer in enumerate(answers or [None], 1):
             yield Found(
                 number,
                 str(record["sample_id"]),
@@ -37,13 +37,13 @@ def _found(table: Table) -> Iterator[Found]:
 
 
 def _conversation(record: Mapping[str, Any], raw: str) -> tuple[str, list[str]]:
-    """What was asked, and each answer to it."""
+    """Text of the question, and of each answer to it."""
     messages, output = record.get("messages"), record.get("output")
     if are_messages(messages):
         before, after = split_at_answer(list(messages))
         return (asked(before) if before else raw), [answered(after)] if after else []
-    told = output.get("raw") if isinstance(output, Mapping) else None
-    return raw, [str(one) for one in told] if told is not None else []
+    raw_outputs = output.get("raw") if isinstance(output, Mapping) else None
+    return raw, [str(text) for text in raw_outputs] if raw_outputs is not None else []
 
 
-FORMATS = (AnswerFormat("instances of Every Eval Ever", NEEDS, _found),)
+FORMATS = (AnswerFormat("instances of Every Eval Ever", NEEDS, _answers),)

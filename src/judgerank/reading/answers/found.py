@@ -1,4 +1,4 @@
-"""What a reader of answers finds, and what a format of answers is."""
+"""A question with an answer to it, and a format of files that hold them."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Found:
     images: tuple[Named, ...] = ()
 
     def numbered(self, attempt: int) -> Found:
-        """The same as an answer to a question of its own."""
+        """The answer as one to a question of its own."""
         return replace(self, question_id=f"{self.question_id} #{attempt}")
 
 
@@ -60,7 +60,7 @@ class AnswerFormat:
         Whose it is, as in "answers of MT-Bench".
     needs : tuple of str
         Columns by which it is recognised.
-    found : callable
+    read : callable
         From a `Table` to what it holds.
     also : callable
         What else tells it, of a `Table`.
@@ -68,7 +68,7 @@ class AnswerFormat:
 
     name: str
     needs: tuple[str, ...]
-    found: Callable[[Table], Iterable[Found]]
+    read: Callable[[Table], Iterable[Found]]
     also: Callable[[Table], bool] = lambda table: True
 
     def matches(self, table: Table) -> bool:

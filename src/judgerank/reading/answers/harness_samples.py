@@ -19,7 +19,7 @@ from judgerank.reading.layouts.table import Table
 LIST = (list, tuple, np.ndarray)
 
 
-def _found(table: Table) -> Iterator[Found]:
+def _answers(table: Table) -> Iterator[Found]:
     model, task = model_and_task(table)
     for number, record in records_of(table):
         target = record.get("target")
@@ -34,7 +34,7 @@ def _found(table: Table) -> Iterator[Found]:
 
 
 def _prompt(number: int, arguments: Any) -> str:
-    """What the model was sent: the first argument of the first request."""
+    """The prompt that the model was sent: the first argument of the first request."""
     first: Any = arguments
     for _ in range(2):  # the requests, and the arguments of one
         if isinstance(first, Mapping):
@@ -58,4 +58,4 @@ def _reply(number: int, replies: Any) -> str:
     return reply
 
 
-FORMATS = (AnswerFormat("samples of lm-evaluation-harness", ("doc_id", "doc", "resps"), _found),)
+FORMATS = (AnswerFormat("samples of lm-evaluation-harness", ("doc_id", "doc", "resps"), _answers),)

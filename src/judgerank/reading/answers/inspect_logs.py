@@ -17,7 +17,7 @@ from judgerank.reading.layouts.table import Table
 ATTACHED = "attachment://"  # what stands for a long text, which the sample has under its digest
 
 
-def _found(table: Table) -> Iterator[Found]:
+def _answers(table: Table) -> Iterator[Found]:
     for header, samples in inspect_logs(table):
         for number, sample in enumerate(samples if isinstance(samples, list) else (), 1):
             if not isinstance(sample, Mapping) or sample.get("id") is None:
@@ -27,30 +27,30 @@ def _found(table: Table) -> Iterator[Found]:
 
 def _of_sample(number: int, header: Mapping[str, Any], sample: Mapping[str, Any]) -> Found:
     target = sample.get("target")
-    said = answer_of(sample)
+    answer = answer_of(sample)
     reference = "\n".join(map(str, target)) if isinstance(target, list) else str(target or "")
     return Found(
         number,
         f"{header['task']}/{sample['id']}",
         question_of(sample),
         str(header["model"]),
-        None if sample.get("error") or not said else said,
+        None if sample.get("error") or not answer else answer,
         reference or None,
         sample.get("epoch", 1),
     )
 
 
 def question_of(sample: Mapping[str, Any]) -> str:
-    """What a sample asks."""
-    given = sample.get("input")
-    return asked(given) if are_messages(given) else str(given or "")
+    """Text of the question of a sample."""
+    sample_input = sample.get("input")
+    return asked(sample_input) if are_messages(sample_input) else str(sample_input or "")
 
 
 def answer_of(sample: Mapping[str, Any]) -> str:
     """All that the model said and did in a sample; its reply alone if that is all."""
-    told = sample.get("messages")
-    _, after = split_at_answer(_since_input(sample, told) if are_messages(told) else [])
-    if len(after) > 1 or any(one.get("tool_calls") for one in after):
+    messages = sample.get("messages")
+    _, after = split_at_answer(_since_input(sample, messages) if are_messages(messages) else [])
+    if len(after) > 1 or any(reply.get("tool_calls") for reply in after):
         return answered(after)
     output = sample.get("output") or {}
     choices = output.get("choices") or []
@@ -60,9 +60,9 @@ def answer_of(sample: Mapping[str, Any]) -> str:
 
 def _since_input(sample: Mapping[str, Any], messages: Any) -> Sequence[Mapping[str, Any]]:
     """The messages without those that the sample began with, answers of a model among them."""
-    given = sample.get("input")
-    spoken = [one for one in messages if one.get("role") != "system"]
-    begun = sum(one.get("role") != "system" for one in given) if are_messages(given) else 0
+    sample_input = sample.get("input")
+    spoken = [message for message in messages if message.get("role") != "system"]
+    begun = sum(message.get("role") != "system" for message in sample_input) if are_messages(sample_input) else 0
     return spoken[begun:] if begun else spoken
 
 
@@ -72,12 +72,12 @@ def _with_attachments(value: Any, attached: Mapping[str, Any]) -> Any:
         return attached.get(value.removeprefix(ATTACHED), value)
     if isinstance(value, Mapping):
         return {
-            key: one if key in ("attachments", "events") else _with_attachments(one, attached)
-            for key, one in value.items()
+            key: inner if key in ("attachments", "events") else _with_attachments(inner, attached)
+            for key, inner in value.items()
         }
     if isinstance(value, list):
-        return [_with_attachments(one, attached) for one in value]
+        return [_with_attachments(inner, attached) for inner in value]
     return value
 
 
-FORMATS = (AnswerFormat("a log of inspect_ai", ("eval", "samples"), _found),)
+FORMATS = (AnswerFormat("a log of inspect_ai", ("eval", "samples"), _answers),)

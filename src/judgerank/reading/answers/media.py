@@ -58,8 +58,8 @@ def images_in(value: Any, folder: Path | None = None) -> Iterator[Named]:
                 return
     elif isinstance(value, Mapping):
         kind = value.get("type")
-        if kind in IMAGES and (place := _place(value, str(kind))):
-            yield Named(reference_of(value, str(kind)), place, folder)
+        if kind in IMAGES and (location := _location(value, str(kind))):
+            yield Named(reference_of(value, str(kind)), location, folder)
         for key, inner in value.items():
             if key not in UNSEEN:
                 yield from images_in(inner, folder)
@@ -68,12 +68,12 @@ def images_in(value: Any, folder: Path | None = None) -> Iterator[Named]:
             yield from images_in(inner, folder)
 
 
-def _place(part: Mapping[str, Any], kind: str) -> str:
+def _location(part: Mapping[str, Any], kind: str) -> str:
     """Where the image of a part is; bytes that stand alone get their type before them."""
-    told: Any = next((part[key] for key in (kind, *PLACES) if part.get(key)), "")
+    source: Any = next((part[key] for key in (kind, *PLACES) if part.get(key)), "")
     form = part.get("media_type") or part.get("mimeType")
-    if isinstance(told, Mapping):
-        form = told.get("media_type") or form
-        told = next((told[key] for key in ("url", "data") if told.get(key)), "")
-    place = str(told)
-    return f"data:{form};base64,{place}" if form and ":" not in place[:16] else place
+    if isinstance(source, Mapping):
+        form = source.get("media_type") or form
+        source = next((source[key] for key in ("url", "data") if source.get(key)), "")
+    location = str(source)
+    return f"data:{form};base64,{location}" if form and ":" not in location[:16] else location

@@ -17,35 +17,35 @@ from judgerank.reading.layouts.table import Table
 
 
 def _of_report(table: Table) -> Iterator[Found]:
-    return _found(outputs_in(table))
+    return _answers(outputs_in(table))
 
 
 def _of_lines(table: Table) -> Iterator[Found]:
-    return _found(table.frame.to_dict("records"))
+    return _answers(table.frame.to_dict("records"))
 
 
-def _found(outputs: Sequence[Any]) -> Iterator[Found]:
-    told = [one for one in outputs if isinstance(one, Mapping)]
-    if len(told) < len(outputs):
+def _answers(outputs: Sequence[Any]) -> Iterator[Found]:
+    results = [result for result in outputs if isinstance(result, Mapping)]
+    if len(results) < len(outputs):
         raise DataError("a result is no object")
-    several = len({_template(one) for one in told}) > 1
-    for place, output in enumerate(told, 1):
-        name = test_of(place, output)
+    several = len({_template(result) for result in results}) > 1
+    for number, output in enumerate(results, 1):
+        name = test_of(number, output)
         response = output.get("response")
-        said = response.get("output") if isinstance(response, Mapping) else None
-        failed = said is None or (bool(output.get("error")) and not said)
+        answer = response.get("output") if isinstance(response, Mapping) else None
+        failed = answer is None or (bool(output.get("error")) and not answer)
         yield Found(
-            place,
+            number,
             f"{name} | {_template(output)}" if several else name,
             _question(output),
-            provider_of(place, output),
-            None if failed else written(said),
-            attempt=place,
+            provider_of(number, output),
+            None if failed else written(answer),
+            attempt=number,
         )
 
 
 def _template(output: Mapping[str, Any]) -> str:
-    """What tells one prompt of a report from another, whatever the variables."""
+    """Name of the prompt before variables are filled in, by which prompts of a report differ."""
     prompt = output.get("prompt")
     label = prompt.get("label") if isinstance(prompt, Mapping) else None
     return str(label or output.get("promptId") or "")

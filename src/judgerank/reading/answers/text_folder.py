@@ -31,9 +31,11 @@ def texts_in(folder: Path) -> Iterator[Found]:
     DataError
         If an answer is to no question, or a file is no text in UTF-8.
     """
-    questions = {name: text for place in QUESTIONS for name, text in _texts(folder / place).items()}
-    references = {name: text for place in REFERENCES for name, text in _texts(folder / place).items()}
-    models = [one for one in sorted(folder.iterdir()) if one.is_dir() and not one.name.startswith((".", "_"))]
+    questions = {name: text for subfolder in QUESTIONS for name, text in _texts(folder / subfolder).items()}
+    references = {name: text for subfolder in REFERENCES for name, text in _texts(folder / subfolder).items()}
+    models = [
+        child for child in sorted(folder.iterdir()) if child.is_dir() and not child.name.startswith((".", "_"))
+    ]
     number = 0
     for model in models:
         if model.name in (*QUESTIONS, *REFERENCES):
@@ -51,8 +53,8 @@ def _texts(folder: Path) -> dict[str, Path]:
     """Files of a folder and those below it, by their place without the ending."""
     if not folder.is_dir():
         return {}
-    found = [path for path in sorted(folder.rglob("*")) if path.suffix.lower() in TEXTS and path.is_file()]
-    return {path.relative_to(folder).with_suffix("").as_posix(): path for path in found}
+    paths = [path for path in sorted(folder.rglob("*")) if path.suffix.lower() in TEXTS and path.is_file()]
+    return {path.relative_to(folder).with_suffix("").as_posix(): path for path in paths}
 
 
 def _read(path: Path) -> str:

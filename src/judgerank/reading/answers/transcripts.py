@@ -28,7 +28,7 @@ def are_messages(value: object) -> TypeGuard[Messages]:
     return (
         isinstance(value, list | tuple | np.ndarray)
         and len(value) > 0
-        and all(isinstance(one, Mapping) and "role" in one for one in value)
+        and all(isinstance(message, Mapping) and "role" in message for message in value)
     )
 
 
@@ -37,20 +37,20 @@ def are_parts(value: object) -> TypeGuard[Messages]:
     return (
         isinstance(value, list | tuple | np.ndarray)
         and len(value) > 0
-        and all(isinstance(one, Mapping) and "type" in one and "role" not in one for one in value)
+        and all(isinstance(part, Mapping) and "type" in part and "role" not in part for part in value)
     )
 
 
 def asked(messages: Messages) -> str:
-    """What a model was asked: the text of the only message, or the conversation so far."""
-    spoken = [one for one in messages if one.get("role") not in SYSTEM]
+    """Text of the prompt: that of the only message, or the conversation so far."""
+    spoken = [message for message in messages if message.get("role") not in SYSTEM]
     if len(messages) == len(spoken) == 1:
         return text_of(spoken[0].get("content"))
     return transcript(messages)
 
 
 def answered(messages: Messages) -> str:
-    """What a model answered: the text of its only message, or all that it said and did, in order."""
+    """Text of the reply: that of its only message, or all that it said and did, in order."""
     if len(messages) == 1 and not _calls(messages[0]):
         return text_of(messages[0].get("content"))
     return transcript(messages)
@@ -60,14 +60,14 @@ def split_at_answer(
     messages: Messages,
 ) -> tuple[list[Mapping[str, Any]], list[Mapping[str, Any]]]:
     """The messages before the model speaks for the first time, and all from there on."""
-    first = next((n for n, one in enumerate(messages) if one.get("role") == "assistant"), len(messages))
+    first = next((n for n, message in enumerate(messages) if message.get("role") == "assistant"), len(messages))
     return list(messages[:first]), list(messages[first:])
 
 
 def transcript(messages: Messages) -> str:
     """The messages one below the other, each under its speaker."""
-    names = {call["id"]: call["name"] for one in messages for call in _calls(one) if call["id"]}
-    return "\n\n".join(part for one in messages for part in _parts(one, names))
+    names = {call["id"]: call["name"] for message in messages for call in _calls(message) if call["id"]}
+    return "\n\n".join(part for message in messages for part in _parts(message, names))
 
 
 def _parts(message: Mapping[str, Any], names: Mapping[str, str]) -> Iterator[str]:
@@ -75,8 +75,8 @@ def _parts(message: Mapping[str, Any], names: Mapping[str, str]) -> Iterator[str
     if role in ("tool", "function"):
         name = message.get("function") or message.get("name") or names.get(_answers_to(message), "")
         failed = message.get("error")
-        told = failed.get("message") if isinstance(failed, Mapping) else failed
-        yield f"[{f'tool {name}' if name else 'tool'} returns]\n{text}{f'error: {told}' if told else ''}"
+        reason = failed.get("message") if isinstance(failed, Mapping) else failed
+        yield f"[{f'tool {name}' if name else 'tool'} returns]\n{text}{f'error: {reason}' if reason else ''}"
         return
     if text:
         yield f"[{role}]\n{text}"
@@ -88,29 +88,29 @@ def _parts(message: Mapping[str, Any], names: Mapping[str, str]) -> Iterator[str
 
 def _answers_to(message: Mapping[str, Any]) -> str:
     """The call that a tool's message answers; Every Eval Ever has a list of them."""
-    told = message.get("tool_call_id")
-    return str(told[0]) if isinstance(told, list | np.ndarray) and len(told) else str(told)
+    call_id = message.get("tool_call_id")
+    return str(call_id[0]) if isinstance(call_id, list | np.ndarray) and len(call_id) else str(call_id)
 
 
 def _calls(message: Mapping[str, Any]) -> list[dict[str, str]]:
     """Tools that a message calls, by name and arguments."""
     content, listed = message.get("content"), message.get("tool_calls")
-    calls = [one for one in (listed if listed is not None else ()) if isinstance(one, Mapping)]
+    calls = [call for call in (listed if listed is not None else ()) if isinstance(call, Mapping)]
     if isinstance(content, list | np.ndarray):
-        calls += [one for one in content if isinstance(one, Mapping) and one.get("type") == "tool_use"]
-    return [_call(one) for one in calls]
+        calls += [call for call in content if isinstance(call, Mapping) and call.get("type") == "tool_use"]
+    return [_call(call) for call in calls]
 
 
-def _call(told: Mapping[str, Any]) -> dict[str, str]:
-    function = told.get("function")
-    inner = function if isinstance(function, Mapping) else told
+def _call(call: Mapping[str, Any]) -> dict[str, str]:
+    function = call.get("function")
+    inner = function if isinstance(function, Mapping) else call
     name = inner.get("name") or (function if isinstance(function, str) else "a tool")
     arguments: object = next((inner[key] for key in ("arguments", "input") if inner.get(key) is not None), {})
-    return {"id": str(told.get("id") or ""), "name": str(name), "arguments": written(arguments)}
+    return {"id": str(call.get("id") or ""), "name": str(name), "arguments": written(arguments)}
 
 
 def _results(message: Mapping[str, Any], names: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """What tools returned within a message: Anthropic's blocks, and tools that run at the provider."""
+    """Results of tools within a message: Anthropic's blocks, and tools that run at the provider."""
     content = message.get("content")
     for part in content if isinstance(content, list | np.ndarray) else ():
         if isinstance(part, Mapping) and part.get("type") == "tool_result":
@@ -134,7 +134,7 @@ def text_of(content: object) -> str:
     if isinstance(content, Mapping):
         return text_of(content["answer"]) if "answer" in content else _part(content)
     if isinstance(content, list | tuple | np.ndarray):
-        return "\n".join(filter(None, (one if isinstance(one, str) else _part(one) for one in content)))
+        return "\n".join(filter(None, (part if isinstance(part, str) else _part(part) for part in content)))
     raise DataError(f"{content!r:.80} is no text of a message")
 
 
@@ -152,18 +152,20 @@ def _part(part: Mapping[str, Any]) -> str:
 
 def reference_of(part: Mapping[str, Any], kind: str) -> str:
     """Where an image or another medium is: its address, or the digest of its bytes, never the bytes."""
-    told = next((part[key] for key in (kind, *PLACES) if part.get(key) is not None), "")
-    if isinstance(told, Mapping):
-        told = next((told[key] for key in ("url", "data", "file_id", "filename") if told.get(key) is not None), "")
-    return reference_to(str(told))
+    source = next((part[key] for key in (kind, *PLACES) if part.get(key) is not None), "")
+    if isinstance(source, Mapping):
+        source = next(
+            (source[key] for key in ("url", "data", "file_id", "filename") if source.get(key) is not None), ""
+        )
+    return reference_to(str(source))
 
 
-def reference_to(place: str) -> str:
+def reference_to(address: str) -> str:
     """An address as it is, and the digest of bytes."""
-    if place.startswith("data:") or (len(place) > 256 and "://" not in place[:16]):
-        form = place[5:].partition(";")[0] if place.startswith("data:") else "bytes"
-        return f"{form}, sha256 {hashlib.sha256(place.encode()).hexdigest()[:16]}"
-    return place or "not named"
+    if address.startswith("data:") or (len(address) > 256 and "://" not in address[:16]):
+        form = address[5:].partition(";")[0] if address.startswith("data:") else "bytes"
+        return f"{form}, sha256 {hashlib.sha256(address.encode()).hexdigest()[:16]}"
+    return address or "not named"
 
 
 def written(value: object) -> str:

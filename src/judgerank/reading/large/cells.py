@@ -64,11 +64,11 @@ def aggregate(
         return (read.with_ties() if ties else read).aggregate()
     with session(memory) as db:
         rows = rows_of(db, files, form, columns, winner_values)
-        found = db.fetched(cells_of(rows.names, rows.query(), ties or rows.counted, not rows.counted))
-        dropped = checked(db, rows, found["first"], found["count"])
+        batch = db.fetched(cells_of(rows.names, rows.query(), ties or rows.counted, not rows.counted))
+        dropped = checked(db, rows, batch["first"], batch["count"])
     with named(*rows.labels):
-        require_heard(found["first"][found["first"] >= 0])
-        cells = comparisons_of(rows.names, found)
+        require_heard(batch["first"][batch["first"] >= 0])
+        cells = comparisons_of(rows.names, batch)
     return replace(cells, dropped=dropped)
 
 
@@ -105,11 +105,11 @@ def checked(db: Engine, rows: Rows, cell: IntArray, count: FloatArray) -> dict[s
     """
     if len(cell) and cell[0] == FAULT:
         refuse(db, rows)
-    beside, most = dict.fromkeys(sorted(DROPPED.values(), reverse=True), 0), len(DROPPED)
-    for place, many in zip(cell[:most].tolist(), count[:most].tolist(), strict=True):
-        if place < 0:
-            beside[DROPPED[place]] = int(many)
-    return beside
+    dropped, most = dict.fromkeys(sorted(DROPPED.values(), reverse=True), 0), len(DROPPED)
+    for code, n_records in zip(cell[:most].tolist(), count[:most].tolist(), strict=True):
+        if code < 0:
+            dropped[DROPPED[code]] = int(n_records)
+    return dropped
 
 
 def places_of(names: Names, cell: IntArray) -> tuple[IntArray, IntArray, IntArray]:
@@ -119,7 +119,7 @@ def places_of(names: Names, cell: IntArray) -> tuple[IntArray, IntArray, IntArra
     return first.astype(np.int32), second.astype(np.int32), judge.astype(np.int32)
 
 
-def comparisons_of(names: Names, found: Batch) -> Comparisons:
+def comparisons_of(names: Names, batch: Batch) -> Comparisons:
     """The cells that `cells_of` gives, without what stands in the place of cells; of judges those that have some.
 
     Raises
@@ -127,6 +127,6 @@ def comparisons_of(names: Names, found: Batch) -> Comparisons:
     DataError
         If there are no cells.
     """
-    start = np.count_nonzero(found["first"][: len(DROPPED)] < 0)
-    columns: dict[str, Any] = {name: column[start:] for name, column in found.items()}
+    start = np.count_nonzero(batch["first"][: len(DROPPED)] < 0)
+    columns: dict[str, Any] = {name: column[start:] for name, column in batch.items()}
     return Comparisons(names.models, names.judges, **columns).heard()

@@ -20,7 +20,7 @@ if TYPE_CHECKING:  # an optional extra
     from duckdb import DuckDBPyConnection
 
 AS_WRITTEN = "join_order,build_side_probe_side"  # it takes a CSV for 42 rows, and would hash it, not the names
-Found = TypeVar("Found")
+Result = TypeVar("Result")
 Batch = dict[str, NDArray[Any]]  # columns by name
 MEMORY = "25%"  # of the machine's, or of what its container may take
 BATCH = 1 << 20  # rows that come over at a time
@@ -40,17 +40,17 @@ class Engine:
         self._connection, self._thread = connection, ThreadPoolExecutor(1)
         self._thread.submit(int).result()  # it starts here: a start that is interrupted would leave it unknown
 
-    def _wait_for(self, call: Callable[[], Found]) -> Found:
+    def _wait_for(self, call: Callable[[], Result]) -> Result:
         try:
-            found = self._thread.submit(call)
-            while not found.done():
-                wait([found], 0.1)  # a signal between two instructions, just before a wait, does not end it
-            return found.result()
+            future = self._thread.submit(call)
+            while not future.done():
+                wait([future], 0.1)  # a signal between two instructions, just before a wait, does not end it
+            return future.result()
         except KeyboardInterrupt:
-            behind = self._thread.submit(int)  # after the query, which may or may not have been handed over
-            while not behind.done():  # an interrupt before the query has begun is lost
+            marker = self._thread.submit(int)  # after the query, which may or may not have been handed over
+            while not marker.done():  # an interrupt before the query has begun is lost
                 self._connection.interrupt()
-                wait([behind], 0.1)
+                wait([marker], 0.1)
             raise
 
     def rows(self, query: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
@@ -133,23 +133,23 @@ def session(memory: str = MEMORY) -> Iterator[Engine]:
                 f"memory {memory!r} does not suffice, spilling to disk included: allow more"
             ) from None
         except duckdb.Error as error:
-            raise said(error) from None
+            raise data_error(error) from None
         finally:
             db.close()
 
 
-def said(error: Exception) -> DataError | DataUnavailableError:
-    """What the engine says of a file, in one sentence that names the file, and the line or record."""
+def data_error(error: Exception) -> DataError | DataUnavailableError:
+    """The engine's error on a file as ours, in one sentence that names the file, and the line or record."""
     text = str(error)
-    if found := LINE.search(text):
+    if match := LINE.search(text):
         file = FILE.search(text)
-        place = f"{_name(file[1])}: line {found[1]}" if file else f"line {found[1]}"
-        if fields := FIELDS.search(found["why"]):
-            return DataError(f"{place} has {fields[2]} fields, and the header {fields[1]}")
-        return DataError(f"{place} is not CSV: {found['why'].strip()}")
-    if found := JSON.search(text):
-        number = int(found["number"]) - ("Malformed JSON" in text)  # there the engine counts one too many
-        return DataError(f"{_name(found['file'])}: {found['unit']} {number} is not JSON: {found['why'].strip()}")
+        location = f"{_name(file[1])}: line {match[1]}" if file else f"line {match[1]}"
+        if fields := FIELDS.search(match["why"]):
+            return DataError(f"{location} has {fields[2]} fields, and the header {fields[1]}")
+        return DataError(f"{location} is not CSV: {match['why'].strip()}")
+    if match := JSON.search(text):
+        number = int(match["number"]) - ("Malformed JSON" in text)  # there the engine counts one too many
+        return DataError(f"{_name(match['file'])}: {match['unit']} {number} is not JSON: {match['why'].strip()}")
     first = text.strip().split("\n")[0].removeprefix("Invalid Input Error: ").removeprefix("IO Error: ")
     if "extension" in first or first.startswith("HTTP"):
         return DataUnavailableError(f"the engine does not reach this address: {first.rstrip(':')}")

@@ -27,13 +27,15 @@ def refuse(db: Engine, rows: Rows) -> None:
     RecordError
         Naming the file, and the record, counted from 1.
     """
-    source, record = next((one, found) for one in rows.sources if (found := _first_fault(db, rows, one)))
+    source, record = next(
+        (candidate, number) for candidate in rows.sources if (number := _first_fault(db, rows, candidate))
+    )
     values = _record(db, rows, source, record)
     # beside it the other answers, since what a number means depends on them
     winners = [values[rows.used["winner"]], *rows.names.spoken]
-    frame = pd.DataFrame([values | {rows.used["winner"]: said} for said in winners], dtype=object)
+    frame = pd.DataFrame([values | {rows.used["winner"]: winner} for winner in winners], dtype=object)
     try:
-        judgments_from([Table(frame, rows.said, rows.words, None, source.label, whole=False)], "")
+        judgments_from([Table(frame, rows.column_names, rows.words, None, source.label, is_complete=False)], "")
     except DataError as error:
         raise RecordError(re.sub(r"\brecord 1\b", f"record {record}", str(error), count=1)) from None
     raise RecordError(f"{source.label}: record {record} cannot be read as a comparison")
@@ -49,5 +51,5 @@ def _record(db: Engine, rows: Rows, source: Source, record: int) -> dict[str, ob
     """The values of a record, by the names of their columns."""
     columns = ", ".join(f"{source.expression(name)} AS {key}" for key, name in rows.used.items())
     counted = f"SELECT row_number() OVER () AS record, {columns} FROM {table([source], list(rows.used.values()))}"
-    (found,) = db.rows(f"SELECT * EXCLUDE (record) FROM ({counted}) WHERE record = {record}")
-    return {name: value_of(value, source) for name, value in zip(rows.used.values(), found, strict=True)}
+    (row,) = db.rows(f"SELECT * EXCLUDE (record) FROM ({counted}) WHERE record = {record}")
+    return {name: value_of(value, source) for name, value in zip(rows.used.values(), row, strict=True)}

@@ -47,7 +47,7 @@ NO_QUESTION = -1
 
 @dataclass(frozen=True)
 class Records:
-    """What is in files.
+    """Records of files.
 
     Attributes
     ----------
@@ -67,11 +67,11 @@ class Records:
 
 def are_large(paths: Sequence[Path], form: str | None) -> bool:
     """Whether there is an engine, and files that it may read have some 20,000 records or more in all."""
-    kinds = {None if is_hub(one) or split(one)[1] else form_of(one, form) for one in paths}
-    there = all(os.path.isfile(one) for one in paths)  # noqa: PTH113  # which never fails
-    if len(kinds) > 1 or not kinds <= {*FORMS} or not there:
+    kinds = {None if is_hub(path) or split(path)[1] else form_of(path, form) for path in paths}
+    all_exist = all(os.path.isfile(path) for path in paths)  # noqa: PTH113  # which never fails
+    if len(kinds) > 1 or not kinds <= {*FORMS} or not all_exist:
         return False
-    if sum(one.stat().st_size for one in paths) < LARGE:  # a record has a byte at least
+    if sum(path.stat().st_size for path in paths) < LARGE:  # a record has a byte at least
         return False
     installed = all(find_spec(name) is not None for name in ("duckdb", "pyarrow"))
     return installed and sum(map(_records_in, paths)) >= LARGE
@@ -114,42 +114,42 @@ def records_of(
     """
     try:
         with session(MEMORY) as db:
-            rows = rows_of(db, paths, form, columns, winner_values, where_there=["question"])
+            rows = rows_of(db, paths, form, columns, winner_values, optional=["question"])
             if not _is_plain(rows):
                 return None
             ids = _numbered_questions(db, rows)
             db.rows("SET threads = 1")  # several would join names in any order of the records
-            found = db.fetched(_query(rows))
-            if found["question"].min() == NO_QUESTION and "question" in rows.used:
+            batch = db.fetched(_query(rows))
+            if batch["question"].min() == NO_QUESTION and "question" in rows.used:
                 return None
-            if found["answer"].min() == FAULT:
+            if batch["answer"].min() == FAULT:
                 refuse(db, rows)
-            times = Counter(dict(_said(db, rows)))
-        read = _comparisons(rows, found)
+            times = Counter(dict(_answer_counts(db, rows)))
+        read = _comparisons(rows, batch)
         if read is None:
             return None
-        remarks = on_unheard(_unheard(rows, found, read.judges))
-        remarks += [*_on_reading(rows, times), *_on_copies(rows, found, copies)]
+        remarks = on_unheard(_unheard(rows, batch, read.judges))
+        remarks += [*_on_reading(rows, times), *_on_copies(rows, batch, copies)]
     except RecordError:
         raise
     except (DataError, DataUnavailableError):
         return None
-    frame = _frame(rows, found, ids)
+    frame = _frame(rows, batch, ids)
     return Records(rows.layout.name, frame, read, (*remarks, *on_ids(ids)))
 
 
 def _is_plain(rows: Rows) -> bool:
     """Whether nothing else in the files is read, or looked at, by who reads them without an engine."""
     names = {name for source in rows.sources for name in source.columns}
-    there = {*rows.layout.used(rows.sample)}
-    others = {plain(name) for name in names - {*rows.used.values()}}
+    used_keys = {*rows.layout.used(rows.sample)}
+    unused = {plain(name) for name in names - {*rows.used.values()}}
     sides = {name for name in names if name[-2:] in SIDES and other_side(name) in names}
     sides -= {*rows.used.values()}
     texts = {name for name in sides if _holds_texts(rows.sample.frame, name)}
     labels = (*rows.names.models, *rows.names.judges)
     if are_keyed(rows.sample, rows.used.get("question", "")):
         return False
-    if there - KEYS or others & (SWAPS | ORDERS | {TURN}) or sides - texts or tell_badness(rows.names.spoken):
+    if used_keys - KEYS or unused & (SWAPS | ORDERS | {TURN}) or sides - texts or tell_badness(rows.names.spoken):
         return False
     return is_whole("".join(labels))
 
@@ -194,36 +194,36 @@ def _numbered_questions(db: Engine, rows: Rows) -> list[str]:
     db.rows(
         "CREATE OR REPLACE TEMP TABLE questions AS SELECT unnest(?::VARCHAR[]) AS text, "
         "unnest(?::INTEGER[]) AS code",
-        [[texts[place] for place in order], list(range(len(order)))],
+        [[texts[index] for index in order], list(range(len(order)))],
     )
-    return [ids[place] for place in order]
+    return [ids[index] for index in order]
 
 
 def _query(rows: Rows) -> str:
     """A query for ``first, second, judge, answer, question`` of every record in numbers, and ``times``."""
     judge = "j.code" if "judge" in rows.used else "0"
-    asked = "r.question" if "question" in rows.used else "NULL::VARCHAR"
-    also = f", a.code AS first, b.code AS second, {judge} AS judge, {asked} AS asked"
+    question = "r.question" if "question" in rows.used else "NULL::VARCHAR"
+    also = f", a.code AS first, b.code AS second, {judge} AS judge, {question} AS asked"
     columns = (
         f"coalesce(first, {FAULT})::INTEGER AS first, coalesce(second, {FAULT})::INTEGER AS second, "
         f"coalesce(judge, {FAULT})::INTEGER AS judge, coalesce(code, {NO_QUESTION})::INTEGER AS question, "
         f"(CASE WHEN cell = {FAULT} THEN {FAULT} ELSE answer END)::TINYINT AS answer"
     )
     columns += ", times" if rows.counted else ""
-    every = rows.query(also=also, asked=False)
+    every = rows.query(also=also, require_question=False)
     return f"SELECT {columns} FROM ({every}) LEFT JOIN questions ON asked = questions.text"
 
 
-def _comparisons(rows: Rows, found: Batch) -> Comparisons | None:
+def _comparisons(rows: Rows, batch: Batch) -> Comparisons | None:
     """The comparisons; None where there are none, or the winner always stands in one column."""
-    names, answer = rows.names, found["answer"]
+    names, answer = rows.names, batch["answer"]
     read = answer >= 0
     every = bool(read.all())
-    part = {key: found[key] if every else found[key][read] for key in ("first", "second", "judge", "answer")}
+    part = {key: batch[key] if every else batch[key][read] for key in ("first", "second", "judge", "answer")}
     won = [int((part["answer"] == LETTERS[letter]).sum()) for letter in "abc"]
     if not sum(won) or (sum(won) >= FEWEST and won[2] == 0 and 0 in won[:2]):
         return None
-    times = found["times"] if rows.counted else np.broadcast_to(1.0, len(answer))
+    times = batch["times"] if rows.counted else np.broadcast_to(1.0, len(answer))
     reasons = {UNPARSED: UNKNOWN, "null": NULL}
     dropped = {reason: 0 if every else int(times[answer == code].sum()) for reason, code in reasons.items()}
     outcome = part["answer"] / 2.0
@@ -234,80 +234,82 @@ def _comparisons(rows: Rows, found: Batch) -> Comparisons | None:
     return Comparisons(names.models, names.judges, *ends, outcome, **counted, dropped=dropped).heard()
 
 
-def _unheard(rows: Rows, found: Batch, judges: Collection[str]) -> dict[str, int]:
+def _unheard(rows: Rows, batch: Batch, judges: Collection[str]) -> dict[str, int]:
     """How many answers each judge has who is not among the judges with comparisons."""
-    many = np.bincount(found["judge"], found["times"] if rows.counted else None, len(rows.names.judges))
-    told = zip(rows.names.judges, many.tolist(), strict=True)
-    return {judge: int(times) for judge, times in told if judge not in judges}
+    counts = np.bincount(batch["judge"], batch["times"] if rows.counted else None, len(rows.names.judges))
+    by_judge = zip(rows.names.judges, counts.tolist(), strict=True)
+    return {judge: int(times) for judge, times in by_judge if judge not in judges}
 
 
-def _said(db: Engine, rows: Rows) -> Iterator[tuple[str, int]]:
+def _answer_counts(db: Engine, rows: Rows) -> Iterator[tuple[str, int]]:
     """Answers as words, and how many records have each."""
     query = f"SELECT winner, count(*) FROM ({rows.texts(rows.sources)}) WHERE winner IS NOT NULL GROUP BY winner"
-    for text, many in db.rows(query):
-        said = word(json.loads(text)) if rows.sources[0].of_json else text
-        if said is not None:
-            yield said, many
+    for text, count in db.rows(query):
+        answer = word(json.loads(text)) if rows.sources[0].of_json else text
+        if answer is not None:
+            yield answer, count
 
 
 def _on_reading(rows: Rows, times: Counter[str]) -> Iterator[str]:
     """How columns and winners were read, as `judgerank.reading.from_tables` says it."""
     winner = next(iter(rows.layout.used(rows.sample)["winner"]))
-    told = rows.sample.frame.iloc[[0] * len(times)].assign(**{winner: list(times)})
-    yield from on_reading([(rows.layout, replace(rows.sample, frame=told))])
-    words = {text: one for text, one in everyday(times, rows.names.models).items() if text not in rows.words}
+    frame = rows.sample.frame.iloc[[0] * len(times)].assign(**{winner: list(times)})
+    yield from on_reading([(rows.layout, replace(rows.sample, frame=frame))])
+    words = {
+        text: meaning for text, meaning in everyday(times, rows.names.models).items() if text not in rows.words
+    }
     yield from filter(None, [readings_of(times, words)])
 
 
-def _on_copies(rows: Rows, found: Batch, copies: str) -> list[str]:
-    """What there is to say of records that are copies of others.
+def _on_copies(rows: Rows, batch: Batch, copies: str) -> list[str]:
+    """Notes on records that are copies of others.
 
     Raises
     ------
     DataError
         If most are; if some are to be left out, or may differ in a column that is not read.
     """
-    said, _ = on_copies(_keys(rows, found), "question" in rows.used, copies)
-    others = {plain(name) for source in rows.sources for name in source.columns if name not in rows.used.values()}
-    if said and (copies == "drop" or others - NUMBERS):
+    remarks, _ = on_copies(_keys(rows, batch), "question" in rows.used, copies)
+    unused = {plain(name) for source in rows.sources for name in source.columns if name not in rows.used.values()}
+    if remarks and (copies == "drop" or unused - NUMBERS):
         raise DataError("copies of records are equal in all of their columns")
-    return said
+    return remarks
 
 
-def _keys(rows: Rows, found: Batch) -> NDArray[np.uint64]:
+def _keys(rows: Rows, batch: Batch) -> NDArray[np.uint64]:
     """A number for every record, the same for copies."""
     sizes = {"first": len(rows.names.models), "second": len(rows.names.models), "judge": len(rows.names.judges)}
-    key = found["question"].astype(np.int64)
+    key = batch["question"].astype(np.int64)
     key += 1
     for name, size in sizes.items():
         key *= size
-        key += found[name]
+        key += batch[name]
     key *= len(LETTERS) + 2
-    key += found["answer"] - np.int8(NULL)
-    whole = key.view(np.uint64)
+    key += batch["answer"] - np.int8(NULL)
+    keys = key.view(np.uint64)
     if rows.counted:
-        whole = whole * np.uint64(1_099_511_628_211) + pd.util.hash_array(found["times"])
-    return whole
+        keys = keys * np.uint64(1_099_511_628_211) + pd.util.hash_array(batch["times"])
+    return keys
 
 
-def _frame(rows: Rows, found: Batch, ids: Sequence[str]) -> pd.DataFrame:
+def _frame(rows: Rows, batch: Batch, ids: Sequence[str]) -> pd.DataFrame:
     """The records in the published columns."""
     models, judges = (pd.Index(names, dtype=object) for names in (rows.names.models, rows.names.judges))
-    place = {LETTERS["a"]: 0, LETTERS["b"]: 1, LETTERS["c"]: 2, UNKNOWN: 3, NULL: -1}
-    letter = np.array([place[code] for code in range(NULL, 3)], np.int8)[found["answer"] - np.int8(NULL)]
+    positions = {LETTERS["a"]: 0, LETTERS["b"]: 1, LETTERS["c"]: 2, UNKNOWN: 3, NULL: -1}
+    letter = np.array([positions[code] for code in range(NULL, 3)], np.int8)[batch["answer"] - np.int8(NULL)]
     columns = {
-        "model_a": _category(found["first"], models),
-        "model_b": _category(found["second"], models),
+        "model_a": _category(batch["first"], models),
+        "model_b": _category(batch["second"], models),
         "judge_preferred_model": _category(letter, pd.Index(ANSWERED, dtype=object)),
     }
-    last = {"judge_model": _category(found["judge"], judges)}
+    last = {"judge_model": _category(batch["judge"], judges)}
     if "judge" in rows.used:
         columns |= last
     if "question" in rows.used:
-        columns["question_id"] = _category(found["question"], pd.Index(ids, dtype=object))
+        columns["question_id"] = _category(batch["question"], pd.Index(ids, dtype=object))
     columns |= last
     frame = pd.DataFrame(columns, copy=False)
-    return frame.assign(count=found["times"].astype(np.int64)) if rows.counted else frame
+    return frame.assign(count=batch["times"].astype(np.int64)) if rows.counted else frame
 
 
 def _category(code: IntArray, labels: pd.Index) -> pd.Categorical:

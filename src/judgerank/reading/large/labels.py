@@ -19,7 +19,7 @@ from judgerank.reading.layouts.words import (
     everyday,
     numbers,
     others_unknown,
-    with_own,
+    with_custom,
     word,
     words_by_column,
 )
@@ -59,36 +59,37 @@ def coded(db: Engine, sources: Sequence[Source], used: Mapping[str, str], words:
     DataError
         If there are no records, or a column has so many different values that they cannot be names.
     """
-    found = _values(db, sources, used)
-    if not any(found.values()):
+    values = _values(db, sources, used)
+    if not any(values.values()):
         raise DataError("there are no comparisons: the set is empty")
-    of_models = {**found["model_a"], **found["model_b"]}
+    of_models = {**values["model_a"], **values["model_b"]}
     models = _written(db, "models", of_models)
-    judges = _written(db, "judges", found["judge"]) if "judge" in used else (ONE_JUDGE,)
-    spoken = {text: _visible(word(value)) for text, value in found["winner"].items()}
+    judges = _written(db, "judges", values["judge"]) if "judge" in used else (ONE_JUDGE,)
+    spoken = {text: _visible(word(value)) for text, value in values["winner"].items()}
     by_column = words_by_column(used["winner"], spoken.values(), sources[0].columns)
-    words = with_own({**everyday(spoken.values(), models), **ANSWERS, **by_column}, words)
-    known = {**numbers(set(spoken.values()), words), **words}
-    known = {**others_unknown(spoken.values(), known, models), **known}
-    place = {name: code for code, name in enumerate(models)}
+    words = with_custom({**everyday(spoken.values(), models), **ANSWERS, **by_column}, words)
+    letters = {**numbers(set(spoken.values()), words), **words}
+    letters = {**others_unknown(spoken.values(), letters, models), **letters}
+    model_codes = {name: code for code, name in enumerate(models)}
     _insert(
         db,
         "words",
         {"text": list(spoken)},
         letter=[
-            NULL if said is None or not said.strip() else _number(known.get(said)) for said in spoken.values()
+            NULL if answer is None or not answer.strip() else _number(letters.get(answer))
+            for answer in spoken.values()
         ],
-        model=[None if said is None else place.get(said) for said in spoken.values()],
+        model=[None if answer is None else model_codes.get(answer) for answer in spoken.values()],
     )
-    return Names(models, judges, tuple(said for said in spoken.values() if said is not None))
+    return Names(models, judges, tuple(answer for answer in spoken.values() if answer is not None))
 
 
-def _visible(said: str | None) -> str | None:
-    return None if said is None else visible(said)
+def _visible(text: str | None) -> str | None:
+    return None if text is None else visible(text)
 
 
 def _number(letter: str | None) -> int | None:
-    """What a letter is to the engine; None is no answer."""
+    """Code of a letter in the engine; None is no answer."""
     return None if letter is None else LETTERS.get(letter, UNKNOWN)
 
 
@@ -97,23 +98,23 @@ def _values(db: Engine, sources: Sequence[Source], used: Mapping[str, str]) -> d
     keys = [key for key in ("model_a", "model_b", "judge", "winner") if key in used]
     plain = ", ".join(f"{sources[0].expression(used[key])} AS {key}" for key in keys)
     both = ", ".join(f"{key}, CAST({key} AS VARCHAR)" for key in keys)
-    each = ", ".join(f"({key})" for key in keys)
+    groupings = ", ".join(f"({key})" for key in keys)
     of = f"(SELECT {plain} FROM {table(sources, [used[key] for key in keys])})"
     most = len(keys) * MOST_NAMES
-    found = db.rows(f"SELECT {both} FROM {of} GROUP BY GROUPING SETS ({each}) LIMIT {most + 1}")
-    if len(found) > most:
+    rows = db.rows(f"SELECT {both} FROM {of} GROUP BY GROUPING SETS ({groupings}) LIMIT {most + 1}")
+    if len(rows) > most:
         raise DataError(f"there are more than {MOST_NAMES:,} different names and answers: are these the columns?")
     values = {}
-    for place, key in enumerate(keys):
-        pairs = ((row[2 * place + 1], row[2 * place]) for row in found)
+    for position, key in enumerate(keys):
+        pairs = ((row[2 * position + 1], row[2 * position]) for row in rows)
         values[key] = {text: value_of(value, sources[0]) for text, value in pairs if text is not None}
     return values
 
 
 def value_of(value: object, source: Source) -> object:
-    """What the engine gives, as `judgerank.reading.file_formats` would; None for a missing one."""
-    found = json.loads(value) if source.of_json and isinstance(value, str) else value
-    return None if isinstance(found, float) and math.isnan(found) else found
+    """A value from the engine, as `judgerank.reading.file_formats` would; None for a missing one."""
+    parsed = json.loads(value) if source.of_json and isinstance(value, str) else value
+    return None if isinstance(parsed, float) and math.isnan(parsed) else parsed
 
 
 def _written(db: Engine, name: str, values: Values) -> tuple[str, ...]:
@@ -129,14 +130,14 @@ def _written(db: Engine, name: str, values: Values) -> tuple[str, ...]:
     if gap := MISSING & names:
         raise DataError(f"the {name} have one called {min(gap)!r}, which is how programs write a missing name")
     if same := alike(names):
-        listed = " and ".join(f"{one!a}" for one in sorted(same))
+        listed = " and ".join(f"{variant!a}" for variant in sorted(same))
         raise DataError(
             f"the {name} {listed} look alike or differ in case alone: use judgerank.read, or rename them"
         )
     labels = sorted(map(visible, names))
     code = {label: number for number, label in enumerate(labels)}
-    found = [code.get(visible(value)) if isinstance(value, str) else None for value in values.values()]
-    _insert(db, name, {"text": list(values)}, code=found)
+    codes = [code.get(visible(value)) if isinstance(value, str) else None for value in values.values()]
+    _insert(db, name, {"text": list(values)}, code=codes)
     return tuple(labels)
 
 

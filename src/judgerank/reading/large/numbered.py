@@ -34,8 +34,8 @@ class Rows:
     sources : list of Source
     used : mapping of str to str
         Names of columns, by their keys in `judgerank.reading.layouts.table.COLUMNS`.
-    said, words : mapping
-        What was said of columns and of answers.
+    column_names, words : mapping
+        Names of columns and meanings of answers that were named for these files.
     names : Names
     layout : Layout
         Of the first file.
@@ -45,7 +45,7 @@ class Rows:
 
     sources: list[Source]
     used: Mapping[str, str]
-    said: Columns
+    column_names: Columns
     words: Mapping[str, str]
     names: Names
     layout: Layout
@@ -53,7 +53,7 @@ class Rows:
 
     @property
     def labels(self) -> list[str]:
-        """What the files are called in a sentence."""
+        """Labels of the files in a sentence."""
         return [source.label for source in self.sources]
 
     @property
@@ -66,7 +66,7 @@ class Rows:
         columns = (f"CAST({sources[0].expression(name)} AS VARCHAR) AS {key}" for key, name in self.used.items())
         return f"SELECT {', '.join(columns)} FROM {table(sources, list(self.used.values()))}"
 
-    def query(self, texts: str | None = None, also: str = "", asked: bool = True) -> str:
+    def query(self, texts: str | None = None, also: str = "", require_question: bool = True) -> str:
         """A query for ``cell, answer, times`` of every record.
 
         The cell is ``(first N + second) K + judge``, or `FAULT`, or an answer below zero; an answer is twice the
@@ -78,7 +78,7 @@ class Rows:
             Where the texts come from; of all files by default.
         also : str
             Further columns, of the texts ``r`` and the codes ``a``, ``b`` and ``j`` of the names.
-        asked : bool
+        require_question : bool
             Whether a record without a question is at fault, where questions are read.
         """
         times, kind = "1.0::DOUBLE", "TRY_CAST(r.count AS DOUBLE)"
@@ -94,13 +94,17 @@ class Rows:
             wrong.append(
                 f"NOT coalesce({kind} BETWEEN 1 AND {LARGEST_COUNT:.0f} AND {kind} = round({kind}), false)"
             )
-        if asked and "question" in self.used:
+        if require_question and "question" in self.used:
             wrong.append("coalesce(r.question, '') IN ('', '\"\"')")
-        own = "CASE w.model WHEN a.code THEN 2 WHEN b.code THEN 0 END"  # an answer that is a model's name
-        answer = f"CASE WHEN r.winner IS NULL THEN {NULL} ELSE coalesce({own}, w.letter) END"
-        wrong += [f"{answer} IS NULL", f"coalesce({own} <> w.letter, false)"]
-        place = f"(a.code * {len(self.names.models)} + b.code) * {len(self.names.judges)} + {judge}"
-        cell = f"CASE WHEN {' OR '.join(wrong)} THEN {FAULT} WHEN {answer} < 0 THEN {answer} ELSE {place} END"
+        by_model_name = (
+            "CASE w.model WHEN a.code THEN 2 WHEN b.code THEN 0 END"  # an answer that is a model's name
+        )
+        answer = f"CASE WHEN r.winner IS NULL THEN {NULL} ELSE coalesce({by_model_name}, w.letter) END"
+        wrong += [f"{answer} IS NULL", f"coalesce({by_model_name} <> w.letter, false)"]
+        cell_number = f"(a.code * {len(self.names.models)} + b.code) * {len(self.names.judges)} + {judge}"
+        cell = (
+            f"CASE WHEN {' OR '.join(wrong)} THEN {FAULT} WHEN {answer} < 0 THEN {answer} ELSE {cell_number} END"
+        )
         return (
             f"SELECT {cell} AS cell, {answer} AS answer, {times} AS times{also} FROM "
             f"({texts or self.texts(self.sources)}) r {' '.join(joins)} LEFT JOIN words w ON r.winner = w.text"
@@ -113,16 +117,16 @@ def rows_of(
     form: str | None,
     columns: Columns | None,
     winner_values: Mapping[str, str] | None,
-    further: Iterable[str] = (),
-    where_there: Iterable[str] = (),
+    required: Iterable[str] = (),
+    optional: Iterable[str] = (),
 ) -> Rows:
     """Look at all files once, for the names in them.
 
     Parameters
     ----------
-    further : iterable of str
+    required : iterable of str
         Keys of columns that are needed beside those of a comparison.
-    where_there : iterable of str
+    optional : iterable of str
         Keys of columns that are read beside those if they are there.
 
     Raises
@@ -130,25 +134,28 @@ def rows_of(
     ConfigError, DataError, DataUnavailableError
         As of `judgerank.read`; or if the files are in no plain layout.
     """
-    said, words, keys = dict(columns or {}), meanings(winner_values), (tuple(further), tuple(where_there))
+    column_names, words, keys = dict(columns or {}), meanings(winner_values), (tuple(required), tuple(optional))
     sources = sources_of(db, files, form)
-    read = [_columns(Table(one.sample(db), said, words, None, one.label), one, *keys) for one in sources]
+    read = [
+        _columns(Table(source.sample(db), column_names, words, None, source.label), source, *keys)
+        for source in sources
+    ]
     used, layout, sample = read[0]
-    for one, source in zip(read, sources, strict=True):
-        if one[0] != used:
+    for entry, source in zip(read, sources, strict=True):
+        if entry[0] != used:
             raise DataError(f"{sources[0].label} and {source.label} have different columns: use judgerank.read")
     with named(*(source.label for source in sources)):
         _refuse_what_comes_late(db, sources, used)
-        if said.get("count", ASK) == ASK and "count" not in used:
+        if column_names.get("count", ASK) == ASK and "count" not in used:
             _refuse_counts(db, sources, used)
-        found = coded(db, sources, used, words)
-        if tell_strength(found.spoken):
+        names = coded(db, sources, used, words)
+        if tell_strength(names.spoken):
             raise DataError(f"column {used['winner']!r} {STRONG}")
-        return Rows(sources, used, said, words, found, layout, sample)
+        return Rows(sources, used, column_names, words, names, layout, sample)
 
 
 def _columns(
-    sample: Table, source: Source, further: tuple[str, ...], where_there: tuple[str, ...]
+    sample: Table, source: Source, required: tuple[str, ...], optional: tuple[str, ...]
 ) -> tuple[dict[str, str], Layout, Table]:
     """The columns that are read of a file, by their keys; its layout, and its first records in that."""
     with named(source.label):
@@ -159,7 +166,7 @@ def _columns(
         if "swapped" in used:
             raise DataError("an engine does not turn records that were shown the other way: use judgerank.read")
         used = {key: sample.spelled.get(name, name) for key, name in used.items()}
-        missing = next((key for key in further if key not in used), None)
+        missing = next((key for key in required if key not in used), None)
         if missing is not None:
             raise DataError(f"the table has no column for the {missing} (--column {missing}=NAME names it)")
         if "length" in used:
@@ -169,13 +176,13 @@ def _columns(
         if STRENGTH in used:
             raise DataError(f"column {used[STRENGTH]!r} {STRONG}")
         winners = [name for name in WINNERS if name in source.columns]
-        if len(winners) > 1 and not sample.said.get("winner"):
+        if len(winners) > 1 and not sample.specified.get("winner"):
             raise DataError(f"there are winners in {' and in '.join(winners)} (--column winner=NAME chooses one)")
         twice = next((name for name in used.values() if source.columns.count(name) > 1), None)
         if twice is not None:
             raise DataError(f"the table has {source.columns.count(twice)} columns {twice!r}")
-    kept = {key: name for key, name in used.items() if key != "question" or key in (*further, *where_there)}
-    return kept, layout, sample
+    selected = {key: name for key, name in used.items() if key != "question" or key in (*required, *optional)}
+    return selected, layout, sample
 
 
 def _refuse_what_comes_late(db: Engine, sources: Sequence[Source], used: Mapping[str, str]) -> None:
@@ -188,8 +195,8 @@ def _refuse_what_comes_late(db: Engine, sources: Sequence[Source], used: Mapping
         if name not in used.values()
     ]
     sums = ", ".join(f"count({sources[0].expression(name)})" for name in late)
-    found = db.rows(f"SELECT {sums} FROM {table(sources, late)}")[0] if late else ()
-    for name, times in zip(late, found, strict=True):
+    counts = db.rows(f"SELECT {sums} FROM {table(sources, late)}")[0] if late else ()
+    for name, times in zip(late, counts, strict=True):
         if times:
             raise DataError(f"{times} records have {name!r}, and the first ones do not: use judgerank.read")
 
@@ -202,8 +209,8 @@ def _refuse_counts(db: Engine, sources: Sequence[Source], used: Mapping[str, str
             query = (
                 f"SELECT count({number}), count(*) FILTER ({number} = 1), count(*) FROM {table(sources, [name])}"
             )
-            there, ones, size = db.rows(query)[0]
-            if there and ones < size:
+            n_numbers, ones, size = db.rows(query)[0]
+            if n_numbers and ones < size:
                 raise DataError(
                     f"column {name!r} looks like one of counts (--column count={name} counts records so often; "
                     "--column count=null counts each once)"

@@ -80,7 +80,7 @@ def _plain(address: str) -> str:
     """A path that means itself: the engine would take a name with a star for a pattern, as it may an address."""
     if "://" in address:
         return address
-    return "".join(f"[{one}]" if one in "*?[" else one for one in address)
+    return "".join(f"[{character}]" if character in "*?[" else character for character in address)
 
 
 def sources_of(db: Engine, files: Files, form: str | None) -> list[Source]:
@@ -96,20 +96,20 @@ def sources_of(db: Engine, files: Files, form: str | None) -> list[Source]:
         If a header cannot be read, or headers differ.
     """
     listed = [files] if isinstance(files, str | Path) else list(files)
-    remote = [str(one) for one in listed if "://" in str(one)]
-    local = [one for one in listed if "://" not in str(one)]
+    remote = [str(file) for file in listed if "://" in str(file)]
+    local = [file for file in listed if "://" not in str(file)]
     paths = paths_of(local) if local or not remote else []
-    places = [*zip(map(str, paths), labels_of(paths), strict=True), *((one, one) for one in remote)]
+    addresses = [*zip(map(str, paths), labels_of(paths), strict=True), *((address, address) for address in remote)]
     sources = []
-    for address, label in places:
+    for address, label in addresses:
         with named(label):
             sources.append(_source(db, address, label, form))
-    one = sources[0]
-    for other in sources[1:]:
-        both = f"{one.label} and {other.label}"
-        if one.form == other.form and one.columns != other.columns and not one.of_json:
+    first = sources[0]
+    for source in sources[1:]:
+        both = f"{first.label} and {source.label}"
+        if first.form == source.form and first.columns != source.columns and not first.of_json:
             raise DataError(f"{both} have different columns: use judgerank.read")
-        if (one.form, one.reader) != (other.form, other.reader):
+        if (first.form, first.reader) != (source.form, source.reader):
             raise ConfigError(f"{both} are in different forms, or packed in different ways: use judgerank.read")
     return sources
 
@@ -122,11 +122,11 @@ def _source(db: Engine, address: str, label: str, form: str | None) -> Source:
     packed = _compression(address)
     if kind == "parquet":
         reader = ("read_parquet", "")
-        told = db.rows(f"DESCRIBE SELECT * FROM read_parquet([{literal(_plain(address))}])")
-        return Source(address, label, kind, tuple(row[0] for row in told), reader)
+        described = db.rows(f"DESCRIBE SELECT * FROM read_parquet([{literal(_plain(address))}])")
+        return Source(address, label, kind, tuple(row[0] for row in described), reader)
     if kind in ("csv", "tsv"):
         delimiter, columns = _header(db, address, kind, packed)
-        names = ", ".join(f"'c{place}': 'VARCHAR'" for place in range(len(columns)))
+        names = ", ".join(f"'c{index}': 'VARCHAR'" for index in range(len(columns)))
         options = (
             f", auto_detect=false, header=true, delim={literal(delimiter)}, quote='\"', escape='\"', nullstr='', "
             f"strict_mode=true, {packed}, columns={{{names}}}"
@@ -135,7 +135,7 @@ def _source(db: Engine, address: str, label: str, form: str | None) -> Source:
     shape = "array" if kind == "json" else "newline_delimited"
     reader = ("read_json", f", format='{shape}', records=true, {packed}")
     records = _objects(db, Source(address, label, kind, (), reader))
-    return Source(address, label, kind, tuple(dict.fromkeys(key for one in records for key in one)), reader)
+    return Source(address, label, kind, tuple(dict.fromkeys(key for record in records for key in record)), reader)
 
 
 def _compression(address: str) -> str:
@@ -155,11 +155,11 @@ def _compression(address: str) -> str:
 
 def _header(db: Engine, address: str, form: str, packed: str) -> tuple[str, tuple[str, ...]]:
     reader = f"read_csv([{literal(_plain(address))}], auto_detect=false, header=false, {LINES}, {packed})"
-    found = db.rows(f"SELECT line FROM {reader} LIMIT 1")
-    if not found or found[0][0] is None:
+    rows = db.rows(f"SELECT line FROM {reader} LIMIT 1")
+    if not rows or rows[0][0] is None:
         raise DataError("there are no comparisons: the set is empty")
-    delimiter = delimiter_of(found[0][0], "\t" if form == "tsv" else ",")
-    return delimiter, tuple(next(csv.reader([found[0][0]], delimiter=delimiter)))
+    delimiter = delimiter_of(rows[0][0], "\t" if form == "tsv" else ",")
+    return delimiter, tuple(next(csv.reader([rows[0][0]], delimiter=delimiter)))
 
 
 def _objects(db: Engine, source: Source) -> list[dict[str, object]]:
@@ -169,16 +169,16 @@ def _objects(db: Engine, source: Source) -> list[dict[str, object]]:
     listed = f"[{literal(_plain(source.address))}]{options}, columns={{'json': 'JSON'}}"
     texts = [row[0] for row in db.rows(f"SELECT * FROM {function}({listed}) LIMIT {SAMPLE}")]
     try:
-        found = list(map(json.loads, texts))
+        records = list(map(json.loads, texts))
     except ValueError as error:  # such as a number of thousands of digits
         raise DataError(f"the first records cannot be read: {error}") from None
-    odd = next((number for number, record in enumerate(found, 1) if not isinstance(record, dict)), None)
+    odd = next((number for number, record in enumerate(records, 1) if not isinstance(record, dict)), None)
     if odd is not None:
         raise DataError(f"record {odd} is not a JSON object")
-    return found
+    return records
 
 
 def unexpected(columns: Sequence[str]) -> list[str]:
     """Columns that records of JSON may have though the first ones lack them, and that would mean something."""
-    known = [name for key, (_, names) in COLUMNS.items() if key not in OF_SCORES for name in names]
-    return [name for name in dict.fromkeys([*known, *PUBLISHED, *COUNTS]) if name not in columns]
+    recognised = [name for key, (_, names) in COLUMNS.items() if key not in OF_SCORES for name in names]
+    return [name for name in dict.fromkeys([*recognised, *PUBLISHED, *COUNTS]) if name not in columns]

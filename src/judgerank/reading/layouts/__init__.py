@@ -55,11 +55,11 @@ def recognised(table: Table) -> tuple[Layout, Table]:
     """
     if table.frame.empty:
         raise DataError("there are no comparisons: the set is empty")
-    many = len(table.frame.columns)
-    if many > MOST_COLUMNS:
+    width = len(table.frame.columns)
+    if width > MOST_COLUMNS:
         raise DataError(
-            f"the table has {many:,} columns ({listed(map(str, table.frame.columns[:MOST_COLUMNS]), many)}), and "
-            f"judgments have {MOST_COLUMNS:,} at most: is it separated by another character?"
+            f"the table has {width:,} columns ({listed(map(str, table.frame.columns[:MOST_COLUMNS]), width)}), "
+            f"and judgments have {MOST_COLUMNS:,} at most: is it separated by another character?"
         )
     layout, usual = _settled(table)
     refuse_doubtful(usual, layout)
@@ -70,17 +70,19 @@ def recognised(table: Table) -> tuple[Layout, Table]:
 def _refuse_halves(table: Table, layout: Layout) -> None:
     """Refuse texts that are read and cannot be written, naming the record."""
     for name in dict.fromkeys(name for names in layout.used(table).values() for name in names):
-        told = table.frame.get(name)
-        texts = [value if isinstance(value, str) else "" for value in told] if isinstance(told, pd.Series) else []
+        column = table.frame.get(name)
+        texts = (
+            [value if isinstance(value, str) else "" for value in column] if isinstance(column, pd.Series) else []
+        )
         if not is_whole("".join(texts)):
             row = next(row for row, text in enumerate(texts, 1) if not is_whole(text))
             raise DataError(f"record {row} has half a character (a lone surrogate) as {name!r}: mend the text")
 
 
 def _settled(table: Table) -> tuple[Layout, Table]:
-    if any(table.said.get(key) for key in ("model_a", "model_b", "winner")):
+    if any(table.specified.get(key) for key in ("model_a", "model_b", "winner")):
         return NAMED, as_usual(table, NAMED)
-    if any(table.said.get(key) for key in OF_SCORES):
+    if any(table.specified.get(key) for key in OF_SCORES):
         return SCORE_TABLE, as_usual(table, SCORE_TABLE)
     usual = {layout.name: as_usual(table, layout) for layout in LAYOUTS}
     matching = [layout for layout in LAYOUTS if _matches(layout, usual[layout.name])]
@@ -110,14 +112,15 @@ def _matches(layout: Layout, table: Table) -> bool:
 def _refuse_one_that_is_nearly_more(layout: Layout, table: Table) -> None:
     """Name the column that keeps a table from a layout with more columns, so that it would be read otherwise."""
     columns = set(map(str, table.frame.columns))
-    for other in LAYOUTS:
-        missing = [name for name in other.needs if name not in columns]
-        if len(missing) == 1 and {*layout.needs} < {*other.needs}:
-            near = next((name for name in columns - {*other.needs} if alike(name, missing[0])), None)
-            if near is not None:
+    for candidate in LAYOUTS:
+        missing = [name for name in candidate.needs if name not in columns]
+        if len(missing) == 1 and {*layout.needs} < {*candidate.needs}:
+            similar = next((name for name in columns - {*candidate.needs} if alike(name, missing[0])), None)
+            if similar is not None:
                 raise DataError(
-                    f"column {near!r} looks like {missing[0]!r} of {other.name}, and the records would be read as "
-                    f"{layout.name}: rename it (--column winner=NAME, model_a=NAME and model_b=NAME decide)"
+                    f"column {similar!r} looks like {missing[0]!r} of {candidate.name}, and the records "
+                    f"would be read as {layout.name}: rename it (--column winner=NAME, model_a=NAME "
+                    "and model_b=NAME decide)"
                 )
 
 

@@ -48,7 +48,7 @@ def of_last_answers(read: Sequence[Read]) -> tuple[list[Read], list[str]]:
     ]
     for questions in split:
         last.update({name: version for name, version in questions if version})
-    kept, left_out = [], 0
+    remaining, left_out = [], 0
     for (layout, table), column, questions in zip(read, columns, split, strict=True):
         if questions:
             now = np.array([not version or last[name] == version for name, version in questions], bool)
@@ -56,14 +56,14 @@ def of_last_answers(read: Sequence[Read]) -> tuple[list[Read], list[str]]:
             named[column] = pd.Series([name for name, _ in questions], named.index, dtype=object)
             left_out += int((~now).sum())
             table = replace(table, frame=named[now].reset_index(drop=True))
-        kept.append((layout, table))
+        remaining.append((layout, table))
     if not left_out:
-        return kept, []
+        return remaining, []
     older = "judgment of earlier answers is" if left_out == 1 else "judgments of earlier answers are"
-    return kept, [f"{left_out:,} {older} left out: of each question, the answers judged last count."]
+    return remaining, [f"{left_out:,} {older} left out: of each question, the answers judged last count."]
 
 
 def _split(value: object) -> tuple[object, str]:
     """A question and the version of its answers; empty where there is none."""
-    found = KEY.fullmatch(value) if isinstance(value, str) else None
-    return (found[1], found[2]) if found else (value, "")
+    match = KEY.fullmatch(value) if isinstance(value, str) else None
+    return (match[1], match[2]) if match else (value, "")

@@ -45,20 +45,20 @@ def without_copies(read: Sequence[Read], copies: str) -> tuple[list[Read], list[
         If most records seem to be there more than once by accident, and nobody said what they are; if copies are
         to be left out where nothing tells them from equal answers.
     """
-    asked = any("question" in layout.used(table) for layout, table in read)
+    has_questions = any("question" in layout.used(table) for layout, table in read)
     keys = _keys(read)
-    said, each = on_copies(keys, asked, copies)
-    return (_without(read, _copied(keys, each)) if copies == "drop" and said else list(read)), said
+    remarks, multiplicity = on_copies(keys, has_questions, copies)
+    return (_without(read, _copied(keys, multiplicity)) if copies == "drop" and remarks else list(read)), remarks
 
 
-def on_copies(keys: NDArray[np.uint64], asked: bool, copies: str) -> tuple[list[str], int]:
-    """What there is to say of records that are copies of others, and how often every record is there at least.
+def on_copies(keys: NDArray[np.uint64], has_questions: bool, copies: str) -> tuple[list[str], int]:
+    """Notes on records that are copies of others, and how often every record is there at least.
 
     Parameters
     ----------
     keys : uint64 array, shape (T,)
         The same for copies, and for no others.
-    asked : bool
+    has_questions : bool
         Whether there are questions.
     copies : str
         What is to be done with them.
@@ -70,41 +70,45 @@ def on_copies(keys: NDArray[np.uint64], asked: bool, copies: str) -> tuple[list[
     """
     inside, size = np.sort(keys), len(keys)
     new = np.r_[True, inside[1:] != inside[:-1], True]
-    different, each = int(np.count_nonzero(new)) - 1, 1
+    different, multiplicity = int(np.count_nonzero(new)) - 1, 1
     if different >= FEWEST and not (new[1:] & new[:-1]).any():  # nothing is there once
-        each = int(np.gcd.reduce(np.diff(np.flatnonzero(new))))
-    many = size - (size // each if each > 1 else different)
-    if not many or not (asked or each > 1 or copies == "drop"):
-        return [], each
-    if copies == "drop" and not (asked or each > 1):
+        multiplicity = int(np.gcd.reduce(np.diff(np.flatnonzero(new))))
+    n_copies = size - (size // multiplicity if multiplicity > 1 else different)
+    if not n_copies or not (has_questions or multiplicity > 1 or copies == "drop"):
+        return [], multiplicity
+    if copies == "drop" and not (has_questions or multiplicity > 1):
         raise DataError(
             "without a column of questions nothing tells copies of records from equal answers (--column "
             "question=NAME names one)"
         )
     if copies == "drop":
-        return [f"{many:,} of {size:,} records were left out, since they are exact copies of others."], each
-    if copies != "keep" and different >= FEWEST and (each > 1 or 2 * many >= size):
-        often = f" (every record is there {each} times)" if each > 1 else ""
+        return [
+            f"{n_copies:,} of {size:,} records were left out, since they are exact copies of others."
+        ], multiplicity
+    if copies != "keep" and different >= FEWEST and (multiplicity > 1 or 2 * n_copies >= size):
+        often = f" (every record is there {multiplicity} times)" if multiplicity > 1 else ""
         raise DataError(
-            f"{many:,} of {size:,} records are exact copies of others{often}, as if files were merged twice "
+            f"{n_copies:,} of {size:,} records are exact copies of others{often}, as if files were merged twice "
             "(--copies drop reads each once; --copies keep counts all, if they were asked for again)"
         )
     return [
-        f"{many:,} of {size:,} records are exact copies of others, and counted as separate judgments (--copies "
-        "drop leaves them out)."
-    ], each
+        f"{n_copies:,} of {size:,} records are exact copies of others, and counted as separate judgments "
+        "(--copies drop leaves them out)."
+    ], multiplicity
 
 
-def _copied(keys: NDArray[np.uint64], each: int) -> BoolArray:
-    """Which records are copies of others, where every record is there `each` times or a multiple of that."""
+def _copied(keys: NDArray[np.uint64], multiplicity: int) -> BoolArray:
+    """Which records are copies of others, where all are there `multiplicity` times or a multiple of that."""
     of = pd.Series(keys)
-    return (of.groupby(of).cumcount() >= (of.map(of.value_counts()) // each if each > 1 else 1)).to_numpy()
+    return (
+        of.groupby(of).cumcount() >= (of.map(of.value_counts()) // multiplicity if multiplicity > 1 else 1)
+    ).to_numpy()
 
 
 def _keys(read: Sequence[Read]) -> NDArray[np.uint64]:
     """A number for every record of all tables, the same for copies."""
-    told = np.array([layout.of_file(table) for layout, table in read], object)
-    of_file = pd.util.hash_array(told, categorize=False)
+    file_labels = np.array([layout.of_file(table) for layout, table in read], object)
+    of_file = pd.util.hash_array(file_labels, categorize=False)
     keys = np.concatenate(
         [
             _hashes(table.frame, {*chain(*layout.used(table).values())}, start)
@@ -124,19 +128,19 @@ def _keys(read: Sequence[Read]) -> NDArray[np.uint64]:
 
 def _hashes(frame: pd.DataFrame, columns: set[Any], of_file: np.uint64) -> NDArray[np.uint64]:
     """A number for every record, the same where these columns and what the file says are the same."""
-    places = sorted((str(name), place) for place, name in enumerate(frame.columns) if name in columns)
+    positions = sorted((str(name), position) for position, name in enumerate(frame.columns) if name in columns)
     total = np.full(len(frame), of_file)
-    for name, place in places:
-        texts = np.array([visible(str(value)) for value in frame.iloc[:, place].tolist()], object)
-        own = pd.util.hash_array(texts) + np.uint64(len(name))
-        total = total * np.uint64(1_099_511_628_211) + own  # as FNV does
+    for name, position in positions:
+        texts = np.array([visible(str(value)) for value in frame.iloc[:, position].tolist()], object)
+        hashed = pd.util.hash_array(texts) + np.uint64(len(name))
+        total = total * np.uint64(1_099_511_628_211) + hashed  # as FNV does
     return total
 
 
 def _without(read: Sequence[Read], copy: BoolArray) -> list[Read]:
-    kept, start = [], 0
+    remaining, start = [], 0
     for layout, table in read:
         mine = ~copy[start : start + len(table.frame)]
-        kept.append((layout, replace(table, frame=table.frame[mine].reset_index(drop=True))))
+        remaining.append((layout, replace(table, frame=table.frame[mine].reset_index(drop=True))))
         start += len(mine)
-    return [(layout, table) for layout, table in kept if len(table.frame)]
+    return [(layout, table) for layout, table in remaining if len(table.frame)]

@@ -19,14 +19,22 @@ import pandas as pd
 
 from judgerank.data.errors import DataError
 from judgerank.reading.layouts import strength
-from judgerank.reading.layouts.table import Layout, Table, found, known_as, records, require_models, values
+from judgerank.reading.layouts.table import (
+    Layout,
+    Table,
+    aliases_with,
+    columns_by_key,
+    records,
+    require_models,
+    values,
+)
 from judgerank.reading.layouts.words import SWAPPED, answers
 
 PAIR = ("model_a", "model_b")
-ONE_OF_TWO = known_as(model_a=("model_1",), model_b=("model_2",))
-AGAINST = known_as(model_a=("baseline",), model_b=("model",), question=("question_id", "uid"))
-for _known in (ONE_OF_TWO, AGAINST):
-    del _known["winner"], _known["swapped"]
+ONE_OF_TWO = aliases_with(model_a=("model_1",), model_b=("model_2",))
+AGAINST = aliases_with(model_a=("baseline",), model_b=("model",), question=("question_id", "uid"))
+for _aliases in (ONE_OF_TWO, AGAINST):
+    del _aliases["winner"], _aliases["swapped"]
 G_WINNERS = ("g1_winner", "g2_winner")
 G_WORDS = {"model_1": "a", "model_2": "b", "tie": "c", "error": "unknown"}
 VERDICTS = {"A>>B": "a", "A>B": "a", "A=B": "c", "B>A": "b", "B>>A": "b"}
@@ -69,15 +77,15 @@ def _arena_hard(table: Table) -> pd.DataFrame:
     both = [_two_scores(number, games) for number, games in enumerate(values(table.frame, "games"), 1)]
     words = VERDICTS | dict(table.words)
     baseline, model = frame["model_a"].tolist(), frame["model_b"].tolist()
-    one = answers([pair[0] for pair in both], baseline, model, words, "score of game 1")
-    other = answers([pair[1] for pair in both], model, baseline, words, "score of game 2")
-    frames = _in_both_orders(frame, one, other)
+    first_game = answers([pair[0] for pair in both], baseline, model, words, "score of game 1")
+    second_game = answers([pair[1] for pair in both], model, baseline, words, "score of game 2")
+    frames = _in_both_orders(frame, first_game, second_game)
     # record by record, the first game before the second
-    return strength.kept(frames, [verdict for pair in both for verdict in pair])
+    return strength.with_strength(frames, [verdict for pair in both for verdict in pair])
 
 
 def _lacks_baseline(table: Table) -> bool:
-    return "baseline" not in table.frame.columns and not table.said.get("model_a")
+    return "baseline" not in table.frame.columns and not table.specified.get("model_a")
 
 
 def _with_baseline(table: Table) -> Table:
@@ -95,16 +103,18 @@ def _swapped(letters: list[str | None]) -> list[str | None]:
     return [None if letter is None else SWAPPED.get(letter, letter) for letter in letters]
 
 
-def _in_both_orders(frame: pd.DataFrame, one: Sequence[str | None], other: Sequence[str | None]) -> pd.DataFrame:
+def _in_both_orders(
+    frame: pd.DataFrame, first_game: Sequence[str | None], second_game: Sequence[str | None]
+) -> pd.DataFrame:
     """Two records for each: the second shows the models the other way round; letters are by order shown."""
     turned = frame.rename(columns={"model_a": "model_b", "model_b": "model_a"})
-    sides = ((frame, one), (turned, other))
-    games = [side.assign(judge_preferred_model=pd.Series(said, dtype=object)) for side, said in sides]
+    sides = ((frame, first_game), (turned, second_game))
+    games = [side.assign(judge_preferred_model=pd.Series(letters, dtype=object)) for side, letters in sides]
     return pd.concat(games).sort_index(kind="stable").reset_index(drop=True)
 
 
-def _used(table: Table, known: dict[str, tuple[str, ...]], answered: tuple[str, ...]) -> dict[str, list[str]]:
-    return {key: [name] for key, name in found(table, known, ()).items()} | {"winner": list(answered)}
+def _used(table: Table, aliases: dict[str, tuple[str, ...]], answered: tuple[str, ...]) -> dict[str, list[str]]:
+    return {key: [name] for key, name in columns_by_key(table, aliases, ()).items()} | {"winner": list(answered)}
 
 
 FASTCHAT = Layout(
@@ -114,7 +124,7 @@ FASTCHAT = Layout(
     lambda table: _used(table, ONE_OF_TWO, G_WINNERS),
     remark="Each record is two games, one in each order; a judge is a model, whatever its prompt; "
     "an error is not read.",
-    known=ONE_OF_TWO,
+    aliases=ONE_OF_TWO,
 )
 ARENA_HARD = Layout(
     "arena-hard-auto's verdicts",
@@ -124,6 +134,6 @@ ARENA_HARD = Layout(
     remark="Each record is two games, one in each order; >> is a win, and its strength is kept "
     "(--model position_aware_graded uses it).",
     lacks_baseline=_lacks_baseline,
-    known=AGAINST,
+    aliases=AGAINST,
 )
 LAYOUTS = (FASTCHAT, ARENA_HARD)

@@ -26,7 +26,7 @@ NUMBER = re.compile(r"[+-]?\d+(?:\.0*)?")
 
 @lru_cache(maxsize=KEPT)
 def grade(text: str) -> float | str | None:
-    """What a normal text says of strength: a number, a grade's word as `WORDS` has it, or None."""
+    """The strength in a normal text: a number, a grade's word as `WORDS` has it, or None."""
     if NUMBER.fullmatch(text):
         return abs(float(text))
     if re.fullmatch(r">+", text):
@@ -41,16 +41,16 @@ def degrees(texts: Iterable[str]) -> FloatArray:
 
     *Slightly better* is one and *better* two where both are there; else both are one, and *much better* is two.
     """
-    said = [grade(text) for text in texts]
-    both = {SLIGHTLY, BETTER} <= {WORDS[one] for one in said if isinstance(one, str)}
-    found = [_degree(one, both) for one in said]
-    return np.array(found, float)
+    grades = [grade(text) for text in texts]
+    both = {SLIGHTLY, BETTER} <= {WORDS[value] for value in grades if isinstance(value, str)}
+    strengths = [_degree(value, both) for value in grades]
+    return np.array(strengths, float)
 
 
-def _degree(one: float | str | None, both: bool) -> float:
-    if isinstance(one, str):
-        return float(max(WORDS[one], BETTER) + (both and WORDS[one] > SLIGHTLY))
-    return np.nan if one is None or not 1 <= one <= MOST_STRENGTHS else one
+def _degree(value: float | str | None, both: bool) -> float:
+    if isinstance(value, str):
+        return float(max(WORDS[value], BETTER) + (both and WORDS[value] > SLIGHTLY))
+    return np.nan if value is None or not 1 <= value <= MOST_STRENGTHS else value
 
 
 @lru_cache(maxsize=KEPT)
@@ -84,8 +84,8 @@ def side_of_signs(text: str) -> str | None:
 
 def are_signed(values: Collection[float]) -> bool:
     """Whether numbers are strengths with a sign for either model: whole, some below zero, not all within one."""
-    whole = all(float(value).is_integer() and abs(value) <= MOST_STRENGTHS for value in values)
-    return whole and min(values, default=0.0) < 0 and max(map(abs, values), default=0.0) > 1
+    are_integers = all(float(value).is_integer() and abs(value) <= MOST_STRENGTHS for value in values)
+    return are_integers and min(values, default=0.0) < 0 and max(map(abs, values), default=0.0) > 1
 
 
 _KINDS = r"(?:(?:model|assistant|response|answer|output|candidate|option|system) ?)?"

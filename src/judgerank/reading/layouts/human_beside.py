@@ -10,7 +10,15 @@ from __future__ import annotations
 import pandas as pd
 
 from judgerank.reading.layouts.runs import preferences
-from judgerank.reading.layouts.table import Layout, Table, found, known_as, records, require_models, values
+from judgerank.reading.layouts.table import (
+    Layout,
+    Table,
+    aliases_with,
+    columns_by_key,
+    records,
+    require_models,
+    values,
+)
 
 PAIR, PREFERENCES = ("model_a", "model_b"), ("judge_pref", "human_pref")
 PEOPLE = "people"
@@ -18,19 +26,19 @@ PEOPLE = "people"
 QUESTIONS = ("original_question_id_hash", "instruction_id_hash", "question_id", "row_id", "battle_id")
 
 
-def _known(table: Table) -> dict[str, tuple[str, ...]]:
-    whole = [name for name in QUESTIONS if name in table.frame and _is_whole(values(table.frame, name))]
-    known = known_as(judge=("judge", "judge_model"), question=tuple(whole[:1]))
-    del known["winner"], known["human"]
-    return known
+def _aliases(table: Table) -> dict[str, tuple[str, ...]]:
+    complete = [name for name in QUESTIONS if name in table.frame and _is_complete(values(table.frame, name))]
+    aliases = aliases_with(judge=("judge", "judge_model"), question=tuple(complete[:1]))
+    del aliases["winner"], aliases["human"]
+    return aliases
 
 
-def _is_whole(column: pd.Series) -> bool:
+def _is_complete(column: pd.Series) -> bool:
     return not (column.isna() | (column == "")).any()
 
 
 def _to_frame(table: Table) -> pd.DataFrame:
-    frame = records(table, _known(table), PAIR)
+    frame = records(table, _aliases(table), PAIR)
     require_models(frame)
     parts = []
     for name, by_people in zip(PREFERENCES, (False, True), strict=True):
@@ -43,7 +51,7 @@ def _to_frame(table: Table) -> pd.DataFrame:
 
 
 def _used(table: Table) -> dict[str, list[str]]:
-    used = {key: [name] for key, name in found(table, _known(table), PAIR).items()}
+    used = {key: [name] for key, name in columns_by_key(table, _aliases(table), PAIR).items()}
     return used | {"winner": [PREFERENCES[0]], "human": [PREFERENCES[1]]}
 
 
@@ -55,7 +63,7 @@ LAYOUTS = (
         _used,
         remark="Each record is two comparisons, by its judge and by people (judgerank people puts scores on their "
         "scale); model_a is taken as shown first, since the order is not told; rubric scores are not used.",
-        known=known_as(judge=("judge", "judge_model"), question=QUESTIONS),
+        aliases=aliases_with(judge=("judge", "judge_model"), question=QUESTIONS),
         reads=("scores_a", "scores_b"),
         shared=lambda frame: (frame["human"] == "yes").to_numpy(),
     ),

@@ -23,9 +23,9 @@ COLUMNS = {
 def _frame(table: Table) -> pd.DataFrame:
     rows = []
     logs = zip(values(table.frame, "eval"), values(table.frame, "samples"), strict=True)
-    for place, (header, samples) in enumerate(logs, 1):
+    for position, (header, samples) in enumerate(logs, 1):
         if not isinstance(header, Mapping) or not header.get("task"):
-            raise DataError(f"log {place} does not name its task")
+            raise DataError(f"log {position} does not name its task")
         for sample, judgment in judgments_within(samples):
             row = {name: judgment.get(key) for name, key in COLUMNS.items()}
             rows.append({"question_id": f"{header['task']}/{sample.get('id')}", ITEM: epoch_of(sample), **row})
@@ -40,7 +40,7 @@ PANELS = Layout(
     lambda table: {"judgments": ["samples"], "question": ["eval"]},
     also=lambda columns, table: any(judgments_within(samples) for samples in table.frame["samples"]),
     remark="A question is a sample of a task; other scores of the samples are not read.",
-    takes=frozenset(),
-    known={},
+    accepts=frozenset(),
+    aliases={},
 )
 LAYOUTS = (PANELS,)

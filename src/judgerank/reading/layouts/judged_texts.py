@@ -29,13 +29,13 @@ def texts_in(table: pd.DataFrame, used: Set[str]) -> dict[str, str]:
     pair = next((pair for pair in ANSWERS if all(_is_text(table, name) for name in pair)), None)
     if pair is None or used & {*pair}:
         return {}
-    asked = next((name for name in QUESTIONS if name not in used and _is_text(table, name)), None)
-    return dict(zip((FIRST, SECOND), pair, strict=True)) | ({} if asked is None else {QUESTION: asked})
+    question = next((name for name in QUESTIONS if name not in used and _is_text(table, name)), None)
+    return dict(zip((FIRST, SECOND), pair, strict=True)) | ({} if question is None else {QUESTION: question})
 
 
 def _is_text(table: pd.DataFrame, name: str) -> bool:
     """Whether there is one column of that name, and its first value that is there is a text."""
     if list(table.columns).count(name) != 1:
         return False
-    there = table[name].dropna()
-    return len(there) > 0 and isinstance(there.iloc[0], str)
+    present = table[name].dropna()
+    return len(present) > 0 and isinstance(present.iloc[0], str)

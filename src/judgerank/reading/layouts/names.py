@@ -40,18 +40,18 @@ def with_answers(table: Table, layout: Layout) -> Table:
     pair = [used[key][0] for key in ("model_a", "model_b") if used.get(key) and used[key][0] in table.frame]
     models = [names_of(table, name).tolist() for name in pair]
     same = _folded if table.names == "fold" else _same
-    known = {same(model) for column in models for model in {*filter(_is_text, column)}}
+    model_names = {same(model) for column in models for model in {*filter(_is_text, column)}}
     columns = {}
     for name in (*used.get("winner", ()), *used.get("judges", ())):
-        said = values(table.frame, name).tolist()
-        others = {text: visible(text) for text in {*filter(_is_text, said)} if same(text) not in known}
+        answers = values(table.frame, name).tolist()
+        cleaned = {text: visible(text) for text in {*filter(_is_text, answers)} if same(text) not in model_names}
         written = [
-            others[text]
-            if _is_text(text) and text in others
+            cleaned[text]
+            if _is_text(text) and text in cleaned
             else _as_written(text, [column[row] for column in models], same)
-            for row, text in enumerate(said)
+            for row, text in enumerate(answers)
         ]
-        if written != said:
+        if written != answers:
             columns[name] = pd.Series(written, table.frame.index, dtype=object)
     return replace(table, frame=table.frame.assign(**columns)) if columns else table
 
@@ -63,15 +63,15 @@ def _is_text(value: object) -> bool:
 def _as_written(text: object, models: Sequence[object], same: Callable[[str], str]) -> object:
     if not isinstance(text, str) or text in models:
         return text
-    own = (model for model in models if isinstance(model, str) and same(model) == same(text))
-    return next(own, visible(text))
+    same_models = (model for model in models if isinstance(model, str) and same(model) == same(text))
+    return next(same_models, visible(text))
 
 
 def _same(name: str) -> str:
-    """What is the same for names that look the same: hyphens of any kind, and whole numbers with a zero behind."""
+    """A key that is the same for names that look the same: hyphens of any kind, whole numbers ending in .0."""
     text = seen(name).translate(HYPHENS)
-    found = WHOLE.fullmatch(text)
-    return found[1] if found else text
+    match = WHOLE.fullmatch(text)
+    return match[1] if match else text
 
 
 def _folded(name: str) -> str:
@@ -92,8 +92,8 @@ def named_once(frames: Sequence[pd.DataFrame], names: str) -> tuple[list[pd.Data
         alike = _written(frames, columns, _folded)
         differ = [counts for counts in alike.values() if len({_same(name) for name in counts}) > 1]
         if names == EXACT:
-            kept = [counts for counts in alike.values() if len(counts) > 1]
-            remarks += [f"Kept apart as written, though they look alike: {_listed(kept)}."] if kept else []
+            unmerged = [counts for counts in alike.values() if len(counts) > 1]
+            remarks += [f"Kept apart as written, though they look alike: {_listed(unmerged)}."] if unmerged else []
             continue
         if differ and names == "ask":
             raise DataError(
@@ -103,9 +103,9 @@ def named_once(frames: Sequence[pd.DataFrame], names: str) -> tuple[list[pd.Data
         groups = alike if names == "fold" else same
         several = [counts for counts in groups.values() if len(counts) > 1]
         if several:
-            told = "look alike or differ in case" if names == "fold" else "look the same"
+            reason = "look alike or differ in case" if names == "fold" else "look the same"
             remarks.append(
-                f"{what.capitalize()} whose names {told} are one: {_listed(several)} (--names exact keeps them "
+                f"{what.capitalize()} whose names {reason} are one: {_listed(several)} (--names exact keeps them "
                 "apart)."
             )
         new = {name: _usual(counts) for counts in groups.values() for name in counts}
@@ -114,39 +114,39 @@ def named_once(frames: Sequence[pd.DataFrame], names: str) -> tuple[list[pd.Data
 
 
 def _written(frames: Iterable[pd.DataFrame], columns: Iterable[str], same: Callable[[str], str]) -> Written:
-    found: Written = defaultdict(Counter)
+    spellings: Written = defaultdict(Counter)
     counts = Counter(
         name for frame in frames for column in columns if column in frame for name in frame[column].tolist()
         if isinstance(name, str)
     )  # fmt: skip
     for name, times in sorted(counts.items()):
-        found[same(name)][name] = times
-    return found
+        spellings[same(name)][name] = times
+    return spellings
 
 
 def _usual(counts: Counter[str]) -> str:
     """The spelling that most records have, without what no reader sees; a whole number without a zero behind."""
     times: Counter[str] = Counter()
-    for name, many in counts.items():
-        times[visible(name)] += many
+    for name, count in counts.items():
+        times[visible(name)] += count
     return min(times, key=lambda name: (WHOLE.fullmatch(name) is not None, -times[name], name))
 
 
 def _renamed(frame: pd.DataFrame, columns: Iterable[str], new: dict[str, str]) -> pd.DataFrame:
     if all(old == name for old, name in new.items()):
         return frame
-    there = [column for column in columns if column in frame]
+    present = [column for column in columns if column in frame]
     renamed = {
         column: [new[name] if isinstance(name, str) else name for name in frame[column].tolist()]
-        for column in there
+        for column in present
     }
     return frame.assign(**{column: pd.Series(some, frame.index, dtype=object) for column, some in renamed.items()})
 
 
 def _listed(groups: Sequence[Counter[str]]) -> str:
-    told = [" and ".join(f"{name!a} ({times})" for name, times in counts.items()) for counts in groups[:SHOWN]]
+    parts = [" and ".join(f"{name!a} ({times})" for name, times in counts.items()) for counts in groups[:SHOWN]]
     more = f"; and {len(groups) - SHOWN} more" if len(groups) > SHOWN else ""
-    return "; ".join(told) + more
+    return "; ".join(parts) + more
 
 
 def alike(names: Iterable[str]) -> list[str]:
@@ -165,11 +165,11 @@ def on_questions(frame: pd.DataFrame) -> list[str]:
 
 
 def on_ids(ids: Sequence[str]) -> list[str]:
-    """The same of different ids."""
+    """A note on ids of questions that look the same and are not, of different ids."""
     together = "".join(ids)
     if together.isascii() and len(together.split()) <= 1:  # nothing in them is invisible
         return []
-    many = len(ids) - len({seen(name) for name in ids})
-    if not many:
+    n_alike = len(ids) - len({seen(name) for name in ids})
+    if not n_alike:
         return []
-    return [f"{many} ids of questions differ from others in invisible signs alone, and count as different."]
+    return [f"{n_alike} ids of questions differ from others in invisible signs alone, and count as different."]

@@ -18,22 +18,32 @@ import pandas as pd
 
 from judgerank.data.errors import DataError
 from judgerank.data.frames import OUTCOMES, UNPARSED
-from judgerank.reading.layouts.table import Layout, Table, found, known_as, records, require_models, values
+from judgerank.reading.layouts.table import (
+    Layout,
+    Table,
+    aliases_with,
+    columns_by_key,
+    records,
+    require_models,
+    values,
+)
 from judgerank.reading.layouts.words import number, word
 
 PAIR = ("model_a", "model_b")
 GENERATORS = ("generator_1", "generator_2")
-KNOWN = known_as(model_a=GENERATORS[:1], model_b=GENERATORS[1:], judge=("annotator",), question=("instruction",))
-JUDGED = known_as(model_a=("item_a",), model_b=("item_b",), judge=("judge",))
-for _known in (KNOWN, JUDGED):
-    del _known["winner"]
+KNOWN = aliases_with(
+    model_a=GENERATORS[:1], model_b=GENERATORS[1:], judge=("annotator",), question=("instruction",)
+)
+JUDGED = aliases_with(model_a=("item_a",), model_b=("item_b",), judge=("judge",))
+for _aliases in (KNOWN, JUDGED):
+    del _aliases["winner"]
 
 
 def _annotations(table: Table) -> pd.DataFrame:
     frame = records(table, KNOWN, PAIR)
     require_models(frame, GENERATORS)
-    said = values(table.frame, "preference")
-    read = [_read(row, value, table.words) for row, value in enumerate(said, 1)]
+    preferences = values(table.frame, "preference")
+    read = [_read(row, value, table.words) for row, value in enumerate(preferences, 1)]
     return _with(frame, read)
 
 
@@ -78,7 +88,7 @@ def _judged(table: Table) -> pd.DataFrame:
 
 def _counted(table: Table) -> Table:
     """The table with its weights as counts, which they are, unless something else is said."""
-    if "weight" not in table.frame or "count" in table.said:
+    if "weight" not in table.frame or "count" in table.specified:
         return table
     return replace(table, named={**table.named, "count": "weight"})
 
@@ -87,20 +97,22 @@ ALPACA_EVAL = Layout(
     "AlpacaEval's annotations",
     (*GENERATORS, "preference"),
     _annotations,
-    lambda table: {key: [name] for key, name in found(table, KNOWN, PAIR).items()} | {"winner": ["preference"]},
+    lambda table: (
+        {key: [name] for key, name in columns_by_key(table, KNOWN, PAIR).items()} | {"winner": ["preference"]}
+    ),
     remark="generator_1 is taken as shown first, since the order is not told; a preference of 0 is not read "
     "(--winner-values 0=tie reads it as a tie).",
-    known=KNOWN,
+    aliases=KNOWN,
 )
 JUDGED_COMPARISONS = Layout(
     "evaluatorq's judged comparisons",
     ("item_a", "item_b", "judge", "p_a"),
     _judged,
     lambda table: (
-        {key: [name] for key, name in found(_counted(table), JUDGED, PAIR).items()} | {"winner": ["p_a"]}
+        {key: [name] for key, name in columns_by_key(_counted(table), JUDGED, PAIR).items()} | {"winner": ["p_a"]}
     ),
     remark="item_a is taken as shown first, since the order is not told; a weight is a number of judgments.",
-    known=JUDGED,
+    aliases=JUDGED,
     reads=("weight",),
 )
 LAYOUTS = (ALPACA_EVAL, JUDGED_COMPARISONS)

@@ -35,13 +35,13 @@ def outputs_in(table: Table) -> list[Any]:
     DataError
         If a report has none.
     """
-    found: list[Any] = []
-    for place, summary in enumerate(values(table.frame, "results"), 1):
+    results: list[Any] = []
+    for position, summary in enumerate(values(table.frame, "results"), 1):
         outputs = summary.get("results") if isinstance(summary, Mapping) else None
         if not isinstance(outputs, list) or not outputs:
-            raise DataError(f"report {place} has no results of single tests")
-        found += outputs
-    return found
+            raise DataError(f"report {position} has no results of single tests")
+        results += outputs
+    return results
 
 
 def _report(table: Table) -> pd.DataFrame:
@@ -57,67 +57,75 @@ def _scored(outputs: Iterable[Any]) -> pd.DataFrame:
     rows: list[Row] = []
     overall: list[Row] = []
     seen: Counter[tuple[str, str, str]] = Counter()
-    for place, output in enumerate(outputs, 1):
+    for position, output in enumerate(outputs, 1):
         if not isinstance(output, Mapping):
-            raise DataError(f"result {place} is no object")
-        cell = provider_of(place, output), test_of(place, output), prompt_of(output)
+            raise DataError(f"result {position} is no object")
+        cell = provider_of(position, output), test_of(position, output), prompt_of(output)
         seen[cell] += 1  # the same is asked several times with --repeat
         item = f"{cell[2]} #{seen[cell]}"
         failed = bool(output.get("error")) and not _components(output)
-        overall.append((*cell[:2], item, OVERALL, None if failed else _score(place, OVERALL, output)))
-        rows += [(*cell[:2], item, judge, score) for judge, score in _by_assertion(place, output)]
+        overall.append((*cell[:2], item, OVERALL, None if failed else _score(position, OVERALL, output)))
+        rows += [(*cell[:2], item, judge, score) for judge, score in _by_assertion(position, output)]
     return pd.DataFrame(rows or overall, columns=list(SCORES))
 
 
-def provider_of(place: int, output: Mapping[str, Any]) -> str:
+def provider_of(position: int, output: Mapping[str, Any]) -> str:
     provider = output.get("provider")
     name = (provider.get("label") or provider.get("id")) if isinstance(provider, Mapping) else provider
     if not isinstance(name, str) or not name:
-        raise DataError(f"result {place} does not name its provider")
+        raise DataError(f"result {position} does not name its provider")
     return name
 
 
-def test_of(place: int, output: Mapping[str, Any]) -> str:
-    told = output.get("vars")
-    if not isinstance(told, Mapping):
-        raise DataError(f"result {place} has no variables ('vars'), by which a test is known")
-    texts = [value if isinstance(value, str) else json.dumps(value, sort_keys=True) for value in told.values()]
+def test_of(position: int, output: Mapping[str, Any]) -> str:
+    variables = output.get("vars")
+    if not isinstance(variables, Mapping):
+        raise DataError(f"result {position} has no variables ('vars'), by which a test is known")
+    texts = [
+        value if isinstance(value, str) else json.dumps(value, sort_keys=True) for value in variables.values()
+    ]
     if len(texts) == 1:
         return texts[0]
-    return "; ".join(f"{name}: {text}" for name, text in sorted(zip(told, texts, strict=True))) or "no variables"
+    return (
+        "; ".join(f"{name}: {text}" for name, text in sorted(zip(variables, texts, strict=True))) or "no variables"
+    )
 
 
 def prompt_of(output: Mapping[str, Any]) -> str:
     prompt = output.get("prompt")
-    found = (prompt.get("label") or prompt.get("raw")) if isinstance(prompt, Mapping) else prompt
-    return str(found)
+    label = (prompt.get("label") or prompt.get("raw")) if isinstance(prompt, Mapping) else prompt
+    return str(label)
 
 
 def _components(output: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """What became of each assertion."""
+    """Results of the assertions."""
     grading = output.get("gradingResult")
-    told = grading.get("componentResults") if isinstance(grading, Mapping) else None
-    return [one for one in told if isinstance(one, Mapping)] if isinstance(told, list) else []
+    components = grading.get("componentResults") if isinstance(grading, Mapping) else None
+    return (
+        [component for component in components if isinstance(component, Mapping)]
+        if isinstance(components, list)
+        else []
+    )
 
 
-def _by_assertion(place: int, output: Mapping[str, Any]) -> Iterator[tuple[str, float | None]]:
+def _by_assertion(position: int, output: Mapping[str, Any]) -> Iterator[tuple[str, float | None]]:
     """A name and a score for each; a name that is there twice is numbered."""
     times: Counter[str] = Counter()
     for component in _components(output):
         assertion = component.get("assertion")
-        told = assertion if isinstance(assertion, Mapping) else {}
-        name = str(told.get("metric") or told.get("type") or "assertion")
+        details = assertion if isinstance(assertion, Mapping) else {}
+        name = str(details.get("metric") or details.get("type") or "assertion")
         times[name] += 1
-        yield (name if times[name] == 1 else f"{name} {times[name]}"), _score(place, name, component)
+        yield (name if times[name] == 1 else f"{name} {times[name]}"), _score(position, name, component)
 
 
-def _score(place: int, name: str, told: Mapping[str, Any]) -> float | None:
+def _score(position: int, name: str, component: Mapping[str, Any]) -> float | None:
     """The score, or whether it passed."""
-    value = next((told[key] for key in ("score", "pass", "success") if told.get(key) is not None), None)
-    found = float(value) if isinstance(value, bool) else number(value)
-    if value is not None and found is None:
-        raise DataError(f"result {place} has {value!r} as its score by {name!r}, not a number")
-    return found
+    value = next((component[key] for key in ("score", "pass", "success") if component.get(key) is not None), None)
+    score = float(value) if isinstance(value, bool) else number(value)
+    if value is not None and score is None:
+        raise DataError(f"result {position} has {value!r} as its score by {name!r}, not a number")
+    return score
 
 
 def _is_report(columns: frozenset[str], table: Table) -> bool:
@@ -135,8 +143,8 @@ LAYOUTS = (
         remark=REMARK,
         of_scores=True,
         ordered=False,
-        takes=frozenset(),
-        known={},
+        accepts=frozenset(),
+        aliases={},
     ),
     Layout(
         "promptfoo's report, a line for each output",
@@ -146,7 +154,7 @@ LAYOUTS = (
         remark=REMARK,
         of_scores=True,
         ordered=False,
-        takes=frozenset(),
-        known={},
+        accepts=frozenset(),
+        aliases={},
     ),
 )

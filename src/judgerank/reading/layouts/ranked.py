@@ -29,39 +29,39 @@ from judgerank.reading.layouts.score_tables import (
     names_in,
     questions_in,
 )
-from judgerank.reading.layouts.table import ONE_JUDGE, Known, Layout, Table, found, names_of, values
+from judgerank.reading.layouts.table import ONE_JUDGE, Aliases, Layout, Table, columns_by_key, names_of, values
 from judgerank.reading.layouts.words import number
 
 RANKING, SHOWN, PLACE = "ranking", "shown", "place"
 BETTER, WORSE, EQUAL, OPEN, CLOSE, BETWEEN = ">", "<", "=", "{", "}", ","
 LETTERS = {1: "a", 0: "c", -1: "b"}  # by who of two answers won
-OF_A_RANKING: Known = {"question": ASKED, "judge": JUDGES, "category": COLUMNS["category"][1]}
-OF_AN_ANSWER: Known = {"model": COLUMNS["model"][1], **OF_A_RANKING}
+OF_A_RANKING: Aliases = {"question": ASKED, "judge": JUDGES, "category": COLUMNS["category"][1]}
+OF_AN_ANSWER: Aliases = {"model": COLUMNS["model"][1], **OF_A_RANKING}
 REMARK = "A ranking is a sequence of choices: the best of all, then the best of the others (Plackett-Luce model)."
 UNSHOWN = f"{REMARK} No column says in which order answers were shown."
 
 
 def _in_cells(table: Table) -> pd.DataFrame:
     """A ranking in every record that is not empty."""
-    told, shown = values(table.frame, RANKING).tolist(), [None] * len(table.frame)
+    cells, orders = values(table.frame, RANKING).tolist(), [None] * len(table.frame)
     if SHOWN in table.frame.columns:
-        shown = values(table.frame, SHOWN).tolist()
-    there = [row for row, value in enumerate(told) if value is not None]
-    if not there:
+        orders = values(table.frame, SHOWN).tolist()
+    filled = [row for row, value in enumerate(cells) if value is not None]
+    if not filled:
         raise DataError("no record has a ranking")
-    rankings = [_ranking(row + 1, told[row], shown[row]) for row in there]
-    columns = found(table, OF_A_RANKING, ())
-    beside: dict[str, list[Any]] = {
-        "question_id": [f"row {row}" for row in range(1, len(told) + 1)],
-        "judge_model": [ONE_JUDGE] * len(told),
+    rankings = [_ranking(row + 1, cells[row], orders[row]) for row in filled]
+    columns = columns_by_key(table, OF_A_RANKING, ())
+    context: dict[str, list[Any]] = {
+        "question_id": [f"row {row}" for row in range(1, len(cells) + 1)],
+        "judge_model": [ONE_JUDGE] * len(cells),
     }
     if "question" in columns:
-        beside["question_id"] = questions_in(table, columns["question"])
+        context["question_id"] = questions_in(table, columns["question"])
     if "judge" in columns:
-        beside["judge_model"] = judges_in(names_of(table, columns["judge"]).tolist(), columns["judge"])
+        context["judge_model"] = judges_in(names_of(table, columns["judge"]).tolist(), columns["judge"])
     if "category" in columns:
-        beside["category"] = values(table.frame, columns["category"]).tolist()
-    return _as_rows(rankings, pd.DataFrame(beside).iloc[there])
+        context["category"] = values(table.frame, columns["category"]).tolist()
+    return _as_rows(rankings, pd.DataFrame(context).iloc[filled])
 
 
 def _on_empty(table: Table) -> Iterator[str]:
@@ -71,7 +71,7 @@ def _on_empty(table: Table) -> Iterator[str]:
         yield f"Left out: {counted(empty, 'record')} without a ranking."
 
 
-def _ranking(row: int, value: object, shown: object) -> Ranked:
+def _ranking(row: int, value: object, shown_order: object) -> Ranked:
     """The ranking in a cell, `row` being its record counted from one."""
     unranked: tuple[str, ...] = ()
     groups: list[Any] = []
@@ -81,7 +81,7 @@ def _ranking(row: int, value: object, shown: object) -> Ranked:
             unranked = tuple(name.strip() for name in texts.pop()[1:-1].split(BETWEEN))
         groups = [[name.strip() for name in text.split(EQUAL)] for text in texts]
     elif isinstance(value, list | tuple | np.ndarray):
-        groups = [list(one) if isinstance(one, list | tuple | np.ndarray) else [one] for one in value]
+        groups = [list(item) if isinstance(item, list | tuple | np.ndarray) else [item] for item in value]
     names = [*(name for group in groups for name in group), *unranked]
     signs = {OPEN, CLOSE} | ({WORSE, BETWEEN} if isinstance(value, str) else set())
     if len(names) < 2 or not all(isinstance(name, str) and name and not {*name} & signs for name in names):
@@ -89,13 +89,13 @@ def _ranking(row: int, value: object, shown: object) -> Ranked:
             f"cannot read {value!r} as a ranking; write w > x = y, or w > {{x, y}} where the order of x and y is "
             f"not known, or list the names (record {row})"
         )
-    order = None if shown is None else _shown(row, shown)
+    order = None if shown_order is None else _shown_order(row, shown_order)
     ranked = Ranked(tuple(map(tuple, groups)), unranked, order)
     refuse_odd(ranked, row)
     return ranked
 
 
-def _shown(row: int, value: object) -> tuple[str, ...]:
+def _shown_order(row: int, value: object) -> tuple[str, ...]:
     """Models in the order in which their answers were shown."""
     if isinstance(value, str):
         return tuple(name.strip() for name in value.split(BETWEEN))
@@ -108,7 +108,7 @@ def _shown(row: int, value: object) -> tuple[str, ...]:
 
 def _in_rows(table: Table) -> pd.DataFrame:
     """A rank in every record: those of one judge on one question are a ranking."""
-    columns = found(table, OF_AN_ANSWER, ("model", "question"))
+    columns = columns_by_key(table, OF_AN_ANSWER, ("model", "question"))
     model = names_in(names_of(table, columns["model"]).tolist(), columns["model"])
     judge = [ONE_JUDGE] * len(model)
     if "judge" in columns:
@@ -125,51 +125,51 @@ def _in_rows(table: Table) -> pd.DataFrame:
     if PLACE in table.frame.columns:
         read[PLACE] = [_number(row, PLACE, value) for row, value in enumerate(values(table.frame, PLACE), 1)]
     frame = pd.DataFrame(read)
-    rankings, beside = [], []
+    rankings, first_rows = [], []
     for _, part in frame.groupby(["question_id", ITEM, "judge_model"], sort=False):
         if len(part) > 1 and part["rank"].notna().any():
             rankings.append(_of_rows(part))
-            beside.append(part.index[0])
+            first_rows.append(part.index[0])
     if not rankings:
         raise DataError("no judge ranks two models on one question: there are no comparisons")
-    return _as_rows(rankings, frame.loc[beside].drop(columns=["model", "rank", PLACE], errors="ignore"))
+    return _as_rows(rankings, frame.loc[first_rows].drop(columns=["model", "rank", PLACE], errors="ignore"))
 
 
 def _of_rows(part: pd.DataFrame) -> Ranked:
     """The ranking of one judge on one question; models without a rank are below those with one."""
     groups = tuple(tuple(group) for _, group in part.groupby("rank")["model"])
-    shown = None
+    shown_order = None
     if PLACE in part:
         if part[PLACE].isna().any() or part[PLACE].duplicated().any():
             raise DataError(
                 f"record {part.index[0] + 1} and those of its ranking need different places as {PLACE!r}"
             )
-        shown = tuple(part.sort_values(PLACE)["model"])
-    ranked = Ranked(groups, tuple(part["model"][part["rank"].isna()]), shown)
+        shown_order = tuple(part.sort_values(PLACE)["model"])
+    ranked = Ranked(groups, tuple(part["model"][part["rank"].isna()]), shown_order)
     refuse_odd(ranked, int(part.index[0]) + 1)
     return ranked
 
 
 def _number(row: int, column: str, value: object) -> float:
-    known = np.nan if value is None else number(value)
-    if known is None:
+    parsed = np.nan if value is None else number(value)
+    if parsed is None:
         raise DataError(
             f"record {row} has {value!r} as {column!r}, not a number (leave it empty if there is none)"
         )
-    return known
+    return parsed
 
 
-def _as_rows(rankings: Sequence[Ranked], beside: pd.DataFrame) -> pd.DataFrame:
+def _as_rows(rankings: Sequence[Ranked], context: pd.DataFrame) -> pd.DataFrame:
     """Rows of all rankings in the published columns, with what stands beside each ranking."""
     rows = rows_of(rankings)
-    whose = beside.iloc[rows.pop("record").to_numpy(int)].reset_index(drop=True)
+    whose = context.iloc[rows.pop("record").to_numpy(int)].reset_index(drop=True)
     letters = np.sign(rows["outcome"] - 0.5).astype(int).map(LETTERS)
     return pd.concat([whose, rows], axis=1).assign(judge_preferred_model=letters.astype(object))
 
 
-def _used(table: Table, known: Known, *further: str) -> dict[str, list[str]]:
-    used = {key: [name] for key, name in found(table, known, ()).items()}
-    parts = [name for name in (*further, *TASKS, *PARTS) if name in table.frame.columns]
+def _used(table: Table, aliases: Aliases, *extra: str) -> dict[str, list[str]]:
+    used = {key: [name] for key, name in columns_by_key(table, aliases, ()).items()}
+    parts = [name for name in (*extra, *TASKS, *PARTS) if name in table.frame.columns]
     return used | {name: [name] for name in parts if [name] not in used.values()}
 
 
@@ -182,23 +182,23 @@ def _is_rows(columns: frozenset[str], table: Table) -> bool:
     return columns.isdisjoint(OTHERS | scores) and bool(columns & {*OF_AN_ANSWER["model"]})
 
 
-def _layout(by_row: bool, shown: bool) -> Layout:
+def _layout(by_row: bool, has_order: bool) -> Layout:
     """One of rankings in cells or in rows, with or without the order in which answers were shown."""
     order, needs = (PLACE, RANK) if by_row else (SHOWN, RANKING)
-    known, of = (OF_AN_ANSWER, _is_rows) if by_row else (OF_A_RANKING, _is_cells)
+    aliases, of = (OF_AN_ANSWER, _is_rows) if by_row else (OF_A_RANKING, _is_cells)
     what = "ranks, a row for each answer" if by_row else "rankings, best first"
     return Layout(
-        f"{what}, with the order shown" if shown else what,
-        (needs, order) if shown else (needs,),
+        f"{what}, with the order shown" if has_order else what,
+        (needs, order) if has_order else (needs,),
         _in_rows if by_row else _in_cells,
-        lambda table: _used(table, known, needs, order),
-        also=lambda columns, table: of(columns, table) and (order in columns) == shown,
-        remark=REMARK if shown else UNSHOWN,
-        ordered=shown,
-        takes=frozenset(known),
-        known=known,
+        lambda table: _used(table, aliases, needs, order),
+        also=lambda columns, table: of(columns, table) and (order in columns) == has_order,
+        remark=REMARK if has_order else UNSHOWN,
+        ordered=has_order,
+        accepts=frozenset(aliases),
+        aliases=aliases,
         notes=(lambda table: ()) if by_row else _on_empty,
-        reads=(*TASKS, *PARTS, *((order,) if shown else ())),
+        reads=(*TASKS, *PARTS, *((order,) if has_order else ())),
     )
 
 

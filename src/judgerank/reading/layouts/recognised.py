@@ -1,4 +1,4 @@
-"""What to know first of how records were read: other spellings of columns, numbers for winners, winners first."""
+"""Notes on how records were read: other spellings of columns, numbers for winners, winners first."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pandas as pd
 
 from judgerank.data.frames import UNHEARD
 from judgerank.data.listing import listed, noun
-from judgerank.reading.layouts.table import Layout, Table, found, values
+from judgerank.reading.layouts.table import Layout, Table, columns_by_key, values
 from judgerank.reading.layouts.tables import words_of
 from judgerank.reading.layouts.words import OTHER, number, numbers_told, word
 
@@ -19,14 +19,14 @@ FEWEST = 20  # decided records from which it is no chance that the winner is alw
 
 def on_reading(read: Sequence[Read]) -> list[str]:
     """Columns read by other spellings of their names, numbers read as winners, and words that no record has."""
-    said = (said for layout, table in read for said in _on_one(layout, table))
-    return [*dict.fromkeys(said), *_on_unused_words(read)]
+    remarks = (remark for layout, table in read for remark in _on_one(layout, table))
+    return [*dict.fromkeys(remarks), *_on_unused_words(read)]
 
 
 def _on_unused_words(read: Sequence[Read]) -> Iterator[str]:
     """Words for the winner whose meaning was told and that no record has, such as misspelt ones."""
-    told = {text for _, table in read for text in table.words} - {OTHER}
-    for layout, table in read if told else ():
+    unused = {text for _, table in read for text in table.words} - {OTHER}
+    for layout, table in read if unused else ():
         used = layout.used(table)
         for name in {
             name for names in ([used["winner"]] if "winner" in used else used.values()) for name in names
@@ -34,26 +34,26 @@ def _on_unused_words(read: Sequence[Read]) -> Iterator[str]:
             texts = {text for value in values(table.frame, name) if (text := word(value)) is not None}
             several = [text for text in texts if text.startswith(SEVERAL)]
             numbers = any(number(text) is not None for text in texts)  # where one says what all of them mean
-            told -= texts | {one for one in told if any(one in text for text in several)}
-            told -= {one for one in told if numbers and number(one) is not None}
-    if told:
-        words = listed(map(repr, sorted(told)))
+            unused -= texts | {candidate for candidate in unused if any(candidate in text for text in several)}
+            unused -= {candidate for candidate in unused if numbers and number(candidate) is not None}
+    if unused:
+        words = listed(map(repr, sorted(unused)))
         yield f"--winner-values: no record has {words} for a winner, so that changes nothing. Check the spelling."
 
 
 def on_unheard(answers: Mapping[str, int]) -> list[str]:
-    """What to say of judges none of whose answers could be read, by how many answers each has."""
-    told = listed(f"{judge} ({many:,} {noun(many, 'answer')})" for judge, many in sorted(answers.items()))
-    return [f"{UNHEARD}{told}."] if answers else []
+    """A note on judges none of whose answers could be read, by how many answers each has."""
+    judges = listed(f"{judge} ({count:,} {noun(count, 'answer')})" for judge, count in sorted(answers.items()))
+    return [f"{UNHEARD}{judges}."] if answers else []
 
 
 def _on_one(layout: Layout, table: Table) -> Iterator[str]:
     if table.spelled:
-        told = ", ".join(f"{usual} from {name!r}" for usual, name in table.spelled.items())
-        yield f"Columns read though their names are written in another way: {told}."
-    winner = found(table, layout.known, ()).get("winner")
+        renamed = ", ".join(f"{usual} from {name!r}" for usual, name in table.spelled.items())
+        yield f"Columns read though their names are written in another way: {renamed}."
+    winner = columns_by_key(table, layout.aliases, ()).get("winner")
     if winner is not None:
-        yield from numbers_told(values(table.frame, winner), words_of(table, layout.known))
+        yield from numbers_told(values(table.frame, winner), words_of(table, layout.aliases))
 
 
 def winner_written(frame: pd.DataFrame) -> list[str]:
@@ -62,9 +62,9 @@ def winner_written(frame: pd.DataFrame) -> list[str]:
     decided = letters[letters.isin(["a", "b", "c"])]
     if len(decided) < FEWEST or (decided != decided.iloc[0]).any() or decided.iloc[0] == "c" or "outcome" in frame:
         return []
-    column, place = {"a": ("model_a", "first"), "b": ("model_b", "second")}[decided.iloc[0]]
+    column, position = {"a": ("model_a", "first"), "b": ("model_b", "second")}[decided.iloc[0]]
     return [
-        f"Winners seem to be written {place}: {column} won in all {len(decided):,} records that could be read, so "
-        "the order carries no position and is not used. If answers were shown in this order, every judge always "
-        f"chose the {place}, and nothing can be learned."
+        f"Winners seem to be written {position}: {column} won in all {len(decided):,} records that could be read, "
+        "so the order carries no position and is not used. If answers were shown in this order, every judge "
+        f"always chose the {position}, and nothing can be learned."
     ]

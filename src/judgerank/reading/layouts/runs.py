@@ -28,11 +28,19 @@ import pandas as pd
 
 from judgerank.data.errors import DataError
 from judgerank.reading.layouts import strength
-from judgerank.reading.layouts.table import Layout, Table, found, known_as, records, require_models, values
+from judgerank.reading.layouts.table import (
+    Layout,
+    Table,
+    aliases_with,
+    columns_by_key,
+    records,
+    require_models,
+    values,
+)
 from judgerank.reading.layouts.tables import NEEDED, OF_JUDGEARENA
 from judgerank.reading.layouts.words import ANSWERS, SWAPPED, answers, number
 
-BATTLE = known_as(winner=("winner",), judge=("judge_model",), question=("question_id",))
+BATTLE = aliases_with(winner=("winner",), judge=("judge_model",), question=("question_id",))
 REVERSED = {"direct": False, "single": False, "reversed": True}
 HUMAN = "human"
 REPORT = ("model_A", "model_B", "judge_model", "preferences")
@@ -49,8 +57,8 @@ Row = tuple[
 
 
 def _battles(table: Table) -> pd.DataFrame:
-    asked = values(table.frame, "question_id")
-    if asked.isna().all():  # of arenas whose questions have no ids
+    questions = values(table.frame, "question_id")
+    if questions.isna().all():  # of arenas whose questions have no ids
         table = replace(table, frame=table.frame.drop(columns="question_id"))
     frame = records(table, BATTLE, NEEDED)
     require_models(frame)
@@ -64,8 +72,8 @@ def _battles(table: Table) -> pd.DataFrame:
     letters = [None if side is None else letter for letter, side in zip(letters, sides, strict=True)]
     by_people = values(table.frame, "source") == HUMAN
     frame["judge_model"] = frame["judge_model"].where(~(by_people & frame["judge_model"].isna()), HUMAN)
-    own = pd.Series(shares, dtype=float).groupby(frame["judge_model"].to_numpy(), dropna=False)
-    frame = strength.kept(frame, _verdicts(shares, own.transform(_are_grades).astype(bool)))
+    by_judge = pd.Series(shares, dtype=float).groupby(frame["judge_model"].to_numpy(), dropna=False)
+    frame = strength.with_strength(frame, _verdicts(shares, by_judge.transform(_are_grades).astype(bool)))
     turned = _turned(table)
     frame["model_a"], frame["model_b"] = np.where(turned, (second, first), (first, second))
     frame["judge_preferred_model"] = pd.Series(
@@ -78,34 +86,34 @@ def _turned(table: Table) -> list[bool]:
     """Whether the model in the second column was shown first, by record."""
     if "orientation" not in table.frame:
         return [False] * len(table.frame)
-    told = values(table.frame, "orientation")
-    return [_one_of(REVERSED, f"record {row}", "orientation", value) for row, value in enumerate(told, 1)]
+    orientations = values(table.frame, "orientation")
+    return [_one_of(REVERSED, f"record {row}", "orientation", value) for row, value in enumerate(orientations, 1)]
 
 
-def _one_of(known: Mapping[str, Any], where: str, name: str, value: object) -> Any:
-    if not isinstance(value, str) or value not in known:
-        raise DataError(f"{where} has the unknown {name} {value!r} (known: {', '.join(known)})")
-    return known[value]
+def _one_of(choices: Mapping[str, Any], where: str, name: str, value: object) -> Any:
+    if not isinstance(value, str) or value not in choices:
+        raise DataError(f"{where} has the unknown {name} {value!r} (known: {', '.join(choices)})")
+    return choices[value]
 
 
 def _as_shown(letter: str | None, turn: bool) -> str | None:
     return SWAPPED.get(letter, letter) if turn and letter is not None else letter
 
 
-def preferences(told: Iterable[Any], unit: str) -> list[str | None]:
+def preferences(cells: Iterable[Any], unit: str) -> list[str | None]:
     """The side of every preference from 0 to 1; None for a missing one."""
-    return [_side(share) for share in _shares(told, unit)]
+    return [_side(share) for share in _shares(cells, unit)]
 
 
-def _shares(told: Iterable[Any], unit: str) -> list[float | None]:
+def _shares(cells: Iterable[Any], unit: str) -> list[float | None]:
     shares: list[float | None] = []
-    for place, value in enumerate(told, 1):
+    for position, value in enumerate(cells, 1):
         if value is None or value != value:  # the standard reader of JSON takes NaN
             shares.append(None)
             continue
         share = number(value)
         if share is None or not 0 <= share <= 1:
-            raise DataError(f"{unit} {place} has {value!r} as its preference, not a number from 0 to 1")
+            raise DataError(f"{unit} {position} has {value!r} as its preference, not a number from 0 to 1")
         shares.append(share)
     return shares
 
@@ -116,8 +124,8 @@ def _side(share: float | None) -> str | None:
 
 def _are_grades(shares: pd.Series) -> bool:
     """Whether one judge's preferences are verdicts with a strength: quarters, not all of them whole or a half."""
-    known = shares.dropna()
-    return bool(known.isin(list(GRADED)).all() and known.isin([0.25, 0.75]).any())
+    present = shares.dropna()
+    return bool(present.isin(list(GRADED)).all() and present.isin([0.25, 0.75]).any())
 
 
 def _verdicts(shares: Sequence[float | None], grades: Iterable[bool]) -> list[str | None]:
@@ -129,13 +137,13 @@ def _verdicts(shares: Sequence[float | None], grades: Iterable[bool]) -> list[st
 
 
 def _reports(table: Table) -> pd.DataFrame:
-    rows, said = [], list[str | None]()
-    for place, record in enumerate(_objects(table), 1):
-        shares, told = _report(f"report {place}", record)
-        rows += told
+    rows, verdicts = [], list[str | None]()
+    for position, record in enumerate(_objects(table), 1):
+        shares, report_rows = _report(f"report {position}", record)
+        rows += report_rows
         graded = _meta(record).get("judge_parser", GRADES if _are_grades(pd.Series(shares, dtype=float)) else "")
-        said += _verdicts(shares, [graded == GRADES] * len(shares))
-    return strength.kept(_framed(rows, ("model_A", "model_B")), said)
+        verdicts += _verdicts(shares, [graded == GRADES] * len(shares))
+    return strength.with_strength(_framed(rows, ("model_A", "model_B")), verdicts)
 
 
 def _meta(report: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -145,8 +153,8 @@ def _meta(report: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _report(where: str, report: Mapping[str, Any]) -> tuple[list[float | None], list[Row]]:
     """Its preferences from 0 to 1, and what they say."""
-    told = report.get("preferences")
-    if not isinstance(told, list) or not told:
+    recorded = report.get("preferences")
+    if not isinstance(recorded, list) or not recorded:
         raise DataError(f"{where} has no preferences")
     if _meta(report).get("baseline_assignment", "flat") != "flat":
         raise DataError(f"{where} is of several baselines, and does not say which preference is of which")
@@ -155,15 +163,15 @@ def _report(where: str, report: Mapping[str, Any]) -> tuple[list[float | None], 
             f"{where} does not say in which order answers were shown (swap_mode), like those of MT-Bench"
         )
     both = _one_of(BOTH, where, "swap_mode", report["swap_mode"])
-    if both and len(told) % 2:
-        raise DataError(f"{where} has {len(told)} preferences, an odd number, for two orders")
-    questions = len(told) // 2 if both else len(told)
+    if both and len(recorded) % 2:
+        raise DataError(f"{where} has {len(recorded)} preferences, an odd number, for two orders")
+    questions = len(recorded) // 2 if both else len(recorded)
     first, second, judge = (report.get(name) for name in REPORT[:3])
-    shares, rows = _shares(told, f"{where}: preference"), list[Row]()
-    for place, share in enumerate(shares):
-        turn = place >= questions
+    shares, rows = _shares(recorded, f"{where}: preference"), list[Row]()
+    for index, share in enumerate(shares):
+        turn = index >= questions
         pair = (second, first) if turn else (first, second)
-        question = f"{report.get('task')}/{place % questions}"
+        question = f"{report.get('task')}/{index % questions}"
         rows.append((*pair, judge, question, _as_shown(_side(share), turn)))
     return shares, rows
 
@@ -171,16 +179,16 @@ def _report(where: str, report: Mapping[str, Any]) -> tuple[list[float | None], 
 def _runs(table: Table) -> pd.DataFrame:
     words = VERDICTS | dict(table.words)
     rows: list[Row] = []
-    for place, run in enumerate(_objects(table), 1):
+    for position, run in enumerate(_objects(table), 1):
         entries = run.get("entries")
         if not isinstance(entries, list) or not entries:
-            raise DataError(f"run {place} has no entries")
+            raise DataError(f"run {position} has no entries")
         if (run.get("label_a"), run.get("label_b")) == ("A", "B"):
             raise DataError(
-                f"run {place} does not name what it compares: write both names into it, as label_a and label_b"
+                f"run {position} does not name what it compares: write both names into it, as label_a and label_b"
             )
         for number_, entry in enumerate(entries, 1):
-            rows += _entry(f"run {place}, entry {number_}", run, entry, words)
+            rows += _entry(f"run {position}, entry {number_}", run, entry, words)
     return _framed(rows, ("label_a", "label_b"))
 
 
@@ -190,11 +198,11 @@ def _entry(where: str, run: Mapping[str, Any], entry: Any, words: Mapping[str, s
     if not isinstance(votes, list) or not all(isinstance(vote, Mapping) for vote in votes):
         raise DataError(f"{where}: there are no votes")
     for vote in votes:
-        for one in vote.get("observations") or _as_voted(vote, bool(run.get("swap", True))):
-            if not isinstance(one, Mapping):
-                raise DataError(f"{where}: {one!r} is no observation")
-            turn = _one_of(ORDERS, where, "ordering", one.get("ordering"))
-            verdict = one.get("verdict")
+        for observation in vote.get("observations") or _as_voted(vote, bool(run.get("swap", True))):
+            if not isinstance(observation, Mapping):
+                raise DataError(f"{where}: {observation!r} is no observation")
+            turn = _one_of(ORDERS, where, "ordering", observation.get("ordering"))
+            verdict = observation.get("verdict")
             letter = None if verdict is None else _one_of(words, where, "verdict", verdict)
             labels = run.get("label_b"), run.get("label_a")
             pair = labels if turn else labels[::-1]
@@ -216,7 +224,7 @@ def _framed(rows: Sequence[Row], names: tuple[str, str]) -> pd.DataFrame:
         raise DataError("there are no answers")
     columns = ("model_a", "model_b", "judge_model", "question_id", "judge_preferred_model")
     cells = dict(zip(columns, zip(*rows, strict=True), strict=True))
-    frame = pd.DataFrame({name: pd.Series(one, dtype=object) for name, one in cells.items()})
+    frame = pd.DataFrame({name: pd.Series(column, dtype=object) for name, column in cells.items()})
     require_models(frame, names)
     for question in frame["question_id"]:
         if not isinstance(question, str):
@@ -225,7 +233,7 @@ def _framed(rows: Sequence[Row], names: tuple[str, str]) -> pd.DataFrame:
 
 
 def _used_battles(table: Table) -> dict[str, list[str]]:
-    used = {key: [name] for key, name in found(table, BATTLE, NEEDED).items()}
+    used = {key: [name] for key, name in columns_by_key(table, BATTLE, NEEDED).items()}
     more = [name for name in ("pref", "source", "orientation") if name in table.frame]
     return used | {"winner": ["winner", *more]}
 
@@ -237,7 +245,7 @@ BATTLES = Layout(
     _used_battles,
     remark="A battle without a preference is not read; a judge's preferences have a strength where all are "
     "quarters, as of arena-hard's verdicts; without a column of orientations, model_a is taken as shown first.",
-    known=BATTLE,
+    aliases=BATTLE,
     reads=("orientation",),
 )
 REPORTS = Layout(
@@ -253,7 +261,7 @@ REPORTS = Layout(
     },
     remark="Preferences have a strength where judges give arena-hard's verdicts; questions are known by their "
     "place; with swap_mode random, model_A is taken as shown first.",
-    known={},
+    aliases={},
     reads=("swap_mode", "task", "metadata"),
 )
 RUNS = Layout(
@@ -262,7 +270,7 @@ RUNS = Layout(
     _runs,
     lambda table: {"model_a": ["label_a"], "model_b": ["label_b"], "winner": ["entries"]},
     remark="Each answer in each order is one comparison; where only votes were kept, a vote is one in each.",
-    known={},
+    aliases={},
     reads=("swap",),
 )
 LAYOUTS = (BATTLES, REPORTS, RUNS)

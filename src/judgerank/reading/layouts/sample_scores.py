@@ -40,14 +40,14 @@ JUDGMENTS = "judgerank"  # in the metadata of a score: the judgments of a panel 
 
 def judgments_within(samples: object) -> list[tuple[Mapping[str, Any], Mapping[str, Any]]]:
     """The judgments of a panel in a log's samples, each with its sample."""
-    found = []
+    pairs = []
     for sample in samples if isinstance(samples, list) else ():
         scores = sample.get("scores") if isinstance(sample, Mapping) else None
         for score in scores.values() if isinstance(scores, Mapping) else ():
             metadata = score.get("metadata") if isinstance(score, Mapping) else None
-            kept = metadata.get(JUDGMENTS) if isinstance(metadata, Mapping) else None
-            found += [(sample, one) for one in kept if isinstance(one, Mapping)] if kept else []
-    return found
+            stored = metadata.get(JUDGMENTS) if isinstance(metadata, Mapping) else None
+            pairs += [(sample, judgment) for judgment in stored if isinstance(judgment, Mapping)] if stored else []
+    return pairs
 
 
 def paired(scores: pd.DataFrame) -> tuple[pd.DataFrame, str]:
@@ -76,9 +76,9 @@ def paired(scores: pd.DataFrame) -> tuple[pd.DataFrame, str]:
             f"model {row['model']!r} has two scores of {row['judge']!r} on sample {row['question']!r} (a column "
             "such as 'turn', 'epoch' or 'criterion' would distinguish them)"
         )
-    there = scores.assign(there=True).pivot(index=key, columns="model", values="there").notna()
+    present = scores.assign(there=True).pivot(index=key, columns="model", values="there").notna()
     value = scores.pivot(index=key, columns="model", values="score").astype(float)
-    parts = [_pair(value, there, a, b) for a, b in combinations(models, 2)]
+    parts = [_pair(value, present, a, b) for a, b in combinations(models, 2)]
     frame = pd.concat(parts, ignore_index=True)
     frame = (strength.by_gaps(frame) if GAPS in scores else frame).drop(columns="gap")
     if not scores.duplicated(["model", "question", "judge"]).any():
@@ -89,8 +89,8 @@ def paired(scores: pd.DataFrame) -> tuple[pd.DataFrame, str]:
         )
     letters = frame["judge_preferred_model"]
     made, ties = int(letters.notna().sum()), int((letters == "c").sum())
-    alone = int((there.sum(axis=1) == 1).sum())
-    was, were = ("was" if many == 1 else "were" for many in (alone, made))
+    alone = int((present.sum(axis=1) == 1).sum())
+    was, were = ("was" if count == 1 else "were" for count in (alone, made))
     left = f"; {counted(alone, 'score')} without another on the same sample {was} left out" if alone else ""
     return frame, (
         f"{counted(made, 'comparison')} {were} made of the scores of two models on the same sample: "
@@ -98,8 +98,8 @@ def paired(scores: pd.DataFrame) -> tuple[pd.DataFrame, str]:
     )
 
 
-def _pair(value: pd.DataFrame, there: pd.DataFrame, a: str, b: str) -> pd.DataFrame:
-    rows = value[there[a] & there[b]]
+def _pair(value: pd.DataFrame, present: pd.DataFrame, a: str, b: str) -> pd.DataFrame:
+    rows = value[present[a] & present[b]]
     gap = (rows[a] - rows[b]).to_numpy()
     letters = np.select([gap > 0, gap < 0], ["a", "b"], "c").astype(object)
     letters[np.isnan(gap)] = None
@@ -128,31 +128,33 @@ def inspect_logs(table: Table) -> Iterator[tuple[Mapping[str, Any], Any]]:
         If a header does not.
     """
     logs = zip(values(table.frame, "eval"), values(table.frame, "samples"), strict=True)
-    for place, (header, samples) in enumerate(logs, 1):
+    for position, (header, samples) in enumerate(logs, 1):
         if not (isinstance(header, Mapping) and isinstance(header.get("model"), str) and header.get("task")):
-            raise DataError(f"log {place} does not name its model and task")
+            raise DataError(f"log {position} does not name its model and task")
         yield header, samples
 
 
 def _inspect(table: Table) -> pd.DataFrame:
     rows: list[tuple[str, str, str, str, float | None]] = []
-    for place, (header, samples) in enumerate(inspect_logs(table), 1):
+    for position, (header, samples) in enumerate(inspect_logs(table), 1):
         if not isinstance(samples, list) or not samples:
-            raise DataError(f"log {place} has no samples")
+            raise DataError(f"log {position} has no samples")
         rows += _log(header, samples)
     return pd.DataFrame(rows, columns=list(SCORES))
 
 
 def _log(header: Mapping[str, Any], samples: Iterable[Any]) -> Iterator[tuple[str, str, str, str, float | None]]:
     """Every score of every sample; a sample that has failed has none of those that others have."""
-    told = [_scores(place, sample) for place, sample in enumerate(samples, 1)]
-    scorers = _scorers(told)
+    scores_by_sample = [_scores(position, sample) for position, sample in enumerate(samples, 1)]
+    scorers = _scorers(scores_by_sample)
     if not scorers:
-        raise DataError("no sample of the log has a score" + (" that is a number" if any(told) else ""))
-    for place, (sample, scores) in enumerate(zip(samples, told, strict=True), 1):
+        raise DataError(
+            "no sample of the log has a score" + (" that is a number" if any(scores_by_sample) else "")
+        )
+    for position, (sample, scores) in enumerate(zip(samples, scores_by_sample, strict=True), 1):
         question = f"{header['task']}/{sample['id']}"
         for name, sign in scorers.items():
-            value = _known(place, name, scores.get(name))
+            value = _require_grade(position, name, scores.get(name))
             grade = None if value is None else sign * value
             yield header["model"], question, epoch_of(sample), name, grade
 
@@ -162,13 +164,13 @@ def epoch_of(sample: Mapping[str, Any]) -> str:
     return f"epoch {sample.get('epoch', 1)}"
 
 
-def _scorers(told: Sequence[Mapping[str, object]]) -> dict[str, float]:
-    """What has scores, and 1 where more is better, else -1; a text throughout, such as an answer, is no score."""
+def _scorers(scores_by_sample: Sequence[Mapping[str, object]]) -> dict[str, float]:
+    """Scorers, with 1 where more is better, else -1; a text throughout, such as an answer, is no score."""
     signs = {}
-    for name in sorted({name for scores in told for name in scores}):
-        graded = [scores[name] for scores in told if _grade(scores.get(name)) is not None]
+    for name in sorted({name for scores in scores_by_sample for name in scores}):
+        graded = [scores[name] for scores in scores_by_sample if _grade(scores.get(name)) is not None]
         if graded:
-            in_letters = any(isinstance(one, str) and one in LETTERS for one in graded)
+            in_letters = any(isinstance(value, str) and value in LETTERS for value in graded)
             signs[name] = -1.0 if lower_is_better(name) and not in_letters else 1.0
     return signs
 
@@ -178,7 +180,7 @@ def _on_inspect(table: Table) -> Iterator[str]:
     yield from _unfinished(table)
     signs: dict[str, float] = {}
     for samples in values(table.frame, "samples"):
-        signs |= _scorers([_scores(place, sample) for place, sample in enumerate(samples, 1)])
+        signs |= _scorers([_scores(position, sample) for position, sample in enumerate(samples, 1)])
     yield _directions_of(signs)
     yield "Each scorer counts as a judge."
 
@@ -188,35 +190,37 @@ def _directions_of(signs: Mapping[str, float]) -> str:
     return on_directions(less, signs.keys() - {*less})
 
 
-def _scores(place: int, sample: Any) -> dict[str, object]:
+def _scores(position: int, sample: Any) -> dict[str, object]:
     """The values of a sample's scores by name, those in a mapping or a list one by one; none if it is invalid."""
     if not isinstance(sample, Mapping) or sample.get("id") is None:
-        raise DataError(f"sample {place} has no id")
-    told: dict[str, object] = {}
+        raise DataError(f"sample {position} has no id")
+    by_name: dict[str, object] = {}
     scores = sample.get("scores") or {}
     if not isinstance(scores, Mapping):
-        raise DataError(f"sample {place} has {scores!r} as its scores, which are not named")
+        raise DataError(f"sample {position} has {scores!r} as its scores, which are not named")
     for name, score in scores.items() if not sample.get("invalidation") else ():
         value = score.get("value") if isinstance(score, Mapping) else score
         parts = dict(enumerate(value, 1)) if isinstance(value, list) else value
-        told |= (
-            {f"{name}/{key}": one for key, one in parts.items()} if isinstance(parts, Mapping) else {name: value}
+        by_name |= (
+            {f"{name}/{key}": part for key, part in parts.items()} if isinstance(parts, Mapping) else {name: value}
         )
-    return told
+    return by_name
 
 
-def _known(place: int, name: str, value: object) -> float | None:
+def _require_grade(position: int, name: str, value: object) -> float | None:
     """A grade; None where there is none."""
     if value is None or (isinstance(value, float) and np.isnan(value)):
         return None
-    found = _grade(value)
-    if found is None:
-        raise DataError(f"sample {place} has {value!r} as {name!r}, which is no number, and none of C, P, I and N")
-    return found
+    grade = _grade(value)
+    if grade is None:
+        raise DataError(
+            f"sample {position} has {value!r} as {name!r}, which is no number, and none of C, P, I and N"
+        )
+    return grade
 
 
 def _grade(value: object) -> float | None:
-    """As a number, if it is one or stands for one."""
+    """A grade as a number, if it is one or stands for one."""
     if isinstance(value, bool):
         return float(value)
     return GRADES.get(value, GRADES.get(value.lower(), number(value))) if isinstance(value, str) else number(value)
@@ -241,15 +245,15 @@ def _harness(table: Table) -> pd.DataFrame:
     columns = {name: values(frame, name).tolist() for name in usable}
     listed = map(_listed, values(frame, "metrics")) if "metrics" in frame else [None] * len(frame)
     filters = values(frame, "filter") if "filter" in frame else [None] * len(frame)
-    own = values(frame, "model") if "model" in frame else [model] * len(frame)
+    models = values(frame, "model") if "model" in frame else [model] * len(frame)
     hashes = values(frame, "doc_hash") if "doc_hash" in frame else [None] * len(frame)
     rows = []
     ids = values(frame, "doc_id")
-    for row, (doc, told, name, who, mark) in enumerate(zip(ids, listed, filters, own, hashes, strict=True)):
+    for row, (doc, reported, name, who, mark) in enumerate(zip(ids, listed, filters, models, hashes, strict=True)):
         if doc is None or not isinstance(who, str):
             raise DataError(f"record {row + 1} has no {'doc_id' if doc is None else 'model'!r}")
         for metric in usable:
-            if told is None or metric in told:
+            if reported is None or metric in reported:
                 score = _metric(row + 1, metric, columns[metric][row])
                 judge = metric if name in (None, "none") else f"{metric},{name}"
                 rows.append((who, f"{task}/{doc}", str(mark), judge, score))
@@ -277,8 +281,8 @@ def _metrics(frame: pd.DataFrame) -> list[str]:
     """Metrics with a number for some sample; those that are lists throughout cannot be compared by sample."""
     names: Iterable[str] = [name for name in frame.columns if name not in HARNESS_OWN]
     if "metrics" in frame:
-        told = {name for listed in values(frame, "metrics") for name in _listed(listed) or ()}
-        names = [name for name in names if name in told]
+        reported = {name for listed in values(frame, "metrics") for name in _listed(listed) or ()}
+        names = [name for name in names if name in reported]
     return [name for name in names if any(_number(value) is not None for value in values(frame, name))]
 
 
@@ -288,9 +292,9 @@ def _listed(value: object) -> list[str] | None:
 
 
 def _used(frame: pd.DataFrame) -> dict[str, list[str]]:
-    told = {"model": ["model"], "question": ["doc_id", "doc_hash"], "judge": ["metrics", "filter"]}
-    there = {key: [name for name in names if name in frame] for key, names in told.items()}
-    return {key: names for key, names in there.items() if names} | {"scores": _metrics(frame)}
+    columns = {"model": ["model"], "question": ["doc_id", "doc_hash"], "judge": ["metrics", "filter"]}
+    present = {key: [name for name in names if name in frame] for key, names in columns.items()}
+    return {key: names for key, names in present.items() if names} | {"scores": _metrics(frame)}
 
 
 def _on_harness(table: Table) -> Iterator[str]:
@@ -312,10 +316,10 @@ def _metric(record: int, name: str, value: object) -> float | None:
     """A score of which more is better."""
     if value is None:
         return None
-    found = _number(value)
-    if found is None:
+    score = _number(value)
+    if score is None:
         raise DataError(f"record {record} has {value!r} as {name!r}, not a number")
-    return -found if lower_is_better(name) else found
+    return -score if lower_is_better(name) else score
 
 
 INSPECT = Layout(
@@ -326,9 +330,9 @@ INSPECT = Layout(
     also=lambda columns, table: not any(judgments_within(samples) for samples in table.frame["samples"]),
     of_scores=True,
     ordered=False,
-    takes=frozenset(),
+    accepts=frozenset(),
     notes=_on_inspect,
-    known={},
+    aliases={},
 )
 HARNESS = Layout(
     "lm-evaluation-harness's log of samples",
@@ -338,10 +342,10 @@ HARNESS = Layout(
     remark="A model is the folder that the file is in; each metric, and each filter of it, counts as a judge.",
     of_scores=True,
     ordered=False,
-    takes=frozenset(),
+    accepts=frozenset(),
     notes=_on_harness,
     of_file=_of_file,
-    known={},
+    aliases={},
     reads=("metrics", "filter", "doc_hash"),
 )
 LAYOUTS = (INSPECT, HARNESS)

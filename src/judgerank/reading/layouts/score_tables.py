@@ -22,7 +22,7 @@ from judgerank.data.listing import listed
 from judgerank.reading.accepted import COLUMNS
 from judgerank.reading.layouts.directions import is_metric, lower_is_better, on_directions
 from judgerank.reading.layouts.sample_scores import GAPS, SCORES
-from judgerank.reading.layouts.table import ONE_JUDGE, Known, Layout, Table, found, names_of, values
+from judgerank.reading.layouts.table import ONE_JUDGE, Aliases, Layout, Table, columns_by_key, names_of, values
 from judgerank.reading.layouts.texts import plain
 from judgerank.reading.layouts.words import number
 
@@ -40,7 +40,7 @@ ASKED = (
     "instruction",
     "user_input",
 )
-OF_A_MODEL: Known = {
+OF_A_MODEL: Aliases = {
     "model": COLUMNS["model"][1],
     "score": COLUMNS["score"][1],
     "question": ASKED,
@@ -70,12 +70,12 @@ def _table(table: Table) -> pd.DataFrame:
     }
     model = names_in(read["model"], columns["model"])
     judge = judges_in(read.get("judge", [ONE_JUDGE] * size), columns.get("judge", ""))
-    told = _with_points(read["score"]) or read["score"]
-    score = [_score(row, columns["score"], value) for row, value in enumerate(told, 1)]
+    raw_scores = _with_points(read["score"]) or read["score"]
+    score = [_score(row, columns["score"], value) for row, value in enumerate(raw_scores, 1)]
     sign = _signs(table, columns, judge)
     if table.frame.columns.isin(list(SINGLE)).sum() == len(SINGLE):
-        score = [None if one == -1 else one for one in score]
-    signed = [None if one is None else one * turn for one, turn in zip(score, sign, strict=True)]
+        score = [None if grade == -1 else grade for grade in score]
+    signed = [None if grade is None else grade * turn for grade, turn in zip(score, sign, strict=True)]
     rows = zip(
         model, questions_in(table, columns["question"]), items_in(table, columns), judge, signed, strict=True
     )
@@ -89,40 +89,40 @@ def _table(table: Table) -> pd.DataFrame:
     return frame.assign(category=read["category"]) if "category" in read else frame
 
 
-def _with_points(said: Sequence[object]) -> list[object] | None:
+def _with_points(cells: Sequence[object]) -> list[object] | None:
     """Scores with decimal commas as ones with points; None if there are none, or they may separate thousands."""
-    texts = [value for value in said if isinstance(value, str) and value.strip()]
+    texts = [value for value in cells if isinstance(value, str) and value.strip()]
     commas = [text for text in texts if "," in text]
     if not commas or not all(DECIMAL_COMMA.fullmatch(text) for text in texts):
         return None
     if all(len(text.strip().partition(",")[2]) == 3 for text in commas):
         return None
-    return [value.replace(",", ".") if isinstance(value, str) else value for value in said]
+    return [value.replace(",", ".") if isinstance(value, str) else value for value in cells]
 
 
 def _on_scores(table: Table) -> Iterator[str]:
     """Decimal commas, and scores of -1 below a scale that begins at 0 or more."""
     columns = _columns(table)
-    said = values(table.frame, columns["score"]).tolist()
-    pointed = _with_points(said)
+    cells = values(table.frame, columns["score"]).tolist()
+    pointed = _with_points(cells)
     if pointed is not None:
         yield "Scores have decimal commas: 7,5 is read as 7.5."
-    found = [known for value in pointed or said if (known := number(value)) is not None]
-    others = [one for one in found if one != -1]
+    scores = [parsed for value in pointed or cells if (parsed := number(value)) is not None]
+    regular = [score for score in scores if score != -1]
     single = table.frame.columns.isin(list(SINGLE)).sum() == len(SINGLE)
-    if others and len(others) < len(found) and min(others) >= 0 and max(others) > 1 and not single:
+    if regular and len(regular) < len(scores) and min(regular) >= 0 and max(regular) > 1 and not single:
         yield (
-            f"{len(found) - len(others):,} of {len(found):,} scores are -1, and all others are from "
-            f"{min(others):g} to {max(others):g}. They count as the lowest score. "
+            f"{len(scores) - len(regular):,} of {len(scores):,} scores are -1, and all others are from "
+            f"{min(regular):g} to {max(regular):g}. They count as the lowest score. "
             "If -1 stands for a reply that could not be read, leave these cells empty."
         )
 
 
 def _columns(table: Table, needed: Sequence[str] = ("model", "score", "question")) -> dict[str, str]:
     """The columns that are read, by their keys: without a judge, each metric is one, as in logs."""
-    columns = found(table, OF_A_MODEL, needed)
-    is_free = METRIC in table.frame.columns and METRIC not in table.said.values()
-    if is_free and "judge" not in columns and "judge" not in table.said:
+    columns = columns_by_key(table, OF_A_MODEL, needed)
+    is_free = METRIC in table.frame.columns and METRIC not in table.specified.values()
+    if is_free and "judge" not in columns and "judge" not in table.specified:
         columns["judge"] = METRIC
     return columns
 
@@ -141,7 +141,7 @@ def _measured(table: Table, columns: Mapping[str, str], judges: Sequence[str]) -
     scorers = judges if _are_measures(columns) else [""] * len(judges)
     metrics = [""] * len(judges)
     if METRIC in _parts(table, columns):
-        metrics = [str(one or "") for one in values(table.frame, METRIC).tolist()]
+        metrics = [str(metric or "") for metric in values(table.frame, METRIC).tolist()]
     return [scorers, metrics]
 
 
@@ -194,9 +194,11 @@ def _notes(table: Table) -> Iterator[str]:
 
 def _refuse_two(table: Table, key: str) -> None:
     """Refuse a table in which several columns could be meant."""
-    there = [name for name in OF_A_MODEL[key] if name in table.frame.columns]
-    if len(there) > 1 and not table.said.get(key):
-        raise DataError(f"the {key} could be {' or '.join(map(repr, there))} (--column {key}=NAME chooses one)")
+    candidates = [name for name in OF_A_MODEL[key] if name in table.frame.columns]
+    if len(candidates) > 1 and not table.specified.get(key):
+        raise DataError(
+            f"the {key} could be {' or '.join(map(repr, candidates))} (--column {key}=NAME chooses one)"
+        )
 
 
 def names_in(names: Sequence[Any], column: str) -> list[str]:
@@ -215,20 +217,20 @@ def judges_in(names: Sequence[Any], column: str) -> list[str]:
 def _score(row: int, column: str, value: object) -> float | None:
     if value is None:
         return None
-    known = float(value) if isinstance(value, bool | np.bool_) else number(value)
-    if known is None:
+    score = float(value) if isinstance(value, bool | np.bool_) else number(value)
+    if score is None:
         raise DataError(
             f"record {row} has {value!r} as {column!r}, not a number (leave it empty if there is none)"
         )
-    return known
+    return score
 
 
 def questions_in(table: Table, column: str) -> list[str]:
     """A question's name, with its task's before it where there is one."""
     tasks = [name for name in TASKS if name in table.frame.columns and name != column]
-    told = [values(table.frame, name).tolist() for name in (*tasks, column)]
+    columns = [values(table.frame, name).tolist() for name in (*tasks, column)]
     names = []
-    for row, parts in enumerate(zip(*told, strict=True), 1):
+    for row, parts in enumerate(zip(*columns, strict=True), 1):
         if parts[-1] is None:
             raise DataError(f"record {row} has no {column!r}")
         names.append("/".join(question_name(part) for part in parts if part is not None))
@@ -236,14 +238,14 @@ def questions_in(table: Table, column: str) -> list[str]:
 
 
 def _parts(table: Table, columns: Mapping[str, str]) -> list[str]:
-    used = {*table.said.values(), *(columns[key] for key in columns if key != "category")}
+    used = {*table.specified.values(), *(columns[key] for key in columns if key != "category")}
     return [name for name in PARTS if name in table.frame.columns and name not in used]
 
 
 def items_in(table: Table, columns: Mapping[str, str]) -> list[str]:
-    """What two scores must share beside the question, such as the turn."""
-    told = [values(table.frame, name).tolist() for name in _parts(table, columns)]
-    return [" ".join(map(str, parts)) for parts in zip(*told, strict=True)] if told else [""] * len(table.frame)
+    """Item of each score, which two scores must share beside the question, such as the turn."""
+    cells = [values(table.frame, name).tolist() for name in _parts(table, columns)]
+    return [" ".join(map(str, parts)) for parts in zip(*cells, strict=True)] if cells else [""] * len(table.frame)
 
 
 def _used(table: Table) -> dict[str, list[str]]:
@@ -269,8 +271,8 @@ SCORE_TABLE = Layout(
     notes=_notes,
     of_scores=True,
     ordered=False,
-    takes=frozenset(OF_A_MODEL),
-    known=OF_A_MODEL,
+    accepts=frozenset(OF_A_MODEL),
+    aliases=OF_A_MODEL,
     reads=(*TASKS, *PARTS),
 )
 LAYOUTS = (SCORE_TABLE,)

@@ -36,12 +36,17 @@ def as_usual(table: Table, layout: Layout) -> Table:
 
     Only where no column has that name as it is, and just one is such a spelling.
     """
-    there = [name for name in table.frame.columns if isinstance(name, str)]
+    column_names = [name for name in table.frame.columns if isinstance(name, str)]
     renamed: dict[str, str] = {}
     spellings = _by_spelling(table)
     for usual, key in layout.names.items():
         same = spellings.get(plain(usual), [])
-        if usual in there or key in table.said or len(same) != 1 or same[0] in {*layout.names, *renamed}:
+        if (
+            usual in column_names
+            or key in table.specified
+            or len(same) != 1
+            or same[0] in {*layout.names, *renamed}
+        ):
             continue
         renamed[same[0]] = usual
     if not renamed:
@@ -52,11 +57,11 @@ def as_usual(table: Table, layout: Layout) -> Table:
 
 def _by_spelling(table: Table) -> dict[str, list[str]]:
     """The columns that nobody has said, by their plain names."""
-    told, found = set(table.said.values()), dict[str, list[str]]()
+    named, spellings = set(table.specified.values()), dict[str, list[str]]()
     for name in table.frame.columns:
-        if isinstance(name, str) and name not in told:
-            found.setdefault(plain(name), []).append(name)
-    return found
+        if isinstance(name, str) and name not in named:
+            spellings.setdefault(plain(name), []).append(name)
+    return spellings
 
 
 def refuse_doubtful(table: Table, layout: Layout) -> None:
@@ -75,29 +80,30 @@ def refuse_doubtful(table: Table, layout: Layout) -> None:
         if isinstance(name, str) and name not in read and name not in layout.names and plain(name) not in COUNTS
     ]
     as_written = {*table.frame.columns} - table.spelled.keys()
-    for key, usual in layout.known.items():
-        if key in table.said or as_written & {*usual}:
+    for key, usual in layout.aliases.items():
+        if key in table.specified or as_written & {*usual}:
             continue
         for name in unused:
-            near = _near(table, key, name, usual)
-            if near is not None:
+            similar = _similar_name(table, key, name, usual)
+            if similar is not None:
                 raise DataError(
-                    f"column {name!r} would not be read, though it looks like {near!r} (--column {key}={name!r} "
-                    f"reads it; --column {key}=null leaves it out)"
+                    f"column {name!r} would not be read, though it looks like {similar!r} (--column "
+                    f"{key}={name!r} reads it; --column {key}=null leaves it out)"
                 )
-    for own in (name for name in (*layout.needs, *layout.reads) if name not in as_written):
-        if other := next((name for name in unused if alike(name, own)), None):
+    for required in (name for name in (*layout.needs, *layout.reads) if name not in as_written):
+        if unread := next((name for name in unused if alike(name, required)), None):
             raise DataError(
-                f"column {other!r} would not be read, though it looks like {own!r} of {layout.name}: rename it"
+                f"column {unread!r} would not be read, though it looks like {required!r} of {layout.name}: "
+                "rename it"
             )
-    if "swapped" in layout.known and "swapped" not in table.said:
+    if "swapped" in layout.aliases and "swapped" not in table.specified:
         refuse_unspoken_swaps(table.frame, unused)
 
 
 def _refuse_competing(table: Table, layout: Layout) -> None:
     spellings = _by_spelling(table)
     for usual, key in layout.names.items():
-        if key in table.said:
+        if key in table.specified:
             continue
         same = spellings.get(plain(usual), [])
         if len(same) > 1 and not set(same) <= set(layout.names):
@@ -105,30 +111,32 @@ def _refuse_competing(table: Table, layout: Layout) -> None:
             settles = f"--column {key}=NAME chooses one" if key else "rename or remove one"
             raise DataError(f"the columns {listed} could both be {usual!r} ({settles})")
     for key in ONE_COLUMN:
-        known = [name for name in layout.known.get(key, ()) if name in table.frame.columns]
-        if key not in table.said and any(_differ(table, known[0], other) for other in known[1:]):
-            listed = " and ".join(map(repr, known))
+        candidates = [name for name in layout.aliases.get(key, ()) if name in table.frame.columns]
+        if key not in table.specified and any(
+            _differ(table, candidates[0], candidate) for candidate in candidates[1:]
+        ):
+            listed = " and ".join(map(repr, candidates))
             raise DataError(
                 f"the columns {listed} differ, and both name the {key} (--column {key}=NAME chooses one)"
             )
 
 
-def _differ(table: Table, one: str, other: str) -> bool:
-    return bool((values(table.frame, one).map(str) != values(table.frame, other).map(str)).any())
+def _differ(table: Table, first: str, second: str) -> bool:
+    return bool((values(table.frame, first).map(str) != values(table.frame, second).map(str)).any())
 
 
-def _near(table: Table, key: str, name: str, usual: Sequence[str]) -> str | None:
+def _similar_name(table: Table, key: str, name: str, usual: Sequence[str]) -> str | None:
     """The known name of a key that a column nearly has, if its values could be that."""
     if _is_of_one_answer(name, table):
         return None
     of_counts = OFTEN_COUNTS if key == "count" else ()
-    found = next((one for one in (*usual, *of_counts) if alike(name, one)), None)
+    similar = next((candidate for candidate in (*usual, *of_counts) if alike(name, candidate)), None)
     words = set(plain(name).split("_"))
     if key in ("judge", "question"):
         roles = RATERS if key == "judge" else {"question"}
         if words & roles and words <= roles | OF_NAMES:
-            found = usual[0]
-    return found if found is not None and _could_be(key, values(table.frame, name)) else None
+            similar = usual[0]
+    return similar if similar is not None and _could_be(key, values(table.frame, name)) else None
 
 
 def _is_of_one_answer(name: str, table: Table) -> bool:
@@ -137,26 +145,26 @@ def _is_of_one_answer(name: str, table: Table) -> bool:
 
 def alike(name: str, usual: str) -> bool:
     """Whether a name is nearly another: letters more, less or other, or in another order."""
-    one, other = (BEFORE_DIGIT.sub("", plain(text)) for text in (name, usual))  # a digit may be a slip, too
-    if len(other) < SHORTEST:
+    first, second = (BEFORE_DIGIT.sub("", plain(text)) for text in (name, usual))  # a digit may be a slip, too
+    if len(second) < SHORTEST:
         return False
-    least = ALIKE_LONG if len(other) >= LONG else ALIKE
-    matcher = SequenceMatcher(None, one, other, autojunk=False)
-    letters = (sorted(text.replace("_", "")) for text in (one, other))  # uJdge is read as two words
+    least = ALIKE_LONG if len(second) >= LONG else ALIKE
+    matcher = SequenceMatcher(None, first, second, autojunk=False)
+    letters = (sorted(text.replace("_", "")) for text in (first, second))  # uJdge is read as two words
     return next(letters) == next(letters) or (matcher.quick_ratio() >= least and matcher.ratio() >= least)
 
 
 def _could_be(key: str, column: pd.Series) -> bool:
     """Whether values look like what a key holds."""
-    there = column.dropna().tolist()
-    if not there or any(isinstance(value, dict | bool) for value in there):
-        return key == "human" and bool(there)
-    texts = {value.casefold() for value in there if isinstance(value, str)}
-    listed = any(isinstance(value, list | tuple) or hasattr(value, "tolist") for value in there)
-    numbers = np.full(len(there), np.nan) if listed else numbers_in(pd.Series(there, dtype=object))
+    present = column.dropna().tolist()
+    if not present or any(isinstance(value, dict | bool) for value in present):
+        return key == "human" and bool(present)
+    texts = {value.casefold() for value in present if isinstance(value, str)}
+    listed = any(isinstance(value, list | tuple) or hasattr(value, "tolist") for value in present)
+    numbers = np.full(len(present), np.nan) if listed else numbers_in(pd.Series(present, dtype=object))
     if key in ("count", "length"):
-        whole = bool(((numbers >= 0) & (numbers == np.round(numbers))).all())
-        return whole and (key == "length" or bool((numbers != 1).any()))
+        are_whole = bool(((numbers >= 0) & (numbers == np.round(numbers))).all())
+        return are_whole and (key == "length" or bool((numbers != 1).any()))
     if key == "judge":
         return not texts <= BOOLEANS if texts else not bool((numbers % 1 > 0).any())
     return True

@@ -31,17 +31,17 @@ def tell_badness(texts: Iterable[str]) -> bool:
     return any(normal(text) in BAD for text in texts)
 
 
-def kept(frame: pd.DataFrame, said: Iterable[object]) -> pd.DataFrame:
+def with_strength(frame: pd.DataFrame, winners: Iterable[object]) -> pd.DataFrame:
     """Records with what their winners' words say beyond the letters, where some say more.
 
     Parameters
     ----------
     frame : DataFrame
         Records in the published columns.
-    said : iterable
+    winners : iterable
         The winner of each as it is written.
     """
-    texts = ["" if (text := word(value)) is None else normal(text) for value in said]
+    texts = ["" if (text := word(value)) is None else normal(text) for value in winners]
     different = {*texts}
     if not BAD & different and not _more_than_better([*different]).any():
         return frame
@@ -55,17 +55,17 @@ def kept(frame: pd.DataFrame, said: Iterable[object]) -> pd.DataFrame:
 def by_gaps(frame: pd.DataFrame) -> pd.DataFrame:
     """Records with strength by their ``gap``: much better above the median of the judge's own gaps but zero."""
     gap = frame["gap"].astype(float).abs()
-    own = gap.where(gap > 0).groupby(frame["judge_model"]).transform("median")
-    return frame.assign(**{STRENGTH: np.where(gap > own, 2.0, 1.0)})
+    judge_median = gap.where(gap > 0).groupby(frame["judge_model"]).transform("median")
+    return frame.assign(**{STRENGTH: np.where(gap > judge_median, 2.0, 1.0)})
 
 
 def _more_than_better(texts: Sequence[str]) -> BoolArray:
     """Which winners' normal texts say more than better; numbers do where they have signs (`grades.are_signed`)."""
     parts = [of_verdict(text) for text in texts]
-    values = {known for text in {*texts} if (known := number(text)) is not None}
+    values = {parsed for text in {*texts} if (parsed := number(text)) is not None}
     numbers = are_signed(values)
-    told = ["" if part is None or (part.isdigit() and not numbers) else part for part in parts]
-    return np.asarray(degrees(told) > 1)
+    degree_texts = ["" if part is None or (part.isdigit() and not numbers) else part for part in parts]
+    return np.asarray(degrees(degree_texts) > 1)
 
 
 def shares_of(frame: pd.DataFrame) -> FloatArray:
@@ -81,24 +81,24 @@ def shares_of(frame: pd.DataFrame) -> FloatArray:
     DataError
         Naming a record with a winner whose strength is not known.
     """
-    given = [_said(value) for value in frame[STRENGTH]]
-    degree, letter = degrees(given), frame["judge_preferred_model"].to_numpy(object)
+    texts = [_strength_text(value) for value in frame[STRENGTH]]
+    degree, letter = degrees(texts), frame["judge_preferred_model"].to_numpy(object)
     won = np.isin(letter, ["a", "b"])
     unknown = won & np.isnan(degree)
     if unknown.any():
         row = int(unknown.argmax())
-        said = frame[STRENGTH].iloc[row]
+        cell = frame[STRENGTH].iloc[row]
         raise DataError(
-            f"record {row + 1} has {said.item() if isinstance(said, np.generic) else said!r} as its strength; "
+            f"record {row + 1} has {cell.item() if isinstance(cell, np.generic) else cell!r} as its strength; "
             f"expected 1 or better, 2 or much better, and so on up to {MOST_STRENGTHS} (--column {STRENGTH}=null "
             "leaves strength out)"
         )
     return strength_by_side(degree, letter == "a", letter == "b")
 
 
-def _said(value: object) -> str:
+def _strength_text(value: object) -> str:
     """A strength as a normal text; empty if there is none."""
     if value is None or value != value:
         return ""
-    known = number(value)
-    return normal(str(value)) if known is None else f"{known:g}"
+    parsed = number(value)
+    return normal(str(value)) if parsed is None else f"{parsed:g}"

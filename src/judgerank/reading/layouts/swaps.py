@@ -46,7 +46,7 @@ TURNED = {"ba", "b_a", "b", "b_first", "reversed", "reverse", "swapped", "swap",
 YES, NO = {"true", "yes", "1", "t", "y"}, {"false", "no", "0", "f", "n"}
 
 
-def shown_as_told(frame: pd.DataFrame) -> pd.DataFrame:
+def in_shown_order(frame: pd.DataFrame) -> pd.DataFrame:
     """Records in the order in which answers were shown, by the column ``swapped`` if there is one, which goes.
 
     Raises
@@ -56,17 +56,17 @@ def shown_as_told(frame: pd.DataFrame) -> pd.DataFrame:
     """
     if "swapped" not in frame:
         return frame
-    told = []
+    is_turned = []
     pairs = zip(frame["swapped"], frame["model_a"], frame["model_b"], strict=True)
     for row, (value, first, second) in enumerate(pairs, 1):
-        text = _said(value)
+        text = _order_text(value)
         if value not in (first, second) and text not in STRAIGHT | TURNED | YES | NO:
             raise DataError(
                 f"record {row} has {value!r} as 'swapped', which does not say whether model_b was shown first "
                 "(known: true, false, 1, 0, ab, ba, original, swapped, or the name of the model shown first)"
             )
-        told.append(value == second or (value != first and text in TURNED | YES))
-    return turned(frame.drop(columns="swapped"), np.array(told, bool))
+        is_turned.append(value == second or (value != first and text in TURNED | YES))
+    return turned(frame.drop(columns="swapped"), np.array(is_turned, bool))
 
 
 def refuse_unspoken_swaps(table: pd.DataFrame, unused: Iterable[str]) -> None:
@@ -74,19 +74,20 @@ def refuse_unspoken_swaps(table: pd.DataFrame, unused: Iterable[str]) -> None:
     for name in unused:
         if plain(name) not in SWAPS | ORDERS:
             continue
-        said = [text for value in values(table, name) if (text := _said(value))]
+        texts = [text for value in values(table, name) if (text := _order_text(value))]
         odd = TURNED | YES if plain(name) in SWAPS else TURNED
-        if plain(name) in ORDERS and not set(said) <= TURNED | STRAIGHT:
+        if plain(name) in ORDERS and not set(texts) <= TURNED | STRAIGHT:
             continue
-        many = sum(text in odd for text in said)
-        if many or not set(said) <= TURNED | STRAIGHT | YES | NO:
+        n_odd = sum(text in odd for text in texts)
+        if n_odd or not set(texts) <= TURNED | STRAIGHT | YES | NO:
             raise DataError(
                 f"column {name!r} would not be read, though it seems to say that answers were shown the other way "
-                f"round in {many} records (--column swapped={name!r} reads it: there model_b was shown first, and "
-                "the winner still names its column; --column swapped=null takes model_a as shown first throughout)"
+                f"round in {n_odd} records (--column swapped={name!r} reads it: there model_b was shown first, "
+                "and the winner still names its column; --column swapped=null takes model_a as shown "
+                "first throughout)"
             )
 
 
-def _said(value: object) -> str:
+def _order_text(value: object) -> str:
     text = word(value)
     return "" if text is None else plain(text)

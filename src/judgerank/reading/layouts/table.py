@@ -1,4 +1,4 @@
-"""A table of records with what was said of it, and a layout that tells how to read it."""
+"""A table of records with the options it is read by, and a layout that tells how to read it."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ OF_NAMES = ("model_a", "model_b", "judge")  # keys of columns of names
 WIDE = "if each judge has a column of answers, say what words but a, b and tie mean: --winner-values W=VALUE"
 MISSING = frozenset(("None", "nan", "NaN", "NaT", "<NA>", "#N/A", "null", "NULL"))  # as programs write it
 FEW_WITHOUT = 0.1  # share of records that may be left out since they have no question
-Known = Mapping[str, tuple[str, ...]]  # ours: the names it is known by
+Aliases = Mapping[str, tuple[str, ...]]  # ours: the names it is known by
 
 
 @dataclass(frozen=True)
 class Table:
-    """Records as they are, and what was said of them.
+    """Records as they are, and the options they are read by.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class Table:
         (`judgerank.reading.layouts.names.NAMES`, `judgerank.reading.layouts.duplicate_records.COPIES`).
     spelled : mapping of str to str
         Columns as they are called in the file, by the names they are read as.
-    whole : bool
+    is_complete : bool
         Whether these are all records of the file, so that what is so of all of them can be said of it.
     """
 
@@ -68,11 +68,11 @@ class Table:
     names: str = ASK
     copies: str = ASK
     spelled: Mapping[str, str] = field(default_factory=dict)
-    whole: bool = True
+    is_complete: bool = True
 
     @property
-    def said(self) -> dict[str, str | None]:
-        """What is said of columns: to be asked about counts is to say nothing."""
+    def specified(self) -> dict[str, str | None]:
+        """Names of columns that were given by their keys; to ask about counts names none."""
         return {key: name for key, name in self.named.items() if (key, name) != ("count", ASK)}
 
 
@@ -98,13 +98,13 @@ class Layout:
         Whether its records are scores of one model.
     ordered : bool
         Whether the first of two models is the one that was shown first.
-    takes : set of str, optional
+    accepts : set of str, optional
         Keys of the columns that may be named; by default all of `COLUMNS`.
     notes : callable
         From a `Table` to what else to know of its records.
     lacks_baseline : callable
         Whether a `Table` leaves open which model all others were compared with.
-    known : mapping of str to tuple of str
+    aliases : mapping of str to tuple of str
         The names that columns are known by, by their keys in `COLUMNS`.
     reads : tuple of str
         Further columns that are read where they are there.
@@ -123,10 +123,10 @@ class Layout:
     remark: str = ""
     of_scores: bool = False
     ordered: bool = True
-    takes: frozenset[str] | None = None
+    accepts: frozenset[str] | None = None
     notes: Callable[[Table], Iterable[str]] = lambda table: ()
     lacks_baseline: Callable[[Table], bool] = lambda table: False
-    known: Known = field(default_factory=lambda: known_as())
+    aliases: Aliases = field(default_factory=lambda: aliases_with())
     reads: tuple[str, ...] = ()
     of_file: Callable[[Table], str] = lambda table: ""
     shared: Callable[[pd.DataFrame], BoolArray] = lambda frame: np.zeros(len(frame), bool)
@@ -134,20 +134,20 @@ class Layout:
     @property
     def names(self) -> dict[str, str | None]:
         """All columns that are known by their names, and their keys in `COLUMNS`, if they have one."""
-        own = dict.fromkeys((*self.needs, *self.reads))
-        return own | {name: key for key, names in self.known.items() for name in names}
+        column_keys = dict.fromkeys((*self.needs, *self.reads))
+        return column_keys | {name: key for key, names in self.aliases.items() for name in names}
 
     def matches(self, columns: frozenset[str], sample: Table) -> bool:
         """Whether records with these columns are in this layout."""
         return columns.issuperset(self.needs) and self.also(columns, sample)
 
 
-def known_as(**names: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+def aliases_with(**names: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
     """The names that columns are known by, where they are not the usual ones."""
     return {key: usual for key, (_, usual) in COLUMNS.items() if key not in OF_SCORES} | names
 
 
-def found(table: Table, known: Known, needed: Iterable[str]) -> dict[str, str]:
+def columns_by_key(table: Table, aliases: Aliases, needed: Iterable[str]) -> dict[str, str]:
     """The column that each of ours is read from, by its key in `COLUMNS`; without those that are not there.
 
     Raises
@@ -155,20 +155,20 @@ def found(table: Table, known: Known, needed: Iterable[str]) -> dict[str, str]:
     DataError
         If one that is named, or needed, is not there.
     """
-    there = table.frame.columns
+    available = table.frame.columns
     columns, needed = {}, set(needed)
-    for key, names in known.items():
-        named = table.said.get(key)
-        if key in table.said and named is None and key not in needed:  # told that there is none
+    for key, names in aliases.items():
+        named = table.specified.get(key)
+        if key in table.specified and named is None and key not in needed:  # told that there is none
             continue
         wanted = (named,) if named else names
-        name = next((name for name in wanted if name in there), None)
+        name = next((name for name in wanted if name in available), None)
         if name is None and (named or key in needed):
             missing = " or ".join(map(repr, wanted))
             wide = f"; {WIDE}" if key == "winner" and not named else ""
             raise DataError(
                 f"the table has no column {missing} (it has: "
-                f"{listed(table.spelled.get(name, name) for name in there)}; if it has another name: "
+                f"{listed(table.spelled.get(name, name) for name in available)}; if it has another name: "
                 f"--column {key}=NAME{wide})"
             )
         if name is not None:
@@ -176,7 +176,7 @@ def found(table: Table, known: Known, needed: Iterable[str]) -> dict[str, str]:
     return columns
 
 
-def records(table: Table, known: Known, needed: Iterable[str]) -> pd.DataFrame:
+def records(table: Table, aliases: Aliases, needed: Iterable[str]) -> pd.DataFrame:
     """The columns that are used, under the published names; missing values as None, answers as they are.
 
     Raises
@@ -185,25 +185,25 @@ def records(table: Table, known: Known, needed: Iterable[str]) -> pd.DataFrame:
         If a column is missing, is there twice, looks like one of counts and is not spoken of, or if more
         than a few records have no question though others have.
     """
-    there = found(table, known, needed)
+    sources = columns_by_key(table, aliases, needed)
     columns = {
         COLUMNS[key][0]: names_of(table, name) if key in OF_NAMES else values(table.frame, name)
-        for key, name in there.items()
+        for key, name in sources.items()
     }
-    texts = texts_in(table.frame, {*there.values()})
+    texts = texts_in(table.frame, {*sources.values()})
     columns |= {name: values(table.frame, of) for name, of in texts.items()}
     columns |= {name: values(table.frame, name) for name in by_answer(table.frame) if name not in columns}
-    if TURN in table.frame.columns and TURN not in there.values():
+    if TURN in table.frame.columns and TURN not in sources.values():
         turns = [str(turn) for turn in values(table.frame, TURN)]
         columns |= {ITEM: pd.Series(turns, dtype=object)} if len({*turns}) > 1 else {}
-    if "count" not in table.said:
+    if "count" not in table.specified:
         _refuse_unspoken_counts(table.frame, set(columns))
     frame = pd.DataFrame(columns).reset_index(drop=True)
     if "judge_model" not in frame:
         frame["judge_model"] = ONE_JUDGE
     if "question_id" in frame:
         frame["question_id"] = pd.Series(_questions(frame["question_id"]), dtype=object)
-        _refuse_many_without(frame["question_id"], table.spelled.get(there["question"], there["question"]))
+        _refuse_many_without(frame["question_id"], table.spelled.get(sources["question"], sources["question"]))
     return frame
 
 
@@ -229,9 +229,9 @@ def _is_number(column: pd.Series | pd.DataFrame) -> bool:
     """Whether the first value that is there is a number; texts of answers are none, and are not kept."""
     if not isinstance(column, pd.Series):  # two columns of one name
         return False
-    there = column.dropna()
+    present = column.dropna()
     try:
-        return len(there) > 0 and bool(np.isfinite(float(there.iloc[0])))
+        return len(present) > 0 and bool(np.isfinite(float(present.iloc[0])))
     except (TypeError, ValueError, OverflowError):
         return False
 
@@ -301,8 +301,8 @@ def _questions(column: pd.Series) -> list[str | None]:
         value = value.tolist() if isinstance(value, np.ndarray) else value  # Parquet's lists
         name = None if value is None or value == "" else question_name(value)
         if name is not None:
-            other = meant.setdefault(name, value)
-            if type(other) is not type(value) or other != value:
-                raise DataError(f"record {number} has the question {value!r}, and another record {other!r}")
+            previous = meant.setdefault(name, value)
+            if type(previous) is not type(value) or previous != value:
+                raise DataError(f"record {number} has the question {value!r}, and another record {previous!r}")
         names.append(name)
     return names

@@ -22,12 +22,12 @@ from judgerank.reading.layouts import strength
 from judgerank.reading.layouts.judged_texts import texts_in
 from judgerank.reading.layouts.table import (
     COUNTS,
-    Known,
+    Aliases,
     Layout,
     Table,
+    aliases_with,
     by_answer,
-    found,
-    known_as,
+    columns_by_key,
     records,
     require_models,
     values,
@@ -41,97 +41,101 @@ from judgerank.reading.layouts.words import (
     number,
     others_unknown,
     readings,
-    with_own,
+    with_custom,
     word,
     words_by_column,
 )
 
 PAIR = ("model_a", "model_b")
 NEEDED = (*PAIR, "winner")
-OURS = known_as()
+OURS = aliases_with()
 WINNERS = COLUMNS["winner"][1]
-SIDES = known_as(model_a=("left",), model_b=("right",), winner=("winner",), question=("question_id", "prompt"))
+SIDES = aliases_with(model_a=("left",), model_b=("right",), winner=("winner",), question=("question_id", "prompt"))
 SIDES["judge"] = ("judge", "worker")
 ONE_HOT = {"winner_model_a": "a", "winner_model_b": "b", "winner_tie": "c"}
 OF_JUDGEARENA = ("pref", "source", "judge_model", "question_id")  # what its battles have beside the arena's
-HELPSTEER = known_as(winner=OF_HELPSTEER[2:], question=(*COLUMNS["question"][1], "context"))
+HELPSTEER = aliases_with(winner=OF_HELPSTEER[2:], question=(*COLUMNS["question"][1], "context"))
 WIDE_WITHOUT = ("winner", "judge", "reply", "human")  # a record has those of several judges
 OF_REPLIES = re.compile(r"(?:\w+_)?(?:judge?ment|output)")  # columns of what a judge wrote, not named after one
 MOST_WORDS = 100  # different ones of a judge, but for names of models
 FEWEST_JUDGES = 2  # one column of answers could be anything: it is told as the winner's
 
 
-def _flat(table: Table, known: Known = OURS) -> pd.DataFrame:
-    frame = records(table, known, NEEDED)
-    said = frame["judge_preferred_model"]
-    frame = strength.kept(frame, said)
-    frame["judge_preferred_model"] = _letters(table, frame, said, known)
-    if not table.said.get("winner"):
+def _flat(table: Table, aliases: Aliases = OURS) -> pd.DataFrame:
+    frame = records(table, aliases, NEEDED)
+    winners = frame["judge_preferred_model"]
+    frame = strength.with_strength(frame, winners)
+    frame["judge_preferred_model"] = _letters(table, frame, winners, aliases)
+    if not table.specified.get("winner"):
         _refuse_contradictions(table, frame)
     return frame
 
 
-def _letters(table: Table, frame: pd.DataFrame, said: pd.Series, known: Known = OURS) -> list[str | None]:
+def _letters(table: Table, frame: pd.DataFrame, winners: pd.Series, aliases: Aliases = OURS) -> list[str | None]:
     first, second = frame["model_a"].tolist(), frame["model_b"].tolist()
-    return answers(said, first, second, everyday(said, [*first, *second]) | words_of(table, known))
+    return answers(winners, first, second, everyday(winners, [*first, *second]) | words_of(table, aliases))
 
 
-def words_of(table: Table, known: Known = OURS) -> dict[str, str]:
+def words_of(table: Table, aliases: Aliases = OURS) -> dict[str, str]:
     """Letters of all usual words for the winner, among them those that the name of its column explains."""
-    name, by_column = found(table, known, ()).get("winner"), dict[str, str]()
+    name, by_column = columns_by_key(table, aliases, ()).get("winner"), dict[str, str]()
     if name is not None:
-        said = values(table.frame, name)
-        by_column = words_by_column(table.spelled.get(name, name), said, table.frame.columns)
-    return with_own(ANSWERS | by_column, table.words)
+        winners = values(table.frame, name)
+        by_column = words_by_column(table.spelled.get(name, name), winners, table.frame.columns)
+    return with_custom(ANSWERS | by_column, table.words)
 
 
 def _refuse_contradictions(table: Table, frame: pd.DataFrame) -> None:
     """Refuse a table with two columns of winners that are not the same throughout."""
-    there = [name for name in WINNERS if name in table.frame.columns]
-    for name in there[1:]:
+    present = [name for name in WINNERS if name in table.frame.columns]
+    for name in present[1:]:
         both = frame["judge_preferred_model"], pd.Series(_letters(table, frame, values(table.frame, name)))
-        one, other = (letters.where(letters.notna(), UNPARSED) for letters in both)
-        odd = (one != other).to_numpy()
+        first, second = (letters.where(letters.notna(), UNPARSED) for letters in both)
+        odd = (first != second).to_numpy()
         if odd.any():
             raise DataError(
-                f"record {int(odd.argmax()) + 1} has one winner as {there[0]!r} and another as {name!r} "
+                f"record {int(odd.argmax()) + 1} has one winner as {present[0]!r} and another as {name!r} "
                 "(--column winner=NAME chooses one)"
             )
 
 
-def _readings(table: Table, known: Known = OURS, usual: tuple[str, ...] = ()) -> Iterator[str]:
+def _readings(table: Table, aliases: Aliases = OURS, usual: tuple[str, ...] = ()) -> Iterator[str]:
     """How winners were read that are said in everyday words."""
-    columns = found(table, known, ())
+    columns = columns_by_key(table, aliases, ())
     if {*NEEDED} <= columns.keys():
-        said = values(table.frame, columns["winner"])
+        winners = values(table.frame, columns["winner"])
         models = [model for key in PAIR for model in values(table.frame, columns[key])]
         words = {
-            text: letter for text, letter in everyday(said, models).items() if text not in (*table.words, *usual)
+            text: letter
+            for text, letter in everyday(winners, models).items()
+            if text not in (*table.words, *usual)
         }
-        yield from filter(None, [readings(said.tolist(), words), _on_others(said, table, known, words, models)])
+        yield from filter(
+            None, [readings(winners.tolist(), words), _on_others(winners, table, aliases, words, models)]
+        )
 
 
 def _on_others(
-    said: pd.Series, table: Table, known: Known, words: Mapping[str, str], models: Iterable[object]
+    winners: pd.Series, table: Table, aliases: Aliases, words: Mapping[str, str], models: Iterable[object]
 ) -> str:
     """How many answers were taken for unknown because that was said of all other words."""
-    spoken = [text for value in said if (text := word(value)) is not None]
-    others = others_unknown(
-        spoken, {**words_of(table, known), **words}, {name for name in models if isinstance(name, str)}
+    spoken = [text for value in winners if (text := word(value)) is not None]
+    unknown = others_unknown(
+        spoken, {**words_of(table, aliases), **words}, {name for name in models if isinstance(name, str)}
     )
-    many = sum(text in others for text in spoken)
-    if not many:
+    n_unknown = sum(text in unknown for text in spoken)
+    if not n_unknown:
         return ""
-    return f"{many:,} answers in other words were taken for unknown, such as {shortened(min(others))!r}."
+    return f"{n_unknown:,} answers in other words were taken for unknown, such as {shortened(min(unknown))!r}."
 
 
-def _used(table: Table, known: Known = OURS, needed: tuple[str, ...] = NEEDED) -> dict[str, list[str]]:
-    return {key: [name] for key, name in found(table, known, needed).items()}
+def _used(table: Table, aliases: Aliases = OURS, needed: tuple[str, ...] = NEEDED) -> dict[str, list[str]]:
+    return {key: [name] for key, name in columns_by_key(table, aliases, needed).items()}
 
 
 def _sides(table: Table) -> pd.DataFrame:
     frame = records(table, SIDES, NEEDED)
-    frame = strength.kept(frame, frame["judge_preferred_model"])
+    frame = strength.with_strength(frame, frame["judge_preferred_model"])
     first, second = frame["model_a"].tolist(), frame["model_b"].tolist()
     spoken = everyday(frame["judge_preferred_model"], [*first, *second])
     words = {**spoken, "left": "a", "right": "b", "tie": "c", **table.words}
@@ -150,8 +154,8 @@ def _one_hot(table: Table) -> pd.DataFrame:
             continue
         numbers = [float(cell) if isinstance(cell, bool) else number(cell) for cell in cells]
         if sorted(numbers, key=str) != [0.0, 0.0, 1.0]:
-            told = ", ".join(f"{name}={cell!r}" for name, cell in zip(ONE_HOT, cells, strict=True))
-            raise DataError(f"record {row + 1} has {told}: one of them must be 1, and the others 0")
+            stated = ", ".join(f"{name}={cell!r}" for name, cell in zip(ONE_HOT, cells, strict=True))
+            raise DataError(f"record {row + 1} has {stated}: one of them must be 1, and the others 0")
         letters.append(list(hot)[numbers.index(1.0)])
     frame["judge_preferred_model"] = letters
     return frame
@@ -170,14 +174,14 @@ def _wide(table: Table) -> pd.DataFrame:
     words = ANSWERS | _everyday_in(table) | dict(table.words)
     parts = []
     for name in _judges(table):
-        said = values(table.frame, name)
-        letters = answers(said, first, second, words, f"answer of {name!r}")
+        replies = values(table.frame, name)
+        letters = answers(replies, first, second, words, f"answer of {name!r}")
         part = frame.assign(judge_model=name, judge_preferred_model=pd.Series(letters, dtype=object))
-        parts.append(strength.kept(part, said))
-    whole = pd.concat(parts, ignore_index=True)
-    if STRENGTH in whole and STRENGTH not in frame:  # in the words of some judges
-        whole[STRENGTH] = whole[STRENGTH].fillna(1.0)
-    return whole
+        parts.append(strength.with_strength(part, replies))
+    combined = pd.concat(parts, ignore_index=True)
+    if STRENGTH in combined and STRENGTH not in frame:  # in the words of some judges
+        combined[STRENGTH] = combined[STRENGTH].fillna(1.0)
+    return combined
 
 
 def _pair_and_question() -> dict[str, tuple[str, ...]]:
@@ -190,8 +194,8 @@ def _judges(table: Table) -> list[str]:
     wins = {text for text, letter in words.items() if letter in ("a", "b")} | models
     return [
         name
-        for name, said in _said_in_columns(table).items()
-        if said & wins or (len(said) <= MOST_WORDS and said <= words.keys() | everyday(said, models).keys())
+        for name, texts in _texts_by_column(table).items()
+        if texts & wins or (len(texts) <= MOST_WORDS and texts <= words.keys() | everyday(texts, models).keys())
     ]
 
 
@@ -199,22 +203,22 @@ def _models_in(table: Table) -> set[str]:
     return {value for name in PAIR for value in values(table.frame, name) if isinstance(value, str)}
 
 
-def _said_in_columns(table: Table) -> dict[str, set[str]]:
+def _texts_by_column(table: Table) -> dict[str, set[str]]:
     """The different words in every column that could be a judge's."""
-    own = {name for names in _pair_and_question().values() for name in names} | {*table.said.values()}
-    found = {}
+    excluded = {name for names in _pair_and_question().values() for name in names} | {*table.specified.values()}
+    by_column = {}
     for name in table.frame.columns:
-        is_free = isinstance(name, str) and name not in own and plain(name) not in COUNTS
+        is_free = isinstance(name, str) and name not in excluded and plain(name) not in COUNTS
         if is_free and not OF_REPLIES.fullmatch(plain(name)):
             texts = (word(value) for value in values(table.frame, name))
-            found[name] = {text for text in texts if text is not None and text.strip()}
-    return {name: said for name, said in found.items() if said}
+            by_column[name] = {text for text in texts if text is not None and text.strip()}
+    return {name: column_texts for name, column_texts in by_column.items() if column_texts}
 
 
 def _everyday_in(table: Table) -> dict[str, str]:
     """Letters of everyday words in the columns of judges."""
-    said = _said_in_columns(table)
-    return everyday({text for name in _judges(table) for text in said[name]}, _models_in(table))
+    by_column = _texts_by_column(table)
+    return everyday({text for name in _judges(table) for text in by_column[name]}, _models_in(table))
 
 
 def _on_wide(table: Table) -> Iterator[str]:
@@ -233,8 +237,8 @@ def _on_wide(table: Table) -> Iterator[str]:
 
 
 def _is_wide(columns: frozenset[str], sample: Table) -> bool:
-    others = {*WINNERS, *COLUMNS["judge"][1], *ONE_HOT}
-    return not columns & others and not sample.said.get("judge") and len(_judges(sample)) >= FEWEST_JUDGES
+    excluded = {*WINNERS, *COLUMNS["judge"][1], *ONE_HOT}
+    return not columns & excluded and not sample.specified.get("judge") and len(_judges(sample)) >= FEWEST_JUDGES
 
 
 def _used_wide(table: Table) -> dict[str, list[str]]:
@@ -257,14 +261,14 @@ LLMFAO = Layout(
     _sides,
     lambda table: _used(table, SIDES),
     notes=lambda table: _readings(table, SIDES, ("left", "right", "tie")),
-    known=SIDES,
+    aliases=SIDES,
 )
 ONE_HOT_WINNER = Layout(
     "the winner as one of three columns (LMSYS on Kaggle)",
     (*PAIR, *ONE_HOT),
     _one_hot,
     lambda table: _used(table, _without_winner(), PAIR) | {"winner": list(ONE_HOT)},
-    known=_without_winner(),
+    aliases=_without_winner(),
 )
 HELPSTEER3 = Layout(
     "HelpSteer3's preferences, with names of models",
@@ -274,7 +278,7 @@ HELPSTEER3 = Layout(
     also=lambda columns, sample: columns.isdisjoint(WINNERS),
     remark="Below zero the first response won, and the size is how much better it is; without other ids, a "
     "context is a question.",
-    known=HELPSTEER,
+    aliases=HELPSTEER,
 )
 WIDE = Layout(
     "a wide table, one column a judge",
@@ -284,6 +288,6 @@ WIDE = Layout(
     also=_is_wide,
     remark="Each column of answers is a judge; without a column of questions, a row is one.",
     notes=_on_wide,
-    known=_pair_and_question(),
+    aliases=_pair_and_question(),
 )
 LAYOUTS = (PAPER, ARENA, LLMFAO, ONE_HOT_WINNER, HELPSTEER3, WIDE)

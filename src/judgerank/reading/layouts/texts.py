@@ -19,7 +19,7 @@ def visible(text: str) -> str:
 
 @lru_cache(maxsize=1 << 16)
 def seen(text: str) -> str:
-    """What is the same for texts that look the same."""
+    """A key that is the same for texts that look the same."""
     return " ".join(visible(text).split())
 
 

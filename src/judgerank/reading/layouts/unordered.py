@@ -16,8 +16,8 @@ from judgerank.reading.layouts.table import (
     SIDES,
     Layout,
     Table,
-    found,
-    known_as,
+    aliases_with,
+    columns_by_key,
     other_side,
     records,
     require_models,
@@ -63,13 +63,13 @@ def turned(frame: pd.DataFrame, rows: BoolArray) -> pd.DataFrame:
     """Records in the published columns, some with the models, and all that is said of either, exchanged."""
     if not rows.any():
         return frame
-    other = frame[rows]
+    exchanged = frame[rows]
     sides = {name: other_side(name) for name in frame.columns if _is_of_a_side(name, frame)}
-    other = other.rename(columns=sides)[list(frame.columns)]
-    other["judge_preferred_model"] = other["judge_preferred_model"].replace(SWAPPED)
-    if "outcome" in other:
-        other["outcome"] = 1 - pd.to_numeric(other["outcome"])
-    return pd.concat([frame[~rows], other]).sort_index(kind="stable")
+    exchanged = exchanged.rename(columns=sides)[list(frame.columns)]
+    exchanged["judge_preferred_model"] = exchanged["judge_preferred_model"].replace(SWAPPED)
+    if "outcome" in exchanged:
+        exchanged["outcome"] = 1 - pd.to_numeric(exchanged["outcome"])
+    return pd.concat([frame[~rows], exchanged]).sort_index(kind="stable")
 
 
 def _is_of_a_side(name: object, frame: pd.DataFrame) -> bool:
@@ -92,18 +92,20 @@ def won_lost(pairs: Iterable[tuple[object, object]]) -> pd.DataFrame:
 
 
 def _layout(won: str, lost: str, also: Callable[[frozenset[str], Table], bool]) -> Layout:
-    known = known_as(model_a=(won,), model_b=(lost,))
-    del known["winner"]
+    aliases = aliases_with(model_a=(won,), model_b=(lost,))
+    del aliases["winner"]
 
     def to_frame(table: Table) -> pd.DataFrame:
-        frame = records(table, known, PAIR)
+        frame = records(table, aliases, PAIR)
         _refuse_texts(frame, won, lost)
         require_models(frame, (won, lost))
         return frame.assign(judge_preferred_model=pd.Series(_answers(table), dtype=object))
 
     def used(table: Table) -> dict[str, list[str]]:
         tie = _tie(table)
-        return {key: [name] for key, name in found(table, known, PAIR).items()} | ({"tie": [tie]} if tie else {})
+        return {key: [name] for key, name in columns_by_key(table, aliases, PAIR).items()} | (
+            {"tie": [tie]} if tie else {}
+        )
 
     def notes(table: Table) -> Iterator[str]:
         if (won, lost) == TEXTS:
@@ -122,8 +124,8 @@ def _layout(won: str, lost: str, also: Callable[[frozenset[str], Table], bool]) 
         remark=f"{won!r} is the better model of each record, and no column says which was shown first.",
         notes=notes,
         ordered=False,
-        takes=frozenset(known) - {*PAIR},
-        known=known,
+        accepts=frozenset(aliases) - {*PAIR},
+        aliases=aliases,
         reads=TIE,
     )
 
@@ -137,11 +139,11 @@ def _answers(table: Table) -> list[str]:
     tie = _tie(table)
     if tie is None:
         return ["a"] * len(table.frame)
-    told = [str(value).strip().lower() for value in values(table.frame, tie)]
-    odd = next((row for row, text in enumerate(told) if text not in MARKS), None)
+    marks = [str(value).strip().lower() for value in values(table.frame, tie)]
+    odd = next((row for row, text in enumerate(marks) if text not in MARKS), None)
     if odd is not None:
-        raise DataError(f"record {odd + 1} has {told[odd]!r} as {tie!r}, neither true nor false")
-    return [MARKS[text] for text in told]
+        raise DataError(f"record {odd + 1} has {marks[odd]!r} as {tie!r}, neither true nor false")
+    return [MARKS[text] for text in marks]
 
 
 def _refuse_texts(frame: pd.DataFrame, won: str, lost: str) -> None:
@@ -168,8 +170,8 @@ def _is_pair(columns: frozenset[str], table: Table) -> bool:
 
 
 def _has_no_names(columns: frozenset[str], table: Table) -> bool:
-    there = set(map(plain, columns))
-    return _is_pair(columns, table) and there.isdisjoint({name for pair in PAIRS for name in pair})
+    plain_names = set(map(plain, columns))
+    return _is_pair(columns, table) and plain_names.isdisjoint({name for pair in PAIRS for name in pair})
 
 
 LAYOUTS = (

@@ -65,10 +65,10 @@ def number(value: object) -> float | None:
     if isinstance(value, bool) or not isinstance(value, str | int | float | np.number):
         return None
     try:
-        found = float(value)
+        parsed = float(value)
     except (ValueError, OverflowError):
         return None
-    return found if math.isfinite(found) else None
+    return parsed if math.isfinite(parsed) else None
 
 
 @lru_cache(maxsize=1 << 12)
@@ -79,29 +79,33 @@ def normal(text: str) -> str:
     return re.sub(r" ?([<>=]+) ?", r"\1", inner)
 
 
-def everyday(said: Iterable[object], models: Iterable[object]) -> dict[str, str]:
+def everyday(cells: Iterable[object], models: Iterable[object]) -> dict[str, str]:
     """Letters of everyday words for a winner; a word that names a model is none."""
     names = set(map(normal, {model for model in models if isinstance(model, str)}))
-    texts = {text for value in said if (text := word(value)) is not None} - ANSWERS.keys()
+    texts = {text for value in cells if (text := word(value)) is not None} - ANSWERS.keys()
     letters = {text: letter_of(normal(text)) or verdict_of(text) for text in texts if normal(text) not in names}
     return {text: letter for text, letter in letters.items() if letter is not None}
 
 
 def verdict_of(reply: str) -> str | None:
     """The letter of a whole reply that ends with a verdict such as [[A]], if it has no other verdict."""
-    found = list(VERDICT.finditer(reply))
-    if not found or len({one[1] for one in found}) > 1 or not AFTER_VERDICT.fullmatch(reply, found[-1].end()):
+    matches = list(VERDICT.finditer(reply))
+    if (
+        not matches
+        or len({match[1] for match in matches}) > 1
+        or not AFTER_VERDICT.fullmatch(reply, matches[-1].end())
+    ):
         return None
-    return found[-1][1].lower() if found[-1].start() else None
+    return matches[-1][1].lower() if matches[-1].start() else None
 
 
 def others_unknown(
-    spoken: Iterable[str | None], known: Mapping[str, str], names: Collection[object]
+    spoken: Iterable[str | None], letters: Mapping[str, str], names: Collection[object]
 ) -> dict[str, str]:
     """All other words than known ones, numbers and names as no answer, if that is told (`OTHER`)."""
-    if known.get(OTHER) != "unknown":
+    if letters.get(OTHER) != "unknown":
         return {}
-    texts = {text for text in spoken if text is not None and text.strip()} - known.keys()
+    texts = {text for text in spoken if text is not None and text.strip()} - letters.keys()
     return {text: "unknown" for text in texts if text not in names and not _is_number(text)}
 
 
@@ -110,21 +114,21 @@ def letter_of(text: str) -> str | None:
     return EVERYDAY.get(text) or side_of_signs(text) or side_of_phrase(text)
 
 
-def readings(said: Iterable[object], words: Mapping[str, str]) -> str:
+def readings(cells: Iterable[object], words: Mapping[str, str]) -> str:
     """How everyday words in a column of winners were read; empty if there are none."""
-    return readings_of(Counter(text for value in said if (text := word(value)) is not None), words)
+    return readings_of(Counter(text for value in cells if (text := word(value)) is not None), words)
 
 
 def readings_of(times: Counter[str], words: Mapping[str, str]) -> str:
-    """The same where it is known how often each word is there."""
+    """How everyday words were read, by how many records have each of them."""
     grouped = Counter[str]()
     for text, n in times.items():
         if text in words:
             grouped[f"...[[{words[text].upper()}]]" if verdict_of(text) else text] += n
     words = {**words, **{f"...[[{letter.upper()}]]": letter for letter in "abc"}}
-    there = grouped.most_common()
-    told = [f"{text!r} as {NAMES.get(words[text], words[text])} ({n})" for text, n in there]
-    return f"Winners read: {', '.join(told)}; --winner-values WORD=VALUE changes it." if told else ""
+    counts = grouped.most_common()
+    parts = [f"{text!r} as {NAMES.get(words[text], words[text])} ({n})" for text, n in counts]
+    return f"Winners read: {', '.join(parts)}; --winner-values WORD=VALUE changes it." if parts else ""
 
 
 def meanings(values: Mapping[str, str] | None) -> dict[str, str]:
@@ -135,16 +139,16 @@ def meanings(values: Mapping[str, str] | None) -> dict[str, str]:
     ConfigError
         If one is to mean anything but a, b, tie or unknown.
     """
-    found = {}
+    letters = {}
     for key, value in (values or {}).items():
         if value not in MEANINGS:
             raise ConfigError(f"--winner-values {key}={value}: {value!r} is no answer (known: a, b, tie, unknown)")
-        found[str(word(key))] = MEANINGS[value]
-    return found
+        letters[str(word(key))] = MEANINGS[value]
+    return letters
 
 
 def answers(
-    said: Iterable[object],
+    cells: Iterable[object],
     first: Sequence[object],
     second: Sequence[object],
     words: Mapping[str, str],
@@ -154,7 +158,7 @@ def answers(
 
     Parameters
     ----------
-    said : iterable
+    cells : iterable
         Values as they are; None is no answer.
     first, second : sequence
         The models that ``a`` and ``b`` stand for, by record.
@@ -168,29 +172,29 @@ def answers(
     DataError
         Naming the record that has an unknown answer, or one that is a word for one model and the other's name.
     """
-    said = list(said)
-    spoken = [value if type(value) is str else word(value) for value in said]
-    known: Mapping[str, str] = {**numbers(set(spoken), words), **words}
+    cells = list(cells)
+    spoken = [value if type(value) is str else word(value) for value in cells]
+    meaning: Mapping[str, str] = {**numbers(set(spoken), words), **words}
     names = {model for model in (*first, *second) if isinstance(model, str)}
-    known = {**others_unknown(set(spoken), known, names), **known}
+    meaning = {**others_unknown(set(spoken), meaning, names), **meaning}
     letters: list[str | None] = []
     for row, (text, a, b) in enumerate(zip(spoken, first, second, strict=True)):
-        text = text if text is None or text in known or text.strip() else None
-        letter = None if text is None else known.get(text)
+        text = text if text is None or text in meaning or text.strip() else None
+        letter = None if text is None else meaning.get(text)
         if text is not None and text in (a, b):
-            own = "a" if text == a else "b"
-            if letter not in (None, own):
-                place = "first" if own == "a" else "second"
+            named_letter = "a" if text == a else "b"
+            if letter not in (None, named_letter):
+                position = "first" if named_letter == "a" else "second"
                 raise DataError(
-                    f"record {row + 1} has the {column} {text!r}, the name of the model shown {place} and "
+                    f"record {row + 1} has the {column} {text!r}, the name of the model shown {position} and "
                     "the word for another answer: rename the models"
                 )
-            letter = own
+            letter = named_letter
         if text is not None and letter is None:
             raise DataError(
-                f"record {row + 1} has the unknown {column} {_short(said[row])!r} (known: "
+                f"record {row + 1} has the unknown {column} {_short(cells[row])!r} (known: "
                 f"{', '.join(_in_order(_usual(words)))} or null, a model's name, or 1, 0 and 0.5 throughout). "
-                f"{_remedy(said[row], spoken, {*known, *names})}"
+                f"{_remedy(cells[row], spoken, {*meaning, *names})}"
             )
         letters.append(letter)
     return letters
@@ -206,12 +210,12 @@ def _usual(words: Iterable[str]) -> list[str]:
 
 
 def _remedy(value: object, spoken: Iterable[str | None], known_words: Collection[object]) -> str:
-    """What to do about an unknown answer: scales and probabilities have layouts of their own."""
+    """Advice on an unknown answer: scales and probabilities have layouts of their own."""
     spoken = list(spoken)
-    there = {text for text in spoken if text is not None and text.strip()}
-    known = {found for text in there if (found := number(text)) is not None}
-    if len(known) == len(there) > len(SHARES):
-        if all(0 <= one <= 1 for one in known):
+    texts = {text for text in spoken if text is not None and text.strip()}
+    parsed = {parsed_number for text in texts if (parsed_number := number(text)) is not None}
+    if len(parsed) == len(texts) > len(SHARES):
+        if all(0 <= share <= 1 for share in parsed):
             return (
                 "If these are probabilities that the first model is better, call the columns item_a, item_b, "
                 "judge and p_a, as evaluatorq does"
@@ -229,10 +233,10 @@ def _remedy(value: object, spoken: Iterable[str | None], known_words: Collection
             "If these are whole replies, let each end with its verdict, such as [[A]], [[B]] or [[C]] for a tie, "
             f"or name a column of winners (--column winner=NAME). {rest}"
         )
-    told = " ".join(f"--winner-values {shlex.quote(f'{text}=VALUE')}" for text in unknown[:FEW_WORDS])
+    options = " ".join(f"--winner-values {shlex.quote(f'{text}=VALUE')}" for text in unknown[:FEW_WORDS])
     more = f" (and {len(unknown) - FEW_WORDS:,} more words)" if len(unknown) > FEW_WORDS else ""
     means = "it means" if len(unknown) == 1 else "each means"
-    return f"Say what {means}: {told}{more}, VALUE being a, b, tie or unknown. {rest}"
+    return f"Say what {means}: {options}{more}, VALUE being a, b, tie or unknown. {rest}"
 
 
 def _in_order(words: Iterable[str]) -> list[str]:
@@ -253,19 +257,19 @@ def numbers(spoken: Collection[str | None], words: Mapping[str, str]) -> dict[st
         If they are zero and one only, or true and false, or have signs: either could be the first model's, unless
         it is told.
     """
-    said = {text for text in spoken if text is not None and text.strip()}
+    texts = {text for text in spoken if text is not None and text.strip()}
     if words.get(OTHER) == "unknown":
-        said = {text for text in said if text in words or _is_number(text)}
-    open_ = said - words.keys()
+        texts = {text for text in texts if text in words or _is_number(text)}
+    open_ = texts - words.keys()
     if not open_ or not all(_is_number(text) for text in open_):
         return {}
-    found = {text: number(text) for text in open_}
-    values = set(found.values())
-    if _have_signs({known for text in said if (known := number(text)) is not None}):
+    parsed = {text: number(text) for text in open_}
+    values = set(parsed.values())
+    if _have_signs({parsed_number for text in texts if (parsed_number := number(text)) is not None}):
         above = _side_above_zero(words)
-        return {text: _by_sign(value, above) for text, value in found.items() if value is not None}
-    alone = all(_is_number(text) for text in said)
-    if alone and any(number(text) not in (*SHARES, None) for text in said - open_):  # told, and no share
+        return {text: _by_sign(value, above) for text, value in parsed.items() if value is not None}
+    alone = all(_is_number(text) for text in texts)
+    if alone and any(number(text) not in (*SHARES, None) for text in texts - open_):  # told, and no share
         return {}
     two = "true and false" if open_ <= BOOLEANS else "0 and 1" if values <= {0.0, 1.0} else ""
     if two and alone:
@@ -275,7 +279,7 @@ def numbers(spoken: Collection[str | None], words: Mapping[str, str]) -> dict[st
             f"{yes}=a {no}=b if {yes} means that model_a won; --winner-values {no}=a {yes}=b if it means model_b)"
         )
     meant = PLACES if values <= PLACES.keys() and 2.0 in values else SHARES if alone else {}
-    return {text: meant[value] for text, value in found.items() if value in meant}
+    return {text: meant[value] for text, value in parsed.items() if value in meant}
 
 
 def _have_signs(values: Collection[float]) -> bool:
@@ -290,8 +294,8 @@ def _side_above_zero(words: Mapping[str, str]) -> str:
     DataError
         If none has, or they say both.
     """
-    known = [(number(text) or 0.0, letter) for text, letter in words.items() if letter in SWAPPED]
-    sides = {letter if value > 0 else SWAPPED[letter] for value, letter in known if value}
+    signed = [(number(text) or 0.0, letter) for text, letter in words.items() if letter in SWAPPED]
+    sides = {letter if value > 0 else SWAPPED[letter] for value, letter in signed if value}
     if len(sides) != 1:
         raise DataError(
             "the winner is a number above or below zero, which does not say which model that is (--winner-values "
@@ -309,46 +313,46 @@ def _is_number(text: str) -> bool:
     return text in BOOLEANS or number(text) is not None
 
 
-def words_by_column(name: str, said: Iterable[object], beside: Collection[object]) -> dict[str, str]:
+def words_by_column(name: str, cells: Iterable[object], columns: Collection[object]) -> dict[str, str]:
     """Letters of one and zero, and of true and false, where a column's name says which model they are about.
 
     Parameters
     ----------
     name : str
-    said : iterable
+    cells : iterable
         What is in the column. Where some is below zero, zero is a tie.
-    beside : collection
+    columns : collection
         Names of all columns: those of HelpSteer3 say what its preferences mean.
     """
-    if name == OF_HELPSTEER[2] and {*OF_HELPSTEER} <= {*beside}:
+    if name == OF_HELPSTEER[2] and {*OF_HELPSTEER} <= {*columns}:
         return {"-1": "a", "1": "b"}
-    found = OF_ONE.fullmatch(plain(name))
-    if found is None:
+    match = OF_ONE.fullmatch(plain(name))
+    if match is None:
         return {}
-    yes = "a" if (found[1] or found[2]) in FIRST else "b"
-    if any(known < 0 for value in said if (known := number(value)) is not None):
+    yes = "a" if (match[1] or match[2]) in FIRST else "b"
+    if any(parsed < 0 for value in cells if (parsed := number(value)) is not None):
         return {"1": yes, "-1": SWAPPED[yes]}
     return dict.fromkeys(("1", "true"), yes) | dict.fromkeys(("0", "false"), SWAPPED[yes])
 
 
 def winner_by_name(names: Iterable[object]) -> str | None:
     """The one column, such as ``a_wins``, whose name says which model won where it is one or true, if any."""
-    found = [name for name in names if isinstance(name, str) and OF_A_WINNER.fullmatch(plain(name))]
-    return found[0] if len(found) == 1 else None
+    matches = [name for name in names if isinstance(name, str) and OF_A_WINNER.fullmatch(plain(name))]
+    return matches[0] if len(matches) == 1 else None
 
 
-def with_own(usual: Mapping[str, str], own: Mapping[str, str]) -> dict[str, str]:
+def with_custom(usual: Mapping[str, str], custom: Mapping[str, str]) -> dict[str, str]:
     """Usual words and one's own, which come first: one number with a sign says what all of them mean."""
-    told = "-1" in usual and any(map(number, own))
-    return {**{text: letter for text, letter in usual.items() if not (told and text in ("1", "-1"))}, **own}
+    has_sign = "-1" in usual and any(map(number, custom))
+    return {**{text: letter for text, letter in usual.items() if not (has_sign and text in ("1", "-1"))}, **custom}
 
 
-def numbers_told(said: Iterable[object], words: Mapping[str, str]) -> list[str]:
+def numbers_told(cells: Iterable[object], words: Mapping[str, str]) -> list[str]:
     """How answers that are numbers, or true and false, were read, if they are."""
-    spoken = {text for value in said if (text := word(value)) is not None}
-    known = {**numbers(spoken, words), **words}
+    spoken = {text for value in cells if (text := word(value)) is not None}
+    letters = {**numbers(spoken, words), **words}
     if not spoken or not all(map(_is_number, spoken)):
         return []
     names = {"a": "model_a", "b": "model_b", "c": "a tie"}
-    told = [f"{text} is {names.get(known[text], known[text])}" for text in sorted(spoken) if text in known]
-    return [f"The winner is in numbers: {', '.join(told)} (--winner-values says otherwise)."] if told else []
+    parts = [f"{text} is {names.get(letters[text], letters[text])}" for text in sorted(spoken) if text in letters]
+    return [f"The winner is in numbers: {', '.join(parts)} (--winner-values says otherwise)."] if parts else []

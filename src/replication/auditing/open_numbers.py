@@ -1,0 +1,85 @@
+"""What was tried for the numbers whose cause is not established, from the stored searches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pandas as pd
+
+from replication.auditing.results import Missing, Results
+from replication.stopping import Tried
+
+
+def _discrimination(results: Results) -> str:
+    tried = results.rows("judge_reliability/settings_tried.csv", "dataset=mt_bench")
+    settings = len(tried[list(Tried(1).columns())].drop_duplicates())
+    complete = tried[tried["left_out"] == "none"]
+    best = complete[complete["matched"] == complete["matched"].max()]
+    return (
+        f"MT-Bench's discriminations (Table A.8): none of {settings} settings of Algorithm A.1, at any of their "
+        f"stops, gives all {best['of'].iloc[0]}. The most is {best['matched'].iloc[0]}, as at the maximum; then "
+        f"{' or '.join(sorted(best['not_matched'].unique()))} is the one that differs."
+    )
+
+
+def _interval_end(results: Results) -> str:
+    ends = results.table("unstated_settings/interval_ends.csv")
+    best = ends.iloc[0]
+    return (
+        f"Judge-aware columns of Table A.7: of the maximum and {len(ends) - 1} stops of Algorithm A.1, also in "
+        f"other steps and decay rates, none gives all {best['tried']} numbers. The most is {best['reproduced']}; "
+        f"{best['worst_row']} then has {best['worst_ours']:.5f} for {best['worst_paper']}."
+    )
+
+
+def _ranks(results: Results) -> str:
+    ranks = results.table("unstated_settings/btl_ranks.csv")
+    best = ranks.iloc[0]
+    return (
+        f"Unweighted ranks of Table A.7, and their differences: of {len(ranks)} fits, by the judges left out and "
+        f"by what ties and unparsed answers count for, none gives all {best['models']} ranks; the most is "
+        f"{best['rank_btls_reproduced']}."
+    )
+
+
+def _exchanges(results: Results) -> str:
+    pairs = results.rows("unstated_settings/ties.csv", "fit=judge_aware; judges=all")
+    other = pairs[~pairs["named"]]
+    pairs_text = "; ".join(
+        f"{row.model_1} and {row.model_2}, then {abs(row.difference_after):.4f} apart (standard error "
+        f"{row.error_after:.3f})"
+        for row in other.itertuples()
+    )
+    return (
+        f"Exchanges without ties (appendix F.4): the {pairs['named'].sum()} named pairs exchange their places, "
+        f"and so do {pairs_text}."
+    )
+
+
+TRIED: dict[tuple[str, str], Callable[[Results], str]] = {
+    ("judge_discrimination", "mt_bench"): _discrimination,
+    ("complete_ranking", "low_judge_aware"): _interval_end,
+    ("complete_ranking", "rank_btl"): _ranks,
+    ("complete_ranking", "rank_difference"): _ranks,
+    ("in_text", "ties_dropped_in_house_swaps"): _exchanges,
+}
+
+
+def tried(rows: pd.DataFrame, results: Results) -> list[str]:
+    """One sentence for each search that was made for open numbers.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        The open numbers, as `replication.auditing.audit.audit` gives them.
+    results : Results
+        Searches that are not among them are left out.
+    """
+    keys = zip(rows["table"], rows["column"].where(rows["table"] != "in_text", rows["row"]), strict=True)
+    sentences = []
+    for search in dict.fromkeys(TRIED[key] for key in keys if key in TRIED):
+        try:
+            sentences.append(search(results))
+        except Missing:
+            continue
+    return sentences
