@@ -3,6 +3,8 @@
 #   make <section>   run one section; ARGS="level=0.9" overrides its configuration, and writes to outputs/
 #   make smoke       every section of the paper in minutes, and one page: outputs/smoke/index.html
 #   make audit       give every printed number a verdict from the stored results
+#   make stale       list what is stored that this code neither made nor was found to make again, beyond the paper
+#                    too (ARGS=fail=true: exit code 1 if there is anything)
 #   make verify      recompute the paper's stored tables and compare them cell by cell
 #   make figures     redraw every figure from the stored tables, computing nothing
 #   make tables      write every stored table in Markdown and LaTeX: outputs/tables/
@@ -44,7 +46,7 @@ ARGS     ?=
 UV       := uv==0.13.9
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: help reproduce beyond tables test quick lowest newest licences smoke figures audit crate verify kernels bench torture screens rank collect docs lock study \
+.PHONY: help reproduce beyond stale tables test quick lowest newest licences smoke figures audit crate verify kernels bench torture screens rank collect docs lock study \
         environment \
         $(SECTIONS)
 
@@ -91,7 +93,7 @@ audit: study
 	$(BIN)/python experiments/audit.py $(ARGS)
 	$(BIN)/python experiments/beyond/pages.py
 
-smoke verify crate tables: study
+smoke verify stale crate tables: study
 	$(BIN)/python experiments/$@.py $(ARGS)
 kernels torture licences screens: environment
 	$(BIN)/python experiments/beyond/$@.py $(ARGS)

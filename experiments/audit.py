@@ -1,10 +1,10 @@
 """The audit: every number and claim of the paper against the stored results, with a verdict for each.
 
-python experiments/audit.py [accept_falls=true]       (computes nothing but the comparison)
+python experiments/audit.py [accept_falls=true] [accept_stale=true]       (computes nothing but the comparison)
 
 It ends with an error and writes nothing if a stored file is not the one that its run wrote, if a run had other
-settings than conf/, if the verdict of a number or a claim is worse than the stored one, or if a printed number was
-altered. Verdicts that are better than the stored ones are named.
+settings than conf/, if one of the paper's sections is stale, if the verdict of a number or a claim is worse than
+the stored one, or if a printed number was altered. Verdicts that are better than the stored ones are named.
 """
 
 import json
@@ -18,18 +18,20 @@ from omegaconf import DictConfig
 from judgerank.data.errors import DataUnavailableError
 from judgerank.plots.looks import in_style
 from judgerank.writing.atomic import STORED_FORMAT, replace_file, staged
+from judgerank.writing.sidecars import written as files_written
 from replication import plots, published
 from replication.auditing.article import written
-from replication.auditing.as_recorded import require_as_recorded
+from replication.auditing.as_recorded import require_as_recorded, require_fresh, with_freshness
 from replication.auditing.audit import RESULTS, audit, totals
 from replication.auditing.claims import claims
 from replication.auditing.falls import require_no_fall
 from replication.auditing.findings import FINDINGS, tell
-from replication.auditing.page import Audit, every_number, page
+from replication.auditing.page import Audit, every_number, freshness_line, page
 from replication.auditing.results import Missing, Results
 from replication.auditing.reviewing import manifest
 from replication.auditing.shown import blocks, keep_current, markdown_in
 from replication.config import ROOT, main
+from replication.freshness import files_stored, made_by, settings_of, stale, tables_of
 from replication.pages import whole_page
 from replication.plots.labels import save_figures
 
@@ -57,7 +59,10 @@ def run(cfg: DictConfig) -> None:
     folder = Path(ROOT, cfg.results)
     results = Results(folder)
     require_as_recorded(results.audit, cfg.accept_falls)
-    audited = whole(results)
+    listed = stale(folder)
+    if not cfg.accept_stale:
+        require_fresh(listed)
+    audited = with_freshness(whole(results), listed)
     if not cfg.accept_falls:
         require_no_fall(results.audit, audited.numbers, audited.claims)
     brief, table = page(audited, results), every_number(audited, results)
@@ -69,10 +74,12 @@ def run(cfg: DictConfig) -> None:
             frame.to_csv(stored / f"{name}.csv", index=False, float_format=STORED_FORMAT, lineterminator="\n")
         (stored / "audit.md").write_text(brief)
         (stored / "audit.html").write_text(html)
+        made = made_by("audit", settings_of(cfg), files_stored(folder), "tables")
+        (stored / "audit.json").write_text(json.dumps({"made_by": made}))
     draw(cfg, audited)
     if cfg.pages:
         publish(cfg, audited, results)
-    log.info("%s", totals(audited.numbers).set_index("place").T.to_string())
+    log.info("%s\n%s", totals(audited.numbers).set_index("place").T.to_string(), freshness_line(audited))
 
 
 def publish(cfg: DictConfig, audited: Audit, results: Results) -> None:
@@ -93,7 +100,9 @@ def draw(cfg: DictConfig, audited: Audit) -> None:
     """The picture at the head of the README."""
     with in_style(), staged(Path(ROOT, cfg.figures, "paper", "audit"), "figures.json") as folder:
         save_figures({"verdicts": plots.verdicts(audited.numbers, [str(one) for one in RESULTS])}, folder)
-        (folder / "figures.json").write_text(json.dumps({"section": "audit", "surrogate": False}))
+        drawn_from = tables_of(files_written(Path(ROOT, cfg.results, "paper"), "audit.json") or {})
+        made = made_by("audit", settings_of(cfg), drawn_from, "figures")
+        (folder / "figures.json").write_text(json.dumps({"section": "audit", "surrogate": False, "made_by": made}))
 
 
 def _flat(decided: pd.DataFrame) -> pd.DataFrame:

@@ -18,6 +18,7 @@ import evalica
 import numpy as np
 import pandas as pd
 from hydra import compose
+from matplotlib.figure import Figure
 from omegaconf import DictConfig, OmegaConf
 from threadpoolctl import threadpool_limits
 
@@ -27,10 +28,11 @@ from judgerank.data.judgments import Judgments
 from judgerank.engine.sums import evaluate
 from judgerank.model.members import BTL, JUDGE_AWARE, Parameters
 from judgerank.model.streams import generator
-from replication.config import ROOT, solver_settings
+from replication.config import solver_settings
 from replication.datasets import find_file
 from replication.errors import MethodUnavailableError
-from replication.outputs import load_section_data
+from replication.outputs import draw_section, folder_of, load_section_data
+from replication.records import provenance
 from replication.simulation import Cell, drawn, interval_coverage, squared_error, study_of
 from studies import speed, stored_speed
 from studies.config import main
@@ -211,9 +213,15 @@ def seconds_a_replication(run: Callable, cell: Cell, many: int, seed: int) -> fl
     return (time.process_time() - start) / many
 
 
-def rows_of(cfg: DictConfig) -> dict[str, Callable[[], Iterator[tuple]]]:
-    """What measures each row, by its name."""
-    data, _ = load_section_data(cfg)
+def rows_of(
+    cfg: DictConfig, data: dict[str, Judgments], times: dict[str, pd.DataFrame]
+) -> dict[str, Callable[[], Iterator[tuple]]]:
+    """What measures each row, by its name; how times grow with sizes goes into `times`, too."""
+
+    def growing() -> Iterator[tuple]:
+        times["growth"] = speed.times(cfg.seed)
+        yield from speed.measures(times["growth"])
+
     arena, mt_bench = data["chatbot_arena"], data["mt_bench"]
     with_answers = records_of(mt_bench, cfg.datasets.mt_bench.questions, cfg.answers)
     files = {"chatbot_arena": cfg.datasets.chatbot_arena.file, "in_house": IN_HOUSE}
@@ -240,7 +248,7 @@ def rows_of(cfg: DictConfig) -> dict[str, Callable[[], Iterator[tuple]]]:
         ),
         "questions": lambda: with_question_effects(arena),
         "commands": lambda: of_commands(sets),
-        "growth": lambda: speed.measures(cfg.seed, ROOT if cfg.store else None),
+        "growth": growing,
         "studies": lambda: against_drawing(cfg),
     }
     if cfg.engine_rows:
@@ -249,14 +257,27 @@ def rows_of(cfg: DictConfig) -> dict[str, Callable[[], Iterator[tuple]]]:
     return found
 
 
+def draw(tables: dict[str, pd.DataFrame], _: str) -> dict[str, Figure]:
+    times = tables.get("growth")
+    return {} if times is None else {"growth": speed.drawn(times, speed.exponents(times))}
+
+
 @main("bench")
 def run(cfg: DictConfig) -> None:
+    start = time.monotonic()
+    if cfg.draw_only:
+        draw_section("bench", cfg, draw)
+        return
     threadpool_limits(1)
-    every = rows_of(cfg)
+    data, _ = load_section_data(cfg)
+    record = provenance("bench", cfg, data, "")
+    times: dict[str, pd.DataFrame] = {}
+    every = rows_of(cfg, data, times)
     unknown = next((name for name in cfg.rows if name not in every), None)
     if unknown is not None:
         raise ConfigError(f"the bench has no row {unknown!r} (it has: {', '.join(every)})")
-    stored, found = stored_speed.read(stored_speed.STORED), []
+    folder = folder_of(cfg, cfg.results, "bench")
+    stored, found = stored_speed.read(folder), []
     print("| row | measure | first | second | ratio | goal |\n|:--|:--|--:|--:|--:|--:|")
     for name in cfg.rows or every:
         again = 0 if cfg.store else cfg.again
@@ -265,7 +286,8 @@ def run(cfg: DictConfig) -> None:
             numbers = f"{line.first:.4g} | {line.second:.4g} | {line.ratio:.3g}"
             print(f"| {name} | {line.measure} | {numbers} | {line.goal} |", flush=True)
     if cfg.store:
-        stored_speed.keep(stored_speed.STORED, found, stored)
+        stored_speed.keep(folder, found, stored, record, times.get("growth"), start)
+        draw_section("bench", cfg, draw)
     elif told := stored_speed.worse(found, stored, cfg.tolerance):
         sys.exit("Worse than stored by more than {:.0%}:\n{}".format(cfg.tolerance, "\n".join(told)))
 

@@ -10,11 +10,11 @@ from pathlib import Path
 import pandas as pd
 from omegaconf import DictConfig, OmegaConf
 
-from judgerank.writing.atomic import staged
 from replication.config import ROOT
 from replication.errors import NotAsStoredError
+from replication.freshness import stamp_run
 from replication.outputs import output_folder, shown_path
-from replication.records import provenance, write_record
+from replication.records import provenance, store
 from replication.replicate import Study
 from replication.tables import Table
 from studies.config import main
@@ -65,19 +65,23 @@ def counts(part: str, study: Study) -> list[dict]:
     return rows
 
 
-@main("torture")
-def run(cfg: DictConfig) -> None:
-    start, rows = time.monotonic(), []
+def compute(cfg: DictConfig) -> pd.DataFrame:
+    rows = []
     for part, study in studies(cfg).items():
         study.run(cfg.parallel)
         rows += counts(part, study)
-    frame = pd.DataFrame(rows)
-    frame["by one climb"] = frame["by one climb"].astype("Int64")
+    return pd.DataFrame(rows).astype({"by one climb": "Int64"})
+
+
+@main("torture")
+def run(cfg: DictConfig) -> None:
+    start, record = time.monotonic(), provenance("torture", cfg, {}, "")
+    frame = compute(cfg)
     log.info("%s", frame.to_string(index=False))
     target = output_folder(cfg, "results", "torture")
-    with staged(target) as folder:
-        Table(frame, "Adverse cases at random, and how often what must not happen did").write(folder, "counts")
-        write_record(folder, target, provenance("torture", cfg, {}, ""), ROOT, start)
+    table = Table(frame, "Adverse cases at random, and how often what must not happen did")
+    store(target, {"counts": table}, record, ROOT, start)
+    stamp_run(target, "torture", "")
     log.info("torture: table in %s", shown_path(target))
     happened = frame["happened"].sum()
     if happened:

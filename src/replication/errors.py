@@ -15,3 +15,7 @@ class MethodUnavailableError(JudgerankError):
 
 class NotAsStoredError(JudgerankError):
     """Stored results that are not what the code gives."""
+
+
+class ClusterError(JudgerankError):
+    """Workers, or a scheduler, that did not do what was asked of them."""

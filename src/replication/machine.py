@@ -41,6 +41,7 @@ def machine(root: Path, start: float) -> dict:
     """
     return {
         **commit(root),
+        "date": f"{datetime.now(UTC):%Y-%m-%d}",
         "peak_memory_mb": peak_memory_mb(),
         "cpu": processor(),
         "simd": np.show_config(mode="dicts")["SIMD Extensions"].get("found", []),

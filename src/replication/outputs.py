@@ -18,12 +18,14 @@ from judgerank.data.judgments import Judgments
 from judgerank.plots.looks import in_style
 from judgerank.reading.read import read_judgments
 from judgerank.writing.atomic import locked, recover, staged
+from judgerank.writing.sidecars import written
 from replication import published
 from replication.config import CONF, ROOT, lot_of, run_folder
 from replication.datasets import load_judgments
+from replication.freshness import made_by, settings_of, stamp_run, tables_of
 from replication.legends import looks
 from replication.plots.labels import save_figures
-from replication.records import RECORD, provenance, write_record
+from replication.records import RECORD, provenance, store
 from replication.schemas.dataset import Dataset, Surrogate
 from replication.surrogates import surrogate_judgments
 from replication.tables import Replications, Table
@@ -50,12 +52,7 @@ def run_section(section: str, cfg: DictConfig, compute: Compute, draw: Draw) -> 
     """
     start = time.monotonic()
     if cfg.draw_only:
-        folders = {kind: output_folder(cfg, "results", section, kind) for kind in ("", "surrogate")}
-        variants = [kind for kind, folder in folders.items() if _has_tables(folder)]
-        if not variants:
-            raise DataUnavailableError(f"there are no stored tables of {section} to draw from")
-        for kind in variants:
-            _draw(section, cfg, draw, kind)
+        draw_section(section, cfg, draw)
         return
     data, kind = load_section_data(cfg)
     # from before anything is computed until both are written, so that two runs never mix
@@ -65,17 +62,27 @@ def run_section(section: str, cfg: DictConfig, compute: Compute, draw: Draw) -> 
             left_out = sum(judgments.comparisons.dropped.values())
             count = f"{judgments.comparisons.n_comparisons:.0f} comparisons"
             log.info("%s: %s, %d records dropped as unparsed", judgments.title, count, left_out)
+        record = provenance(section, cfg, data, kind)  # of the code as it was loaded: sources may change meanwhile
         tables = compute(cfg, data)
-        with staged(folders[0]) as folder:
-            for name, table in tables.items():
-                table.write(folder, name)
-            record = provenance(section, cfg, data, kind)
-            record["tables"] = {
-                name: {"caption": table.caption, "digits": table.digits}
-                for name, table in tables.items()
-                if isinstance(table, Table)
-            }
-            write_record(folder, folders[0], record, ROOT, start)
+        store(folders[0], tables, record, ROOT, start)
+        _draw(section, cfg, draw, kind)
+        if not kind:
+            stamp_run(folders[0], section, _chosen(cfg)[0])
+
+
+def draw_section(section: str, cfg: DictConfig, draw: Draw) -> None:
+    """Draw a section's figures anew from its stored tables, those of surrogates too.
+
+    Raises
+    ------
+    DataUnavailableError
+        If there are none.
+    """
+    folders = {kind: output_folder(cfg, "results", section, kind) for kind in ("", "surrogate")}
+    variants = [kind for kind, folder in folders.items() if _has_tables(folder)]
+    if not variants:
+        raise DataUnavailableError(f"there are no stored tables of {section} to draw from")
+    for kind in variants:
         _draw(section, cfg, draw, kind)
 
 
@@ -169,7 +176,9 @@ def _draw(section: str, cfg: DictConfig, draw: Draw, kind: str) -> None:
         figures = draw(tables, suffix_of(cfg, kind))
         legends = {name: shown for name, figure in figures.items() if (shown := looks(figure))}
         save_figures(figures, folder)
+        drawn_from = tables_of(written(stored, RECORD) or {})
         record = {"section": section, "surrogate": bool(kind), "legends": legends}
+        record["made_by"] = made_by(section, settings_of(cfg), drawn_from, "figures")
         (folder / "figures.json").write_text(json.dumps(record))
     log.info("%s: tables in %s, figures in %s", section, shown_path(stored), shown_path(target))
 

@@ -8,32 +8,67 @@ from __future__ import annotations
 
 import json
 import logging
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig
 
 from judgerank.data.judgments import Judgments
-from judgerank.writing.atomic import versions
+from judgerank.writing.atomic import staged, versions
 from judgerank.writing.sidecars import content_of, digest
+from replication.freshness import inputs_of, made_by, settings_of
 from replication.machine import machine
+from replication.sources import texts_in
+from replication.tables import Replications, Table
 
 log = logging.getLogger("replication")
 VERSIONED = ("judgerank", "numpy", "scipy", "pandas", "matplotlib", "hydra-core", "joblib", "datasets")
-NOT_RESULTS = ("results", "figures", "draw_only", "cache", "parallel", "block")  # settings that change no number
 RECORD = "run.json"
+OF_THE_RUN = ("machine", "made_by")  # parts in which runs with the same results may differ
 
 
 def provenance(section: str, cfg: DictConfig, data: dict[str, Judgments], kind: str) -> dict[str, Any]:
-    """What it takes to run this again: data, configuration and versions."""
-    config = OmegaConf.to_container(cfg, resolve=True, enum_to_str=True)
+    """What it takes to run this again: data, configuration and versions; and digests of what makes the tables."""
+    config = settings_of(cfg)
+    inputs = inputs_of(texts_in(config))
     return {
         "section": section,
         "surrogate": bool(kind),
         "data": {name: judgments.source for name, judgments in data.items()},
-        "config": {key: value for key, value in config.items() if key not in NOT_RESULTS},
+        "inputs": inputs,
+        "config": config,
+        "made_by": made_by(section, config, inputs, "tables"),
         "versions": versions(VERSIONED),
     }
+
+
+def store(
+    target: Path, tables: Mapping[str, Table | Replications], record: dict[str, Any], root: Path, start: float
+) -> None:
+    """Write tables and the record of their run into a folder, all or nothing.
+
+    Parameters
+    ----------
+    target : Path
+    tables : mapping of str to Table or Replications
+        By the names of their files.
+    record : dict
+        As of `provenance`.
+    root : Path
+        Of the project.
+    start : float
+        When the run began, by `time.monotonic`.
+    """
+    captions = {
+        name: {"caption": table.caption, "digits": table.digits}
+        for name, table in tables.items()
+        if isinstance(table, Table)
+    }
+    with staged(target) as folder:
+        for name, table in tables.items():
+            table.write(folder, name)
+        write_record(folder, target, record | {"tables": captions}, root, start)
 
 
 def write_record(folder: Path, target: Path, told: dict[str, Any], root: Path, start: float) -> None:
@@ -68,13 +103,15 @@ def is_same(earlier: dict[str, Any], now: dict[str, Any]) -> bool:
     """Whether two records are of the same results, by the same packages, and the earlier one tells as much.
 
     A record of code that was not committed does not stay where that of a commit can take its place. Python itself
-    is the machine's; packages are those of the lock file.
+    is the machine's; packages are those of the lock file. The code may differ: `freshness.stamp` notes that.
     """
-    one, other = (_of_results(record) for record in (earlier, now))
-    made, again = (record.get("machine", {}) for record in (earlier, now))
-    return one == other and made.keys() == again.keys() and bool(made.get("clean")) >= bool(again.get("clean"))
+    if _of_results(earlier) != _of_results(now):
+        return False
+    tells_as_much = all(earlier.get(part, {}).keys() == now.get(part, {}).keys() for part in OF_THE_RUN)
+    clean = (bool(record.get("machine", {}).get("clean")) for record in (earlier, now))
+    return tells_as_much and next(clean) >= next(clean)
 
 
 def _of_results(record: dict[str, Any]) -> dict[str, Any]:
     packages = {name: one for name, one in record.get("versions", {}).items() if name != "python"}
-    return {key: value for key, value in record.items() if key != "machine"} | {"versions": packages}
+    return {key: value for key, value in record.items() if key not in OF_THE_RUN} | {"versions": packages}

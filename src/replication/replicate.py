@@ -15,8 +15,10 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+import warnings
+from asyncio import CancelledError
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass, fields, is_dataclass
 from functools import cached_property
 from pathlib import Path
@@ -33,6 +35,7 @@ from judgerank.data.errors import ConfigError, DataError, JudgerankError
 from judgerank.model.streams import generator
 from replication import blocks
 from replication.sources import SOURCES, code_digest, named_modules
+from replication.workers import Basis, Refusal, client_of, lost, refusal
 
 if TYPE_CHECKING:
     from omegaconf import DictConfig
@@ -91,14 +94,30 @@ class Study:
         if not missing:
             log.info("%s: every replication was computed before", self.name)
             return 0
+        basis = {cell: Basis.of(*self._modules(cell)) for cell in {cell: None for cell, *_ in missing}}
         jobs = (
             delayed(_run_block)(
-                self.task, self.by_block, self.name, cell, self.cells[cell], self.seed, start, stop, self.shared
+                basis[cell],
+                self.task,
+                self.by_block,
+                self.name,
+                cell,
+                self.cells[cell],
+                self.seed,
+                start,
+                stop,
+                self.shared,
             )
             for cell, start, stop in missing
         )
-        with _backend(parallel), tqdm(total=total, desc=self.name, unit="rep", smoothing=0.05) as progress:
-            for cell, start, stop, lines in joblib.Parallel(return_as="generator_unordered")(jobs):
+        with (
+            _quiet_about_cancelled_jobs(),
+            closing(_computed(jobs, parallel)) as computed,
+            tqdm(total=total, desc=self.name, unit="rep", smoothing=0.05) as progress,
+        ):
+            for cell, start, stop, lines in computed:
+                if isinstance(lines, Refusal):
+                    raise lines.error(basis[cell])
                 blocks.write(self._path(cell, start, stop), lines)
                 progress.update(stop - start)
         for folder in {self._path(*job).parent for job in missing}:
@@ -152,11 +171,17 @@ class Study:
 
     def _path(self, cell: str, start: int, stop: int) -> Path:
         task = f"{self.task.__module__}.{self.task.__qualname__}"
-        plain = json.loads(json.dumps(self.cells[cell], default=_compared))
-        code = code_digest(__name__, self.task.__module__, *sorted(named_modules(plain)))
+        plain, code = self._plain(cell), code_digest(*self._modules(cell))
         determined_by = [self.name, task, plain, self.seed, code, self._shared_digest]
         key = hashlib.sha256(json.dumps(determined_by, sort_keys=True).encode()).hexdigest()[:16]
         return self.folder / self.name / f"{cell}-{key}" / f"{start:06d}-{stop:06d}.jsonl"
+
+    def _plain(self, cell: str) -> Any:
+        return json.loads(json.dumps(self.cells[cell], default=_compared))
+
+    def _modules(self, cell: str) -> list[str]:
+        """Modules whose code determines the cell's results, with all that they import."""
+        return [__name__, self.task.__module__, *sorted(named_modules(self._plain(cell)))]
 
 
 def studied(
@@ -190,9 +215,25 @@ def _known(items: Iterable[tuple[str, Any]]) -> Record:
 
 
 def _run_block(
-    task: Task, by_block: bool, study: str, name: str, cell: Cell, seed: int, start: int, stop: int, shared: Any
-) -> tuple[str, int, int, str]:
-    """Records of replications start to stop, as JSON lines without the fields that are None."""
+    basis: Basis,
+    task: Task,
+    by_block: bool,
+    study: str,
+    name: str,
+    cell: Cell,
+    seed: int,
+    start: int,
+    stop: int,
+    shared: Any,
+) -> tuple[str, int, int, str | Refusal]:
+    """Records of replications start to stop, as JSON lines without the fields that are None.
+
+    A process with another basis than that of the one which asked refuses: its records would be kept as those of
+    the code and packages that it does not have.
+    """
+    refused = refusal(basis)
+    if refused is not None:
+        return name, start, stop, refused
     given = () if shared is None else (shared,)
     numbers = range(start, stop)
     with threadpool_limits(1):  # so that sums are the same however many workers share the machine
@@ -220,6 +261,33 @@ def _plain(record: Any) -> Record:
 
 
 @contextmanager
+def _quiet_about_cancelled_jobs() -> Iterator[None]:
+    """Leave out joblib's advice to those who stop early: here an error says why."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", r"\d+ tasks which were still being processed", UserWarning)
+        yield
+
+
+def _computed(jobs: Iterable[Any], parallel: Parallel) -> Iterator[Any]:
+    """What jobs return, in the order in which they end.
+
+    Raises
+    ------
+    ClusterError
+        If a scheduler or its workers are lost.
+    """
+    try:
+        with _backend(parallel):
+            yield from joblib.Parallel(return_as="generator_unordered")(jobs)
+    except JudgerankError:
+        raise
+    except (Exception, CancelledError) as error:  # whatever comes of connections that break
+        if parallel.backend != "dask":
+            raise
+        raise lost(parallel.options, error) from error
+
+
+@contextmanager
 def _backend(parallel: Parallel) -> Iterator[None]:
     if parallel.backend not in BACKENDS:
         raise ConfigError(f"there is no backend {parallel.backend!r} (known: {', '.join(BACKENDS)})")
@@ -229,9 +297,5 @@ def _backend(parallel: Parallel) -> Iterator[None]:
         with joblib.parallel_config(parallel.backend, n_jobs=parallel.n_jobs, **parallel.options):
             yield
         return
-    try:
-        from distributed import Client
-    except ImportError:
-        raise ConfigError("the dask backend needs the optional extra 'cluster'") from None
-    with Client(**parallel.options), joblib.parallel_config("dask"):
+    with client_of(parallel.options), joblib.parallel_config("dask"):
         yield

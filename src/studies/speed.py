@@ -26,7 +26,7 @@ from judgerank.model.members import Parameters
 from judgerank.model.naming import named
 from judgerank.model.streams import generator
 from judgerank.order.equality import ManyResults, NetResults, differences_of_many, differences_under_equality
-from judgerank.plots.looks import PAGE, canvas, in_style, shades
+from judgerank.plots.looks import PAGE, canvas, shades
 from replication.config import ROOT
 from replication.random_designs import draw_outcomes, draw_truth, uniform_triples
 from replication.replicate import Study
@@ -225,15 +225,9 @@ def exponents(found: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(lines, columns=["axis", "exponent", "error"])
 
 
-def measures(seed: int, store: Path | None) -> Iterator[tuple]:
-    """The exponents as lines of the bench; times and their figure stored where that is asked for."""
-    found = times(seed)
-    lines = exponents(found)
-    if store is not None:
-        found.to_csv(store / "experiments/bench_growth.csv", index=False, float_format="%.4g")
-        with in_style():
-            drawn(found, lines).savefig(store / "docs/images/growth.png", dpi=200)
-    for one in lines.itertuples():
+def measures(found: pd.DataFrame) -> Iterator[tuple]:
+    """The exponents of measured times as lines of the bench."""
+    for one in exponents(found).itertuples():
         yield f"exponent of the time of a fit in {one.axis} / 1", one.exponent, 1.0, ""
 
 

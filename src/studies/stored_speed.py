@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from judgerank.writing.atomic import replace_file
 from replication.config import ROOT
-from replication.tables import markdown_table
+from replication.machine import commit
+from replication.records import store
+from replication.tables import Table, markdown_table
 
-STORED = ROOT / "experiments/bench_ratios.csv"
-COLUMNS = ["row", "measure", "ratio", "goal", "before"]
+STORED = ROOT / "results/beyond/bench"
+RATIOS, GROWTH = "ratios", "growth"  # tables
+MADE_BY = [
+    "code",
+    "settings",
+    "data",
+    "commit",
+    "date",
+]  # of the run that measured a row, which others may not have
+COLUMNS = ["row", "measure", "ratio", "goal", "before", *MADE_BY]
 MOST, LEAST = "at most ", "at least "
 
 
@@ -91,29 +101,77 @@ def worse(lines: Iterable[Measured], stored: pd.DataFrame, tolerance: float) -> 
     return told
 
 
-def read(path: Path) -> pd.DataFrame:
+def read(folder: Path) -> pd.DataFrame:
     """The stored ratios; none where there are none, and NaN where only the one before is known."""
+    path = folder / f"{RATIOS}.csv"
     if not path.is_file():
         return pd.DataFrame(columns=COLUMNS)
     texts = {name: str for name in COLUMNS if name != "ratio"}
-    return pd.read_csv(path, dtype=texts).fillna(dict.fromkeys(texts, ""))
+    return pd.read_csv(path, dtype=texts).reindex(columns=COLUMNS).fillna(dict.fromkeys(texts, ""))
 
 
-def keep(path: Path, lines: Sequence[Measured], stored: pd.DataFrame) -> None:
-    """Store the ratios of some rows in place of theirs; those before and other rows stay as they are."""
+def with_measured(stored: pd.DataFrame, lines: Sequence[Measured], made_by: Mapping[str, str]) -> pd.DataFrame:
+    """The stored ratios with those of some rows in place of theirs; those before and other rows stay as they are.
+
+    Parameters
+    ----------
+    stored : DataFrame
+        As of `read`.
+    lines : sequence of Measured
+    made_by : mapping of str to str
+        By the names in `MADE_BY`, of the run that measured the lines.
+    """
     before = stored.set_index("measure")["before"]
     new = [
-        [one.row, one.measure, float(f"{one.ratio:.4g}"), one.goal, before.get(one.measure, "")] for one in lines
+        [one.row, one.measure, float(f"{one.ratio:.4g}"), one.goal, before.get(one.measure, ""), *made]
+        for one in lines
+        for made in [[made_by[name] for name in MADE_BY]]
     ]
     rows = {one.row for one in lines}
     parts = [stored[~stored["row"].isin(rows)], pd.DataFrame(new, columns=COLUMNS)]
-    whole = pd.concat([part for part in parts if len(part)], ignore_index=True).sort_values("row", kind="stable")
-    replace_file(path, whole.to_csv(index=False))
+    return pd.concat([part for part in parts if len(part)], ignore_index=True).sort_values("row", kind="stable")
 
 
-def goals_table(path: Path) -> str:
+def keep(
+    folder: Path,
+    lines: Sequence[Measured],
+    stored: pd.DataFrame,
+    record: Mapping[str, Any],
+    growth: pd.DataFrame | None,
+    start: float,
+) -> None:
+    """Store the ratios of some rows, and how times grow with sizes if that was measured.
+
+    Parameters
+    ----------
+    folder : Path
+    lines : sequence of Measured
+    stored : DataFrame
+        As of `read`.
+    record : mapping
+        As of `provenance`, from before anything was measured.
+    growth : DataFrame, optional
+        As of `growth.times`.
+    start : float
+        When the run began, by `time.monotonic`.
+    """
+    path = folder / f"{GROWTH}.csv"
+    if growth is None and path.is_file():
+        growth = pd.read_csv(path)
+    version = commit(ROOT)
+    made_by = dict(record["made_by"], commit=version["commit"] if version["clean"] else "")
+    made_by["date"] = f"{datetime.now(UTC):%Y-%m-%d}"
+    ratios = with_measured(stored, lines, made_by)
+    tables = {RATIOS: Table(ratios, "Speed and memory as ratios, and by what code, settings and data each row is")}
+    if growth is not None:
+        tables[GROWTH] = Table(growth, "Processor seconds of a shrunk fit by the size of the data", 2)
+    told = {name: value for name, value in record.items() if name != "made_by"} | {"by_row": f"{RATIOS}.csv"}
+    store(folder, tables, told, ROOT, start)
+
+
+def goals_table(folder: Path) -> str:
     """Every ratio that has a goal, with what it was when the goals were set."""
-    stored = read(path)
+    stored = read(folder)
     rows = []
     for one in stored[stored["goal"] != ""].itertuples():
         line = Measured(one.row, one.measure, float(one.ratio), 1.0, one.goal)

@@ -586,6 +586,12 @@ def changed(records: list[dict], row: int, **values: object) -> list[dict]:
     return [record | (values if number == row else {}) for number, record in enumerate(records)]
 
 
+A_WINS = [
+    {"model_a": "x", "model_b": "y", "a_wins": 1},
+    {"model_a": "z", "model_b": "y", "a_wins": 0},
+]
+
+
 def without(records: list[dict], name: str) -> list[dict]:
     return [{key: value for key, value in record.items() if key != name} for record in records]
 
@@ -639,6 +645,11 @@ REFUSED = [
     (changed(ONE_HOT, 1, winner_model_b=0), "record 2 has winner_model_a=0, winner_model_b=0, winner_tie=0"),
     (changed(ONE_HOT, 1, winner_model_b="yes"), "record 2 has .*winner_model_b='yes'"),
     (changed(ONE_HOT, 1, winner_model_b=None), "record 2 has .*winner_model_b=None"),
+    (
+        [{name.replace("l_b", "lb") if "win" in name else name: one[name] for name in one} for one in ONE_HOT],
+        "column 'winner_modelb' looks like 'winner_model_b' of the winner as",
+    ),
+    ([one | {"draw": 0} for one in A_WINS], "column 'draw' would not be read, though it may say which"),
     (changed(NUMBERS, 1, winner=2), "record 2 has the unknown winner 2"),
     (changed(NUMBERS, 1, winner="model_b"), "record 1 has the unknown winner 1"),
     (changed(NAMES, 1, winner="x"), "record 2 has the unknown winner 'x'"),
@@ -664,6 +675,13 @@ def test_naming_the_columns_decides_between_layouts(tmp_path):
     both = [one | two for one, two in zip(NAMES, ONE_HOT, strict=True)]
     found = read(written(tmp_path, "jsonl", both), columns={"winner": "winner"})
     assert_array_equal(found.comparisons.outcome, [1, 0, 0.5])
+
+
+def test_a_column_of_replies_is_no_judge_of_a_wide_table(tmp_path):
+    clean = read(written(tmp_path, "jsonl", WIDE)).comparisons
+    beside = read(written(tmp_path, "jsonl", [one | {"judge_output": "[[A]]"} for one in WIDE])).comparisons
+    assert beside.judges == clean.judges
+    assert_array_equal(beside.outcome, clean.outcome)
 
 
 # scores of samples

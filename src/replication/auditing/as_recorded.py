@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from dataclasses import replace
 from pathlib import Path
 
+import pandas as pd
 from hydra import compose
 
+from judgerank.data.listing import LISTED, listed
+from replication.auditing.page import STORED_AS, Audit
 from replication.config import sets_of
 from replication.errors import NotAsStoredError
+from replication.freshness import AUDIT, LOTS
 from replication.records import RECORD, provenance
 from replication.verifying import Difference, unlike_listed, unlike_settings
 
@@ -58,3 +63,52 @@ def other_settings(record: Path) -> list[Difference]:
     section, name = run["section"], record.parent.name
     job = [f"dataset={name}"] if name in sets_of(section) else []
     return unlike_settings(run, provenance(section, compose(section, job), {}, ""), "section", "config")
+
+
+def stale_sections(stale: pd.DataFrame) -> pd.DataFrame:
+    """Of what `freshness.stale` lists the paper's sections, which the audit reads."""
+    return stale[(stale["lot"] == LOTS[0]) & (stale["section"] != AUDIT)]
+
+
+def require_fresh(stale: pd.DataFrame) -> None:
+    """Refuse results of the paper's sections that this code neither made nor was found to make again.
+
+    Parameters
+    ----------
+    stale : DataFrame
+        As of `freshness.stale`.
+
+    Raises
+    ------
+    NotAsStoredError
+        Naming the sections and what to run.
+    """
+    of = stale_sections(stale)
+    if of.empty:
+        return
+    sections, reasons = ([*dict.fromkeys(of[name])] for name in ("section", "why"))
+    again = " ".join(sections) if len(sections) <= LISTED else "reproduce"
+    raise NotAsStoredError(
+        f"stored results of {listed(sections, len(sections))} are stale ({listed(reasons)}): nothing was written; "
+        f"run `make verify ARGS=only=stale` or `make {again}` (or `make audit ARGS=accept_stale=true`)"
+    )
+
+
+def with_freshness(audit: Audit, stale: pd.DataFrame) -> Audit:
+    """The audit with a column that says of every verdict whether the tables behind it are fresh or stale."""
+    of = stale_sections(stale).query("kind == 'tables'")
+    folders = {"/".join(filter(None, place)) for place in zip(of["section"], of["set"], strict=True)}
+    sources = audit.numbers["source"].where(~audit.numbers["surrogate"].astype(bool), "")
+    return replace(
+        audit,
+        numbers=audit.numbers.assign(**{STORED_AS: [_freshness([name], folders) for name in sources]}),
+        claims=audit.claims.assign(
+            **{STORED_AS: [_freshness(names, folders) for names in audit.claims["tables"]]}
+        ),
+    )
+
+
+def _freshness(tables: Collection[str], stale: Collection[str]) -> str:
+    """Of the tables behind a verdict; empty where there are none."""
+    folders = {name.rpartition("/")[0] for name in tables if name}
+    return "" if not folders else "stale" if folders & set(stale) else "fresh"

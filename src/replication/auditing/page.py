@@ -30,7 +30,8 @@ PAPER = (
     f"[PMLR 306:141853-141886]({published.ADDRESS}), 2026 ([arXiv:2601.21817](https://arxiv.org/abs/2601.21817))."
 )
 READ_BY = "estimator: measure"
-SHOWN = ["row", "column", "printed", "ours", "difference", "low", "high", "draws", "verdict", "reason"]
+STORED_AS = "stored"  # column: whether the tables behind a verdict are fresh or stale
+SHOWN = ["row", "column", "printed", "ours", "difference", "low", "high", "draws", "verdict", "reason", STORED_AS]
 
 
 @dataclass(frozen=True)
@@ -88,6 +89,17 @@ def verdicts_table(numbers: pd.DataFrame) -> str:
     return f"{shown}\n\n{_copied(numbers)}"
 
 
+def freshness_line(audit: Audit) -> str:
+    """How many verdicts rest on tables that the code at hand did not make; empty where that was not looked at."""
+    if STORED_AS not in audit.numbers:
+        return ""
+    verdicts = pd.concat([audit.numbers[STORED_AS], audit.claims[STORED_AS]])
+    stale = int((verdicts == "stale").sum())
+    if not stale:
+        return "Every verdict rests on tables that this code made, or was found to make again."
+    return f"{stale} of {len(verdicts)} verdicts rest on stale tables, which other code made (`make stale`)."
+
+
 def page(audit: Audit, results: Results) -> str:
     """The audit in Markdown, to be read in the results folder, without the numbers that are not open."""
     numbers = audit.numbers
@@ -101,6 +113,7 @@ def page(audit: Audit, results: Results) -> str:
         "each number. `make audit` writes them all.",
         "## Totals",
         totals_tables(numbers),
+        freshness_line(audit),
         "### What the verdicts mean",
         "\n".join(f"- *{verdict}*: {meaning}." for verdict, meaning in MEANING.items()),
         "### Whole columns by one run",
@@ -131,11 +144,11 @@ def every_number(audit: Audit, results: Results) -> Shown:
         "settings": [_link(ROOT / "conf" / f"{name}.yaml" if name else None, results) for name in section],
         "figure": [_link(results.figure(name), results) for name in figure],
     }
-    frame = numbers[["place", *SHOWN]].drop(columns=["low", "high", "draws"]).copy()
+    frame = numbers.reindex(columns=["place", *SHOWN]).drop(columns=["low", "high", "draws"])
     frame["ours"] = [_text(value) for value in frame["ours"]]
     marked = numbers["surrogate"].to_numpy(bool)
     frame.loc[marked, "ours"] += " (surrogate)"
-    frame = frame.fillna({"reason": ""}).astype({"verdict": str})
+    frame = frame.fillna({"reason": "", STORED_AS: ""}).astype({"verdict": str})
     for name, addresses in links.items():
         frame[name] = [Path(to).name if to else "" for to in addresses]
     return shown("every-number", "Every number", frame, links=links, precise={"difference": 4})
@@ -210,7 +223,8 @@ def _claims(claims: pd.DataFrame, results: Results) -> str:
         "what the stored tables show",
     ]
     frame = pd.DataFrame(rows, columns=columns)
-    return _markdown(frame.assign(tables=[_links(names, results) for names in claims["tables"]]))
+    stored = {name: claims[name].to_numpy() for name in [STORED_AS] if name in claims}
+    return _markdown(frame.assign(**stored, tables=[_links(names, results) for names in claims["tables"]]))
 
 
 def read_by(claim: Any) -> str:
@@ -244,6 +258,7 @@ def _why_open(rows: pd.DataFrame) -> str:
 
 def numbers_table(rows: pd.DataFrame, columns: list[str] = SHOWN) -> str:
     """Printed numbers beside ours, in Markdown; columns that are empty in all of the rows are left out."""
+    rows = rows.reindex(columns=[*dict.fromkeys([*columns, *rows.columns])])
     columns = [name for name in columns if (rows[name].notna() & (rows[name].astype(str) != "")).any()]
     shown = rows[columns].copy()
     if "ours" in shown:

@@ -14,8 +14,14 @@ from replication.schemas.section import Parallel, Section
 class Audit(Section):
     pages: list[str] = MISSING
     accept_falls: bool = False
+    accept_stale: bool = False
     codecheck: str = MISSING
     articles: str = MISSING
+
+
+@dataclass
+class Stale(Section):
+    fail: bool = False
 
 
 @dataclass

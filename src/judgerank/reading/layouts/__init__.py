@@ -5,6 +5,7 @@ To add one: a module in this folder whose ``LAYOUTS`` holds it (docs/extend/layo
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from importlib import import_module
 
@@ -17,7 +18,7 @@ from judgerank.reading.layouts.score_tables import SCORE_TABLE
 from judgerank.reading.layouts.spelling import alike, as_usual, refuse_doubtful
 from judgerank.reading.layouts.table import OF_SCORES, Layout, Table
 from judgerank.reading.layouts.tables import ARENA, NAMED, PAPER
-from judgerank.reading.layouts.texts import is_whole
+from judgerank.reading.layouts.texts import is_whole, plain
 from judgerank.reading.layouts.words import winner_by_name
 
 FIRST = (
@@ -37,6 +38,7 @@ def _discovered() -> tuple[Layout, ...]:
 
 LAYOUTS = _discovered()
 MOST_COLUMNS = 2_000
+OF_TIES = {"tie", "ties", "tied", "draw", "is_tie", "is_draw", "winner_tie"}
 __all__ = ["LAYOUTS", "Layout", "Table", "recognised"]
 
 
@@ -94,6 +96,7 @@ def _settled(table: Table) -> tuple[Layout, Table]:
     if not matching:
         winner = winner_by_name(table.frame.columns)
         if winner is not None:
+            _refuse_one_of_several(winner, table, usual)
             table = replace(table, named={**table.named, "winner": winner})
             return NAMED, as_usual(table, NAMED)
         _refuse_one_that_is_cut_short(list(map(str, table.frame.columns)))
@@ -119,6 +122,27 @@ def _refuse_one_that_is_nearly_more(layout: Layout, table: Table) -> None:
                     f"would be read as {layout.name}: rename it (--column winner=NAME, model_a=NAME "
                     "and model_b=NAME decide)"
                 )
+
+
+def _refuse_one_of_several(winner: str, table: Table, usual: Mapping[str, Table]) -> None:
+    """Refuse a column of winners that says who won only beside others, of which one is misspelt or not read."""
+    for layout in LAYOUTS:
+        spelled, columns = usual[layout.name].spelled, {*map(str, usual[layout.name].frame.columns)}
+        if winner not in [spelled.get(name, name) for name in layout.needs if name in columns]:
+            continue
+        for missing in (name for name in layout.needs if name not in columns):
+            near = next((name for name in sorted(columns - {*layout.needs}) if alike(name, missing)), None)
+            if near is not None:
+                raise DataError(
+                    f"column {near!r} looks like {missing!r} of {layout.name}, without which {winner!r} does not "
+                    "say who won: rename it"
+                )
+    of_ties = next((name for name in table.frame.columns if plain(str(name)) in OF_TIES), None)
+    if of_ties is not None:
+        raise DataError(
+            f"column {of_ties!r} would not be read, though it may say which records are ties, and {winner!r} "
+            "cannot: write one column of winners (a, b or tie), or leave that one out"
+        )
 
 
 def _refuse_one_that_is_cut_short(columns: list[str]) -> None:

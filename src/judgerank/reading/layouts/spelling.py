@@ -150,7 +150,8 @@ def alike(name: str, usual: str) -> bool:
         return False
     least = ALIKE_LONG if len(second) >= LONG else ALIKE
     matcher = SequenceMatcher(None, first, second, autojunk=False)
-    return sorted(first) == sorted(second) or (matcher.quick_ratio() >= least and matcher.ratio() >= least)
+    letters = (sorted(text.replace("_", "")) for text in (first, second))  # uJdge is read as two words
+    return next(letters) == next(letters) or (matcher.quick_ratio() >= least and matcher.ratio() >= least)
 
 
 def _could_be(key: str, column: pd.Series) -> bool:

@@ -8,6 +8,7 @@ better) to 3: the set nvidia/HelpSteer3 on the hub, which names no models. Wide 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import pandas as pd
@@ -56,6 +57,7 @@ ONE_HOT = {"winner_model_a": "a", "winner_model_b": "b", "winner_tie": "c"}
 OF_JUDGEARENA = ("pref", "source", "judge_model", "question_id")  # what its battles have beside the arena's
 HELPSTEER = aliases_with(winner=OF_HELPSTEER[2:], question=(*COLUMNS["question"][1], "context"))
 WIDE_WITHOUT = ("winner", "judge", "reply", "human")  # a record has those of several judges
+OF_REPLIES = re.compile(r"(?:\w+_)?(?:judge?ment|output)")  # columns of what a judge wrote, not named after one
 MOST_WORDS = 100  # different ones of a judge, but for names of models
 FEWEST_JUDGES = 2  # one column of answers could be anything: it is told as the winner's
 
@@ -207,7 +209,8 @@ def _texts_by_column(table: Table) -> dict[str, set[str]]:
     excluded = {name for names in _pair_and_question().values() for name in names} | {*table.specified.values()}
     by_column = {}
     for name in table.frame.columns:
-        if isinstance(name, str) and name not in excluded and plain(name) not in COUNTS:
+        is_free = isinstance(name, str) and name not in excluded and plain(name) not in COUNTS
+        if is_free and not OF_REPLIES.fullmatch(plain(name)):
             texts = (word(value) for value in values(table.frame, name))
             by_column[name] = {text for text in texts if text is not None and text.strip()}
     return {name: column_texts for name, column_texts in by_column.items() if column_texts}

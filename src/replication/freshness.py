@@ -1,0 +1,320 @@
+"""Whether what is stored is what this code computes.
+
+The sidecar of every folder, run.json beside tables and figures.json beside figures, has digests of what made its
+files: the code, the settings, the data. What is stored is fresh if the code, the settings in conf/ and the data at
+hand have these digests now. If only the code has changed since, a stamp in results/verified.csv makes it fresh
+again: one is put there where the code was found to give the same files, by `make verify` or by another run.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import time
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, nullcontext
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from hydra import compose, initialize_config_dir
+from hydra.core.global_hydra import GlobalHydra
+from omegaconf import DictConfig, OmegaConf
+
+from judgerank.data.errors import ConfigError
+from judgerank.writing.atomic import locked, replace_file
+from judgerank.writing.sidecars import content_of
+from replication.config import CONF, ROOT, lot_of, script_of, sets_of
+from replication.datasets import find_file
+from replication.json_cache import JsonCache
+from replication.machine import commit
+from replication.sources import CACHE, SOURCES, digest_of, named_modules, script_digest, texts_in
+
+LOTS = ("paper", "beyond")
+SIDECARS = {"tables": "run.json", "figures": "figures.json"}
+AUDIT = "audit"
+STAMPS = "verified.csv"
+STAMPED = ["section", "set", "kind", "files", "code", "commit", "date"]
+LISTED = ["lot", "section", "set", "kind", "why", "command"]
+# settings that change no number: where and how a run works, what it shows and checks
+NOT_RESULTS = (
+    *("results", "figures", "draw_only", "cache", "parallel", "block"),
+    *("rows", "store", "tolerance", "again", "pages", "accept_falls", "accept_stale", "codecheck", "articles"),
+)
+SURROGATE = "surrogate"  # decides whether a section runs, not what it gives
+Digests = Mapping[str, str | None]
+LONGEST_NAME = 200  # of a file
+WAITED = 600  # tenths of a second that another run may take for a stamp
+
+
+def settings_of(cfg: DictConfig) -> dict[str, Any]:
+    """The settings that a section's results depend on, resolved."""
+    config = OmegaConf.to_container(cfg, resolve=True, enum_to_str=True)
+    return {key: value for key, value in config.items() if key not in NOT_RESULTS}
+
+
+def inputs_of(texts: Collection[str]) -> dict[str, str]:
+    """SHA-256 of the data files that settings name, by name, as far as they are at hand."""
+    names = sorted(text for text in texts if "." in text and "\n" not in text and len(text) < LONGEST_NAME)
+    return {name: _file_digest(path) for name in names if (path := find_file(name))}
+
+
+@cache
+def _file_digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def made_by(section: str, settings: Mapping[str, Any], data: Mapping[str, str], kind: str) -> Digests:
+    """Digests of what makes a section's tables or figures: ``code, settings, data``.
+
+    Parameters
+    ----------
+    section : str
+    settings : mapping
+        As of `settings_of`.
+    data : mapping of str to str
+        Digests by name of the files that tables are computed from, or of the tables that figures are drawn from.
+    kind : {"tables", "figures"}
+    """
+    return _Settings.of(settings).made_by(section, data, kind)
+
+
+def tables_of(files: Mapping[str, str]) -> dict[str, str]:
+    """Of the files of a record those that figures are drawn from."""
+    return {name: known for name, known in files.items() if name.endswith(".csv")}
+
+
+def files_stored(results: Path) -> dict[str, str]:
+    """Digests of the files of every stored run, all of which the audit may read, by its folder."""
+    records = [record for lot in LOTS for record in sorted((results / lot).rglob(SIDECARS["tables"]))]
+    return {
+        record.parent.relative_to(results).as_posix(): digest_of((content_of(record) or {}).get("files"))
+        for record in records
+    }
+
+
+def stale(results: Path) -> pd.DataFrame:
+    """Stored tables, figures, counts and ratios that this code neither made nor was found to make again.
+
+    Parameters
+    ----------
+    results : Path
+        Usually ``results/``; figures are in ``figures/`` beside it.
+
+    Returns
+    -------
+    DataFrame
+        ``lot, section, set, kind, why, command``: `lot` is paper or beyond, `set` empty for a section that runs
+        once, `kind` is tables, figures or ratios, `why` names what differs (code, settings, data) or says "no
+        digest", `command` makes the thing anew.
+    """
+    stamped = {_key(row): row for row in _stamps(results).to_dict("records")}
+    rows = [
+        (one.lot, one.section, one.set, one.kind, why, one.command)
+        for one in _stored(results)
+        if (why := one.differs(stamped.get(one.key, {}).get("code")))
+    ]
+    return pd.DataFrame(rows, columns=LISTED)
+
+
+def stamp(results: Path, sections: Mapping[str, Collection[str]]) -> None:
+    """Note that this code gives the stored tables and figures of some sections again.
+
+    Parameters
+    ----------
+    results : Path
+        Usually ``results/``, whose file ``verified.csv`` is replaced whole.
+    sections : mapping of str to collection of str
+        By section the sets that were recomputed whole and found equal, tables and figures; ``[""]`` for a section
+        that runs once, whatever its folder is called. What is fresh without a stamp gets none, and neither does
+        what has other settings or data than now.
+    """
+    with _waiting_for(results):
+        before = _stamps(results)
+        stamps, now = {_key(row): row for row in before.to_dict("records")}, _now()
+        for one in _stored(results):
+            wanted = sections.get(one.section, ())
+            if one.set in wanted or ("" in wanted and one.set not in _sets(one.section)):
+                earlier = stamps.pop(one.key, {})
+                if one.differs(None) == "code":
+                    new = dict(zip(STAMPED, (*one.key, one.now["code"], *now), strict=True))
+                    is_known = earlier.get("code") == new["code"] and (earlier["commit"] or not new["commit"])
+                    stamps[one.key] = earlier if is_known else new
+        rows = [stamps[key] for key in sorted(stamps)]
+        if rows != before.to_dict("records"):
+            text = pd.DataFrame(rows, columns=STAMPED).to_csv(index=False, lineterminator="\n")
+            replace_file(results / STAMPS, text)
+
+
+def stamp_run(folder: Path, section: str, of: str) -> None:
+    """Note that the results in a folder are this code's, if that is a section's own folder in some results/.
+
+    Parameters
+    ----------
+    folder : Path
+        Where a run has just stored its tables.
+    section, of : str
+        The section, and the set that it ran on, empty if it runs once.
+    """
+    place = Path(lot_of(section), section, of)
+    results = folder.parents[len(place.parts) - 1]
+    if folder == results / place:
+        stamp(results, {section: [of]})
+
+
+@dataclass(frozen=True)
+class _Stored:
+    """Files that one run stored in one folder, with digests of what made them and of what would make them now."""
+
+    lot: str
+    section: str
+    set: str
+    kind: str
+    files: str
+    made_by: Digests
+    now: Digests
+
+    @property
+    def key(self) -> tuple[str, str, str, str]:
+        """What a stamp is for: these very files."""
+        return self.section, self.set, self.kind, self.files
+
+    @property
+    def command(self) -> str:
+        if self.kind == "ratios":
+            return f"make {self.section} ROWS={self.set} ARGS=store=true"
+        words = [f"dataset={self.set}"] if self.set in _sets(self.section) else []
+        words += ["draw_only=true"] if self.kind == "figures" and self.section != AUDIT else []
+        return f"make {self.section}" + (f' ARGS="{" ".join(words)}"' if words else "")
+
+    def differs(self, stamped: str | None) -> str:
+        """What differs from what made it, in words; empty if it is fresh, by a stamp of some code if need be."""
+        if not self.made_by:
+            return "no digest"
+        parts = [name for name, digest in self.now.items() if self.made_by.get(name) != digest]
+        return "" if parts == ["code"] and stamped == self.now["code"] else ", ".join(parts)
+
+
+def _stored(results: Path) -> Iterator[_Stored]:
+    for lot in LOTS:
+        for path in sorted((results / lot).rglob(SIDECARS["tables"])):
+            section, *below = path.parent.relative_to(results / lot).parts
+            yield from _of_run(results, lot, section, "/".join(below), content_of(path) or {})
+    sidecar = content_of(results / LOTS[0] / f"{AUDIT}.json")
+    if sidecar is not None:
+        yield from _of_run(results, LOTS[0], AUDIT, "", sidecar | {"inputs": files_stored(results)})
+    _composed().save()
+
+
+def _of_run(results: Path, lot: str, section: str, of: str, record: Mapping[str, Any]) -> Iterator[_Stored]:
+    """Tables and figures of one run; where every row of a table has digests of its own, these."""
+    settings, files = _settings_now(section, of), record.get("files", {})
+    now = settings.made_by(section, record.get("inputs", {}) | inputs_of(settings.texts), "tables")
+    if "by_row" in record:
+        rows = pd.read_csv(results / lot / section / of / record["by_row"], dtype=str, keep_default_na=False)
+        for name, lines in rows.groupby("row", sort=False):
+            made = lines[list(now)].iloc[0].to_dict()
+            yield _Stored(lot, section, str(name), "ratios", "", made if any(made.values()) else {}, now)
+    else:
+        yield _Stored(lot, section, of, "tables", digest_of(files), record.get("made_by", {}), now)
+    drawn = content_of(results.parent / "figures" / lot / section / of / SIDECARS["figures"])
+    if drawn is not None:
+        now = settings.made_by(section, tables_of(files), "figures")
+        yield _Stored(lot, section, of, "figures", digest_of(drawn.get("files")), drawn.get("made_by", {}), now)
+
+
+@dataclass(frozen=True)
+class _Settings:
+    """Settings as far as freshness depends on them: their digest, and the strings among them."""
+
+    digest: str
+    texts: tuple[str, ...]
+
+    @classmethod
+    def of(cls, settings: Mapping[str, Any]) -> _Settings:
+        deciding = {key: value for key, value in settings.items() if key != SURROGATE}
+        return cls(digest_of(deciding), tuple(sorted(texts_in(deciding))))
+
+    def made_by(self, section: str, data: Mapping[str, str], kind: str) -> Digests:
+        modules = frozenset(named_modules(self.texts))
+        try:
+            code = script_digest(script_of(section), kind, modules, frozenset(self.texts))
+        except ConfigError:  # stored by a section that is no more
+            code = None
+        return {"code": code, "settings": self.digest, "data": digest_of(dict(data))}
+
+
+def _settings_now(section: str, of: str) -> _Settings:
+    """The settings that conf/ has for a section, on one set of those that it runs on in turn."""
+
+    def settings() -> dict[str, Any]:
+        job = [f"dataset={of}"] if of in _sets(section) else []
+        with _composing(section):
+            found = _Settings.of(settings_of(compose(section, job)))
+        return {"digest": found.digest, "texts": found.texts}
+
+    known = _composed().get(f"{section}/{of}", settings)
+    return _Settings(known["digest"], tuple(known["texts"]))
+
+
+def _sets(section: str) -> list[str]:
+    def sets() -> list[str]:
+        with _composing(section):
+            return sets_of(section)
+
+    return _composed().get(section, sets)
+
+
+@cache
+def _composed() -> JsonCache:
+    """Settings that were composed before: composing all takes seconds."""
+    files = [*Path(CONF).rglob("*.yaml"), *SOURCES.glob("*/schemas/*.py"), Path(__file__)]
+    content = hashlib.sha256(b"".join(path.read_bytes() for path in sorted(files)))
+    return JsonCache(CACHE / "settings.json", content.hexdigest())
+
+
+@contextmanager
+def _composing(section: str) -> Iterator[None]:
+    """Make the schemas of a section known to Hydra, by the module that its script takes `main` from."""
+    (module,) = re.findall(r"^from (\S+) import .*\bmain\b", script_of(section).read_text(), re.MULTILINE)
+    import_module(module)
+    is_ready = GlobalHydra.instance().is_initialized()
+    with nullcontext() if is_ready else initialize_config_dir(CONF, version_base="1.3"):
+        yield
+
+
+def _stamps(results: Path) -> pd.DataFrame:
+    path = results / STAMPS
+    if not path.is_file():
+        return pd.DataFrame(columns=STAMPED)
+    return pd.read_csv(path, dtype=str, keep_default_na=False)
+
+
+def _key(row: Mapping[str, str]) -> tuple[str, str, str, str]:
+    return row["section"], row["set"], row["kind"], row["files"]
+
+
+def _now() -> tuple[str, str]:
+    """Commit and day of a stamp; no commit where the code is not as committed."""
+    version = commit(ROOT)
+    name = version["commit"] if version["clean"] else None
+    return (str(name)[:7] if name else ""), f"{datetime.now(UTC):%Y-%m-%d}"
+
+
+@contextmanager
+def _waiting_for(folder: Path) -> Iterator[None]:
+    """Keep other runs from writing to a folder; wait for those that do."""
+    with ExitStack() as stack:
+        for left in reversed(range(WAITED)):
+            try:
+                stack.enter_context(locked(folder))
+                break
+            except ConfigError:
+                if not left:
+                    raise
+                time.sleep(0.1)
+        yield
