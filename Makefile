@@ -12,7 +12,9 @@
 # make audit       every printed number against the stored results, with a verdict
 # make stale       what is stored that this code neither made nor was found to make again (ARGS=fail=true: exit code 1)
 # make crate       what was made from what, for machines: ro-crate-metadata.json
-# make verify      recompute the stored tables, or a sample of the replicated ones, and compare cell by cell
+# make verify      recompute the paper's stored results and compare them: every cell, every picture, every record
+#                  of a run; ARGS=only=stale verifies what another code made, ARGS=sample=1 a sample
+# make verify_beyond  the same for the sections beyond the paper
 # make kernels     the same small sections and the numerical tests under several BLAS kernels (ARGS=short=true)
 # make torture     kills, maxima, certificates and damaged files at random, by the thousand, counted
 # make bench       speed and memory as ratios, held against the stored ones: ROWS=choix,commands measures some,
@@ -37,7 +39,7 @@ ARGS     ?=
 UV       := uv==0.13.9
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: reproduce beyond stale tables test quick lowest newest licences smoke figures audit crate verify kernels bench torture screens rank collect docs lock study \
+.PHONY: reproduce beyond stale tables test quick lowest newest licences smoke figures audit crate verify verify_beyond kernels bench torture screens rank collect docs lock study \
         environment \
         $(SECTIONS)
 
@@ -78,6 +80,8 @@ audit: study
 
 smoke verify stale crate tables: study
 	$(BIN)/python experiments/$@.py $(ARGS)
+verify_beyond: study
+	$(BIN)/python experiments/beyond/$@.py $(ARGS)
 kernels torture licences screens: environment
 	$(BIN)/python experiments/beyond/$@.py $(ARGS)
 
