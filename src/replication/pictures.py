@@ -14,12 +14,12 @@ from matplotlib import image
 from matplotlib.figure import Figure
 
 from replication.legends import wrong_labels
-from replication.plots.drawn import drawn_by, figure_record
+from replication.plots.drawn import DIGITS, drawn_by, figure_record
 from replication.plots.labels import save_figures
 from replication.verifying import Difference
 
 SIDECAR = "figures.json"
-CLOSE = 1e-6  # relative to the largest number, of sums over the points drawn
+CLOSE = 1.5 * 10.0 ** (1 - DIGITS)  # relative to the largest sum over the points drawn: one of the last digit
 LEVELS = 2 / 255  # by which processors may smooth an edge otherwise
 
 
@@ -77,12 +77,15 @@ def _record(stored: Path) -> dict[str, Any]:
 
 
 def _unlike_records(section: str, stored: dict[str, Any], now: dict[str, Any]) -> Iterator[Difference]:
+    for part in sorted(now.keys() - stored.keys()):
+        yield Difference(section, SIDECAR, part, "missing", "there")
+    stored = now | stored
     for part in ("legends", "words"):
-        before = stored.get(part, {})
+        before = stored[part]
         for name in sorted(before.keys() | now[part].keys()):
             if before.get(name) != now[part].get(name):
                 yield Difference(section, name, part, before.get(name), now[part].get(name))
-    before = stored.get("data", {})
+    before = stored["data"]
     for name in sorted(before.keys() | now["data"].keys()):
         one, other = before.get(name, {}), now["data"].get(name, {})
         for key in sorted(one.keys() | other.keys()):

@@ -100,17 +100,20 @@ def _require_equal(done: dict[str, Verification]) -> None:
     if different:
         count = sum(len(result.differences) for result in different.values())
         more = f"; {left}" if left else ""
-        raise NotAsStoredError(f"{count} differences from what is stored: {', '.join(different)}{more}")
+        raise NotAsStoredError(f"{_counted(count)} from what is stored: {', '.join(different)}{more}")
     if unavailable:
         first = next(iter(unavailable.values())).unavailable
         raise DataUnavailableError(f"{left} ({first}; docs/data.md says how to get them)")
 
 
+def _counted(differences: int) -> str:
+    return f"{differences} difference{'s' * (differences != 1)}"
+
+
 def _log(title: str, result: Verification, seconds: float, shown: int) -> None:
     count = len(result.differences)
-    verdict = f"{count} differences" if count else "as stored"
-    if result.unavailable:
-        verdict = f"{count} differences, nothing recomputed" if count else "not compared"
+    verdict = "as stored" if not result.unavailable else "nothing recomputed"
+    verdict = _counted(count) if count else verdict
     log.info("%s: %s; %s, %.0f s", title, verdict, result.unavailable or result.compared, seconds)
     for difference in result.differences[:shown]:
         log.info("  %s", difference)
@@ -132,8 +135,8 @@ def _chosen(cfg: DictConfig) -> list[tuple[str, str]]:
     unknown = sorted(set(only or []) - set(cfg.sections))
     if unknown:
         raise ConfigError(
-            f"there is no section {unknown[0]!r} in {cfg.lot} (known: {', '.join(cfg.sections)}; those of the "
-            "paper are verified by `make verify`, the others by `make verify_beyond`)"
+            f"there is no section {unknown[0]!r} (known: {', '.join(cfg.sections)}; `make verify` takes those of "
+            "the paper, `make verify_beyond` the others)"
         )
     return [(section, name) for section in only or cfg.sections for name in _sets(cfg, section)]
 

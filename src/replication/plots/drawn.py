@@ -21,6 +21,7 @@ from matplotlib.text import Text
 
 from replication.legends import look, looks
 
+DIGITS = 6  # of the largest sum: fewer than any two processors agree on
 NUMERAL = re.compile(r"[-\u2212+]?[\d.,]+%?|\$.*\$")  # tick labels, which another version places elsewhere
 
 
@@ -84,7 +85,10 @@ def _points(artist: Artist) -> np.ndarray:
 def _sums(points: np.ndarray) -> list[float]:
     seen = points[np.isfinite(points).all(axis=1)]
     weights = np.arange(len(seen)) / max(len(seen) - 1, 1)
-    return [len(points), *(float(f"{value:.9g}") for value in [*seen.sum(axis=0), *(weights @ seen)])]
+    sums = np.array([*seen.sum(axis=0), *(weights @ seen)])
+    largest = np.abs(sums).max()
+    digits = DIGITS - 1 - int(np.floor(np.log10(largest))) if largest else 0
+    return [len(points), *(round(float(value), digits) + 0.0 for value in sums)]
 
 
 def words_digest(figure: Figure) -> str:
