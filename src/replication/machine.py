@@ -124,6 +124,11 @@ def has_commit(root: Path, name: str) -> bool | None:
     return _git(root, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}") is not None
 
 
+def differs_from_commit(root: Path, name: str) -> bool:
+    """Whether the code is another one now than that of a commit."""
+    return _git(root, "diff", "--quiet", name, "--", *CODE) is None
+
+
 def _git(root: Path, *command: str) -> str | None:
     try:
         done = subprocess.run(["git", *command], cwd=root, capture_output=True, text=True, timeout=30)

@@ -26,7 +26,7 @@ from replication.errors import NotAsStoredError
 from replication.machine import peak_memory_mb, total_processor_seconds
 from replication.outputs import folder_of, load_section_data, suffix_of
 from replication.pictures import SIDECAR, other_drawers, unlike_figures
-from replication.record_checks import Cost, unlike_cost, unlike_record
+from replication.record_checks import Cost, unlike_code, unlike_cost, unlike_record
 from replication.records import RECORD, VERSIONED, provenance, write_record
 from replication.tables import Table, stored_frames
 from replication.verifying import Difference, compare, unlike_listed, unlike_settings, unlike_versions
@@ -170,8 +170,10 @@ def verified(cfg: DictConfig, section: str, job: list[str], rng: np.random.Gener
     tables, unreadable = _readable(stored)
     differences += unreadable
     record = json.loads((stored / RECORD).read_text())
+    now = provenance(section, given, {}, "")
     differences += unlike_record(record, ROOT)
-    differences += unlike_settings(record, provenance(section, given, {}, ""), "section", "config")
+    differences += unlike_code(record, ROOT, [*job, *cfg.overrides], now["made_by"]["code"])
+    differences += unlike_settings(record, now, "section", "config")
     differences += unlike_versions(record["versions"], LOCK.read_text(), VERSIONED)
     if not cfg.recompute:
         result.compared = f"{len(tables)} tables by their digests"
