@@ -168,6 +168,7 @@ def leave(code: int) -> None:
 
 
 if __name__ == "__main__":
+    sys.path[0] = str(ROOT / "src")  # not the folder of tests, whose folders have names of packages
     for module in sys.argv[1:]:
         with suppress(ImportError):  # of an extra that is not installed
             importlib.import_module(module)

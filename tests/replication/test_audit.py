@@ -197,9 +197,9 @@ def test_a_renamed_model_is_one_row_that_cannot_be_checked(numbers):
 
 
 def test_a_missing_table_column_or_everything_stops_nothing(tmp_path):
-    (tmp_path / "chatbot_arena").mkdir()
+    (tmp_path / "paper/chatbot_arena").mkdir(parents=True)
     ranking = pd.read_csv(ROOT / "results/paper/chatbot_arena/ranking.csv").drop(columns="rank_btl")
-    ranking.to_csv(tmp_path / "chatbot_arena/ranking.csv", index=False)
+    ranking.to_csv(tmp_path / "paper/chatbot_arena/ranking.csv", index=False)
     results = Results(tmp_path)
     found = whole(results)
     table = found.numbers[found.numbers["table"] == "chatbot_arena"].set_index("column")
@@ -338,7 +338,7 @@ def finding_of(name: str):
 
 @pytest.mark.parametrize("shift", [0.0, 0.1])
 def test_the_left_out_judge_is_told_by_the_scores_that_come_out(shift, tmp_path):
-    folder = tmp_path / "complete_ranking/in_house"
+    folder = tmp_path / "paper/complete_ranking/in_house"
     folder.mkdir(parents=True)
     printed = published.table("complete_ranking")[["score_btl", "rank_btl", "score_judge_aware"]].astype(float)
     printed.assign(score_btl=printed["score_btl"] + shift).to_csv(folder / "ranking_all_judges.csv")
@@ -371,7 +371,7 @@ def test_page_csv_and_readme_are_current(audited):
 
 
 def test_the_html_page_stands_alone(audited):
-    shown = whole_page(page(audited, STORED), "Audit", ROOT / "results")
+    shown = whole_page(page(audited, STORED), "Audit", STORED.audit)
     assert shown.count("<table>") > 10
     assert 'src="data:image/png;base64,' in shown
     assert not re.search(r'src="(?!data:)', shown)
@@ -380,7 +380,7 @@ def test_the_html_page_stands_alone(audited):
 
 def test_links_of_the_page_lead_somewhere(audited):
     for target in re.findall(r"\]\(([^)]+)\)", page(audited, STORED)):
-        assert target.startswith("https://") or (ROOT / "results" / target).resolve().is_file(), target
+        assert target.startswith("https://") or (STORED.audit / target).resolve().is_file(), target
 
 
 def test_the_picture_of_the_readme_is_of_the_stored_audit():

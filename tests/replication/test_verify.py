@@ -15,6 +15,7 @@ import pytest
 from hydra import compose, initialize_config_dir
 from omegaconf import DictConfig, OmegaConf
 
+import studies.config  # noqa: F401 (schemas of the sections beyond the paper)
 from judgerank.writing.sidecars import digest
 from replication import datasets, replicate
 from replication.config import CONF, ROOT, script_of
@@ -92,7 +93,7 @@ def found_in(
 
 
 def folder_of(stored: Path, section: str) -> Path:
-    return stored / "results" / section / ("mt_bench" if SECTIONS[section][0] else "")
+    return stored / "results/paper" / section / ("mt_bench" if SECTIONS[section][0] else "")
 
 
 def altered(stored: Path, section: str, table: str, change) -> None:
@@ -396,7 +397,7 @@ def test_the_command_says_what_differs_and_where(stored):
 def test_every_stored_file_is_as_it_was_written_and_its_forms_agree():
     """What ``make verify ARGS=recompute=false`` does, for all that is stored."""
     listed = {path for name in ("run.json", "figures.json") for path in ROOT.glob(f"[rf]*s/*/**/{name}")}
-    listed = {path for path in listed if "smoke" not in path.parts} | {ROOT / "results" / "audit.json"}
+    listed = {path for path in listed if "smoke" not in path.parts} | {ROOT / "results/paper/audit.json"}
     files = {path for kind in ("results", "figures") for path in (ROOT / kind).rglob("*.*") if path.is_file()}
     assert {path.parent for path in files if "smoke" not in path.parts} == {path.parent for path in listed}
     found = [line for path in sorted(listed) for line in unlike_listed(path.parent, path.name)]
