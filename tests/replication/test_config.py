@@ -8,6 +8,7 @@ import pytest
 from hydra import compose, initialize_config_dir
 from omegaconf import OmegaConf
 
+import studies.config  # noqa: F401 (schemas of the sections beyond the paper)
 from judgerank.data.errors import ConfigError
 from judgerank.engine.adam import Adam
 from judgerank.engine.localized import Localized
@@ -22,7 +23,7 @@ PRIMARY = sorted(path.stem for path in Path(CONF).glob("*.yaml") if path.stem no
 SIMULATIONS = ["ci_coverage", "convergence_mse", "small_samples"]
 # without a solver to choose
 OTHERS = ["audit", "slot_bias", "method_comparison", "unstated_settings", "verify", "kernels"]
-OTHERS += ["validity", "defaults", "torture", "smoke", "people", "soft", "rankings"]
+OTHERS += ["validity", "defaults", "torture", "smoke", "people", "soft", "rankings", "tables", "pages"]
 REAL = [name for name in PRIMARY if name not in (*SIMULATIONS, *OTHERS)]
 EACH_SET = sorted(path.stem for path in Path(CONF).glob("*.yaml") if "each_set\n" in path.read_text())
 

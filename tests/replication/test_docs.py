@@ -30,6 +30,7 @@ from replication.datasets import find_file
 from tests import forked
 from tests.real_data import FILES, needs_data
 from tests.replication.test_config import composed
+from tests.replication.test_packaging import make_sections
 from tests.test_architecture import LAYERS
 
 PAGES = {
@@ -39,7 +40,7 @@ PAGES = {
 README, ITEM_PAGE = PAGES["README.md"], PAGES["docs/paper/items.md"]
 EVERY = "\n".join(PAGES.values())
 MAKEFILE = (ROOT / "Makefile").read_text().replace("\\\n", " ")
-SECTIONS = re.search(r"^SECTIONS := (.*)$", MAKEFILE, re.MULTILINE)[1].split()
+SECTIONS = make_sections()
 
 
 def test_the_readme_is_short():
@@ -177,13 +178,13 @@ def test_overrides_shown_compose():
 
 def test_every_folder_is_on_the_map_and_what_the_map_names_exists():
     page, source = PAGES["docs/architecture.md"], ROOT / "src"
-    for package in ("judgerank", "replication"):
+    for package in ("judgerank", "replication", "studies"):
         for folder in (source / package).glob("*/__init__.py"):
             assert f"`{folder.parent.name}/`" in page, folder
     shown = re.findall(r"`((?:[\w.]+/)*[\w.]*(?:/|\.py))`", page)
     assert len(shown) > 40
     for name in shown:
-        homes = [ROOT, source / "judgerank", source / "replication"]
+        homes = [ROOT, *(source / package for package in ("judgerank", "replication", "studies"))]
         homes += [home.parent for home in (source / "judgerank").glob("*/__init__.py")]
         assert any((home / name).exists() for home in homes), name
 
@@ -216,7 +217,7 @@ def test_the_recipe_for_a_data_set_works(tmp_path, monkeypatch):
     places = (f"results={tmp_path / 'results'}", f"figures={tmp_path / 'figures'}", "surrogate=never")
     run(script_of("data_overview"), f"--config-dir={path.parents[1]}", "dataset=mine", *places)
     assert (tmp_path / "results/paper/data_overview/mine/run.json").is_file()
-    assert list((tmp_path / "figures/paper/data_overview/mine").glob("*.pdf"))
+    assert list((tmp_path / "figures/paper/data_overview/mine").glob("*.png"))
 
 
 def test_the_recipe_for_a_data_set_in_another_form_works(example, tmp_path, monkeypatch):
@@ -252,8 +253,7 @@ def test_the_recipe_for_a_section_works(tmp_path):
     schema = files.pop("src/studies/schemas/beyond.py")
     for name, text in files.items():
         (tmp_path / name).write_text(text)
-    schemas = tmp_path / "src/replication/schemas"
-    with (schemas / "beyond.py").open("a") as file:
+    with (tmp_path / "src/studies/schemas/beyond.py").open("a") as file:
         file.write(f"\n\n{schema}")
     command = [sys.executable, "experiments/beyond/tie_shares.py", "surrogate=always"]
     environment = os.environ | {"PYTHONPATH": str(tmp_path / "src")}  # before the checkout's own

@@ -14,10 +14,12 @@ from judgerank.model.streams import generator
 from judgerank.plots.looks import in_style
 from replication import plots
 from replication.auditing.audit import RESULTS
+from replication.auditing.results import Results
 from replication.config import ROOT
 from replication.model_sizes import printed_sizes
 
 VERDICTS = [str(one) for one in RESULTS]
+STORED = Results(ROOT / "results")
 
 
 @pytest.fixture(autouse=True)
@@ -47,19 +49,14 @@ def test_labels_of_a_crowded_scatter_do_not_cover_each_other():
 
 
 def stored(name: str) -> pd.DataFrame:
-    return pd.read_csv(ROOT / f"results/{name}.csv")
-
-
-def in_house(name: str) -> pd.DataFrame:
-    """The real set's table where it is stored, else the surrogate's."""
-    real = ROOT / f"results/{name}.csv"
-    return pd.read_csv(real if real.exists() else ROOT / f"results/surrogate/{name}.csv")
+    """A stored table, of the real set where that is stored."""
+    return pd.read_csv(STORED.path(f"{name}.csv")[0])
 
 
 def figures() -> dict:
     correlation = stored("subsampling_efficiency/mt_bench/correlation").query("measure == 'pearson'")
     own = correlation[correlation["method"] == correlation["reference"]]
-    thin, printed = (in_house(f"sparsity/in_house/{name}") for name in ("correlation", "found"))
+    thin, printed = (stored(f"sparsity/in_house/{name}") for name in ("correlation", "found"))
     curves, test = (stored(f"length_covariate/mt_bench/{name}") for name in ("curves", "test"))
     slopes, endings = stored("length_covariate/mt_bench/slopes"), stored("convergence_mse/endings")
     sized = table_with_sizes()
@@ -74,31 +71,22 @@ def figures() -> dict:
         "ratings": lambda: plots.ratings(rated, "t"),
         "bars": lambda: plots.discrimination_bars(table, "t"),
         "scatter": lambda: plots.discrimination_scatter(table, "t"),
-        "in-house leaderboard": lambda: plots.leaderboard(in_house("complete_ranking/in_house/ranking"), "t"),
+        "in-house leaderboard": lambda: plots.leaderboard(stored("complete_ranking/in_house/ranking"), "t"),
         "ties": lambda: plots.tie_handling(stored("tie_handling/chatbot_arena/ranks"), "t"),
         "efficiency": lambda: plots.efficiency(own, "pearson", "t"),
         "weak share": lambda: plots.weak_share(stored("mixed_judges/chatbot_arena/sweep"), "t"),
-        "pool": lambda: plots.pool(in_house("mixed_judges/in_house/discrimination"), "t"),
+        "pool": lambda: plots.pool(stored("mixed_judges/in_house/discrimination"), "t"),
         "sparsity": lambda: plots.sparsity(thin, printed, "t"),
         "curves": lambda: plots.length_curves(curves, slopes, test.iloc[0], "t"),
         "slopes": lambda: plots.slopes(slopes, "t"),
-        "heatmap": lambda: plots.pair_heatmap(in_house("data_overview/in_house/pairs"), "t"),
+        "heatmap": lambda: plots.pair_heatmap(stored("data_overview/in_house/pairs"), "t"),
         "answers": lambda: plots.answers(stored("data_overview/ultrafeedback/judges"), "t"),
         "coverage": lambda: plots.coverage(
             stored("ci_coverage/coverage"), stored("ci_coverage/coverage_draws"), 0.95, "t"
         ),
         "mse": lambda: plots.mse(measured, endings, "t"),
         "mse draws": lambda: plots.mse_draws(*mean_squared_errors(), endings),
-        "shrunk": lambda: plots.shrunk(stored("small_samples/mse"), "t"),
         "size": lambda: plots.size_against_discrimination(sized, "t"),
-        "character": lambda: plots.character(stored("model_comparison/mt_bench/judges"), "t"),
-        "uncertainty": lambda: plots.uncertainty(*uncertain("chatbot_arena"), "t"),
-        "defaults": lambda: plots.defaults(stored("defaults/accuracy"), stored("defaults/simulated"), "t"),
-        "slot bias": lambda: plots.slot_bias(stored("slot_bias/summary"), stored("slot_bias/bias"), "t"),
-        "tastes": lambda: plots.tastes(stored("tastes/simulated"), "t"),
-        "plan": lambda: plots.plan(
-            *(stored(f"plan/assumed/{name}") for name in ("plan", "by_judges", "simulated", "curves")), "t"
-        ),
         "verdicts": lambda: plots.verdicts(audited(), VERDICTS),
     }
 
@@ -118,13 +106,9 @@ def mean_squared_errors() -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
     return further, main, main.query("n_models == 20").assign(draw=0, stop=5000)
 
 
-def uncertain(name: str) -> tuple[pd.DataFrame, pd.DataFrame]:
-    return tuple(stored(f"uncertainty/{name}/{table}") for table in ("errors", "ranks"))
-
-
 FIGURES = figures()
 # the others are drawn twice in test_sections, test_one_set and, of simulations, test_replicate
-DRAWN_ONCE_ELSEWHERE = ["ratings", "shrunk", "character", "uncertainty", "defaults", "slot bias", "tastes", "plan"]
+DRAWN_ONCE_ELSEWHERE = ["ratings", "verdicts"]
 
 
 @cache
@@ -135,20 +119,24 @@ def once(name: str) -> Figure:
 
 @pytest.mark.parametrize("name", FIGURES)
 def test_figures_label_their_axes(name):
-    figure = once(name)
+    require_labelled(once(name))
+
+
+def require_labelled(figure: Figure) -> None:
     bars = [axes for axes in figure.axes if axes.get_label() == "<colorbar>"]
     # panels that share an axis label it once, at the bottom
     assert all(below_labelled(axes) for axes in figure.axes if axes not in bars)
 
 
-@pytest.mark.parametrize("name", [*DRAWN_ONCE_ELSEWHERE, "verdicts"])
+@pytest.mark.parametrize("name", DRAWN_ONCE_ELSEWHERE)
 def test_figures_are_the_same_to_the_byte(name):
-    contents = []
-    for figure in (once(name), FIGURES[name]()):
-        file = io.BytesIO()
-        figure.savefig(file, format="pdf", metadata={"CreationDate": None})
-        contents.append(file.getvalue())
-    assert contents[0] == contents[1]
+    assert as_bytes(once(name)) == as_bytes(FIGURES[name]())
+
+
+def as_bytes(figure: Figure) -> bytes:
+    file = io.BytesIO()
+    figure.savefig(file, format="pdf", metadata={"CreationDate": None})
+    return file.getvalue()
 
 
 def below_labelled(axes) -> bool:
@@ -225,14 +213,6 @@ def test_no_row_is_cut_by_the_axes(draw, name):
         assert low + 0.4 < points.min() < points.max() < high - 0.4
 
 
-def test_a_rank_interval_of_no_length_has_a_mark():
-    errors, ranks = uncertain("mt_bench")
-    shown = ranks[ranks["member"] == errors["member"].iloc[-1]]
-    assert (shown["low_plug_in"] == shown["high_plug_in"]).any()
-    right = plots.uncertainty(errors, ranks, "t").axes[1]
-    assert marks(right, "|") == 2 * 2 * len(shown)  # both ends, both kinds of errors
-
-
 def test_points_say_how_many_repeats_they_rest_on():
     frame = stored("subsampling_efficiency/chatbot_arena/correlation").query("measure == 'pearson'")
     own = frame[frame["method"] == frame["reference"]]
@@ -272,7 +252,7 @@ def overlapping(texts: list) -> list:
 
 
 def test_the_largest_heatmap_names_every_model_legibly_and_is_symmetric():
-    pairs = in_house("data_overview/in_house/pairs")
+    pairs = stored("data_overview/in_house/pairs")
     figure = plots.pair_heatmap(pairs, "t")
     figure.draw_without_rendering()
     axes = figure.axes[0]
@@ -285,7 +265,7 @@ def test_the_largest_heatmap_names_every_model_legibly_and_is_symmetric():
 
 
 def test_names_of_models_and_judges_stay_distinct():
-    models = in_house("complete_ranking/in_house/ranking")["model"]
+    models = stored("complete_ranking/in_house/ranking")["model"]
     judges = pd.concat([stored(f"data_overview/{name}/judges")["judge"] for name in ("mt_bench", "chatbot_arena")])
     for names in (models, judges.unique()):
         assert len({plots.short(name) for name in names}) == len(names)
@@ -301,7 +281,7 @@ def test_answers_of_every_judge_fill_the_bar():
 
 
 def test_moves_without_ties_are_those_of_the_table():
-    frame = in_house("tie_handling/in_house/ranks")
+    frame = stored("tie_handling/in_house/ranks")
     panels = plots.tie_handling(frame, "t").axes
     for axes, fit in zip(panels, ("judge_aware", "btl"), strict=True):
         moves = frame[f"move_{fit}"]

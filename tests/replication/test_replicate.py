@@ -309,9 +309,11 @@ def digest_after(tmp_path_factory):
             (f"judgerank/{name}.py", True)
             for name in ("__init__", "engine/sums", "model/streams", "engine/newton")
         ],
-        *[(f"replication/{name}.py", True) for name in ("__init__", "replicate", "simulation", "methods/online")],
+        *[(f"replication/{name}.py", True) for name in ("__init__", "replicate", "simulation")],
+        ("studies/methods/online.py", True),
         *[(f"judgerank/{name}.py", False) for name in ("plots/style", "ranking/page")],
-        *[(f"replication/{name}.py", False) for name in ("outputs", "resampling", "plan_study")],
+        *[(f"replication/{name}.py", False) for name in ("outputs", "resampling")],
+        ("studies/plan_study.py", False),
     ],
 )
 def test_the_key_of_a_task_follows_the_modules_it_imports(edited, changes, digest_after):
@@ -589,7 +591,7 @@ def test_a_smoke_run_shows_its_progress_and_writes_tables_and_figures(section, s
     assert f"{section}: 12 replications computed" in out
     assert "replications that failed: 0" in out
     for kind in files.values():
-        assert any(name.startswith(f"{section}/") for name in kind)
+        assert any(name.startswith(f"paper/{section}/") for name in kind)
 
 
 @pytest.mark.parametrize("section", SECTIONS)
@@ -625,8 +627,9 @@ def tables(tmp_path_factory):
         draw = script["draw"] if drawn else lambda tables, suffix: {}
         run_section(section, composed(section, *own, *overrides), script["compute"], draw)
         assert not drawn or tree(folder / "figures")
-        assert json.loads((folder / "results" / section / "run.json").read_text())["config"]["replications"] == 6
-        return {path.stem: pd.read_csv(path) for path in (folder / "results" / section).glob("*.csv")}
+        stored = folder / "results/paper" / section
+        assert json.loads((stored / "run.json").read_text())["config"]["replications"] == 6
+        return {path.stem: pd.read_csv(path) for path in stored.glob("*.csv")}
 
     return run
 

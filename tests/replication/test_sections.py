@@ -56,21 +56,16 @@ def test_a_surrogate_run_says_so_everywhere(surrogate):
     files = tree(folder)
     assert files
     assert all(name.split("/")[1:3] == ["surrogate", section] for name in files)
-    assert all(
-        b"surrogate" in content for name, content in files.items() if name.endswith((".md", ".tex", ".json"))
-    )
+    assert all(b"surrogate" in content for name, content in files.items() if name.endswith(".json"))
 
 
 def test_a_surrogate_run_makes_no_comparison_with_the_paper(surrogate):
     assert not [name for name in tree(surrogate[1]) if "paper_check" in name or "stopping" in name]
 
 
-def test_every_table_has_three_forms_and_every_figure_two(surrogate):
-    names = {Path(name) for name in tree(surrogate[1]) if not name.endswith("run.json")}
-    for kinds in ((".csv", ".md", ".tex"), (".pdf", ".png")):
-        stems = [{path.with_suffix("") for path in names if path.suffix == kind} for kind in kinds]
-        assert stems[0]
-        assert all(found == stems[0] for found in stems)
+def test_tables_are_csv_files_and_figures_png_files(surrogate):
+    names = {(name.split("/")[0], Path(name).suffix) for name in tree(surrogate[1])}
+    assert names == {("results", ".csv"), ("results", ".json"), ("figures", ".png"), ("figures", ".json")}
 
 
 def test_figures_are_redrawn_from_stored_tables_to_the_same_bytes(surrogate):
@@ -139,7 +134,7 @@ def test_stored_tables_come_out_again(section):
     fewer = {"benchmark_alignment": ["ratings=null"], "judge_reliability": SEARCHED}
     cfg = composed(section, "surrogate=never", *fewer.get(section, []))
     tables = runpy.run_path(str(script_of(section)))["compute"](cfg, load_section_data(cfg)[0])
-    stored = {path.stem: pd.read_csv(path) for path in (ROOT / "results" / section).glob("*.csv")}
+    stored = {path.stem: pd.read_csv(path) for path in (ROOT / "results/paper" / section).glob("*.csv")}
     assert stored.keys() - {"ratings"} == tables.keys()
     for name, table in tables.items():
         again = pd.read_csv(io.StringIO(table.frame.to_csv(index=False, float_format=STORED_FORMAT)))
@@ -157,7 +152,7 @@ def test_results_and_figures_may_go_to_one_folder_and_leave_what_is_there(tmp_pa
         run_here("complete_ranking", tmp_path, "surrogate=always", "dataset=mt_bench", *one)
     names = {path.name for path in notes.parent.iterdir()}
     assert notes.read_text() == "mine"
-    assert {"notes.txt", "run.json", "figures.json", "ranking.csv", "ranking.tex"} <= names
+    assert {"notes.txt", "run.json", "figures.json", "ranking.csv"} <= names
     assert any(name.endswith(".png") for name in names)
     assert set(written(notes.parent, "run.json")) | set(written(notes.parent, "figures.json")) == names - {
         *("notes.txt", "run.json", "figures.json")
@@ -166,7 +161,7 @@ def test_results_and_figures_may_go_to_one_folder_and_leave_what_is_there(tmp_pa
 
 @pytest.mark.parametrize("section", SECTIONS)
 def test_provenance_is_stored_beside_every_result(section):
-    run_json = json.loads((ROOT / "results" / section / "run.json").read_text())
+    run_json = json.loads((ROOT / "results/paper" / section / "run.json").read_text())
     assert run_json["section"] == section
     assert run_json["surrogate"] is False
     for name, source in run_json["data"].items():
@@ -183,7 +178,7 @@ def test_contracted_columns():
         "judge_reliability/discrimination": "dataset judge discrimination low high status",
     }
     for name, expected in columns.items():
-        assert sorted(pd.read_csv(ROOT / f"results/{name}.csv").columns) == sorted(expected.split())
+        assert sorted(pd.read_csv(ROOT / f"results/paper/{name}.csv").columns) == sorted(expected.split())
     for name in ("mt_bench", "ultrafeedback"):
         columns = pd.read_csv(ROOT / f"results/paper/benchmark_alignment/{name}.csv").columns
         assert {"model", "score_btl", "score_judge_aware"} <= set(columns)

@@ -8,6 +8,7 @@ from omegaconf import OmegaConf
 
 from replication.auditing.audit import Verdict
 from replication.auditing.registry import items
+from replication.auditing.results import Results
 from replication.auditing.smoke import HERE, STORED, Layered, compared, places_of, smoke_page
 from replication.config import ROOT
 from replication.pages import whole_page
@@ -15,20 +16,20 @@ from tests.replication.test_config import composed
 
 SMOKE = runpy.run_path(str(ROOT / "experiments" / "smoke.py"))
 CFG = composed("smoke")
-WHOLE = ROOT / "results"
+WHOLE = Results(ROOT / "results")
 
 
 def layered(fresh) -> Layered:
-    return Layered(WHOLE, fresh, frozenset(CFG.monte_carlo))
+    return Layered(WHOLE.folder, fresh, frozenset(CFG.monte_carlo))
 
 
 @pytest.fixture
 def copied(tmp_path):
     """A small run that stored Table 3, one number of it another, and slopes of few replications."""
     for name in ("chatbot_arena/ranking.csv", "convergence_mse/slopes_draws.csv"):
-        (tmp_path / name).parent.mkdir(parents=True)
-        (tmp_path / name).write_text((WHOLE / name).read_text())
-    path = tmp_path / "chatbot_arena/ranking.csv"
+        (tmp_path / "paper" / name).parent.mkdir(parents=True)
+        (tmp_path / "paper" / name).write_text(WHOLE.path(name)[0].read_text())
+    path = tmp_path / "paper/chatbot_arena/ranking.csv"
     path.write_text(path.read_text().replace("gpt-4,1,", "gpt-4,7,", 1))
     return layered(tmp_path)
 
@@ -43,9 +44,9 @@ def test_every_item_is_there_in_the_papers_order_with_a_section_that_is_run():
 
 def test_every_items_tables_and_figures_are_stored():
     for item in items().itertuples():
-        assert all((WHOLE / name).is_file() for name in item.tables.split(";")), item
+        assert all(WHOLE.real(name) for name in item.tables.split(";")), item
         # the ratings' figure needs the hub
-        assert not item.figures or "ratings" in item.figures or (ROOT / "figures" / item.figures).is_file(), item
+        assert not item.figures or "ratings" in item.figures or WHOLE.figure(item.figures), item
 
 
 def test_every_small_section_composes():

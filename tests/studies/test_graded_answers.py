@@ -11,10 +11,9 @@ from scipy.special import expit
 from judgerank.data.judgments import Judgments
 from judgerank.model.law import Law
 from judgerank.model.streams import generator
-from replication import plots
 from replication.config import ROOT
 from replication.verifying import TOLERANCES
-from studies import graded_answers, score_pairs
+from studies import graded_answers, plots, score_pairs
 from studies.graded_answers import ANSWERED, SEVEN, WAYS, Answering
 from studies.score_pairs import SCORED
 from studies.stated_confidence import (

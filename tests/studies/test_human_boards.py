@@ -9,8 +9,8 @@ import pytest
 from judgerank.data.errors import DataUnavailableError
 from judgerank.fits.fit import fit
 from judgerank.people.human_board import HumanBoard
-from replication import plots
 from replication.config import ROOT
+from studies import plots
 from studies.left_off_board import GUESSES, Judged, arenas, left_off, summary
 from studies.simulated_boards import (
     BOARDS,

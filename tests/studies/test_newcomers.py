@@ -6,9 +6,8 @@ import pytest
 from scipy.special import expit
 
 from judgerank import Comparisons
-from replication import plots
 from replication.config import ROOT
-from studies import boards
+from studies import boards, plots
 from tests.replication.test_sections import run
 
 

@@ -8,10 +8,9 @@ import pytest
 
 from judgerank import Comparisons, fit
 from judgerank.data.judgments import Judgments
-from replication import plots
 from replication.config import ROOT
 from replication.datasets import find_file, read_records
-from studies import panel, panel_blocks
+from studies import panel, panel_blocks, plots
 from studies.dependence import standardised_errors
 from tests.real_data import FILES, needs_data
 from tests.studies.test_dependence import run

@@ -4,9 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from replication import plots
 from replication.config import ROOT
-from studies import people
+from studies import people, plots
 from tests.replication.test_sections import run
 
 

@@ -6,9 +6,8 @@ import pytest
 from scipy.special import expit
 
 from judgerank.model.streams import generator
-from replication import plots
 from replication.config import ROOT
-from studies import trusting
+from studies import plots, trusting
 from tests.replication.test_sections import run
 
 

@@ -85,7 +85,7 @@ def numbers(audit: Audit, results: Results) -> dict[str, Any]:
     known["open_numbers"] = numbers_table(
         audit.numbers[audit.numbers["verdict"] == Verdict.OPEN], ["place", "row", "column", "printed", "ours"]
     )
-    sections = {path.name for path in results.audit.iterdir() if path.is_dir()} - {"verify"}
+    sections = {path.name for path in results.audit.glob("*") if path.is_dir()} - {"verify"}
     known["minutes"] = f"{cost_of(sorted(sections), results).seconds / 60:.0f}"
     return known | _judges(results) | _positions(results) | _trust(results)
 
