@@ -333,7 +333,7 @@ def test_what_a_section_stores_says_which_set_of_the_hub_it_is_of(folder, monkey
     script = runpy.run_path(str(script_of("data_overview")))
     cfg = composed("data_overview", "dataset=mt_bench_votes", f"results={tmp_path}/r", f"figures={tmp_path}/f")
     run_section("data_overview", cfg, script["compute"], script["draw"])
-    stored = tmp_path / "r/data_overview/mt_bench_votes"
+    stored = tmp_path / "r/paper/data_overview/mt_bench_votes"
     told = json.loads((stored / "run.json").read_text())["data"]["mt_bench_votes"]
     assert (told["set"], told["split"], told["records"]) == ("mt_bench_human_judgments", "human", 400)
     assert pd.read_csv(stored / "size.csv")["judges"].item() == 5

@@ -1,38 +1,89 @@
 """Stored tables: full precision in the CSV, printed precision and safe text in Markdown and LaTeX."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from judgerank import Comparisons, fit
 from judgerank.order.pairs import pairwise
+from replication.config import ROOT
 from replication.tables import Table, discrimination, fit_rows, leaderboard
+from tests import forked
+from tests.replication.test_packaging import make_sections
 
 
 @pytest.fixture
-def written(tmp_path):
+def table():
     frame = pd.DataFrame({"model_name": ["a_b", "c&d"], "score": [1 / 3, np.nan], "n": [10, 2]})
-    Table(frame, "100% of _all_ a_b {~}", digits=2).write(tmp_path, "t", " (marked)")
-    return tmp_path
+    return Table(frame, "100% of _all_ a_b {~}", digits=2)
 
 
-def test_csv_keeps_nine_digits_and_ends_lines_alike_everywhere(written):
-    assert (written / "t.csv").read_bytes() == b"model_name,score,n\na_b,0.333333333,10\nc&d,,2\n"
+def test_csv_keeps_nine_digits_and_ends_lines_alike_everywhere(table, tmp_path):
+    table.write(tmp_path, "t")
+    assert [path.name for path in tmp_path.iterdir()] == ["t.csv"]
+    assert (tmp_path / "t.csv").read_bytes() == b"model_name,score,n\na_b,0.333333333,10\nc&d,,2\n"
 
 
-def test_markdown_shows_the_wanted_decimals_and_a_dash_for_what_is_missing(written):
-    lines = (written / "t.md").read_text().splitlines()
+def test_markdown_shows_the_wanted_decimals_and_a_dash_for_what_is_missing(table):
+    lines = table.markdown(" (marked)").splitlines()
     assert lines[0] == r"100% of \_all\_ a_b {~} (marked)"
     assert [cell.strip() for cell in lines[4].split("|")[1:-1]] == ["a_b", "0.33", "10"]
     assert [cell.strip() for cell in lines[5].split("|")[1:-1]] == ["c&d", "--", "2"]
 
 
-def test_latex_escapes_what_it_must(written):
-    text = (written / "t.tex").read_text()
+def test_latex_escapes_what_it_must(table):
+    text = table.latex(" (marked)")
     assert r"\caption{100\% of \_all\_ a\_b \{\textasciitilde \} (marked)}" in text
     assert r"model\_name & score & n \\" in text
     assert r"c\&d & -- & 2 \\" in text
     assert r"\begin{tabular}{lrr}" in text
+
+
+def stored_run(results, surrogate: bool) -> None:
+    """A stored table with the record of its run."""
+    folder = results / ("surrogate" if surrogate else "paper") / "toy" / "mt_bench"
+    folder.mkdir(parents=True)
+    table = Table(pd.DataFrame({"model": ["a", "b"], "score": [1.0, 0.25]}), "Scores", digits=1)
+    table.write(folder, "scores")
+    record = {"section": "toy", "surrogate": surrogate, "tables": {"scores": {"caption": "Scores", "digits": 1}}}
+    (folder / "run.json").write_text(json.dumps(record))
+
+
+@pytest.mark.parametrize("surrogate", [False, True])
+def test_stored_tables_are_written_in_markdown_and_latex_with_their_captions(surrogate, tmp_path):
+    stored_run(tmp_path / "results", surrogate)
+    command = ["experiments/tables.py", f"results={tmp_path / 'results'}", f"forms={tmp_path / 'forms'}"]
+    done = forked.run(command)
+    assert done.returncode == 0, done.stderr
+    assert "1 tables" in done.stdout
+    (folder,) = (path.parent for path in (tmp_path / "forms").rglob("scores.md"))
+    place = folder.relative_to(tmp_path / "forms")
+    assert place.parts[1:] == ("toy", "mt_bench")
+    table = Table(pd.read_csv(tmp_path / "results" / place / "scores.csv"), "Scores", 1)
+    mark = " (surrogate)" if surrogate else ""
+    assert (folder / "scores.md").read_text() == table.markdown(mark)
+    assert (folder / "scores.tex").read_text() == table.latex(mark)
+    assert ("(surrogate)" in table.markdown(mark)) == surrogate
+
+
+def test_without_stored_tables_of_a_section_no_form_is_written(tmp_path):
+    stored_run(tmp_path / "results", False)
+    command = ["experiments/tables.py", f"results={tmp_path / 'results'}", f"forms={tmp_path / 'forms'}"]
+    done = forked.run([*command, "only=[chatbot_arena]"])
+    assert done.returncode == 1
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert "no tables are stored" in done.stderr
+    assert not (tmp_path / "forms").exists()
+
+
+def test_every_stored_section_says_how_its_tables_are_shown():
+    for record in sorted((ROOT / "results").glob("*/**/run.json")):
+        run, stored = json.loads(record.read_text()), {path.stem for path in record.parent.glob("*.csv")}
+        if run["section"] in make_sections():
+            assert run["tables"].keys() == stored, record
+            assert all(table["caption"] and table["digits"] >= 0 for table in run["tables"].values()), record
 
 
 @pytest.fixture(scope="module")
