@@ -18,12 +18,23 @@ from judgerank.model.members import BTL
 from replication.config import CONF, ROOT, explained, simulation_settings, solver_settings
 from replication.schemas.ranges import require_known_and_in_range
 
-SHARED = {"common", "real_data", "each_set", "resampled", "simulation", "mse_grid"}
+SHARED = {"common", "real_data", "each_set", "resampled", "simulation", "mse_grid", "verification"}
 PRIMARY = sorted(path.stem for path in Path(CONF).glob("*.yaml") if path.stem not in SHARED)
 SIMULATIONS = ["ci_coverage", "convergence_mse", "small_samples"]
 # without a solver to choose
 OTHERS = ["audit", "slot_bias", "method_comparison", "unstated_settings", "verify", "kernels"]
-OTHERS += ["validity", "defaults", "torture", "smoke", "people", "soft", "rankings", "tables", "pages"]
+OTHERS += [
+    "validity",
+    "defaults",
+    "torture",
+    "smoke",
+    "people",
+    "soft",
+    "rankings",
+    "tables",
+    "pages",
+    "verify_beyond",
+]
 REAL = [name for name in PRIMARY if name not in (*SIMULATIONS, *OTHERS)]
 EACH_SET = sorted(path.stem for path in Path(CONF).glob("*.yaml") if "each_set\n" in path.read_text())
 
