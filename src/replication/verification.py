@@ -81,7 +81,7 @@ def verify(cfg: DictConfig) -> None:
         rng = np.random.default_rng([seed, *title.encode()])
         done[section, name] = result = verified(cfg, section, job, rng)
         _log(title, result, time.monotonic() - began, cfg.shown)
-    log.info("verified in %.0f s", time.monotonic() - start)
+    log.info("verified in %.0f s" if done else "nothing to verify (%.0f s)", time.monotonic() - start)
     equal = {}
     for (section, name), result in done.items():
         if result.is_whole and not result.differences:
@@ -123,6 +123,9 @@ def _log(title: str, result: Verification, seconds: float, shown: int) -> None:
 
 def _chosen(cfg: DictConfig) -> list[tuple[str, str]]:
     """Sections to verify, each with a data set, empty for a section that runs once."""
+    swept = sorted({name for section in cfg.sections for name in sets_of(section)})
+    for name in set(cfg.datasets or []) - set(swept):
+        raise ConfigError(f"there is no data set {name!r} that sections run on in turn (known: {', '.join(swept)})")
     only = [cfg.only] if isinstance(cfg.only, str) else cfg.only
     if only == [STALE]:
         wanted = freshness.stale(Path(ROOT, cfg.results))
