@@ -125,7 +125,7 @@ def _chosen(cfg: DictConfig) -> list[tuple[str, str]]:
     """Sections to verify, each with a data set, empty for a section that runs once."""
     swept = sorted({name for section in cfg.sections for name in sets_of(section)})
     for name in set(cfg.datasets or []) - set(swept):
-        raise ConfigError(f"there is no data set {name!r} that sections run on in turn (known: {', '.join(swept)})")
+        raise ConfigError(f"no section runs on a data set {name!r} in turn (known: {', '.join(swept)})")
     only = [cfg.only] if isinstance(cfg.only, str) else cfg.only
     if only == [STALE]:
         wanted = freshness.stale(Path(ROOT, cfg.results))
