@@ -1,8 +1,8 @@
 """Twenty faults seeded in copies of what is stored: pictures, records, tables, settings, words, printed numbers.
 
 Faults in the numbers of recomputed tables and in the code are in test_verify.py, those in marked numbers, legends
-and verdicts in test_seeded_faults.py, stale results in test_freshness.py. Unnoticed is a processor's name whose
-record has its digest forged too: no computation says which machine a run was on.
+and verdicts in test_seeded_faults.py. Unnoticed is a processor's name whose record has its digest forged too: no
+computation says which machine a run was on.
 """
 
 import json
