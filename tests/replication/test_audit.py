@@ -8,7 +8,6 @@ import pandas as pd
 import pytest
 
 from experiments.audit import whole
-from experiments.verify import unlike_figures
 from judgerank.plots.looks import in_style
 from replication import plots, published
 from replication.auditing.audit import OTHERS, RESULTS, Verdict, audit, by_one_run, judged, totals
@@ -26,6 +25,7 @@ from replication.auditing.results import Missing, Results
 from replication.auditing.shown import blocks, current, markdown_in
 from replication.config import ROOT
 from replication.pages import whole_page
+from replication.pictures import unlike_figures
 from replication.prediction import LEAST_ORDERED, one_more, one_more_by_order
 from tests import forked
 from tests.replication.changed_results import STORED, Change, Changed, changed
@@ -419,7 +419,8 @@ def test_links_of_the_page_lead_somewhere(audited):
 def test_the_picture_of_the_readme_is_of_the_stored_audit():
     numbers, stored = pd.read_csv(ROOT / "results/paper/audit.csv"), ROOT / "figures/paper/audit"
     with in_style():
-        assert unlike_figures({"verdicts": plots.verdicts(numbers, [str(one) for one in RESULTS])}, stored) == []
+        figures = {"verdicts": plots.verdicts(numbers, [str(one) for one in RESULTS])}
+        assert unlike_figures("audit", figures, {}, stored) == []
 
 
 def test_what_is_not_one_value_is_refused(tmp_path):

@@ -18,6 +18,7 @@ from replication.machine import processor_seconds
 from replication.outputs import run_section
 from replication.records import RECORD, is_same, write_record
 from replication.tables import Table
+from replication.verification import is_whole, keep
 from tests.replication.test_config import composed
 
 MACHINE = {"commit": "a" * 40, "clean": True, "cpu": "C", "seconds": 1.0, "processor_seconds": 2.0}
@@ -188,16 +189,15 @@ def test_seconds_that_a_record_does_not_tell_are_not_made_up(tmp_path):
 
 
 def test_a_whole_verification_is_timed_and_leaves_its_own_record(tmp_path):
-    script = runpy.run_path(str(script_of("verify")))
     cfg = composed("verify", f"results={tmp_path}")
-    assert script["is_whole"](cfg)
-    assert not script["is_whole"](composed("verify", "only=[chatbot_arena]"))
-    assert not script["is_whole"](composed("verify", "sample=null"))
-    script["keep"](cfg, ["chatbot_arena"], time.monotonic() - 120)
+    assert is_whole(cfg)
+    assert not is_whole(composed("verify", "only=[chatbot_arena]"))
+    assert not is_whole(composed("verify", "sample=1"))
+    keep(cfg, ["chatbot_arena"], time.monotonic() - 120)
     first = (tmp_path / "paper/verify" / RECORD).read_bytes()
-    script["keep"](cfg, ["chatbot_arena"], time.monotonic() - 180)
+    keep(cfg, ["chatbot_arena"], time.monotonic() - 180)
     assert (tmp_path / "paper/verify" / RECORD).read_bytes() == first
-    assert "| `make verify`    | a sample of all | 2.0 min" in whole_runs(records(tmp_path, panel=(1.0, 1.0)))
+    assert "| `make verify`    | 0 sections     | 2.0 min" in whole_runs(records(tmp_path, panel=(1.0, 1.0)))
 
 
 def test_the_papers_own_sections_are_those_beside_which_ours_lie(tmp_path):
