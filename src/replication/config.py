@@ -27,7 +27,6 @@ from judgerank.data.errors import ConfigError, JudgerankError
 from judgerank.engine.solvers import Settings, kind
 from judgerank.fits.fit import fit
 from judgerank.fits.result import Fit
-from replication.records import NOT_RESULTS
 from replication.schemas.paper import Setting
 from replication.schemas.ranges import nearest, require_known_and_in_range
 from replication.schemas.registering import register
@@ -38,6 +37,7 @@ HYDRAS_OWN = re.compile(r"""\W*hydra\b.*:|\s*#\s*@package.*hydra|\s*-.*\bhydra\b
 CONF = str(ROOT / "conf")
 QUIET = ("hydra/job_logging=none", "hydra/hydra_logging=none")  # of hydra's own log files and lines
 SCRIPTS = ROOT / "experiments"
+NOT_RESULTS = ("results", "figures", "draw_only", "cache", "parallel", "block")  # settings that change no number
 OUTPUTS = ROOT / "outputs"
 NO_FOLDER = ROOT / ".cache" / "hydra"  # hydra's folder of a run that has nothing to put into one
 LONGEST_NAME = 100  # of a folder, in characters, far below what any file system takes

@@ -28,7 +28,7 @@ from omegaconf import DictConfig, OmegaConf
 from judgerank.data.errors import ConfigError
 from judgerank.writing.atomic import locked, replace_file
 from judgerank.writing.sidecars import content_of
-from replication.config import CONF, ROOT, lot_of, script_of, sets_of
+from replication.config import CONF, NOT_RESULTS, ROOT, lot_of, script_of, sets_of
 from replication.datasets import find_file
 from replication.json_cache import JsonCache
 from replication.machine import commit
@@ -40,10 +40,10 @@ AUDIT = "audit"
 STAMPS = "verified.csv"
 STAMPED = ["section", "set", "kind", "files", "code", "commit", "date"]
 LISTED = ["lot", "section", "set", "kind", "why", "command"]
-# settings that change no number: where and how a run works, what it shows and checks
-NOT_RESULTS = (
-    *("results", "figures", "draw_only", "cache", "parallel", "block"),
-    *("rows", "store", "tolerance", "again", "pages", "accept_falls", "accept_stale", "codecheck", "articles"),
+# settings of commands that are no sections which change no number either
+OF_COMMANDS = (
+    *("rows", "store", "tolerance", "again"),
+    *("pages", "accept_falls", "accept_stale", "codecheck", "articles"),
 )
 SURROGATE = "surrogate"  # decides whether a section runs, not what it gives
 Digests = Mapping[str, str | None]
@@ -54,7 +54,7 @@ WAITED = 600  # tenths of a second that another run may take for a stamp
 def settings_of(cfg: DictConfig) -> dict[str, Any]:
     """The settings that a section's results depend on, resolved."""
     config = OmegaConf.to_container(cfg, resolve=True, enum_to_str=True)
-    return {key: value for key, value in config.items() if key not in NOT_RESULTS}
+    return {key: value for key, value in config.items() if key not in (*NOT_RESULTS, *OF_COMMANDS)}
 
 
 def inputs_of(texts: Collection[str]) -> dict[str, str]:

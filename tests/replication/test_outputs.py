@@ -12,8 +12,7 @@ import pytest
 from hydra import compose, initialize_config_dir
 
 import studies.config  # noqa: F401 (schemas of the sections beyond the paper)
-from replication.config import CONF, LONGEST_NAME, ROOT, folder_name, is_default
-from replication.records import NOT_RESULTS
+from replication.config import CONF, LONGEST_NAME, NOT_RESULTS, ROOT, folder_name, is_default
 from tests import forked
 from tests.real_data import needs_data
 from tests.replication.test_config import composed
