@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from judgerank.plots.colours import COLOURS, MARKERS, NAMES
 from judgerank.plots.looks import PAGE, canvas
-from replication.estimators import ALL_DRAWS
+from replication.estimator_names import ALL_DRAWS
 from replication.plots.labels import REFERENCES
 
 MEASURE_NAMES = {"pearson": "Pearson correlation", "spearman": "Spearman correlation"}
