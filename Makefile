@@ -5,12 +5,14 @@
 #   make audit       give every printed number a verdict from the stored results
 #   make stale       list what is stored that this code neither made nor was found to make again, beyond the paper
 #                    too (ARGS=fail=true: exit code 1 if there is anything)
-#   make verify      recompute the paper's stored tables and compare them cell by cell
+#   make verify      recompute the paper's stored results and compare them: every cell, picture and record of a run
+#                    (ARGS=only=stale: what another code made; ARGS=sample=1: a sample)
 #   make figures     redraw every figure from the stored tables, computing nothing
 #   make tables      write every stored table in Markdown and LaTeX: outputs/tables/
 #   make crate       describe what was made from what, for machines: ro-crate-metadata.json
 # Beyond the paper
 #   make beyond      run the sections beyond the paper, then the audit
+#   make verify_beyond  as make verify, for the sections beyond the paper
 #   make plan        how many comparisons and judges a wanted precision takes: conf/plan.yaml
 #   make kernels     small sections and the numerical tests under several BLAS kernels (ARGS=short=true)
 #   make torture     kills, maxima, certificates and damaged files at random, by the thousand, counted
@@ -46,7 +48,7 @@ ARGS     ?=
 UV       := uv==0.13.9
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: help reproduce beyond stale tables test quick lowest newest licences smoke figures audit crate verify kernels bench torture screens rank collect docs lock study \
+.PHONY: help reproduce beyond stale tables test quick lowest newest licences smoke figures audit crate verify verify_beyond kernels bench torture screens rank collect docs lock study \
         environment \
         $(SECTIONS)
 
@@ -95,6 +97,8 @@ audit: study
 
 smoke verify stale crate tables: study
 	$(BIN)/python experiments/$@.py $(ARGS)
+verify_beyond: study
+	$(BIN)/python experiments/beyond/$@.py $(ARGS)
 kernels torture licences screens: environment
 	$(BIN)/python experiments/beyond/$@.py $(ARGS)
 

@@ -33,6 +33,7 @@ from replication.auditing.shown import blocks, keep_current, markdown_in
 from replication.config import ROOT, main
 from replication.freshness import files_stored, made_by, settings_of, stale, tables_of
 from replication.pages import whole_page
+from replication.plots.drawn import figure_record
 from replication.plots.labels import save_figures
 
 log = logging.getLogger("replication")
@@ -99,10 +100,12 @@ def publish(cfg: DictConfig, audited: Audit, results: Results) -> None:
 def draw(cfg: DictConfig, audited: Audit) -> None:
     """The picture at the head of the README."""
     with in_style(), staged(Path(ROOT, cfg.figures, "paper", "audit"), "figures.json") as folder:
-        save_figures({"verdicts": plots.verdicts(audited.numbers, [str(one) for one in RESULTS])}, folder)
+        figures = {"verdicts": plots.verdicts(audited.numbers, [str(one) for one in RESULTS])}
+        save_figures(figures, folder)
         drawn_from = tables_of(files_written(Path(ROOT, cfg.results, "paper"), "audit.json") or {})
-        made = made_by("audit", settings_of(cfg), drawn_from, "figures")
-        (folder / "figures.json").write_text(json.dumps({"section": "audit", "surrogate": False, "made_by": made}))
+        record = {"section": "audit", "surrogate": False, **figure_record(figures)}
+        record["made_by"] = made_by("audit", settings_of(cfg), drawn_from, "figures")
+        (folder / "figures.json").write_text(json.dumps(record))
 
 
 def _flat(decided: pd.DataFrame) -> pd.DataFrame:

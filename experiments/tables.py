@@ -23,12 +23,14 @@ def write_forms(record: Path, folder: Path) -> int:
     """Write the Markdown and LaTeX forms of a run's tables, and return how many tables these are."""
     run = json.loads(record.read_text())
     mark = " (surrogate)" if run["surrogate"] else ""
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, shown in run["tables"].items():
+    tables = run.get("tables", {})  # records of commands that are no sections have none
+    if tables:
+        folder.mkdir(parents=True, exist_ok=True)
+    for name, shown in tables.items():
         table = Table(pd.read_csv(record.with_name(f"{name}.csv")), **shown)
         replace_file(folder / f"{name}.md", table.markdown(mark))
         replace_file(folder / f"{name}.tex", table.latex(mark))
-    return len(run["tables"])
+    return len(tables)
 
 
 @main("tables")

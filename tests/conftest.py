@@ -19,15 +19,14 @@ settings.load_profile("core")
 
 # Files that take more than five seconds of a processor, which `make quick` leaves out
 SLOW_BY_PART = {
-    "library": "adaptive boards length localized localized_regressions trust",
+    "library": "adaptive boards length localized trust",
     "replication": "audit cluster config datasets docs faults one_set outputs plots replicate sections "
-    "seeded_faults simulation smoke stored_simulations verify workflows",
-    "studies": "dependence growing method_comparison model_comparison newcomers panel people planning slots soft "
-    "torture trusting validity",
-    "tool": "boards collecting collecting_batches collecting_faults collecting_money collecting_patience"
-    " collecting_rules collecting_runs command faults further hub "
-    "layouts member_choice members page panel people atomic rank rank_questions scale suggestions targets "
-    "trust versions wheel",
+    "seeded_faults simulation stored_simulations verify workflows",
+    "studies": "boards dependence growing method_comparison model_comparison panel planning slots soft torture "
+    "validity",
+    "tool": "atomic collecting collecting_batches collecting_faults collecting_money collecting_rules "
+    "collecting_runs command faults further hub layouts members other_commands page panel rank "
+    "rank_questions scale suggestions targets versions wheel",
 }
 SLOW = {f"{part}/test_{name}.py" for part, names in SLOW_BY_PART.items() for name in names.split()}
 

@@ -9,9 +9,8 @@ import numpy as np
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.rankings import Ranked
-from judgerank.model.draw_levels import draw_levels, graded_comparisons
-from judgerank.model.judge_values import JudgeValues
-from judgerank.model.law import Law
+from judgerank.model.law import Law, draw_levels, graded_comparisons
+from judgerank.model.members import JudgeValues
 from judgerank.model.tied_law import sets_of
 
 

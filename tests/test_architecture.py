@@ -74,7 +74,7 @@ WHEN_ASKED = {
     ("judgerank.cli.people", "judgerank.cli.people_run"),
     ("judgerank.cli.plan", "judgerank.cli.plan_run"),
     ("judgerank.cli.rank", "judgerank.cli.rank_run"),
-    ("judgerank.cli.rank_run", "judgerank.boards.changelog"),
+    ("judgerank.cli.rank_run", "judgerank.boards.reported"),
     ("judgerank.cli.rank_run", "judgerank.boards.reported"),
     ("judgerank.cli.rank_run", "judgerank.collecting.answer_sources"),
     ("judgerank.cli.trust", "judgerank.cli.trust_run"),

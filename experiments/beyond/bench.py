@@ -34,22 +34,23 @@ from replication.errors import MethodUnavailableError
 from replication.outputs import draw_section, folder_of, load_section_data
 from replication.records import provenance
 from replication.simulation import Cell, drawn, interval_coverage, squared_error, study_of
-from studies import growth, stored_speed
-from studies.commands_timed import of_commands, of_large_rank
+from studies import speed, stored_speed
 from studies.config import main
-from studies.measuring import (
+from studies.methods.judge_models import by_evaluatorq
+from studies.methods.study import method_of
+from studies.panel_blocks import records_of
+from studies.scaling import measures
+from studies.speed import (
     against_blocks,
     against_further,
     against_growing,
     against_many,
     both,
+    of_commands,
+    of_large_rank,
     seconds,
     simulated,
 )
-from studies.methods.bt_sigma import by_evaluatorq
-from studies.methods.study import method_of
-from studies.panel_blocks import records_of
-from studies.scaling import measures
 
 IN_HOUSE = "in_house_data.json"
 
@@ -218,8 +219,8 @@ def rows_of(
     """What measures each row, by its name; how times grow with sizes goes into `times`, too."""
 
     def growing() -> Iterator[tuple]:
-        times["growth"] = growth.times(cfg.seed)
-        yield from growth.measures(times["growth"])
+        times["growth"] = speed.times(cfg.seed)
+        yield from speed.measures(times["growth"])
 
     arena, mt_bench = data["chatbot_arena"], data["mt_bench"]
     with_answers = records_of(mt_bench, cfg.datasets.mt_bench.questions, cfg.answers)
@@ -258,7 +259,7 @@ def rows_of(
 
 def draw(tables: dict[str, pd.DataFrame], _: str) -> dict[str, Figure]:
     times = tables.get("growth")
-    return {} if times is None else {"growth": growth.drawn(times, growth.exponents(times))}
+    return {} if times is None else {"growth": speed.drawn(times, speed.exponents(times))}
 
 
 @main("bench")

@@ -15,9 +15,20 @@ from replication.replicate import studied
 from replication.tables import Table
 from studies import plots
 from studies.config import main
-from studies.graded_answers import ANSWERED, SEVEN, answered, answered_once, seven_levels
-from studies.score_pairs import SCORED, scored, scored_once
-from studies.stated_confidence import by_judge, carried, carried_by_few, has_confidence
+from studies.graded_answers import (
+    ANSWERED,
+    SCORED,
+    SEVEN,
+    answered,
+    answered_once,
+    by_judge,
+    carried,
+    carried_by_few,
+    has_confidence,
+    scored,
+    scored_once,
+    seven_levels,
+)
 from studies.ways import of_unlike_and_equal
 
 

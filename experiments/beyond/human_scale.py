@@ -16,8 +16,17 @@ from replication.replicate import simulated
 from replication.tables import Table
 from studies import plots
 from studies.config import main
-from studies.left_off_board import arenas, left_off, published_board, summary
-from studies.simulated_boards import BOARDS, NULLS, board_row, error_rows, placed_once
+from studies.human_boards import (
+    BOARDS,
+    NULLS,
+    arenas,
+    board_row,
+    error_rows,
+    left_off,
+    placed_once,
+    published_board,
+    summary,
+)
 
 
 def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:

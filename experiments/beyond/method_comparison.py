@@ -18,8 +18,7 @@ from replication.tables import Table
 from studies import plots
 from studies.config import main
 from studies.cross_validation import folds_of
-from studies.methods.comparison import methods_table, panels_table, sets_table
-from studies.methods.study import method_of, on_panel, on_set
+from studies.methods.study import method_of, methods_table, on_panel, on_set, panels_table, sets_table
 
 log = logging.getLogger("studies")
 

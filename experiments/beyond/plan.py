@@ -14,7 +14,7 @@ from omegaconf import DictConfig, OmegaConf
 from judgerank import fit
 from judgerank.data.errors import ConfigError
 from judgerank.data.judgments import Judgments
-from judgerank.planning import assumed_panels, precision
+from judgerank.planning import panels, precision
 from judgerank.planning.panels import Panel
 from judgerank.planning.plans import (
     asked_as,
@@ -27,15 +27,25 @@ from judgerank.planning.plans import (
     to_make,
 )
 from judgerank.planning.questions import INDEPENDENT, Questions
-from judgerank.ranking.default_member import FALLBACK
+from judgerank.ranking.choices import FALLBACK
 from replication.config import solver_settings
 from replication.outputs import run_section
 from replication.simulation import failures_of
 from replication.tables import Table
 from studies import plots
 from studies.config import main
-from studies.plan_study import grid, promise_table, promises, records_of, study_of
-from studies.plan_tables import by_questions, by_repeats, curves, formula_and_data, panel_table
+from studies.planning import (
+    by_questions,
+    by_repeats,
+    curves,
+    formula_and_data,
+    grid,
+    panel_table,
+    promise_table,
+    promises,
+    records_of,
+    study_of,
+)
 
 log = logging.getLogger("studies")
 ASKED = ("sd", "pairs", "judges")  # of questions
@@ -104,7 +114,7 @@ def checked(cfg: DictConfig) -> dict[str, float]:
 def assumed_panel(cfg: DictConfig) -> Panel:
     values = OmegaConf.to_container(cfg.assumed)
     assumptions = {key: value for key, value in values.items() if key != "name"}
-    return assumed_panels.assumed(**assumptions, model=cfg.model or FALLBACK)
+    return panels.assumed(**assumptions, model=cfg.model or FALLBACK)
 
 
 def panel_of(cfg: DictConfig, data: dict[str, Judgments]) -> tuple[str, Panel, Questions]:

@@ -14,7 +14,7 @@ from playwright.sync_api import sync_playwright
 
 import judgerank
 from judgerank import read
-from judgerank.boards.changelog import changelog_of
+from judgerank.boards.reported import changelog_of
 from judgerank.cli.example_run import content
 from judgerank.ranking.page_options import Additions
 from replication.config import ROOT

@@ -18,14 +18,9 @@ from replication.records import provenance, store
 from replication.replicate import Study
 from replication.tables import Table
 from studies.config import main
-from studies.torture.designs import certificate_false, maximum_missed
-from studies.torture.files import overwritten
-from studies.torture.inputs import misread
-from studies.torture.kills import lost
-from studies.torture.misreadings import misread_slip
-from studies.torture.scales import told_otherwise
-from studies.torture.secrets import strayed
-from studies.torture.thin import runaway_missed
+from studies.torture.fits import certificate_false, maximum_missed, runaway_missed, told_otherwise
+from studies.torture.reading import misread, misread_slip
+from studies.torture.writing import lost, overwritten, strayed
 
 log = logging.getLogger("studies")
 # by part: its task, the list and the name of what it is for, and what must not happen

@@ -17,7 +17,7 @@ from replication.replicate import Study, studied
 from replication.tables import Table, with_error
 from studies import plots
 from studies.config import main
-from studies.schemas.validity import Fitted
+from studies.schemas.beyond import Fitted
 from studies.validity import TESTS, Cell, OnSet, half, measured, separated
 
 log = logging.getLogger("studies")

@@ -27,9 +27,9 @@ from judgerank.data.errors import ConfigError, JudgerankError
 from judgerank.engine.solvers import Settings, kind
 from judgerank.fits.fit import fit
 from judgerank.fits.result import Fit
+from replication.schemas.paper import Setting
 from replication.schemas.ranges import nearest, require_known_and_in_range
 from replication.schemas.registering import register
-from replication.schemas.simulation import Setting
 
 ROOT = Path(__file__).resolve().parents[2]
 # a key, a package or an option of a defaults list

@@ -21,8 +21,8 @@ from replication.sources import files_of_script
 
 PROFILE = "https://w3id.org/ro/wfrun/process/0.5"
 MIT = "https://spdx.org/licenses/MIT"
-FORMATS = {".csv": "text/csv", ".md": "text/markdown", ".tex": "application/x-tex", ".json": "application/json"}
-FORMATS |= {".pdf": "application/pdf", ".png": "image/png", ".html": "text/html", ".py": "text/x-python"}
+FORMATS = {".csv": "text/csv", ".md": "text/markdown", ".json": "application/json", ".png": "image/png"}
+FORMATS |= {".html": "text/html", ".py": "text/x-python"}
 FORMATS |= {".yaml": "application/yaml"}
 dated = cache(commit_date)
 
@@ -126,16 +126,9 @@ class Recorder:
         return self.crate.get(address) or self.crate.add_file(address, properties=known)
 
     def _tables(self, folder: Path, made: dict[str, str], data: list[Entity]) -> list[Entity]:
-        """Tables, each from the data, and its Markdown and LaTeX forms from its CSV."""
-        tables = []
-        for name, known in sorted(made.items()):  # NAME.csv comes before its other forms
-            table = self.file(folder / name, sha256=known)
-            source = self.crate.get((folder / name).with_suffix(".csv").relative_to(self.root).as_posix())
-            based = [source] if source and source is not table else data
-            if based:
-                table["isBasedOn"] = based
-            tables.append(table)
-        return tables
+        """Tables, each from the data."""
+        based = {"isBasedOn": data} if data else {}
+        return [self.file(folder / name, sha256=known, **based) for name, known in sorted(made.items())]
 
     def _figures(self, folder: Path, tables: list[Entity]) -> list[Entity]:
         sidecar = folder / "figures.json"

@@ -12,7 +12,7 @@ from judgerank.data.comparisons import Comparisons
 from judgerank.data.frames import OUTCOMES
 from judgerank.data.judgments import Judgments
 from judgerank.fits.same_judges import with_one_vote
-from judgerank.inference.proportions import wilson
+from judgerank.inference.wald import wilson
 
 ITEM = ["question_id", "model_a", "model_b"]
 

@@ -23,7 +23,7 @@ def looks(figure: Figure) -> dict[str, str]:
     """Colour, and marker if it has one, of every label in a figure's legends."""
     legends: list[Legend | None] = [*figure.legends, *(axes.get_legend() for axes in figure.axes)]
     return {
-        text.get_text(): _look(handle)
+        text.get_text(): look(handle)
         for legend in filter(None, legends)
         for handle, text in zip(legend.legend_handles, legend.get_texts(), strict=True)
         if handle is not None
@@ -62,7 +62,8 @@ def expected(section: str, name: str) -> dict[str, dict[str, str]]:
     return {entry["label"]: entry for entry in entries if fnmatch(name, entry["figure"])}
 
 
-def _look(artist: Artist) -> str:
+def look(artist: Artist) -> str:
+    """Colour of an artist, and its marker if it has one."""
     if isinstance(artist, Line2D):
         marker = str(artist.get_marker())
         return to_hex(artist.get_color()) + ("" if marker in NO_POINT else f" {marker}")
@@ -73,9 +74,9 @@ def _look(artist: Artist) -> str:
     return to_hex(np.reshape(np.asarray(colour, float), (-1, 4))[0])
 
 
-def _shown(figure: Figure, look: str) -> list[tuple[np.ndarray, np.ndarray]]:
+def _shown(figure: Figure, wanted: str) -> list[tuple[np.ndarray, np.ndarray]]:
     """Both coordinates of the points, or both sides of the bars, that have a look."""
-    colour, _, marker = look.partition(" ")
+    colour, _, marker = wanted.partition(" ")
     found = []
     for axes in figure.axes:
         for line in axes.lines:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import subprocess
 import sys
 import time
@@ -68,10 +69,15 @@ def processor_seconds() -> float:
     Those of its workers are among them: of all that have ended and, where the system tells (Linux), of those
     that wait for more work.
     """
-    times = os.times()
-    used = times.user + times.system + times.children_user + times.children_system + sum(map(_used, _children()))
+    used = total_processor_seconds()
     spent, _counted[0] = used - _counted[0], used
     return max(spent, 0.0)
+
+
+def total_processor_seconds() -> float:
+    """Seconds of the processor since this process began, its workers' among them."""
+    times = os.times()
+    return times.user + times.system + times.children_user + times.children_system + sum(map(_used, _children()))
 
 
 def _children() -> Iterator[list[str]]:
@@ -107,6 +113,20 @@ def commit_date(root: Path, name: str) -> str | None:
     """When a commit was made, in UTC; None if the project's history does not have it."""
     seconds = _git(root, "show", "--no-patch", "--format=%ct", name)
     return datetime.fromtimestamp(int(seconds), UTC).isoformat() if seconds else None
+
+
+def has_commit(root: Path, name: str) -> bool | None:
+    """Whether the project's history has a commit; None where `root` has no history, or not all of it."""
+    if not re.fullmatch(r"[0-9a-f]{7,64}", name):
+        return False
+    if commit(root)["commit"] is None or _git(root, "rev-parse", "--is-shallow-repository") != "false":
+        return None
+    return _git(root, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}") is not None
+
+
+def differs_from_commit(root: Path, name: str) -> bool:
+    """Whether the code is another one now than that of a commit."""
+    return _git(root, "diff", "--quiet", name, "--", *CODE) is None
 
 
 def _git(root: Path, *command: str) -> str | None:

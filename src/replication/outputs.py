@@ -23,7 +23,7 @@ from replication import published
 from replication.config import CONF, ROOT, lot_of, run_folder
 from replication.datasets import load_judgments
 from replication.freshness import made_by, settings_of, stamp_run, tables_of
-from replication.legends import looks
+from replication.plots.drawn import figure_record
 from replication.plots.labels import save_figures
 from replication.records import RECORD, provenance, store
 from replication.schemas.dataset import Dataset, Surrogate
@@ -174,10 +174,9 @@ def _draw(section: str, cfg: DictConfig, draw: Draw, kind: str) -> None:
     tables = {path.stem: pd.read_csv(path) for path in sorted(stored.glob("*.csv"))}
     with in_style(), staged(target, "figures.json") as folder:
         figures = draw(tables, suffix_of(cfg, kind))
-        legends = {name: shown for name, figure in figures.items() if (shown := looks(figure))}
         save_figures(figures, folder)
         drawn_from = tables_of(written(stored, RECORD) or {})
-        record = {"section": section, "surrogate": bool(kind), "legends": legends}
+        record = {"section": section, "surrogate": bool(kind), **figure_record(figures)}
         record["made_by"] = made_by(section, settings_of(cfg), drawn_from, "figures")
         (folder / "figures.json").write_text(json.dumps(record))
     log.info("%s: tables in %s, figures in %s", section, shown_path(stored), shown_path(target))

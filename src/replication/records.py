@@ -6,6 +6,7 @@ changes no file: commits, times and processors would differ each time.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import logging
 from collections.abc import Mapping
@@ -90,8 +91,9 @@ def write_record(folder: Path, target: Path, told: dict[str, Any], root: Path, s
     now = json.loads(json.dumps(told | {"machine": machine(root, start)}))
     files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
     now["files"] = {path.relative_to(folder).as_posix(): digest(path) for path in files}
+    now["digest"] = record_digest(now)
     earlier = content_of(target / RECORD) or {}
-    if is_same(earlier, now):
+    if earlier.get("digest") == record_digest(earlier) and is_same(earlier, now):
         made, again = earlier["machine"], now["machine"]
         told = (made["commit"] or "unknown")[:7], made["seconds"], again["seconds"]
         log.info("the same results as stored: the record of commit %s stays (%s s then, %s s now)", *told)
@@ -114,4 +116,12 @@ def is_same(earlier: dict[str, Any], now: dict[str, Any]) -> bool:
 
 def _of_results(record: dict[str, Any]) -> dict[str, Any]:
     packages = {name: one for name, one in record.get("versions", {}).items() if name != "python"}
-    return {key: value for key, value in record.items() if key not in OF_THE_RUN} | {"versions": packages}
+    return {key: value for key, value in record.items() if key not in (*OF_THE_RUN, "digest")} | {
+        "versions": packages
+    }
+
+
+def record_digest(record: dict[str, Any]) -> str:
+    """Digest of all that a record says, so that commit, times and processor are not edited unnoticed."""
+    content = {key: value for key, value in record.items() if key != "digest"}
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()

@@ -113,6 +113,12 @@ def stored_frame(path: Path) -> pd.DataFrame:
     return pd.read_parquet(path) if path.suffix == ".parquet" else pd.read_csv(path)
 
 
+def stored_frames(folder: Path) -> dict[str, pd.DataFrame]:
+    """The stored tables of a folder by name, replications among them."""
+    tables = {path.stem: pd.read_csv(path) for path in sorted(folder.glob("*.csv"))}
+    return tables | {path.stem: pd.read_parquet(path) for path in sorted(folder.glob("*.parquet"))}
+
+
 def _escaped(text: str) -> str:
     return text.translate(str.maketrans(LATEX))
 

@@ -13,7 +13,6 @@ import pandas as pd
 from judgerank.data.errors import ConfigError
 from judgerank.writing.atomic import versions
 from judgerank.writing.sidecars import STAGING, digest, written
-from replication.tables import LATEX
 
 
 @dataclass(frozen=True)
@@ -37,13 +36,10 @@ TOLERANCES = {
     # means inherit that; still below a tenth of any stored coverage's Monte Carlo error
     "monte_carlo": Tolerance(1e-5, 5e-5),
 }
-STORED = {".csv", ".md", ".tex", ".pdf", ".png"}
 LEAST_PYTHON = (3, 11)
 REPLICATED = {"n_replications", "n_repeats"}
 ANYWAY = {"config.surrogate"}  # a setting that decides whether a section runs, not what it gives
 MEASURED = {"seconds"}  # times of the processor, which no run gives again
-MEANT = {escape: character for character, escape in LATEX.items()}
-ESCAPE = re.compile("|".join(map(re.escape, sorted(MEANT, key=len, reverse=True))))
 
 
 def kind_of(frame: pd.DataFrame) -> str:
@@ -216,59 +212,3 @@ def _locked(lock: str, name: str, python: str) -> set[str]:
 
 def _order(version: str) -> tuple[int, ...]:
     return tuple(map(int, re.findall(r"\d+", version)))
-
-
-def unlike_csv(path: Path) -> list[Difference]:
-    """Cells of the Markdown and LaTeX forms of a stored table that do not say what its CSV says."""
-    frame = pd.read_csv(path, dtype=str, keep_default_na=False)
-    expected = [list(frame.columns), *frame.to_numpy().tolist()]
-    found = []
-    for suffix, cells_of in ((".md", _markdown), (".tex", _latex)):
-        name = path.with_suffix(suffix).name
-        try:
-            shown = cells_of(path.with_suffix(suffix).read_text())
-        except FileNotFoundError:
-            found.append(Difference(path.parent.name, "", name, "missing", "there"))
-            continue
-        if [len(row) for row in shown] != [len(row) for row in expected]:
-            found.append(Difference(path.parent.name, "", name, f"{len(shown)} rows", f"{len(expected)} rows"))
-            continue
-        for number, (row, row_expected) in enumerate(zip(shown, expected, strict=True)):
-            for column, one, other in zip(frame.columns, row, row_expected, strict=True):
-                if not _says(one, other):
-                    found.append(Difference(f"{path.parent.name}/{name}", f"row {number}", column, one, other))
-    return found
-
-
-def _says(shown: str, stored: str) -> bool:
-    """Whether a cell is the stored one, rounded to the decimals it shows."""
-    if " ".join(shown.split()) == " ".join(stored.split()) or (shown == "--" and stored == ""):
-        return True
-    try:
-        decimals = len(shown.partition(".")[2])
-        return abs(float(shown) - float(stored)) <= 0.5 * 10.0**-decimals * (1 + 1e-6) + 1e-8 * abs(float(stored))
-    except ValueError:
-        return False
-
-
-def _markdown(text: str) -> list[list[str]]:
-    """Cells of a table under its caption; further lines of a cell, which leave the first one empty, are joined."""
-    lines = text.rstrip("\n").split("\n")[2:]
-    cells = [[cell.strip().replace("\\|", "|") for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines]
-    rows: list[list[str]] = []
-    for number, row in enumerate(cells):
-        if number > 2 and row and not row[0] and any(row):
-            rows[-1] = [f"{above}\n{cell}" if cell else above for above, cell in zip(rows[-1], row, strict=True)]
-        elif number != 1 and any(row):
-            rows.append(row)
-    return rows
-
-
-def _latex(text: str) -> list[list[str]]:
-    body = text.partition("\\toprule")[2].partition("\\bottomrule")[0].replace("\\midrule\n", "")
-    rows = [row for row in body.split(" \\\\\n") if row.strip()]
-    return [[_unescaped(cell.strip()) for cell in re.split(r"(?<!\\)&", row)] for row in rows]
-
-
-def _unescaped(cell: str) -> str:
-    return ESCAPE.sub(lambda match: MEANT[match.group()], cell)

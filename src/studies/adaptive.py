@@ -11,8 +11,7 @@ from scipy.special import betaincinv
 
 from judgerank.adaptive.choosing import RULES
 from judgerank.adaptive.goals import Goal, spent_at
-from judgerank.adaptive.oracles import Answers, Drawn
-from judgerank.adaptive.rounds import collect_until
+from judgerank.adaptive.rounds import Answers, Drawn, collect_until
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import NoIntervalError

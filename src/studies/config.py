@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from replication.config import main
 from replication.schemas.registering import register
-from studies.schemas import beyond, methods, plan, validity  # noqa: F401 (sections, which `register` looks up)
+from studies.schemas import beyond  # noqa: F401 (sections, which `register` looks up)
 from studies.schemas.commands import Kernels, Torture
 
 __all__ = ["main"]

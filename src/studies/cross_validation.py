@@ -11,7 +11,7 @@ from judgerank.data.arrays import IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError
 from judgerank.data.judgments import Judgments
-from judgerank.fits.crossvalidation import losses, three_outcomes
+from judgerank.fits.heldout import losses, three_outcomes
 from judgerank.fits.result import Fit
 from judgerank.model.streams import generator
 

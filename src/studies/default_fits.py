@@ -16,8 +16,8 @@ import pandas as pd
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import JudgerankError
 from judgerank.engine.solution import Status
-from judgerank.fits.crossvalidation import losses
 from judgerank.fits.fit import fit
+from judgerank.fits.heldout import losses
 from judgerank.fits.result import Fit
 from judgerank.inference.wald import wald
 from judgerank.model.members import Parameters
@@ -26,7 +26,7 @@ from judgerank.order.rank_intervals import simultaneous_quantile
 from judgerank.order.scale import reported_covariance, scale_at, scale_of
 from replication.correlation import spearman
 from replication.replicate import Record, Study
-from studies.schemas.validity import Design, Fitted
+from studies.schemas.beyond import Design, Fitted
 from studies.validity import Kept, by_test, drawn, order_kept
 
 NO_ESTIMATE = "no estimate"

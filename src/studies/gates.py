@@ -13,8 +13,7 @@ from scipy.stats import binom, t
 
 from judgerank.data.arrays import FloatArray
 from judgerank.data.judgments import Judgments
-from judgerank.gating.bounded import p_not_above
-from judgerank.gating.decision import BLOCK, INCONCLUSIVE, SHIP
+from judgerank.gating.decision import BLOCK, INCONCLUSIVE, SHIP, p_not_above
 from judgerank.gating.judged import judged
 from judgerank.gating.rule import Rule
 from judgerank.gating.scores import Scores, scored

@@ -1,26 +1,36 @@
-"""Answers that say how strong they are: what that adds to a winner or tie, on simulated judges.
-
-They answer on five or seven levels by the law of the graded members (`judgerank.model.law`), or by one that
-breaks it. The same answers are ranked with their strength, by winner and tie, and by winner with half a win for a
-tie; those of seven levels also with the two strongest taken as one.
-"""
+"""Answers that say how strong they are: on simulated judges, as pairs of scores, and as stated confidence."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.optimize import minimize_scalar
+from scipy.special import expit
 
+from judgerank.data.arrays import BoolArray, FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
+from judgerank.data.errors import DataError
+from judgerank.data.frames import numbers_in
+from judgerank.data.judgments import Judgments
 from judgerank.fits.fit import fit
-from judgerank.model.draw_levels import draw_levels, graded_comparisons
-from judgerank.model.law import Law
+from judgerank.fits.heldout import losses_with_ties
+from judgerank.model.law import Law, draw_levels, graded_comparisons
+from judgerank.model.members import NAMED, Model
+from judgerank.model.streams import generator
+from judgerank.ranking.studies.prediction import held_out, mean_of, sample_of
 from replication.replicate import Record
 from replication.tables import with_error
 from studies.ways import Rows, any_separated, by_errors, complete, covered, gain, measures_of, squared_error
 
+# Answers that say how strong they are: what that adds to a winner or tie, on simulated judges.
+#
+# They answer on five or seven levels by the law of the graded members (`judgerank.model.law`), or by one that
+# breaks it. The same answers are ranked with their strength, by winner and tie, and by winner with half a win for
+# a tie; those of seven levels also with the two strongest taken as one.
 SCORES = np.linspace(1.0, -1.0, 6)
 DISCRIMINATION = np.exp(np.linspace(-0.5, 0.5, 5))
 TIE, STRONG, STRONGER = 0.5, 1.0, 0.5  # propensities of a judge like the others
@@ -178,3 +188,262 @@ def _others(kept: pd.DataFrame, way: str) -> dict[str, float]:
         if measure != "squared":
             found |= with_error(measure, values)
     return found
+
+
+# Judges that score both answers: are gaps better read as levels or as shares of a win? Simulated.
+#
+# A judge's score of an answer is its offset plus its slope times the answer's quality, with noise, rounded to 1 to
+# 10. The quality is the model's score plus a deviation of the answer, which all judges see. Pairs of scores are
+# ranked as winners, as winners or ties, as levels (much better above the judge's own median gap, as
+# `judgerank.reading.layouts.strength.by_gaps` does) and as shares, sigmoid(gap / median gap), a continuous law.
+N_JUDGES, N_QUESTIONS, N_HELD_OUT = 5, 160, 1_000  # every judge scores one pair of answers on each question
+ANSWER_SD = 0.5
+LOWEST, HIGHEST = 1.0, 10.0
+SCORE_READINGS = {
+    "levels": "judge_aware_graded",
+    "shares": "judge_aware",
+    "winner or tie": "judge_aware_ties",
+    "winner": "judge_aware",
+}
+MOST_SLOPE = 20.0  # of the recalibration
+
+
+@dataclass(frozen=True)
+class Scoring:
+    """By judge: a typical score, points for a difference of one in quality, standard deviation of the noise."""
+
+    offset: tuple[float, ...] = (5.5,) * N_JUDGES
+    slope: tuple[float, ...] = (1.5,) * N_JUDGES
+    noise: tuple[float, ...] = (1.0,) * N_JUDGES
+
+
+SCORED: dict[str, Scoring] = {
+    "judges alike": Scoring(),
+    "each uses the scale its own way": Scoring(
+        (4.0, 5.0, 6.0, 7.0, 8.0), (0.5, 1.0, 1.5, 2.0, 3.0), (0.5, 1.0, 1.0, 2.0, 1.0)
+    ),
+    "most scores are 9 or 10": Scoring(offset=(9.0,) * N_JUDGES),
+    "two judges score at random": Scoring(slope=(0.0, 0.0, 1.5, 1.5, 1.5)),
+}
+
+
+def gaps(rng: np.random.Generator, how: Scoring, n_questions: int) -> tuple[IntArray, FloatArray]:
+    """First model, second model and judge, shape (3, T), and the first score less the second."""
+    n = len(SCORES)
+    judge = np.tile(np.arange(N_JUDGES), n_questions)
+    question = np.repeat(np.arange(n_questions), N_JUDGES)
+    ends = np.array([rng.permutation(n)[:2] for _ in judge]).T
+    quality = SCORES + ANSWER_SD * rng.standard_normal((n_questions, n))
+    offset, slope, noise = (np.array(values)[judge] for values in (how.offset, how.slope, how.noise))
+    first, second = (
+        np.clip(
+            np.round(offset + slope * quality[question, one] + noise * rng.standard_normal(len(judge))),
+            LOWEST,
+            HIGHEST,
+        )
+        for one in ends
+    )
+    return np.array([*ends, judge]), first - second
+
+
+def read_as(way: str, who: IntArray, gap: FloatArray) -> Comparisons:
+    """The pairs of scores as one of `WAYS` has them."""
+    size = pd.Series(np.abs(gap)).where(gap != 0)
+    median = size.groupby(who[2]).transform("median").to_numpy()
+    outcome, tied, strong = (np.sign(gap) + 1) / 2, None, None
+    if way == "shares":
+        outcome = expit(gap / median)
+    elif way != "winner":
+        tied = (gap == 0).astype(float)
+    if way == "levels":
+        strong = np.stack([gap > median, -gap > median], axis=1).astype(float)
+    names = tuple(f"m{i}" for i in range(len(SCORES))), tuple(f"j{k}" for k in range(N_JUDGES))
+    return Comparisons(*names, *who, outcome, tied=tied, strong=strong)
+
+
+def scored_once(settings: dict[str, Any], rng: np.random.Generator) -> Record:
+    """One set of pairs of scores: how far off each way is, and how well it predicts who scores higher on new ones.
+
+    The log-odds of every way are stretched by one factor that suits the pairs at hand, since ways differ in unit.
+    """
+    how = Scoring(**settings["how"])
+    (who, gap), (new, new_gap) = gaps(rng, how, N_QUESTIONS), gaps(rng, how, N_HELD_OUT // N_JUDGES)
+    record = {}
+    for way, member in SCORE_READINGS.items():
+        fitted = fit(read_as(way, who, gap), member, shrink=True)
+        s, gamma = fitted.scores.to_numpy(), fitted.discrimination.to_numpy()
+        record[f"squared/{way}"] = squared_error(fitted, SCORES)
+        seen, unseen = (gamma[k] * (s[i] - s[j]) for i, j, k in (who, new))
+        stretch = minimize_scalar(_loss, bounds=(0.0, MOST_SLOPE), args=(seen, gap), method="bounded").x
+        record[f"loss/{way}"] = _loss(stretch, unseen, new_gap)
+    return record
+
+
+def _loss(stretch: float, eta: FloatArray, gap: FloatArray) -> float:
+    """Mean log-loss of which answer scores higher, where one does."""
+    decided = gap != 0
+    return float(np.logaddexp(0.0, -np.sign(gap[decided]) * stretch * eta[decided]).mean())
+
+
+def scored(records: pd.DataFrame, name: str) -> list[dict[str, Any]]:
+    """Means by way with Monte Carlo errors; gain as in `graded_answers.answered`, loss against winner or tie."""
+    root, rows = np.sqrt(len(records)), []
+    for way in SCORE_READINGS:
+        mine, winner = records[f"squared/{way}"], records["squared/winner or tie"]
+        more = records[f"loss/{way}"] - records["loss/winner or tie"]
+        rows.append(
+            {
+                "setting": name,
+                "way": way,
+                "rmse": np.sqrt(mine.mean()),
+                **gain(mine, winner),
+                "loss": records[f"loss/{way}"].mean(),
+                "loss_difference": more.mean(),
+                "loss_difference_se": more.std() / root,
+                "n_replications": len(records),
+            }
+        )
+    return rows
+
+
+# The confidence that judges stated beside their answers, taken for strength: what it carries on real sets.
+#
+# An answer is much better where its confidence is in the upper half of that judge's own. What that carries is
+# measured by the log-loss of winner or tie on held-out questions, with all judgments at hand and with few.
+IN_ORDER = "in_house"  # the set whose order of presentation tells positions from scores
+WINNER, STATED, SHUFFLED = "winner or tie", "confidence as strength", "shuffled confidence"
+MOST = 5_000  # judgments predicted from few
+
+
+def has_confidence(judgments: Judgments) -> bool:
+    """Whether its judges stated any."""
+    return "judge_confidence" in judgments.frame and bool(
+        np.isfinite(numbers_in(judgments.frame["judge_confidence"])).any()
+    )
+
+
+def with_confidence(judgments: Judgments) -> Judgments:
+    """The set with its judges' confidence as strength: much better in the upper half of the judge's own."""
+    frame = judgments.frame[judgments.parsed]
+    confidence = numbers_in(frame["judge_confidence"]).copy()
+    much = np.zeros(len(frame), bool)
+    for own in pd.Series(np.arange(len(frame))).groupby(frame["judge_model"].to_numpy()):
+        much[own[1]] = upper_half(confidence[own[1]])
+    return replace(judgments, comparisons=strengthened(judgments.comparisons, much))
+
+
+def upper_half(confidence: FloatArray) -> BoolArray:
+    """Which are at or above the value that splits them most evenly; none if all are alike, nor what is missing."""
+    known = confidence[np.isfinite(confidence)]
+    cuts = np.unique(known)[1:]
+    if not len(cuts):
+        return np.zeros(len(confidence), bool)
+    shares = (known[:, None] >= cuts).mean(axis=0)
+    found: BoolArray = np.nan_to_num(confidence, nan=-np.inf) >= cuts[np.abs(shares - 0.5).argmin()]
+    return found
+
+
+def strengthened(rows: Comparisons, much: BoolArray) -> Comparisons:
+    """Raw comparisons with the wins under a mask much better."""
+    strong = np.stack([much & (rows.outcome == 1), much & (rows.outcome == 0)], axis=1).astype(float)
+    return replace(rows.with_ties(), strong=strong)
+
+
+def shuffled(judgments: Judgments, rng: np.random.Generator) -> Judgments:
+    """The set with every judge's strengths dealt among its own decided answers anew."""
+    c = judgments.comparisons
+    much, decided = c.known_strength.any(axis=1), c.outcome != 0.5
+    for k in range(len(c.judges)):
+        own = np.flatnonzero(decided & (c.judge == k))
+        much[own] = rng.permutation(much[own])
+    return replace(judgments, comparisons=strengthened(replace(c, strong=None), much))
+
+
+def ways_of(judgments: Judgments, seed: int) -> Iterator[tuple[str, Judgments, Model]]:
+    """What is fitted: the answers alone, with their confidence, and with every judge's confidences shuffled."""
+    kind = "position_aware" if judgments.name == IN_ORDER else "judge_aware"
+    known = with_confidence(judgments)
+    yield WINNER, known, NAMED[f"{kind}_ties"]
+    yield STATED, known, NAMED[f"{kind}_graded"]
+    yield SHUFFLED, shuffled(known, generator(seed, "graded", judgments.name)), NAMED[f"{kind}_graded"]
+
+
+def carried(judgments: Judgments, seed: int) -> Iterator[dict[str, Any]]:
+    """Held-out log-loss of winner or tie, fitted to four fifths of the questions.
+
+    Fits are shrunk, with the standard deviations of the whole set's fit. Errors are over questions.
+
+    Raises
+    ------
+    DataError
+        If a fit cannot be had.
+    """
+    losses = {}
+    for way, one, member in ways_of(judgments, seed):
+        sample = sample_of(one)
+        found = held_out(sample, member, fit(sample.comparisons, member, "penalised"))
+        if isinstance(found, str):
+            raise DataError(f"{judgments.name}, {way}: {found}")
+        losses[way] = found[1]
+        weight = np.bincount(sample.unit, sample.comparisons.count, len(found[1])).astype(float)
+        row: dict[str, Any] = {"dataset": judgments.name, "way": way, "member": member.name}
+        row["log_loss"], row["log_loss_se"] = mean_of(found[1], weight)
+        row["difference"], row["difference_se"] = mean_of(found[1] - losses[WINNER], weight)
+        yield row | {"comparisons": int(weight.sum()), "questions": len(weight)}
+
+
+def carried_by_few(judgments: Judgments, size: int, draws: int, seed: int) -> Iterator[dict[str, Any]]:
+    """The same fitted to so many judgments of a draw, and predicted on others; errors are over draws."""
+    ways, losses = list(ways_of(judgments, seed)), np.zeros((draws, 3))
+    for draw in range(draws):
+        order = generator(seed, "few", judgments.name, draw).permutation(len(judgments.comparisons))
+        kept, left_out = np.sort(order[:size]), np.sort(order[size : size + MOST])
+        for place, (_, one, member) in enumerate(ways):
+            train, test = one.comparisons.take(kept), one.comparisons.take(left_out)
+            test = test.with_judges(name for name in test.judges if name in train.judges)
+            fitted = fit(train, member, "penalised")
+            losses[draw, place] = losses_with_ties(fitted, train, test).mean()
+    for place, (way, _, member) in enumerate(ways):
+        row: dict[str, Any] = {"dataset": judgments.name, "way": way, "member": member.name}
+        for name, values in (("log_loss", losses[:, place]), ("difference", losses[:, place] - losses[:, 0])):
+            row |= {name: values.mean(), f"{name}_se": values.std(ddof=1) / np.sqrt(draws)}
+        yield row | {"comparisons": size, "draws": draws}
+
+
+def by_judge(judgments: Judgments) -> pd.DataFrame:
+    """How each judge uses confidence: where it is high, between models far apart and between close ones.
+
+    Returns
+    -------
+    DataFrame
+        ``dataset, judge, comparisons, share_tie, values, median, share_close, share_far``: distinct confidences,
+        their median, and shares of much better among decided answers, of pairs whose scores (by winner or tie) are
+        closer than those of the median pair and of the others.
+    """
+    known = with_confidence(judgments)
+    c, frame = known.comparisons, judgments.frame[judgments.parsed]
+    confidence = numbers_in(frame["judge_confidence"])
+    scores = fit(c, "judge_aware_ties", "penalised").scores.to_numpy()
+    lead, decided = np.abs(scores[c.first] - scores[c.second]), c.outcome != 0.5
+    far, much = lead > np.median(lead), c.known_strength.any(axis=1)
+    rows = []
+    for k, judge in enumerate(c.judges):
+        own = c.judge == k
+        told = confidence[own & np.isfinite(confidence)]
+        rows.append(
+            {
+                "dataset": judgments.name,
+                "judge": judge,
+                "comparisons": int(own.sum()),
+                "share_tie": float((~decided[own]).mean()),
+                "values": len(np.unique(told)),
+                "median": float(np.median(told)) if len(told) else np.nan,
+                "share_close": _share(much[own & decided & ~far]),
+                "share_far": _share(much[own & decided & far]),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def _share(mask: BoolArray) -> float:
+    return float(mask.mean()) if len(mask) else np.nan

@@ -11,10 +11,9 @@ from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import JudgerankError, NoMaximumError
 from judgerank.data.judgments import Judgments
-from judgerank.engine.questions.groups import grouped
+from judgerank.engine.questions.groups import at_rows, grouped
 from judgerank.engine.questions.marginal import Marginal
 from judgerank.engine.questions.maximum import SHARP
-from judgerank.engine.questions.point import at_rows
 from judgerank.engine.questions.quadrature import sampled
 from judgerank.fits.fit import fit
 from judgerank.fits.heldout import held_out

@@ -16,9 +16,8 @@ from judgerank.fits.fit import fit
 from judgerank.inference.wald import wald
 from judgerank.people.anchor import anchored_by_people, disagreement
 from judgerank.people.items import items_of
-from judgerank.people.reference import on_scale_of
+from judgerank.people.report import on_scale_of, vote_losses
 from judgerank.people.toward_panel import drawn_toward_panel
-from judgerank.people.vote_losses import vote_losses
 from replication.replicate import Record
 from replication.tables import with_error
 

@@ -20,7 +20,7 @@ from scipy.special import expit
 from judgerank import aggregate, fit
 from judgerank.fits.by_question import clustered, resampled
 from judgerank.model.streams import generator
-from judgerank.reading.large.engine import session
+from judgerank.reading.large.sources import session
 from replication.random_designs import draw_truth, uniform_triples
 
 N_MODELS, N_JUDGES, ASKED = 1000, 100, 10  # comparisons of a question, on average

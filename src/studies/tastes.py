@@ -9,8 +9,7 @@ import pandas as pd
 from scipy.special import expit
 
 from judgerank.adaptive.goals import Goal
-from judgerank.adaptive.oracles import Answers, Drawn
-from judgerank.adaptive.rounds import collect_until
+from judgerank.adaptive.rounds import Answers, Drawn, collect_until
 from judgerank.data.arrays import IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import JudgerankError
@@ -22,7 +21,7 @@ from judgerank.model.block import Records
 from judgerank.model.streams import generator
 from judgerank.order.pairs import pairwise
 from judgerank.order.scale import scale_of
-from judgerank.ranking.default_member import default_member
+from judgerank.ranking.choices import default_member
 from replication.replicate import Record
 from replication.tables import with_error
 from studies.adaptive import truth

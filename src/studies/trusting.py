@@ -16,10 +16,8 @@ from judgerank.fits.fit import fit
 from judgerank.fits.result import Fit
 from judgerank.trust.effective_judges import EffectiveJudges, effective_judges
 from judgerank.trust.fragility import Fragility, fragility, start_of
-from judgerank.trust.refits import Part
-from judgerank.trust.removable import judgments_as_units
+from judgerank.trust.refits import Goal, Part, judgments_as_units, swapped
 from judgerank.trust.removal import by_steps, smallest
-from judgerank.trust.reversals import Goal, swapped
 from replication.replicate import Record
 from replication.tables import with_error
 

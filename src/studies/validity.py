@@ -1,9 +1,4 @@
-"""Do the claims of a fit hold where they are hardest to keep? Levels, wrong directions, coverage and power.
-
-Data sets are drawn on designs where models are all but equal, where judges see the same questions, where no chain
-of comparisons connects the models, where a judge never errs. Each is fitted once; its pairs and ranks are judged
-by the two tests of `judgerank.order.pairs` and, for comparison, by the fit's Wald test alone.
-"""
+"""Do the claims of a fit hold where they are hardest to keep? Levels, wrong directions, coverage and power."""
 
 from __future__ import annotations
 
@@ -12,17 +7,56 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from scipy.special import expit
 
+from judgerank.data.arrays import IntArray
 from judgerank.data.comparisons import Comparisons
+from judgerank.data.connectivity import split
 from judgerank.data.errors import NoIntervalError, NoMaximumError
+from judgerank.engine.solvers import Settings
 from judgerank.fits.fit import fit
 from judgerank.fits.result import Fit
 from judgerank.inference.wald import wald
-from judgerank.model.members import Parameters
+from judgerank.model.members import Model, Parameters
 from judgerank.order.pairs import Order, holm, orders, orders_by_errors
 from judgerank.order.rank_intervals import simultaneous_quantile
-from studies.by_component import fit_apart
-from studies.schemas.validity import Design, Fitted
+from studies.schemas.beyond import Design, Fitted
 
+# Fit each connected component by itself, where there is no ranking of all models.
+
+
+def fit_apart(
+    comparisons: Comparisons,
+    model: str | Model = "judge_aware",
+    solver: str | Settings = "newton",
+    cluster: IntArray | None = None,
+) -> tuple[Fit, ...]:
+    """Fit every component by itself; `order.pairs.pairwise` and `rank_intervals` take the fits together.
+
+    Scores are comparable within a component only, and so are discriminations: a judge has one in each.
+
+    Parameters
+    ----------
+    comparisons : Comparisons
+        Raw comparisons where there are clusters.
+    model, solver
+        As for `fit`.
+    cluster : int array, shape (T,), optional
+        Cluster of each comparison, for `Fit.clustered`.
+
+    Raises
+    ------
+    JudgerankError
+        As `fit` and `Fit.clustered` do, for any component.
+    """
+    fits = []
+    for part, rows in split(comparisons):
+        fitted = fit(part, model, solver)
+        fits.append(fitted if cluster is None else fitted.clustered(part, cluster[rows]))
+    return tuple(fits)
+
+
+# Data sets are drawn on designs where models are all but equal, where judges see the same questions, where no
+# chain of comparisons connects the models, where a judge never errs. Each is fitted once; its pairs and ranks are
+# judged by the two tests of `judgerank.order.pairs` and, for comparison, by the fit's Wald test alone.
 TESTS = ("wald", "both")
 
 

@@ -9,8 +9,7 @@ import pytest
 from judgerank import Comparisons, fit
 from judgerank.adaptive.choosing import RULES, all_scores, at_random, by_information, open_aim
 from judgerank.adaptive.goals import Goal, read_goal, spent_at
-from judgerank.adaptive.oracles import Drawn
-from judgerank.adaptive.rounds import collect_until
+from judgerank.adaptive.rounds import Drawn, collect_until
 from judgerank.data.errors import ConfigError
 from judgerank.model.members import Parameters
 from judgerank.model.streams import generator

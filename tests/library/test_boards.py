@@ -9,16 +9,15 @@ import pytest
 from scipy.stats import norm, t
 
 from judgerank import Comparisons, compare, fit, load, place
-from judgerank.boards.change import change_of
-from judgerank.boards.changelog import changelog_of
-from judgerank.boards.partial import by_judge
+from judgerank.boards.comparing import change_of
+from judgerank.boards.moving import by_judge
 from judgerank.boards.placing import anchored
-from judgerank.boards.reported import difference_text, placement_text
+from judgerank.boards.reported import changelog_of, difference_text, placement_text
 from judgerank.data.errors import DataError, NoMaximumError
 from judgerank.engine.sums import evaluate
 from judgerank.fits.errors_by_question import by_question
 from judgerank.fits.loading import about
-from judgerank.fits.standings import leaderboard
+from judgerank.fits.presentation import leaderboard
 from judgerank.order.scale import scale_by, scale_of, weights_of
 from studies.boards import NEWCOMER, SCORES, UNIT, drawn
 from tests.library.test_flips import asked

@@ -12,7 +12,7 @@ import judgerank
 from judgerank import Records, fit, load, pairwise, rank_intervals
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import DataError, JudgerankError
-from judgerank.fits.standings import leaderboard
+from judgerank.fits.presentation import leaderboard
 from judgerank.order.scale import scale_of
 from judgerank.ranking.exports import ELO_POINTS, lmarena
 

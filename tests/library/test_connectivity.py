@@ -1,5 +1,9 @@
 """Components, models that won or lost everything, and the condition for a maximum (Ford, 1957)."""
 
+from __future__ import annotations
+
+import contextlib
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -7,9 +11,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judgerank import Comparisons
+from judgerank import Comparisons, Status, fit
 from judgerank.data.connectivity import components, require_maximum, runaway_models
-from judgerank.data.errors import DisconnectedError, NoMaximumError
+from judgerank.data.errors import ConfigError, DisconnectedError, JudgerankError, NoMaximumError
+from judgerank.engine import search
+from judgerank.engine.adam import Adam
+from judgerank.engine.boundary import guess
+from judgerank.engine.divergence import on_the_scale_of_the_others
+from judgerank.engine.likelihood_rows import row_by_row
+from judgerank.engine.localized import Localized
+from judgerank.engine.newton import Newton, climb, moved, newton_step
+from judgerank.engine.search import maximise
+from judgerank.engine.solution import log_odds
+from judgerank.engine.sums import evaluate
+from judgerank.model.members import LENGTH, MODELS, POSITION_AWARE, Parameters
+from judgerank.model.streams import generator
+from studies.torture.fits import drawn
 
 CYCLE = (("a", "b", "x", 1, 0), ("b", "c", "x", 1, 0), ("c", "a", "x", 1, 0))
 
@@ -131,3 +148,196 @@ def test_a_runaway_is_refused_by_name(cells_of):
         require_maximum(cells_of(*CYCLE, ("d", "a", "x", 0, 1)))
     assert caught.value.models == (("a", "b", "c"), ("d",))
     assert not isinstance(caught.value, DisconnectedError)
+
+
+# Defects that were, each with its smallest reproducer.
+GOOD = (("a", "b", "x", 70, 30), ("b", "c", "x", 65, 35), ("a", "c", "x", 80, 20))
+
+
+def test_a_contrast_of_a_judge_is_its_own_if_another_judge_is_also_a_model(cells_of):
+    found = fit(cells_of(("A", "B", "A", 30, 10), ("A", "B", "J", 35, 5), ("A", "B", "Z", 25, 15)))
+    assert found.contrast({"J": 1})["estimate"] == pytest.approx(found.discrimination["J"])
+
+
+def test_every_newton_step_goes_uphill(simulated):
+    """The log-gamma correction comes after the check that `own` is positive definite: length steps may descend."""
+    cells = simulated(
+        11, (1.2, 0.3, -0.5, -1.0), (0.5, 1.0, 2.0), 900, slope=(0.3, -0.2, 0.1), ties=0.05
+    ).aggregate()
+    rng = np.random.default_rng(7)
+    for _ in range(200):
+        judges = 0.5 * rng.normal(size=(2, 3))
+        at = Parameters(rng.normal(size=4), judges).normalised()
+        here = evaluate(cells, LENGTH, at, "observed")
+        step = newton_step(cells, LENGTH, at, here)
+        assert here.top_gradient @ step.scores + np.sum(here.judge_gradient * step.judges) > 0
+
+
+@pytest.mark.parametrize("half", [5_000, 50_000])
+def test_a_weak_judge_with_many_comparisons_converges(cells_of, half):
+    weak = [("a", "b", "w", half + 0.5, half - 0.5), ("b", "c", "w", half, half), ("a", "c", "w", half, half)]
+    found = fit(cells_of(*GOOD, *weak))
+    assert found.status is Status.INTERIOR
+
+
+def test_a_length_fit_from_a_moderate_start_converges(simulated):
+    cells = simulated(
+        11, (1.2, 0.3, -0.5, -1.0), (0.5, 1.0, 2.0), 900, slope=(0.3, -0.2, 0.1), ties=0.05
+    ).aggregate()
+    found = maximise(cells, LENGTH, Newton()).parameters
+    rng = np.random.default_rng(7)
+    for _ in range(5):
+        scores = 0.7 * found.scores + 0.2 * rng.normal(size=4)
+        start = Parameters(scores, found.judges + 0.2 * rng.normal(size=found.judges.shape))
+        assert maximise(cells, LENGTH, Newton(), start).status is Status.INTERIOR
+
+
+def test_a_balanced_judge_is_at_zero_whatever_the_rounding(cells_of):
+    """j0 and j2 are split evenly; a slope of 1e-17 instead of zero kept them in play with gamma 1e-6 and 5e10."""
+    found = fit(
+        cells_of(
+            *(("a", "b", "j0", 3.0, 2.0), ("b", "a", "j0", 1.5, 0.5)),
+            *(("a", "b", "j1", 0.5, 6.5), ("b", "a", "j1", 1.5, 4.5)),
+            *(("a", "b", "j2", 3.0, 2.0), ("b", "a", "j2", 2.5, 1.5)),
+        )
+    )
+    assert found.judges_at_zero == ("j0", "j2")
+    assert found.discrimination["j1"] == pytest.approx(1.0)
+
+
+def test_a_judge_that_ties_models_with_equal_scores_is_unbounded(cells_of):
+    rows = [("a", "b", "x", 10, 10), ("a", "c", "x", 14, 6), ("b", "c", "x", 14, 6)]
+    firm = [("a", "b", "firm", 5, 5), ("a", "c", "firm", 10, 0), ("b", "c", "firm", 10, 0)]
+    assert fit(cells_of(*rows, *firm)).status is Status.UNBOUNDED
+
+
+def test_a_judge_whose_difference_shrinks_as_it_runs_off_is_unbounded(cells_of):
+    """The panel mildly prefers b to a, `firm` a to b, and both beat c always: gamma -> inf, s_a - s_b -> 0."""
+    rows = [("a", "b", "x", 45, 55), ("a", "c", "x", 70, 30), ("b", "c", "x", 70, 30)]
+    firm = [("a", "b", "firm", 14, 6), ("a", "c", "firm", 10, 0), ("b", "c", "firm", 10, 0)]
+    assert fit(cells_of(*rows, *firm)).status is Status.UNBOUNDED
+
+
+def test_an_unbounded_judge_leaves_the_others_their_intervals():
+    first = np.array([0, 1, 1, 1, 1, 2, 2, 3, 3, 4, 4, 4, 4, 5, 5, 5])
+    second = np.array([2, 2, 3, 3, 5, 1, 5, 2, 4, 0, 0, 1, 2, 1, 4, 4])
+    judge = np.array([0, 1, 0, 1, 1, 1, 0, 1, 1, 0, 1, 1, 0, 0, 0, 1])
+    outcome = np.array([0, 0, 0, 0, 0, 1, 1, 0.5, 0, 0, 1, 0, 0, 1, 1, 0.25])
+    count = np.where(np.arange(16) == 15, 2.0, 1.0)
+    found = fit(Comparisons(tuple("abcdef"), ("j0", "j1"), first, second, judge, outcome, count))
+    assert found.status is Status.UNBOUNDED
+    rows = found.confidence_intervals().set_index("name")
+    away = list(found.unbounded_judges)
+    assert rows.loc[away, ["low", "high"]].isna().all(axis=None)
+    assert rows.drop(away)[["low", "high"]].notna().all(axis=None)
+
+
+def test_opposed_judges_are_not_told_that_nobody_agrees_with_an_order(cells_of):
+    """Two equally good maxima, and the start is the saddle between them."""
+    found = fit(cells_of(("a", "b", "x", 8, 2), ("a", "b", "y", 2, 8)))
+    assert found.status is Status.BOUNDARY
+    assert len(found.judges_at_zero) == 1
+    assert abs(found.scores["a"] - found.scores["b"]) == pytest.approx(np.log(4))
+
+
+def test_a_broadcast_count_is_a_count():
+    zeros = np.zeros(2, int)
+    rows = Comparisons(tuple("ab"), ("j",), zeros, zeros + 1, zeros, np.array([1.0, 0.0]), np.broadcast_to(2.0, 2))
+    assert rows.aggregate().outcome.tolist() == [0.5]
+
+
+@pytest.mark.parametrize("settings", [Newton, Adam, Localized])
+def test_no_iterations_are_a_setting_that_is_refused(settings):
+    with pytest.raises(ConfigError, match="max_iterations"):
+        settings(max_iterations=0)
+
+
+def test_the_last_newton_step_may_be_the_one_that_converges(cells_of):
+    cells = cells_of(("a", "b", "x", 60, 20), ("a", "b", "y", 50, 30))
+    needed = fit(cells).solution.iterations
+    found = fit(cells, solver=replace(Newton(), max_iterations=needed))
+    assert found.converged
+
+
+def test_a_covariate_that_is_not_finite_is_refused_by_record_and_column(frame):
+    rows = frame(("a", "b", "x", "a"), ("b", "a", "x", "a")).assign(z=[0.0, np.nan])
+    with pytest.raises(JudgerankError, match=r"record 2 .*'z'"):
+        Comparisons.from_frame(rows, covariate="z")
+
+
+def test_a_covariate_of_words_is_a_data_error(frame):
+    with pytest.raises(JudgerankError):
+        Comparisons.from_frame(frame(("a", "b", "x", "a")).assign(z=["long"]), covariate="z")
+
+
+@pytest.mark.parametrize("seed", [327, 3187, 4284, 5146])
+def test_no_small_panel_crashes(seed):
+    """RuntimeWarning in matmul , or ValueError of cho_factor: infinities reach the solve."""
+    rng = np.random.default_rng(seed)
+    n, k, size = rng.integers(2, 7), rng.integers(1, 6), rng.integers(10, 81)
+    s, g = rng.normal(size=n), rng.normal(0.6, 0.8, size=k)
+    i = rng.integers(n, size=size)
+    j = (i + rng.integers(1, n, size=size)) % n
+    judge = rng.integers(k, size=size)
+    y = (rng.random(size) < 1 / (1 + np.exp(-g[judge] * (s[i] - s[j])))).astype(float)
+    y[rng.random(size) < 0.1] = 0.5
+    names = tuple(f"m{x}" for x in range(n)), tuple(f"j{x}" for x in range(k))
+    with contextlib.suppress(JudgerankError):
+        fit(Comparisons(*names, i, j, judge, y))
+
+
+def few(member: str, seed: int, most: int) -> Comparisons:
+    """Some ten judgments of three models, or up to so many, by two judges, with lengths."""
+    settings = {"member": member, "models": [3, most], "judges": [2, 2], "comparisons": [8, 8 + 2 * most]}
+    return drawn(settings, np.random.default_rng(seed))
+
+
+def test_scores_beside_a_judge_who_runs_off_do_not_hang_on_where_a_climb_stopped():
+    """With slopes nothing holds such a judge: scores moved by .08 as models were renamed."""
+    member, settings = "position_length", {"models": [3, 6], "judges": [1, 5], "comparisons": [4, 160]}
+    rows = drawn(settings | {"member": member}, generator(2026, "torture_scales", member, 44))
+    cells, model = rows.aggregate(), MODELS[member]
+    never = -np.inf
+    judges = [[-1.7, 3.8, -2.0, never, never], [-2.0, -2.0, -2.0, 0.0, 0.0], [7.0, -1867.0, 1.9, -22.0, 22.0]]
+    near = Parameters(np.array([8.3, 2.4, -3.5, 2.3, -9.5]), np.array(judges))  # judge 1 runs off
+    ends = [climb(cells, model, Newton(max_iterations=most), near, furthest=1e9) for most in (3, 200)]
+    held = [search.held_far_out(cells, model, Newton(), end) for end in ends]
+    before, after = ([on_the_scale_of_the_others(cells, model, end) for end in both] for both in (ends, held))
+    assert np.abs(before[0].parameters.scores - before[1].parameters.scores).max() > 1e-3
+    np.testing.assert_allclose(after[0].parameters.scores, after[1].parameters.scores, atol=1e-9)
+
+
+def test_a_judge_who_runs_off_beside_slopes_is_held_at_one_place_and_the_others_at_their_best():
+    found = fit(few("length", 3, 3), "length")
+    assert (found.status, found.unbounded_judges) == (Status.UNBOUNDED, ("j0",))
+    at, cells = found.solution.parameters, found.comparisons
+    assert log_odds(at)[0] == pytest.approx(search.FURTHER)
+    height = evaluate(cells, LENGTH, at).log_likelihood
+    rng = np.random.default_rng(0)
+    for _ in range(100):
+        judges = at.judges + 1e-3 * rng.normal(size=at.judges.shape)
+        judges[1] = np.clip(judges[1], -2, 2)
+        there = Parameters(at.scores + 1e-3 * rng.normal(size=len(at.scores)), judges)
+        judges[0, 0] += np.log(search.FURTHER / log_odds(there)[0])
+        assert evaluate(cells, LENGTH, there).log_likelihood <= height + 1e-12
+
+
+def test_where_all_answers_are_certain_no_judge_is_held():
+    """The likelihood is flat there, so that a climb from another place would end at another one."""
+    cells, model = few("position_length", 2, 4).aggregate(), MODELS["position_length"]
+    end = climb(cells, model, Newton(), guess(cells, model, search.unweighted_scores(cells, Newton())))
+    assert end.status is Status.UNBOUNDED
+    assert search.held_far_out(cells, model, Newton(), end) is end
+
+
+def test_a_step_is_linear_in_the_predictors_of_a_judge_who_leads(cells_of):
+    cells = cells_of(("a", "b", "x", 9, 1), ("b", "c", "x", 8, 2), ("a", "b", "y", 6, 4), ("a", "c", "y", 7, 3))
+    at = Parameters(np.array([2.0, 0.0, -2.0]), np.array([[3.0, -3.0], [5.0, 0.1]]))
+    step = Parameters(np.array([0.3, -0.1, -0.2]), np.array([[0.5, -0.2], [7.0, 0.3]]))
+    rows = cells.judge == 0
+    here, half, whole = (
+        row_by_row(cells, POSITION_AWARE, moved(at, step, size, POSITION_AWARE.offsets, leader=0)).eta[rows]
+        for size in (0.0, 0.5, 1.0)
+    )
+    np.testing.assert_allclose(whole - here, 2 * (half - here), rtol=1e-12)
+    assert np.ptp(whole - here) > 1

@@ -9,12 +9,11 @@ from numpy.testing import assert_allclose
 from judgerank import Comparisons, fit
 from judgerank.data.errors import NoIntervalError
 from judgerank.inference.clusters import cluster_gradients
-from judgerank.model.judge_values import JudgeValues
+from judgerank.model.members import JudgeValues
 from judgerank.model.streams import generator
-from judgerank.trust.fitness import fitness, fitness_if_quick
+from judgerank.trust.fitness import Design as Questions
+from judgerank.trust.fitness import fitness, fitness_if_quick, spread_of_answers
 from judgerank.trust.flipped_residuals import FlippedResiduals
-from judgerank.trust.outlier_questions import Design as Questions
-from judgerank.trust.outlier_questions import spread_of_answers
 from studies.fit_tests import Design, drawn
 from tests.drawn import draw_graded
 

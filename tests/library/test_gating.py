@@ -9,14 +9,12 @@ import pytest
 from scipy.stats import beta, binom, norm
 
 from judgerank.data.errors import ConfigError, DataError
-from judgerank.gating.bounded import largest, least, p_not_above, p_not_below
-from judgerank.gating.decision import Evidence, evidence, holm, outcome
-from judgerank.gating.gate import gate
-from judgerank.gating.needed import more_needed
+from judgerank.gating.decision import Evidence, evidence, holm, largest, least, outcome, p_not_above, p_not_below
+from judgerank.gating.gate import gate, more_needed
 from judgerank.gating.rule import MODES, Rule
 from judgerank.gating.scores import scored
 from judgerank.gating.verdict_text import as_dict, sentence, table
-from judgerank.order.sign_flips import p_above
+from judgerank.order.flips import p_above
 
 
 def records(preference, first=None, judges=None):

@@ -13,11 +13,9 @@ from judgerank.engine.existence import near_maximum, rising_direction
 from judgerank.engine.levels import offsets_with_strength
 from judgerank.engine.rows import Listed, Table, laid_out
 from judgerank.engine.sums import evaluate
-from judgerank.model.draw_levels import graded_comparisons
-from judgerank.model.judge_values import JudgeValues
-from judgerank.model.law import Law
+from judgerank.model.law import Law, graded_comparisons
 from judgerank.model.limits import ALWAYS_STRONG
-from judgerank.model.members import NAMED, Model, Parameters
+from judgerank.model.members import NAMED, JudgeValues, Model, Parameters
 from tests.drawn import draw_graded
 
 MEMBER = NAMED["position_aware_graded"]

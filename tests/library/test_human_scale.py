@@ -10,14 +10,18 @@ from judgerank import on_human_board, people_report
 from judgerank.data.errors import ConfigError, DataError
 from judgerank.engine.information import zero_sum_basis
 from judgerank.fits.fit import fit
-from judgerank.people.conformal import conformal_interval, highest_level, left_out
-from judgerank.people.human_board import POINTS, HumanBoard
-from judgerank.people.human_scale import human_scale
+from judgerank.people.human_scale import (
+    POINTS,
+    HumanBoard,
+    conformal_interval,
+    highest_level,
+    human_scale,
+    left_out,
+)
 from judgerank.people.toward_panel import Published, drawn, drawn_toward_panel
 from judgerank.reading.read import judgments_of, read_judgments
 from replication.datasets import find_file
-from studies.left_off_board import left_off, published_board
-from studies.simulated_boards import Board, drawn_board
+from studies.human_boards import Board, drawn_board, left_off, published_board
 from tests.library.test_people import frame_of
 from tests.real_data import FILES, needs_data
 

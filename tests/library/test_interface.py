@@ -1,5 +1,7 @@
 """What a user of the package sees of a fit: text, tables, predictions, a figure, a file; and its import."""
 
+from __future__ import annotations
+
 import json
 import re
 import subprocess
@@ -13,17 +15,40 @@ from typing import get_overloads
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from numpy.testing import assert_allclose
 from scipy.sparse import csr_array
 from scipy.special import expit
 
 import judgerank
-from judgerank import Adam, ConfigError, DataError, Localized, Penalised, fit, load, pairwise
+from judgerank import (
+    Adam,
+    Comparisons,
+    ConfigError,
+    DataError,
+    Localized,
+    Penalised,
+    Records,
+    compare,
+    effective_judges,
+    fit,
+    fragility,
+    gate,
+    load,
+    pairwise,
+    people_report,
+    place,
+    rank,
+    read,
+)
 from judgerank.data import errors as named_errors
+from judgerank.data.judgments import Judgments
+from judgerank.data.representation import MOST
 from judgerank.engine.solvers import SOLVERS
 from judgerank.model.members import MODELS
 from judgerank.order.scale import weights_of
+from tests.library.test_combinations import drawn
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = "<script>alert(1)</script>"
@@ -359,3 +384,208 @@ def test_the_package_is_typed():
     assert tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["mypy"]["strict"]
     done = subprocess.run([sys.executable, "-m", "mypy"], capture_output=True, text=True, cwd=ROOT, check=False)
     assert done.returncode == 0, done.stdout
+
+
+# What records say of themselves where they are asked for by name: a line, and a table in a notebook.
+
+
+@pytest.fixture(scope="module")
+def judgments():
+    return read("examples/judgments.csv")
+
+
+@pytest.fixture(scope="module")
+def placed(judgments):
+    return place(
+        fit(judgments, "position_aware"),
+        judgments.frame.replace({judgments.comparisons.models[0]: "newcomer"}),
+    )
+
+
+@pytest.fixture(scope="module")
+def report(judgments):
+    return people_report(judgments, judgments.comparisons.judges[0])
+
+
+def test_a_line_of_text_and_a_table_for_a_notebook(judgments, placed, report):
+    fitted = fit(judgments, "position_aware")
+    long = Comparisons(tuple(f"{'m' * 300}{i}" for i in range(3)), ("j",), [0, 1], [1, 2], [0, 0], [1.0, 0.0])
+    records = (
+        judgments,
+        judgments.comparisons,
+        long,
+        Records.of(judgments),
+        fitted,
+        fragility(fitted, most=1),
+        effective_judges(fitted),
+        rank(judgments),
+        compare(fit(judgments), fitted),
+        gate(judgments, *judgments.comparisons.models[:2]),
+        placed,
+        report,
+    )
+    for record in records:
+        assert len(repr(record)) < 400 and "\n" not in repr(record)
+        assert type(record).__name__ in repr(record)
+        page = record._repr_html_()
+        assert "<table" in page and page.count("<tr") <= len(fitted.to_frame()) + MOST
+
+
+def test_what_results_hold_is_as_short_and_has_a_table(judgments, placed, report):
+    rng = np.random.default_rng(1)
+    lengths = {f"length_{side}": rng.integers(50, 500, len(judgments.frame)) for side in "ab"}
+    styled = fit(judgments.frame.assign(**lengths), "btl", blocks="style:length")
+    held = (
+        report.people,
+        report.helped,
+        report.toward_panel,
+        report.people.items,
+        placed.anchored,
+        styled.solution,
+        styled.test("style"),
+        fit(judgments, "btl_ties", questions="effects").effects,
+    )
+    for record in held:
+        assert len(repr(record)) < 400 and "\n" not in repr(record)
+        assert type(record).__name__ in repr(record)
+        page = record._repr_html_()
+        assert "<table" in page and page.count("<tr") <= 2 * MOST
+    assert len(repr(styled.solution.evaluation)) < 400
+
+
+def test_shares_won_are_those_of_the_comparisons(judgments):
+    c = judgments.comparisons
+    table = c._table().set_index("model")
+    assert table["comparisons"].sum() == 2 * len(c)
+    name = c.models[0]
+    won = np.r_[c.outcome[c.first == 0], 1 - c.outcome[c.second == 0]]
+    assert table.loc[name, "share_won"] == pytest.approx(won.mean())
+
+
+# Whatever judgments are held in, everything that takes judgments takes it, and says the same of it.
+PEOPLE, NEW = "people", "new-1"
+
+
+def held(frame: pd.DataFrame, folder: Path) -> dict[str, object]:
+    """The same judgments in everything that may hold them."""
+    frame.to_csv(folder / "judgments.csv", index=False)
+    return {
+        "path": str(folder / "judgments.csv"),
+        "frame": frame,
+        "arrow": pa.Table.from_pandas(frame),
+        "judgments": judgerank.read(frame),
+        "comparisons": Comparisons.from_frame(frame),
+    }
+
+
+@pytest.fixture(scope="module")
+def frame() -> pd.DataFrame:
+    records = drawn()
+    return records.comparisons.to_frame().assign(question_id=records.frame["question_id"].astype(str))
+
+
+VERBS = {
+    "fit": lambda x: fit(x, "position_aware").scores,
+    "rank": lambda x: judgerank.rank(x, cluster="none").tables["leaderboard"].set_index("model")["score"],
+    "fragility": lambda x: judgerank.fragility(x, most=1).judges["top"],
+    "aggregate": lambda x: pd.Series(judgerank.aggregate(x).outcome),
+    "effective_judges": lambda x: judgerank.effective_judges(x).worth.iloc[:, 1],
+    "gate": lambda x: pd.Series(judgerank.gate(x, "beta-1", "alpha-1").criteria[0].evidence.win_rate),
+}
+BY_QUESTION = {"effective_judges": "takes questions", "gate": "which question"}  # comparisons do not say theirs
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_takes_judgments_of_every_kind(frame, tmp_path, verb):
+    sources = held(frame, tmp_path)
+    if verb in BY_QUESTION:
+        with pytest.raises(DataError, match=BY_QUESTION[verb]):
+            VERBS[verb](sources.pop("comparisons"))
+    found = {kind: VERBS[verb](source) for kind, source in sources.items()}
+    for kind, values in found.items():
+        pd.testing.assert_series_equal(values, found["frame"], obj=kind)
+
+
+def test_newcomers_and_people_are_read_from_everything(frame, tmp_path):
+    board = fit(frame, "position_aware")
+    late = frame.replace({"model_a": {"alpha-1": NEW}, "model_b": {"alpha-1": NEW}})
+    placed = {kind: judgerank.place(board, one).newcomers["score"] for kind, one in held(late, tmp_path).items()}
+    for scores in placed.values():
+        assert scores.iloc[0] == pytest.approx(placed["frame"].iloc[0])
+    both = pd.concat([frame, frame.iloc[::15].assign(judge_model=PEOPLE)], ignore_index=True)
+    sources = held(both, tmp_path)
+    with pytest.raises(DataError, match="question"):
+        judgerank.people_report(sources.pop("comparisons"), PEOPLE)
+    asked = [judgerank.people_report(one, PEOPLE) for one in sources.values()]
+    assert all(report.p_value == pytest.approx(asked[0].p_value) for report in asked)
+
+
+@pytest.mark.parametrize(
+    ("source", "sentence"),
+    [
+        ([("a", "b", "c")], r"^item 1 of the list is \('a', 'b', 'c'\): .* tuples \(winner, loser\)"),
+        ([("a", "b"), ("a",)], r"^item 2 of the list is \('a',\): .* dicts such as {'model_a': 'x'"),
+        (["one.csv", 3], "^item 2 of the list is 3: .* or names of files$"),
+    ],
+)
+def test_a_list_of_something_else_is_refused_by_its_item(source, sentence):
+    with pytest.raises(ConfigError, match=sentence):
+        judgerank.rank(source)
+
+
+def test_judgments_without_questions_say_so(frame):
+    found = judgerank.read(frame.drop(columns="question_id"))
+    assert found.n_questions == 0
+    for name in ("question", "question_ids", "question_keys"):
+        with pytest.raises(DataError, match=r"^judgments names no questions"):
+            getattr(found, name)
+
+
+def test_a_board_is_a_fit(frame):
+    fitted = fit(frame)
+    for wrong in (
+        lambda: judgerank.place("board.npz", frame),
+        lambda: judgerank.compare(fitted, frame),
+        lambda: judgerank.pairwise("board.npz"),
+        lambda: judgerank.rank_intervals(frame),
+    ):
+        with pytest.raises(ConfigError, match="is none"):
+            wrong()
+
+
+def test_cells_are_judgments_where_they_say_how_many_had_which_answer(frame):
+    raw = judgerank.read(frame).comparisons
+    cells = raw.with_ties().aggregate()
+    told = Judgments.of(cells)
+    assert told.frame["count"].sum() == len(raw)
+    again = told.comparisons.aggregate()
+    for name in ("first", "second", "judge", "outcome", "count"):
+        assert getattr(again, name) == pytest.approx(getattr(raw.aggregate(), name))
+    shares = judgerank.read(frame).judges.drop(columns=["dataset", "unparsed"])
+    pd.testing.assert_frame_equal(told.judges.drop(columns=["dataset", "unparsed"]), shares, check_dtype=False)
+    with pytest.raises(DataError, match="does not say how many"):  # ties are halves of each side there
+        Judgments.of(raw.aggregate())
+
+
+def test_columns_of_categories_say_the_same_as_texts():
+    texts = pd.DataFrame(
+        {
+            "question_id": ["q2", "q10", "q2", "q1", "q10"],
+            "model_a": [*"uvwuv"],
+            "model_b": [*"vwuvw"],
+            "judge_model": [*"yxyxy"],
+            "judge_preferred_model": ["a", "b", "unknown", "c", "a"],
+        }
+    )
+    others = {"question_id": ["q9", "q10", "q2", "q1"], "judge_model": [*"zyx"]}  # in another order, one unused
+    told = judgerank.read(texts)
+    for categories in ({"question_id": sorted(others["question_id"])}, others):
+        frame = texts.astype({name: pd.CategoricalDtype(kinds) for name, kinds in categories.items()})
+        other = replace(told, frame=frame)
+        names = [other.question_ids[number] for number in other.question]
+        assert names == texts["question_id"][told.parsed].tolist() and len(other.question_ids) == 3
+        pd.testing.assert_frame_equal(
+            other.judges.sort_values("judge", ignore_index=True), told.judges, check_dtype=False
+        )
+    assert told.judges["comparisons"].tolist() == [2, 2] and told.judges["unparsed"].tolist() == [0, 1]
+    assert told.judges["share_tie"].tolist() == [0.5, 0.0]

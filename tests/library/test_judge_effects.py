@@ -1,13 +1,22 @@
 """Effects by judge: score tests against fits of the same effects, their level, and what differs by judge."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.special import expit
 
-from judgerank import Comparisons, fit
+import judgerank
+from judgerank import fit, pairwise
+from judgerank.adaptive.rounds import allowing_for_tastes
+from judgerank.data.comparisons import Comparisons
+from judgerank.data.errors import ConfigError, DataError
 from judgerank.fits.judge_effects import LEAST, alike, judge_effects
+from judgerank.inference.taste_errors import _singular_pair, panel_means
+from judgerank.order.pairs import orders
 
 
 def drawn(seed: int, effects, size: int = 1500, questions: int = 0):
@@ -106,3 +115,177 @@ def test_a_judge_who_answers_at_random_now_and_then_is_not_one_who_favours_the_l
         found = judge_effects(fit(data, shrink=True), data, favoured[:, None], ["the last"], None)
         alarms.append(found.set_index("judge").loc["j3", "p_value"] <= 0.05)
     assert np.mean(alarms) <= 0.05 + 3 * 0.045
+
+
+# Tastes: what every judge thinks of every model beyond the scores, and whose opinion an interval is of.
+N, K = 6, 5
+SCORES = np.linspace(1, -1, N)
+GAMMA = np.exp(np.linspace(-0.4, 0.4, K))
+
+
+def drawn_tastes(rng: np.random.Generator, sd: float, size: int = 2000) -> tuple[Comparisons, np.ndarray]:
+    """Comparisons by judges with tastes, and what every judge thinks of every model, shape (K, N)."""
+    thought = GAMMA[:, None] * SCORES + rng.normal(0, sd, (K, N))
+    i, k = rng.integers(0, N, size), rng.integers(0, K, size)
+    j = (i + rng.integers(1, N, size)) % N
+    won = rng.random(size) < expit(thought[k, i] - thought[k, j])
+    names = tuple(f"m{x}" for x in range(N)), tuple(f"j{x}" for x in range(K))
+    return Comparisons(*names, i, j, k, won.astype(float), ordered=True), thought
+
+
+@pytest.fixture(scope="module")
+def with_tastes():
+    return fit(drawn_tastes(np.random.default_rng(3), 0.5, 3000)[0], "judge_aware", blocks=["taste"])
+
+
+def test_tastes_are_found_and_have_no_part_along_scores_or_discriminations(with_tastes):
+    assert 0.3 < with_tastes.spread["taste"] < 0.8
+    assert with_tastes.test("taste").p_value < 1e-8
+    tastes = with_tastes.parameters("taste").to_numpy().reshape(K, N)
+    gamma, scores = with_tastes.discrimination.to_numpy(), with_tastes.scores.to_numpy()
+    np.testing.assert_allclose(gamma @ tastes, 0, atol=1e-6)
+    np.testing.assert_allclose(tastes @ scores, 0, atol=1e-6)
+    np.testing.assert_allclose(tastes.sum(axis=1), 0, atol=1e-6)
+
+
+def test_what_this_panel_thinks_is_the_first_singular_pair():
+    """Its derivatives beside differences of the singular pair itself."""
+    rng = np.random.default_rng(0)
+    u, v = np.exp(rng.normal(0, 0.3, K)), SCORES - SCORES.mean()
+    u /= np.exp(np.log(u).mean())
+    rest = rng.normal(0, 0.3, (K, N))
+    rest = (np.eye(K) - np.outer(u, u) / (u @ u)) @ rest @ (np.eye(N) - np.outer(v, v) / (v @ v) - 1 / N)
+
+    def pair(x: np.ndarray) -> np.ndarray:
+        s, alpha, t = x[:N], x[N : N + K], x[N + K :].reshape(K, N)
+        thought = np.exp(alpha)[:, None] * s + t
+        left, size, right = np.linalg.svd(thought - thought.mean(axis=1, keepdims=True))
+        sign = np.sign(left[:, 0].sum())
+        scale = np.log(sign * left[:, 0]).mean()
+        return np.r_[sign * size[0] * np.exp(scale) * right[0], np.log(sign * left[:, 0]) - scale]
+
+    at, steps = np.r_[v, np.log(u), rest.ravel()], 1e-6 * np.eye(N + K + K * N)
+    differences = np.array([(pair(at + step) - pair(at - step)) / 2e-6 for step in steps]).T
+    centre = np.eye(N) - 1 / N
+    differences[:, :N] = differences[:, :N] @ centre  # of zero-sum scores
+    chosen = np.ones(len(at), bool)
+    found = _singular_pair(v, u, rest, chosen, slice(N + K, len(at)))
+    found[:, :N] = found[:, :N] @ centre
+    of_alpha = np.eye(K) - 1 / K  # of log-discriminations of mean zero
+    for table in (found, differences):
+        table[:, N : N + K] = table[:, N : N + K] @ of_alpha
+    np.testing.assert_allclose(found, differences, atol=1e-6)
+
+
+def test_judges_like_these_have_wider_intervals_than_this_panel(with_tastes):
+    panel = with_tastes.for_this_panel()
+    widths = {}
+    for name, each in (("panel", panel), ("like these", with_tastes)):
+        rows = each.confidence_intervals().query("parameter == 'score'")
+        widths[name] = float((rows["high"] - rows["low"]).mean())
+        np.testing.assert_allclose(rows["estimate"], with_tastes.scores, rtol=1e-12)
+    assert widths["panel"] < 0.7 * widths["like these"]
+    tau, n = with_tastes.spread["taste"], with_tastes.discrimination.to_numpy()
+    least = tau / np.sqrt(n @ n)  # what no number of comparisons takes away
+    assert widths["like these"] / 2 > 1.96 * 0.9 * least
+    assert pairwise(panel)["separated"].sum() > pairwise(with_tastes)["separated"].sum()
+    assert with_tastes.degrees_of_freedom == (K - 1) * (N - 2)
+    assert np.isinf(panel.degrees_of_freedom)
+
+
+def test_intervals_for_judges_like_these_hold_the_score_and_plain_ones_do_not():
+    rng, held = np.random.default_rng(7), []
+    for _ in range(25):
+        fitted = fit(drawn_tastes(rng, 0.5)[0], "judge_aware", blocks=["taste"])
+        row = []
+        for each in (fitted, fitted.without):
+            rows = each.confidence_intervals().query("parameter == 'score'")
+            row.append(((rows["low"] <= SCORES) & (rows["high"] >= SCORES)).mean())
+        held.append(row)
+    like_these, plain = np.mean(held, axis=0)
+    assert like_these > 0.88
+    assert plain < 0.75
+
+
+def test_without_tastes_both_intervals_are_the_plain_ones():
+    found = next(
+        each
+        for each in (
+            fit(drawn_tastes(np.random.default_rng(seed), 0.0)[0], "judge_aware", blocks=["taste"])
+            for seed in range(9)
+        )
+        if each.spread["taste"] == 0
+    )
+    assert found.test("taste").p_value == 1
+    plain = found.without.confidence_intervals().query("parameter == 'score'")
+    for each in (found, found.for_this_panel()):
+        rows = each.confidence_intervals().query("parameter == 'score'")
+        np.testing.assert_allclose(rows[["low", "high"]], plain[["low", "high"]], atol=1e-6)
+    assert np.isinf(found.degrees_of_freedom)
+    np.testing.assert_array_equal(
+        panel_means(found.model, found.solution.parameters, found.chosen), np.eye(len(found.covariance))
+    )
+
+
+def test_the_standard_deviation_is_not_too_small_with_few_judges():
+    """Restricted likelihood: the plain one would give .36 where the truth is .5."""
+    rng = np.random.default_rng(11)
+    found = []
+    for _ in range(30):
+        whole, _ = drawn_tastes(rng, 0.5, 4000)
+        few = whole.take(np.flatnonzero(whole.judge < 3))
+        few = Comparisons(few.models, few.judges[:3], few.first, few.second, few.judge, few.outcome, ordered=True)
+        found.append(fit(few, "judge_aware", blocks=["taste"]).spread["taste"])
+    assert 0.42 < np.mean(found) < 0.58
+
+
+def test_a_ranking_says_whose_opinion_it_is(tmp_path):
+    c, _ = drawn_tastes(np.random.default_rng(3), 0.5)
+    names, judges = np.array(c.models), np.array(c.judges)
+    frame = pd.DataFrame({"model_a": names[c.first], "model_b": names[c.second], "judge_model": judges[c.judge]})
+    frame["judge_preferred_model"] = np.where(c.outcome == 1, "a", "b")
+    ranking = judgerank.rank(frame, blocks=["taste"])
+    said = next(text for text in ranking.remarks if text.startswith("Whose opinion"))
+    assert "for judges like these" in said
+    assert "For this panel of 5 as it is" in said
+    table, board = ranking.tables["whose_opinion"], ranking.tables["leaderboard"]
+    assert list(table["model"]) == list(board["model"])
+    np.testing.assert_allclose(table["low_judges_like_these"], board["low"], rtol=1e-9)
+    assert (table["low_this_panel"] > table["low_judges_like_these"]).all()
+    assert "whose_opinion" not in judgerank.rank(frame).tables
+
+
+def test_a_fit_for_this_panel_is_kept_as_it_is(with_tastes, tmp_path):
+    panel = with_tastes.for_this_panel()
+    panel.save(tmp_path / "panel.npz")
+    again = judgerank.load(tmp_path / "panel.npz")
+    assert again.of_panel
+    pd.testing.assert_frame_equal(again.to_frame(), panel.to_frame())
+
+
+def test_what_cannot_be_is_refused(with_tastes):
+    with pytest.raises(ConfigError, match="block 'taste' takes no column"):
+        judgerank.fit(drawn_tastes(np.random.default_rng(0), 0.0)[0], blocks=["taste:length"])
+    with pytest.raises(ConfigError, match="no further block 'taste'"):
+        with_tastes.without.for_this_panel()
+    two = Comparisons(("a", "b"), ("j", "k"), [0, 1, 0, 1], [1, 0, 1, 0], [0, 0, 1, 1], [1.0, 0.0, 0.0, 1.0])
+    with pytest.raises(DataError, match="needs two judges and three models"):
+        fit(two, "btl", blocks=["taste"])
+
+
+def test_a_stop_takes_what_judges_with_tastes_think_with_the_errors_for_whom_it_speaks(with_tastes):
+    """For this panel or for judges like these, with no error smaller than before."""
+    raw = with_tastes.raw
+    (before,) = orders(fit(raw, "judge_aware"))
+    for like_these, fitted in ((False, with_tastes.for_this_panel()), (True, with_tastes)):
+        after = allowing_for_tastes(raw, "judge_aware", before, like_these)
+        (own,) = orders(fitted)
+        mine = [list(own.models).index(name) for name in before.models]
+        np.testing.assert_allclose(after.difference, own.difference[:, mine][:, :, mine], rtol=1e-9)
+        np.testing.assert_allclose(
+            after.error, np.maximum(before.error, own.error[:, mine][:, :, mine]), rtol=1e-9
+        )
+    alone = raw.with_judges(raw.judges[:1])
+    (order,) = orders(fit(alone, "btl"))
+    assert allowing_for_tastes(alone, "btl", order, True) is None
+    assert allowing_for_tastes(alone, "btl", order, False) is order

@@ -7,8 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
 
-from judgerank.engine.block_columns import LONG, BlockColumns
-from judgerank.engine.rows import Listed, Table, laid_out
+from judgerank.engine.rows import LONG, BlockColumns, Listed, Table, laid_out
 from judgerank.engine.sums import evaluate
 from judgerank.model.block import Role
 from judgerank.model.members import JUDGE_AWARE, MEMBERS, Parameters

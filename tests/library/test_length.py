@@ -22,7 +22,7 @@ from judgerank.model.members import LENGTH
 from judgerank.model.streams import generator
 from replication.config import ROOT
 from replication.datasets import load_judgments
-from studies.torture import designs
+from studies.torture import fits as torture
 from tests.real_data import needs_data
 from tests.replication.test_config import composed
 
@@ -272,7 +272,7 @@ def test_the_likelihood_ratio_keeps_its_level():
 def test_a_maximum_with_a_slope_at_its_bound_is_found_behind_a_hill(member, seed, number, known):
     """Random designs where climbs from where a judge's own likelihood peaks slide back to a lower maximum."""
     settings = {"member": member, "models": [3, 6], "judges": [2, 5], "comparisons": [20, 160]}
-    found = fit(designs.drawn(settings, generator(seed, "torture_maxima", member, number)), member)
+    found = fit(torture.drawn(settings, generator(seed, "torture_maxima", member, number)), member)
     assert found.status is Status.LOCALIZED
     assert found.log_likelihood == pytest.approx(known, abs=1e-5)
 

@@ -11,16 +11,15 @@ from judgerank import Comparisons, Fit, Status, fit
 from judgerank.data import connectivity
 from judgerank.data.errors import DataError
 from judgerank.engine import multistart, search
-from judgerank.engine.block_problem import BlockProblem
 from judgerank.engine.penalised import Penalised
 from judgerank.engine.penalty import arrow
-from judgerank.engine.problem import Problem
+from judgerank.engine.problem import BlockProblem, Problem
 from judgerank.engine.sums import evaluate
-from judgerank.fits.warm_start import bar, beginning
+from judgerank.fits.fitted import bar, beginning
 from judgerank.model.members import JUDGE_AWARE, MODELS
-from judgerank.order import equality_large as separation_at_scale
-from judgerank.order import max_statistic as simultaneous
+from judgerank.order import equality as separation_at_scale
 from judgerank.order import pairs as ranks
+from judgerank.order import rank_intervals as simultaneous
 
 N, K, T = 60, 8, 9_000
 MEMBERS = ("btl", "judge_aware", "position_aware")
@@ -250,7 +249,7 @@ def test_blocks_know_when_the_likelihood_curves_upward(many_judges):
 @pytest.mark.parametrize("member", ["judge_aware", "position_aware"])
 def test_a_fit_by_blocks_is_the_fit_and_is_a_maximum(many_judges, member, monkeypatch):
     expected = fit(many_judges, member, "penalised")
-    monkeypatch.setattr("judgerank.engine.block_problem.LARGE", 0)
+    monkeypatch.setattr("judgerank.engine.problem.LARGE", 0)
     found = fit(many_judges, member, "penalised")
     assert found.status == expected.status == Status.SHRUNK
     assert_allclose(found.scores, expected.scores, atol=1e-6)

@@ -7,7 +7,7 @@ from scipy.special import expit
 
 from judgerank import Comparisons
 from judgerank.data.errors import ConfigError, DataError
-from judgerank.engine.newton_step import moved
+from judgerank.engine.newton import moved
 from judgerank.engine.sums import Evaluation, evaluate
 from judgerank.model.members import BTL, JUDGE_AWARE, LENGTH, Parameters
 from judgerank.model.naming import get_model

@@ -16,15 +16,13 @@ from judgerank.engine.questions.groups import grouped
 from judgerank.engine.questions.marginal import Marginal
 from judgerank.engine.sums import evaluate
 from judgerank.model.block import Role
-from judgerank.model.formula import formula
-from judgerank.model.judge_values import JudgeValues
 from judgerank.model.law import Law
 from judgerank.model.limits import ALWAYS_STRONG
-from judgerank.model.members import Model, Parameters
-from judgerank.model.naming import get_model
+from judgerank.model.members import JudgeValues, Model, Parameters
+from judgerank.model.naming import formula, get_model
 from judgerank.planning.panels import Panel
 from judgerank.reading.layouts.strength import shares_of
-from judgerank.trust.removable import judgments_as_units
+from judgerank.trust.refits import judgments_as_units
 from tests.drawn import draw_graded
 
 NAME = "position_aware_graded"

@@ -12,12 +12,10 @@ from scipy.stats import chi2, f, norm, t
 from judgerank import fit, people_report
 from judgerank.data.errors import DataError, NoMaximumError
 from judgerank.people.agreement import agreement_text, agreement_with_people
-from judgerank.people.anchor import anchored_by_people, disagreement
+from judgerank.people.anchor import anchored_by_people, disagreement, next_items, next_pairs
 from judgerank.people.items import Items, human_rows, items_of
-from judgerank.people.next_items import next_items, next_pairs
-from judgerank.people.reference import on_scale_of
+from judgerank.people.report import on_scale_of, vote_losses
 from judgerank.people.toward_panel import TowardPanel, drawn_toward_panel
-from judgerank.people.vote_losses import vote_losses
 from judgerank.reading.read import judgments_of
 from studies.people import crowded, drawn, human_scale, voted_once
 

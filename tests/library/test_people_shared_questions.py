@@ -8,13 +8,12 @@ from scipy.special import expit
 
 from judgerank import fit
 from judgerank.data.comparisons import Comparisons
-from judgerank.engine.concave import peak
+from judgerank.engine.ascent import peak
 from judgerank.engine.information import zero_sum_basis
 from judgerank.inference.wald import normal_quantile, wald
 from judgerank.people import toward_panel
 from judgerank.people.human_scale import human_scale
-from judgerank.people.items import items_of
-from judgerank.people.paired_rows import PairedRows
+from judgerank.people.items import PairedRows, items_of
 from judgerank.people.report import panel_of
 from judgerank.people.toward_panel import FLAT, Votes, drawn_toward_panel
 from tests.library.test_human_scale import fitted

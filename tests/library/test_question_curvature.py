@@ -11,9 +11,8 @@ from judgerank.data.comparisons import Comparisons
 from judgerank.data.strengths import strength_by_side
 from judgerank.engine.questions import laplace, quadrature
 from judgerank.engine.questions.curvature import of_modes
-from judgerank.engine.questions.groups import grouped, merged
+from judgerank.engine.questions.groups import at_rows, grouped, merged
 from judgerank.engine.questions.marginal import Marginal
-from judgerank.engine.questions.point import at_rows
 from judgerank.model.block import Placed, Role
 from judgerank.model.law import ByOdds, Law
 from judgerank.model.members import NAMED, Parameters

@@ -12,12 +12,12 @@ import pandas as pd
 import pytest
 
 from judgerank import fit, gate, pairwise, rank, read
-from judgerank.fits.standings import win_probability
+from judgerank.fits.presentation import win_probability
 from judgerank.gating.verdict_text import table
 from judgerank.inference.residuals import Residuals, _offset_information
 from judgerank.order.equality import NetResults
 from judgerank.ranking.diagnosis import on_answers
-from judgerank.ranking.methods import methods
+from judgerank.ranking.page import methods
 from judgerank.ranking.ranking import Ranking
 from judgerank.ranking.verdict import verdict
 

@@ -12,18 +12,17 @@ from judgerank.data.connectivity import positions_are_imitated
 from judgerank.data.errors import ConfigError, JudgerankError, NoMaximumError
 from judgerank.engine import search
 from judgerank.engine.boundary import NEGLIGIBLE, guess, slopes_at_zero
-from judgerank.engine.divergence_starts import FarOut, far_starts
-from judgerank.engine.existence import can_rise, near_maximum, rising_direction
+from judgerank.engine.existence import can_rise, near_maximum, rising_direction, separable_judges
 from judgerank.engine.information import SINGULAR, covariance
 from judgerank.engine.localized import Localized, maximise
+from judgerank.engine.multistart import FarOut, far_starts
 from judgerank.engine.newton import Newton, climb
-from judgerank.engine.select_maximum import EQUAL_HEIGHT, highest
-from judgerank.engine.separation import separable_judges
+from judgerank.engine.search import EQUAL_HEIGHT, highest
 from judgerank.engine.solution import EQUAL, Solution, unerring_judges
 from judgerank.model.members import JUDGE_AWARE, MODELS, Parameters
 from judgerank.model.streams import generator
 from replication.random_designs import uniform_triples
-from studies.torture import designs
+from studies.torture import fits as torture
 
 
 def drawn(seed: int, ties: float = 0.1) -> Comparisons:
@@ -307,7 +306,7 @@ def test_a_judge_who_runs_off_above_an_ordinary_maximum_is_found_at_every_scale(
 def test_a_judge_runs_off_as_long_as_its_judgments_count_more_often(monkeypatch):
     """A rough climb stopped at a tenth of the way, and from there the way led back to an ordinary maximum."""
     settings = {"member": "judge_aware", "models": [15, 50], "judges": [4, 12], "comparisons": [500, 1500]}
-    cells = designs.drawn(settings, generator(2026, "torture_thin", "judge_aware", 60)).aggregate()
+    cells = torture.drawn(settings, generator(2026, "torture_thin", "judge_aware", 60)).aggregate()
     found = search.maximise(cells, JUDGE_AWARE, Newton())
     assert (found.status, found.unbounded_judges) == (Status.UNBOUNDED, (3,))
     monkeypatch.setattr(search, "carried_on", lambda *_: [])

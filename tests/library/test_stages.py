@@ -15,10 +15,10 @@ from judgerank import fit, load, pairwise, read
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError, DataError, NoMaximumError
 from judgerank.engine import rows as layout
+from judgerank.engine.levels import mean_at_zero, net_wins
 from judgerank.engine.newton import Newton
 from judgerank.engine.solution import Status
 from judgerank.engine.sums import evaluate
-from judgerank.engine.zero_discrimination import mean_at_zero, net_wins
 from judgerank.inference.clusters import cluster_gradients
 from judgerank.model.members import MODELS, Parameters
 from judgerank.model.stage_law import StageLaw

@@ -19,17 +19,15 @@ from judgerank.data.rankings import with_tied_choices
 from judgerank.data.tied_choices import whole
 from judgerank.engine import rows as layout
 from judgerank.engine.existence import near_maximum, rising_direction
+from judgerank.engine.levels import choices_at_zero, mean_at_zero, net_wins, ties_used
 from judgerank.engine.likelihood_rows import row_by_row
 from judgerank.engine.penalised import Penalised
 from judgerank.engine.solution import Status
 from judgerank.engine.sums import evaluate
-from judgerank.engine.zero_discrimination import choices_at_zero, mean_at_zero, net_wins, ties_used
-from judgerank.fits.choice_losses import choice_losses
-from judgerank.fits.crossvalidation import losses_with_ties
+from judgerank.fits.heldout import choice_losses, losses_with_ties
 from judgerank.inference.clusters import cluster_gradients
 from judgerank.model.judge_blocks import judge_block
-from judgerank.model.judge_values import JudgeValues
-from judgerank.model.members import MODELS, Parameters
+from judgerank.model.members import MODELS, JudgeValues, Parameters
 from judgerank.model.naming import get_model
 from judgerank.order.scale import scale_at
 from judgerank.planning.plans import fitted_panel

@@ -9,15 +9,20 @@ from scipy.special import expit
 
 from judgerank import Comparisons, effective_judges, fit, fragility
 from judgerank.data.errors import ConfigError, DataError, NoIntervalError
-from judgerank.trust.error_correlation import Together
+from judgerank.trust.effective_judges import Together
 from judgerank.trust.fragility import top_change
-from judgerank.trust.influence import Influence
-from judgerank.trust.refits import Part, whole_part
-from judgerank.trust.removable import judgments_as_units, questions_as_units
-from judgerank.trust.removal import Removal, _confirmed, smallest
-from judgerank.trust.reversals import APART, forecast, swapped
+from judgerank.trust.refits import (
+    APART,
+    Influence,
+    Part,
+    forecast,
+    judgments_as_units,
+    questions_as_units,
+    swapped,
+    whole_part,
+)
+from judgerank.trust.removal import SMALL, Removal, _confirmed, _without_one, smallest
 from judgerank.trust.sentences import on_panel
-from judgerank.trust.small_sets import SMALL, _without_one
 from tests.real_data import needs_data
 from tests.replication.test_config import composed
 

@@ -8,7 +8,6 @@ import pandas as pd
 import pytest
 
 from experiments.audit import whole
-from experiments.verify import unlike_figures
 from judgerank.plots.looks import in_style
 from replication import plots, published
 from replication.auditing.audit import OTHERS, RESULTS, Verdict, audit, by_one_run, judged, totals
@@ -26,6 +25,7 @@ from replication.auditing.results import Missing, Results
 from replication.auditing.shown import blocks, current, markdown_in
 from replication.config import ROOT
 from replication.pages import whole_page
+from replication.pictures import unlike_figures
 from replication.prediction import LEAST_ORDERED, one_more, one_more_by_order
 from tests import forked
 from tests.replication.changed_results import STORED, Change, Changed, changed
@@ -202,9 +202,9 @@ def test_a_renamed_model_is_one_row_that_cannot_be_checked(numbers):
 
 
 def test_a_missing_table_column_or_everything_stops_nothing(tmp_path):
-    (tmp_path / "chatbot_arena").mkdir()
+    (tmp_path / "paper/chatbot_arena").mkdir(parents=True)
     ranking = pd.read_csv(ROOT / "results/paper/chatbot_arena/ranking.csv").drop(columns="rank_btl")
-    ranking.to_csv(tmp_path / "chatbot_arena/ranking.csv", index=False)
+    ranking.to_csv(tmp_path / "paper/chatbot_arena/ranking.csv", index=False)
     results = Results(tmp_path)
     found = whole(results)
     table = found.numbers[found.numbers["table"] == "chatbot_arena"].set_index("column")
@@ -364,7 +364,7 @@ def finding_of(name: str):
 
 @pytest.mark.parametrize("shift", [0.0, 0.1])
 def test_the_left_out_judge_is_told_by_the_scores_that_come_out(shift, tmp_path):
-    folder = tmp_path / "complete_ranking/in_house"
+    folder = tmp_path / "paper/complete_ranking/in_house"
     folder.mkdir(parents=True)
     printed = published.table("complete_ranking")[["score_btl", "rank_btl", "score_judge_aware"]].astype(float)
     printed.assign(score_btl=printed["score_btl"] + shift).to_csv(folder / "ranking_all_judges.csv")
@@ -404,7 +404,7 @@ def test_page_csv_and_readme_are_current(audited):
 
 
 def test_the_html_page_stands_alone(audited):
-    shown = whole_page(page(audited, STORED), "Audit", ROOT / "results")
+    shown = whole_page(page(audited, STORED), "Audit", STORED.audit)
     assert shown.count("<table>") > 10
     assert 'src="data:image/png;base64,' in shown
     assert not re.search(r'src="(?!data:)', shown)
@@ -413,13 +413,14 @@ def test_the_html_page_stands_alone(audited):
 
 def test_links_of_the_page_lead_somewhere(audited):
     for target in re.findall(r"\]\(([^)]+)\)", page(audited, STORED)):
-        assert target.startswith("https://") or (ROOT / "results" / target).resolve().is_file(), target
+        assert target.startswith("https://") or (STORED.audit / target).resolve().is_file(), target
 
 
 def test_the_picture_of_the_readme_is_of_the_stored_audit():
     numbers, stored = pd.read_csv(ROOT / "results/paper/audit.csv"), ROOT / "figures/paper/audit"
     with in_style():
-        assert unlike_figures({"verdicts": plots.verdicts(numbers, [str(one) for one in RESULTS])}, stored) == []
+        figures = {"verdicts": plots.verdicts(numbers, [str(one) for one in RESULTS])}
+        assert unlike_figures("audit", figures, {}, stored) == []
 
 
 def test_what_is_not_one_value_is_refused(tmp_path):

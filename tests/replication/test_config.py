@@ -19,11 +19,12 @@ from replication.config import CONF, ROOT, explained, is_default, simulation_set
 from replication.schemas.ranges import require_known_and_in_range
 
 SHARED = {"common", "run_folder", "real_data", "each_set", "resampled", "simulation", "mse_grid"}
+SHARED |= {"verification"}
 PRIMARY = sorted(path.stem for path in Path(CONF).glob("*.yaml") if path.stem not in SHARED)
 SIMULATIONS = ["ci_coverage", "convergence_mse", "small_samples"]
 # without a solver to choose
 OTHERS = ["audit", "pages", "tables", "slot_bias", "method_comparison", "unstated_settings", "verify", "kernels"]
-OTHERS += ["validity", "defaults", "torture", "smoke", "people", "soft", "rankings"]
+OTHERS += ["validity", "defaults", "torture", "smoke", "people", "soft", "rankings", "verify_beyond"]
 REAL = [name for name in PRIMARY if name not in (*SIMULATIONS, *OTHERS)]
 EACH_SET = sorted(path.stem for path in Path(CONF).glob("*.yaml") if "each_set\n" in path.read_text())
 

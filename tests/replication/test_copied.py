@@ -206,9 +206,11 @@ def test_the_stored_truths_are_centred_and_as_many_as_drawn():
 
 @pytest.mark.parametrize("factor", [0.5, 1.0, 2.0])
 def test_the_printed_spread_is_taken_over_only_if_the_truths_have_it(factor, tmp_path):
-    (tmp_path / "convergence_mse").mkdir()
+    (tmp_path / "paper/convergence_mse").mkdir(parents=True)
     truths = pd.read_csv(ROOT / "results/paper/convergence_mse/truths.csv")
-    truths.assign(value=factor * truths["value"]).to_csv(tmp_path / "convergence_mse/truths.csv", index=False)
+    truths.assign(value=factor * truths["value"]).to_csv(
+        tmp_path / "paper/convergence_mse/truths.csv", index=False
+    )
     rows = audit(Results(tmp_path), set()).query("rule == 'spread'")
     assert len(rows) == 3
     assert set(rows["verdict"]) == {Verdict.TAKEN_OVER if factor == 1 else Verdict.NOT_TAKEN_OVER}

@@ -1,6 +1,9 @@
 """README and documentation: their examples run, their commands and files exist, their recipes can be followed."""
 
+from __future__ import annotations
+
 import importlib.util
+import json
 import os
 import re
 import shlex
@@ -11,6 +14,7 @@ import threading
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import numpy as np
@@ -30,6 +34,7 @@ from replication.datasets import find_file
 from tests import forked
 from tests.real_data import FILES, needs_data
 from tests.replication.test_config import composed
+from tests.replication.test_packaging import make_sections
 from tests.test_architecture import LAYERS
 
 PAGES = {
@@ -39,7 +44,7 @@ PAGES = {
 README, ITEM_PAGE = PAGES["README.md"], PAGES["docs/paper/items.md"]
 EVERY = "\n".join(PAGES.values())
 MAKEFILE = (ROOT / "Makefile").read_text().replace("\\\n", " ")
-SECTIONS = re.search(r"^SECTIONS := (.*)$", MAKEFILE, re.MULTILINE)[1].split()
+SECTIONS = make_sections()
 
 
 def test_the_readme_is_short():
@@ -177,13 +182,13 @@ def test_overrides_shown_compose():
 
 def test_every_folder_is_on_the_map_and_what_the_map_names_exists():
     page, source = PAGES["docs/architecture.md"], ROOT / "src"
-    for package in ("judgerank", "replication"):
+    for package in ("judgerank", "replication", "studies"):
         for folder in (source / package).glob("*/__init__.py"):
             assert f"`{folder.parent.name}/`" in page, folder
     shown = re.findall(r"`((?:[\w.]+/)*[\w.]*(?:/|\.py))`", page)
     assert len(shown) > 40
     for name in shown:
-        homes = [ROOT, source / "judgerank", source / "replication"]
+        homes = [ROOT, *(source / package for package in ("judgerank", "replication", "studies"))]
         homes += [home.parent for home in (source / "judgerank").glob("*/__init__.py")]
         assert any((home / name).exists() for home in homes), name
 
@@ -216,7 +221,7 @@ def test_the_recipe_for_a_data_set_works(tmp_path, monkeypatch):
     places = (f"results={tmp_path / 'results'}", f"figures={tmp_path / 'figures'}", "surrogate=never")
     run(script_of("data_overview"), f"--config-dir={path.parents[1]}", "dataset=mine", *places)
     assert (tmp_path / "results/paper/data_overview/mine/run.json").is_file()
-    assert list((tmp_path / "figures/paper/data_overview/mine").glob("*.pdf"))
+    assert list((tmp_path / "figures/paper/data_overview/mine").glob("*.png"))
 
 
 def test_the_recipe_for_a_data_set_in_another_form_works(example, tmp_path, monkeypatch):
@@ -252,8 +257,7 @@ def test_the_recipe_for_a_section_works(tmp_path):
     schema = files.pop("src/studies/schemas/beyond.py")
     for name, text in files.items():
         (tmp_path / name).write_text(text)
-    schemas = tmp_path / "src/replication/schemas"
-    with (schemas / "beyond.py").open("a") as file:
+    with (tmp_path / "src/studies/schemas/beyond.py").open("a") as file:
         file.write(f"\n\n{schema}")
     command = [sys.executable, "experiments/beyond/tie_shares.py", "surrogate=always"]
     environment = os.environ | {"PYTHONPATH": str(tmp_path / "src")}  # before the checkout's own
@@ -367,3 +371,43 @@ def test_commands_shown_are_understood(line):
 
 def test_several_commands_are_shown():
     assert {line.split()[1] for line in COMMANDS} == set(COMMAND_NAMES)
+
+
+# The notebook runs from its first cell to its last, and ends where it says.
+PATH = ROOT / "examples/tour.ipynb"
+NOTEBOOK = json.loads(PATH.read_text())
+NEEDS_DATA = "needs-data"
+
+
+def executed(*, with_data: bool) -> dict[str, Any]:
+    """Names that the code cells leave behind, run in order."""
+    names: dict[str, Any] = {}
+    for cell in NOTEBOOK["cells"]:
+        if cell["cell_type"] == "code" and (with_data or NEEDS_DATA not in cell["metadata"].get("tags", [])):
+            exec(compile("".join(cell["source"]), f"{PATH.name}, {cell['id']}", "exec"), names)
+    return names
+
+
+@needs_data
+def test_it_goes_from_the_papers_data_to_table_3():
+    names = executed(with_data=True)
+    stored = pd.read_csv(ROOT / "results/paper/chatbot_arena/paper_check.csv")
+    assert len(names["check"]) == len(stored)
+    assert names["check"]["reproduced"].sum() == stored["reproduced"].sum()
+
+
+def test_ones_own_file_needs_no_data_of_the_paper(monkeypatch):
+    pytest.importorskip("textalloc", reason="could not import textalloc")
+    names = executed(with_data=False)
+    assert "arena" not in names
+    assert names["ranking"].to_frame()["model"].iloc[0] == "aster"
+
+
+def test_it_is_kept_without_outputs_and_its_links_lead_to_files():
+    cells = NOTEBOOK["cells"]
+    assert all(not cell["outputs"] and cell["execution_count"] is None for cell in cells if "outputs" in cell)
+    assert len({cell["id"] for cell in cells}) == len(cells)
+    text = "".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
+    found = re.findall(r"\]\(([^)]+)\)", text)
+    assert found
+    assert all((PATH.parent / target).is_file() for target in found)

@@ -1,7 +1,11 @@
-"""environment.yml, the lock file and pyproject.toml agree; CI runs the README's test command."""
+"""environment.yml, lock files, pyproject.toml, Makefile and folders agree; CI runs the README's test command."""
+
+from __future__ import annotations
 
 import ast
 import re
+import shutil
+import subprocess
 import sys
 import tomllib
 from importlib.metadata import packages_distributions
@@ -11,9 +15,10 @@ import pytest
 import yaml
 from packaging.requirements import Requirement
 
-from replication.config import ROOT
+from replication.config import ROOT, SCRIPTS
 from replication.sources import files_of_script
 
+# environment.yml, the lock file and pyproject.toml agree; CI runs the README's test command.
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 MAKEFILE = (ROOT / "Makefile").read_text().replace("\\\n", " ")
 OPTIONAL = [text for group in PROJECT["optional-dependencies"].values() for text in group]
@@ -51,7 +56,8 @@ def conda_requirements() -> dict[str, Requirement]:
 
 
 def make_sections() -> list[str]:
-    return re.search(r"^SECTIONS := (.*)$", MAKEFILE, re.MULTILINE)[1].split()
+    lots = dict(re.findall(r"^(PAPER|BEYOND) +:= (.*)$", MAKEFILE, re.MULTILINE))
+    return [*lots["PAPER"].split(), *lots["BEYOND"].split()]
 
 
 def test_conda_environment_agrees_with_the_project():
@@ -92,7 +98,7 @@ def test_the_lock_of_the_study_is_a_part_of_the_whole():
     }
 
 
-OF_REPRODUCE = ("audit", "crate", "smoke", "verify")
+OF_REPRODUCE = ("audit", "crate", "pages", "smoke", "tables", "verify")
 
 
 def test_what_the_study_imports_is_in_its_lock():
@@ -100,7 +106,12 @@ def test_what_the_study_imports_is_in_its_lock():
     scripts = {path.stem: path for path in (ROOT / "experiments").rglob("*.py")}
     files = set().union(*(files_of_script(scripts[name]) for name in (*make_sections(), *OF_REPRODUCE)))
     files |= {scripts[name] for name in (*make_sections(), *OF_REPRODUCE)}
-    imported = set().union(*(top_imports(path) for path in files)) - {"judgerank", "replication", "experiments"}
+    imported = set().union(*(top_imports(path) for path in files)) - {
+        "judgerank",
+        "replication",
+        "studies",
+        "experiments",
+    }
     distributions = packages_distributions()
     locked = {pin.partition("==")[0] for pin in pins("requirements-study.lock")}
     missing = {
@@ -123,7 +134,7 @@ def test_each_command_installs_what_it_needs_first():
     """`make reproduce` and `make test` need nothing done before them."""
     rules = dict(re.findall(r"^([^:\t#\n]+): ([^=\n]*)$", MAKEFILE, re.MULTILINE))
     assert rules["$(SECTIONS)"] == rules["figures"] == rules["audit"] == "study"
-    assert rules["smoke verify crate"] == rules["study"].removeprefix(".venv/") == "study"
+    assert rules["smoke verify crate tables"] == rules["study"].removeprefix(".venv/") == "study"
     assert rules["test quick"] == rules["kernels torture licences screens"] == "environment"
     assert rules["environment"] == ".venv/installed"
     for stamp, lock in ((".venv/study", "requirements-study.lock"), (".venv/installed", "requirements.lock")):
@@ -146,3 +157,134 @@ def test_make_knows_every_section_and_ci_runs_the_test_command_of_the_readme():
     readme = (ROOT / "README.md").read_text()
     assert {"make reproduce", "make test"} <= set(re.findall(r"^make \w+", readme, re.MULTILINE))
     assert (ROOT / ".ci/run").read_text().rstrip().endswith("make test")
+
+
+# The packages import one way: studies -> replication -> judgerank.
+ABOVE = {"judgerank": {"replication", "studies"}, "replication": {"studies"}}  # what each may not import
+
+
+def imported(path: Path) -> set[str]:
+    """Top-level packages that a file imports anywhere, inside functions too."""
+    nodes = list(ast.walk(ast.parse(path.read_text())))
+    modules = [node.module or "" for node in nodes if isinstance(node, ast.ImportFrom) and not node.level]
+    modules += [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
+    return {name.partition(".")[0] for name in modules}
+
+
+@pytest.mark.parametrize("package", ABOVE)
+def test_a_package_imports_none_above_it(package):
+    files = sorted((ROOT / "src" / package).rglob("*.py"))
+    assert len(files) > 20
+    upward = {path.relative_to(ROOT): names for path in files if (names := imported(path) & ABOVE[package])}
+    assert upward == {}
+
+
+def test_the_papers_scripts_need_nothing_of_the_studies():
+    scripts = sorted(SCRIPTS.glob("*.py"))
+    assert len(scripts) > 13
+    assert not [path.name for path in scripts if "studies" in imported(path)]
+
+
+# The Makefile: its help names what it can do, and it runs in an environment that is given to it.
+RULES_OF_MAKE = (ROOT / "Makefile").read_text()
+PARTS = ["The paper", "Beyond the paper", "The tool", "Tests and documentation", "Installation"]
+
+
+def make(*arguments: str, folder=ROOT) -> subprocess.CompletedProcess:
+    command = ["make", "--no-print-directory", *arguments]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True)
+
+
+def listed(variable: str) -> set[str]:
+    """What a variable or `.PHONY` of the Makefile lists, without other variables."""
+    text = re.search(rf"^{re.escape(variable)}\s*:=?(.*)$", RULES_OF_MAKE.replace("\\\n", " "), re.MULTILINE)[1]
+    return {name for name in text.split() if "$" not in name}
+
+
+def test_help_has_every_command_in_its_part():
+    shown = make("help").stdout
+    assert [line for line in shown.splitlines() if re.match(r"\w", line) and "BIN=" not in line] == PARTS
+    named = re.findall(r"^  make ([\w-]+)", shown, re.MULTILINE)
+    assert len(named) == len(set(named))
+    sections = listed("PAPER") | listed("BEYOND")
+    assert sections and "  make <section>" in shown
+    assert set(named) - sections == listed(".PHONY") - {"help"}
+
+
+@pytest.fixture
+def copy(tmp_path):
+    """What make looks at, in a folder where nothing is installed."""
+    for name in ("Makefile", "requirements.lock", "requirements-study.lock", "pyproject.toml", "experiments"):
+        (shutil.copytree if (ROOT / name).is_dir() else shutil.copy)(ROOT / name, tmp_path / name)
+    return tmp_path
+
+
+COMMANDS = ["reproduce", "beyond", "chatbot_arena", "smoke", "verify", "tables", "test", "rank"]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_an_environment_that_is_given_is_used_and_nothing_is_installed(copy, command):
+    (copy / "env/bin").mkdir(parents=True)
+    (copy / "env/bin/python").symlink_to(shutil.which("true"))
+    planned = make("--dry-run", command, folder=copy).stdout
+    assert "-m venv .venv" in planned and ".venv/bin/" in planned
+    planned = make("--dry-run", command, f"BIN={copy}/env/bin", folder=copy).stdout
+    assert f"{copy}/env/bin/" in planned
+    assert not re.search(r"(?<!\S)[.]venv|-m venv|pip install", planned)
+
+
+def test_the_environment_that_is_given_runs_a_section_and_the_audit(copy):
+    (copy / "env/bin").mkdir(parents=True)
+    (copy / "env/bin/python").symlink_to(shutil.which("echo"))
+    done = make("chatbot_arena", "audit", f"BIN={copy}/env/bin", "ARGS=level=0.9", folder=copy)
+    ran = ["chatbot_arena.py level=0.9", "audit.py level=0.9", "beyond/pages.py"]
+    assert [line for line in done.stdout.splitlines() if line.startswith("experiments/")] == [
+        f"experiments/{script}" for script in ran
+    ]
+    assert not (copy / ".venv").exists()
+
+
+def test_an_environment_that_is_not_there_ends_in_one_sentence(copy):
+    done = make("chatbot_arena", "BIN=/nowhere/bin", folder=copy)
+    assert done.returncode != 0
+    assert done.stderr.splitlines()[0] == "BIN=/nowhere/bin: no program named python in this folder"
+    assert sorted(path.name for path in copy.iterdir()) == sorted(
+        ["Makefile", "requirements.lock", "requirements-study.lock", "pyproject.toml", "experiments"]
+    )
+
+
+# The folders of the paper and of what is beyond it: each says what it is, and has its own sections.
+JOINED_MAKEFILE = (ROOT / "Makefile").read_text().replace("\\\n", " ")
+LOTS = {
+    name: set(re.search(rf"^{name.upper()}\s*:=(.*)$", JOINED_MAKEFILE, re.MULTILINE)[1].split())
+    for name in ("paper", "beyond")
+}
+FOLDERS = {
+    "paper": ("experiments", "results/paper", "figures/paper"),
+    "beyond": ("experiments/beyond", "results/beyond", "figures/beyond"),
+}
+
+
+@pytest.mark.parametrize("folder", [name for names in FOLDERS.values() for name in names])
+def test_each_folder_says_what_it_is(folder):
+    text = (ROOT / folder / "README.md").read_text()
+    for target in re.findall(r"\]\(([^)#]+)\)", text):
+        assert (ROOT / folder / target).exists(), target
+
+
+@pytest.mark.parametrize("lot", FOLDERS)
+def test_scripts_that_are_no_section_are_named(lot):
+    folder = ROOT / FOLDERS[lot][0]
+    scripts = {path.stem for path in folder.glob("*.py")} - {"__init__"}
+    assert LOTS[lot] <= scripts
+    named = set(re.findall(r"`(\w+)\.py`", (folder / "README.md").read_text()))
+    assert named == scripts - LOTS[lot]
+
+
+@pytest.mark.parametrize("lot", FOLDERS)
+def test_stored_sections_are_in_their_lot(lot):
+    (other,) = set(FOLDERS) - {lot}
+    for kind in ("results", "figures"):
+        stored = {path.name for path in (ROOT / kind / lot).iterdir() if path.is_dir()}
+        assert LOTS[lot] & stored
+        assert not LOTS[other] & stored

@@ -14,17 +14,14 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from matplotlib.text import Text
 
-from judgerank.plots.colours import COLOURS, DATA_SETS, NAMES
-from judgerank.plots.looks import in_style
+from judgerank.plots.looks import COLOURS, DATA_SETS, NAMES, in_style
 from replication import plots
 from replication.auditing.registry import items
-from replication.auditing.results import Results
 from replication.auditing.shown_figures import figures, figures_page
 from replication.config import ROOT
-from replication.plots.coverage import DRAWS, LABELS, LOOKS
 from replication.plots.judges import NO_BAR
-from replication.plots.simulations import ERROR_LABELS
-from tests.replication.test_plots import FIGURES, marks, once, stored
+from replication.plots.simulations import DRAWS, ERROR_LABELS, LABELS, LOOKS
+from tests.replication.test_plots import FIGURES, STORED, marks, once, stored
 
 SMALLEST = 6  # points
 NEAR = 0.15  # of an axis, between .95 and .97
@@ -275,16 +272,21 @@ def laid_out(name: str) -> Figure:
 
 @pytest.mark.parametrize("name", FIGURES)
 def test_figures_fit_the_page_and_their_text_can_be_read(name):
-    figure = laid_out(name)
+    require_legible(laid_out(name), 5 if name == "heatmap" else SMALLEST)  # whose models are 45
+
+
+def require_legible(figure: Figure, smallest: float = SMALLEST) -> None:
     assert figure.get_size_inches()[0] <= plots.PAGE
-    smallest = 5 if name == "heatmap" else SMALLEST  # whose models are 45
     for text in figure.findobj(Text):
         assert not text.get_text() or text.get_fontsize() >= smallest, text.get_text()
 
 
 @pytest.mark.parametrize("name", FIGURES)
 def test_legends_cover_no_data(name):
-    figure = laid_out(name)
+    require_data_uncovered(laid_out(name))
+
+
+def require_data_uncovered(figure: Figure) -> None:
     for axes in figure.axes:
         if axes.get_legend() is None:
             continue
@@ -303,14 +305,14 @@ def test_every_figure_of_the_paper_is_compared_and_drawn_from_tables_that_are_st
     for row in listed[listed["item"] != "Figure 3"].itertuples():  # which needs the hub
         assert row.drawn_from
         for name in row.drawn_from:
-            assert (ROOT / "results" / name).is_file(), name
+            assert STORED.real(name), name
         for name in row.files:
-            assert (ROOT / "figures" / name).is_file(), name
+            assert STORED.figure(name), name
 
 
 def test_the_page_of_figures_is_current():
     page = (ROOT / "docs/paper/figures.md").read_text()
-    assert figures_page(Results(ROOT / "results")) in page
+    assert figures_page(STORED) in page
 
 
 @pytest.mark.parametrize("name", ["mt_bench", "chatbot_arena", "ultrafeedback"])

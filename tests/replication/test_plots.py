@@ -1,6 +1,9 @@
 """Figures: readable (no label covers another), complete, and the same to the byte each time."""
 
+from __future__ import annotations
+
 import io
+import re
 from functools import cache
 from itertools import combinations
 
@@ -11,13 +14,15 @@ from matplotlib.container import BarContainer
 from matplotlib.figure import Figure
 
 from judgerank.model.streams import generator
-from judgerank.plots.looks import in_style
+from judgerank.plots.looks import COLOURS, DATA_SETS, MARKERS, MODELS, NAMES, SHADE_MARKERS, in_style, shades
 from replication import plots
 from replication.auditing.audit import RESULTS
+from replication.auditing.results import Results
 from replication.config import ROOT
 from replication.model_sizes import printed_sizes
 
 VERDICTS = [str(one) for one in RESULTS]
+STORED = Results(ROOT / "results")
 
 
 @pytest.fixture(autouse=True)
@@ -47,19 +52,14 @@ def test_labels_of_a_crowded_scatter_do_not_cover_each_other():
 
 
 def stored(name: str) -> pd.DataFrame:
-    return pd.read_csv(ROOT / f"results/{name}.csv")
-
-
-def in_house(name: str) -> pd.DataFrame:
-    """The real set's table where it is stored, else the surrogate's."""
-    real = ROOT / f"results/{name}.csv"
-    return pd.read_csv(real if real.exists() else ROOT / f"results/surrogate/{name}.csv")
+    """A stored table, of the real set where that is stored."""
+    return pd.read_csv(STORED.path(f"{name}.csv")[0])
 
 
 def figures() -> dict:
     correlation = stored("subsampling_efficiency/mt_bench/correlation").query("measure == 'pearson'")
     own = correlation[correlation["method"] == correlation["reference"]]
-    thin, printed = (in_house(f"sparsity/in_house/{name}") for name in ("correlation", "found"))
+    thin, printed = (stored(f"sparsity/in_house/{name}") for name in ("correlation", "found"))
     curves, test = (stored(f"length_covariate/mt_bench/{name}") for name in ("curves", "test"))
     slopes, endings = stored("length_covariate/mt_bench/slopes"), stored("convergence_mse/endings")
     sized = table_with_sizes()
@@ -74,31 +74,22 @@ def figures() -> dict:
         "ratings": lambda: plots.ratings(rated, "t"),
         "bars": lambda: plots.discrimination_bars(table, "t"),
         "scatter": lambda: plots.discrimination_scatter(table, "t"),
-        "in-house leaderboard": lambda: plots.leaderboard(in_house("complete_ranking/in_house/ranking"), "t"),
+        "in-house leaderboard": lambda: plots.leaderboard(stored("complete_ranking/in_house/ranking"), "t"),
         "ties": lambda: plots.tie_handling(stored("tie_handling/chatbot_arena/ranks"), "t"),
         "efficiency": lambda: plots.efficiency(own, "pearson", "t"),
         "weak share": lambda: plots.weak_share(stored("mixed_judges/chatbot_arena/sweep"), "t"),
-        "pool": lambda: plots.pool(in_house("mixed_judges/in_house/discrimination"), "t"),
+        "pool": lambda: plots.pool(stored("mixed_judges/in_house/discrimination"), "t"),
         "sparsity": lambda: plots.sparsity(thin, printed, "t"),
         "curves": lambda: plots.length_curves(curves, slopes, test.iloc[0], "t"),
         "slopes": lambda: plots.slopes(slopes, "t"),
-        "heatmap": lambda: plots.pair_heatmap(in_house("data_overview/in_house/pairs"), "t"),
+        "heatmap": lambda: plots.pair_heatmap(stored("data_overview/in_house/pairs"), "t"),
         "answers": lambda: plots.answers(stored("data_overview/ultrafeedback/judges"), "t"),
         "coverage": lambda: plots.coverage(
             stored("ci_coverage/coverage"), stored("ci_coverage/coverage_draws"), 0.95, "t"
         ),
         "mse": lambda: plots.mse(measured, endings, "t"),
         "mse draws": lambda: plots.mse_draws(*mean_squared_errors(), endings),
-        "shrunk": lambda: plots.shrunk(stored("small_samples/mse"), "t"),
         "size": lambda: plots.size_against_discrimination(sized, "t"),
-        "character": lambda: plots.character(stored("model_comparison/mt_bench/judges"), "t"),
-        "uncertainty": lambda: plots.uncertainty(*uncertain("chatbot_arena"), "t"),
-        "defaults": lambda: plots.defaults(stored("defaults/accuracy"), stored("defaults/simulated"), "t"),
-        "slot bias": lambda: plots.slot_bias(stored("slot_bias/summary"), stored("slot_bias/bias"), "t"),
-        "tastes": lambda: plots.tastes(stored("tastes/simulated"), "t"),
-        "plan": lambda: plots.plan(
-            *(stored(f"plan/assumed/{name}") for name in ("plan", "by_judges", "simulated", "curves")), "t"
-        ),
         "verdicts": lambda: plots.verdicts(audited(), VERDICTS),
     }
 
@@ -118,13 +109,9 @@ def mean_squared_errors() -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
     return further, main, main.query("n_models == 20").assign(draw=0, stop=5000)
 
 
-def uncertain(name: str) -> tuple[pd.DataFrame, pd.DataFrame]:
-    return tuple(stored(f"uncertainty/{name}/{table}") for table in ("errors", "ranks"))
-
-
 FIGURES = figures()
 # the others are drawn twice in test_sections, test_one_set and, of simulations, test_replicate
-DRAWN_ONCE_ELSEWHERE = ["ratings", "shrunk", "character", "uncertainty", "defaults", "slot bias", "tastes", "plan"]
+DRAWN_ONCE_ELSEWHERE = ["ratings", "verdicts"]
 
 
 @cache
@@ -135,20 +122,24 @@ def once(name: str) -> Figure:
 
 @pytest.mark.parametrize("name", FIGURES)
 def test_figures_label_their_axes(name):
-    figure = once(name)
+    require_labelled(once(name))
+
+
+def require_labelled(figure: Figure) -> None:
     bars = [axes for axes in figure.axes if axes.get_label() == "<colorbar>"]
     # panels that share an axis label it once, at the bottom
     assert all(below_labelled(axes) for axes in figure.axes if axes not in bars)
 
 
-@pytest.mark.parametrize("name", [*DRAWN_ONCE_ELSEWHERE, "verdicts"])
+@pytest.mark.parametrize("name", DRAWN_ONCE_ELSEWHERE)
 def test_figures_are_the_same_to_the_byte(name):
-    contents = []
-    for figure in (once(name), FIGURES[name]()):
-        file = io.BytesIO()
-        figure.savefig(file, format="pdf", metadata={"CreationDate": None})
-        contents.append(file.getvalue())
-    assert contents[0] == contents[1]
+    assert as_bytes(once(name)) == as_bytes(FIGURES[name]())
+
+
+def as_bytes(figure: Figure) -> bytes:
+    file = io.BytesIO()
+    figure.savefig(file, format="pdf", metadata={"CreationDate": None})
+    return file.getvalue()
 
 
 def below_labelled(axes) -> bool:
@@ -225,14 +216,6 @@ def test_no_row_is_cut_by_the_axes(draw, name):
         assert low + 0.4 < points.min() < points.max() < high - 0.4
 
 
-def test_a_rank_interval_of_no_length_has_a_mark():
-    errors, ranks = uncertain("mt_bench")
-    shown = ranks[ranks["member"] == errors["member"].iloc[-1]]
-    assert (shown["low_plug_in"] == shown["high_plug_in"]).any()
-    right = plots.uncertainty(errors, ranks, "t").axes[1]
-    assert marks(right, "|") == 2 * 2 * len(shown)  # both ends, both kinds of errors
-
-
 def test_points_say_how_many_repeats_they_rest_on():
     frame = stored("subsampling_efficiency/chatbot_arena/correlation").query("measure == 'pearson'")
     own = frame[frame["method"] == frame["reference"]]
@@ -272,7 +255,7 @@ def overlapping(texts: list) -> list:
 
 
 def test_the_largest_heatmap_names_every_model_legibly_and_is_symmetric():
-    pairs = in_house("data_overview/in_house/pairs")
+    pairs = stored("data_overview/in_house/pairs")
     figure = plots.pair_heatmap(pairs, "t")
     figure.draw_without_rendering()
     axes = figure.axes[0]
@@ -285,7 +268,7 @@ def test_the_largest_heatmap_names_every_model_legibly_and_is_symmetric():
 
 
 def test_names_of_models_and_judges_stay_distinct():
-    models = in_house("complete_ranking/in_house/ranking")["model"]
+    models = stored("complete_ranking/in_house/ranking")["model"]
     judges = pd.concat([stored(f"data_overview/{name}/judges")["judge"] for name in ("mt_bench", "chatbot_arena")])
     for names in (models, judges.unique()):
         assert len({plots.short(name) for name in names}) == len(names)
@@ -301,7 +284,7 @@ def test_answers_of_every_judge_fill_the_bar():
 
 
 def test_moves_without_ties_are_those_of_the_table():
-    frame = in_house("tie_handling/in_house/ranks")
+    frame = stored("tie_handling/in_house/ranks")
     panels = plots.tie_handling(frame, "t").axes
     for axes, fit in zip(panels, ("judge_aware", "btl"), strict=True):
         moves = frame[f"move_{fit}"]
@@ -341,3 +324,86 @@ def test_the_picture_of_the_audit_has_its_counts_and_both_columns_of_the_paper()
         drawn = {line.get_label(): sorted(line.get_xdata()) for line in axes.lines}
         assert drawn["paper"] == sorted(rows["printed"].astype(float))
         assert drawn["ours"] == sorted(rows["ours"].astype(float))
+
+
+# Colours: one meaning each in every figure, distinct for colour-blind readers and in grey print.
+# Machado, Oliveira and Fernandes (2009), severity one, on linear RGB
+SEEN = {
+    "normal": np.eye(3),
+    "protanopia": [
+        [0.152286, 1.052583, -0.204868],
+        [0.114503, 0.786281, 0.099216],
+        [-0.003882, -0.048116, 1.051998],
+    ],
+    "deuteranopia": [
+        [0.367322, 0.860646, -0.227968],
+        [0.280085, 0.672501, 0.047413],
+        [-0.01182, 0.04294, 0.968881],
+    ],
+    "tritanopia": [
+        [1.255528, -0.076749, -0.178779],
+        [-0.078411, 0.930809, 0.147602],
+        [0.004733, 0.691367, 0.3039],
+    ],
+}
+TO_XYZ = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
+FAMILIES = {"models": MODELS, "data sets": DATA_SETS}
+
+
+def lab(colour: str, seen: str = "normal") -> np.ndarray:
+    """CIE L*a*b* of a colour as some reader sees it; the first is its lightness in grey print."""
+    encoded = np.array([int(colour[at : at + 2], 16) for at in (1, 3, 5)]) / 255
+    linear = np.where(encoded <= 0.04045, encoded / 12.92, ((encoded + 0.055) / 1.055) ** 2.4)
+    xyz = TO_XYZ @ np.clip(np.asarray(SEEN[seen]) @ linear, 0, 1) / TO_XYZ.sum(axis=1)
+    f = np.where(xyz > 0.008856, np.cbrt(xyz), 7.787 * xyz + 16 / 116)
+    return np.array([116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])])
+
+
+def test_the_measure_knows_what_a_red_green_blind_reader_confuses():
+    red, green = "#C83232", "#5A7832"
+    assert np.linalg.norm(lab(red) - lab(green)) > 60
+    assert np.linalg.norm(lab(red, "protanopia") - lab(green, "protanopia")) < 20
+
+
+@pytest.mark.parametrize("seen", SEEN)
+def test_models_and_data_sets_have_colours_that_every_reader_can_tell_from_each_other(seen):
+    known = {name: lab(COLOURS[name], seen) for name in (*MODELS, *DATA_SETS)}
+    for (a, x), (b, y) in combinations(known.items(), 2):
+        assert np.linalg.norm(x - y) > (30 if seen == "normal" else 15), (a, b)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_family_can_be_read_in_grey(family):
+    for a, b in combinations(FAMILIES[family], 2):
+        assert MARKERS[a] != MARKERS[b]
+        assert abs(lab(COLOURS[a])[0] - lab(COLOURS[b])[0]) > 6, (a, b)
+
+
+@pytest.mark.parametrize("n", range(1, len(SHADE_MARKERS) + 1))
+def test_shades_go_from_dark_to_light_in_even_steps_and_stay_visible_on_white(n):
+    found = shades(n)
+    lightness = [lab(colour)[0] for colour, _ in found]
+    steps = np.diff(lightness)
+    assert len(found) == len({marker for _, marker in found}) == n
+    assert max(lightness) < 70
+    assert (steps > 6).all()
+    assert n < 3 or steps.max() < 2 * steps.min()
+
+
+def test_more_series_than_markers_are_refused():
+    with pytest.raises(ValueError, match="7 series at most, not 8"):
+        shades(len(SHADE_MARKERS) + 1)
+
+
+def test_colours_of_series_are_written_down_in_one_place():
+    allowed = {"#595959", "#9A9A9A", "#F5F5F5", "#C4D6E6", "#E3E3E3"}  # of text, of boxes, of bars in the back
+    for folder in ("src/judgerank/plots", "src/replication/plots"):
+        for path in (ROOT / folder).glob("*.py"):
+            if path.name != "colours.py":
+                assert set(re.findall(r"#[0-9A-Fa-f]{6}", path.read_text())) <= allowed, path
+
+
+def test_the_documentation_names_every_colour():
+    page = (ROOT / "docs/paper/figures.md").read_text().lower()
+    for name in (*MODELS, *DATA_SETS):
+        assert NAMES[name].lower() in page

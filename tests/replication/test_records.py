@@ -18,6 +18,7 @@ from replication.machine import processor_seconds
 from replication.outputs import run_section
 from replication.records import RECORD, is_same, write_record
 from replication.tables import Table
+from replication.verification import is_whole, keep
 from tests.replication.test_config import composed
 
 MACHINE = {"commit": "a" * 40, "clean": True, "cpu": "C", "seconds": 1.0, "processor_seconds": 2.0}
@@ -163,15 +164,19 @@ def test_times_are_those_of_the_stored_runs_sets_together(tmp_path):
     )
     assert times_of(results).set_index("section")["seconds"].to_dict() == {"panel": 120.0, "sparsity": 90.0}
     assert "| `make sparsity` | 90 s         | 150 s              |" in times_table(results)
-    paper, every = whole_runs(results).splitlines()[2:]
+    paper, beyond = whole_runs(results).splitlines()[2:]
     assert paper.split("|")[1:5] == [
-        " `make paper`     ",
+        " `make reproduce` ",
         " 1 sections     ",
         " 1.5 min      ",
         " 2.5 min            ",
     ]
-    assert "3.5 min" in every
-    assert "6.5 min" in every
+    assert beyond.split("|")[1:5] == [
+        " `make beyond`    ",
+        " 1 sections     ",
+        " 2.0 min      ",
+        " 4.0 min            ",
+    ]
 
 
 def test_seconds_that_a_record_does_not_tell_are_not_made_up(tmp_path):
@@ -184,22 +189,21 @@ def test_seconds_that_a_record_does_not_tell_are_not_made_up(tmp_path):
 
 
 def test_a_whole_verification_is_timed_and_leaves_its_own_record(tmp_path):
-    script = runpy.run_path(str(script_of("verify")))
     cfg = composed("verify", f"results={tmp_path}")
-    assert script["is_whole"](cfg)
-    assert not script["is_whole"](composed("verify", "only=[chatbot_arena]"))
-    assert not script["is_whole"](composed("verify", "sample=null"))
-    script["keep"](cfg, ["chatbot_arena"], time.monotonic() - 120)
-    first = (tmp_path / "verify" / RECORD).read_bytes()
-    script["keep"](cfg, ["chatbot_arena"], time.monotonic() - 180)
-    assert (tmp_path / "verify" / RECORD).read_bytes() == first
-    assert "| `make verify`    | a sample of all | 2.0 min" in whole_runs(records(tmp_path, panel=(1.0, 1.0)))
+    assert is_whole(cfg)
+    assert not is_whole(composed("verify", "only=[chatbot_arena]"))
+    assert not is_whole(composed("verify", "sample=1"))
+    keep(cfg, ["chatbot_arena"], time.monotonic() - 120)
+    first = (tmp_path / "paper/verify" / RECORD).read_bytes()
+    keep(cfg, ["chatbot_arena"], time.monotonic() - 180)
+    assert (tmp_path / "paper/verify" / RECORD).read_bytes() == first
+    assert "| `make verify`    | 0 sections     | 2.0 min" in whole_runs(records(tmp_path, panel=(1.0, 1.0)))
 
 
 def test_the_papers_own_sections_are_those_beside_which_ours_lie(tmp_path):
-    done = subprocess.run(["make", "-n", "paper"], cwd=ROOT, check=True, capture_output=True, text=True)
+    done = subprocess.run(["make", "-n", "reproduce"], cwd=ROOT, check=True, capture_output=True, text=True)
     run = {
         line.split("experiments/")[1].split(".py")[0] for line in done.stdout.splitlines() if "/python exp" in line
     }
-    commands = {"bench", "crate", "kernels", "licences", "screens", "smoke", "torture", "verify"}
-    assert run == {path.stem for path in SCRIPTS.glob("*.py")} - commands
+    commands = {"crate", "smoke", "tables", "verify"}
+    assert run == {path.stem for path in SCRIPTS.glob("*.py")} - commands | {"beyond/pages"}

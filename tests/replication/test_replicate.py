@@ -316,7 +316,7 @@ def digest_after(tmp_path_factory):
         ("studies/methods/online.py", True),
         *[(f"judgerank/{name}.py", False) for name in ("plots/looks", "ranking/page")],
         *[(f"replication/{name}.py", False) for name in ("outputs", "resampling")],
-        ("studies/plan_study.py", False),
+        ("studies/planning.py", False),
     ],
 )
 def test_the_key_of_a_task_follows_the_modules_it_imports(edited, changes, digest_after):
@@ -594,7 +594,7 @@ def test_a_smoke_run_shows_its_progress_and_writes_tables_and_figures(section, s
     assert f"{section}: 12 replications computed" in out
     assert "replications that failed: 0" in out
     for kind in files.values():
-        assert any(name.startswith(f"{section}/") for name in kind)
+        assert any(name.startswith(f"paper/{section}/") for name in kind)
 
 
 @pytest.mark.parametrize("section", SECTIONS)
@@ -630,8 +630,9 @@ def tables(tmp_path_factory):
         draw = script["draw"] if drawn else lambda tables, suffix: {}
         run_section(section, composed(section, *own, *overrides), script["compute"], draw)
         assert not drawn or tree(folder / "figures")
-        assert json.loads((folder / "results" / section / "run.json").read_text())["config"]["replications"] == 6
-        return {path.stem: pd.read_csv(path) for path in (folder / "results" / section).glob("*.csv")}
+        stored = folder / "results/paper" / section
+        assert json.loads((stored / "run.json").read_text())["config"]["replications"] == 6
+        return {path.stem: pd.read_csv(path) for path in stored.glob("*.csv")}
 
     return run
 

@@ -1,18 +1,27 @@
 """The scripts as a user runs them: what they write, what they refuse, and that stored results are current."""
 
+from __future__ import annotations
+
 import io
 import json
 import os
+import re
 import runpy
 from pathlib import Path
 
 import pandas as pd
 import pytest
+from omegaconf import OmegaConf
 
 from judgerank.writing.atomic import STORED_FORMAT
 from judgerank.writing.sidecars import written
+from replication.auditing.audit import Verdict
+from replication.auditing.registry import items
+from replication.auditing.results import Results
+from replication.auditing.smoke import HERE, STORED, Layered, compared, places_of, smoke_page
 from replication.config import ROOT, script_of
 from replication.outputs import Draw, load_section_data, run_section
+from replication.pages import whole_page
 from replication.verifying import compare
 from tests import forked
 from tests.real_data import FILES, needs_data
@@ -59,21 +68,16 @@ def test_a_surrogate_run_says_so_everywhere(surrogate):
     files = tree(folder)
     assert files
     assert all(name.split("/")[1:3] == ["surrogate", section] for name in files)
-    assert all(
-        b"surrogate" in content for name, content in files.items() if name.endswith((".md", ".tex", ".json"))
-    )
+    assert all(b"surrogate" in content for name, content in files.items() if name.endswith(".json"))
 
 
 def test_a_surrogate_run_makes_no_comparison_with_the_paper(surrogate):
     assert not [name for name in tree(surrogate[1]) if "paper_check" in name or "stopping" in name]
 
 
-def test_every_table_has_three_forms_and_every_figure_two(surrogate):
-    names = {Path(name) for name in tree(surrogate[1]) if not name.endswith("run.json")}
-    for kinds in ((".csv", ".md", ".tex"), (".pdf", ".png")):
-        stems = [{path.with_suffix("") for path in names if path.suffix == kind} for kind in kinds]
-        assert stems[0]
-        assert all(found == stems[0] for found in stems)
+def test_tables_are_csv_files_and_figures_png_files(surrogate):
+    names = {(name.split("/")[0], Path(name).suffix) for name in tree(surrogate[1])}
+    assert names == {("results", ".csv"), ("results", ".json"), ("figures", ".png"), ("figures", ".json")}
 
 
 def test_figures_are_redrawn_from_stored_tables_to_the_same_bytes(surrogate):
@@ -142,7 +146,7 @@ def test_stored_tables_come_out_again(section):
     fewer = {"benchmark_alignment": ["ratings=null"], "judge_reliability": SEARCHED}
     cfg = composed(section, "surrogate=never", *fewer.get(section, []))
     tables = runpy.run_path(str(script_of(section)))["compute"](cfg, load_section_data(cfg)[0])
-    stored = {path.stem: pd.read_csv(path) for path in (ROOT / "results" / section).glob("*.csv")}
+    stored = {path.stem: pd.read_csv(path) for path in (ROOT / "results/paper" / section).glob("*.csv")}
     assert stored.keys() - {"ratings"} == tables.keys()
     for name, table in tables.items():
         if name in LONG:
@@ -162,7 +166,7 @@ def test_results_and_figures_may_go_to_one_folder_and_leave_what_is_there(tmp_pa
         run_here("complete_ranking", tmp_path, "surrogate=always", "dataset=mt_bench", *one)
     names = {path.name for path in notes.parent.iterdir()}
     assert notes.read_text() == "mine"
-    assert {"notes.txt", "run.json", "figures.json", "ranking.csv", "ranking.tex"} <= names
+    assert {"notes.txt", "run.json", "figures.json", "ranking.csv"} <= names
     assert any(name.endswith(".png") for name in names)
     assert set(written(notes.parent, "run.json")) | set(written(notes.parent, "figures.json")) == names - {
         *("notes.txt", "run.json", "figures.json")
@@ -171,7 +175,7 @@ def test_results_and_figures_may_go_to_one_folder_and_leave_what_is_there(tmp_pa
 
 @pytest.mark.parametrize("section", SECTIONS)
 def test_provenance_is_stored_beside_every_result(section):
-    run_json = json.loads((ROOT / "results" / section / "run.json").read_text())
+    run_json = json.loads((ROOT / "results/paper" / section / "run.json").read_text())
     assert run_json["section"] == section
     assert run_json["surrogate"] is False
     for name, source in run_json["data"].items():
@@ -188,7 +192,99 @@ def test_contracted_columns():
         "judge_reliability/discrimination": "dataset judge discrimination low high status",
     }
     for name, expected in columns.items():
-        assert sorted(pd.read_csv(ROOT / f"results/{name}.csv").columns) == sorted(expected.split())
+        assert sorted(pd.read_csv(ROOT / f"results/paper/{name}.csv").columns) == sorted(expected.split())
     for name in ("mt_bench", "ultrafeedback"):
         columns = pd.read_csv(ROOT / f"results/paper/benchmark_alignment/{name}.csv").columns
         assert {"model", "score_btl", "score_judge_aware"} <= set(columns)
+
+
+# The small run: every section of the paper is in it, and its page shows the paper's numbers beside ours.
+SMOKE = runpy.run_path(str(ROOT / "experiments" / "smoke.py"))
+CFG = composed("smoke")
+WHOLE = Results(ROOT / "results")
+
+
+def layered(fresh) -> Layered:
+    return Layered(WHOLE.folder, fresh, frozenset(CFG.monte_carlo))
+
+
+@pytest.fixture
+def copied(tmp_path):
+    """A small run that stored Table 3, one number of it another, and slopes of few replications."""
+    for name in ("chatbot_arena/ranking.csv", "convergence_mse/slopes_draws.csv"):
+        (tmp_path / "paper" / name).parent.mkdir(parents=True)
+        (tmp_path / "paper" / name).write_text(WHOLE.path(name)[0].read_text())
+    path = tmp_path / "paper/chatbot_arena/ranking.csv"
+    path.write_text(path.read_text().replace("gpt-4,1,", "gpt-4,7,", 1))
+    return layered(tmp_path)
+
+
+def test_every_item_is_there_in_the_papers_order_with_a_section_that_is_run():
+    listed = items()
+    assert set(listed["section"]) <= set(CFG.sections)
+    sections = {path.stem for path in (ROOT / "experiments").glob("*.py") if "run_section(" in path.read_text()}
+    assert set(CFG.sections) == sections
+    assert set(CFG.monte_carlo) < sections
+
+
+def test_every_items_tables_and_figures_are_stored():
+    for item in items().itertuples():
+        assert all(WHOLE.real(name) for name in item.tables.split(";")), item
+        # the ratings' figure needs the hub
+        assert not item.figures or "ratings" in item.figures or WHOLE.figure(item.figures), item
+
+
+def test_every_small_section_composes():
+    for section, overrides in CFG.sections.items():
+        cfg = composed(section, "results=x", "figures=y", *overrides)
+        assert (cfg.results, cfg.figures) == ("x", "y")
+
+
+def test_tables_of_this_run_replace_stored_ones_but_not_those_of_few_replications(copied):
+    numbers = compared(copied)
+    of = numbers.set_index("table")
+    assert set(of.loc["chatbot_arena", "from"]) == {HERE}
+    assert set(of.loc[["slopes", "mt_bench"], "from"]) <= {STORED, ""}
+    first = numbers.query("table == 'chatbot_arena' and row == 'gpt-4' and column == 'rank_judge_aware'").iloc[0]
+    assert (first["ours"], first["verdict"]) == (7, Verdict.OPEN)
+    others = numbers.drop(index=first.name).query("table == 'chatbot_arena'")
+    assert set(others["verdict"]) == {Verdict.EXACT}
+
+
+def test_the_page_shows_every_item_and_its_links_lead_somewhere(copied):
+    numbers = compared(copied)
+    text = smoke_page(numbers, copied, copied.fresh / "figures", {"sparsity": "sparsity: no room"})
+    heads = re.findall(r"^## ((?:Table|Figure) [A.\d]+):", text, re.MULTILINE)
+    assert heads == items()["item"].tolist()
+    assert "**sparsity did not run**: sparsity: no room" in text
+    assert "surrogate" not in text
+    links = set(re.findall(r"\]\(((?!http)[^)]+)\)", text))
+    assert len(links) > 60
+    assert [link for link in links if not (copied.fresh / link).is_file()] == []
+    placed = numbers["place"].isin([place for item in heads for place in places_of(item)])
+    printed = text.partition("## Numbers in the text")
+    assert text.count("| this run") + text.count("| the whole run") == (numbers["from"] != "").sum()
+    assert f"({(~placed).sum()})" in printed[2].splitlines()[0]
+    assert "data:image/png" in whole_page(text, "page", copied.fresh)
+
+
+def test_without_data_a_section_runs_on_a_surrogate_and_the_page_says_so(tmp_path):
+    cfg = OmegaConf.create({"workers": 1, "sections": {"chatbot_arena": ["surrogate=always"]}})
+    stale = tmp_path / "results/paper/chatbot_arena/ranking.csv"
+    stale.parent.mkdir(parents=True)
+    stale.write_text("of an earlier run")
+    assert SMOKE["run_all"](cfg, tmp_path / "results", tmp_path / "figures") == {}
+    assert not stale.exists()
+    results = layered(tmp_path / "results")
+    numbers = compared(results)
+    assert HERE not in set(numbers["from"])
+    text = smoke_page(numbers, results, tmp_path / "figures", {})
+    assert "**surrogate**: data are missing, so chatbot_arena ran on simulated stand-ins" in text
+    assert "*chatbot_arena ran on a surrogate here.*" in text
+
+
+def test_a_section_that_fails_is_told_by_its_last_line(tmp_path):
+    cfg = OmegaConf.create({"workers": 2, "sections": {"chatbot_arena": ["level=2"]}})
+    told = SMOKE["run_all"](cfg, tmp_path / "results", tmp_path / "figures")
+    assert list(told) == ["chatbot_arena"]
+    assert told["chatbot_arena"].startswith("chatbot_arena: level")

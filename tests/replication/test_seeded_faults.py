@@ -147,7 +147,7 @@ def test_an_edited_version_is_noticed(fault):
 
 def test_verify_looks_at_versions_without_recomputing(tmp_path):
     for kind in ("results", "figures"):
-        shutil.copytree(ROOT / kind / "chatbot_arena", tmp_path / kind / "chatbot_arena")
+        shutil.copytree(ROOT / kind / "paper/chatbot_arena", tmp_path / kind / "paper/chatbot_arena")
     path = tmp_path / "results/paper/chatbot_arena/run.json"
     path.write_text(path.read_text().replace('"scipy": "1.', '"scipy": "0.'))
     folders = [f"{kind}={tmp_path / kind}" for kind in ("results", "figures")]
@@ -162,7 +162,7 @@ def test_verify_looks_at_versions_without_recomputing(tmp_path):
 def drawn(section: str) -> list[tuple]:
     """Figures of a section with the tables that they show, of every set stored."""
     draw, found = runpy.run_path(str(script_of(section)))["draw"], []
-    for run in sorted((ROOT / "results" / section).rglob("run.json")):
+    for run in sorted((ROOT / "results/paper" / section).rglob("run.json")):
         tables = {path.stem: pd.read_csv(path) for path in run.parent.glob("*.csv")}
         found += [(name, figure, tables) for name, figure in draw(tables, "").items()]
     return found
@@ -185,7 +185,7 @@ def test_every_label_is_beside_its_numbers_and_a_swapped_one_is_noticed(section)
 
 
 def test_labels_swapped_in_the_code_of_figure_2_are_noticed(monkeypatch):
-    figure_2 = import_module("replication.plots.coverage")
+    figure_2 = import_module("replication.plots.simulations")
     one, other = figure_2.LABELS["judge_aware"], figure_2.LABELS["btl"]
     monkeypatch.setattr(figure_2, "LABELS", figure_2.LABELS | {"judge_aware": other, "btl": one})
     ((name, figure, tables),) = drawn("ci_coverage")
@@ -260,7 +260,7 @@ def test_another_tex_is_refused(tmp_path, monkeypatch):
     ],
 )
 def test_a_verdict_that_falls_is_refused_by_name_and_one_that_rises_is_not(table, row, now, said, tmp_path):
-    frames = {name: pd.read_csv(STORED.folder / name, keep_default_na=False) for name in ORDERS}
+    frames = {name: pd.read_csv(STORED.audit / name, keep_default_na=False) for name in ORDERS}
     for name, frame in frames.items():
         frame.to_csv(tmp_path / name, index=False)
     require_no_fall(tmp_path, *frames.values())
@@ -277,30 +277,30 @@ def test_a_verdict_that_falls_is_refused_by_name_and_one_that_rises_is_not(table
 
 
 def test_the_command_ends_with_an_error_and_writes_nothing_when_a_verdict_falls(tmp_path):
-    shutil.copytree(ROOT / "results/paper/chatbot_arena", tmp_path / "chatbot_arena")
+    shutil.copytree(ROOT / "results/paper/chatbot_arena", tmp_path / "paper/chatbot_arena")
     command = ["experiments/audit.py", f"results={tmp_path}", f"figures={tmp_path / 'figures'}", "pages=[]"]
     command.append("accept_stale=true")  # this is about verdicts
     assert forked.run(command).returncode == 0
-    path, before = tmp_path / "chatbot_arena/ranking.csv", (tmp_path / "audit.csv").read_bytes()
+    path, before = tmp_path / "paper/chatbot_arena/ranking.csv", (tmp_path / "paper/audit.csv").read_bytes()
     ranking = pd.read_csv(path)
     ranking.assign(score_btl=ranking["score_btl"] + 0.01 * (ranking["model"] == "gpt-4")).to_csv(path, index=False)
-    record = tmp_path / "chatbot_arena" / RECORD
+    record = tmp_path / "paper/chatbot_arena" / RECORD
     run = json.loads(record.read_text())
     record.write_text(json.dumps(run | {"files": run["files"] | {path.name: digest(path)}}))
     done = forked.run(command)
     assert done.returncode == 1
     assert "chatbot_arena, gpt-4, score_btl was 'exact at printed precision' and is now 'cause not" in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
-    assert (tmp_path / "audit.csv").read_bytes() == before
+    assert (tmp_path / "paper/audit.csv").read_bytes() == before
     done = forked.run([*command, "accept_falls=true"])
     assert done.returncode == 0, done.stderr
-    assert (tmp_path / "audit.csv").read_bytes() != before
+    assert (tmp_path / "paper/audit.csv").read_bytes() != before
 
 
 @pytest.fixture
 def arena(tmp_path):
-    shutil.copytree(ROOT / "results/paper/chatbot_arena", tmp_path / "chatbot_arena")
-    return tmp_path
+    shutil.copytree(ROOT / "results/paper/chatbot_arena", tmp_path / "paper/chatbot_arena")
+    return tmp_path / "paper"
 
 
 def test_a_table_that_its_run_did_not_write_is_refused_whatever_it_says(arena):
@@ -324,7 +324,7 @@ def test_results_of_other_settings_are_refused_until_they_are_accepted(arena):
 
 
 def test_a_verdict_that_rises_is_named(tmp_path, caplog):
-    now = {name: pd.read_csv(STORED.folder / name, keep_default_na=False) for name in ORDERS}
+    now = {name: pd.read_csv(STORED.audit / name, keep_default_na=False) for name in ORDERS}
     before = now["audit.csv"].copy()
     before.loc[0, "verdict"] = "cause not established"
     before.to_csv(tmp_path / "audit.csv", index=False)

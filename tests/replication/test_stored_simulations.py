@@ -20,7 +20,7 @@ def recomputed(section: str, task, setting: str, size: int) -> pd.DataFrame:
 
 
 def stored(name: str, **place) -> pd.DataFrame:
-    rows = pd.read_csv(ROOT / f"results/{name}.csv")
+    rows = pd.read_csv(ROOT / f"results/paper/{name}.csv")
     for column, value in place.items():
         rows = rows[rows[column] == value]
     return rows

@@ -15,16 +15,16 @@ import pytest
 from hydra import compose, initialize_config_dir
 from omegaconf import DictConfig, OmegaConf
 
+import studies.config  # noqa: F401 (schemas of the sections beyond the paper)
 from judgerank.writing.sidecars import digest
-from replication import datasets, replicate
-from replication.config import CONF, ROOT, script_of
+from replication import datasets, replicate, verification
+from replication.config import CONF, ROOT, SCRIPTS, lot_of, script_of
 from replication.outputs import run_section
+from replication.records import record_digest
 from replication.tables import Table
-from replication.verifying import TOLERANCES, compare, kind_of, unlike_csv, unlike_listed
+from replication.verifying import TOLERANCES, compare, kind_of, unlike_listed
 from tests import forked
 
-VERIFY = runpy.run_path(str(ROOT / "experiments" / "verify.py"))
-WITHIN = VERIFY["verified"].__globals__
 OWN = ["dataset.file=small.json", "dataset.sha256=null", "dataset.git_blob=null", "dataset.questions=null"]
 GRID = ["replications=4", "draws=1", "draw_replications=2", "block=2", "settings.n10_k5.n_comparisons=[100,200]"]
 GRID += ["~settings.n20_k10", "~settings.n50_k20", "~settings.n100_k20"]
@@ -87,16 +87,16 @@ def found_in(
     cfg = deepcopy(usual())
     cfg.results, cfg.figures = (str(stored / kind) for kind in ("results", "figures"))
     cfg.sample, cfg.recompute, cfg.overrides = sample, recompute, [*overrides, *more]
-    found, _ = VERIFY["verified"](cfg, section, job, np.random.default_rng(1))
-    return [str(difference) for difference in found]
+    result = verification.verified(cfg, section, job, np.random.default_rng(1))
+    return [str(difference) for difference in result.differences]
 
 
 def folder_of(stored: Path, section: str) -> Path:
-    return stored / "results" / section / ("mt_bench" if SECTIONS[section][0] else "")
+    return stored / "results/paper" / section / ("mt_bench" if SECTIONS[section][0] else "")
 
 
 def altered(stored: Path, section: str, table: str, change) -> None:
-    """Change a stored table as a forger would, its other forms and the digests with it."""
+    """Change a stored table as a forger would, the digests with it."""
     folder = folder_of(stored, section)
     Table(change(pd.read_csv(folder / f"{table}.csv")), "forged", 9).write(folder, table)
     relisted(folder, "run.json")
@@ -105,6 +105,8 @@ def altered(stored: Path, section: str, table: str, change) -> None:
 def relisted(folder: Path, sidecar: str) -> None:
     record = json.loads((folder / sidecar).read_text())
     record["files"] = {name: digest(folder / name) for name in record["files"] if (folder / name).exists()}
+    if "digest" in record:
+        record["digest"] = record_digest(record)
     (folder / sidecar).write_text(json.dumps(record))
 
 
@@ -159,13 +161,13 @@ FORGED = {
 @pytest.fixture(scope="module")
 def recomputed_once():
     """Data and tables of a section, recomputed for the first of the stored tables that they are compared with."""
-    known, recomputed = {}, WITHIN["recomputed"]
+    known, recomputed = {}, verification.recomputed
 
     def found(section: str, *given):
         if section not in known:
             known[section] = recomputed(*given)
-        data, tables = known[section]
-        return data, dict(tables)
+        data, tables, cost = known[section]
+        return data, dict(tables), cost
 
     return found
 
@@ -173,9 +175,8 @@ def recomputed_once():
 @pytest.mark.parametrize("fault", FORGED)
 def test_a_forged_table_is_noticed_though_its_digests_were_forged_too(fault, stored, recomputed_once, monkeypatch):
     (section, table), change, where = FORGED[fault]
-    monkeypatch.setitem(WITHIN, "recomputed", partial(recomputed_once, section))
-    for figures in ("unlike_figures", "unlike_legends"):  # a table is what is found
-        monkeypatch.setitem(WITHIN, figures, lambda *_: [])
+    monkeypatch.setattr(verification, "recomputed", partial(recomputed_once, section))
+    monkeypatch.setattr(verification, "unlike_figures", lambda *_: [])  # a table is what is found
     before = (folder_of(stored, section) / f"{table}.csv").read_text()
     altered(stored, section, table, change)
     assert (folder_of(stored, section) / f"{table}.csv").read_text() != before
@@ -187,7 +188,7 @@ def test_a_forged_table_is_noticed_though_its_digests_were_forged_too(fault, sto
 @pytest.mark.parametrize("section", SECTIONS)
 def test_stored_results_are_found_as_stored(section, stored, recomputed_once, monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setitem(WITHIN, "recomputed", partial(recomputed_once, section))
+        patch.setattr(verification, "recomputed", partial(recomputed_once, section))
         assert found_in(stored, section) == []
     assert found_in(stored, section, sample=1) == []
 
@@ -222,20 +223,10 @@ def test_a_replaced_figure_and_a_missing_table_are_noticed(stored):
         assert "endings.csv: stored No columns to parse from file" in found
 
 
-@pytest.mark.parametrize(
-    ("suffix", "old", "new"), [(".md", "m5 ", "m4 "), (".tex", "m5 ", "m4 "), (".md", "0.", "1.")]
-)
-def test_another_form_of_a_table_that_says_something_else_is_noticed(suffix, old, new, stored):
-    path = folder_of(stored, "complete_ranking") / f"ranking{suffix}"
-    path.write_text(path.read_text().replace(old, new, 1))
-    relisted(path.parent, "run.json")
-    found = found_in(stored, "complete_ranking", recompute=False)
-    assert [line.split(",")[0] for line in found] == [f"mt_bench/{path.name}"]
-
-
 def test_a_setting_changed_in_the_record_or_in_the_configuration_is_noticed(stored):
     path = folder_of(stored, "complete_ranking") / "run.json"
     path.write_text(path.read_text().replace('"level": 0.95', '"level": 0.9'))
+    relisted(path.parent, path.name)
     assert found_in(stored, "complete_ranking", recompute=False) == [
         "run.json, config.level: stored 0.9, recomputed 0.95"
     ]
@@ -290,7 +281,7 @@ def test_a_sample_is_of_every_setting_and_follows_its_seed():
     whole = compose("ci_coverage")
 
     def kept(seed: int) -> list[str]:
-        return list(VERIFY["sampled"](deepcopy(whole), ["settings"], 1, np.random.default_rng(seed), {}))
+        return list(verification.sampled(deepcopy(whole), ["settings"], 1, np.random.default_rng(seed), {}))
 
     assert kept(3) == kept(3)
     assert [line.split()[0] for line in kept(3)] == ["n10_k5", "n10_k5", "n20_k10", "n50_k20", "n100_k20"]
@@ -308,11 +299,13 @@ def test_a_sampled_cell_is_compared_whole_and_the_others_are_not(stored):
 
 
 def test_axes_and_tables_of_every_section_exist():
-    cfg = compose("verify")
-    scripts = {path.stem for path in (ROOT / "experiments").rglob("*.py") if "run_section(" in path.read_text()}
-    assert set(cfg.sections) == scripts
-    for section, plan in cfg.sections.items():
-        assert not plan.axes or set(plan.axes) <= set(compose(section))
+    scripts = [path for path in SCRIPTS.rglob("*.py") if "run_section(" in path.read_text()]
+    for command, lot in (("verify", "paper"), ("verify_beyond", "beyond")):
+        cfg = compose(command)
+        assert cfg.lot == lot
+        assert set(cfg.sections) == {path.stem for path in scripts if lot_of(path.stem) == lot}
+        for section, plan in cfg.sections.items():
+            assert not plan.axes or set(plan.axes) <= set(compose(section))
 
 
 # the comparison itself
@@ -387,20 +380,19 @@ def test_the_command_says_what_differs_and_where(stored):
     assert re.search(
         r"mt_bench/ranking, model=m\d, score_btl: stored .* 0.0001 apart where 1e-06 is allowed", bad.stdout
     )
-    assert bad.stderr == "verify: 1 differences from what is stored: complete_ranking dataset=mt_bench\n"
+    assert bad.stderr == "verify: 1 difference from what is stored: complete_ranking mt_bench\n"
 
 
 # what is in the repository
 
 
-def test_every_stored_file_is_as_it_was_written_and_its_forms_agree():
+def test_every_stored_file_is_as_it_was_written():
     """What ``make verify ARGS=recompute=false`` does, for all that is stored."""
     listed = {path for name in ("run.json", "figures.json") for path in ROOT.glob(f"[rf]*s/*/**/{name}")}
-    listed = {path for path in listed if "smoke" not in path.parts} | {ROOT / "results" / "audit.json"}
+    listed = {path for path in listed if "smoke" not in path.parts} | {ROOT / "results/paper/audit.json"}
     files = {path for kind in ("results", "figures") for path in (ROOT / kind).rglob("*.*") if path.is_file()}
     assert {path.parent for path in files if "smoke" not in path.parts} == {path.parent for path in listed}
     found = [line for path in sorted(listed) for line in unlike_listed(path.parent, path.name)]
-    found += [line for path in sorted((ROOT / "results").glob("*/**/*.csv")) for line in unlike_csv(path)]
     assert [str(line) for line in found] == []
 
 
@@ -408,7 +400,7 @@ def test_what_a_set_is_too_small_for_is_not_sampled():
     tables = {"correlation": pd.DataFrame({"trees": [1, 1, 2]})}
     for seed in range(8):
         given = OmegaConf.create({"trees": [1, 2, 7, 9]})
-        (said,) = VERIFY["sampled"](given, ["trees"], 1, np.random.default_rng(seed), tables)
+        (said,) = verification.sampled(given, ["trees"], 1, np.random.default_rng(seed), tables)
         assert given.trees[0] in (1, 2)
         assert said == f"trees {given.trees[0]}"
 
@@ -428,5 +420,5 @@ def test_a_key_with_decimals_is_found_though_the_rows_recomputed_are_whole():
 def test_of_an_axis_of_words_or_of_named_elements_some_are_kept_in_its_form(whole, kept):
     given = OmegaConf.create({"axis": whole})
     seed = next(s for s in range(9) if np.random.default_rng(s).permutation(2)[0] == 0)
-    assert list(VERIFY["sampled"](given, ["axis"], 1, np.random.default_rng(seed), {})) == ["axis one"]
+    assert list(verification.sampled(given, ["axis"], 1, np.random.default_rng(seed), {})) == ["axis one"]
     assert given.axis == kept

@@ -11,8 +11,8 @@ import studies.config  # noqa: F401 (its settings)
 from replication.config import ROOT
 from replication.freshness import stale
 from replication.records import provenance
-from studies import growth, stored_speed
-from studies.measuring import both
+from studies import speed, stored_speed
+from studies.speed import both
 from studies.stored_speed import (
     COLUMNS,
     MADE_BY,
@@ -125,16 +125,16 @@ def test_calls_take_turns():
 def test_exponents_are_those_of_powers_and_their_errors_of_noise(monkeypatch):
     sizes = np.array([1e3, 1e4, 1e5, 1e6, 1e7])
     clean = pd.DataFrame({"axis": "judgments", "size": sizes, "seconds": 1e-6 * sizes**1.2})
-    (one,) = growth.exponents(clean).itertuples()
+    (one,) = speed.exponents(clean).itertuples()
     assert one.exponent == pytest.approx(1.2) and one.error < 1e-9
-    (noisy,) = growth.exponents(clean.assign(seconds=clean["seconds"] * [1, 1, 1.3, 0.8, 1.2])).itertuples()
+    (noisy,) = speed.exponents(clean.assign(seconds=clean["seconds"] * [1, 1, 1.3, 0.8, 1.2])).itertuples()
     assert abs(noisy.exponent - 1.2) < 3 * noisy.error and noisy.error > 0.01
-    monkeypatch.setattr(growth, "SIZES", {"judgments": (300, 600, 900, 1200, 1500), "models": (3, 4, 5, 6, 7)})
-    monkeypatch.setattr(growth, "BASE", {"judgments": 500, "models": 5, "judges": 3, "questions": 100})
-    monkeypatch.setattr(growth, "REPEATS", 1)
-    found = growth.times(1)
+    monkeypatch.setattr(speed, "SIZES", {"judgments": (300, 600, 900, 1200, 1500), "models": (3, 4, 5, 6, 7)})
+    monkeypatch.setattr(speed, "BASE", {"judgments": 500, "models": 5, "judges": 3, "questions": 100})
+    monkeypatch.setattr(speed, "REPEATS", 1)
+    found = speed.times(1)
     assert (found["seconds"] > 0).all() and len(found) == 10
-    assert len(growth.drawn(found, growth.exponents(found)).axes) == 2
+    assert len(speed.drawn(found, speed.exponents(found)).axes) == 2
 
 
 def test_the_page_shows_the_stored_ratios():

@@ -220,10 +220,10 @@ def test_stored_ratios_come_out_again(tmp_path):
     done = run("uncertainty", tmp_path, *small, f"cache={tmp_path / 'cache'}", "parallel=sequential")
     assert done.returncode == 0, done.stderr
     place = "uncertainty/mt_bench"
-    again, stored = (tree(base / "results" / place) for base in (tmp_path, ROOT))
+    again, stored = (tree(base / "results/beyond" / place) for base in (tmp_path, ROOT))
     assert again["ranks.csv"] == stored["ranks.csv"]
     assert again["pairs.csv"] == stored["pairs.csv"]
-    summary = pd.read_csv(ROOT / "results" / place / "summary.csv").set_index("member")
+    summary = pd.read_csv(ROOT / "results/beyond" / place / "summary.csv").set_index("member")
     # eighty questions behind ten thousand comparisons: errors are twice what they seem
     assert (summary["clustered_ratio"] > 1.8).all()
     assert (summary["bootstrap_ratio"] / summary["clustered_ratio"]).between(0.85, 1.15).all()

@@ -11,16 +11,18 @@ from scipy.special import expit
 from judgerank.data.judgments import Judgments
 from judgerank.model.law import Law
 from judgerank.model.streams import generator
-from replication import plots
 from replication.config import ROOT
 from replication.verifying import TOLERANCES
-from studies import graded_answers, score_pairs
-from studies.graded_answers import ANSWERED, SEVEN, WAYS, Answering
-from studies.score_pairs import SCORED
-from studies.stated_confidence import (
+from studies import graded_answers, plots
+from studies.graded_answers import (
+    ANSWERED,
+    SCORED,
+    SEVEN,
     SHUFFLED,
     STATED,
+    WAYS,
     WINNER,
+    Answering,
     by_judge,
     shuffled,
     upper_half,
@@ -138,20 +140,20 @@ def test_shuffling_keeps_how_often_each_judge_is_confident():
 def test_pairs_of_scores_are_read_by_each_judges_own_gaps():
     who = np.array([[0] * 8, [1] * 8, [0] * 4 + [1] * 4])
     gap = np.array([1.0, -1.0, 3.0, 0.0, 2.0, -2.0, 6.0, 0.0])  # the second judge's are twice the first's
-    levels, shares = (score_pairs.read_as(way, who, gap) for way in ("levels", "shares"))
+    levels, shares = (graded_answers.read_as(way, who, gap) for way in ("levels", "shares"))
     assert_array_equal(levels.strong, [[0, 0], [0, 0], [1, 0], [0, 0]] * 2)
     assert_array_equal(levels.outcome, [1, 0, 1, 0.5] * 2)
     assert_allclose(shares.outcome, [expit(1), expit(-1), expit(3), 0.5] * 2, rtol=1e-14)
-    assert score_pairs.read_as("winner", who, gap).tied is None
-    assert_array_equal(score_pairs.read_as("winner or tie", who, gap).tied, [0, 0, 0, 1] * 2)
+    assert graded_answers.read_as("winner", who, gap).tied is None
+    assert_array_equal(graded_answers.read_as("winner or tie", who, gap).tied, [0, 0, 0, 1] * 2)
 
 
 def test_scores_follow_quality_and_stay_on_the_scale():
     rng = np.random.default_rng(0)
-    (first, second, _), gap = score_pairs.gaps(rng, SCORED["judges alike"], 2_000)
-    lead = score_pairs.SCORES[first] - score_pairs.SCORES[second]
+    (first, second, _), gap = graded_answers.gaps(rng, SCORED["judges alike"], 2_000)
+    lead = graded_answers.SCORES[first] - graded_answers.SCORES[second]
     assert np.polyfit(lead, gap, 1)[0] == pytest.approx(SCORED["judges alike"].slope[0], abs=0.05)
-    (_, _, judge), gap = score_pairs.gaps(rng, SCORED["two judges score at random"], 2_000)
+    (_, _, judge), gap = graded_answers.gaps(rng, SCORED["two judges score at random"], 2_000)
     spread = np.array([gap[judge == k].std() for k in range(5)])
     assert (spread[:2] < spread[2:].min() - 0.5).all() and np.abs(gap).max() <= 9
 

@@ -17,22 +17,21 @@ from scipy.stats import spearmanr
 
 from judgerank import Comparisons, fit
 from judgerank.data.errors import ConfigError, NoMaximumError
-from judgerank.fits.crossvalidation import losses
+from judgerank.fits.heldout import losses
 from judgerank.model.streams import generator
 from replication.config import ROOT
 from replication.datasets import load_judgments
 from replication.errors import MethodUnavailableError
 from studies.cross_validation import cross_validated
-from studies.methods.bt_sigma import _cells, _loss, bt_sigma, by_evaluatorq
-from studies.methods.comparison import agreement, held_out
-from studies.methods.family import member
+from studies.methods.judge_models import _cells, _sigma_loss, bt_sigma, by_evaluatorq
 from studies.methods.online import GLICKO_SCALE, elo, glicko, period, win_rate
-from studies.methods.ranking import Ranking
-from studies.methods.study import against_truth, drawn_panel, method_of, on_panel, on_set
+from studies.methods.ranking import Ranking, member
+from studies.methods.study import against_truth, agreement, drawn_panel, held_out, method_of, on_panel, on_set
 from tests.real_data import needs_data
-from tests.replication.test_config import composed, options
+from tests.replication.test_config import composed
 from tests.replication.test_sections import run, run_here, tree, undrawn
 
+METHODS = sorted(composed("method_comparison").methods)
 PANEL = {"n_models": 5, "n_judges": 4, "n_comparisons": 3000, "sigma_scores": 1.0, "sigma_discrimination": 0.5}
 PANEL |= {"n_contrary": 0, "mean_position": 0.0, "sigma_position": 0.0, "judged_by_models": False}
 
@@ -131,11 +130,13 @@ def test_bt_sigma_is_the_maximum_that_the_library_looks_for(simulated, gamma, si
     data = simulated(8, [1.0, 0.3, -0.2, -1.1], gamma, size, ties=0.1)
     ours, theirs = bt_sigma(data), by_evaluatorq(data)
     cells = _cells(data)
-    height = [-_loss(np.r_[r.scores, np.log(r.judges)], cells, 0.01)[0] * len(data) for r in (ours, theirs)]
+    height = [-_sigma_loss(np.r_[r.scores, np.log(r.judges)], cells, 0.01)[0] * len(data) for r in (ours, theirs)]
     assert 0 <= height[0] - height[1] < 0.02  # of a log-likelihood: the scale is what the library finds last
     assert_allclose(ours.predict(data), theirs.predict(data), atol=2e-3)
     x = np.r_[ours.scores, np.log(ours.judges)] + 0.1
-    assert_allclose(_loss(x, cells, 0.5)[1], approx_fprime(x, lambda v: _loss(v, cells, 0.5)[0], 1e-7), atol=1e-6)
+    assert_allclose(
+        _sigma_loss(x, cells, 0.5)[1], approx_fprime(x, lambda v: _sigma_loss(v, cells, 0.5)[0], 1e-7), atol=1e-6
+    )
 
 
 def test_a_lone_judge_of_bt_sigma_has_sigma_one(simulated):
@@ -235,7 +236,7 @@ def test_every_method_of_a_panel_gets_the_same_data():
 def test_folds_are_predicted_as_the_members_are(simulated):
     data = simulated(6, [0.8, 0.1, -0.9], [1.5, 0.6], 900)
     fold = generator(6, "fold").integers(3, size=900)
-    settings = {"set": "made_up", "method": "btl", "function": "studies.methods.family.member"}
+    settings = {"set": "made_up", "method": "btl", "function": "studies.methods.ranking.member"}
     settings |= {"settings": {"model": "btl"}, "orders": 1}
     found = [on_set(settings | {"fold": f}, generator(0), {"made_up": (data, fold)}) for f in range(3)]
     expected = cross_validated(data, {"btl": partial(fit, model="btl")}, fold)
@@ -274,7 +275,7 @@ def test_a_method_that_depends_on_the_order_of_rows_is_averaged_over_orders(simu
     assert row["log_loss_sd"] == pytest.approx(np.std(lost, ddof=1))
 
 
-@pytest.mark.parametrize("name", options("method"))
+@pytest.mark.parametrize("name", METHODS)
 def test_methods_that_depend_on_the_order_of_rows_are_configured_so(name):
     method = OmegaConf.to_container(composed("method_comparison").methods[name])
     data, _, _ = drawn_panel(PANEL | {"n_judges": 5, "judged_by_models": True}, generator(5, "orders"))
@@ -291,7 +292,7 @@ def test_functions_that_are_not_there_are_named(function, hint):
         method_of("mine", function, {})
 
 
-@pytest.mark.parametrize("name", options("method"))
+@pytest.mark.parametrize("name", METHODS)
 def test_configured_methods_exist_and_spell_out_all_their_settings(name):
     method = composed("method_comparison").methods[name]
     parameters = inspect.signature(get_method(method.function)).parameters
@@ -307,7 +308,7 @@ def test_configured_methods_exist_and_spell_out_all_their_settings(name):
 
 
 def test_the_section_runs_whatever_the_number_of_workers(tmp_path):
-    few = [f"~methods.{name}" for name in options("method") if name not in ("btl", "elo", "full_triplets")]
+    few = [f"~methods.{name}" for name in METHODS if name not in ("btl", "elo", "full_triplets")]
     panels = [f"~panels.{name}" for name in ("heterogeneous", "adversarial", "position", "few")]
     sets = ["~datasets.in_house", "~datasets.ultrafeedback", "~datasets.chatbot_arena", "surrogate=always"]
     least = [

@@ -14,11 +14,8 @@ from scipy.stats import spearmanr
 from judgerank import Comparisons, fit
 from judgerank.data.errors import ConfigError, DataError, DisconnectedError, JudgerankError
 from replication.errors import MethodUnavailableError
-from studies.methods import crowd_bt as crowd_bt_module
-from studies.methods import graded as graded_module
-from studies.methods.crowd_bt import crowd_bt
-from studies.methods.experts import product_of_experts
-from studies.methods.graded import graded_response
+from studies.methods import judge_models
+from studies.methods.judge_models import crowd_bt, graded_response, product_of_experts
 from studies.methods.triplets import full_triplets, greedy_triplets
 
 TRUTH = np.array([-1.2, 0.9, 0.3, -0.4, 1.7, -0.1])
@@ -116,8 +113,8 @@ def test_predictions_follow_names_where_a_judge_is_missing(method, data):
 def test_crowd_bt_gradient_is_that_of_its_objective(data):
     rng = np.random.default_rng(0)
     x = np.r_[rng.normal(0, 1, 6), rng.uniform(0.1, 0.9, 4)]
-    value, gradient = crowd_bt_module._loss(x, data, 1.5)
-    numeric = approx_fprime(x, lambda v: crowd_bt_module._loss(v, data, 1.5)[0], 1e-7)
+    value, gradient = judge_models._crowd_loss(x, data, 1.5)
+    numeric = approx_fprime(x, lambda v: judge_models._crowd_loss(v, data, 1.5)[0], 1e-7)
     np.testing.assert_allclose(gradient, numeric, atol=2e-6)
     d, eta = x[data.first] - x[data.second], x[6:][data.judge]
     p = eta * expit(d) + (1 - eta) * expit(-d)
@@ -127,7 +124,7 @@ def test_crowd_bt_gradient_is_that_of_its_objective(data):
 
 
 def test_crowd_bt_with_honest_judges_and_no_virtual_model_is_bradley_terry(data):
-    x, done = crowd_bt_module._maximise(data.aggregate(), 0.0, np.r_[np.zeros(6), np.ones(4)], (1.0, 1.0))
+    x, done = judge_models._maximise(data.aggregate(), 0.0, np.r_[np.zeros(6), np.ones(4)], (1.0, 1.0))
     assert done
     np.testing.assert_allclose(x[:6] - x[:6].mean(), fit(data, "btl").scores, atol=1e-5)
 
@@ -184,10 +181,10 @@ def test_crowd_bt_refuses_settings_out_of_range(data, wrong):
 def test_graded_gradient_is_that_of_its_objective(data):
     rng, spread = np.random.default_rng(0), np.array([1.2, 0.7, 0.5])
     cells = data.with_ties()
-    answers = graded_module._answers(cells)
+    answers = judge_models._answers(cells)
     x = np.r_[rng.normal(0, 1, 6), rng.normal(0, 0.5, 4), rng.uniform(0.05, 1, 4)]
-    value, gradient = graded_module._loss(x, cells, answers, spread)
-    numeric = approx_fprime(x, lambda v: graded_module._loss(v, cells, answers, spread)[0], 1e-7)
+    value, gradient = judge_models._graded_loss(x, cells, answers, spread)
+    numeric = approx_fprime(x, lambda v: judge_models._graded_loss(v, cells, answers, spread)[0], 1e-7)
     np.testing.assert_allclose(gradient, numeric, atol=2e-6)
     d, a, b = x[data.first] - x[data.second], np.exp(x[6:10])[data.judge], x[10:][data.judge]
     win, lose = expit(a * (d - b)), expit(-a * (d + b))

@@ -12,7 +12,7 @@ from scipy.special import expit
 from judgerank import Comparisons, fit
 from judgerank.data.errors import ConfigError, DataError
 from judgerank.data.judgments import Judgments
-from judgerank.fits.crossvalidation import losses_with_ties, three_outcomes
+from judgerank.fits.heldout import losses_with_ties, three_outcomes
 from judgerank.model.members import MODELS
 from judgerank.model.streams import generator
 from replication.config import ROOT

@@ -21,14 +21,13 @@ from judgerank.data.errors import (
     NotIdentifiedError,
 )
 from judgerank.fits.errors_by_question import least_questions, questions_of
-from judgerank.fits.standings import leaderboard
+from judgerank.fits.presentation import leaderboard
 from judgerank.inference.wald import normal_quantile
 from judgerank.model.members import NAMED, POSITION_AWARE, Parameters
 from judgerank.model.streams import generator
 from judgerank.order.pairs import holm, pairwise
 from judgerank.order.scale import reported_covariance
-from judgerank.planning.assumed_panels import assumed, sub_panels
-from judgerank.planning.panels import Panel
+from judgerank.planning.panels import Panel, assumed, sub_panels
 from judgerank.planning.plans import WANTED as PLANNED
 from judgerank.planning.plans import (
     asked_as,
@@ -57,11 +56,10 @@ from judgerank.planning.precision import (
     whole,
 )
 from judgerank.planning.questions import Questions, deviation, shared_variance
-from judgerank.ranking.default_member import DEFAULT, FALLBACK
+from judgerank.ranking.choices import DEFAULT, FALLBACK
 from judgerank.reading.read import read_judgments
 from replication.config import ROOT
-from studies.plan_study import grid, rejected, simulated, study_of
-from studies.planned_data import drawn, drawn_in_questions
+from studies.planning import drawn, drawn_in_questions, grid, rejected, simulated, study_of
 from tests import forked
 from tests.replication.test_config import composed, options
 

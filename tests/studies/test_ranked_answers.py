@@ -12,10 +12,9 @@ from numpy.testing import assert_allclose
 
 from judgerank import fit
 from judgerank.model.streams import generator
-from replication import plots
 from replication.config import ROOT
 from replication.verifying import TOLERANCES
-from studies import ranked_answers
+from studies import plots, ranked_answers
 from studies.ranked_answers import RANKED, Ranking, drawn, mean_ranks, pairs, ranked_once, rows_by_way, whole
 from tests.replication.test_config import composed
 from tests.replication.test_sections import run

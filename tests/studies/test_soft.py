@@ -14,10 +14,9 @@ from judgerank import fit, read
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import NoMaximumError
 from judgerank.model.streams import generator
-from replication import plots
 from replication.config import ROOT
 from replication.verifying import TOLERANCES
-from studies import soft
+from studies import plots, soft
 from studies.soft import ANSWERED, Answering
 from studies.ways import gain
 from tests.replication.test_config import composed

@@ -9,11 +9,11 @@ import pytest
 from judgerank import Status, fit
 from judgerank.data.comparisons import Comparisons
 from judgerank.engine import search
-from judgerank.engine.divergence_starts import FarOut
+from judgerank.engine.multistart import FarOut
 from judgerank.model.members import BTL, POSITION_ONLY
 from judgerank.model.streams import generator
 from replication.config import ROOT
-from studies.torture import designs, inputs, thin
+from studies.torture import fits, reading
 from tests import forked
 
 
@@ -39,16 +39,16 @@ def test_a_few_of_every_kind_end_well(tmp_path):
 
 def test_a_lower_maximum_would_be_counted(monkeypatch):
     settings = {"member": "judge_aware", "models": [3, 4], "judges": [2, 3], "comparisons": [40, 60], "starts": 2}
-    found = designs.fit
-    monkeypatch.setattr(designs, "fit", lambda *given: lowered(found(*given)))
-    records = [designs.maximum_missed(settings, generator(seed)) for seed in range(4)]
+    found = fits.fit
+    monkeypatch.setattr(fits, "fit", lambda *given: lowered(found(*given)))
+    records = [fits.maximum_missed(settings, generator(seed)) for seed in range(4)]
     assert any(record["bad"] for record in records)
 
 
 def test_a_maximum_that_ties_alone_lead_to_is_found():
     """With ties as half wins there is one maximum; with them there is another, higher, with a judge at zero."""
     settings = {"member": "judge_aware_ties", "models": [3, 6], "judges": [2, 5], "comparisons": [20, 160]}
-    record = designs.maximum_missed(
+    record = fits.maximum_missed(
         settings | {"starts": 20}, generator(779, "torture_maxima", "judge_aware_ties", 161)
     )
     assert (record["status"], record["bad"]) == ("boundary", 0)
@@ -67,7 +67,7 @@ def test_a_maximum_that_ties_alone_lead_to_is_found():
 )
 def test_designs_that_once_took_every_iteration_end(member, number, status):
     settings = {"member": member, "models": [3, 4], "judges": [1, 3], "comparisons": [4, 40]}
-    rows = designs.drawn(settings, generator(2026, "torture_existence", member, number))
+    rows = fits.drawn(settings, generator(2026, "torture_existence", member, number))
     assert fit(rows, member).status is status
 
 
@@ -82,14 +82,14 @@ def test_the_program_finds_the_direction_in_which_a_likelihood_rises():
         many = np.zeros(len(outcomes), int)
         return Comparisons(("a", "b"), ("j",), many, many + 1, many, np.array(outcomes))
 
-    assert [designs.rises(rows(*given), BTL) for given in ((1, 1), (1, 0), (0.5,))] == [True, False, False]
-    assert designs.rises(rows(1, 1), POSITION_ONLY)
+    assert [fits.rises(rows(*given), BTL) for given in ((1, 1), (1, 0), (0.5,))] == [True, False, False]
+    assert fits.rises(rows(1, 1), POSITION_ONLY)
 
 
 def test_a_misreading_would_be_counted(monkeypatch):
-    plainly = inputs._plainly_read
-    monkeypatch.setattr(inputs, "_plainly_read", lambda *given: plainly(*given)[1:])
-    records = [inputs.misread({"form": "csv"}, generator(seed)) for seed in range(40)]
+    plainly = reading._plainly_read
+    monkeypatch.setattr(reading, "_plainly_read", lambda *given: plainly(*given)[1:])
+    records = [reading.misread({"form": "csv"}, generator(seed)) for seed in range(40)]
     assert {record["bad"] for record in records if record["status"] == "read"} == {1}
 
 
@@ -113,17 +113,17 @@ def test_a_judge_who_runs_off_unseen_would_be_counted(monkeypatch):
         "comparisons": [500, 600],
         "starts": 1,
     }
-    assert thin.runaway_missed(settings, generator(3)) == {"status": "unbounded", "bad": 0, "gap": 0.0}
+    assert fits.runaway_missed(settings, generator(3)) == {"status": "unbounded", "bad": 0, "gap": 0.0}
     monkeypatch.setattr(search, "far_starts", lambda *_: FarOut([], []))
-    missed = thin.runaway_missed(settings, generator(3))
+    missed = fits.runaway_missed(settings, generator(3))
     assert missed["bad"] == 1
     assert missed["gap"] > 0.1
 
 
 def test_the_other_optimiser_reaches_the_maximum():
     settings = {"member": "position_aware", "models": [4, 5], "judges": [3, 4], "comparisons": [300, 400]}
-    found = fit(designs.drawn(settings, generator(1)), "position_aware")
-    problem = thin.Problem(found.comparisons, True)
+    found = fit(fits.drawn(settings, generator(1)), "position_aware")
+    problem = fits.Problem(found.comparisons, True)
     height, end = problem.climb(np.r_[np.zeros(problem.n), np.ones(problem.k), np.zeros(problem.k)])
     assert found.converged
     assert height == pytest.approx(found.log_likelihood, rel=1e-5)

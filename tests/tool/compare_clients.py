@@ -127,7 +127,7 @@ async def inspect(url: str | None, model: str, **more: Any) -> str:
 
 async def judgerank(url: str | None, model: str, **more: Any) -> str:
     from judgerank.collecting.client import Client
-    from judgerank.collecting.request_errors import AttemptFailed
+    from judgerank.collecting.response import AttemptFailed
     from judgerank.collecting.settings import Judge, Prompt
 
     judge = Judge(

@@ -19,16 +19,14 @@ from tempfile import TemporaryDirectory
 
 from tqdm import tqdm
 
-from judgerank.collecting.charges import Charges
+from judgerank.collecting.collection import missing
 from judgerank.collecting.collector import Collector
 from judgerank.collecting.costs import Budget, cost, spent_into
-from judgerank.collecting.identity import missing
-from judgerank.collecting.request_errors import AttemptFailed
+from judgerank.collecting.ledger import Charges
 from judgerank.collecting.requests import longest
-from judgerank.collecting.response import Reply
+from judgerank.collecting.response import AttemptFailed, Reply
 from judgerank.collecting.settings import Collection, Judge, Panel
-from judgerank.collecting.task_order import Plan
-from judgerank.collecting.tasks import Questions
+from judgerank.collecting.task_order import Plan, Questions
 
 CODE = "for (int i = 0; i < n; ++i) { a[i] ^= b[(i * 7) % n]; }\n\t\treturn x->y ? &z : nullptr;\n"
 JSON = '{"id":"9f3c","v":[1.5,-2e8,null],"k":{"a_b":"\\u00e9","ok":true}},\n'

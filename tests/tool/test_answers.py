@@ -19,7 +19,7 @@ from jsonschema import Draft202012Validator
 from judgerank.collecting.answer_sources import read_questions
 from judgerank.collecting.platforms import is_platform, known_platforms, session
 from judgerank.data.errors import ConfigError, DataError, DataUnavailableError
-from judgerank.reading.answers.transcripts import answered, asked, text_of
+from judgerank.reading.answers.found import answered, asked, text_of
 from tests.tool.collecting import collected, judgments
 from tests.tool.endpoint import serving
 

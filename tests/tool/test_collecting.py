@@ -11,16 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judgerank.collecting.answer_sources import read_questions
-from judgerank.collecting.collection import Study
-from judgerank.collecting.identity import changed_since, identified
+from judgerank.collecting.collection import Study, changed_since, identified
 from judgerank.collecting.ledger import opened, task_of
+from judgerank.collecting.messages import is_the_same, substituted
 from judgerank.collecting.prompts import fill
 from judgerank.collecting.replies import parse
 from judgerank.collecting.run import piloting, refuse_words_for_winners
 from judgerank.collecting.settings import Collection, Judge, Prompt
-from judgerank.collecting.substitution import is_the_same, substituted
-from judgerank.collecting.task_order import Plan
-from judgerank.collecting.tasks import Questions, Task
+from judgerank.collecting.task_order import Plan, Questions, Task
 from judgerank.data.errors import ConfigError, DataError, DataUnavailableError
 from tests.tool.collecting import MODELS, rows
 

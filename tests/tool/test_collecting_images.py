@@ -8,10 +8,10 @@ import pytest
 
 from judgerank.collecting import images
 from judgerank.collecting.answer_sources import read_questions
-from judgerank.collecting.bounds import prompt_tokens
+from judgerank.collecting.costs import prompt_tokens
 from judgerank.collecting.images import content_of, mode_of, tokens_of
 from judgerank.collecting.settings import Judge
-from judgerank.reading.answers.media import Named, images_in
+from judgerank.reading.answers.found import Named, images_in
 from replication.config import ROOT
 from tests.tool.collecting import collected, judgments
 from tests.tool.endpoint import serving

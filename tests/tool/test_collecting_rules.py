@@ -10,11 +10,9 @@ import yaml
 
 from judgerank.collecting.client import Client
 from judgerank.collecting.panel_files import read_panel
-from judgerank.collecting.refusals import told
 from judgerank.collecting.replies import parse
-from judgerank.collecting.request_errors import Refused, retry_after
-from judgerank.collecting.requests import longest
-from judgerank.collecting.rules import rule_for
+from judgerank.collecting.requests import longest, rule_for, told
+from judgerank.collecting.response import Refused, retry_after
 from judgerank.collecting.settings import Judge, Prompt
 from judgerank.data.errors import ConfigError
 from replication.config import ROOT

@@ -12,8 +12,8 @@ import pytest
 
 from judgerank import Comparisons, fit
 from judgerank.collecting.outcome import money, replies
+from judgerank.collecting.prompt_settings import PAIRWISE
 from judgerank.collecting.prompts import fill
-from judgerank.collecting.wording import PAIRWISE
 from judgerank.model.streams import generator
 from replication.config import ROOT
 from tests.tool.collecting import JUDGES, KEY, MODELS, TOTAL, collected, judgments, rows

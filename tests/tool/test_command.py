@@ -14,10 +14,10 @@ from typer.testing import CliRunner
 from judgerank import fit, rank
 from judgerank.cli import app
 from judgerank.collecting.checking import checked, read_settings
+from judgerank.collecting.prompt_settings import PAIRWISE
 from judgerank.collecting.settings import Collection, Panel, Prompt
-from judgerank.collecting.wording import PAIRWISE
 from judgerank.data.errors import ConfigError, DataError
-from judgerank.planning.assumed_panels import assumed
+from judgerank.planning.panels import assumed
 from judgerank.planning.plans import panels_by_size
 from judgerank.planning.precision import needed, precision_of, whole
 from judgerank.ranking.diagnosis import on_answers

@@ -19,9 +19,8 @@ from judgerank.collecting.checking import checked
 from judgerank.collecting.settings import Panel
 from judgerank.data.errors import ConfigError
 from judgerank.data.modules import object_of
-from judgerank.model.formula import formula
 from judgerank.model.members import MEMBERS, MODELS, Model
-from judgerank.model.naming import member
+from judgerank.model.naming import formula, member
 from judgerank.model.needs import unmet
 from judgerank.ranking import studies
 from judgerank.reading import layouts

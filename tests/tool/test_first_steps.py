@@ -9,7 +9,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from judgerank.cli import app, offered
+from judgerank.cli import app, options
 from judgerank.cli.options import FILE, MODEL, OUTPUT, PAGE, UNCERTAINTY
 from judgerank.cli.terminal import Progress
 from judgerank.collecting.answer_sources import COLUMNS
@@ -18,7 +18,7 @@ from judgerank.model.members import NAMED
 from judgerank.planning.precision import GOALS
 from judgerank.ranking.choices import CLUSTERS
 from judgerank.ranking.exports import FORMS, RAW, TABLES
-from judgerank.ranking.model_facts import FACTS
+from judgerank.ranking.page_options import FACTS
 from judgerank.reading.cells_in_sql import QUOTES, TABLE
 from judgerank.reading.file_formats import READERS
 from replication.config import ROOT
@@ -48,16 +48,16 @@ def test_options_on_files_model_uncertainty_and_output_are_in_groups(name):
 
 
 def test_names_that_help_lists_are_those_of_the_library():
-    assert tuple(NAMED) == offered.NAMED
-    assert tuple(SOLVERS) == offered.SOLVERS
-    assert offered.CLUSTERS == CLUSTERS
-    assert tuple(FORMS) == offered.EXPORT_FORMS
-    assert offered.EXPORT_TABLES == TABLES
-    assert tuple(FACTS) == offered.FACTS
-    assert offered.GOALS == GOALS
-    assert (tuple(QUOTES), TABLE) == (offered.DIALECTS, offered.CELL_TABLE)
-    assert set(offered.CELL_FORMS) == set(RAW) & set(READERS)
-    assert tuple(COLUMNS) == offered.ANSWER_COLUMNS
+    assert tuple(NAMED) == options.NAMED
+    assert tuple(SOLVERS) == options.SOLVERS
+    assert options.CLUSTERS == CLUSTERS
+    assert tuple(FORMS) == options.EXPORT_FORMS
+    assert options.EXPORT_TABLES == TABLES
+    assert tuple(FACTS) == options.FACTS
+    assert options.GOALS == GOALS
+    assert (tuple(QUOTES), TABLE) == (options.DIALECTS, options.CELL_TABLE)
+    assert set(options.CELL_FORMS) == set(RAW) & set(READERS)
+    assert tuple(COLUMNS) == options.ANSWER_COLUMNS
 
 
 @pytest.mark.parametrize("name", ["", *COMMANDS])

@@ -1,5 +1,7 @@
 """`judgerank rank --block`: a ranking by the fit with what judges do besides judging quality."""
 
+from __future__ import annotations
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,7 +10,13 @@ from numpy.testing import assert_allclose
 from judgerank import fit, rank, read
 from judgerank.data.errors import ConfigError
 from judgerank.model.members import MODELS
+from judgerank.ranking.diagnosis import examine
+from judgerank.ranking.studies import prediction
+from judgerank.ranking.studies.by_judge import BY_JUDGE
+from judgerank.ranking.studies.exact_fit import WHICH_FIT
+from judgerank.ranking.studies.far_models import far_from_the_rest
 from judgerank.ranking.studies.position_bias import leaning, on_positions
+from judgerank.ranking.verdict import verdict
 from tests.library.test_blocks import drawn
 from tests.tool.command import judgerank
 
@@ -160,3 +168,174 @@ def test_records_with_counts_rank_with_blocks_as_if_written_out():
     written = rank(pd.concat([frame, frame]), blocks=["category"], cluster="none", copies="keep")
     for name in ("score", "low", "high"):
         assert_allclose(counted.to_frame()[name], written.to_frame()[name], rtol=1e-6)
+
+
+# What `rank` fits unless told otherwise: shrunk, with the exact fit beside it and a word on which to trust.
+
+
+def drawn_votes(size: int, gamma=(1.5, 1.0, 0.7), seed: int = 1, length: float = 0.0) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    n, k = 5, rng.integers(0, len(gamma), size)
+    scores = np.linspace(1, -1, n)
+    a = rng.integers(0, n, size)
+    b = (a + rng.integers(1, n, size)) % n
+    x = rng.integers(20, 400, (size, 2))
+    z = (x[:, 0] - x[:, 1]) / 150
+    eta = np.asarray(gamma)[k] * (scores[a] - scores[b]) + length * z * (k == 0)
+    y = rng.random(size) < 1 / (1 + np.exp(-eta))
+    return pd.DataFrame(
+        {
+            "model_a": [f"m{i}" for i in a],
+            "model_b": [f"m{i}" for i in b],
+            "judge": [f"j{i}" for i in k],
+            "winner": np.where(y, "model_a", "model_b"),
+            "question": np.arange(size) % 150,
+            "length_a": x[:, 0],
+            "length_b": x[:, 1],
+        }
+    )
+
+
+def which(ranking) -> list[str]:
+    return [remark.removeprefix(WHICH_FIT) for remark in ranking.remarks if remark.startswith(WHICH_FIT)]
+
+
+def test_a_ranking_is_shrunk_and_the_exact_fit_is_in_a_table_beside_it():
+    ranking = rank(drawn_votes(600))
+    data = ranking.judgments.comparisons
+    assert str(ranking.fitted.status) == "shrunk"
+    np.testing.assert_allclose(ranking.fitted.scores, fit(data, "position_aware", shrink=True).scores, atol=1e-8)
+    exact = fit(data, "position_aware").leaderboard().set_index("model")
+    beside = ranking.tables["exact"].set_index("model")
+    np.testing.assert_allclose(beside["score_exact"], exact["score"][beside.index], atol=1e-8)
+    assert (beside["rank_exact"] == exact["rank"][beside.index]).all()
+    assert any("--solver newton) gives the same order" in remark for remark in ranking.remarks)
+    assert which(ranking) == []
+    members = ranking.tables["members"].set_index("member")
+    assert members.index[members["ranks"]].tolist() == ["position_aware (shrunk)"]
+    assert members.loc["position_aware (shrunk)", "log_loss"] > 0
+
+
+def test_where_a_judge_stands_at_zero_the_shrunk_fit_is_the_one_to_trust():
+    table = drawn_votes(900, (1.5, 1.0, -0.8))
+    ranking = rank(table)
+    (said,) = which(ranking)
+    assert said == (
+        "Keep the default fit. In the exact fit (--solver newton) the answers of j2 have no weight. This ranking "
+        "is not affected, so there is nothing to do."
+    )
+    assert said not in verdict(ranking).warnings  # a note: there is nothing to do
+    assert ranking.tables["judges"].set_index("judge")["verdict"]["j2"] == "random or contrary"
+    ranking = rank(drawn_votes(150, (1.5, 1.0, 0.0), seed=5))  # its interval reaches beyond the median judge
+    few = ranking.tables["judges"].set_index("judge")
+    assert len(which(ranking)) == 1 and few.loc["j2", "comparisons"] > ranking.settings.few
+    assert few.loc["j2", "high_discrimination"] > few["discrimination"].median()
+    assert few.loc["j2", "verdict"] == "unclear"
+    (other,) = which(rank(table, solver="newton"))
+    assert other.startswith("Trust the shrunk fit instead (leave --solver newton out")
+
+
+def test_an_exact_fit_that_a_warning_advises_against_is_not_advised(monkeypatch, tmp_path):
+    monkeypatch.setattr(prediction, "CLEAR", 0.0)  # standard errors: it predicts better by less than one
+    table = drawn_votes(1_500, (1.5, 1.0, -0.8))
+    table.loc[(table["judge"] != "j2") & (np.arange(1_500) % 3 == 0), "winner"] = "model_a"
+    ranking = rank(table)
+    (said,) = (remark for remark in ranking.remarks if "held-out comparisons" in remark)
+    assert said.startswith(
+        "position_aware (exact) predicts held-out comparisons better than position_aware (shrunk)"
+    )
+    assert len(which(ranking)) == 1 and "To use it" not in said
+    assert "Keep the default all the same" in said
+    table.to_csv(tmp_path / "judgments.csv", index=False)
+    told = [text for about, text in examine(tmp_path / "judgments.csv") if about == "fit"]
+    assert [text.startswith("in the exact fit (rank shows the shrunk one unless") for text in told] == [True]
+
+
+def test_where_a_judge_runs_off_it_is_said_and_scores_have_intervals():
+    table = drawn_votes(400, (0.8, 1.0, 60.0), seed=3)
+    ranking = rank(table, model="judge_aware")
+    (said,) = which(ranking)
+    assert "a parameter of j2 grows without limit" in said
+    assert "how much more j2 discriminates than the other judges" in said
+    assert ranking.tables["leaderboard"]["low"].notna().all()
+    assert ranking.tables["judges"].set_index("judge")["verdict"]["j2"] == "never wrong"
+
+
+def test_a_model_that_always_won_is_ranked_with_a_word_on_it_and_refused_by_the_exact_fit():
+    table = drawn_votes(500)
+    first = table["model_a"].eq("m0")
+    table.loc[first | table["model_b"].eq("m0"), "winner"] = np.where(first, "model_a", "model_b")[
+        first | table["model_b"].eq("m0")
+    ]
+    ranking = rank(table)
+    assert ranking.tables["leaderboard"]["model"].iloc[0] == "m0"
+    (said,) = which(ranking)
+    assert said.startswith("There is no exact fit")
+    assert "penalised" not in said and "to begin with" not in said  # it is shrunk already
+    assert said.endswith("The scores shown rest on shrinkage there.")
+    assert "exact" not in ranking.tables
+
+
+def test_a_judge_who_goes_by_length_is_named_and_one_coefficient_for_all_is_warned_of():
+    table = drawn_votes(1500, (1.0, 1.0, 1.0), seed=2, length=1.5)
+    ranking = rank(table)
+    verdicts = ranking.tables["judges"].set_index("judge")["verdict"]
+    assert verdicts["j0"] == "prefers longer answers"
+    assert (verdicts[["j1", "j2"]] == "fine").all()
+    assert not any(remark.startswith(BY_JUDGE) for remark in ranking.remarks)
+    one = rank(table, blocks=["style:length"])
+    (said,) = [text for text in verdict(one).warnings if "style_by_judge:length" in text]
+    assert said.startswith("Judges differ in length (p < 0.0001), most of all j0")
+
+
+@pytest.mark.parametrize("solver", ["penalised", "newton"])
+def test_judges_of_a_family_are_tested_for_it(solver):
+    table = drawn_votes(1500, (1.0, 1.0, 1.0), seed=4)
+    named = table.replace({"m0": "gpt-4", "m4": "gpt-3.5-turbo", "j0": "gpt-4"})
+    own = (named["judge"] == "gpt-4") & ((named["model_a"] == "gpt-4") | (named["model_b"] == "gpt-4"))
+    rng = np.random.default_rng(0)
+    favours = np.where(named["model_a"] == "gpt-4", "model_a", "model_b")
+    turned = own & (rng.random(len(named)) < 0.8)
+    fair = rank(named, solver=solver).tables
+    assert "gpt-4" in set(fair["effects"]["judge"])
+    assert not fair["judges"]["verdict"].str.startswith("favours").any()
+    named.loc[turned, "winner"] = favours[turned]
+    named.loc[(named["judge"] != "gpt-4") & (named["model_a"] == "gpt-4"), "winner"] = "model_b"
+    named.loc[(named["judge"] != "gpt-4") & (named["model_b"] == "gpt-4"), "winner"] = "model_a"
+    found = rank(named, solver="penalised").tables["judges"].set_index("judge")["verdict"]
+    assert found["gpt-4"] == "favours its own answers"
+
+
+def with_a_newcomer(score: float, many: int, seed: int = 1) -> pd.DataFrame:
+    """Eleven models about alike, much compared, and one with another score and few comparisons."""
+    rng = np.random.default_rng(seed)
+    s = np.r_[score, rng.normal(0, 0.5, 11)]
+    a = np.r_[rng.integers(1, 12, 1500), np.zeros(many, int)]
+    b = np.r_[1 + (a[:1500] - 1 + rng.integers(1, 11, 1500)) % 11, rng.integers(1, 12, many)]
+    won = rng.random(len(a)) < 1 / (1 + np.exp(s[b] - s[a]))
+    turned = rng.random(len(a)) < 0.5
+    names = np.array([f"m{i:02d}" for i in range(12)])
+    return pd.DataFrame(
+        {
+            "question_id": np.arange(len(a)) // 5,
+            "model_a": names[np.where(turned, b, a)],
+            "model_b": names[np.where(turned, a, b)],
+            "judge_model": [f"j{t % 5}" for t in range(len(a))],
+            "winner": np.where(won != turned, "model_a", "model_b"),
+        }
+    )
+
+
+@pytest.mark.parametrize(("score", "many", "named"), [(3.0, 20, True), (0.0, 20, False), (3.0, 400, False)])
+def test_a_model_that_shrinkage_draws_from_far_out_is_named(score, many, named):
+    said = " ".join(rank(with_a_newcomer(score, many)).remarks)
+    assert ("m00 lies far from the other models" in said) == named
+
+
+def test_what_comparisons_say_without_shrinkage_decides_who_is_far_out():
+    rng = np.random.default_rng(2)
+    exact, variance, tau = np.r_[rng.normal(0, 0.5, 30), 4.0], np.r_[np.full(30, 0.01), 0.3], 0.7
+    kept = tau**2 / (tau**2 + variance)  # a normal score with a normal prior
+    far = far_from_the_rest(kept * exact, np.sqrt(kept * variance), tau)
+    assert far.tolist() == [False] * 30 + [True]
+    assert not far_from_the_rest(kept * exact, np.full(31, tau), tau).any()  # nothing is known beyond the prior

@@ -13,8 +13,8 @@ from judgerank import Status, fit, rank
 from judgerank.data.errors import NoIntervalError
 from judgerank.engine import divergence
 from judgerank.inference import uncertainty
-from judgerank.order.contrast_goals import best_known_scores
-from judgerank.ranking import table_files
+from judgerank.order.scale import best_known_scores
+from judgerank.ranking import exports
 from judgerank.ranking.candidates import Candidates
 from judgerank.ranking.ranking import MOST_ROWS
 from judgerank.ranking.studies.next_comparisons import next_comparisons
@@ -90,9 +90,9 @@ def test_the_terminal_prints_the_first_models_and_counts_the_rest(simulated, tmp
 def test_long_tables_are_parquet_where_that_can_be_written(raw, tmp_path, monkeypatch, there):
     pytest.importorskip("pyarrow")
     ranking = rank(raw.to_frame().rename(columns={"judge_preferred_model": "winner"}))
-    monkeypatch.setattr(table_files, "LONG", 50)
+    monkeypatch.setattr(exports, "LONG", 50)
     if not there:
-        monkeypatch.setattr(table_files, "find_spec", lambda name: None)
+        monkeypatch.setattr(exports, "find_spec", lambda name: None)
     ranking.write(tmp_path / "out")
     name = "pairs.parquet" if there else "pairs.csv"
     found = {path.name for path in (tmp_path / "out").iterdir()}

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from judgerank.data.judgments import Judgments
-from judgerank.ranking.default_member import default_member
+from judgerank.ranking.choices import default_member
 from judgerank.ranking.ranking import rank
 from judgerank.reading.from_tables import judgments_from
 from judgerank.reading.layouts import LAYOUTS, Table

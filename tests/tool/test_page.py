@@ -15,10 +15,10 @@ import pandas as pd
 import pytest
 
 from judgerank import rank
-from judgerank.fits import standings
-from judgerank.fits.standings import win_probability
+from judgerank.fits import presentation
+from judgerank.fits.presentation import win_probability
 from judgerank.pages import shown
-from judgerank.ranking import component_fit, study
+from judgerank.ranking import study
 from judgerank.ranking.ranking import Ranking
 from judgerank.ranking.verdict import verdict
 from replication.config import ROOT
@@ -354,7 +354,7 @@ def test_a_thousand_models_are_searched_in_less_than_ten_megabytes(opened, tmp_p
         {"model_a": names[i], "model_b": names[j], "judge": rng.integers(20, size=len(i)).astype(str)}
     )
     frame = frame.assign(winner=np.where(first, "a", "b"), question=rng.integers(5000, size=len(i)))
-    for module in (standings, component_fit, study):
+    for module in (presentation, study):
         monkeypatch.setattr(module, "orders_of", lambda fitted: None)
     bare = rank(frame, model="btl")
     board = bare.tables["leaderboard"]

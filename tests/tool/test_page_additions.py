@@ -15,13 +15,12 @@ import pytest
 from typer.testing import CliRunner
 
 from judgerank import fit, rank, read
-from judgerank.boards.changelog import changelog_of
+from judgerank.boards.reported import changelog_of
 from judgerank.cli import app
 from judgerank.data.errors import ConfigError, DataError
 from judgerank.ranking import card as cards
-from judgerank.ranking.headline import headline
-from judgerank.ranking.model_facts import read_facts
-from judgerank.ranking.page_options import Additions, Texts
+from judgerank.ranking.first_screen import headline
+from judgerank.ranking.page_options import Additions, Texts, read_facts
 from judgerank.ranking.ranking import Ranking
 from judgerank.ranking.views import CATEGORY, JUDGE, STYLE, is_quick, views
 from tests.tool.test_page import HOSTILE, chromium, opened, pytestmark, violations  # noqa: F401

@@ -20,13 +20,12 @@ from judgerank.cli import app
 from judgerank.fits.same_judges import decided, excess_agreement, items_of, same_judges
 from judgerank.model.streams import generator
 from judgerank.ranking import page_records as evidence_of
-from judgerank.ranking.bands import bands_of
 from judgerank.ranking.card import card
-from judgerank.ranking.headline import headline
-from judgerank.ranking.judge_chart import judges_of
+from judgerank.ranking.first_screen import headline, judges_of
 from judgerank.ranking.page_records import head_to_head
 from judgerank.ranking.studies import panel
 from judgerank.ranking.studies.categories import BY_CHANCE
+from judgerank.ranking.studies.leaderboard import bands_of
 from judgerank.ranking.verdict import verdict
 from judgerank.ranking.views import CATEGORY, views
 from judgerank.reading.large import from_engine

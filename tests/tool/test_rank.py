@@ -20,9 +20,9 @@ from scipy.stats import chi2, norm
 from judgerank import Comparisons, Fit, fit, rank
 from judgerank.data.errors import ConfigError, NoMaximumError
 from judgerank.data.listing import LISTED, listed
-from judgerank.fits import standings
-from judgerank.model.formula import formula
+from judgerank.fits import presentation
 from judgerank.model.members import MODELS
+from judgerank.model.naming import formula
 from judgerank.model.streams import generator
 from judgerank.order import pairs as ranks
 from judgerank.plots import own
@@ -463,7 +463,7 @@ def fitted(mine) -> Fit:
 
 
 def test_the_figure_has_no_label_on_another_or_off_the_page(fitted):
-    board = standings.leaderboard(fitted, 0.95)
+    board = presentation.leaderboard(fitted, 0.95)
     with in_style():
         assert not boxes_overlap(own.standings(board, "t"))
 

@@ -16,7 +16,7 @@ from judgerank.data.errors import ConfigError, DataError, NoIntervalError, NotId
 from judgerank.model.streams import generator
 from judgerank.order.pairs import orders
 from judgerank.order.scale import scale_of
-from judgerank.ranking import component_fit
+from judgerank.ranking import study
 from judgerank.ranking.candidates import half_information
 from judgerank.ranking.verdict import verdict
 from judgerank.reading.read import judgments_of
@@ -254,7 +254,7 @@ def test_a_fit_that_ended_nowhere_is_not_ranked_by(found, frame, monkeypatch):
     assert f"{found.sigma:.3f}" in saddle.summary()
     with pytest.raises(NoIntervalError, match="singular"):
         saddle.confidence_intervals()
-    monkeypatch.setattr(component_fit, "fit", lambda *_, **__: saddle)
+    monkeypatch.setattr(study, "fit", lambda *_, **__: saddle)
     ranking = rank(frame, **EXACTLY)
     clustered = found.without.clustered()
     pd.testing.assert_frame_equal(ranking.tables["pairs"], pairwise(clustered), check_exact=False, atol=1e-9)

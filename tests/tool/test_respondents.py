@@ -8,9 +8,8 @@ import pytest
 from typer.testing import CliRunner
 
 from judgerank.cli import app
-from judgerank.collecting.request_errors import JudgeRefused, Refused
 from judgerank.collecting.respondents import Shown, respondents
-from judgerank.collecting.response import Reply
+from judgerank.collecting.response import JudgeRefused, Refused, Reply
 from judgerank.collecting.settings import Judge
 from tests.tool.collecting import KEY, command, judgments, rows
 from tests.tool.endpoint import serving

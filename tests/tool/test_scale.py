@@ -26,7 +26,7 @@ from tests.tool.command import environment
 pytest.importorskip("duckdb")
 
 from judgerank.fits.by_question import clustered, resampled, weight_of
-from judgerank.reading.large import engine
+from judgerank.reading.large import sources
 
 EXAMPLE = ROOT / "examples/judgments.csv"
 HEADER = ["question_id", "model_a", "model_b", "judge_model", "judge_preferred_model"]
@@ -298,7 +298,7 @@ def test_little_memory_spills_and_gives_the_same_cells_and_none_at_all_is_refuse
 
     @contextmanager
     def without_disk(memory):
-        with engine.session(memory) as db:
+        with sources.session(memory) as db:
             db.rows("SET max_temp_directory_size = '0KB'")
             yield db
 
@@ -314,7 +314,7 @@ def test_little_memory_spills_and_gives_the_same_cells_and_none_at_all_is_refuse
 
 ENDLESS = """
 import sys, time
-from judgerank.reading.large.engine import session
+from judgerank.reading.large.sources import session
 def handed_over(call):
     del db._thread.submit
     db._thread.submit(call)
@@ -350,7 +350,7 @@ MODELS = ["btl", "judge_aware", "position_aware", "judge_aware_ties", "position_
 
 @pytest.mark.parametrize("model", MODELS)
 def test_errors_by_question_are_those_in_memory_though_questions_cross_batches(model, monkeypatch):
-    monkeypatch.setattr(engine, "BATCH", 7)
+    monkeypatch.setattr(sources, "BATCH", 7)
     judgments = judgerank.read(EXAMPLE)
     fitted = judgerank.fit(judgments.comparisons, model)
     expected = fitted.clustered(judgments.comparisons, judgments.question)

@@ -10,8 +10,8 @@ from judgerank.model.streams import generator
 from judgerank.ranking.diagnosis import examine
 from judgerank.reading.large import from_engine
 from judgerank.reading.read import judgments_of, read_judgments
-from studies.torture import misreadings
-from studies.torture.innocent import INNOCENT
+from studies.torture import reading as misreadings
+from studies.torture.reading import INNOCENT
 from tests.tool.command import judgerank
 
 

@@ -7,8 +7,7 @@ import pytest
 from judgerank import fit, rank, read
 from judgerank.data.errors import DataError
 from judgerank.data.judgments import Judgments
-from judgerank.model.judge_values import JudgeValues
-from judgerank.model.members import GRADED_MEMBERS
+from judgerank.model.members import GRADED_MEMBERS, JudgeValues
 from judgerank.reading.layouts.strength import shares_of
 from tests.drawn import draw_graded
 from tests.tool.command import judgerank

@@ -10,10 +10,9 @@ from judgerank.data.comparisons import POOLED_JUDGE
 from judgerank.data.errors import ConfigError, NoMaximumError
 from judgerank.engine.information import covariance
 from judgerank.inference.wald import normal_quantile
-from judgerank.order.contrast_goals import best_known_scores
 from judgerank.order.pairs import pairwise
-from judgerank.order.scale import scale_of
-from judgerank.ranking.first_links import first_links
+from judgerank.order.scale import best_known_scores, scale_of
+from judgerank.ranking.components import first_links
 from judgerank.ranking.studies.next_comparisons import CHANCE, next_comparisons, variance_after
 
 SCORES, GAMMA = (1.0, 0.4, 0.1, -0.5, -1.0), (0.5, 1.0, 2.0)

@@ -15,12 +15,11 @@ from judgerank.cli import app
 from judgerank.fits.errors_by_question import Questions
 from judgerank.model.kinds import family
 from judgerank.model.streams import generator
-from judgerank.ranking.category_leaders import leaders
-from judgerank.ranking.judge_chart import REASONS, judges_of
+from judgerank.ranking.first_screen import REASONS, judges_of
 from judgerank.ranking.studies import by_judge, next_comparisons, panel
-from judgerank.ranking.verdict import verdict
+from judgerank.ranking.verdict import leaders, verdict
 from judgerank.ranking.views import views
-from judgerank.trust.removable import Units
+from judgerank.trust.refits import Units
 from judgerank.trust.removal import _not_enough
 
 PAIRS = [(i, j) for i in range(4) for j in range(i + 1, 4)]

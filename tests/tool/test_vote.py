@@ -13,8 +13,7 @@ from judgerank.collecting.answer_sources import read_questions
 from judgerank.collecting.task_order import Plan
 from judgerank.data.errors import DataError
 from judgerank.people.items import human_rows
-from judgerank.voting.vote_items import drawn_items, listed_items
-from judgerank.voting.vote_page import vote_page
+from judgerank.voting.vote_page import drawn_items, listed_items, vote_page
 from tests.tool.command import judgerank
 from tests.tool.test_page import axe, chromium, opened, pytestmark  # noqa: F401 (fixtures)
 

@@ -22,8 +22,7 @@ import numpy as np
 
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.fits.result import Fit
-from judgerank.order.contrast_goals import best_known_scores
-from judgerank.order.scale import scale_of
+from judgerank.order.scale import best_known_scores, scale_of
 from judgerank.ranking.candidates import Candidates
 
 CHUNKS = 20  # a round is chosen in so many parts, each seeing those before it as collected

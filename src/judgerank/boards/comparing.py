@@ -2,22 +2,324 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
 
-from judgerank.boards.change import change_of
-from judgerank.data.arrays import FloatArray, IntArray
-from judgerank.data.errors import DataError
+from judgerank.data.arrays import BoolArray, FloatArray, IntArray
+from judgerank.data.comparisons import Comparisons
+from judgerank.data.errors import DataError, JudgerankError
 from judgerank.data.representation import Shown
+from judgerank.data.stages import alone, joined_stages
+from judgerank.engine.information import covariance, information
+from judgerank.engine.sums import evaluate
 from judgerank.fits.arguments import require_fit
 from judgerank.fits.errors_by_question import Questions, too_few
+from judgerank.fits.fit import fit
+from judgerank.fits.fitted import contain
 from judgerank.fits.result import Fit
-from judgerank.fits.warm_start import contain
+from judgerank.fits.storing import kept_weights
+from judgerank.inference.clusters import cluster_gradients
 from judgerank.inference.wald import require_level, two_sided
 from judgerank.model.block import Role
 from judgerank.order.pairs import holm, significant
+from judgerank.order.scale import scale_by, scale_of
+
+# Changes of scores between two boards, and a test that nothing moved.
+#
+# The *change* is the difference of the reported scores, the new board on the scale of the old one. Each board's
+# own fit gives the judges' discriminations and the standard error (Wald).
+#
+# Where models are nearly equal, a fit takes discriminations that make its own differences large, and two fits take
+# different ones: Wald's test of the change then rejects too often. So the *test* has the same judges on both
+# sides, as if nothing had moved. With theta the fit of all comparisons together, the scores of each board are one
+# Newton step from theta by its own comparisons, discriminations held:
+#
+#     d = A_new g_new - A_old g_old,    and theta's own error adds  -(A_new H_new - A_old H_old) V g,
+#
+# where g are the gradients at theta, H the information, A its inverse in scores and offsets, and V the inverse of
+# the information of all comparisons. This is the efficient score of a move when there was none (Neyman, 1959).
+#
+# If both boards keep their questions, variances are sums over questions of what each adds to the change: what two
+# boards share cancels. Otherwise comparisons are taken as independent. Degrees of freedom are those of the board
+# that has fewer: the other one's errors may be nearly none.
+# What two boards share: comparisons under the same names, and questions.
+
+
+def onto(rows: Comparisons, named: Comparisons) -> Comparisons:
+    """Comparisons with the models and judges of others, which have all of theirs."""
+    model, judge = (
+        np.asarray(pd.Index(labels).get_indexer(pd.Index(part)))
+        for part, labels in ((rows.models, named.models), (rows.judges, named.judges))
+    )
+    return replace(
+        rows,
+        models=named.models,
+        judges=named.judges,
+        first=model[rows.first],
+        second=model[rows.second],
+        judge=judge[rows.judge],
+    )
+
+
+def joined(old: Comparisons, new: Comparisons) -> Comparisons:
+    """The comparisons behind two boards of one member, those of either counted."""
+    boards = old, new
+    models, judges = (tuple(dict.fromkeys([*getattr(boards[0], x), *getattr(boards[1], x)])) for x in NAMES)
+    named = replace(boards[1], models=models, judges=judges)
+    rows = [onto(board, named) for board in boards]
+    columns = {name: np.r_[getattr(rows[0], name), getattr(rows[1], name)] for name in COLUMNS}
+    strengths = max(board.n_strengths for board in rows)
+    rows = [board if board.strong is None else board.with_strengths(strengths) for board in rows]
+    for name in ("covariate", "tied", "strong"):
+        values = [getattr(board, name) for board in rows]
+        columns[name] = None if any(column is None for column in values) else np.concatenate(values)
+    stages = None
+    if any(board.stages is not None for board in rows):
+        stages = joined_stages([board.stages or alone(len(board)) for board in rows])
+    return replace(named, ordered=all(board.ordered for board in boards), stages=stages, **columns)
+
+
+NAMES, COLUMNS = ("models", "judges"), ("first", "second", "judge", "outcome", "count")
+
+
+@dataclass(frozen=True)
+class SharedQuestions:
+    """The questions behind two boards whose errors are by question.
+
+    Attributes
+    ----------
+    places : two int arrays
+        Where the questions of the old board and of the new one stand among those of both.
+    many : int
+        Questions of both.
+    """
+
+    places: tuple[IntArray, IntArray]
+    many: int
+
+    @classmethod
+    def of(cls, old: Fit, new: Fit) -> SharedQuestions | None:
+        """None if a board does not keep its questions, or its errors are not by question."""
+        keys = [_keys(board) for board in (old, new)]
+        if keys[0] is None or keys[1] is None:
+            return None
+        keys_of_both, codes = np.unique(np.r_[keys[0], keys[1]], return_inverse=True)
+        return cls((codes[: len(keys[0])], codes[len(keys[0]) :]), len(keys_of_both))
+
+    @staticmethod
+    def gradients(board: Fit, at: Fit) -> FloatArray:
+        """Gradient of every question of a board in the parameters of a fit, shape (Q, N + B K)."""
+        raw = board.model.observed(board.known_raw)
+        return cluster_gradients(onto(raw, at.comparisons), at.model, at.solution.parameters, board.known_question)
+
+    def variance(self, old: FloatArray, new: FloatArray) -> FloatArray:
+        """Of the sum of what all questions add on either board, shape (Q, M) each; shape (M,).
+
+        About their mean: the sum is what is tested, and should not be part of its own error.
+        """
+        total = np.zeros((self.many, old.shape[1]))
+        for index, gradients in zip(self.places, (old, new), strict=True):
+            total[index] += gradients
+        return np.asarray(total.var(axis=0, ddof=1) * self.many)
+
+
+def _keys(board: Fit) -> np.ndarray | None:
+    """Hash of each question of a board, in the order of their numbers."""
+    has_keys = board.question_keys is not None and board.question is not None and board.raw is not None
+    if not has_keys or board.effects is not None or board.blocks or board.question_keys is None:
+        return None
+    return board.question_keys if board.n_clusters == len(board.question_keys) else None
+
+
+@dataclass(frozen=True)
+class Change:
+    """Of every model that two boards share, shape (M,) each.
+
+    Attributes
+    ----------
+    old, new : float array
+        Reported scores of the old board, and those of the new one on its scale and with the same mean.
+    error : float array
+        Standard errors of new - old.
+    under_equality : float array, or None
+        The change over its error by the discriminations of both together; None where there is no such fit.
+    degrees_of_freedom : float array
+    """
+
+    old: FloatArray
+    new: FloatArray
+    error: FloatArray
+    under_equality: FloatArray | None
+    degrees_of_freedom: FloatArray
+
+    @property
+    def statistic(self) -> FloatArray:
+        """Of the test; Wald's where there is no fit of both boards."""
+        return _over(self.new - self.old, self.error) if self.under_equality is None else self.under_equality
+
+
+def _over(change: FloatArray, error: FloatArray) -> FloatArray:
+    return np.divide(change, error, out=np.zeros_like(change), where=error > 0)
+
+
+def change_of(old: Fit, new: Fit, shared: Sequence[str], relation: str) -> Change:
+    """The change of some models from one board to another.
+
+    Parameters
+    ----------
+    old, new : Fit
+    shared : sequence of str
+        Models.
+    relation : str
+        That of `boards.comparing.Difference`.
+
+    Raises
+    ------
+    NoIntervalError
+        If one of them has no covariance.
+    """
+    centre = np.eye(len(shared)) - 1 / len(shared)
+    ends = scale_of(old), scale_by(new, kept_weights(old))
+    positions = [[board.comparisons.models.index(model) for model in shared] for board in (old, new)]
+    before, after = (scale.scores[index] for scale, index in zip(ends, positions, strict=True))
+    after = after - after.mean() + before.mean()
+    if relation == "same":
+        return Change(before, before, np.zeros(len(shared)), None, np.full(len(shared), np.inf))
+    by = SharedQuestions.of(old, new)
+    to = [centre @ scale.to_scores[index] for scale, index in zip(ends, positions, strict=True)]
+    if by is None:
+        variance_old, variance_new = (
+            np.diag(x @ board.covariance @ x.T) for x, board in zip(to, (old, new), strict=True)
+        )
+        sizes = old.comparisons.n_comparisons, new.comparisons.n_comparisons
+        variance = _of_independent(variance_old, variance_new, sizes, relation)
+    else:
+        variance_old, variance_new = (
+            by.gradients(board, board)[:, board.chosen] @ board._inverse("observed") @ x.T
+            for x, board in zip(to, (old, new), strict=True)
+        )
+        variance = by.variance(-variance_old, variance_new)
+    degrees = [board.degrees_of_scores[index] for board, index in zip((old, new), positions, strict=True)]
+    freedom = np.minimum(*degrees)
+    return Change(before, after, np.sqrt(variance), _under_equality(old, new, shared, relation, by), freedom)
+
+
+def _of_independent(old: FloatArray, new: FloatArray, sizes: tuple[float, float], relation: str) -> FloatArray:
+    """Variance of the change of every model, given those of its scores.
+
+    If one board has all comparisons of the other, it is the variance of the smaller board less that of the larger
+    (Hausman, 1978), and at least the share of it that the further comparisons make up.
+    """
+    if relation == "other":
+        return old + new
+    small, large = (old, new) if relation == "more" else (new, old)
+    return np.maximum(small - large, small * (1 - min(sizes) / max(sizes)))
+
+
+def _under_equality(
+    old: Fit, new: Fit, shared: Sequence[str], relation: str, by: SharedQuestions | None
+) -> FloatArray | None:
+    """The change over its error by the discriminations of both boards, shape (M,)."""
+    if old.model != new.model or any(board.blocks or board.effects is not None for board in (old, new)):
+        return None
+    try:
+        both = {"more": new, "fewer": old}.get(relation) or fit(
+            joined(old.comparisons, new.comparisons), new.model, new.settings
+        )
+        sides = [_Side.of(board, both) for board in (old, new)]
+        v = both._inverse("expected")
+    except (JudgerankError, np.linalg.LinAlgError):
+        return None
+    models = [both.comparisons.models.index(model) for model in shared]
+    centre = np.zeros((len(shared), len(v)))
+    centre[:, models] = np.eye(len(shared)) - 1 / len(shared)
+    steps = [sign * centre @ side.inverse for sign, side in zip((-1.0, 1.0), sides, strict=True)]
+    carried = sum((step @ side.information for step, side in zip(steps, sides, strict=True)), np.zeros(())) @ v
+    change = sum((step @ side.gradient for step, side in zip(steps, sides, strict=True)), np.zeros(()))
+    behind = relation != "more", relation != "fewer"  # whether a board's own rows are counted in theta
+    maps = [step - counted * carried for step, counted in zip(steps, behind, strict=True)]
+    if by is None:
+        variance = _of_groups(maps, sides, relation)
+    else:
+        gradients = [
+            by.gradients(board, both)[:, both.chosen] @ x.T for board, x in zip((old, new), maps, strict=True)
+        ]
+        variance = by.variance(*gradients)
+    return _over(change, np.sqrt(variance))
+
+
+@dataclass(frozen=True)
+class _Side:
+    """One board's comparisons seen from the fit of both.
+
+    Attributes
+    ----------
+    gradient : float array, shape (D,)
+    information, inverse, squares : float array, shape (D, D)
+        Information; its inverse in the scores and offsets that the board has; the gradient's variance.
+    """
+
+    gradient: FloatArray
+    information: FloatArray
+    inverse: FloatArray
+    squares: FloatArray
+
+    @classmethod
+    def of(cls, board: Fit, both: Fit) -> _Side:
+        cells = onto(board.comparisons, both.comparisons)
+        evaluation = evaluate(cells, both.model, both.solution.parameters, "expected")
+        side_information = information(evaluation, both.free)
+        gradient = np.r_[evaluation.top_gradient, evaluation.judge_gradient[both.free]]
+        is_of_board = _of_board(board, both)
+        inverse, count = np.zeros_like(side_information), int(is_of_board[: len(cells.models)].sum())
+        inverse[np.ix_(is_of_board, is_of_board)] = covariance(
+            side_information[np.ix_(is_of_board, is_of_board)], count, 0
+        )
+        squares = side_information
+        if board.robust is not None:  # its gradient's variance is behind the sandwich
+            position = _places(board, both)
+            shared = np.flatnonzero(position >= 0)
+            padded = np.zeros_like(side_information)
+            padded[np.ix_(position[shared], position[shared])] = board.robust[np.ix_(shared, shared)]
+            squares = side_information @ padded @ side_information
+        return cls(gradient, side_information, inverse, squares)
+
+
+def _names(fitted: Fit) -> list[tuple[str, str]]:
+    """Kind and name of every free parameter."""
+    c = fitted.comparisons
+    every = [("score", model) for model in c.models]
+    every += [(block, judge) for block in fitted.model.judge_blocks for judge in c.judges]
+    return [name for name, free in zip(every, fitted.chosen, strict=False) if free]
+
+
+def _places(board: Fit, both: Fit) -> np.ndarray:
+    """Where the free parameters of a board stand among those of both; -1 where they are not."""
+    index = {name: number for number, name in enumerate(_names(both))}
+    return np.array([index.get(name, -1) for name in _names(board)])
+
+
+def _of_board(board: Fit, both: Fit) -> BoolArray:
+    """Which free parameters of both are scores and offsets that a board has, shape (D,)."""
+    offsets = both.model.judge_blocks[both.model.offsets]
+    names_by_block = {"score": set(board.comparisons.models)} | {
+        name: set(board.comparisons.judges) for name in offsets
+    }
+    return np.array([name in names_by_block.get(kind, ()) for kind, name in _names(both)])
+
+
+def _of_groups(maps: Sequence[FloatArray], sides: Sequence[_Side], relation: str) -> FloatArray:
+    """Variance of every model's change, comparisons independent: those on both sides, and those on one."""
+    (map_old, map_new), (old, new) = maps, sides
+    if relation == "other":
+        parts = [(map_old, old.squares), (map_new, new.squares)]
+    else:
+        small, large, map_small = (old, new, map_new) if relation == "more" else (new, old, map_old)
+        parts = [(map_old + map_new, small.squares), (map_small, large.information - small.information)]
+    return np.asarray(sum(np.maximum(np.einsum("md,de,me->m", x, m, x), 0.0) for x, m in parts))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -42,7 +344,7 @@ class Difference(Shown):
     other_unit : bool
         Whether ties or strength are outcomes on one board alone, so that one unit of the scores differs.
     same_weights : bool
-        Whether p-values are of the test with one set of judges' weights (`judgerank.boards.change`), not Wald's.
+        Whether p-values are of the test with one set of judges' weights (see above), not Wald's.
     few : Questions or None
         Those of a board that has too few for errors by question. P-values are missing then: no test knows how much
         judgments of a question go together, and standard errors take comparisons as independent.
@@ -76,7 +378,7 @@ def compare(old: Fit, new: Fit, level: float = 0.95) -> Difference:
 
     The new board's scores are put on the old board's scale by its weights of the judges (`judgerank.order.scale`),
     and shifted to the same mean over these models. The standard error is that of the change; the p-value is of a
-    test that keeps its level where models are nearly equal (`judgerank.boards.change`). Both allow for what the
+    test that keeps its level where models are nearly equal (`judgerank.boards.comparing`). Both allow for what the
     boards share, judgments or questions. Boards of too few questions have no p-values (`Difference.few`).
 
     Parameters

@@ -8,10 +8,12 @@ from typing import Annotated
 
 import typer
 
-from judgerank.cli.offered import CELL_FORMS, CELL_TABLE, DIALECTS
 from judgerank.cli.options import (
     ASK_COPIES,
     ASK_NAMES,
+    CELL_FORMS,
+    CELL_TABLE,
+    DIALECTS,
     OUTPUT,
     BaselineOption,
     ColumnOption,

@@ -9,9 +9,8 @@ from typing import Annotated
 
 import typer
 
-from judgerank.cli.options import FILE, OUTPUT, JsonOption, QuestionsArgument
+from judgerank.cli.options import FILE, OUTPUT, JsonOption, QuestionsArgument, between, finite, named
 from judgerank.cli.terminal import say
-from judgerank.cli.values import between, finite, named
 from judgerank.data.errors import ConfigError
 from judgerank.data.listing import listed
 from judgerank.writing.extras import needed

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from judgerank.writing.json_records import records
+from judgerank.writing.spreadsheets import records
 
 __all__ = ["number", "records", "sized"]
 MOST_ROWS = 10_000  # of a table; larger ones, such as all pairs of 1,000 models, are only in the output folder

@@ -21,10 +21,10 @@ from judgerank.cli.options import (
     JsonOption,
     NamesOption,
     WinnerValuesOption,
+    between,
     columns_of,
     words_of,
 )
-from judgerank.cli.values import between
 from judgerank.gating.rule import MODES, SCALES, SCORE, Rule
 
 Mode = StrEnum("Mode", {mode: mode for mode in MODES})  # type: ignore[misc]  # members are known when it runs

@@ -2,15 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Callable, Iterable
+from difflib import get_close_matches
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from judgerank.cli.values import between, named
+from judgerank.data.modules import is_file
 from judgerank.reading.accepted import COLUMNS, COPIES, FORMS, MEANINGS, NAMES
+
+# Checks of the numbers and names that options are given; nothing is loaded for them.
+
+
+def between(low: float, high: float) -> Callable[[float | None], float | None]:
+    """Check of a number that must lie between two others, neither of which it may be."""
+
+    def check(value: float | None) -> float | None:
+        if value is not None and not low < value < high:
+            top = f"between {low:g} and {high:g}" if math.isfinite(high) else f"finite and above {low:g}"
+            raise typer.BadParameter(f"{value:g} is out of range: it must be {top}.")
+        return value
+
+    return check
+
+
+def finite(value: float | None) -> float | None:
+    """Check of a number that has a range already: this one is not passed by what is no number, or infinite."""
+    if value is not None and not math.isfinite(value):
+        raise typer.BadParameter(f"{value:g} is out of range: it must be finite.")
+    return value
+
+
+def named(pairs: Iterable[str] | None, allowed: Iterable[str]) -> dict[str, str | None]:
+    """``KEY=NAME`` as a mapping; ``null`` names nothing."""
+    allowed, values = list(allowed), {}
+    for pair in pairs or ():
+        key, equals, name = pair.partition("=")
+        if not equals or not name:
+            raise typer.BadParameter(f"{pair!r} is not KEY=NAME.", param_hint="'--column'")
+        if key not in allowed:
+            nearest = get_close_matches(key, allowed, 1, 0.0)[0]
+            raise typer.BadParameter(
+                f"there is no key {key!r}; the nearest known one is {nearest!r}.", param_hint="'--column'"
+            )
+        values[key] = None if name == "null" else name
+    return values
+
 
 # what can be chosen is listed once, where it is made
 Form = StrEnum("Form", {name: name for name in FORMS})  # type: ignore[misc]  # members are known when it runs
@@ -190,5 +230,67 @@ JsonOption = Annotated[
         "--json",
         rich_help_panel=OUTPUT,
         help="Print one JSON document, also on failure; everything else goes to standard error.",
+    ),
+]
+
+
+# Names that options choose from, apart from what they name, so that help loads none of it.
+#
+# A test compares each list with the part of the library that it is of.
+NAMED = (  # `judgerank.model.members.NAMED`
+    *("btl", "judge_aware", "length", "position_only", "position_aware", "position_length"),
+    *("btl_ties", "judge_aware_ties", "position_aware_ties"),
+    *("btl_graded", "judge_aware_graded", "position_aware_graded"),
+)
+SOLVERS = ("newton", "adam", "localized", "penalised")  # `judgerank.engine.solvers.SOLVERS`
+CLUSTERS = ("question", "effects", "none")  # `judgerank.ranking.choices.CLUSTERS`
+EXPORT_FORMS = ("csv", "tsv", "parquet", "json", "jsonl", "tex", "md")  # `judgerank.ranking.exports.FORMS`
+EXPORT_TABLES = (  # `judgerank.ranking.exports.TABLES`
+    *("leaderboard", "judges", "pairs", "next", "members", "exact", "effects", "categories", "blocks"),
+    *("adjusted", "fitness", "repeats", "lmarena", "eee"),
+)
+FACTS = ("organisation", "licence", "price", "context", "link", "date")  # `judgerank.ranking.page_options.FACTS`
+DIALECTS = ("duckdb", "spark", "bigquery", "postgres", "sqlite")  # `judgerank.reading.cells_in_sql.QUOTES`
+CELL_TABLE = "judgments"  # `judgerank.reading.cells_in_sql.TABLE`
+CELL_FORMS = ("csv", "tsv", "parquet", "json", "jsonl")  # of `judgerank.ranking.exports.RAW` and of files read
+GOALS = (  # `judgerank.planning.precision.GOALS`
+    *("score_width", "score_width_worst", "standardised_width", "standardised_width_worst"),
+    *("pair_power", "pairs_interval_excludes_zero", "separated"),
+)
+ANSWER_COLUMNS = (  # `judgerank.collecting.answer_sources.COLUMNS`
+    *("question_id", "question", "model", "answer"),
+)
+
+
+# Options on the model that is fitted.
+Solver = StrEnum("Solver", {name: name for name in SOLVERS})  # type: ignore[misc]  # members are known when it runs
+NEWTON, SHRUNK = Solver("newton"), Solver("penalised")
+
+
+def of_family(value: str | None) -> str | None:
+    """Check of a member of the family: one of the library's, or a file."""
+    if value is not None and value not in NAMED and not is_file(value):
+        raise typer.BadParameter(f"{value!r} is not one of {', '.join(map(repr, NAMED))}, and no file NAME.py.")
+    return value
+
+
+ModelOption = Annotated[
+    str | None,
+    typer.Option(
+        "--model",
+        rich_help_panel=MODEL,
+        callback=of_family,
+        metavar=f"[{'|'.join(NAMED)}|FILE.py]",
+        help="Member of the family of models, or a file that defines one. By default position_aware where the "
+        "order of presentation identifies it, else judge_aware (the paper's).",
+    ),
+]
+SolverOption = Annotated[
+    Solver,
+    typer.Option(
+        "--solver",
+        rich_help_panel=MODEL,
+        help="newton is exact. penalised shrinks toward the panel and always has an estimate. localized is exact "
+        "over a box. adam is the paper's Algorithm A.1.",
     ),
 ]

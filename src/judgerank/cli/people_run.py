@@ -9,9 +9,8 @@ from typing import Any, NamedTuple
 from judgerank.cli.documents import number, records
 from judgerank.cli.terminal import say, say_json
 from judgerank.data.errors import ConfigError
-from judgerank.people.human_board import HumanBoard
-from judgerank.people.human_scale import HumanScale
-from judgerank.people.next_items import next_pairs
+from judgerank.people.anchor import next_pairs
+from judgerank.people.human_scale import HumanBoard, HumanScale
 from judgerank.people.report import PeopleReport, on_human_board, people_report
 from judgerank.reading.files import paths_of, plain
 from judgerank.reading.read import read_judgments

@@ -10,11 +10,11 @@ from typing import Annotated
 
 import typer
 
-from judgerank.cli.model_options import NEWTON, ModelOption, SolverOption
-from judgerank.cli.offered import GOALS
 from judgerank.cli.options import (
     ASK_COPIES,
     ASK_NAMES,
+    GOALS,
+    NEWTON,
     BaselineOption,
     ColumnOption,
     CopiesOption,
@@ -22,12 +22,15 @@ from judgerank.cli.options import (
     FormatOption,
     JsonOption,
     LevelOption,
+    ModelOption,
     NamesOption,
+    SolverOption,
     WinnerValuesOption,
+    between,
+    finite,
     how_read,
     words_of,
 )
-from judgerank.cli.values import between, finite
 
 POSITIVE = between(0, float("inf"))
 ASSUMED, QUESTIONS = "Assumed panel, without a file", "Questions and repeats"

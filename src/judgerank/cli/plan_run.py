@@ -15,8 +15,7 @@ from judgerank.cli.documents import records
 from judgerank.cli.terminal import Progress, say, say_json
 from judgerank.data.errors import ConfigError
 from judgerank.data.listing import counted
-from judgerank.planning.assumed_panels import assumed
-from judgerank.planning.panels import Panel
+from judgerank.planning.panels import Panel, assumed
 from judgerank.planning.plans import (
     DRAWS,
     WANTED,
@@ -35,8 +34,8 @@ from judgerank.planning.plans import (
 )
 from judgerank.planning.precision import precision_of, require_reasonable
 from judgerank.planning.questions import INDEPENDENT, Questions
-from judgerank.ranking.default_member import DEFAULT
-from judgerank.ranking.fit_member import fit_member
+from judgerank.ranking.choices import DEFAULT
+from judgerank.ranking.components import fit_member
 from judgerank.reading.read import read_judgments
 from judgerank.trust.repeats import Repeats, repeats_of
 

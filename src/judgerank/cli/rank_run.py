@@ -23,11 +23,9 @@ from judgerank.ranking.card import card as draw_card
 from judgerank.ranking.card import require_card, sentence
 from judgerank.ranking.choices import Settings
 from judgerank.ranking.exports import Export, contents, export_of
-from judgerank.ranking.model_facts import read_facts
-from judgerank.ranking.page_options import Additions, Texts
-from judgerank.ranking.ranking import MOST_ROWS, Ranking, ranked
+from judgerank.ranking.page_options import Additions, Texts, read_facts
+from judgerank.ranking.ranking import MOST_ROWS, SECTION, Ranking, ranked
 from judgerank.ranking.verdict import reading_lines, verdict
-from judgerank.ranking.writing import SECTION
 from judgerank.reading.files import paths_of, place_of, plain, title_of
 from judgerank.reading.read import read_judgments
 from judgerank.writing.spreadsheets import note_of_marks
@@ -72,7 +70,7 @@ class PageOptions:
         facts = None if self.models is None else read_facts(self.models, ranking.tables["leaderboard"]["model"])
         log = None
         if old is not None and self.since is not None:
-            from judgerank.boards.changelog import changelog_of
+            from judgerank.boards.reported import changelog_of
 
             log = changelog_of(old, ranking.fitted, self.since.name, ranking.settings.level)
         texts = None

@@ -10,11 +10,11 @@ from typing import Annotated
 
 import typer
 
-from judgerank.cli.model_options import SHRUNK, ModelOption, SolverOption
 from judgerank.cli.options import (
     ASK_COPIES,
     ASK_NAMES,
     OUTPUT,
+    SHRUNK,
     UNCERTAINTY,
     BaselineOption,
     ColumnOption,
@@ -25,7 +25,9 @@ from judgerank.cli.options import (
     FormatOption,
     JsonOption,
     LevelOption,
+    ModelOption,
     NamesOption,
+    SolverOption,
     WinnerValuesOption,
     how_read,
     words_of,

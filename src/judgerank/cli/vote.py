@@ -7,9 +7,7 @@ from typing import Annotated
 
 import typer
 
-from judgerank.cli.offered import ANSWER_COLUMNS
-from judgerank.cli.options import FILE, OUTPUT, ForceOption, JsonOption, QuestionsArgument
-from judgerank.cli.values import named
+from judgerank.cli.options import ANSWER_COLUMNS, FILE, OUTPUT, ForceOption, JsonOption, QuestionsArgument, named
 
 
 def vote(

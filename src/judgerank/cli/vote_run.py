@@ -8,8 +8,7 @@ from typing import NamedTuple
 
 from judgerank.cli.terminal import say, say_json
 from judgerank.collecting.answer_sources import files_of, read_questions
-from judgerank.voting.vote_items import drawn_items, listed_items
-from judgerank.voting.vote_page import vote_page
+from judgerank.voting.vote_page import drawn_items, listed_items, vote_page
 from judgerank.writing.targets import Outputs
 
 NEXT = (

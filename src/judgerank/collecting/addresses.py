@@ -14,12 +14,11 @@ from contextlib import contextmanager
 import httpx
 
 from judgerank.collecting.client import Client
-from judgerank.collecting.keys import keys_there_are
 from judgerank.collecting.library import ALWAYS_SET
-from judgerank.collecting.network import proxy_for, shown
-from judgerank.collecting.request_errors import AttemptFailed, Refused
-from judgerank.collecting.secrets import Secrets
+from judgerank.collecting.response import AttemptFailed, Refused
+from judgerank.collecting.secrets import Secrets, keys_there_are
 from judgerank.collecting.settings import Judge, Prompt
+from judgerank.collecting.transport import proxy_for, shown
 from judgerank.data.errors import ConfigError
 
 ANY = [{"role": "user", "content": "?"}]  # what a request says that is prepared and never sent

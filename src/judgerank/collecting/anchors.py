@@ -16,8 +16,7 @@ import numpy as np
 import pandas as pd
 
 from judgerank.collecting.ledger import Record, task_of
-from judgerank.collecting.task_order import place
-from judgerank.collecting.tasks import Questions, Task
+from judgerank.collecting.task_order import Questions, Task, place
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.frames import OUTCOMES
 from judgerank.trust.retest import COLUMNS, asked_again, changed

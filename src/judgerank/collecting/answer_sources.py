@@ -16,15 +16,24 @@ import pandas as pd
 from pandas.api.types import is_object_dtype
 
 from judgerank.collecting.platforms import fetched, is_platform
-from judgerank.collecting.tasks import Questions
+from judgerank.collecting.task_order import Questions
 from judgerank.data.errors import DataError
 from judgerank.data.frames import question_name
 from judgerank.data.listing import listed
 from judgerank.reading.answers import FORMATS, answers_in, recognised_answers
-from judgerank.reading.answers.found import Found, Text
-from judgerank.reading.answers.media import Named, images_in, references
+from judgerank.reading.answers.found import (
+    Found,
+    Named,
+    Text,
+    answered,
+    are_messages,
+    are_parts,
+    asked,
+    images_in,
+    references,
+    text_of,
+)
 from judgerank.reading.answers.text_folder import is_text_folder, texts_in
-from judgerank.reading.answers.transcripts import answered, are_messages, are_parts, asked, text_of
 from judgerank.reading.contents import split
 from judgerank.reading.file_formats import form_of, opened
 from judgerank.reading.files import labels_of, named, paths_of

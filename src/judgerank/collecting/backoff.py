@@ -1,23 +1,28 @@
-"""When a judge may be asked: at once, after a pause that all its requests share, or by one request to try.
-
-A server that is down or overloaded fails every request on its way at once, which is one event and no reason to
-give the judge up. So its trouble pauses the judge, each time about twice as long, or as long as the server asks.
-Then one request goes alone (the half-open state of a circuit breaker): if it is answered, the others follow. A
-judge also begins that way, so that a request which its server does not take is sent once and not eight times.
-
-A request is at fault that failed although one sent after it was answered. Then the judge is not paused for it.
-"""
+"""When a judge may be asked: at once, after a pause, at its pace, or again after an error."""
 
 from __future__ import annotations
 
 import asyncio
 import random
 import time
-from collections.abc import Callable, Hashable
-from contextlib import suppress
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Hashable, Iterable
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import dataclass
+from typing import Generic, TypeVar
 
-from judgerank.collecting.request_errors import AttemptFailed
+import tenacity
 
+from judgerank.collecting.response import AttemptFailed
+
+# When a judge may be asked: at once, after a pause that all its requests share, or by one request to try.
+#
+# A server that is down or overloaded fails every request on its way at once, which is one event and no reason to
+# give the judge up. So its trouble pauses the judge, each time about twice as long, or as long as the server asks.
+# Then one request goes alone (the half-open state of a circuit breaker): if it is answered, the others follow. A
+# judge also begins that way, so that a request which its server does not take is sent once and not eight times.
+#
+# A request is at fault that failed although one sent after it was answered. Then the judge is not paused for it.
 LONGEST_PAUSE = 60.0  # seconds, unless the server asks for more
 UNREACHED = 60.0  # seconds of patience with a server that was never reached: its address may be wrong
 SEVERAL = 3  # requests that fail without an answer in between are the judge's trouble, whatever their faults
@@ -174,3 +179,173 @@ def backoff(first_wait: float, failures: int) -> float:
     """Seconds before the next attempt after so many failures: about twice as long every time."""
     wait = min(first_wait * 2.0 ** min(failures, 30), max(LONGEST_PAUSE, first_wait))
     return wait * random.uniform(0.75, 1.25)
+
+
+# When the next request may go: so many a minute and so many at a time, of each judge and of all.
+
+
+class Pace:
+    """Lets a request go every so often, and so many at a time. One that goes late delays those after it.
+
+    Parameters
+    ----------
+    per_minute : float or None
+        Requests a minute; no limit if None.
+    at_a_time : int
+    """
+
+    def __init__(self, per_minute: float | None, at_a_time: int):
+        self._gap = 60.0 / per_minute if per_minute else 0.0
+        self._next, self._turn = 0.0, asyncio.Lock()
+        self._slots = asyncio.Semaphore(at_a_time)
+
+    @asynccontextmanager
+    async def request(self, within: Pace | None = None) -> AsyncIterator[None]:
+        """Hold a place for one request from its turn to its end; `within` is the pace of all."""
+        async with self._slots, AsyncExitStack() as stack:
+            async with self._turn:
+                await asyncio.sleep(max(0.0, self._next - time.monotonic()))
+                if within is not None:
+                    await stack.enter_async_context(within.request())
+                self._next = time.monotonic() + self._gap
+            yield
+
+
+# Which request of a judge goes next: one that failed waits, so that it does not keep a place from the others.
+#
+# A judge in trouble is tried with a request that has not failed yet. If it is answered, the judge is well, and the
+# fault was of those that failed.
+T = TypeVar("T", bound=Hashable)
+
+
+@dataclass
+class Asked(Generic[T]):
+    """A request, and how it went so far.
+
+    Attributes
+    ----------
+    task : hashable
+    failures, counted : int
+        Attempts that failed, and those of them that count against the request.
+    due : float
+        When it may be tried again, by the clock of the pause.
+    with_the_judge : bool
+        Whether it failed as the judge was in trouble: then it goes first when that is over.
+    """
+
+    task: T
+    failures: int = 0
+    counted: int = 0
+    due: float = 0.0
+    with_the_judge: bool = False
+
+
+class Waiting(Generic[T]):
+    """One judge's requests that are not on their way and not dealt with.
+
+    Parameters
+    ----------
+    tasks : iterable
+    pause : Pause
+        The judge's.
+    """
+
+    def __init__(self, tasks: Iterable[T], pause: Pause):
+        self._new, self._failed = deque(tasks), list[Asked[T]]()
+        self._pause, self._idle = pause, 0
+
+    def __len__(self) -> int:
+        return len(self._new) + len(self._failed)
+
+    async def take(self) -> tuple[Asked[T], int] | None:
+        """Wait until a request may go; which one, and its turn. None if there are fewer than wait for one.
+
+        Raises
+        ------
+        Stopped
+        """
+        while self._idle < len(self):
+            self._idle += 1
+            try:
+                if not self._new:
+                    await self._pause.sleep(max(0.0, min(each.due for each in self._failed) - self._pause.clock()))
+                turn = await self._pause.turn()
+            finally:
+                self._idle -= 1
+            found = self._next()
+            if found is not None:
+                return found, turn
+            self._pause.end(turn)
+        return None
+
+    def _next(self) -> Asked[T] | None:
+        in_trouble = self._pause.in_trouble
+        due = [each for each in self._failed if each.due <= self._pause.clock()]
+        first = [each for each in due if each.with_the_judge]
+        if self._new and (in_trouble or not first):
+            # anywhere, because those that fail may stand side by side
+            place = random.randrange(len(self._new)) if in_trouble else 0
+            found = Asked(self._new[place])
+            del self._new[place]
+            return found
+        again = first or due
+        if not again:
+            return None
+        # the longest wait first, so that a limit of the rate does not meet the same request each time
+        found = min(again, key=lambda each: each.failures) if in_trouble else again[0]
+        self._failed.remove(found)
+        return found
+
+    def unsent(self, asked: Asked[T]) -> None:
+        """Take a request back that was not sent."""
+        if asked.failures:
+            self._failed.append(asked)
+        else:
+            self._new.appendleft(asked.task)
+
+    def failed(self, asked: Asked[T], counts: bool, wait: float | None) -> None:
+        """Take a request back that failed: for so many seconds, or until the judge is out of its trouble."""
+        asked.failures += 1
+        asked.counted += counts
+        asked.due, asked.with_the_judge = self._pause.clock() + (wait or 0.0), wait is None
+        self._failed.append(asked)
+
+    def hopeless(self) -> list[T]:
+        """All that wait, if none is new and most of them failed while the judge answered others; otherwise none.
+
+        Most, because after the last request that is answered no evidence comes on those that fail after it.
+        """
+        at_fault = sum(self._pause.is_at_fault(each.task) for each in self._failed)
+        return [] if self._new or 2 * at_fault <= len(self._failed) else [each.task for each in self._failed]
+
+    def clear(self) -> None:
+        """Forget all that wait."""
+        self._new.clear()
+        self._failed.clear()
+
+
+# Calls of a batch interface that are made again where that may help.
+
+
+def retrying(attempts: int, first_wait: float, patience: float) -> tenacity.AsyncRetrying:
+    """What calls again: as long as patience lasts if the server is in trouble, else a number of times."""
+
+    def is_enough(state: tenacity.RetryCallState) -> bool:
+        failed = _fault(state)
+        if failed is not None and failed.kind in OF_THE_SERVER:
+            return (state.seconds_since_start or 0.0) >= patience
+        return state.attempt_number >= attempts
+
+    def wait(state: tenacity.RetryCallState) -> float:
+        failed = _fault(state)
+        asked = failed.wait if failed is not None else None
+        return min(patience, max(backoff(first_wait, state.attempt_number - 1), asked or 0.0))
+
+    return tenacity.AsyncRetrying(
+        retry=tenacity.retry_if_exception_type(AttemptFailed), stop=is_enough, wait=wait, reraise=True
+    )
+
+
+def _fault(state: tenacity.RetryCallState) -> AttemptFailed | None:
+    failed = state.outcome.exception() if state.outcome else None
+    return failed if isinstance(failed, AttemptFailed) else None

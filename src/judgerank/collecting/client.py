@@ -18,16 +18,12 @@ import httpx
 
 from judgerank.collecting.guard import guarded
 from judgerank.collecting.images import sendable
-from judgerank.collecting.keys import keys
 from judgerank.collecting.library import library
-from judgerank.collecting.network import Network
-from judgerank.collecting.refusals import NOT_THESE, refusal
-from judgerank.collecting.request_errors import AttemptFailed, JudgeRefused, Refused, retry_after
-from judgerank.collecting.requests import request, structured_by, unknown, wire_params
-from judgerank.collecting.response import Reply, reply_of
-from judgerank.collecting.secrets import Secrets
+from judgerank.collecting.requests import NOT_THESE, refusal, request, structured_by, unknown, wire_params
+from judgerank.collecting.response import AttemptFailed, JudgeRefused, Refused, Reply, reply_of, retry_after
+from judgerank.collecting.secrets import Secrets, keys
 from judgerank.collecting.settings import Judge, Prompt
-from judgerank.collecting.transport import LARGEST_BODY, Line, shortened
+from judgerank.collecting.transport import LARGEST_BODY, Line, Network, shortened
 
 TRIED_AGAIN = (408, 409, 425, 429)  # and every 5xx
 OF_THE_JUDGE = (401, 402, 403, 404)  # refused whatever is asked

@@ -2,19 +2,143 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from judgerank.adaptive.goals import Goal, read_goal
 from judgerank.collecting.anchors import due
+from judgerank.collecting.functions import code_digest
 from judgerank.collecting.group_order import Groups
-from judgerank.collecting.identity import answered, missing
-from judgerank.collecting.images import askable
-from judgerank.collecting.ledger import Record
-from judgerank.collecting.settings import Collection, Judge
-from judgerank.collecting.task_order import Plan
-from judgerank.collecting.tasks import Questions, Task
+from judgerank.collecting.images import askable, digest_of, mode_of, shown_by
+from judgerank.collecting.ledger import UNKNOWN, Record, choice_of, task_of, what_was_asked
+from judgerank.collecting.settings import LENGTHS, Collection, Judge, Prompt
+from judgerank.collecting.task_order import Plan, Questions, Task
+from judgerank.reading.answers.found import Named
+
+# The identity of a study: prompts, texts and judges must stay the same within a file of judgments.
+
+
+def digest(prompt: Prompt) -> str:
+    """What identifies a prompt and its settings, in a few letters."""
+    system = [prompt.system] if prompt.system else []
+    return _digest([prompt.text, prompt.temperature, prompt.max_tokens, "fenced", *system])
+
+
+def identified(task: Task, judge: Judge, questions: Questions, prompt: Prompt) -> Record:
+    """What is asked, as a record begins, and what identifies it."""
+    with_params, images = judge_digest(judge), _sent(task, questions, judge)
+    return {
+        **what_was_asked(task, prompt.ranks),
+        "model_sent": judge.sent,
+        "address": judge.address,
+        "provider": judge.form,
+        **({"thinking": judge.reasoning_budget} if judge.reasoning_budget else {}),
+        "prompt": digest(prompt),
+        "texts": texts_digest(task, questions, prompt, judge),
+        **({"images": [image.reference for image in images]} if images else {}),
+        **({"asked_with": with_params} if with_params else {}),
+        **({"human": True} if judge.is_person else {}),
+    }
+
+
+def judge_digest(judge: Judge) -> str:
+    """What identifies how a judge answers, beside its model, in a few letters; empty if nothing does.
+
+    How long it may answer is left out, so that one who ran out of tokens can be asked again with more.
+    """
+    params = {name: value for name, value in judge.params.items() if name not in LENGTHS}
+    form = [params or None, judge.reasoning_effort, judge.structured or None]
+    if judge.is_function:
+        form.append(code_digest(judge.sent))
+    return _digest(form) if any(part is not None for part in form) else ""
+
+
+def texts_digest(task: Task, questions: Questions, prompt: Prompt, judge: Judge | None) -> str:
+    """What identifies the texts that a task shows, and images if the judge is sent them, in a few letters.
+
+    It is the same for all orders.
+    """
+    answers = [questions.answers[task.question_id][name] for name in sorted(task.shown)]
+    reference = [questions.reference[task.question_id]] if "{reference}" in prompt.text else []
+    images = [{"image": digest_of(image)} for image in _sent(task, questions, judge)]
+    return _digest([questions.text[task.question_id], *answers, *reference, *images])
+
+
+def _sent(task: Task, questions: Questions, judge: Judge | None) -> list[Named]:
+    """Images that a judge is sent with a task."""
+    return shown_by(task, questions) if judge is not None and mode_of(judge) == "send" else []
+
+
+def _digest(content: list[Any]) -> str:
+    return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:12]
+
+
+def changed_since(
+    records: Iterable[Record],
+    tasks: Iterable[Task],
+    judges: Mapping[str, Judge],
+    questions: Questions,
+    prompt: Prompt,
+    moved: bool = False,
+) -> str | None:
+    """What is not as it was when earlier judgments were made, as a clause; None if all is.
+
+    A judge's name that now stands for another model or another server, and answers that changed under their old
+    names, would make one set of judgments of two. Records of versions that kept no address, or neither the
+    provider nor the tokens for thoughts, are of any. With `moved`, the judges are the same at other addresses.
+    """
+    asked = {task.in_any_order for task in tasks}
+    for number, record in enumerate(records, 1):
+        task, judge = task_of(record), judges.get(record["judge_model"])
+        if judge is not None and record.get("model_sent") != judge.sent:
+            was = record.get("model_sent")
+            return f"line {number} is of judge {task.judge!r} when it was {was!r}, not {judge.sent!r}"
+        if judge is not None and record.get("asked_with", "") != judge_digest(judge):
+            other = f"{judge.sent} had other code or" if judge.is_function else "it was asked with other"
+            return f"line {number} is of judge {task.judge!r} when {other} parameters"
+        now = {"provider": judge.form, "thinking": judge.reasoning_budget} if judge is not None else {}
+        for key in now if "provider" in record else ():
+            if record.get(key) != now[key]:
+                return f"line {number} is of judge {task.judge!r} with {key} {record.get(key)!r}, not {now[key]!r}"
+        was = record.get("address")
+        if judge is not None and was is not None and was != judge.address and not moved:
+            return (
+                f"line {number} is of judge {task.judge!r} when it was asked at {was}, not at {judge.address} "
+                "(--moved if the same model is now there)"
+            )
+        known = judge is not None or "images" not in record  # whether it is sent images: else nobody knows now
+        about = record.get("texts", "")
+        if task.in_any_order in asked and known and about != texts_digest(task, questions, prompt, judge):
+            what, whose = "texts or images" if questions.images else "texts", " and ".join(map(repr, task.shown))
+            return f"line {number} is about other {what} of question {task.question_id!r} by {whose}"
+    return None
+
+
+def answered(records: Iterable[Record], again: str | None = None) -> set[Task]:
+    """The tasks that a record answers.
+
+    With `again`, a reply that could not be read is no answer ("unreadable"), or one that refuses to judge
+    ("refused").
+    """
+
+    def counts(record: Record) -> bool:
+        outcome = "refused" if record.get("refusal") else "unreadable"
+        return choice_of(record) != UNKNOWN or again != outcome
+
+    return {task_of(record) for record in records if counts(record)}
+
+
+def missing(tasks: Iterable[Task], records: Iterable[Record], both_orders: bool, again: str | None) -> list[Task]:
+    """The tasks that no record answers; where one order is enough, in any."""
+    if both_orders:
+        done = answered(records, again)
+        return [task for task in tasks if task not in done]
+    done = {task.in_any_order for task in answered(records, again)}
+    return [task for task in tasks if task.in_any_order not in done]
 
 
 @dataclass(frozen=True)

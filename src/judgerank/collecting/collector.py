@@ -12,22 +12,17 @@ from typing import Any
 
 from tqdm import tqdm
 
-from judgerank.collecting.backoff import Pause, Stopped, backoff
-from judgerank.collecting.breaker import Breaker
+from judgerank.collecting.backoff import Asked, Pace, Pause, Stopped, Waiting, backoff
 from judgerank.collecting.client import Client
+from judgerank.collecting.collection import identified
 from judgerank.collecting.costs import Budget, BudgetSpent, at_a_time, at_most, is_priced, learned, recorded_cost
-from judgerank.collecting.identity import identified
-from judgerank.collecting.ledger import UNKNOWN, Ledger, Record, choice_of
-from judgerank.collecting.outcome import digits, duration, money
+from judgerank.collecting.ledger import UNKNOWN, Ledger, Record, choice_of, record_of
+from judgerank.collecting.outcome import Breaker, digits, duration, money
 from judgerank.collecting.prompts import messages
-from judgerank.collecting.rate_limit import Pace
-from judgerank.collecting.records import record_of
-from judgerank.collecting.request_errors import AttemptFailed, JudgeRefused, Refused
 from judgerank.collecting.respondents import Shown, respondents
-from judgerank.collecting.response import Reply
-from judgerank.collecting.retry_queue import Asked, Waiting
+from judgerank.collecting.response import AttemptFailed, JudgeRefused, Refused, Reply
 from judgerank.collecting.settings import Collection, Judge
-from judgerank.collecting.tasks import Questions, Task
+from judgerank.collecting.task_order import Questions, Task
 from judgerank.data.listing import counted
 
 LEAST_SHOWN = 1e-9  # of money; less is an error of rounding

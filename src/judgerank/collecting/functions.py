@@ -1,19 +1,23 @@
-"""Judges that are Python functions of the user's: no server, no key, no cost."""
+"""Judges that are no servers: Python functions of the user's, and a person at the terminal."""
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
 import math
+import sys
+import threading
 from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from judgerank.collecting.response import CHOICES, Reply
+from judgerank.collecting.response import CHOICES, JudgeRefused, Refused, Reply
 from judgerank.data.errors import ConfigError
 from judgerank.data.modules import is_file, object_of
+from judgerank.reading.answers.found import Text
 
+# Judges that are Python functions of the user's: no server, no key, no cost.
 PYTHON = "python"  # the provider of such a judge
 DEFAULT = "judge"  # the function's name, if none is given
 WANTED = "'a', 'b', 'c' (a tie) or the probability, from 0 to 1, that the first answer is better"
@@ -104,3 +108,43 @@ def reply_of(value: Any) -> Reply:
     chances = {"a": chance, "b": 1 - chance}
     logarithms = {letter: math.log(share) for letter, share in chances.items() if share > 0}
     return Reply(text, None, None, 0, 0, (choice, logarithms))
+
+
+# A person at the terminal as a judge: sees a question and two answers without names, and types a letter.
+PERSON = "person"  # the provider of such a judge
+KEYS = {"a": "a", "1": "a", "b": "b", "2": "b", "t": "c", "0": "c"}
+SKIP, QUIT = "s", "q"
+ASKED = "Which answer is better? a, b, t (equally good), s (skip), q (stop): "
+_one_at_a_time = threading.Lock()
+
+
+async def vote(name: str, question: Text, first: Text, second: Text) -> Reply:
+    """What a person says.
+
+    Raises
+    ------
+    Refused
+        If the person skips this one.
+    JudgeRefused
+        If the person stops, or there is nobody at the terminal.
+    """
+    key = await asyncio.to_thread(_ask, name, question, first, second)
+    if key == SKIP:
+        raise Refused("skipped", "the person skipped it")
+    if key == QUIT:
+        raise JudgeRefused("stopped", "the person stopped, or nobody is at the terminal")
+    return Reply(KEYS[key], None, None, 0, 0, None)
+
+
+def _ask(name: str, question: Text, first: Text, second: Text) -> str:
+    """Show both answers, and ask until a key is known; the end of the input is a stop."""
+    with _one_at_a_time:
+        for heading, text in (("QUESTION", question), ("ANSWER A", first), ("ANSWER B", second)):
+            turns = [text] if isinstance(text, str) else text
+            print(f"\n--- {heading} ---", *turns, sep="\n", file=sys.stderr)
+        while True:
+            print(f"\n{name}: {ASKED}", end="", file=sys.stderr, flush=True)
+            line = sys.stdin.readline()
+            key = line.strip().lower()[:1] if line else QUIT
+            if key in (*KEYS, SKIP, QUIT):
+                return key

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from judgerank.collecting.settings import Collection
-from judgerank.collecting.task_order import Plan, place, require_drawn
-from judgerank.collecting.tasks import Questions, Task
+from judgerank.collecting.task_order import Plan, Questions, Task, place, require_drawn
 from judgerank.data.errors import ConfigError
 
 

@@ -17,13 +17,12 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-from judgerank.collecting.rules import images_for
+from judgerank.collecting.requests import images_for
 from judgerank.collecting.settings import Judge
-from judgerank.collecting.tasks import Questions, Task
+from judgerank.collecting.task_order import Questions, Task
 from judgerank.data.errors import DataError
 from judgerank.data.listing import counted
-from judgerank.reading.answers.found import Text
-from judgerank.reading.answers.media import MARK, Named, references
+from judgerank.reading.answers.found import MARK, Named, Text, references
 
 log = logging.getLogger("judgerank")
 LARGEST = 5 << 20  # bytes: the smallest limit of the large providers, Anthropic's

@@ -3,17 +3,103 @@
 from __future__ import annotations
 
 import math
+from collections import Counter, deque
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from scipy.special import ndtri
 
+from judgerank.adaptive.goals import Goal, widest
 from judgerank.collecting.batches.pending import Pending
-from judgerank.collecting.breaker import Breaker
 from judgerank.collecting.costs import typical_costs
 from judgerank.collecting.ledger import UNKNOWN, Record, choice_of
 from judgerank.collecting.settings import Judge
 from judgerank.data.listing import counted
+from judgerank.order.pairs import Order
+
+# When to give up on a judge: no answers, refusals, or unreadable replies. The other judges continue.
+IN_A_ROW = 5  # requests given up, one after the other, that stop a judge
+RECENT = 20  # replies, of which more than half must be readable
+FEWEST = 4  # replies that say anything about a judge at the end of its pilot
+
+
+class Breaker:
+    """What happened to one judge's requests.
+
+    Attributes
+    ----------
+    why : str or None
+        Why it was stopped, as a clause.
+    answered, unreadable, empty, refused : int
+        Replies; of those, the ones that could not be read; the ones without a word, cut off at their longest; and
+        the ones that refuse to judge.
+    untold, unpriced : int
+        Replies without told usage, and attempts without an answer, which both count as much as they may cost.
+    failed, given_up : Counter
+        Attempts and requests by the kind of their failure.
+    said : dict
+        The server's last message by the kind of failure.
+    """
+
+    def __init__(self) -> None:
+        self.why: str | None = None
+        self.answered, self.unreadable, self.empty, self.refused = 0, 0, 0, 0
+        self.untold, self.unpriced = 0, 0
+        self.failed, self.given_up = Counter[str](), Counter[str]()
+        self.said: dict[str, str] = {}
+        self._in_a_row = 0
+        self._recent: deque[bool] = deque(maxlen=RECENT)
+
+    def reply(self, readable: bool, empty: bool, refused: bool = False) -> None:
+        """Count a reply."""
+        self.answered += 1
+        self.unreadable += not readable and not refused
+        self.empty += empty
+        self.refused += refused
+        self._in_a_row = 0
+        self._recent.append(readable)
+        if len(self._recent) == RECENT:
+            self._require_readable()
+
+    def failure(self, kind: str, said: str) -> None:
+        """Count an attempt that failed."""
+        self.failed[kind] += 1
+        if said:
+            self.said[kind] = said
+
+    def gave_up(self, kind: str) -> None:
+        """Count a request that was given up."""
+        self.given_up[kind] += 1
+        self._in_a_row += 1
+        if self._in_a_row >= IN_A_ROW:
+            self.stop(f"{self._in_a_row} requests in a row were given up, the last for {kind}", kind)
+
+    def end_pilot(self) -> None:
+        """Stop a judge whose pilot failed."""
+        if not self.answered and self.given_up:
+            kind = self.given_up.most_common(1)[0][0]
+            self.stop(f"none of its {self.given_up.total()} first requests was answered ({kind})", kind)
+        elif len(self._recent) >= FEWEST:
+            self._require_readable()
+
+    def stop(self, why: str, kind: str = "") -> None:
+        """Ask it no more."""
+        if self.why is None:
+            said = self.said.get(kind)
+            self.why = why + (f"; it says: {said}" if said else "")
+
+    def _require_readable(self) -> None:
+        unread = self._recent.count(False)
+        if 2 * unread > len(self._recent):
+            why = f"{unread} of its last {len(self._recent)} replies cannot be read"
+            if self.refused:
+                why += f" (refusing to judge: {self.refused})"
+            if self.empty:
+                why += f" (empty: {self.empty}; the tokens went into thoughts, so give it more)"
+            self.stop(why)
+
 
 NAMED = 5  # names in one sentence
 SMALL = 0.001  # of money: four places would show too little of it
@@ -131,3 +217,66 @@ def unfetched(pending: Pending, judges: Container[str]) -> Iterator[str]:
             yield f"a batch of judge {which.judge!r} with {count} may be submitted; run it again to find out"
         else:
             yield f"batch {which.batch} of judge {which.judge!r} goes on with {count}; run it again to fetch it"
+
+
+# How far a collection by rounds is from its goal: which claims are open, and what is still to be asked.
+LEVEL = 0.95  # of the goals' claims
+FARTHEST = 100.0  # times what there is; a forecast beyond says no more than that it is far
+
+
+class Outlook(NamedTuple):
+    """At one look.
+
+    Attributes
+    ----------
+    still, claims : int
+        Open claims, and all; zero for a goal that makes none.
+    needed : float
+        Comparisons in all at which the goal would be reached; infinite if that cannot be foreseen.
+    """
+
+    still: int
+    claims: int
+    needed: float
+
+
+def outlook(order: Order | None, goal: Goal, look: int, comparisons: float) -> Outlook:
+    """How far it is at a look (counted from one), after so many comparisons.
+
+    Test statistics grow with the square root of the number of comparisons, and widths shrink with it. So this is
+    what it would take if all pairs were asked as they were so far. Rounds ask the open pairs more, so that it
+    usually takes less.
+    """
+    if goal.kind == "comparisons":
+        return Outlook(0, 0, goal.size)
+    if order is None:
+        return Outlook(0, 0, math.inf)
+    if goal.kind == "width" and order.flipped:  # no width is reached
+        return Outlook(0, 0, math.inf)
+    if goal.kind == "width":
+        return Outlook(0, 0, _foreseen(comparisons, widest(order, LEVEL) / goal.size))
+    still = goal.open_claims(order, look, 1 - LEVEL)
+    if not still.any():
+        return Outlook(0, len(still), comparisons)
+    i, j = goal.pairs(len(order.models))[:, still]
+    hurdle = goal.hurdle(len(order.models), look + 1, 1 - LEVEL)
+    weakest = float(-ndtri(np.max(order.p_value[i, j]) / 2))
+    return Outlook(int(still.sum()), len(still), _foreseen(comparisons, -ndtri(hurdle / 2) / max(weakest, 1e-9)))
+
+
+def _foreseen(comparisons: float, factor: float) -> float:
+    needed = comparisons * factor**2
+    return needed if needed <= FARTHEST * comparisons else math.inf
+
+
+def told(found: Outlook, comparisons: float, left: float, each: float, currency: str) -> str:
+    """The same in words, with what the comparisons to go would cost if one costs `each`."""
+    claims = f"{found.still} of {found.claims} claims open, " if found.claims else ""
+    more = found.needed - comparisons
+    if more <= 0:
+        return f"{claims}nothing to go" if not found.claims or found.still else "all claims sure"
+    if math.isinf(more):
+        return f"{claims}the end cannot be foreseen yet"
+    price = f" for {money(more * each, currency)}" if each > 0 else ""
+    beyond = "" if more <= left else f", and {left:,.0f} are left" if left else ", and none is left"
+    return f"{claims}about {more:,.0f} more judgments{price}, as it looks now{beyond}"

@@ -12,20 +12,17 @@ from typing import Any
 
 import httpx
 
-from judgerank.collecting.bounds import prompt_tokens
 from judgerank.collecting.client import Client
 from judgerank.collecting.collection import Study
-from judgerank.collecting.costs import is_priced
+from judgerank.collecting.costs import is_priced, prompt_tokens
 from judgerank.collecting.images import mode_of, shown_by
-from judgerank.collecting.keys import keys, keys_there_are
 from judgerank.collecting.library import listed
 from judgerank.collecting.prompts import messages
-from judgerank.collecting.refusals import told
-from judgerank.collecting.request_errors import AttemptFailed, Refused
-from judgerank.collecting.requests import is_bounded, longest, request, rule_of
-from judgerank.collecting.secrets import STANDS_FOR, Secrets
+from judgerank.collecting.requests import is_bounded, longest, request, rule_of, told
+from judgerank.collecting.response import AttemptFailed, Refused
+from judgerank.collecting.secrets import STANDS_FOR, Secrets, keys, keys_there_are
 from judgerank.collecting.settings import Judge, Prompt
-from judgerank.collecting.tasks import Task
+from judgerank.collecting.task_order import Task
 
 log = logging.getLogger("judgerank")
 SHOWN = 60  # characters of each text of a request

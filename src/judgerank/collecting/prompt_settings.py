@@ -1,14 +1,82 @@
-"""What a judge is asked, as a file of settings says it."""
+"""What a judge is asked, for a choice or for a ranking, as settings say it, and the words that are the default."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+from collections.abc import Iterable
+from typing import Annotated, Any, Literal, Protocol, Self, TypedDict
 
 from pydantic import Field, model_validator
 
 from judgerank.collecting.checking import Settings
-from judgerank.collecting.wording import GRADED, PAIRWISE
 
+# The question that a judge is asked unless another is given (appendix E.2 of the paper, in words of our own).
+
+
+class Wording(TypedDict):
+    """A prompt and how it is sampled from."""
+
+    name: str
+    temperature: float
+    max_tokens: int
+    text: str
+
+
+# {question}, {first} and {second} are filled in; the models stay anonymous
+PAIRWISE: Wording = {
+    "name": "pairwise",
+    "temperature": 0.0,
+    "max_tokens": 1024,
+    "text": """\
+Two assistants, A and B, have each answered the question below. Decide which answer serves the person who asked
+better. Weigh whether it is correct, helpful, honest, and does what was asked; do not be swayed by length, style
+or the order of the answers, and do not guess who wrote them.
+
+Question:
+{question}
+
+Model A Response:
+{first}
+
+Model B Response:
+{second}
+
+Reply with one line and nothing else: your choice, a comma, and your confidence.
+The choice is a if A's answer is better, b if B's is better, c if neither is.
+The confidence is a number from 0.00 to 1.00 with two decimals.
+Example: b, 0.75
+""",
+}
+GRADED = (
+    PAIRWISE["text"].partition("Reply with one line")[0]
+    + """\
+Reply with one line and nothing else, which says how much better an answer is:
+[[A>>B]] if A's answer is much better, [[A>B]] if it is better, [[A=B]] if neither is,
+[[B>A]] if B's answer is better, [[B>>A]] if it is much better.
+"""
+)
+# {answers} stands for all of them, each under its letter
+RANKED: Wording = {
+    "name": "ranking",
+    "temperature": PAIRWISE["temperature"],
+    "max_tokens": PAIRWISE["max_tokens"],
+    "text": """\
+Several assistants have each answered the question below. Rank their answers by how well they serve the person who
+asked. Weigh whether an answer is correct, helpful, honest, and does what was asked; do not be swayed by length,
+style or the order of the answers, and do not guess who wrote them.
+
+Question:
+{question}
+
+{answers}
+
+Reply with one line and nothing else: the letters of all answers from best to worst, with > between them.
+Write = instead of > only where neither of two answers is better.
+Example, of three answers: B > A = C
+""",
+}
+
+
+# What a judge is asked, as a file of settings says it.
 Name = Annotated[str, Field(min_length=1)]
 Count = Annotated[int, Field(ge=1)]
 
@@ -63,3 +131,58 @@ class Prompt(Settings):
         if unsafe:
             raise ValueError(f"criterion {unsafe[0]!r} names a file: letters, digits, - and _ alone")
         return self
+
+
+# Settings of a collection in which judges rank several answers at once.
+PAIR = 2  # answers in a request, unless more are asked for
+
+
+class Asked(Protocol):
+    """What matters of a judge."""
+
+    judge: str
+    structured: bool
+    logprobs: bool
+
+    @property
+    def is_local(self) -> bool: ...
+
+
+def with_ranking_prompt(values: Any) -> Any:
+    """Settings as they are told, with the prompt for rankings where judges rank by no text of the user's."""
+    if not isinstance(values, dict) or not isinstance(values.get("k"), int) or values["k"] <= PAIR:
+        return values
+    prompt = values.get("prompt", Prompt())
+    if not isinstance(prompt, Prompt) or prompt.text != PAIRWISE["text"]:
+        return values
+    name = RANKED["name"] if prompt.name == PAIRWISE["name"] else prompt.name
+    return {**values, "prompt": prompt.model_copy(update={"name": name, "text": RANKED["text"]})}
+
+
+def require_rankable(k: int, prompt: Prompt, judges: Iterable[Asked], until: str | None, anchors: int) -> None:
+    """Refuse what is made for pairs where judges rank k answers, and a prompt for rankings where they do not.
+
+    Raises
+    ------
+    ValueError
+    """
+    if k == PAIR:
+        if prompt.ranks:
+            raise ValueError("the prompt's text has {answers}, which asks for rankings: say of how many (--k 4)")
+        return
+    with_k = f"with k={k}, judges rank answers:"
+    absent = [field for field in ("{question}", "{answers}") if field not in prompt.text]
+    if absent:
+        raise ValueError(f"{with_k} the prompt's text must say where {absent[0]} goes")
+    if prompt.scale == 5:
+        raise ValueError(f"{with_k} scale 5 is for pairs, leave it out")
+    if until is not None:
+        raise ValueError(f"{with_k} until is for pairs, leave it out")
+    if anchors:
+        raise ValueError(f"{with_k} anchors are for pairs, leave them out")
+    for judge in judges:
+        if judge.is_local:
+            raise ValueError(f"{with_k} judge {judge.judge!r}, a function or a person, can only compare two")
+        if judge.structured or judge.logprobs:
+            key = "structured" if judge.structured else "logprobs"
+            raise ValueError(f"{with_k} {key} of judge {judge.judge!r} is for pairs, leave it out")

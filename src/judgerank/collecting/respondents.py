@@ -2,7 +2,7 @@
 
 A model on a server, a Python function (a rule, a reward model) and a person at the terminal answer by one method.
 So does what another program brings, such as a model of inspect_ai. A panel of them is what collecting by rounds
-asks (`judgerank.adaptive.oracles.Oracle`, by `judgerank.collecting.stop_goal.Judges`).
+asks (`judgerank.adaptive.rounds.Oracle`, by `judgerank.collecting.stop_goal.Judges`).
 """
 
 from __future__ import annotations
@@ -11,10 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from judgerank.collecting.functions import NoAnswer, answered, function
-from judgerank.collecting.person import PERSON, vote
-from judgerank.collecting.request_errors import Refused
-from judgerank.collecting.response import Reply
+from judgerank.collecting.functions import PERSON, NoAnswer, answered, function, vote
+from judgerank.collecting.response import Refused, Reply
 from judgerank.collecting.settings import Judge
 from judgerank.reading.answers.found import Text
 

@@ -17,23 +17,21 @@ from judgerank.collecting.answer_sources import files_of, read_questions
 from judgerank.collecting.batches.asking import Batches
 from judgerank.collecting.batches.pending import Pending
 from judgerank.collecting.client import Client
-from judgerank.collecting.collection import Study
+from judgerank.collecting.collection import Study, changed_since, digest
 from judgerank.collecting.collector import Collector, together
 from judgerank.collecting.costs import Budget, at_most, is_priced, learned, spent_into
 from judgerank.collecting.group_order import planned
-from judgerank.collecting.identity import changed_since, digest
 from judgerank.collecting.images import askable, require_images
 from judgerank.collecting.images import told as of_images
-from judgerank.collecting.keys import keys, keys_there_are
 from judgerank.collecting.ledger import Ledger, Record, opened
 from judgerank.collecting.messages import show, tell, tell_goal, tell_left, tell_pilot
 from judgerank.collecting.preview import preview
 from judgerank.collecting.prices import priced
 from judgerank.collecting.prompts import for_criterion, messages, require_references
-from judgerank.collecting.secrets import Secrets
+from judgerank.collecting.secrets import Secrets, keys, keys_there_are
 from judgerank.collecting.settings import Collection, Judge
 from judgerank.collecting.stop_goal import ask_until
-from judgerank.collecting.tasks import Questions, Task
+from judgerank.collecting.task_order import Questions, Task
 from judgerank.data.errors import ConfigError, DataError, EndpointError
 from judgerank.reading.layouts.words import ANSWERS
 from judgerank.writing.atomic import versions

@@ -1,13 +1,10 @@
-"""Keys taken out of texts: whole, in part, and as they are written in addresses and in Base64.
-
-A server can send back what it was sent. What it says is cleaned of every judge's key where it comes in, and what
-is logged once more at that door.
-"""
+"""Keys of judges, out of the environment, and taken out of texts."""
 
 from __future__ import annotations
 
 import json
 import logging
+import os
 import re
 from base64 import b64encode
 from collections.abc import Iterable, Iterator, Mapping
@@ -16,6 +13,13 @@ from string import ascii_lowercase, ascii_uppercase
 from typing import Any
 from urllib.parse import quote, unquote
 
+from judgerank.collecting.settings import Judge
+from judgerank.data.errors import ConfigError
+
+# Keys taken out of texts: whole, in part, and as they are written in addresses and in Base64.
+#
+# A server can send back what it was sent. What it says is cleaned of every judge's key where it comes in, and what
+# is logged once more at that door.
 PART = 12  # characters in a row that give a key away
 SHORTEST = 4  # characters; anything shorter is a placeholder, and might be a verdict
 STEP = PART // 2  # a part covers a whole piece of half its length, wherever the pieces begin
@@ -128,3 +132,39 @@ def _forms(key: str) -> Iterator[str]:
 
 def _pieces(text: str, size: int) -> Iterator[str]:
     return (text[at : at + size] for at in range(len(text) - size + 1))
+
+
+# Keys of judges, out of the environment.
+
+
+def keys(judges: Iterable[Judge]) -> dict[str, str]:
+    """The keys out of the environment, by judge.
+
+    Raises
+    ------
+    ConfigError
+        If one is missing, or cannot stand in a request's header.
+    """
+    found = {}
+    for judge in judges:
+        name = judge.api_key_env
+        if name is None:
+            continue
+        key = os.environ.get(name)
+        if not key:
+            raise ConfigError(
+                f"the environment variable {name} holds no key for judge {judge.judge!r} "
+                "(api_key_env names another variable)"
+            )
+        if not (key.isascii() and key.isprintable()) or key != key.strip():
+            raise ConfigError(
+                f"the key in {name} has a character that cannot be sent (a line's end, a blank, no ASCII)"
+            )
+        found[judge.judge] = key
+    return found
+
+
+def keys_there_are(judges: Iterable[Judge]) -> list[str]:
+    """The keys that the environment holds, where some may be missing."""
+    names = {judge.api_key_env for judge in judges} - {None}
+    return [os.environ[name] for name in names if name and os.environ.get(name)]

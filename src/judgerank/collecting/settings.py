@@ -9,14 +9,36 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BeforeValidator, Field, PrivateAttr, field_validator, model_validator
 
 from judgerank.collecting.batches.providers import FORMS
-from judgerank.collecting.checking import Settings
-from judgerank.collecting.functions import PYTHON, require_function
-from judgerank.collecting.inherited import inherited
-from judgerank.collecting.person import PERSON
-from judgerank.collecting.prompt_settings import Count, Name, Prompt
+from judgerank.collecting.checking import Settings, require_no_key, require_plain
+from judgerank.collecting.functions import PERSON, PYTHON, require_function
+from judgerank.collecting.prompt_settings import Count, Name, Prompt, require_rankable, with_ranking_prompt
 from judgerank.collecting.ranked_replies import LETTERS
-from judgerank.collecting.ranking_settings import require_rankable, with_ranking_prompt
-from judgerank.collecting.storable import require_no_key, require_plain
+
+# What the judges of a panel take from it: its address, and its key with that address.
+
+
+def inherited(values: Any, default_key: str | None) -> Any:
+    """The panel's address for judges on a server who name none, and its key for those at that address.
+
+    Parameters
+    ----------
+    values : Any
+        A panel as it was written; returned as it is if it names no address or no list of judges.
+    default_key : str or None
+        The variable with the key, if the panel names none.
+    """
+    if not isinstance(values, dict) or not isinstance(values.get("judges"), list) or not values.get("base_url"):
+        return values
+    place = values["base_url"]
+    key = {"api_key_env": values.get("api_key_env", default_key)}
+    completed = []
+    for judge in values["judges"]:
+        if isinstance(judge, dict) and judge.get("provider") not in (PYTHON, PERSON):
+            at = {"base_url": judge.get("base_url") or place}
+            judge = (key if at["base_url"] == place else {}) | judge | at
+        completed.append(judge)
+    return values | {"judges": completed}
+
 
 __all__ = ["LENGTHS", "Collection", "Judge", "Panel", "Prompt"]
 

@@ -12,16 +12,14 @@ import numpy as np
 from tqdm import tqdm
 
 from judgerank.adaptive.goals import Goal
-from judgerank.adaptive.oracles import Answers
-from judgerank.adaptive.rounds import Collected, collect_until
+from judgerank.adaptive.rounds import Answers, Collected, collect_until
 from judgerank.collecting.collector import Collector
 from judgerank.collecting.costs import typical_costs
-from judgerank.collecting.goal_progress import outlook, told
 from judgerank.collecting.ledger import Record, task_of
 from judgerank.collecting.messages import changed
-from judgerank.collecting.outcome import money
+from judgerank.collecting.outcome import money, outlook, told
 from judgerank.collecting.settings import Judge
-from judgerank.collecting.tasks import Task
+from judgerank.collecting.task_order import Task
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError

@@ -21,7 +21,7 @@ from judgerank.data.listing import listed
 from judgerank.data.representation import Shown
 from judgerank.data.stages import Stages
 from judgerank.data.strengths import with_further
-from judgerank.data.two_answers import Choices
+from judgerank.data.tied_choices import Choices
 from judgerank.data.validation import checked
 
 POOLED_JUDGE = "all judges"

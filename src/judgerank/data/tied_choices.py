@@ -1,11 +1,8 @@
-"""Choices of several answers at once: how many are tied for the best, where ties of rankings are an outcome.
-
-A choice among some answers then has one row group (`judgerank.data.stages`) in which all that are tied have equal
-shares. The further row groups of a tie, one for each order of its answers, say nothing any more.
-"""
+"""Choices of several answers at once, those tied for the best among them, and what rows say of two answers."""
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -14,6 +11,10 @@ from judgerank.data.arrays import BoolArray, FloatArray, IntArray
 from judgerank.data.errors import DataError
 from judgerank.data.stages import Stages
 
+# Choices of several answers at once: how many are tied for the best, where ties of rankings are an outcome.
+#
+# A choice among some answers then has one row group (`judgerank.data.stages`) in which all that are tied have
+# equal shares. The further row groups of a tie, one for each order of its answers, say nothing any more.
 NOTHING = 1e-200  # count of a row that says nothing; it stays, so that rows still go with their records
 LEAST = 1e-100  # count above which a row says something
 ROUNDING = 1e-9  # of shares and weights
@@ -88,3 +89,118 @@ def of_ties(rows: Rows) -> tuple[FloatArray, FloatArray]:
     """
     tied = np.where(chosen(rows) > 1, 2 * np.minimum(rows.won, rows.lost), 0.0)
     return np.where(whole(rows), rows.count, NOTHING), np.maximum(tied, 0.0)
+
+
+# What rows of comparisons say of two answers, be they pairs or parts of rankings of several.
+
+
+class Choices:
+    """Rows of comparisons as choices (`judgerank.data.comparisons.Comparisons`, whose columns these are)."""
+
+    outcome: FloatArray
+    count: FloatArray
+    covariate: FloatArray | None
+    tied: FloatArray | None
+    strong: FloatArray | None
+    stages: Stages | None
+
+    @property
+    def won(self) -> FloatArray:
+        """Share of each row's comparisons won by the model shown first, shape (T,)."""
+        return self.outcome if self.stages is None else self.outcome - self.stages.neither / 2
+
+    @property
+    def lost(self) -> FloatArray:
+        """Share of each row's comparisons won by the model shown second, shape (T,)."""
+        return 1 - self.outcome if self.stages is None else 1 - self.outcome - self.stages.neither / 2
+
+    @property
+    def decided(self) -> FloatArray:
+        """How many comparisons of the two models each row holds, shape (T,): in a ranking, those with the best.
+
+        Where ties are an outcome, those of all answers that are tied for the best.
+        """
+        if self.stages is None:
+            return self.count
+        if self.tied is None:
+            return self.choices * (1 - self.stages.neither)
+        return np.where(whole(self) & (self.stages.neither < 1 - ROUNDING), self.choices, 0.0)
+
+    @property
+    def choices(self) -> FloatArray:
+        """How many choices by a judge each row is of, shape (T,): in a ranking, those of its stage."""
+        return self.count if self.stages is None else self.count * self.stages.size / 2
+
+    @property
+    def apart(self) -> FloatArray | None:
+        """How many places lie between the two answers of each row, shape (T,); None where it is one."""
+        return None if self.stages is None else self.stages.apart
+
+    @property
+    def known_covariate(self) -> FloatArray:
+        """`covariate`, for who cannot do without.
+
+        Raises
+        ------
+        DataError
+            If there is none.
+        """
+        if self.covariate is None:
+            raise DataError("this takes comparisons with a covariate, and these have none")
+        return self.covariate
+
+    @property
+    def known_ties(self) -> FloatArray:
+        """`tied`, for who cannot do without.
+
+        Raises
+        ------
+        DataError
+            If there is no track of ties (`with_ties` keeps it).
+        """
+        if self.tied is None:
+            raise DataError("this takes comparisons that keep track of ties, and these do not")
+        return self.tied
+
+    @property
+    def known_strength(self) -> FloatArray:
+        """`strong`, for who cannot do without.
+
+        Raises
+        ------
+        DataError
+            If nothing says how strong the answers are.
+        """
+        if self.strong is None:
+            raise DataError("this takes comparisons that say how strong each answer is, and these do not")
+        return self.strong
+
+    @property
+    def n_strengths(self) -> int:
+        """Number of strengths beyond better that the answers may have."""
+        return 0 if self.strong is None else self.strong.shape[1] // 2
+
+    @property
+    def by_strength(self) -> list[FloatArray]:
+        """Share of answers of each strength beyond better for either model, the weakest first, shape (T,) each."""
+        strong = self.known_strength
+        return [strong[:, side : side + 2].sum(axis=1) for side in range(0, strong.shape[1], 2)]
+
+    @cached_property
+    def response(self) -> FloatArray:
+        """Mean outcome as the likelihood takes it, shape (T,): beyond a win, 3/2 and -1/2, where much better."""
+        values = self.outcome
+        for size in range(self.n_strengths):
+            first, second = self.known_strength[:, 2 * size : 2 * size + 2].T
+            values = values + (first - second) * (size + 1) / 2
+        return values
+
+    def require_pairs(self, what: str) -> None:
+        """Refuse rankings of several answers where only comparisons of two will do.
+
+        Raises
+        ------
+        DataError
+        """
+        if self.stages is not None:
+            raise DataError(f"{what} takes comparisons of two answers, and these are rankings of several")

@@ -8,10 +8,15 @@ many go up at once and each step is one pass for all. Adam is the paper's.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
+import numpy as np
 from scipy.linalg import LinAlgError
+from scipy.special import expit
 
+from judgerank.data.arrays import FloatArray
+from judgerank.data.errors import NoMaximumError
+from judgerank.engine.information import SINGULAR
 from judgerank.engine.solution import ROUNDING
 
 SUFFICIENT = 1e-4  # Armijo's constant
@@ -105,3 +110,107 @@ def backtracked(
             return size, trial
         size /= 2
     raise LinAlgError("no ascent along the step")
+
+
+# The maximum of a concave function by Newton's method, such as the likelihood of a small logistic regression.
+#
+# Fits of whole panels have climbs of their own (`judgerank.engine.newton`), whose likelihoods are not concave.
+LONGEST = 3.0  # entry of a step: from afar, a whole one may lead where all answers are certain
+DONE = 1e-9  # largest entry of a step that is the last one
+STEPS = 100
+Look = Callable[[FloatArray], tuple[float, FloatArray, FloatArray]]
+
+
+def peak(evaluate_at: Look, start: FloatArray, unsettled: str) -> tuple[FloatArray, float, FloatArray]:
+    """Where a concave function is largest, its height, and its information there.
+
+    Parameters
+    ----------
+    look : callable
+        Height, gradient, shape (D,), and information, shape (D, D), at a point.
+    start : float array, shape (D,)
+    unsettled : str
+        What to say if the climb does not settle.
+
+    Raises
+    ------
+    NoMaximumError
+        If the climb does not settle, or does so where the function is all but flat in some direction.
+    """
+    climb = _Climb(evaluate_at)
+    try:
+        spot, settled, _ = ascended(climb, climb.spot(start), STEPS)
+    except LinAlgError:
+        settled = False
+    if settled:
+        at = spot.at + spot.step
+        height, _, information = evaluate_at(at)
+        curvature = np.linalg.eigvalsh(information)
+        if curvature[0] > SINGULAR * curvature[-1]:  # else the gradient is nothing for being far out
+            return at, height, information
+    raise NoMaximumError(unsettled, ())
+
+
+def logistic(
+    x: FloatArray, won: FloatArray, count: FloatArray, at: FloatArray
+) -> tuple[float, FloatArray, FloatArray]:
+    """Log-likelihood of a logistic regression, its gradient, shape (D,), and its information, shape (D, D).
+
+    Parameters
+    ----------
+    x : float array, shape (T, D)
+    won, count : float array, shape (T,)
+        Of each row, how many answers are for the first, and how many there are; both may be weighted.
+    at : float array, shape (D,)
+    """
+    height, residual, weight = terms(x @ at, won, count)
+    return height, x.T @ residual, x.T @ (weight[:, None] * x)
+
+
+def terms(eta: FloatArray, won: FloatArray, count: FloatArray) -> tuple[float, FloatArray, FloatArray]:
+    """Log-likelihood of a logistic regression, its derivative in every predictor, and minus the second one."""
+    p = expit(eta)
+    height = float((won * eta - count * np.logaddexp(0.0, eta)).sum())
+    return height, won - count * p, count * p * (1 - p)
+
+
+class _Spot(NamedTuple):
+    """A point of the climb, its height, and the slope along the Newton step from there."""
+
+    at: FloatArray
+    height: float
+    step: FloatArray
+    rise: float
+
+    @property
+    def longest(self) -> float:
+        """Largest entry of the step."""
+        return float(np.abs(self.step).max(initial=0.0))
+
+
+class _Climb(Ascent[_Spot]):
+    def __init__(self, evaluate_at: Look) -> None:
+        self._look = evaluate_at
+
+    def spot(self, at: FloatArray) -> _Spot:
+        height, gradient, information = self._look(at)
+        step = np.asarray(np.linalg.solve(information, gradient), float)
+        return _Spot(at, height, step, float(gradient @ step))
+
+    def arrived(self, spot: _Spot) -> bool:
+        return spot.longest <= DONE
+
+    def next_point(self, current: _Spot) -> _Spot:
+        def nears(there: _Spot) -> bool:  # the height alone is too coarse close to the maximum
+            return there.longest <= current.longest / 2
+
+        first = min(1.0, LONGEST / current.longest)
+        next_spot = backtracked(
+            lambda size: self.spot(current.at + size * current.step),
+            lambda spot: spot.height,
+            current.height,
+            current.rise,
+            first,
+            nears,
+        )
+        return next_spot[1]

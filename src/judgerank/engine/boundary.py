@@ -9,21 +9,21 @@ import numpy as np
 
 from judgerank.data.arrays import FloatArray
 from judgerank.data.comparisons import Comparisons
-from judgerank.engine.levels import offsets_with_strength
-from judgerank.engine.likelihood_rows import CHUNK, At
-from judgerank.engine.rows import laid_out
-from judgerank.engine.solution import ROUNDING
-from judgerank.engine.sums import Curvature, Evaluation, evaluate
-from judgerank.engine.zero_discrimination import (
+from judgerank.engine.levels import (
     LEAST_SHARE,
     choices_at_zero,
     first_shown_share,
     judged,
     mean_at_zero,
     net_wins,
+    offsets_with_strength,
     position_at_zero,
     tied_share,
 )
+from judgerank.engine.likelihood_rows import CHUNK, At
+from judgerank.engine.rows import laid_out
+from judgerank.engine.solution import ROUNDING
+from judgerank.engine.sums import Curvature, Evaluation, evaluate
 from judgerank.model.block import Role
 from judgerank.model.members import Model, Parameters
 

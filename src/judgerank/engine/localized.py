@@ -22,9 +22,8 @@ from judgerank.engine.ascent import Ascent, ascended, backtracked
 from judgerank.engine.boundary import main_direction
 from judgerank.engine.count_scaling import in_units
 from judgerank.engine.information import information
-from judgerank.engine.newton import Newton
-from judgerank.engine.newton_step import DAMPING, positive_solve
-from judgerank.engine.select_maximum import highest, same_point
+from judgerank.engine.newton import DAMPING, Newton, positive_solve
+from judgerank.engine.search import highest, same_point
 from judgerank.engine.solution import (
     Solution,
     Status,

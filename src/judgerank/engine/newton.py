@@ -6,11 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import LinAlgError
+from scipy.linalg.lapack import dposv
 
+from judgerank.data.arrays import BoolArray, FloatArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.engine.ascent import Ascent, ascended, backtracked
-from judgerank.engine.boundary import Bound, at_the_edge, look, set_aside, taken_back
-from judgerank.engine.newton_step import largest_size, moved, newton_step, rise_along
+from judgerank.engine.boundary import ANYWHERE, Bound, at_the_edge, look, set_aside, taken_back
 from judgerank.engine.solution import (
     LARGEST_LOG_ODDS,
     Solution,
@@ -22,8 +23,200 @@ from judgerank.engine.solution import (
     unerring_judges,
 )
 from judgerank.engine.sums import Evaluation
-from judgerank.model.limits import never_weak
+from judgerank.model.block import Role
+from judgerank.model.limits import movable, never_weak
 from judgerank.model.members import Model, Parameters
+
+# Newton's step on the exact likelihood: a Schur complement, and how a point moves along the step.
+#
+# The information of the judges' parameters is block-diagonal, so eliminating them leaves one N x N system. The
+# likelihood does not change along two directions (a shift of the scores; scores against discrimination), which
+# the system is made to leave alone.
+# relative change of a discrimination, a slope or a tie propensity in one step (see `moved`)
+LARGEST_RISE, LARGEST_FALL = 4.0, 0.9
+LARGEST_GAIN = 0.8  # share of a judge's information that the change to log gamma may take away
+FLATTEST = 1e-12  # curvature of a judge's information, scaled to ones on its diagonal, that counts as none
+SMALLEST = 1e-30  # of a judge's information, relative to a model's
+DECIDED = 3.0  # log-odds of a typical pair under one judge
+DAMPING = 1e-10  # relative to the mean information, where the information is singular to rounding
+
+
+def newton_step(
+    cells: Comparisons, model: Model, at: Parameters, evaluation: Evaluation, bound: Bound = ANYWHERE
+) -> Parameters:
+    """Ascent direction: Newton's where minus the Hessian is positive definite, else Fisher scoring's."""
+    try:
+        return _solve(model, at, evaluation, LARGEST_GAIN, 0.0)
+    except LinAlgError:
+        return _solve(model, at, look(cells, model, at, bound, "expected"), 0.0, DAMPING)
+
+
+def _solve(model: Model, at: Parameters, evaluation: Evaluation, gain: float, damping: float) -> Parameters:
+    """Solve the information system by its Schur complement in the scores.
+
+    Raises
+    ------
+    LinAlgError
+        If the information is not positive definite on the complement of the invariant directions.
+    """
+    schur = evaluation.top_information
+    right = evaluation.top_gradient
+    mean = schur.trace() / len(schur)
+    if damping:
+        schur = schur + damping * mean * np.eye(len(schur))
+    if len(at.judges) == 0:
+        return Parameters(positive_solve(schur + mean / len(schur), right), at.judges)
+    judge_information, play = _own_information(model, at, evaluation, gain, damping, mean)
+    cross = evaluation.cross_information[:, play].transpose(1, 0, 2)  # (K', B, N)
+    right_sides = np.concatenate([cross, evaluation.judge_gradient.T[play][:, :, None]], axis=2)
+    solved = (
+        right_sides / judge_information
+        if judge_information.shape[-1] == 1
+        else np.linalg.solve(judge_information, right_sides)
+    )
+    solved = solved.reshape(-1, len(schur) + 1)
+    rows = cross.reshape(-1, len(schur))
+    schur = schur - rows.T @ solved[:, :-1]
+    right = right - rows.T @ solved[:, -1]
+    lifted = schur + mean / len(schur)
+    if model.weighs_judges:
+        s = at.scores / max(float(np.sqrt(at.scores @ at.scores)), np.finfo(float).tiny)
+        lifted += mean * (s[:, None] * s)
+    scores = positive_solve(lifted, right)
+    judges = np.zeros_like(at.judges)
+    judges[:, play] = (solved[:, -1] - solved[:, :-1] @ scores).reshape(-1, len(judges)).T
+    step = Parameters(scores, judges)
+    if rise_along(evaluation, step) < 0:
+        raise LinAlgError("the direction goes downhill")
+    return step
+
+
+def _own_information(
+    model: Model, at: Parameters, evaluation: Evaluation, gain: float, damping: float, mean: float
+) -> tuple[FloatArray, BoolArray]:
+    """Information of the judges who move, shape (K', B, B), and who they are, shape (K,).
+
+    Parameters
+    ----------
+    mean : float
+        Mean information on a score: what holds a parameter that does not move.
+
+    Raises
+    ------
+    LinAlgError
+        If that of some judge is not positive definite.
+    """
+    # a judge at zero has its offsets alone to move, and so has every judge of one fixed discrimination
+    in_play = at.in_play
+    moves_offsets_alone = (~in_play | (not model.weighs_judges)) & bool(model.blocks[model.offsets])
+    play = in_play | moves_offsets_alone
+    judge_information = evaluation.judge_information[play]
+    if damping:
+        judge_information += damping * mean * np.eye(len(at.judges))
+    if moves_offsets_alone.any():
+        for b in range(judge_information.shape[-1])[model.weights]:
+            judge_information[moves_offsets_alone[play], b, b] = mean
+    if model.has(Role.TIE, Role.STRONG):
+        still = ~movable(model, at)[:, play]
+        for b in range(judge_information.shape[-1])[model.offsets]:
+            judge_information[still[b], b, b] = mean  # of a level that the judge never uses
+    # judges that rise in log gamma: minus the second derivative there is smaller by the gradient
+    rise = np.where(decides(at)[0, play], evaluation.judge_gradient[0, play], 0.0)
+    judge_information[:, 0, 0] -= np.minimum(
+        np.maximum(rise, 0.0), np.maximum(gain * judge_information[:, 0, 0], 0.0)
+    )
+    if not _positive(judge_information, SMALLEST * mean):
+        raise LinAlgError("a judge's information is not positive definite")
+    return judge_information, play
+
+
+def _positive(blocks: np.ndarray, least: float) -> bool:
+    """Whether matrices are positive definite by more than rounding, each in its own units."""
+    diagonal = np.einsum("kbb->kb", blocks)
+    positive = bool((diagonal > least).all())
+    if not positive or blocks.shape[-1] == 1:
+        return positive
+    scale = np.sqrt(diagonal)
+    return bool(np.all(np.linalg.eigvalsh(blocks / (scale[:, :, None] * scale[:, None, :])) > FLATTEST))
+
+
+def rise_along(evaluation: Evaluation, step: Parameters) -> float:
+    """Directional derivative of the log-likelihood along a step."""
+    return float(evaluation.top_gradient @ step.scores + (evaluation.judge_gradient * step.judges).sum())
+
+
+def positive_solve(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Solve a symmetric system by Cholesky.
+
+    Raises
+    ------
+    LinAlgError
+        If the matrix is not positive definite.
+    """
+    _, solution, failed = dposv(matrix, right, lower=True)
+    if failed:
+        raise LinAlgError("the matrix is not positive definite")
+    return solution
+
+
+def decides(at: Parameters) -> BoolArray:
+    """Which judges decide most pairs, shape (1, K); (0, K) for a model without judges."""
+    spread = np.sqrt(at.scores @ at.scores / len(at.scores))  # of scores that sum to zero
+    is_decided: BoolArray = np.exp(at.judges[:1]) * spread > DECIDED
+    return is_decided
+
+
+def moved(
+    at: Parameters,
+    step: Parameters,
+    size: float,
+    offsets: slice = slice(0),
+    still: BoolArray | None = None,
+    leader: int | None = None,
+) -> Parameters:
+    """The point `size` steps away; judges at zero stay there.
+
+    The first judge row of `step` is relative to gamma and moves gamma itself, but for the rise of a judge who
+    decides most pairs: that adds to log gamma, along which the log-likelihood is then closer to a parabola, and
+    takes b and log nu, the rows `offsets`, with it: where gamma runs off, their ratios to it stay. Those of judges
+    who are `still`, shape (K,), stay as they are.
+
+    As a `leader` runs off, differences of scores shrink as its gamma grows. So the step is taken in units of the
+    scores in which that gamma stays one: there the leader's predictors are linear in all that moves.
+    """
+    judges = at.judges + size * step.judges
+    rising = (step.judges[:1] > 0) & decides(at)
+    judges[:1][~rising] = at.judges[:1][~rising] + np.log1p(size * step.judges[:1][~rising])
+    if len(judges[offsets]):
+        moves_in_log = rising & np.isfinite(at.judges[offsets])  # no log nu for a judge who never ties
+        if still is not None:
+            moves_in_log &= ~still
+        rise = np.broadcast_to(step.judges[0], moves_in_log.shape)[moves_in_log]
+        offset, to_offset = at.judges[offsets][moves_in_log], step.judges[offsets][moves_in_log]
+        judges[offsets][moves_in_log] = np.exp(size * rise) * (offset + size * (to_offset - offset * rise))
+    if leader is None or not rising[0, leader]:
+        return Parameters(at.scores + size * step.scores, judges)
+    growth = 1.0 + size * step.judges[0, leader]
+    judges[:, leader] = at.judges[:, leader] + size * step.judges[:, leader]
+    judges[0, leader] = at.judges[0, leader] + np.log(growth)
+    return Parameters(at.scores + size / growth * step.scores, judges)
+
+
+def largest_size(model: Model, at: Parameters, step: Parameters) -> float:
+    """How much of a step may be taken at once, at most all of it.
+
+    A threshold of strong answers runs off with the discrimination as far as that goes: it moves by its own size.
+    """
+    units = [
+        np.maximum(1.0, np.abs(judge_row)) if block.role.is_strong else 1.0
+        for block, judge_row in zip(model.blocks, at.judges, strict=True)
+    ]
+    chosen = [row for row, block in enumerate(model.blocks) if block.role is not Role.OFFSET]
+    relative = np.array([step.judges[row] / units[row] for row in chosen])
+    rising = relative.max(initial=0.0) / LARGEST_RISE
+    falling = -relative.min(initial=0.0) / LARGEST_FALL
+    return float(1.0 / max(1.0, rising, falling))
+
 
 STANDSTILL, MOST_POLISHES = 1e-10, 5  # relative change of the parameters that counts as none; steps to get there
 

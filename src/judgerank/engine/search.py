@@ -18,18 +18,131 @@ from judgerank.data.cache import remembered
 from judgerank.data.comparisons import Comparisons
 from judgerank.engine.boundary import Bound, assurance, guess, offsets_at_zero
 from judgerank.engine.count_scaling import in_units
-from judgerank.engine.divergence_starts import ALONE, FarOut, far_starts
+from judgerank.engine.existence import separable_judges
 from judgerank.engine.likelihood_rows import At, by_judge
-from judgerank.engine.multistart import SPARSE, Ends, rough_maxima
+from judgerank.engine.multistart import ALONE, SPARSE, Ends, FarOut, Rows, apart, far_starts, rough_maxima, shares
 from judgerank.engine.newton import Newton, climb, with_log_odds
 from judgerank.engine.rows import Listed
-from judgerank.engine.select_maximum import height, highest
-from judgerank.engine.separation import separable_judges
-from judgerank.engine.slopes import elsewhere
-from judgerank.engine.solution import LARGEST_LOG_ODDS, Solution, Status, log_odds, unbounded_judges
-from judgerank.engine.starts import Rows, apart, shares
+from judgerank.engine.solution import LARGEST_LOG_ODDS, Rival, Solution, Status, log_odds, unbounded_judges
 from judgerank.model.block import Role
 from judgerank.model.members import BTL, Model, Parameters
+
+# Starts at other slopes of one judge: with lengths, the likelihood has maxima that rough climbs miss.
+#
+# Given the scores, the judges have nothing to do with each other, so that each one's likelihood over
+# discrimination and slope can be looked at whole, on a grid. What is worth a try there may yet lie below a hill: a
+# sharper slope often pays only once the scores have followed it, so that a climb begun there slides back. So the
+# judge's slope is held while all else climbs, and then let go.
+SLOPES, DISCRIMINATIONS = 17, 9  # points of the grid
+REACH = 4.0  # of log gamma on it, about the judge's own
+SLOPE_WORTH = (
+    20.0  # log-likelihood by which a judge may be worse off there, scores as they are, for a climb from it
+)
+MOST = 40  # climbs, the judges who are least worse off first
+
+
+def elsewhere(cells: Comparisons, model: Model, at: Parameters, settings: Newton) -> Iterator[Parameters]:
+    """Points to climb from, each the best there is while one judge's slope is held at another value.
+
+    That is a local maximum of the judge's own likelihood, or a bound: there, too, the likelihood as a whole may
+    have a maximum of which the judge's own, given these scores, knows nothing.
+
+    Parameters
+    ----------
+    cells : Comparisons
+    model : Model
+        With slopes.
+    at : Parameters
+        A maximum.
+    settings : Newton
+    """
+    bound = settings.slope_bound
+    for k, alpha, slope in _others(cells, model, at, bound):
+        judges = at.judges.copy()
+        judges[:2, k] = alpha, slope
+        least, largest = np.full(judges.shape[1], -bound), np.full(judges.shape[1], bound)
+        least[k] = largest[k] = slope
+        yield climb(cells, model, settings, Parameters(at.scores, judges), Bound(least, largest)).parameters
+
+
+def _others(cells: Comparisons, model: Model, at: Parameters, bound: float) -> list[tuple[int, float, float]]:
+    """A judge, and its log-discrimination and slope at another local maximum of its own or at a bound."""
+    middle = np.where(at.in_play, at.judges[0], at.judges[0, at.in_play].mean() if at.in_play.any() else 0.0)
+    slopes, alphas = np.linspace(-bound, bound, SLOPES), np.linspace(-REACH, REACH, DISCRIMINATIONS)
+    heights = np.array(
+        [[_heights(cells, model, at, middle + alpha, slope) for alpha in alphas] for slope in slopes]
+    )
+    best = heights.max(axis=1)  # (SLOPES, K)
+    loss = _heights(cells, model, at, at.judges[0], at.judges[1]) - best
+    is_ahead, behind = np.full_like(best, True, bool), np.full_like(best, True, bool)
+    is_ahead[1:-1], behind[1:-1] = best[1:-1] >= best[2:], best[1:-1] >= best[:-2]
+    elsewhere_ = np.abs(slopes[:, None] - at.judges[1]) > slopes[1] - slopes[0]
+    candidates = np.argwhere(is_ahead & behind & elsewhere_ & (loss <= SLOPE_WORTH))
+    ordered = sorted(candidates.tolist(), key=lambda place: loss[*place])[:MOST]
+    return [(k, middle[k] + alphas[heights[s, :, k].argmax()], slopes[s]) for s, k in ordered]
+
+
+def _heights(
+    cells: Comparisons, model: Model, at: Parameters, alpha: np.ndarray, slope: float | np.ndarray
+) -> np.ndarray:
+    """Log-likelihood of every judge's comparisons, shape (K,)."""
+    judges = at.judges.copy()
+    judges[0], judges[1] = alpha, slope
+    return by_judge(cells, model, Parameters(at.scores, judges))
+
+
+# Choose among the end points of a search by a rule that does not depend on rounding.
+EQUAL_HEIGHT = 1e-9  # log-likelihoods closer than this, relative to their size, count as equal
+SAME_POINT = 1e-4  # maxima whose scores and discriminations differ by less, relative to the spread, are one
+DIGITS = 6  # to which scores are compared when all else is equal
+
+
+def highest(ends: list[Solution], unweighted: np.ndarray) -> Solution:
+    """The highest end, with the best other maximum among them.
+
+    Of ends of equal height one that was stopped counts last. The others are ordered by the inner product of
+    their scores with the unweighted ones, then by the scores themselves, in lexicographic order; the larger
+    counts.
+
+    Parameters
+    ----------
+    ends : list of Solution
+    unweighted : float array, shape (N,)
+        Scores of all judges together, rough or exact.
+    """
+    top = max(height(end) for end in ends)
+    slack = EQUAL_HEIGHT * max(1.0, abs(top))
+    equal = [end for end in ends if height(end) >= top - slack]
+    best = max(equal, key=lambda end: (end.status is not Status.ITERATION_LIMIT, _rank(end, unweighted)))
+    alternatives = [end for end in ends if end.status.converged and not same_point(end, best)]
+    if not best.status.converged or not alternatives:
+        return best
+    second = max(alternatives, key=lambda end: (height(end) >= top - slack, *_rank(end, unweighted), height(end)))
+    second = second if height(second) >= top - slack else max(alternatives, key=height)
+    gap = max(0.0, height(best) - height(second))
+    return replace(best, rival=Rival(gap, second.parameters, bool(gap <= slack)))
+
+
+def height(end: Solution) -> float:
+    return end.evaluation.log_likelihood
+
+
+def same_point(left: Solution, right: Solution) -> bool:
+    """Whether two ends are one maximum, up to where a climb stops."""
+    a, b = left.parameters, right.parameters
+    reach = max(np.ptp(a.scores), np.ptp(b.scores), np.finfo(float).tiny)
+    if np.abs(a.scores - b.scores).max() > SAME_POINT * reach:
+        return False
+    gammas = (np.exp(end.parameters.judges[:1]) for end in (left, right))
+    return bool(np.abs(np.subtract(*gammas)).max(initial=0.0) <= SAME_POINT)
+
+
+def _rank(end: Solution, unweighted: np.ndarray) -> tuple[float, tuple[float, ...]]:
+    scores = end.parameters.scores
+    size = np.linalg.norm(scores) * np.linalg.norm(unweighted)
+    agreement = float(scores @ unweighted / size) if size > 0 else 0.0
+    return round(agreement, DIGITS), tuple(np.round(scores, DIGITS))
+
 
 BOX = {"scores": 6.0, "log_discrimination": 6.0, "position": 8.0}  # for rough climbs
 ASSURED = 2.0  # gain over chance, over what the judges' own scores could add, from which one climb is enough

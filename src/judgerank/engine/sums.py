@@ -9,10 +9,9 @@ import numpy as np
 
 from judgerank.data.arrays import FloatArray
 from judgerank.data.comparisons import Comparisons
-from judgerank.engine.block_columns import BlockColumns
+from judgerank.engine.levels import first_shown_share, net_wins
 from judgerank.engine.likelihood_rows import CHUNK, At, Second, product, times, times_both
-from judgerank.engine.rows import Listed, Table, laid_out
-from judgerank.engine.zero_discrimination import first_shown_share, net_wins
+from judgerank.engine.rows import BlockColumns, Listed, Table, laid_out
 from judgerank.model.block import Role
 from judgerank.model.limits import held
 from judgerank.model.members import Model, Parameters

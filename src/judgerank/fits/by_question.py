@@ -20,9 +20,8 @@ from judgerank.inference.residuals import residuals_by_cluster
 from judgerank.model.members import Model, Parameters
 from judgerank.reading.files import Files
 from judgerank.reading.large.cells import cells_of, checked, comparisons_of, places_of
-from judgerank.reading.large.engine import MEMORY, Engine, session
-from judgerank.reading.large.faults import refuse
-from judgerank.reading.large.numbered import FAULT, Columns, Rows, rows_of
+from judgerank.reading.large.numbered import FAULT, Columns, Rows, refuse, rows_of
+from judgerank.reading.large.sources import MEMORY, Engine, session
 
 LARGEST_WEIGHT = 18  # of a question: larger ones are rarer than a double can tell
 

@@ -9,9 +9,8 @@ from judgerank.data.arrays import FloatArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.connectivity import require_maximum
 from judgerank.data.errors import NoMaximumError, NotIdentifiedError
-from judgerank.engine.coordinates import Coordinates
 from judgerank.engine.existence import near_maximum, rising_direction
-from judgerank.engine.information import SINGULAR, information
+from judgerank.engine.information import SINGULAR, Coordinates, information
 from judgerank.engine.penalty import penalty
 from judgerank.engine.solution import Status
 from judgerank.engine.sums import Evaluation, evaluate

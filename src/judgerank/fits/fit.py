@@ -24,9 +24,9 @@ from judgerank.engine.solution import Solution
 from judgerank.engine.solvers import Settings, maximise, settings_of
 from judgerank.fits.certified import require_maximum_in_play
 from judgerank.fits.extra_blocks import with_blocks
+from judgerank.fits.fitted import bar, beginning
 from judgerank.fits.question_effects import with_question_effects
 from judgerank.fits.result import Fit
-from judgerank.fits.warm_start import bar, beginning
 from judgerank.model.block import Block, Placed, Records, Role, placed
 from judgerank.model.members import Model, Parameters
 from judgerank.model.naming import all_of, get_model

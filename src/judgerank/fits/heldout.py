@@ -7,19 +7,24 @@ from dataclasses import replace
 
 import numpy as np
 import pandas as pd
+from scipy.special import xlog1py, xlogy
 
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError, DataError
-from judgerank.engine.likelihood_rows import in_parts
+from judgerank.data.rankings import with_tied_choices
+from judgerank.data.tied_choices import chosen, whole
+from judgerank.engine.likelihood_rows import in_parts, row_by_row
 from judgerank.engine.questions.groups import grouped
 from judgerank.engine.questions.marginal import Marginal
 from judgerank.engine.questions.maximum import SHARP
 from judgerank.fits.fit import described
 from judgerank.fits.fitted import Fitted
+from judgerank.fits.result import Fit
 from judgerank.inference.predictions import positions_of
 from judgerank.model.block import Block, Records, Role
 from judgerank.model.members import Model, Parameters
+from judgerank.model.tied_law import TiedLaw
 
 
 def held_out(
@@ -151,3 +156,117 @@ def _tying(fitted: Fitted) -> Parameters:
     n_answers = np.bincount(cells.judge, cells.count, len(cells.judges))
     judges[row] = np.maximum(judges[row], -np.log(n_answers + 1))  # nu / (nu + 2) is about half of 1 / (many + 1)
     return replace(at, judges=judges)
+
+
+# How well a fit predicts comparisons, and choices of rankings, that it has not seen.
+# How well a fit predicts comparisons that it has not seen.
+
+
+def losses(y: FloatArray, p: FloatArray) -> dict[str, float]:
+    """Log-loss per comparison, and the share of decided ones whose winner had the larger probability.
+
+    A probability of one half, as for a judge at zero, is half a hit.
+
+    Parameters
+    ----------
+    y : float array, shape (T,)
+        Outcomes, a tie being half a win; or their means, of which there is no accuracy.
+    p : float array, shape (T,)
+        Predicted means. They are held one rounding error away from zero and one, so that a loss is at most 36.
+    """
+    p = np.clip(p, np.finfo(float).eps, 1 - np.finfo(float).eps)
+    decided = (y == 0) | (y == 1)
+    lead = np.round(p[decided] - 0.5, 12)  # rounding error is no preference
+    hits = float(np.mean((1 + np.sign(lead) * np.sign(y[decided] - 0.5)) / 2)) if decided.any() else np.nan
+    return {"comparisons": len(y), "log_loss": -float(np.mean(xlogy(y, p) + xlog1py(1 - y, -p))), "accuracy": hits}
+
+
+def three_outcomes(fitted: Fit, train: Comparisons, test: Comparisons) -> FloatArray:
+    """Probabilities that the second model wins, of a tie, and that the first wins, shape (T, 3).
+
+    Where a member takes ties for half a win, a judge ties as often as in training whoever is compared. Half a tie
+    is added to every judge's, so that none is held to be impossible.
+    """
+    judge = pd.Index(train.judges).get_indexer(pd.Index(test.judges))[test.judge]
+    n_answers = np.bincount(train.judge, train.count, len(train.judges))
+    ties = np.bincount(train.judge, train.count * train.with_ties().known_ties, len(train.judges))
+    p = fitted.probability(test)
+    if fitted.model.has(Role.TIE):
+        tie = fitted.tie_probability(test)
+        # a judge who always tied in training may have no other answer left to be split
+        decided = np.divide(p - tie / 2, 1 - tie, out=np.full(len(p), 0.5), where=tie < 1)
+        tie = np.maximum(tie, 0.5 / (n_answers + 1)[judge])
+    else:
+        tie, decided = ((ties + 0.5) / (n_answers + 1))[judge], p
+    return np.stack([(1 - tie) * (1 - decided), tie, (1 - tie) * decided], axis=1)
+
+
+def losses_with_ties(fitted: Fit, train: Comparisons, test: Comparisons) -> FloatArray:
+    """Log-loss of every row with a tie an outcome of its own (`three_outcomes`), shape (T,)."""
+    p = np.maximum(three_outcomes(fitted, train, test), np.finfo(float).eps)
+    tied = test.with_ties().known_ties
+    share = np.stack([1 - test.outcome - tied / 2, tied, test.outcome - tied / 2], axis=1)
+    return np.asarray(-(share * np.log(p)).sum(axis=1))
+
+
+# How well a fit predicts the choices of rankings that it has not seen, where some of them are ties.
+TINY = np.finfo(float).tiny
+
+
+def choice_losses(fitted: Fit, train: Comparisons, test: Comparisons, sizes: tuple[int, ...]) -> FloatArray:
+    """Log-loss of every row with a tie of each size an outcome of its own, shape (T,).
+
+    Times counts of choices with ties, it adds up to the loss of the choice of a row's stage. The size of what is
+    chosen is predicted first, then which set of that size. Where a member takes ties for their orders, a judge
+    ties as often as in training whoever is compared. Half a tie of each size is added to every judge's, so that
+    none is held to be impossible. Of two answers this is `crossvalidation.losses_with_ties`.
+
+    Parameters
+    ----------
+    fitted : Fit
+    train, test : Comparisons
+        Rankings as they were read.
+    sizes : tuple of int
+        Numbers of answers that are tied anywhere.
+    """
+    assert test.stages is not None
+    at, answers = fitted.solution.parameters, test.stages.alternatives
+    judge_index = pd.Index(fitted.comparisons.judges).get_indexer(pd.Index(test.judges))
+    of_ours = replace(at, judges=at.judges[:, judge_index])
+    ties = fitted.model.has_ties
+    terms = row_by_row(with_tied_choices(test) if ties else test, fitted.model, of_ours)
+    even = TiedLaw(terms.eta, answers, {size: np.zeros(len(test)) for size in sizes})
+    n_tied = chosen(test)
+    # of the set that was chosen among those of its size
+    among = even.log_likelihood(test.outcome, *(np.zeros(len(test)) for _ in sizes))
+    even_chance = np.select([n_tied == size for size in sizes], [even.chance(Role.of_tie(size)) for size in sizes])
+    alone = 1 - sum(even.chance(Role.of_tie(size)) for size in sizes)
+    per_row = test.stages.size - 1  # rows of a stage times their counts, for one choice
+    loss = -among + np.log(np.maximum(np.where(n_tied > 1, even_chance, alone), TINY)) / per_row
+    judge = pd.Index(train.judges).get_indexer(pd.Index(test.judges))[test.judge]
+    left, shares = np.ones(len(test)), dict[int, FloatArray]()
+    for size in sizes:
+        n_choices, tied = _choices(train, size)
+        fits = test.stages.size >= size
+        share = ((tied + 0.5) / (n_choices + 1))[judge]
+        if ties:
+            known_chance = isinstance(terms.law, TiedLaw) and size in fitted.model.tie_sizes
+            chance = terms.law.chance(Role.of_tie(size)) if known_chance else 0.0
+            share = np.maximum(chance, (0.5 / (n_choices + 1))[judge])
+        shares[size] = np.where(fits, share, 0.0)
+        left = left - shares[size]
+    left = np.maximum(left, np.finfo(float).eps)
+    whole_share = left + sum(shares.values())
+    predicted = np.select([n_tied == size for size in sizes], [shares[size] for size in sizes], left) / whole_share
+    return np.asarray(loss - np.log(np.maximum(predicted, TINY)) / per_row, float)
+
+
+def _choices(train: Comparisons, size: int) -> tuple[FloatArray, FloatArray]:
+    """Choices of every judge among so many answers or more, and those of them that tie so many, shape (K,)."""
+    assert train.stages is not None
+    starts = np.zeros(len(train), bool)
+    starts[train.stages.first_rows] = True
+    rows = whole(train) & starts & (train.stages.size >= size)
+    k = len(train.judges)
+    tied = np.bincount(train.judge[rows], chosen(train)[rows] == size, k)
+    return np.bincount(train.judge[rows], minlength=k).astype(float), np.asarray(tied, float)

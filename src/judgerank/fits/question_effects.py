@@ -17,7 +17,7 @@ from judgerank.fits.extra_blocks import FittedKind
 from judgerank.fits.fitted import Fitted
 from judgerank.fits.same_judges import copies, with_one_vote
 from judgerank.inference.clusters import effective_number, information_by_cluster, sums_and_products
-from judgerank.inference.effects import QuestionEffects
+from judgerank.inference.estimates import QuestionEffects
 from judgerank.inference.residuals import residuals_by_cluster
 from judgerank.model.block import Role
 

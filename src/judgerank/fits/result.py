@@ -18,7 +18,7 @@ from judgerank.data.errors import ConfigError, DataError
 from judgerank.data.numbering import numbered
 from judgerank.fits import presentation, storing
 from judgerank.fits.fitted import Fitted
-from judgerank.fits.standings import leaderboard
+from judgerank.fits.presentation import leaderboard
 from judgerank.fits.testing import BlockTest, tested
 from judgerank.inference.taste_errors import TASTE
 from judgerank.model.kinds.category import in_category
@@ -257,7 +257,7 @@ class Fit(Fitted):
         return presentation.html(self)
 
     def leaderboard(self, level: float = 0.95) -> pd.DataFrame:
-        """The standing of every model as reported, best first (`judgerank.fits.standings.leaderboard`).
+        """The standing of every model as reported, best first (`judgerank.fits.presentation.leaderboard`).
 
         Raises
         ------

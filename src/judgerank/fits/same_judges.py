@@ -15,9 +15,9 @@ from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import DataError, NoMaximumError, NotIdentifiedError
 from judgerank.data.judgments import Judgments
 from judgerank.fits.different_judges import Items, SharedAnswers, shared_answers
-from judgerank.inference.jackknife import jackknife
-from judgerank.inference.proportions import wilson
+from judgerank.inference.clusters import jackknife
 from judgerank.inference.uncertainty import Uncertainty
+from judgerank.inference.wald import wilson
 from judgerank.model.law import Law
 from judgerank.model.needs import Need
 

@@ -25,7 +25,7 @@ from judgerank.engine.solution import Rival, Solution, Status
 from judgerank.engine.solvers import SOLVERS
 from judgerank.engine.sums import Evaluation
 from judgerank.fits.fitted import Fitted
-from judgerank.inference.effects import QuestionEffects
+from judgerank.inference.estimates import QuestionEffects
 from judgerank.model.block import Placed, Role
 from judgerank.model.members import Model, Parameters
 from judgerank.order.scale import weights_of

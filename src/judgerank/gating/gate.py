@@ -2,27 +2,204 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple, dataclass, fields, replace
+from functools import partial
+from math import sqrt
 from pathlib import Path
+from statistics import NormalDist
 
+import numpy as np
 import pandas as pd
+from scipy.special import ndtri
 
+from judgerank.data.arrays import FloatArray
 from judgerank.data.errors import ConfigError
 from judgerank.data.judgments import Judgments
 from judgerank.data.representation import Shown
 from judgerank.gating.answer_pairs import paired, texts_of
-from judgerank.gating.category_tests import by_category
-from judgerank.gating.decision import Evidence, evidence, holm, outcome
+from judgerank.gating.decision import Evidence, by_category, evidence, holm, outcome, p_not_above
 from judgerank.gating.gate_result import Criterion, Result
 from judgerank.gating.judged import Judged, judged
-from judgerank.gating.needed import more_needed
-from judgerank.gating.rule import Rule
-from judgerank.gating.scores import scored
-from judgerank.gating.uninformative import uninformative
+from judgerank.gating.rule import EQUIVALENCE, TWO_SIDED, Rule
+from judgerank.gating.scores import Scores, scored
 from judgerank.gating.verdict_text import sentence, text
 from judgerank.model.kinds.family import family_of, own_table, plain
 from judgerank.reading.read import Source, read_judgments
+
+# How many more questions a decision takes, if the candidate is as good as it looks.
+MOST = 1_000_000  # questions; a decision that takes more is called out of reach
+PRIOR_QUESTIONS, PRIOR_SPREAD = 2, 0.35  # few questions may look alike by chance
+Enough = Callable[[int], bool]
+
+
+def more_needed(several: list[Scores], after: Rule) -> int | None:
+    """Questions beyond those there are, the same for all criteria; None where no number that is in reach decides.
+
+    They decide at the next look, whose rule is `after`.
+
+    That is if the win rate is the observed one: as little as that is known, so far may the count be off.
+
+    The count is approximate: normal quantiles at the observed mean and variance, with the score at the
+    unfavourable end that the bound for a ship adds. It is a forecast, and no decision rests on it.
+    """
+    ships = [_first(partial(_ships, scores, after), len(scores.scores)) for scores in several]
+    blocks = [_first(partial(_blocks, scores, after, len(several)), len(scores.scores)) for scores in several]
+    ship = None if None in ships else max(n_total for n_total in ships if n_total is not None)
+    block = min((n_total for n_total in blocks if n_total is not None), default=None)
+    n_more = [total - len(several[0].scores) for total in (ship, block) if total is not None]
+    return max(1, min(n_more)) if n_more else None
+
+
+def _first(enough: Enough, current: int) -> int | None:
+    """The least number of questions that is enough, beyond those there are."""
+    high = current + 1
+    while not enough(high):
+        high *= 2
+        if high > MOST:
+            return None
+    low = max(current, high // 2)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
+
+
+def _ships(scores: Scores, rule: Rule, n: int) -> bool:
+    x = scores.fair
+    if rule.mode == TWO_SIDED:
+        return _is_beyond(float(x.mean()) - 0.5, _spread(x), rule, n)
+    if rule.mode == EQUIVALENCE:  # both bounds must pass at once
+        rule = replace(rule, power=(1 + rule.power) / 2)
+        return all(_bounded_above(share, rule.lowest, rule, n) for share in (x, 1 - x))
+    return _bounded_above(x, rule.lowest, rule, n)
+
+
+def _bounded_above(x: FloatArray, threshold: float, rule: Rule, n: int) -> bool:
+    """Whether the bound of n such questions and one of score 0 is likely to be above a threshold."""
+    mean, spread = float(x.mean()), _spread(x)
+    with_zero = n * mean / (n + 1)
+    square = n * (spread**2 + mean**2) / (n + 1) - with_zero**2
+    return with_zero - threshold >= _z(rule.level) * sqrt(square / (n + 2)) + _z(1 - rule.power) * spread / sqrt(n)
+
+
+def _blocks(scores: Scores, rule: Rule, criteria: int, n: int) -> bool:
+    lead = float(scores.differences.mean())
+    distance = abs(lead) if rule.mode == EQUIVALENCE else -lead
+    divided = 2 * criteria if rule.mode == EQUIVALENCE else criteria
+    n = n * len(scores.differences) // len(scores.scores)  # as large a share of them is in balanced orders
+    return _is_beyond(distance, _spread(scores.differences), rule, n, divided)
+
+
+def _is_beyond(distance: float, spread: float, rule: Rule, n: int, divided: int = 1) -> bool:
+    reach = _z(rule.level / divided) + _z(1 - rule.power)
+    return 0.5**n <= rule.level / divided and distance >= reach * spread / sqrt(n)
+
+
+def _spread(values: FloatArray) -> float:
+    """Standard deviation over questions, that of a few questions drawn towards a usual one."""
+    n = len(values)
+    squares = float(((values - values.mean()) ** 2).sum())
+    return sqrt((squares + PRIOR_QUESTIONS * PRIOR_SPREAD**2) / (n - 1 + PRIOR_QUESTIONS))
+
+
+def _z(chance: float) -> float:
+    return NormalDist().inv_cdf(1 - chance)
+
+
+# Find judges whose answers say nothing about the two variants: they go by place, or are as random as a coin.
+SURE = 0.05  # level of each test of a judge
+MOSTLY = 0.8  # share of answers for one place, in both orders, above which a judge goes by place
+UNRELATED = 0.15  # correlation of a judge's answers in the two orders, below which they are as a coin's
+FEW = 50  # questions with two clear answers, below which they do not tell
+REACH, REACH_OF_BOTH = -ndtri(SURE), -ndtri(SURE / 2)  # standard errors of a one-sided and a two-sided test
+
+
+def uninformative(table: Judged) -> dict[str, str]:
+    """What each judge does who says nothing about the variants, by name."""
+    leads = {judge: lead for judge in table.judges if (lead := _leads(table, judge)) is not None}
+    reasons = {judge: reason for judge, lead in leads.items() if (reason := _by_place(lead))}
+    remaining = {judge: _less_position(lead) for judge, lead in leads.items() if judge not in reasons}
+    means = np.array([_mean(lead) for lead in remaining.values()]).reshape(len(remaining), len(table.questions))
+    for number, (judge, lead) in enumerate(remaining.items()):
+        if reason := _as_a_coin(lead, means[number], np.delete(means, number, axis=0)):
+            reasons[judge] = reason
+    return {judge: reasons[judge] for judge in leads if judge in reasons}
+
+
+def _leads(table: Judged, judge: str) -> FloatArray | None:
+    """Preference for the candidate less one half, with it shown first and second, shape (Q, 2); nan for none."""
+    rows = table.rows[(table.rows["judge"] == judge) & table.rows["first"].isin((1.0, -1.0))]
+    if rows.empty:
+        return None
+    mean = rows.groupby(["question", "first"])["preference"].mean().astype(float).unstack("first")
+    return mean.reindex(index=table.questions, columns=[1.0, -1.0]).to_numpy(float) - 0.5
+
+
+def _by_place(lead: FloatArray) -> str:
+    """Whether a judge picks one place in both orders, and how often."""
+    of_first = [(0.5 + lead[:, 0]), (0.5 - lead[:, 1])]
+    of_first = [values[~np.isnan(values)] for values in of_first]
+    share = float(np.concatenate(of_first).mean())
+    chosen = of_first if share > 0.5 else [1 - values for values in of_first]
+    if any(p_not_above(values, MOSTLY) > SURE for values in chosen):
+        return ""
+    return f"picks the {'first' if share > 0.5 else 'second'} answer {max(share, 1 - share):.0%} of the time"
+
+
+def _less_position(lead: FloatArray) -> FloatArray:
+    """The leads less the judge's position bias, where both orders are there."""
+    seen = ~np.isnan(lead).all(axis=0)
+    if not seen.all():
+        return lead
+    first, second = np.nanmean(lead, axis=0)
+    bias = (first - second) / 2
+    return lead - np.array([bias, -bias])
+
+
+def _as_a_coin(lead: FloatArray, judge_leads: FloatArray, panel_leads: FloatArray) -> str:
+    """Whether a judge's answers agree neither in the two orders nor, if it saw one of them, with other judges'."""
+    both = lead[~np.isnan(lead).any(axis=1)]
+    product = both.prod(axis=1)
+    if np.count_nonzero(product) >= FEW:
+        means = both.mean(axis=1)
+        if abs(means.mean()) > REACH_OF_BOTH * _error(means):  # it prefers one variant
+            return ""
+        size = float(np.sqrt((both**2).mean(axis=0).prod()))
+        mean, reach = product.mean(), REACH * _error(product)
+        if mean <= reach < UNRELATED * size - mean:
+            return "answers the two orders of a question as independently as a coin"
+        return ""
+    is_shared = ~np.isnan(judge_leads) & ((~np.isnan(panel_leads)).sum(axis=0) > 1)
+    judge_leads, panel_shared = judge_leads[is_shared], panel_leads[:, is_shared]
+    if np.count_nonzero(judge_leads) < FEW:
+        return ""
+    if abs(judge_leads.mean()) > REACH_OF_BOTH * _error(judge_leads):
+        return ""
+    count = (~np.isnan(panel_shared)).sum(axis=0)
+    total = np.nansum(panel_shared, axis=0)
+    with_them, among_them = (
+        judge_leads * total / count,
+        (total**2 - np.nansum(panel_shared**2, axis=0)) / (count * (count - 1)),
+    )
+    short = with_them - among_them / 2
+    unrelated = abs(with_them.mean()) <= REACH_OF_BOTH * _error(with_them)
+    if unrelated and short.mean() + REACH * _error(short) < 0:
+        return "agrees with the other judges no more than a coin"
+    return ""
+
+
+def _mean(lead: FloatArray) -> FloatArray:
+    """Over both orders, shape (Q,); nan where there is neither."""
+    is_answered = ~np.isnan(lead)
+    count = is_answered.sum(axis=1)
+    return np.where(count > 0, np.nansum(lead, axis=1) / np.maximum(count, 1), np.nan)
+
+
+def _error(values: FloatArray) -> float:
+    """Standard error of a mean."""
+    return float(values.std(ddof=1) / np.sqrt(len(values)))
+
 
 ALL = "all"  # name of the one criterion where none is named
 

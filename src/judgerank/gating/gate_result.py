@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 
 from judgerank.data.listing import counted
 from judgerank.gating.answer_pairs import Pair
-from judgerank.gating.category_tests import Category
-from judgerank.gating.decision import Evidence
+from judgerank.gating.decision import Category, Evidence
 from judgerank.gating.judged import Judged
 from judgerank.gating.rule import Rule
 from judgerank.gating.scores import Scores

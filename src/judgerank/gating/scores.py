@@ -18,7 +18,7 @@ import numpy as np
 
 from judgerank.data.arrays import BoolArray, FloatArray, IntArray
 from judgerank.data.listing import counted
-from judgerank.order.sign_flips import p_above, p_either
+from judgerank.order.flips import p_above, p_either
 
 FEWEST = 3  # answers in either order for a position bias of one's own
 UNBALANCED = 0.05  # p-value below which a judge's orders are taken not to be drawn evenly

@@ -9,8 +9,7 @@ from judgerank.data.arrays import BoolArray, FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import DataError
 from judgerank.data.numbering import numbered, sizes
-from judgerank.engine.likelihood_rows import in_parts
-from judgerank.engine.row_derivatives import row_derivatives
+from judgerank.engine.likelihood_rows import in_parts, row_derivatives
 from judgerank.model.limits import held
 from judgerank.model.members import Model, Parameters
 from judgerank.model.streams import generator
@@ -163,3 +162,23 @@ def few_clusters_share(n_parameters: float, n_clusters: float) -> float:
     """min(1/2, p / (Q - p)), the share of the information that `for_few_clusters` adds."""
     left = n_clusters - n_parameters
     return min(0.5, n_parameters / left) if left > 0 else 0.5
+
+
+# Standard errors by leaving out groups of rows, one after the other.
+
+
+def jackknife(without: FloatArray, axis: int) -> FloatArray:
+    """Standard errors of statistics, from their values without each group, along an axis; NaN of one group."""
+    n_left_out = without.shape[axis]
+    mean = without.mean(axis=axis, keepdims=True)
+    squares = ((without - mean) ** 2).sum(axis=axis)
+    return (
+        np.asarray(np.sqrt((n_left_out - 1) / n_left_out * squares))
+        if n_left_out > 1
+        else np.full(squares.shape, np.nan)
+    )
+
+
+def sum_and_without(values: FloatArray, group: IntArray, n_groups: int) -> FloatArray:
+    """Sum of values, and the sums without each group, shape (1 + G,)."""
+    return np.asarray(values.sum() - np.r_[0.0, np.bincount(group, values, n_groups)])

@@ -9,9 +9,57 @@ import numpy as np
 import pandas as pd
 
 from judgerank.data.arrays import FloatArray
-from judgerank.data.errors import DataError, NoIntervalError
-from judgerank.inference.criteria import Criteria
+from judgerank.data.errors import ConfigError, DataError, NoIntervalError
+from judgerank.inference.uncertainty import Uncertainty
 from judgerank.inference.wald import wald
+
+# How many parameters a fit has, and the information criteria that count them.
+
+
+@dataclass(frozen=True, eq=False)
+class Criteria(Uncertainty):
+    """A fit's size against its height.
+
+    Attributes
+    ----------
+    comparisons, model, settings, solution, effects, robust, by_cluster, n_clusters, effective_clusters,
+    effective_by_pair, of_panel
+        Those of `Uncertainty`.
+    """
+
+    @property
+    def aic(self) -> float:
+        """Akaike's information criterion, twice the parameters less twice the log-likelihood.
+
+        Compare it between members of the same outcomes only: those that take ties for half a win, those with ties
+        as an outcome (``_ties``), and those with strength (``_graded``) have likelihoods of different events.
+
+        Raises
+        ------
+        ConfigError
+            If something is shrunk: its parameters do not count as one each.
+        """
+        return 2.0 * self._n_counted() - 2.0 * self.log_likelihood
+
+    @property
+    def bic(self) -> float:
+        """Schwarz's: the logarithm of the number of comparisons in place of two.
+
+        `aic` says between which members it can be compared, and what is raised.
+        """
+        return float(np.log(self.comparisons.n_comparisons)) * self._n_counted() - 2.0 * self.log_likelihood
+
+    def _n_counted(self) -> int:
+        if self.solution.shrinks_scores or any(block.shrunk for block in self.model.further):
+            raise ConfigError("there is no information criterion where something is shrunk: compare held-out loss")
+        return self.n_parameters
+
+    @property
+    def n_parameters(self) -> int:
+        """Number of free parameters: scores and log-discriminations in play sum to zero."""
+        of_model = int(self.chosen.sum()) - 1 - int(self.free[:1].any())
+        return of_model + (self.effects is not None)
+
 
 FURTHEST = 50.0  # of an interval's end from the estimate, in its logarithm: of a judge all but at zero
 

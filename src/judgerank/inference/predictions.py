@@ -17,11 +17,10 @@ from judgerank.data.errors import DataError
 from judgerank.data.rankings import number_of_ranking
 from judgerank.data.tied_choices import tie_sizes
 from judgerank.engine.likelihood_rows import row_by_row
-from judgerank.inference.effects import Averaged
-from judgerank.inference.estimates import Estimates
+from judgerank.inference.estimates import Averaged, Estimates
 from judgerank.model.block import Role
 from judgerank.model.law import Law
-from judgerank.model.placed_above import placed_above, usual_size
+from judgerank.model.stage_law import placed_above, usual_size
 
 Names = str | Sequence[str]
 

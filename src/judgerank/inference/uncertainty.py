@@ -13,9 +13,8 @@ from judgerank.data.arrays import BoolArray, FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import DataError, NoIntervalError
 from judgerank.engine.divergence import penalty_alone
-from judgerank.engine.hyperparameter_uncertainty import mixture
 from judgerank.engine.information import covariance, information
-from judgerank.engine.penalised import Penalised
+from judgerank.engine.penalised import Penalised, mixture
 from judgerank.engine.penalty import flat, penalty
 from judgerank.engine.problem import moving
 from judgerank.engine.solution import Solution, Status

@@ -11,15 +11,13 @@ from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
 from inspect_ai.solver import TaskState
 
 from judgerank.collecting.answer_sources import parts_of
+from judgerank.collecting.prompt_settings import PAIRWISE
 from judgerank.collecting.prompts import fill
 from judgerank.collecting.replies import parse
-from judgerank.collecting.request_errors import Refused
 from judgerank.collecting.respondents import OfFunction, Respondent, Shown
-from judgerank.collecting.response import Reply
+from judgerank.collecting.response import Refused, Reply
 from judgerank.collecting.settings import Judge
-from judgerank.collecting.task_order import coin
-from judgerank.collecting.tasks import Task
-from judgerank.collecting.wording import PAIRWISE
+from judgerank.collecting.task_order import Task, coin
 from judgerank.data.errors import ConfigError
 from judgerank.data.modules import is_file
 from judgerank.reading.answers.found import Text

@@ -10,8 +10,7 @@ import numpy as np
 from inspect_ai.util import EarlyStop
 
 from judgerank.adaptive.goals import read_goal
-from judgerank.adaptive.oracles import Answers
-from judgerank.adaptive.rounds import EACH, GROWTH, Kept, fitted
+from judgerank.adaptive.rounds import EACH, GROWTH, Answers, Kept, fitted
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError

@@ -18,6 +18,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate
+from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -28,9 +29,25 @@ from judgerank.data.errors import ConfigError
 from judgerank.data.portable_math import exp
 from judgerank.model.block import Placed, Role
 from judgerank.model.judge_blocks import JUDGE_BLOCKS, JudgeBlock, in_order, judge_block, plain, strengths
-from judgerank.model.judge_values import JudgeValues
 from judgerank.model.needs import PAIRS_ALONE, Need
 from judgerank.model.tied_law import observed_ties
+
+# What every judge has at a point, in its own units.
+
+
+class JudgeValues(NamedTuple):
+    """Discrimination, its slope, position, tie and log strong propensities of every judge.
+
+    Each of shape (K,), but the last of shape (S, K) for the S strengths beyond better. The tie propensity is None
+    where ties are no outcome.
+    """
+
+    gamma: FloatArray
+    slope: FloatArray
+    position: FloatArray
+    nu: FloatArray | None
+    log_strong: FloatArray = np.zeros((0, 1))
+
 
 SCALE = "log_discrimination"  # the block that all others need
 

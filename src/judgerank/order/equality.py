@@ -20,12 +20,13 @@ which is the efficient score for s_i - s_j (Neyman, 1959): an error in gamma mat
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import coo_array, csr_array
 
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
@@ -236,3 +237,272 @@ def _equal_scores(results: NetResults, contrast: FloatArray, gamma: FloatArray) 
         free, pull = np.moveaxis(np.linalg.solve(total, np.moveaxis(sides, 0, 2)), 2, 0)
     excess = np.einsum("pn,pn->p", contrast, free) / np.einsum("pn,pn->p", contrast, pull)
     return free - excess[:, None] * pull
+
+
+# The test of `judgerank.order.equality` for many models, without a system of equations for every pair.
+#
+# One pair of many hardly moves the judges' weights. So the N x N matrices are those of the weights that all pairs
+# have together, G = A^-1 and T = A_s^-1 in
+#
+#     A = sum gamma_k^2 L_k,
+#     A_s = A - sum gamma_k^2 L_k f f'L_k / (f'L_k f + 1 / tau^2) + A f f'A / f'A f,
+#
+# f the scores fitted with these weights. (The last term is there since a pair's own v has c'v = 0, and f has not.)
+# What belongs to the pair i, j, whose contrast is c = e_i - e_j, is then
+#
+#     v = f - (c'f / c'G c) G c,    gamma_k = (v'U_k + 1 / tau^2) / (v'L_k v + 1 / tau^2),    t = lambda T c,
+#
+# with the lambda for which t has the variance c't under the pair's own weights. All that is needed of v and t are
+# v'L_k v, v'L_k t and t'L_k t, which for all pairs are entries of three matrices for each judge. What is left out
+# is of second order in the change of the weights, which is small where no model has much of the comparisons:
+# `docs/performance_models.md` has it measured.
+#
+# The residuals' covariance within clusters is taken at the weights of all pairs, and times lambda.
+WORK = 5e10  # operations of the test pair by pair up to which that is done: some five seconds
+Pairs = tuple[IntArray, IntArray]  # places i < j
+
+
+def tests_of_equality(
+    cells: Comparisons, model: Model, at: Parameters, by_cluster: Sequence[csr_array | None]
+) -> Callable[[IntArray], tuple[FloatArray, FloatArray]]:
+    """From places of models to their differences and errors, as of `equality.differences_under_equality`.
+
+    Pair by pair, or, where there are too many models and judges for that, as it is here.
+    """
+    n, k = len(cells.models), len(cells.judges) if model.judge_blocks else 1
+    if n**4 * (n + 10.0 * k) <= WORK:
+        net = NetResults.of(cells, model, at).with_clusters(*by_cluster)
+        return lambda chosen: differences_under_equality(net.of_models(chosen))
+    return lambda chosen: differences_of_many(ManyResults.of(cells, model, at, chosen), by_cluster, chosen, n)
+
+
+@dataclass(frozen=True)
+class ManyResults:
+    """What every judge's answers say of many models, near a fit; as `equality.NetResults`, by comparisons.
+
+    Attributes
+    ----------
+    first, second, judge : int array, shape (C,)
+        Of every cell among the models chosen, by judge.
+    variance : float array, shape (C,)
+        Of its outcomes, counted.
+    net : float array, shape (K, N)
+    cross, slopes : float array, shape (K, B, N)
+        Covariance of the net results with the offsets, and regression on them.
+    discrimination : float array, shape (K,)
+    weighted : bool
+    """
+
+    first: IntArray
+    second: IntArray
+    judge: IntArray
+    variance: FloatArray
+    net: FloatArray
+    cross: FloatArray
+    slopes: FloatArray
+    discrimination: FloatArray
+    weighted: bool
+
+    @classmethod
+    def of(cls, cells: Comparisons, model: Model, at: Parameters, chosen: IntArray) -> ManyResults:
+        """Those among some models of aggregated comparisons, which are never compared with the others."""
+        rows = Residuals.at(cells, model, at)
+        k = len(cells.judges) if model.judge_blocks else 1
+        index = np.full(len(cells.models), -1)
+        index[chosen] = np.arange(len(chosen))
+        inside = np.flatnonzero(index[cells.first] >= 0)
+        inside = inside[np.argsort(rows.judge[inside], kind="stable")]
+        net, cross, slopes = rows.net_results(k)
+        return cls(
+            index[cells.first[inside]],
+            index[cells.second[inside]],
+            rows.judge[inside],
+            rows.variance[inside],
+            net[:, chosen],
+            cross[:, :, chosen],
+            slopes[:, :, chosen],
+            model.of_judges(at).gamma[:k],
+            model.weighs_judges and k > 1,
+        )
+
+    def total(self, gamma: FloatArray) -> FloatArray:
+        """sum gamma_k^2 L_k, the shift of all scores lifted; shape (N, N)."""
+        n, square = self.net.shape[1], gamma**2
+        total = np.zeros(n * n)
+        np.add.at(total, self.first * n + self.second, square[self.judge] * self.variance)
+        total = total.reshape(n, n)
+        total = -(total + total.T)
+        np.fill_diagonal(total, -total.sum(axis=1))
+        total -= (self.cross * square[:, None, None]).reshape(-1, n).T @ self.slopes.reshape(-1, n)
+        size = self.variance.sum() * 2 - (self.cross * self.slopes).sum()
+        return total + size / n**2
+
+    def image(self, v: FloatArray) -> FloatArray:
+        """L_k v, shape (K, N)."""
+        k, n = self.net.shape
+        flow = self.variance * (v[self.first] - v[self.second])
+        first, second = (np.bincount(self.judge * n + end, flow, k * n) for end in (self.first, self.second))
+        return (first - second).reshape(k, n) - np.einsum("kba,kb->ka", self.cross, self.slopes @ v)
+
+    def by_judge(self) -> Iterator[tuple[csr_array, FloatArray, FloatArray]]:
+        """Of every judge the Laplacian, sparse of shape (N, N), and the rows that offsets take from it twice."""
+        n = self.net.shape[1]
+        ends = np.searchsorted(self.judge, np.arange(len(self.net) + 1))
+        for k, (start, end) in enumerate(pairwise(ends)):
+            i, j, w = self.first[start:end], self.second[start:end], self.variance[start:end]
+            coords = (np.r_[i, j, i, j], np.r_[j, i, i, j])
+            yield coo_array((np.r_[-w, -w, w, w], coords), (n, n)).tocsr(), self.cross[k], self.slopes[k]
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Weights and scores that all pairs have together.
+
+    Attributes
+    ----------
+    results : ManyResults
+    gamma : float array, shape (K,)
+    scores : float array, shape (N,)
+        f.
+    plain : float array, shape (N, N)
+        G.
+    rest, core : float array, shape (N, R) and (R, R)
+        H and S with T = G + H S H'; R is zero where weights are given.
+    moves : float array, shape (K, N)
+        How the estimate's weights of the judges move with the scores, for all pairs alike.
+    """
+
+    results: ManyResults
+    gamma: FloatArray
+    scores: FloatArray
+    plain: FloatArray
+    rest: FloatArray
+    core: FloatArray
+    moves: FloatArray
+
+    @classmethod
+    def of(cls, results: ManyResults) -> Panel:
+        """After as many rounds as the exact test takes.
+
+        Raises
+        ------
+        LinAlgError
+            If the net results do not determine every difference.
+        """
+        gamma, f = weights_and_scores(
+            np.ones(len(results.net)),
+            lambda gamma: np.asarray(np.linalg.solve(results.total(gamma), gamma @ results.net), float),
+            lambda f: (results.net @ f, results.image(f) @ f),
+            ROUNDS if results.weighted else 0,
+        )
+        total = results.total(gamma)
+        plain = np.asarray(np.linalg.inv(total), float)
+        image = results.image(f)
+        if not results.weighted:
+            return cls(results, gamma, f, plain, np.zeros((len(f), 0)), np.zeros((0, 0)), np.zeros_like(image))
+        precision, total_image = image @ f + PRIOR, gamma**2 @ image
+        gamma_terms = image * (gamma / np.sqrt(precision))[:, None]
+        scaled_image = total_image / np.sqrt(total_image @ f)
+        if len(gamma_terms) < len(f):
+            sides = np.vstack([gamma_terms, scaled_image])
+            rest = plain @ sides.T
+            core = np.asarray(np.linalg.inv(np.diag(np.r_[np.ones(len(gamma_terms)), -1.0]) - sides @ rest), float)
+        else:
+            rest = np.eye(len(f))
+            core = (
+                np.linalg.inv(total - gamma_terms.T @ gamma_terms + np.outer(scaled_image, scaled_image)) - plain
+            )
+        centred_image = image - np.outer(image @ f / (total_image @ f), total_image)
+        moves = (gamma / precision)[:, None] * (centred_image @ plain + centred_image @ rest @ core @ rest.T)
+        return cls(results, gamma, f, plain, rest, core, moves)
+
+    @cached_property
+    def inverse(self) -> FloatArray:
+        """T, the inverse of A_s, shape (N, N)."""
+        return self.plain + self.rest @ self.core @ self.rest.T
+
+    def clustered(self, by_cluster: csr_array, chosen: IntArray, n_models: int) -> FloatArray:
+        """Matrix whose contrasts are the variances that clusters of residuals give, shape (N, N)."""
+        results, f = self.results, self.scores
+        (k, n), b = results.net.shape, results.cross.shape[1]
+        judge, model, offset = np.repeat(np.arange(k), n), np.tile(np.arange(n), k), np.arange(k * b)
+        score = judge * n_models + np.tile(chosen, k)
+        rows = np.r_[score, score, k * n_models + offset, k * n_models + offset]
+        columns = np.r_[model, n + k * b + judge, n + offset, n + k * b + np.repeat(np.arange(k), b)]
+        values = np.r_[self.gamma[judge], f[model], np.ones(k * b), -(results.slopes @ f).ravel()]
+        shape = (k * (n_models + b), n + k * b + k)
+        summed = by_cluster @ coo_array((values, (rows, columns)), shape).tocsr()
+        on_offsets = -(results.slopes * self.gamma[:, None, None]).reshape(-1, n) @ self.inverse
+        weights = np.concatenate([self.inverse, on_offsets, -self.moves])
+        square = summed.T @ summed
+        square = square.toarray() if len(weights) <= 3 * n else square  # all but full, or not
+        n_clusters = by_cluster.shape[0]
+        meat = weights.T @ (square @ weights) * (n_clusters / (n_clusters - 1))
+        return meat + PRIOR * self.moves.T @ self.moves
+
+
+def differences_of_many(
+    results: ManyResults, by_cluster: Sequence[csr_array | None], chosen: IntArray, n_models: int
+) -> tuple[FloatArray, FloatArray]:
+    """As `equality.differences_under_equality`, whose memory and time grow too fast with the models.
+
+    Parameters
+    ----------
+    results : ManyResults
+    by_cluster : sequence of sparse float arrays, shape (Q, K (n_models + B)), or None
+        As of `equality.NetResults`, of all models.
+    chosen : int array, shape (N,)
+        Places of those in question among all.
+
+    Raises
+    ------
+    LinAlgError
+        If the net results do not determine every difference.
+    """
+    panel = Panel.of(results)
+    pairs = np.triu_indices(len(chosen), 1)
+    variance = contrasts(panel.inverse, pairs)
+    estimate, pair_scale, fitted = _sums_over_judges(panel, pairs)
+    share, scale = variance / pair_scale, fitted / pair_scale
+    scale = np.where(scale > 0, scale, 1.0)
+    difference, error = np.zeros((len(chosen),) * 2), np.full((len(by_cluster), *(len(chosen),) * 2), np.inf)
+    difference[pairs] = share * estimate / scale
+    for number, of in enumerate(by_cluster):
+        spread = variance if of is None else contrasts(panel.clustered(of, chosen, n_models), pairs)
+        error[number][pairs] = error[number].T[pairs] = np.sqrt(np.maximum(share * spread, 0.0)) / scale
+    return difference - difference.T, error
+
+
+def contrasts(matrix: FloatArray, pairs: Pairs) -> FloatArray:
+    """c'M c of the pairs' contrasts c = e_i - e_j, shape (P,), for any square matrix."""
+    diagonal, (i, j) = np.diag(matrix), pairs
+    return diagonal[i] + diagonal[j] - matrix[pairs] - matrix.T[pairs]
+
+
+def _sums_over_judges(panel: Panel, pairs: Pairs) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """For T c in place of t: sum a_k'U_k, sum gamma_k t'L_k a_k, and the same with the fit's gamma; (P,) each."""
+    results, f, plain, rest, core = panel.results, panel.scores, panel.plain, panel.rest, panel.core
+    (i, j), image = pairs, results.image(f)
+    pull = (f[i] - f[j]) / contrasts(plain, pairs)  # of the contrast on the scores: v = f - pull G c
+    by_net, by_scores = results.net @ plain, image @ plain
+    net_t, scores_t = by_net + results.net @ rest @ core @ rest.T, by_scores + image @ rest @ core @ rest.T
+    estimate, pair_scale, fitted = np.zeros((3, len(i)))
+    for k, (laplacian, cross, slopes) in enumerate(results.by_judge()):
+        half = laplacian @ plain - cross.T @ (slopes @ plain)  # L_k G
+        seen, on_rest = plain @ half, half.T @ rest @ core
+        square = core @ (rest.T @ (laplacian @ rest - cross.T @ (slopes @ rest))) @ core
+        t_information = contrasts(seen + (2 * on_rest + rest @ square) @ rest.T, pairs)  # t'L_k t
+        net_v = f @ results.net[k] - pull * (by_net[k, i] - by_net[k, j])
+        if results.weighted:
+            v_information = image[k] @ f - 2 * pull * (by_scores[k, i] - by_scores[k, j])
+            v_information += pull**2 * contrasts(seen, pairs)
+            gamma = weights_by(net_v, v_information)
+            on_v = scores_t[k, i] - scores_t[k, j] - pull * contrasts(seen + on_rest @ rest.T, pairs)  # v'L_k t
+            gamma_shift = gamma * on_v / (v_information + PRIOR)
+            t_information = gamma * t_information - gamma_shift * on_v
+        else:
+            gamma, gamma_shift = np.ones(1), np.zeros(1)
+        estimate += gamma * (net_t[k, i] - net_t[k, j]) - gamma_shift * (net_v + PRIOR)
+        pair_scale += gamma * t_information
+        fitted += results.discrimination[k] * t_information
+    return estimate, pair_scale, fitted

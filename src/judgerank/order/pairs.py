@@ -32,7 +32,7 @@ from judgerank.data.connectivity import components
 from judgerank.data.errors import ConfigError, NoIntervalError
 from judgerank.inference.uncertainty import Uncertainty
 from judgerank.inference.wald import at_degrees, quantile, two_sided, wald
-from judgerank.order.equality_large import tests_of_equality
+from judgerank.order.equality import tests_of_equality
 from judgerank.order.flips import tests_by_flips
 from judgerank.order.head_to_head import lopsided_leads
 from judgerank.order.scale import reported_covariance, scale_of

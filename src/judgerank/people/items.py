@@ -11,12 +11,81 @@ from scipy.special import expit
 
 from judgerank.data.arrays import BoolArray, FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
-from judgerank.data.errors import DataError
+from judgerank.data.errors import DataError, NoIntervalError
 from judgerank.data.judgments import Judgments
 from judgerank.data.representation import Shown
+from judgerank.engine.ascent import terms
+from judgerank.engine.information import zero_sum_basis
+from judgerank.engine.rows import sums_by_place
+from judgerank.fits.errors_by_question import number_of
 from judgerank.fits.result import Fit
+from judgerank.inference.clusters import cluster_gradients
 from judgerank.inference.wald import require_level, wald
-from judgerank.people.panel_steps import PanelSteps, panel_steps
+
+# How far each question that people were asked about moved the panel's scores.
+#
+# People and the panel see the same answers to a question. An answer that is better than its model's others moves
+# both, so that the errors of the votes and of the panel's scores go together.
+
+
+@dataclass(frozen=True, eq=False)
+class PanelSteps:
+    """Steps of the panel's scores by question.
+
+    Attributes
+    ----------
+    question : int array, shape (Q,)
+        Numbers of the questions, rising.
+    steps : float array, shape (Q, N)
+        By how much each moves the scores: the inverse of the observed information times its gradient. Their
+        squares are multiplied by M / (M - 1) for the panel's M questions, as those of clustered errors are.
+    """
+
+    question: IntArray
+    steps: FloatArray
+
+    def of(self, question: IntArray) -> FloatArray:
+        """Those of some questions, shape (M, N); zero where the panel has none."""
+        position = np.minimum(np.searchsorted(self.question, question), len(self.question) - 1)
+        return np.where((self.question[position] == question)[:, None], self.steps[position], 0.0)
+
+
+def panel_steps(
+    panel: Fit, comparisons: Comparisons, question: IntArray, voted_questions: IntArray
+) -> PanelSteps | None:
+    """Steps of the panel's scores by the questions that people were asked about.
+
+    None where they are not known: these are other comparisons than those behind the fit, the fit has further
+    blocks or question effects, or it has no errors.
+
+    Parameters
+    ----------
+    panel : Fit
+    comparisons : Comparisons
+        The raw comparisons behind it.
+    question : int array, shape (T,)
+        Number of the question of each.
+    asked : int array
+        Numbers of the questions that people were asked about.
+    """
+    if panel.blocks or panel.effects is not None or panel.has_many_parameters:
+        return None
+    rows, is_voted = panel.model.observed(comparisons), np.isin(question, voted_questions)
+    n_questions, panel_questions = number_of(question), np.unique(question[is_voted])
+    if len(panel_questions) < 2:
+        return None
+    try:
+        panel.require_fitted(rows.models, rows.judges, rows.n_comparisons)
+        inverse = panel._inverse("observed")[:, : len(rows.models)]
+    except (DataError, NoIntervalError):
+        return None
+    of_question = cluster_gradients(
+        rows._rows(is_voted), panel.model, panel.solution.parameters, question[is_voted]
+    )
+    return PanelSteps(
+        panel_questions, of_question[:, panel.chosen] @ inverse * np.sqrt(n_questions / (n_questions - 1))
+    )
+
 
 YES, NO = {"1", "1.0", "true", "yes", "human"}, {"0", "0.0", "false", "no", "", "nan", "none"}
 
@@ -215,3 +284,47 @@ def table(items: Items, names: pd.Series | None = None) -> pd.DataFrame:
     question = items.question if names is None else names.to_numpy()[items.question]
     columns = {"first": models[items.first], "second": models[items.second], "question": question}
     return pd.DataFrame({**columns, "panel": items.panel, "human": items.human})
+
+
+# Rows e_i - e_j of a logistic regression in zero-sum coordinates, which are never written out.
+
+
+@dataclass(frozen=True)
+class PairedRows:
+    """A vote or an item a row, and its two models among n.
+
+    Attributes
+    ----------
+    n : int
+    first, second : int array, shape (T,)
+    """
+
+    n: int
+    first: IntArray
+    second: IntArray
+
+    @classmethod
+    def of(cls, items: Items) -> PairedRows:
+        """Those of all items."""
+        return cls(len(items.models), items.first, items.second)
+
+    def predictors(self, t: FloatArray) -> FloatArray:
+        """Of every row, at zero-sum coordinates of shape (N - 1,), or a column for each of several such points."""
+        scores = zero_sum_basis(self.n) @ t
+        return np.asarray(scores[self.first] - scores[self.second])
+
+    def logistic(self, won: FloatArray, count: FloatArray, t: FloatArray) -> tuple[float, FloatArray, FloatArray]:
+        """As `engine.concave.logistic`, at zero-sum coordinates of shape (N - 1,)."""
+        basis = zero_sum_basis(self.n)
+        height, residual, weight = terms(self.predictors(t), won, count)
+        gradient = sums_by_place(self.first, residual, self.n) - sums_by_place(self.second, residual, self.n)
+        of_pair = sums_by_place(self.first * self.n + self.second, weight, self.n**2).reshape(self.n, self.n)
+        both = of_pair + of_pair.T
+        return height, gradient @ basis, basis.T @ (np.diag(both.sum(axis=0)) - both) @ basis
+
+    def sums_by(self, group: IntArray, n_groups: int, values: FloatArray) -> FloatArray:
+        """Sums of rows times values by group, shape (G, N - 1)."""
+        first, second = (
+            sums_by_place(group * self.n + end, values, n_groups * self.n) for end in (self.first, self.second)
+        )
+        return np.asarray((first - second).reshape(n_groups, self.n) @ zero_sum_basis(self.n))

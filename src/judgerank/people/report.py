@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from scipy.special import expit
 
 from judgerank.data.arrays import BoolArray, FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
@@ -18,19 +19,95 @@ from judgerank.data.representation import Shown
 from judgerank.fits.errors_by_question import questions_of
 from judgerank.fits.fit import fit
 from judgerank.fits.result import Fit
+from judgerank.order.scale import scale_by
 from judgerank.people.agreement import COLUMNS as COLUMNS_OF_AGREEMENT
 from judgerank.people.agreement import agreement_text, agreement_with_people
-from judgerank.people.anchor import People, anchored_by_people, disagreement
-from judgerank.people.human_board import HumanBoard
-from judgerank.people.human_scale import HumanScale, human_scale, scale_text
+from judgerank.people.anchor import People, anchored_by_people, disagreement, next_items, next_pairs
+from judgerank.people.human_scale import HumanBoard, HumanScale, human_scale, scale_text
 from judgerank.people.items import HumanScores, Items, human_marks, human_rows, items_of
-from judgerank.people.next_items import next_items, next_pairs
-from judgerank.people.reference import on_scale_of
 from judgerank.people.toward_panel import TowardPanel, drawn_toward_panel
-from judgerank.people.vote_losses import vote_losses
-from judgerank.ranking.default_member import default_member
-from judgerank.ranking.fit_member import fit_member
+from judgerank.ranking.choices import default_member
+from judgerank.ranking.components import fit_member
 from judgerank.reading.read import Source, read_judgments
+
+# People as one more judge, whose discrimination is the unit: scores on the human scale, if the panel is right.
+#
+# If people and panel see one order with one set of gaps, all votes go into one fit, and on the scale on which
+# their discrimination is one the scores are e^alpha s, alpha being theirs. That is much narrower than what needs
+# no such assumption (`judgerank.people.anchor`), and wrong where they disagree.
+#
+# If the fit models ties as an outcome, one unit is the log-odds of a win against a loss. Elo points of human
+# leaderboards count a tie as half a win, which makes differences smaller: do not convert such scores to Elo
+# points.
+
+
+def on_scale_of(fitted: Fit, judge: str) -> tuple[FloatArray, FloatArray]:
+    """Scores on the scale on which a judge's discrimination is one, and their covariance by the delta method.
+
+    Parameters
+    ----------
+    fitted : Fit
+    judge : str
+
+    Returns
+    -------
+    scores : float array, shape (N,)
+    covariance : float array, shape (N, N)
+
+    Raises
+    ------
+    DataError
+        If there is no such judge, or its discrimination is not free and above zero.
+    NoIntervalError
+        If the fit has no covariance.
+    """
+    judges = fitted.comparisons.judges
+    k = judges.index(judge) if judge in judges else None
+    if k is None or not fitted.free[:1, k].any():
+        raise DataError(
+            f"{judge!r} is not a judge with a free discrimination: it cannot be the unit of the scores"
+        )
+    scale = scale_by(fitted, {judge: 1.0})
+    return scale.scores, scale.covariance(fitted.covariance)
+
+
+# Which scores on the human scale to report: those that predict held-out human votes better.
+FOLDS, SEED = 5, 0
+
+
+def vote_losses(items: Items, panel: Fit) -> dict[str, float]:
+    """Log-loss of a human vote by scores that were fitted to the votes on other questions, in nats.
+
+    Whole questions are held out, in five folds.
+
+    Returns
+    -------
+    dict of str to float
+        ``toward_panel`` (`people.toward_panel`) and ``helped`` (`people.anchor`); NaN if a fold has no such fit.
+    """
+    questions = np.unique(items.question[items.asked])
+    fold = np.random.default_rng(SEED).permutation(len(questions)) % FOLDS
+    of_item = np.full(len(items.first), -1)
+    of_item[items.asked] = fold[np.searchsorted(questions, items.question[items.asked])]
+    estimators: dict[str, Callable[[Items], HumanScores]] = {
+        "toward_panel": lambda some: drawn_toward_panel(some, panel),
+        "helped": anchored_by_people,
+    }
+    return {name: _loss(items, of_item, estimator) for name, estimator in estimators.items()}
+
+
+def _loss(items: Items, fold: np.ndarray, estimator: Callable[[Items], HumanScores]) -> float:
+    total = 0.0
+    for number in range(min(FOLDS, int(fold.max()) + 1)):
+        out = fold == number
+        try:
+            scores = estimator(replace(items, human=np.where(out, np.nan, items.human))).scores
+        except JudgerankError:
+            return float("nan")
+        p, y = expit(scores[items.first[out]] - scores[items.second[out]]), items.human[out]
+        total -= float((y * np.log(p) + (1 - y) * np.log1p(-p)).sum())
+    return total / int((fold >= 0).sum())
+
 
 PEOPLE = "people"
 SHOWN = 10  # pairs in the text

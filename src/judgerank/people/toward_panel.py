@@ -26,12 +26,11 @@ from scipy.special import chdtrc, expit
 
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.errors import DataError
-from judgerank.engine.concave import peak
+from judgerank.engine.ascent import peak
 from judgerank.engine.information import zero_sum_basis
 from judgerank.fits.result import Fit
 from judgerank.inference.clusters import effective_number
-from judgerank.people.items import HumanScores, Items
-from judgerank.people.paired_rows import PairedRows
+from judgerank.people.items import HumanScores, Items, PairedRows
 
 LEAST, MOST, POINTS = 0.02, 4.0, 15  # of omega's grid
 FLAT = 10.0  # standard deviation of b's prior

@@ -17,11 +17,10 @@ from judgerank.fits.errors_by_question import MOST_QUESTIONS, number_of, questio
 from judgerank.fits.result import Fit
 from judgerank.model.members import NAMED
 from judgerank.planning import precision
-from judgerank.planning.assumed_panels import sub_panels
-from judgerank.planning.panels import Panel
+from judgerank.planning.panels import Panel, sub_panels
 from judgerank.planning.precision import Precision
 from judgerank.planning.questions import INDEPENDENT, WIDEST, Questions, asked_in, deviation
-from judgerank.ranking.default_member import default_member
+from judgerank.ranking.choices import default_member
 from judgerank.ranking.studies.next_comparisons import CHANCE
 
 log = logging.getLogger("judgerank")

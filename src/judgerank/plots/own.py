@@ -8,8 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from judgerank.data.arrays import FloatArray, ObjectArray
-from judgerank.plots.colours import COLOURS
-from judgerank.plots.looks import PAGE, canvas
+from judgerank.plots.looks import COLOURS, PAGE, canvas
 
 MOST = 60  # rows in a figure
 LONGEST = 44  # characters of a name beside it

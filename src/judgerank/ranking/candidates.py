@@ -9,7 +9,7 @@ import numpy as np
 
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.fits.result import Fit
-from judgerank.inference.effects import covariances
+from judgerank.inference.estimates import covariances
 from judgerank.inference.intervals import FURTHEST
 from judgerank.inference.wald import normal_quantile
 from judgerank.model.block import Role

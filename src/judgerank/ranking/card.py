@@ -15,9 +15,9 @@ from textwrap import wrap
 from judgerank.data.errors import ConfigError
 from judgerank.data.listing import counted, shortened
 from judgerank.plots.shapes import Box, Label, Shape
+from judgerank.ranking.choices import Record
 from judgerank.ranking.first_screen import Row, pictures
 from judgerank.ranking.page_options import Additions
-from judgerank.ranking.record import Record
 from judgerank.ranking.verdict import verdict
 from judgerank.writing.extras import needed
 

@@ -1,13 +1,23 @@
-"""How judgments are ranked: what can be chosen, and between what."""
+"""How judgments are ranked: what can be chosen, and what is chosen by default."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
 
+import pandas as pd
+
+from judgerank.data.comparisons import Comparisons
+from judgerank.data.connectivity import position_share, positions_are_imitated
 from judgerank.data.errors import ConfigError
+from judgerank.data.judgments import Judgments
 from judgerank.engine.solvers import SOLVERS
+from judgerank.fits.result import Fit
 from judgerank.model.naming import all_of, member
 
+# How judgments are ranked: what can be chosen, and between what.
 EFFECTS = "effects"
 CLUSTERS = ("question", EFFECTS, "none")
 FEWEST, MOST_NEXT, MOST_SIZE = 10**9, 1000, 10**6  # largest values of few, next and next_size
@@ -52,3 +62,92 @@ class Settings:
                 raise ConfigError(
                     f"{name}={getattr(self, name)} is out of range: it must lie from {low} to {high}"
                 )
+
+
+# The default model for ranking the user's judgments.
+#
+# The judge-aware likelihood can be higher where discriminations follow something other than quality that most
+# judges share, such as a position: the ranking is then that of the habit. Members with a position are not led
+# astray by it, so they come first wherever the order of presentation identifies them.
+DEFAULT, FALLBACK = "position_aware", "judge_aware"
+
+
+def default_member(parts: Iterable[Comparisons]) -> tuple[str, str]:
+    """Name of the member that ranks unless one is chosen, and a sentence that says why.
+
+    Parameters
+    ----------
+    parts : iterable of Comparisons
+        The components of the comparison graph: the member must be identified in each.
+    """
+    parts = [part.aggregate() for part in parts]
+    if not all(part.ordered for part in parts):
+        return FALLBACK, f"Fitted without position bias ({FALLBACK}): the records have no order of presentation."
+    if any(positions_are_imitated(part) for part in parts):
+        return FALLBACK, (
+            f"Fitted without position bias ({FALLBACK}): each pair was shown in one order, so position bias and "
+            "quality cannot be distinguished. Show some pairs in the other order."
+        )
+    share = min(position_share(part) for part in parts)
+    return DEFAULT, (
+        f"Fitted with position bias ({DEFAULT}, the default). The order of answers tells {share:.0%} of what a "
+        f"balanced order would tell about it. Without it: --model {FALLBACK}."
+    )
+
+
+# Results on the models and judges of a set of judgments, as data.
+
+
+@dataclass(frozen=True, eq=False)
+class Record:
+    """All that is known of the models and judges of a set of judgments.
+
+    Attributes
+    ----------
+    judgments : Judgments
+    settings : Settings
+    fits : list of Fit
+        One for each component of the comparison graph.
+    remarks : list of str
+        What to know first.
+    tables : dict of str to DataFrame
+        ``leaderboard``, ``judges``, ``pairs`` and ``next``; no rows in the last if there are no intervals.
+        ``members``, how well each member of the family predicts (`studies.prediction`), if no model was named.
+        ``exact``, the leaderboard beside the fit without shrinkage, where there is one.
+        ``effects``, what single judges go by besides quality (`studies.by_judge`), where that can be tested.
+        ``categories``, leaderboards one after the other, if the judgments name any.
+    categories : dict of str to Fit
+        Fits of the judgments of each of these.
+    """
+
+    judgments: Judgments
+    settings: Settings
+    fits: list[Fit]
+    remarks: list[str]
+    tables: dict[str, pd.DataFrame]
+    categories: dict[str, Fit] = field(default_factory=dict)
+
+    @property
+    def fitted(self) -> Fit:
+        """The fit of the largest component."""
+        return self.fits[0]
+
+    @property
+    def clustered(self) -> bool:
+        """Whether the covariance of the largest component allows for dependence within questions."""
+        return self.fitted.robust is not None
+
+    @property
+    def title(self) -> str:
+        return f"Ranking of {sum(len(fitted.scores) for fitted in self.fits)} models: {self.judgments.title}"
+
+    @cached_property
+    def anchors(self) -> dict[str, str]:
+        """A different name for every model to link to its row by, made of the model's."""
+        uses: dict[str, int] = {}
+        anchors = {}
+        for name in self.tables["leaderboard"]["model"]:
+            anchor = "model-" + (re.sub(r"[^A-Za-z0-9.]+", "-", name).strip("-").lower() or "unnamed")[:80]
+            uses[anchor] = uses.get(anchor, 0) + 1
+            anchors[name] = anchor if uses[anchor] == 1 else f"{anchor}--{uses[anchor]}"
+        return anchors

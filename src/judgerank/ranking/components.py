@@ -1,4 +1,4 @@
-"""Models that no chain of comparisons connects are not comparable: each component is ranked apart."""
+"""Components of the comparisons, ranked apart; the pairs that would connect them; and fits of a member."""
 
 from __future__ import annotations
 
@@ -6,13 +6,54 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
 
+import numpy as np
 import pandas as pd
 
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.connectivity import components, split
-from judgerank.data.errors import DisconnectedError
+from judgerank.data.errors import DataError, DisconnectedError, NoMaximumError
 from judgerank.data.judgments import Judgments
-from judgerank.ranking.first_links import first_links
+from judgerank.fits.fit import fit
+from judgerank.fits.result import Fit
+from judgerank.model.members import Model
+from judgerank.model.naming import member
+from judgerank.model.needs import Need
+
+# Which pairs to compare before anything can be ranked.
+
+
+def first_links(comparisons: Comparisons, error: NoMaximumError) -> list[tuple[str, str]]:
+    """Pairs to compare first, one for each component or group of models that keeps the others from being ranked.
+
+    In a graph that falls apart, the most compared model of the largest component with that of every other one. Of
+    models that won, or lost, every comparison with the others, the most compared with the best, or the worst, of
+    the others.
+    """
+    c = comparisons.pool_judges()
+    n, names = len(c.models), list(c.models)
+    met = np.bincount(c.first, c.decided, n) + np.bincount(c.second, c.decided, n)
+    wins = np.bincount(c.first, c.choices * c.won, n) + np.bincount(c.second, c.choices * c.lost, n)
+    times = dict(zip(names, met, strict=True))
+    share = dict(zip(names, wins / np.maximum(met, 1), strict=True))
+    if isinstance(error, DisconnectedError):
+        centre, *remaining = (
+            max(group, key=times.__getitem__) for group in sorted(error.models, key=len, reverse=True)
+        )
+        return [(centre, model) for model in remaining]
+    links: list[tuple[str, str]] = []
+    for group in error.models:
+        if not any(model in group for _, model in links):  # a loss of one group is a win of another
+            inside = np.isin(names, group)
+            a, b = inside[c.first], inside[c.second]
+            unbeaten = np.any(c.won[a & ~b] > 0) or np.any(c.lost[b & ~a] > 0)
+            most_compared = max((name for name in names if name in group), key=times.__getitem__)
+            rest = [name for name in names if name not in group]
+            nearest = max(rest, key=share.__getitem__) if unbeaten else min(rest, key=share.__getitem__)
+            links.append((most_compared, nearest))
+    return links
+
+
+# Models that no chain of comparisons connects are not comparable: each component is ranked apart.
 
 
 def parts_of(judgments: Judgments) -> list[Judgments]:
@@ -57,3 +98,27 @@ def together(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
     rows = [table.assign(component=number) for number, table in enumerate(tables, 1) if len(table)]
     joined = pd.concat(rows or [tables[0].assign(component=0)], ignore_index=True)
     return joined[["component", *joined.columns.drop("component")]]
+
+
+# Fit a member of the family to the user's judgments, or say which pairs to compare first.
+
+
+def fit_member(comparisons: Comparisons, name: str | Model, solver: str = "newton") -> Fit:
+    """Fit a member of the family, or refuse in a way that says what would make it possible.
+
+    Raises
+    ------
+    DataError
+        If the member needs lengths, and there are none.
+    NoMaximumError
+        With the pairs to compare first.
+    """
+    if member(name).uses(Need.LENGTH) and comparisons.covariate is None:
+        raise DataError(f"model {member(name).name!r} needs a column of lengths (--column length=NAME names it)")
+    try:
+        return fit(comparisons, name, solver)
+    except NoMaximumError as error:
+        links = "; ".join(f"{a} with {b}" for a, b in first_links(comparisons, error))
+        shrunk = "solver=penalised ranks them all the same, by shrinking scores toward each other"
+        advice = f" (to begin with, compare {links}; {shrunk})" if links else ""
+        raise type(error)(f"{error}{advice}", error.models) from None

@@ -18,10 +18,8 @@ from judgerank.data.rankings import sizes_of_rankings
 from judgerank.data.tied_choices import chosen, whole
 from judgerank.model.members import GRADED_MEMBERS, MODELS, Model
 from judgerank.model.needs import Need
-from judgerank.ranking.choices import EXACT, SHRUNK, Settings
-from judgerank.ranking.components import links_between, never_compared, parts_of
-from judgerank.ranking.default_member import default_member
-from judgerank.ranking.fit_member import fit_member
+from judgerank.ranking.choices import EXACT, SHRUNK, Settings, default_member
+from judgerank.ranking.components import fit_member, links_between, never_compared, parts_of
 from judgerank.ranking.studies.convergence import on_fit
 from judgerank.ranking.studies.few_comparisons import on_few
 from judgerank.ranking.studies.unconnected import on_parts
@@ -30,8 +28,7 @@ from judgerank.reading.file_formats import opened
 from judgerank.reading.files import Files, labels_of, named, paths_of, title_of
 from judgerank.reading.from_tables import judgments_from
 from judgerank.reading.layouts import Layout, Table, recognised
-from judgerank.reading.layouts.duplicate_records import require_copies
-from judgerank.reading.layouts.names import require_names
+from judgerank.reading.layouts.names import require_copies, require_names
 from judgerank.reading.layouts.strength import BOTH_BAD
 from judgerank.reading.layouts.table import ASK
 from judgerank.reading.layouts.words import meanings

@@ -5,25 +5,141 @@ To add a form: a function from a table to the content of a file, listed in `FORM
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping
+import time
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
+from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
+import numpy as np
 import pandas as pd
 
 from judgerank.data.errors import ConfigError, DataError
 from judgerank.inference.wald import normal_quantile
-from judgerank.ranking.record import Record
-from judgerank.ranking.shared_results import archive
+from judgerank.ranking.choices import Record
 from judgerank.writing.extras import needed
-from judgerank.writing.json_records import records
-from judgerank.writing.spreadsheets import csv_of
+from judgerank.writing.spreadsheets import csv_of, records
+
+# A leaderboard as files of Every Eval Ever, one for each model, in an archive that unpacks into its folders.
+#
+# Schema 0.3.0 of https://github.com/evaleval/every_eval_ever (``eval.schema.json``). It has no record of
+# comparisons in pairs: a model's score stands with its interval, and each judge with its share of the information
+# as weight.
+SCHEMA = "0.3.0"
+METRIC = "judgerank.score"
+UNKNOWN = {"deployment_type": "unknown", "model_availability": "unknown"}
+UNSAID = "not stored with the judgments"
+UNSAFE = re.compile(r"[^\w.+-]+")  # of a folder's name
+EPOCH = (1980, 1, 1, 0, 0, 0)  # the same archive for the same content
+
+
+def archive(ranking: Record) -> bytes:
+    """The archive: ``data/SET/DEVELOPER/MODEL/UUID.json`` for each model.
+
+    Raises
+    ------
+    DataError
+        If the ranking has several components, whose scores cannot be compared.
+    """
+    board = ranking.tables["leaderboard"]
+    if "component" in board:
+        raise DataError(
+            f"Every Eval Ever has one scale, and this ranking {board['component'].nunique()} components, which "
+            "cannot be compared (export the leaderboard)"
+        )
+    buffer = io.BytesIO()
+    with ZipFile(buffer, "w", ZIP_DEFLATED) as files:
+        for path, record in _records(ranking, time.time()):
+            content = json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+            files.writestr(ZipInfo(path, EPOCH), content)
+    return buffer.getvalue()
+
+
+def _records(ranking: Record, seconds: float) -> Iterator[tuple[str, dict[str, Any]]]:
+    name = ranking.judgments.name
+    judges = [_judge(row) for _, row in ranking.tables["judges"].iterrows()]
+    for _, row in ranking.tables["leaderboard"].iterrows():
+        developer, _, short = str(row["model"]).rpartition("/")
+        folder = "/".join(_safe(part) for part in (name, developer or "unknown", short))
+        yield (
+            f"data/{folder}/{_identity(folder)}.json",
+            {
+                "schema_version": SCHEMA,
+                "evaluation_id": f"{name}/{row['model']}/{seconds:.0f}",
+                "retrieved_timestamp": f"{seconds:.0f}",
+                "source_metadata": {
+                    "source_name": name,
+                    "source_type": "evaluation_run",
+                    "source_organization_name": "unknown",
+                    "evaluator_relationship": "other",
+                },
+                "eval_library": {"name": "judgerank", "version": version("judgerank")},
+                "model_info": _model(str(row["model"])),
+                "evaluation_results": [_result(ranking, row, judges)],
+            },
+        )
+
+
+def _result(ranking: Record, row: pd.Series, judges: list[dict[str, Any]]) -> dict[str, Any]:
+    """The score of one model. Scores have no bounds, which a continuous one must name: its type is left out."""
+    details = {
+        key: str(row[key]) for key in ("rank", "rank_low", "rank_high") if key in row and row[key] is not pd.NA
+    }
+    uncertainty: dict[str, Any] = {"num_samples": int(row["comparisons"])}
+    if np.isfinite([row["low"], row["high"]]).all():
+        uncertainty["confidence_interval"] = {
+            "lower": float(row["low"]),
+            "upper": float(row["high"]),
+            "confidence_level": ranking.settings.level,
+            "method": "Wald, clustered by question" if ranking.clustered else "Wald",
+        }
+    return {
+        "evaluation_name": f"{ranking.judgments.name}: comparisons in pairs",
+        "source_data": {"dataset_name": ranking.judgments.name, "source_type": "other"},
+        "metric_config": {
+            "evaluation_description": "Score of a model from comparisons in pairs by a panel of judges, in "
+            f"log-odds of being preferred; fitted by {ranking.fitted.model}, sum of all scores zero.",
+            "metric_id": METRIC,
+            "metric_name": "Judge-aware score",
+            "metric_kind": "bradley_terry",
+            "metric_unit": "log-odds",
+            "lower_is_better": False,
+            "llm_scoring": {"judges": judges, "input_prompt": UNSAID},
+        },
+        "score_details": {"score": float(row["score"]), "uncertainty": uncertainty, "details": details},
+    }
+
+
+def _judge(row: pd.Series) -> dict[str, Any]:
+    """A judge with its share of the information, where that is known."""
+    weight = row.get("information")
+    share = {"weight": float(weight)} if weight is not None and np.isfinite(weight) else {}
+    details = {key: str(row[key]) for key in ("discrimination", "comparisons") if key in row}
+    return {"model_info": _model(str(row["judge"])), **share, "additional_details": details}
+
+
+def _model(name: str) -> dict[str, Any]:
+    return {"name": name, "id": name, "additional_details": dict(UNKNOWN)}
+
+
+def _safe(name: str) -> str:
+    return UNSAFE.sub("_", name).strip(".") or "_"
+
+
+def _identity(text: str) -> uuid.UUID:
+    """A UUID of version 4 that is always the same for a text, so that a later export replaces an earlier one."""
+    return uuid.UUID(bytes=hashlib.sha256(text.encode()).digest()[:16], version=4)
+
 
 ELO_POINTS = 400 / math.log(10)  # of a score in log-odds: odds of ten to one are 400 points apart
 ELO_MEAN = 1000.0  # the rating of a score of zero
@@ -241,3 +357,33 @@ def lmarena(ranking: Record) -> pd.DataFrame:
         "leaderboard_publish_date": unknown,
     }
     return pd.DataFrame(columns)
+
+
+# Tables of a ranking as files: CSV, or Parquet where a table is long.
+LONG = 100_000  # rows beyond which a table is written as Parquet
+
+
+def file_names(tables: Mapping[str, pd.DataFrame]) -> dict[str, str]:
+    """Name of the file of each table. Parquet takes the extra ``parquet``; without it all are CSV."""
+    return {name: f"{name}.{'parquet' if _as_parquet(table) else 'csv'}" for name, table in tables.items()}
+
+
+def parquet_note(tables: Mapping[str, pd.DataFrame]) -> str:
+    """A sentence on long tables that are written as CSV since nothing else can be; empty where there are none."""
+    long = [name for name, table in tables.items() if len(table) > LONG and not _as_parquet(table)]
+    if not long:
+        return ""
+    return f" Long tables would be smaller as Parquet, with {needed('parquet')}: {', '.join(long)}."
+
+
+def write_tables(tables: Mapping[str, pd.DataFrame], folder: Path, raw: bool = False) -> None:
+    """Write every table into its file of a folder; `raw` as of `judgerank.writing.spreadsheets.csv_of`."""
+    for name, file in file_names(tables).items():
+        if file.endswith("parquet"):
+            tables[name].to_parquet(folder / file, index=False)
+        else:
+            (folder / file).write_text(csv_of(tables[name], raw=raw), encoding="utf-8", newline="")
+
+
+def _as_parquet(table: pd.DataFrame) -> bool:
+    return len(table) > LONG and find_spec("pyarrow") is not None

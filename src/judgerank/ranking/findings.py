@@ -9,12 +9,10 @@ import pandas as pd
 from judgerank.data.errors import ConfigError, JudgerankError, NoMaximumError, NotIdentifiedError
 from judgerank.data.judgments import Judgments
 from judgerank.model.naming import member
-from judgerank.ranking.choices import Settings
-from judgerank.ranking.component_fit import component_of
+from judgerank.ranking.choices import Settings, default_member
 from judgerank.ranking.components import across, parts_of, together
-from judgerank.ranking.default_member import default_member
 from judgerank.ranking.studies import CLOSING, COSTS, OF_COMPONENT, OPENING, found_in, found_in_component, unlisted
-from judgerank.ranking.study import Component, Finding, Ranked
+from judgerank.ranking.study import Component, Finding, Ranked, component_of
 
 
 def ranked_set(judgments: Judgments, settings: Settings) -> Ranked:

@@ -10,25 +10,153 @@ import pandas as pd
 
 from judgerank.data.judgments import Judgments
 from judgerank.data.listing import counted
-from judgerank.data.rankings import in_stages, sizes_of_rankings
-from judgerank.fits.standings import win_probability
+from judgerank.data.rankings import MOST_TIED, in_stages, sizes_of_rankings
+from judgerank.data.strengths import MOST_STRENGTHS
+from judgerank.fits.errors_by_question import MOST_QUESTIONS
+from judgerank.fits.presentation import win_probability
+from judgerank.fits.result import Fit
+from judgerank.model.judge_blocks import JUDGE_BLOCKS, judge_block, larger_ties, strengths
+from judgerank.model.naming import formula, treatment_of_ties
 from judgerank.model.needs import Need
 from judgerank.order.scale import scale_of
 from judgerank.pages import Shown, render, shown
-from judgerank.ranking import table_files
-from judgerank.ranking.exports import ELO_MEAN, ELO_POINTS, TABLES
-from judgerank.ranking.first_screen import pictures
-from judgerank.ranking.judge_chart import judges_of
-from judgerank.ranking.methods import methods
-from judgerank.ranking.model_facts import FILTERS
-from judgerank.ranking.page_columns import ABOUT, HEADS, HIDDEN, OTHERS
-from judgerank.ranking.page_options import Additions, Texts
+from judgerank.ranking.choices import Record
+from judgerank.ranking.exports import ELO_MEAN, ELO_POINTS, TABLES, file_names, parquet_note
+from judgerank.ranking.first_screen import judges_of, pictures
+from judgerank.ranking.page_options import FILTERS, Additions, Texts
 from judgerank.ranking.page_records import evidence
-from judgerank.ranking.record import Record
 from judgerank.ranking.studies import panel
 from judgerank.ranking.studies.categories import BY_CHANCE
+from judgerank.ranking.studies.next_comparisons import CHANCE
 from judgerank.ranking.verdict import verdict
 from judgerank.ranking.views import View, views
+
+# Columns of a page's tables: what is shown above each, and what it means.
+HEADS = {"low": "from", "high": "to", "rank_low": "best rank", "rank_high": "worst rank", "judge_model": "judge"}
+HEADS |= {"p_holm": "p (Holm)", "p_value": "p", "share_a": "first", "share_b": "second", "share_tie": "tie"}
+HEADS |= {"both_bad": "both bad"}
+HEADS |= {"model_a": "shown first", "model_b": "shown second", "width_after": "width afterwards"}
+HEADS |= {"log_loss": "held-out log-loss", "log_loss_error": "standard error", "worse": "worse by"}
+HEADS |= {"win_rate": "win rate", "score_without": "score unadjusted", "rank_without": "rank unadjusted"}
+HEADS |= {"worse_error": "its standard error", "note": "why not compared", "standard_error": "standard error"}
+HEADS |= {"to_separate": "comparisons needed", "elo": "Elo scale", "versus": "wins against", "band": "group"}
+HEADS |= {"separated": "significant", "unparsed": "unreadable"}
+HEADS |= {"p_adjusted": "p, adjusted", "flip_rate": "changed", "second_answer": "second answer adds"}
+FURTHER = (*strengths(MOST_STRENGTHS)[1:], *larger_ties(range(MOST_TIED + 1)))
+BLOCKS = (*JUDGE_BLOCKS.values(), *map(judge_block, FURTHER))
+HEADS |= {
+    block.shown: block.shown.replace("strong_", "strength ").replace("tie_", "tie of ")
+    for block in BLOCKS[len(JUDGE_BLOCKS) :]
+}
+HEADS |= {f"{end}_{block.shown}": word for end, word in (("low", "from"), ("high", "to")) for block in BLOCKS}
+ABOUT = {
+    "score": "quality in log-odds; scores sum to zero",
+    "score_without": "the score without the adjustment",
+    "rank_without": "the rank without the adjustment",
+    "estimate": "in log-odds; for style, per standard deviation of the difference between the two answers",
+    "low": "lower end of the confidence interval",
+    "high": "upper end of the confidence interval",
+    "rank_low": "best rank that the model may have; the ranges hold for all models at once",
+    "rank_high": "worst rank that the model may have; the ranges hold for all models at once",
+    "band": "neighbours in rank with no significant difference between any two of them",
+    "comparisons": "number of judgments",
+    "elo": "the score in Elo points: mean 1000; a lead of 400 means odds of ten to one for an average judge",
+    "versus": "how often it is preferred to the model chosen above (judges weighted as in the ranking); a tie "
+    "counts half",
+    "share_a": "share of answers for the model shown first",
+    "share_b": "share of answers for the model shown second",
+    "share_tie": "share of ties",
+    "unparsed": "records whose answer could not be read",
+    **{block.shown: block.about for block in BLOCKS},
+    "win_rate": "how often it is preferred to another model, averaged over the others (judges weighted as in the "
+    "ranking)",
+    "agreement": "share of the judge's answers that match the majority of the other judges on the same two models",
+    "information": "the judge's share of the information about the scores",
+    "status": "how the estimate ended. interior: an ordinary maximum; zero: discrimination zero; unbounded: no "
+    "finite estimate; shrunk: a penalised estimate; slope_bound: at the bound of the slope; merged: counted with "
+    "another judge",
+    "verdict": "what to make of the judge: see the list below",
+    "p_holm": "p-value, adjusted for all pairs by Holm's method",
+    "p_value": "p-value before any adjustment for several tests",
+    "separated": "whether the two models are significantly different, allowing for all pairs",
+    "difference": "of the two scores",
+    "log_loss": "of comparisons on held-out questions, with ties as a third outcome; lower is better",
+    "worse": "than the best of them, with the standard error of the difference over questions",
+    "departs": "whether the answers depart from the model by more than chance, by this test alone",
+    "ranks": "whether this ranking uses it",
+    "width": "of the confidence interval of the difference now",
+    "width_after": "of the same interval once these comparisons are collected",
+    "to_separate": "comparisons of the two models, spread over the judges, for a significant difference with "
+    f"{CHANCE:.0%} power if the estimated gap is right; empty where the models are too close or the judges too "
+    "uncertain",
+}
+HIDDEN = {"p_value", "standard_error", "test", "unparsed", "status"}
+OTHERS = {"fitness": "Goodness of fit", "repeats": "Requests asked more than once"}
+OTHERS |= {
+    "failures": "How often both answers are bad, by model",
+    "failed_questions": "Questions on which both answers are bad most often",
+}
+
+
+# How a ranking was computed, in words for its page.
+
+
+def methods(ranking: Record) -> list[str]:
+    """A paragraph on the fit of every component, and one on the scale."""
+    several = len(ranking.fits) > 1
+    texts = [
+        (f"Component {number}: " if several else "") + _fit_of(fitted, ranking.judgments)
+        for number, fitted in enumerate(ranking.fits, 1)
+    ]
+    scale = (
+        "Scores sum to zero. On their scale the log-discriminations average zero, each judge weighted by its "
+        "Fisher information about the scores, so that uninformative judges do not move it. All scores, "
+        "differences, discriminations and their intervals are on this scale."
+    )
+    return [*texts, scale]
+
+
+def _fit_of(fitted: Fit, judgments: Judgments) -> str:
+    spread = "Intervals treat comparisons as independent (inverse expected information)."
+    if fitted.effects is not None:
+        spread = (
+            "Every answer has a quality of its own, shared by all judges of its question: a normal random effect "
+            f"with standard deviation {fitted.effects.sigma:.3f}, integrated out. Intervals come from the "
+            "observed information of that likelihood, and probabilities are for a question drawn at random. Pairs "
+            "are also tested by the residuals of each question."
+        )
+    elif fitted.flips is not None:
+        if fitted.robust is not None:
+            spread = (
+                "Intervals of scores and win rates allow for dependence within questions (sandwich covariance)."
+            )
+        spread += (
+            " Pairs are tested by sign flips of whole questions (Fisher, 1935; Holm, 1979), and ranks follow from "
+            "the significantly different pairs."
+        )
+    elif fitted.robust is not None:
+        n_questions = judgments.n_questions
+        part = f", computed from {MOST_QUESTIONS:,} of them" if n_questions > MOST_QUESTIONS else ""
+        spread = (
+            f"Intervals allow for dependence within each of the {n_questions} questions (sandwich "
+            f"covariance{part})."
+        )
+    fitting = "maximum likelihood"
+    if fitted.solution.spread is not None:
+        widths = ", ".join(
+            f"{name.replace('_', ' ')} {value:.2f}" for name, value in fitted.solution.spread.items()
+        )
+        fitting = f"penalised maximum likelihood (standard deviations of what is shrunk: {widths})"
+    name, blocks = fitted.model.name, ", ".join(block.name for block in fitted.blocks)
+    adjusted = f" The ranking is adjusted for: {blocks}." if blocks else ""
+    ranked = fitted.comparisons.stages is not None
+    return (
+        f"Model {name}: {formula(fitted.model, ranked)}; {fitting}, {treatment_of_ties(fitted.model, ranked)}."
+        f"{adjusted} "
+        f"Status: {fitted.status}; log-likelihood {fitted.log_likelihood:.3f}; "
+        f"{counted(fitted.n_parameters, 'free parameter')}. {spread}"
+    )
+
 
 TEMPLATE = Path(__file__).parent / "ranking.html"
 POINTS = 400  # of the curve from differences of scores to win probabilities
@@ -70,8 +198,8 @@ def to_html(ranking: Record, has_files: bool = False, additions: Additions | Non
         read=ranking.judgments.remarks,
         remarks=ranking.remarks[len(ranking.judgments.remarks) :],
         level=f"{level:.0%}",
-        links=[*table_files.file_names(tables).values(), "run.json"] if has_files else [],
-        parquet_note=table_files.parquet_note(tables) if has_files else "",
+        links=[*file_names(tables).values(), "run.json"] if has_files else [],
+        parquet_note=parquet_note(tables) if has_files else "",
         board=_table("leaderboard", "Leaderboard, best first", listed, {"elo": 0, "versus": 2}, links),
         several=len(ranking.fits) > 1,
         judges=_table("judges", "Judges, most discriminating first", tables["judges"]),

@@ -1,12 +1,19 @@
-"""Contents of a page besides the ranking: facts on the models, an earlier ranking, the texts that were judged."""
+"""What a page shows besides the ranking: facts on the models, an earlier ranking, and what was asked for."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import pandas as pd
 
+from judgerank.data.errors import DataError
+from judgerank.data.listing import listed
+from judgerank.reading.file_formats import read_table
+
+# Contents of a page besides the ranking: facts on the models, an earlier ranking, the texts that were judged.
 Text = str | tuple[str, ...]  # of one turn, or of several
 
 
@@ -52,9 +59,9 @@ class Additions:
     Attributes
     ----------
     facts : DataFrame, optional
-        By model, as `judgerank.ranking.model_facts.read_facts` returns them.
+        By model, as `judgerank.ranking.page_options.read_facts` returns them.
     changelog : Changelog, optional
-        `judgerank.boards.changelog.changelog_of` makes one.
+        `judgerank.boards.reported.changelog_of` makes one.
     texts : Texts, optional
         By default those in the judgments, if they have any.
     each_judge : bool, optional
@@ -69,3 +76,75 @@ class Additions:
     texts: Texts | None = None
     each_judge: bool | None = None
     progress: Callable[[float, float], None] | None = None
+
+
+# Facts on the models, from a file: who makes each, under which licence, what it costs.
+# fact: the names that its column may have
+FACTS: dict[str, tuple[str, ...]] = {
+    "organisation": ("organisation", "organization", "org", "maker", "vendor", "provider"),
+    "licence": ("licence", "license"),
+    "price": ("price", "cost", "price_per_million_tokens"),
+    "context": ("context", "context_length", "context_window"),
+    "link": ("link", "url", "href"),
+    "date": ("date", "released", "release_date"),
+}
+FILTERS = ("organisation", "licence")
+MODEL = ("model", "name", "model_name", "model_id")
+WEB = re.compile(r"https?://\S+")
+
+
+def read_facts(path: str | Path, models: Iterable[str] | None = None) -> pd.DataFrame:
+    """Read facts on models from a file: CSV, TSV, JSON, Parquet or any other form that judgments may have.
+
+    Parameters
+    ----------
+    path : path
+        One row for each model. It needs a column ``model``; all of `FACTS` are optional.
+    models : iterable of str, optional
+        Those ranked: at least one must be in the file.
+
+    Returns
+    -------
+    DataFrame
+        Indexed by model, with those of `FACTS` that the file has, as text; empty where a fact is missing.
+
+    Raises
+    ------
+    DataUnavailableError, ConfigError
+        If there is no such file, or its form is unknown.
+    DataError
+        If it names no models, one of them twice, none of the ranked ones, or no fact; or if a link is no web
+        address.
+    """
+    path = Path(path)
+    table = read_table(path)
+    plain = {re.sub(r"\W+", "_", str(name).strip().lower()): name for name in table.columns}
+    model = next((plain[name] for name in MODEL if name in plain), None)
+    if model is None:
+        raise DataError(f"{path.name} has no column 'model' (it has: {listed(map(str, table.columns))})")
+    columns = {fact: plain[name] for fact, names in FACTS.items() for name in reversed(names) if name in plain}
+    if not columns:
+        raise DataError(f"{path.name} has no facts on models; known columns are {', '.join(FACTS)}")
+    names = table[model].map(_text)
+    facts = pd.DataFrame({fact: table[name].map(_text) for fact, name in columns.items()})
+    facts.index = pd.Index(names, name="model")
+    _check(path, facts, set(facts.index if models is None else models))
+    return facts
+
+
+def _check(path: Path, facts: pd.DataFrame, models: set[str]) -> None:
+    twice = facts.index[facts.index.duplicated()]
+    if len(twice):
+        raise DataError(f"{path.name} has the model {twice[0]!r} twice: keep one row for each model")
+    if not models & set(facts.index):
+        raise DataError(f"{path.name} has none of the ranked models (it has: {listed(facts.index)})")
+    for number, link in enumerate(facts.get("link", ()), 1):
+        if link and not WEB.fullmatch(link):
+            raise DataError(f"record {number} of {path.name} has {link!r} as link; expected https://...")
+
+
+def _text(value: object) -> str:
+    missing = value is None or value is pd.NA or (isinstance(value, float) and value != value)
+    if missing:
+        return ""
+    return f"{value:g}" if isinstance(value, float) else str(value).strip()

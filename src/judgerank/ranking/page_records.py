@@ -75,7 +75,7 @@ def head_to_head(comparisons: Comparisons, first: str, second: str) -> tuple[int
 
 
 def texts_of(frame: pd.DataFrame) -> Texts:
-    """The texts that records have beside the judgments (`judgerank.reading.layouts.judged_texts`)."""
+    """The texts that records have beside the judgments (`judgerank.reading.layouts.texts`)."""
     if "answer_a" not in frame or "question_id" not in frame:
         return Texts()
     questions, answers = dict[str, Text](), dict[str, dict[str, Text]]()

@@ -18,17 +18,15 @@ from judgerank.data.rankings import as_pairs, number_of_ranking
 from judgerank.data.representation import Shown
 from judgerank.fits.result import Fit
 from judgerank.fits.same_judges import same_judges
-from judgerank.ranking.choices import Settings
-from judgerank.ranking.components import parts_of
-from judgerank.ranking.default_member import default_member
-from judgerank.ranking.fit_member import fit_member
+from judgerank.ranking.choices import Settings, default_member
+from judgerank.ranking.components import fit_member, parts_of
 from judgerank.reading.files import behind
 from judgerank.trust.effective_judges import EffectiveJudges, effective_judges
 from judgerank.trust.fitness import Fitness, fitness_if_quick
 from judgerank.trust.fragility import Fragility, fragility
-from judgerank.trust.reversals import GROWTH
+from judgerank.trust.refits import GROWTH
+from judgerank.trust.removal import SMALL
 from judgerank.trust.sentences import at_least_sentence, neighbours, on_panel, top_sentence
-from judgerank.trust.small_sets import SMALL
 from judgerank.writing.atomic import staged, versions
 from judgerank.writing.spreadsheets import csv_of
 from judgerank.writing.targets import Outputs

@@ -11,24 +11,127 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 
+from judgerank.data.cache import remembered
+from judgerank.data.comparisons import Comparisons
+from judgerank.data.connectivity import imitating_scores, position_share
 from judgerank.data.listing import listed, noun, percent
 from judgerank.data.rankings import in_stages
 from judgerank.data.tied_choices import all_ties
 from judgerank.fits.errors_by_question import too_few
-from judgerank.fits.standings import win_probability
-from judgerank.ranking.category_leaders import by_category
-from judgerank.ranking.choices import Settings
+from judgerank.fits.presentation import pairs, win_probability
+from judgerank.ranking.choices import Record, Settings
 from judgerank.ranking.components import links_between
-from judgerank.ranking.headline import as_good, headline, in_words, largest
+from judgerank.ranking.first_screen import as_good, headline, in_words, largest
 from judgerank.ranking.page_records import head_to_head
-from judgerank.ranking.partial_judges import without_partial
-from judgerank.ranking.record import Record
-from judgerank.ranking.shown_order import OTHER_ORDER, ShownOrder, one_order
+from judgerank.ranking.partial_judges import unread, warnings_of, without_partial
 from judgerank.ranking.studies import panel
 from judgerank.ranking.studies.next_comparisons import CHANCE, cost_of_pair, tastes_matter
-from judgerank.ranking.verdict_warnings import unread, warnings_of
 from judgerank.reading.files import run_again
 from judgerank.trust.sentences import FRAGILITY
+
+# Who leads in which category, where that is not the same model everywhere.
+NAMED_CATEGORIES = 4  # leaders up to which each is named
+
+
+@remembered
+def leaders(ranking: Record) -> dict[str, str]:
+    """The leader of every category in which one model is significantly better than each other one.
+
+    All pairs of a category are tested together (Holm), and all categories together (Bonferroni).
+    """
+    boards = ranking.tables.get("categories")
+    if boards is None:
+        return {}
+    level, leading = 1 - (1 - ranking.settings.level) / len(ranking.categories), dict[str, str]()
+    for name, fitted in ranking.categories.items():
+        best, tested = boards["model"][boards["category"] == name].iloc[0], pairs(fitted, level)
+        if "separated" in tested and _wins(tested, best, len(fitted.scores)):
+            leading[name] = str(best)
+    return leading
+
+
+def _wins(tested: pd.DataFrame, best: str, models: int) -> bool:
+    """Whether a model is separated from each other one."""
+    tests = tested[(tested["first"] == best) | (tested["second"] == best)]
+    return int(tests["separated"].fillna(False).sum()) == models - 1
+
+
+def by_category(ranking: Record, overall: str) -> str:
+    """Who leads where, in a sentence; empty unless categories differ in it from each other or from all judgments.
+
+    `overall` is the model that leads by all judgments; empty if none does by itself.
+    """
+    leading = leaders(ranking)
+    if len({*leading.values(), overall} - {""}) < 2:
+        return ""
+    where = {
+        model: [name for name in leading if leading[name] == model] for model in dict.fromkeys(leading.values())
+    }
+    parts = "; ".join(f"{listed(names)}: {model} leads" for model, names in list(where.items())[:NAMED_CATEGORIES])
+    more = f"; and {len(where) - NAMED_CATEGORIES} more leaders" if len(where) > NAMED_CATEGORIES else ""
+    n_categories = len(ranking.categories)
+    tests = f"significant, adjusted for {n_categories} categories" if n_categories > 1 else "significant"
+    return f"The leader depends on the category. {parts}{more} ({tests})."
+
+
+# Whether each pair of models was shown in both orders, without which position bias looks like quality.
+LITTLE = 0.1  # position share below which intervals of a fit with positions are too narrow in simulations
+APART = 0.5  # difference of the imitating scores from which position bias moves one model beside another
+OTHER_ORDER = (
+    "Show the other order: ask the judges again with the two answers swapped, until each pair is shown in both "
+    "orders equally often (judgerank collect --order both). More answers in the same order do not help."
+)
+
+
+@dataclass(frozen=True)
+class ShownOrder:
+    """Effect of showing in one order on the two best models.
+
+    Attributes
+    ----------
+    nearly : bool
+        Whether some comparisons had the other order, though too few.
+    position : str
+        Where the best was shown beside the second: ``first`` or ``second``; empty if position bias moves both
+        alike.
+    best : str
+    """
+
+    nearly: bool
+    position: str
+    best: str
+
+    @property
+    def unless(self) -> str:
+        """When the best is no better, to follow a comma; empty if position bias moves both alike."""
+        return f"unless judges favour the answer shown {self.position}" if self.position else ""
+
+    def sentence(self) -> str:
+        """A sentence on the fault, and the model that it favours."""
+        few, can = ("nearly always", "can hardly be") if self.nearly else ("always", "cannot be")
+        text = (
+            f"Each pair of models was {few} shown in the same order, so position bias and quality {can} "
+            "distinguished."
+        )
+        if self.position:
+            return (
+                f"{text} If judges favour the answer shown {self.position}, {self.best} may lead for that alone."
+            )
+        return f"{text} Models shown first may be ranked too high or too low beside those shown second."
+
+
+def one_order(cells: Comparisons, best: str, second: str) -> ShownOrder | None:
+    """The fault in the order of showing, if there is one; None where no order is known."""
+    if not cells.ordered:
+        return None
+    share = position_share(cells)
+    if share >= LITTLE:
+        return None
+    v = imitating_scores(cells)
+    lead = float(v[cells.models.index(best)] - v[cells.models.index(second)])
+    position = "" if abs(lead) < APART else "first" if lead > 0 else "second"
+    return ShownOrder(share > 1e-6, position, best)
+
 
 HARDER = "Ask harder questions, or tell the judges to choose where they can."
 CHOOSE = "Choose the model by category. "  # before what decides between models in general

@@ -15,13 +15,11 @@ import pandas as pd
 from judgerank.data.errors import JudgerankError
 from judgerank.data.judgments import Judgments
 from judgerank.data.listing import counted
+from judgerank.fits.presentation import pairs
 from judgerank.fits.result import Fit
-from judgerank.fits.standings import pairs
-from judgerank.ranking.choices import DESCRIBED
-from judgerank.ranking.first_screen import Picture, picture
-from judgerank.ranking.headline import headline
+from judgerank.ranking.choices import DESCRIBED, Record
+from judgerank.ranking.first_screen import Picture, headline, picture
 from judgerank.ranking.partial_judges import refitted, without
-from judgerank.ranking.record import Record
 from judgerank.ranking.studies.categories import BY_CHANCE
 from judgerank.reading.layouts.table import SIDES, other_side
 

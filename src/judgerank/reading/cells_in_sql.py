@@ -16,9 +16,8 @@ from judgerank.data.judgments import Judgments
 from judgerank.reading.accepted import COLUMNS
 from judgerank.reading.file_formats import opened
 from judgerank.reading.files import label_of, named
-from judgerank.reading.large.engine import session
 from judgerank.reading.large.from_engine import are_large
-from judgerank.reading.large.sources import sources_of
+from judgerank.reading.large.sources import session, sources_of
 from judgerank.reading.layouts import Table, recognised
 from judgerank.reading.layouts.answer_versions import are_keyed
 from judgerank.reading.layouts.strength import BOTH_BAD

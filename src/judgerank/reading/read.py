@@ -28,8 +28,7 @@ from judgerank.reading.from_tables import judgments_from
 from judgerank.reading.hub import on_revisions
 from judgerank.reading.large.from_engine import are_large, records_of
 from judgerank.reading.layouts import Table
-from judgerank.reading.layouts.duplicate_records import require_copies
-from judgerank.reading.layouts.names import require_names
+from judgerank.reading.layouts.names import require_copies, require_names
 from judgerank.reading.layouts.table import ASK, EXACT, ONE_JUDGE
 from judgerank.reading.layouts.unordered import won_lost
 from judgerank.reading.layouts.words import ANSWERS, meanings

@@ -24,7 +24,7 @@ from scipy.special import chdtrc, expit, fdtrc
 from judgerank.data.arrays import AnyArray, FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import NoMaximumError
-from judgerank.engine.concave import logistic, peak
+from judgerank.engine.ascent import logistic, peak
 from judgerank.order.pairs import holm, significant
 from judgerank.trust.retest import firsts, requests_of
 

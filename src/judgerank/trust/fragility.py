@@ -16,10 +16,20 @@ from judgerank.data.representation import Shown
 from judgerank.fits.arguments import fitted_to, raw_and_question, require_member_alone
 from judgerank.fits.result import Fit
 from judgerank.order.pairs import separated
-from judgerank.trust.refits import Part, whole_part
-from judgerank.trust.removable import Units, judges_as_units, judgments_as_units, questions_as_units
+from judgerank.trust.refits import (
+    Goal,
+    Part,
+    Units,
+    forecast,
+    judges_as_units,
+    judgments_as_units,
+    least,
+    open_pair,
+    questions_as_units,
+    swapped,
+    whole_part,
+)
 from judgerank.trust.removal import Removal, rows_of, smallest
-from judgerank.trust.reversals import Goal, forecast, least, open_pair, swapped
 
 if TYPE_CHECKING:
     from judgerank.reading.read import Source

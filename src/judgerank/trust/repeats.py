@@ -23,8 +23,7 @@ from judgerank.data.errors import ConfigError
 from judgerank.data.listing import counted, shortened
 from judgerank.engine.likelihood_rows import row_by_row
 from judgerank.fits.result import Fit
-from judgerank.inference.proportions import effective_trials, ratio_by_cluster
-from judgerank.inference.wald import normal_quantile
+from judgerank.inference.wald import effective_trials, normal_quantile, ratio_by_cluster
 from judgerank.trust.retest import requests_of
 
 ALL = "all judges"

@@ -1,15 +1,17 @@
-"""Tables as text that a spreadsheet may open: no name in them is taken for a formula."""
+"""Tables as text that a spreadsheet may open, and as JSON records."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
 
+import numpy as np
 import pandas as pd
 
 from judgerank.data.listing import listed
 from judgerank.writing.atomic import STORED_FORMAT
 
+# Tables as text that a spreadsheet may open: no name in them is taken for a formula.
 # OWASP, CSV injection. After + - @ only calls, programs and other sheets do harm, which takes one of ( | !
 # A name that has the mark of its own gets another, so that taking one away gives names back.
 FORMULA = re.compile(r"'*(?:[=\t\r]|[+\-@].*[(|!])", re.DOTALL)
@@ -51,3 +53,20 @@ def note_of_marks(names: Iterable[str]) -> str:
 
 def _marked(cell: object) -> object:
     return MARK + cell if isinstance(cell, str) and FORMULA.match(cell) else cell
+
+
+# Convert tables to JSON records.
+
+
+def records(table: pd.DataFrame) -> list[dict[str, object]]:
+    """Rows of what JSON has: numbers as CSV has them, None for those that are missing or infinite."""
+    columns = {str(name): [_value(cell) for cell in table[name]] for name in table}
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def _value(cell: object) -> object:
+    if isinstance(cell, float | np.floating):
+        return float(STORED_FORMAT % cell) if np.isfinite(cell) else None
+    if isinstance(cell, np.generic):
+        return cell.item()
+    return None if cell is pd.NA else cell

@@ -89,7 +89,7 @@ def numbers(audit: Audit, results: Results) -> dict[str, Any]:
     rows = audit.numbers[audit.numbers["verdict"] == Verdict.OPEN]
     known["open_numbers"] = numbers_table(rows, ["place", "row", "column", "printed", "ours"])
     known["open_tried"] = tried(rows, results)
-    sections = {path.name for path in results.audit.iterdir() if path.is_dir()} - {"verify"}
+    sections = {path.name for path in results.audit.glob("*") if path.is_dir()} - {"verify"}
     known["minutes"] = f"{cost_of(sorted(sections), results).seconds / 60:.0f}"
     return known | _judges(results) | _positions(results) | _trust(results)
 

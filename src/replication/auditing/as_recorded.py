@@ -14,9 +14,10 @@ from hydra import compose
 from judgerank.data.listing import LISTED, listed
 from replication.auditing.page import STORED_AS, Audit
 from replication.auditing.results import Results
-from replication.config import sets_of
+from replication.config import ROOT, sets_of
 from replication.errors import NotAsStoredError
 from replication.freshness import AUDIT, LOTS
+from replication.record_checks import unlike_record
 from replication.records import RECORD, provenance
 from replication.verifying import Difference, unlike_listed, unlike_settings
 
@@ -39,7 +40,7 @@ def require_as_recorded(folder: Path, any_settings: bool = False) -> None:
         If a file is not the one that its run wrote, or a setting is another one.
     """
     for record in records(folder):
-        found = unlike_listed(record.parent, RECORD)
+        found = unlike_listed(record.parent, RECORD) or edited(record)
         again = "restore it, or run the section again"
         if not found and not any_settings:
             found, again = other_settings(record), "run the section again (or `make audit ARGS=accept_falls=true`)"
@@ -56,6 +57,12 @@ def require_as_recorded(folder: Path, any_settings: bool = False) -> None:
 def records(folder: Path) -> Iterator[Path]:
     """Records of the runs that are told of."""
     yield from sorted(folder.rglob(RECORD))
+
+
+def edited(record: Path) -> list[Difference]:
+    """What a record says that was changed since it was written, or cannot be true."""
+    run = json.loads(record.read_text())
+    return list(unlike_record(run, ROOT)) if "digest" in run else []
 
 
 def other_settings(record: Path) -> list[Difference]:

@@ -1,4 +1,4 @@
-"""Verdicts that are worse than the stored ones, and those that are better."""
+"""Verdicts that are worse than the stored ones, those that are better, and printed numbers that were others."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ ORDERS = {  # from the best to the worst, by the stored table; what is not check
     "audit.csv": (["table", "row", "column"], "verdict", [str(verdict) for verdict in NUMBERS]),
     "audit_claims.csv": (["id"], "outcome", [str(outcome) for outcome in Outcome]),
 }
+PRINTED = {"audit.csv": "printed", "audit_claims.csv": "statement"}  # what the paper says
 
 
 def require_no_fall(folder: Path, numbers: pd.DataFrame, claims: pd.DataFrame) -> None:
@@ -33,7 +34,7 @@ def require_no_fall(folder: Path, numbers: pd.DataFrame, claims: pd.DataFrame) -
     Raises
     ------
     NotAsStoredError
-        If one is worse, or is no longer there.
+        If one is worse or is no longer there, or the paper is said to print something else.
     """
     tables = zip(ORDERS, (numbers, claims), strict=True)
     changes = [change for name, now in tables for change in changed(folder / name, now)]
@@ -48,14 +49,22 @@ def require_no_fall(folder: Path, numbers: pd.DataFrame, claims: pd.DataFrame) -
 
 
 def changed(stored: Path, now: pd.DataFrame) -> Iterator[tuple[bool, str]]:
-    """What is worse or better than in a stored table: whether it is worse, and in words."""
+    """What is worse, better or printed otherwise than in a stored table: whether it is refused, and in words."""
     if not stored.is_file():
         return
     keys, column, order = ORDERS[stored.name]
-    before = pd.read_csv(stored, dtype=str, keep_default_na=False).set_index(keys)[column]
-    after = now.astype(dict.fromkeys([*keys, column], str)).set_index(keys)[column]
+    printed = PRINTED[stored.name]
+    rows = pd.read_csv(stored, dtype=str, keep_default_na=False).set_index(keys)
+    rows_now = now.astype(dict.fromkeys([*keys, column, printed], str)).set_index(keys)
+    before, after = rows[column], rows_now[column]
     for key, verdict in before.items():
         place = ", ".join(key) if isinstance(key, tuple) else f"claim {key}"
+        # where the paper's TeX is not at hand, a printed number could be altered with the digest of its table
+        if key in after.index and rows.at[key, printed] != rows_now.at[key, printed]:
+            yield (
+                True,
+                f"{place} was printed as {rows.at[key, printed]!r} and is now {rows_now.at[key, printed]!r}",
+            )
         if key not in after.index:
             yield True, f"{place} was '{verdict}' and is no longer listed"
         elif after[key] not in order or verdict not in order:

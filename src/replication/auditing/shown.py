@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
+from judgerank.data.errors import ConfigError
 from judgerank.writing.atomic import replace_file
 from replication.auditing.claims import outcomes
 from replication.auditing.page import Audit, totals_tables, verdicts_table
@@ -132,6 +133,14 @@ def keep_current(pages: Iterable[Path], shown: Mapping[str, str], results: Resul
 
 
 def markdown_in(places: Iterable[Path]) -> Iterator[Path]:
-    """Markdown files among files and in folders."""
+    """Markdown files among files and in folders.
+
+    Raises
+    ------
+    ConfigError
+        If one of them does not exist.
+    """
     for place in places:
+        if not place.exists():
+            raise ConfigError(f"pages: there is no {place}")
         yield from [place] if place.is_file() else sorted(place.rglob("*.md"))

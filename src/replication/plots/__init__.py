@@ -1,23 +1,28 @@
 """How stored tables become figures. Nothing here computes a result or draws a random number."""
 
-from judgerank.plots.colours import NAMES
-from judgerank.plots.looks import PAGE, canvas, short
-from replication.plots.coverage import coverage
-from replication.plots.data import pair_heatmap, prompt
+from judgerank.plots.looks import NAMES, PAGE, canvas, short
 from replication.plots.judges import (
     answers,
     discrimination_bars,
     discrimination_scatter,
+    length_curves,
     pool,
     size_against_discrimination,
+    slopes,
     stopping_path,
 )
 from replication.plots.labels import REFERENCES, label_points
-from replication.plots.length import length_curves, slopes
-from replication.plots.rankings import agreement, leaderboard, ratings, tie_handling
+from replication.plots.rankings import (
+    agreement,
+    leaderboard,
+    pair_heatmap,
+    prompt,
+    ratings,
+    tie_handling,
+    verdicts,
+)
 from replication.plots.resampled import efficiency, sparsity, weak_share
-from replication.plots.simulations import estimator_of, mse, mse_draws
-from replication.plots.verdicts import verdicts
+from replication.plots.simulations import coverage, estimator_of, mse, mse_draws
 
 __all__ = [
     "NAMES",

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
+import numpy as np
 import textalloc
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -56,22 +60,30 @@ def label_points(
     if reach is not None:
         ends = [(b - r, b + r) for b, r in zip(y, reach, strict=True)]
         bars = {"x_lines": [(a, a) for a in x], "y_lines": ends}
-    textalloc.allocate(
-        axes,
-        x,
-        y,
-        list(names),
-        x_scatter=x,
-        y_scatter=y,
-        textsize=6,
-        min_distance=0.012,
-        max_distance=0.4,
-        margin=0.006,
-        nbr_candidates=600,
-        linecolor="#9A9A9A",
-        linewidth=0.4,
-        **bars,
-    )
+    with _stable_sorting():
+        textalloc.allocate(
+            axes,
+            x,
+            y,
+            list(names),
+            x_scatter=x,
+            y_scatter=y,
+            textsize=6,
+            min_distance=0.012,
+            max_distance=0.4,
+            margin=0.006,
+            nbr_candidates=600,
+            linecolor="#9A9A9A",
+            linewidth=0.4,
+            **bars,
+        )
+
+
+@contextmanager
+def _stable_sorting() -> Iterator[None]:
+    """Let textalloc try places at equal distances in one order, which else depends on the processor's vectors."""
+    with mock.patch.object(np, "argsort", partial(np.argsort, kind="stable")):
+        yield
 
 
 def name_beside(axes: Axes, x: Iterable[float], y: Iterable[float], names: Iterable[str]) -> None:

@@ -7,8 +7,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from judgerank.plots.colours import COLOURS, MARKERS, NAMES
-from judgerank.plots.looks import PAGE, canvas
+from judgerank.plots.looks import COLOURS, MARKERS, NAMES, PAGE, canvas
 from replication.estimator_names import ALL_DRAWS
 from replication.plots.labels import REFERENCES
 

@@ -1,4 +1,4 @@
-"""Schemas of the sections of the paper on judgments."""
+"""Schemas of the sections of the paper, on judgments and on simulated comparisons, and of their solvers."""
 
 from __future__ import annotations
 
@@ -8,13 +8,72 @@ from typing import Any
 
 from omegaconf import MISSING
 
-from judgerank.collecting.wording import PAIRWISE
+from judgerank.collecting.prompt_settings import PAIRWISE
+from judgerank.engine.adam import LARGEST_UPDATE
+from judgerank.engine.solution import LARGEST_TOLERANCE
 from replication.schemas.dataset import Dataset, Surrogate
-from replication.schemas.ranges import above, at_least, each, within
+from replication.schemas.ranges import LARGEST_SPREAD, above, at_least, each, within
 from replication.schemas.section import OneSet, RealData, Replicated, Section
-from replication.schemas.solver import Adam, Localized
 
 LARGEST_DECAY = 0.999999  # of a moment: at one it never moves
+
+# Schemas of the solvers' settings (conf/solver/, conf/estimator/).
+TOLERANCE = 1e-16, LARGEST_TOLERANCE
+
+
+@dataclass
+class Newton:
+    name: str = "newton"
+    tolerance: float = within(*TOLERANCE)
+    max_iterations: int = at_least(1)
+    slope_bound: float = above(0, 2.0)
+
+
+@dataclass
+class Penalised:
+    name: str = "penalised"
+    scores: float | None = above(0, None)
+    log_discrimination: float | None = above(0, None)
+    slope: float | None = above(0, None)
+    position: float | None = above(0, None)
+    log_tie: float | None = above(0, None)
+    tolerance: float = within(*TOLERANCE)
+    max_iterations: int = at_least(1)
+
+
+@dataclass
+class AdamUnweighted:
+    """What the published unweighted fit sets differently."""
+
+    step_scores: float = above(0)
+    epsilon: float = above(0)
+    tolerance: float = within(0, LARGEST_UPDATE)
+    max_iterations: int = at_least(1)
+
+
+@dataclass
+class Adam:
+    name: str = "adam"
+    step_scores: float = above(0)
+    step_judges: float = above(0)
+    beta1: float = within(0, 1)
+    beta2: float = within(0, 1)
+    epsilon: float = above(0)
+    tolerance: float = within(0, LARGEST_UPDATE)
+    max_iterations: int = at_least(1)
+    btl: AdamUnweighted = field(default_factory=AdamUnweighted)
+
+
+@dataclass
+class Localized:
+    name: str = "localized"
+    score_bound: float = above(0)
+    discrimination_bound: float = above(0)
+    tolerance: float = within(*TOLERANCE)
+    max_iterations: int = at_least(1)
+
+
+# Schemas of the sections of the paper on judgments.
 
 
 @dataclass
@@ -146,3 +205,69 @@ class Sparsity(Resampled):
     designs: dict[str, Any] = each(Designs)
     design_tables: int = at_least(2)
     found_tables: int = at_least(2)
+
+
+# Schemas of the sections on simulated comparisons.
+
+
+@dataclass
+class Setting:
+    """One configuration of the simulation study and its grid of comparison budgets."""
+
+    n_models: int = at_least(2)
+    n_judges: int = at_least(1)
+    sigma_scores: float = within(0, LARGEST_SPREAD, 1.0)
+    sigma_discrimination: float = within(0, LARGEST_SPREAD, 1.0)
+    n_comparisons: list[int] = at_least(1)
+    beyond: list[int] = at_least(1, [])  # budgets past the paper's, reported apart
+
+
+@dataclass
+class Simulation(Section, Replicated):
+    """A section of the simulation study."""
+
+    settings: dict[str, Any] = each(Setting)  # see simulation_settings
+    estimator: Any = MISSING
+    replications: int = at_least(1)
+    draws: int = at_least(0)
+    draw_replications: int = at_least(1)
+    points: int | None = at_least(1)
+
+
+@dataclass
+class Algorithm1:
+    """A run of the paper's algorithm beside the study's own estimator."""
+
+    settings: list[str] = MISSING
+    stops: list[int] = at_least(1)
+    data_sets: dict[str, int] = at_least(2)
+    draws: int = at_least(0)  # further draws of the truth
+
+
+@dataclass
+class ConvergenceMse(Simulation):
+    algorithm_1: Algorithm1 = field(default_factory=Algorithm1)
+
+
+@dataclass
+class CiCoverage(Simulation):
+    level: float = within(0, 1, ends=False)
+
+
+@dataclass
+class SmallSamples(Simulation):
+    solver: Any = MISSING
+    level: float = within(0, 1, ends=False)
+
+
+@dataclass
+class SlotBias(Section, Replicated):
+    members: list[str] = MISSING
+    n_models: int = at_least(2)
+    n_judges: int = at_least(1)
+    sigma_scores: float = within(0, LARGEST_SPREAD)
+    sigma_discrimination: float = within(0, LARGEST_SPREAD)
+    mean_position: float = MISSING
+    sigma_position: float = within(0, LARGEST_SPREAD)
+    n_comparisons: list[int] = at_least(1)
+    replications: int = at_least(1)

@@ -6,10 +6,9 @@ from collections.abc import Iterator
 
 from hydra.core.config_store import ConfigStore
 
-from replication.schemas import paper, simulation  # noqa: F401 (sections, which `register` looks up)
 from replication.schemas.dataset import Dataset
+from replication.schemas.paper import Adam, Localized, Newton, Penalised
 from replication.schemas.section import Section
-from replication.schemas.solver import Adam, Localized, Newton, Penalised
 from replication.schemas.tools import Verify
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from omegaconf import MISSING
 
@@ -42,21 +43,23 @@ class Smoke(Section):
 
 @dataclass
 class Verified:
-    """How a section is verified: settings for that, axes that are sampled, tables that follow from others."""
+    """How a section is verified: overrides, tables that need not be there; and for samples axes and the like."""
 
     overrides: list[str] = field(default_factory=list)
+    optional: list[str] = field(default_factory=list)  # tables that are there if a source is within reach
     axes: list[str] = field(default_factory=list)
     without: list[str] = field(default_factory=list)
-    optional: list[str] = field(default_factory=list)  # tables that are there if a source is within reach
+    sampled: list[str] = field(default_factory=list)
 
 
 @dataclass
 class Verify:
     """The stored results recomputed, or a sample of them."""
 
+    lot: str = MISSING
     results: str = MISSING
     figures: str = MISSING
-    only: list[str] | None = MISSING
+    only: Any = MISSING  # names of sections, or a word
     datasets: list[str] | None = MISSING
     sample: int | None = at_least(1)
     seed: int | None = at_least(0)

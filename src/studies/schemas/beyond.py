@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 from omegaconf import MISSING
 
-from replication.schemas.ranges import above, at_least, within
-from replication.schemas.section import OneSet, RealData, Replicated, Section
+from replication.schemas.dataset import Dataset, Surrogate
+from replication.schemas.ranges import LARGEST_SPREAD, above, at_least, within
+from replication.schemas.section import Judged, OneSet, RealData, Replicated, Section
 
 
 @dataclass
@@ -165,3 +167,213 @@ class Gating(RealData, Replicated):
     rare: int = at_least(2)
     parts: list[int] = MISSING
     draws: int = at_least(1)
+
+
+# Schema of the methods compared and of the panels they are tried on (conf/method_comparison.yaml).
+
+
+@dataclass
+class Method:
+    """A method: from comparisons and its settings to a `studies.methods.ranking.Ranking`."""
+
+    name: str = MISSING
+    title: str = MISSING
+    function: str = MISSING  # dotted path; one of your own will do
+    source: str = MISSING  # of the formula, of the code where a library has it, and of the settings
+    settings: dict[str, Any] = field(default_factory=dict)
+    limits: str = MISSING  # what it cannot do
+    orders: int = at_least(1, 1)  # random orders of the rows to average over, for a method that depends on them
+
+
+@dataclass
+class SimulatedPanel:
+    """A panel whose truth is drawn anew for every data set."""
+
+    title: str = MISSING
+    n_models: int = at_least(2)
+    n_judges: int = at_least(1)
+    n_comparisons: int = at_least(1)
+    sigma_scores: float = within(0, LARGEST_SPREAD, 1.0)
+    sigma_discrimination: float = within(0, LARGEST_SPREAD, 1.0)
+    n_contrary: int = at_least(0, 0)  # judges who prefer the worse model, as often as they would the better one
+    mean_position: float = 0.0  # of leanings towards the model shown first, who is the first by name
+    sigma_position: float = within(0, LARGEST_SPREAD, 0.0)
+    judged_by_models: bool = False  # the models judge each other, the better ones better
+
+
+@dataclass
+class MethodComparison(Section, Replicated):
+    level: float = within(0, 1, ends=False)
+    surrogate: Surrogate = MISSING
+    datasets: dict[str, Dataset] = field(default_factory=dict)
+    methods: dict[str, Method] = field(default_factory=dict)
+    panels: dict[str, SimulatedPanel] = field(default_factory=dict)
+    folds: int = at_least(2)
+    replications: int = at_least(2)
+
+
+# Schema of a plan: what is planned for and what is wanted (conf/plan.yaml).
+
+
+@dataclass
+class Columns:
+    """Names of a file's columns; null is one of the usual names."""
+
+    model_a: str | None = None
+    model_b: str | None = None
+    winner: str | None = None
+    judge: str | None = None
+    question: str | None = None
+    length: str | None = None
+    count: str | None = "ask"  # null counts every record once; ask refuses a column that looks like counts
+
+
+@dataclass
+class OwnData:
+    """A file of one's own judgments."""
+
+    path: str | None = MISSING
+    format: str | None = MISSING
+    columns: Columns = field(default_factory=Columns)
+
+
+@dataclass
+class Assumed:
+    """A panel that is not fitted to judgments."""
+
+    name: str = MISSING
+    n_models: int = at_least(2)
+    n_judges: int = at_least(1)
+    sigma_scores: float = within(0, LARGEST_SPREAD)
+    sigma_discrimination: float = within(0, LARGEST_SPREAD)
+    scores: Any = None  # a list, or a mapping by model
+    discrimination: Any = None  # a list, or a mapping by judge
+
+
+@dataclass
+class Weights:
+    """How often judges and pairs are asked relative to others; those not named have weight one."""
+
+    judges: dict[str, float] = at_least(0, {})
+    pairs: list[Any] = field(default_factory=list)  # of [model, model, weight]
+
+
+@dataclass
+class Wanted:
+    """Goals by name, as in `planning.GOALS`; null where none is set."""
+
+    score_width: float | None = above(0, None)
+    score_width_worst: float | None = above(0, None)
+    standardised_width: float | None = above(0, None)
+    standardised_width_worst: float | None = above(0, None)
+    pair_power: float | None = within(0, 1, None, ends=False)
+    pairs_interval_excludes_zero: float | None = within(0, 1, None, ends=False)
+    separated: float | None = within(0, 1, None, ends=False)
+
+
+@dataclass
+class Asked:
+    """How questions are asked; null is as in the file, or nothing in common and one comparison each."""
+
+    sd: float | None = within(0, 20, None)
+    pairs: int | None = within(1, 1e6, None)
+    judges: int | None = within(1, 1e6, None)
+    pairs_compared: list[int] = at_least(1)
+    judges_compared: list[int] = at_least(1)
+
+
+@dataclass
+class Promises:
+    """Plans made from files of a panel, and new data of the planned sizes."""
+
+    n_models: int = at_least(2)
+    n_judges: int = at_least(1)
+    sigma_scores: float = within(0, LARGEST_SPREAD)
+    sigma_discrimination: float = within(0, LARGEST_SPREAD)
+    wanted: float = within(0, 1, ends=False)
+    n_comparisons: list[int] = at_least(1)
+    times: int = at_least(1)
+
+
+@dataclass
+class Plan(Judged, Replicated):
+    """A plan for an assumed panel, or for one fitted to a set or to a file of one's own."""
+
+    assumed: Assumed = field(default_factory=Assumed)
+    dataset: Dataset | None = None
+    data: OwnData = field(default_factory=OwnData)
+    wanted: Wanted = field(default_factory=Wanted)
+    model: str | None = MISSING
+    questions: Asked = field(default_factory=Asked)
+    promises: Promises = field(default_factory=Promises)
+    pair: list[str] | None = MISSING
+    weights: Weights = field(default_factory=Weights)
+    repeats: int = at_least(1)
+    correlation: float = within(0, 1)
+    repeats_compared: list[int] = at_least(1)
+    correlations_compared: list[float] = within(0, 1)
+    n_judges: list[int] = at_least(1)
+    n_comparisons: list[int] = at_least(1)
+    replications: int = at_least(1)
+    draws: int = at_least(1)
+    draw_replications: int = at_least(1)
+    points: int | None = at_least(1)
+
+
+# Schema of the checks of what tests and intervals promise (conf/validity.yaml).
+
+
+@dataclass
+class Fitted:
+    """A member of the family and how it is fitted."""
+
+    member: str = MISSING
+    solver: str = "newton"
+
+
+@dataclass
+class Design:
+    """A truth, drawn anew for every data set, and a design."""
+
+    title: str = field(default=MISSING, compare=False)
+    methods: list[str] = field(default=MISSING, compare=False)
+    n_models: int = at_least(2, 12)
+    n_judges: int = at_least(1, 16)
+    n_comparisons: int = at_least(1, 2000)
+    sigma_scores: float = within(0, LARGEST_SPREAD, 0.0)
+    equal: int = at_least(0, 0)  # models whose scores are one
+    sigma_discrimination: float = within(0, LARGEST_SPREAD, 0.5)
+    far: float = above(0, 1.0)  # the first judge's discrimination, as a multiple
+    islands: bool = False  # two halves of the models, never compared with each other
+    questions: int = at_least(0, 0)  # none: every comparison has one of its own
+    question_sd: float = at_least(0, 0.0)  # of a model's performance over questions, in the scores' units
+    position: float = 0.0  # leanings towards the first model, evenly from minus to plus this
+    ties: float = within(0, 1, 0.0)  # share of ties
+    clustered: bool = False  # errors clustered by question
+
+
+@dataclass
+class Validity(Section, Replicated):
+    level: float = within(0, 1, ends=False)
+    surrogate: Surrogate = MISSING
+    datasets: dict[str, Dataset] = field(default_factory=dict)
+    members: list[str] = MISSING
+    methods: dict[str, Fitted] = field(default_factory=dict)
+    designs: dict[str, Design] = field(default_factory=dict)
+    halves: int = at_least(1)
+    replications: int = at_least(2)
+
+
+@dataclass
+class Defaults(Section, Replicated):
+    """What should be fitted unless a user says otherwise."""
+
+    level: float = within(0, 1, ends=False)
+    surrogate: Surrogate = MISSING
+    datasets: dict[str, Dataset] = field(default_factory=dict)
+    methods: dict[str, Fitted] = field(default_factory=dict)
+    n_comparisons: list[int] = at_least(1)  # of samples
+    draws: int = at_least(2)  # samples of every size
+    designs: dict[str, Design] = field(default_factory=dict)
+    replications: int = at_least(2)
+    fewer: dict[str, int] = field(default_factory=dict)  # replications of designs whose fits take long

@@ -5,32 +5,51 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from replication.auditing.results import Results
-from studies.shown.beyond import (
+from studies.shown.answers import (
+    confidence_table,
+    graded_table,
+    human_boards_table,
+    left_off_table,
+    levels_table,
+    null_boards_table,
+    ranking_orders_table,
+    rankings_table,
+    scores_table,
+)
+from studies.shown.fits import (
+    accuracy_table,
+    boards_table,
+    few_table,
+    fit_table,
+    fitted_sets_table,
     members_table,
     methods_table,
+    scale_table,
     shrinkage_table,
+    simulated_table,
     slots_table,
     torture_table,
+    trouble_table,
     uncertainty_table,
+    useless_table,
 )
-from studies.shown.defaults import accuracy_table, simulated_table, trouble_table
-from studies.shown.fitness import few_table, fit_table, fitted_sets_table
-from studies.shown.graded import confidence_table, graded_table, levels_table, scores_table
-from studies.shown.human import human_boards_table, left_off_table, null_boards_table
-from studies.shown.panel import blocks_table, found_table, panel_table, question_coverage_table
-from studies.shown.rankings import ranking_orders_table, rankings_table
-from studies.shown.scale import boards_table, scale_table, useless_table
-from studies.shown.tastes import taste_stops, tastes_of_sets, tastes_simulated
-from studies.shown.trust import (
+from studies.shown.judges import (
+    blocks_table,
     calibration_table,
     compared_table,
     crowds_table,
     effective_table,
+    found_table,
     fragility_table,
+    panel_table,
     people_table,
     placed_table,
+    question_coverage_table,
     small_sets_table,
     soft_table,
+    taste_stops,
+    tastes_of_sets,
+    tastes_simulated,
 )
 from studies.stored_speed import STORED, goals_table
 

@@ -9,16 +9,16 @@ from functools import partial
 
 from tqdm import tqdm
 
+from judgerank.collecting.backoff import retrying
 from judgerank.collecting.batches.pending import Pending, Submission, custom_id, new_name
 from judgerank.collecting.batches.providers import FORMS, Form, Result
 from judgerank.collecting.batches.server import Server
-from judgerank.collecting.batches.trying import retrying
 from judgerank.collecting.collector import Collector, together
 from judgerank.collecting.costs import BudgetSpent
 from judgerank.collecting.ledger import task_of
 from judgerank.collecting.outcome import money
-from judgerank.collecting.request_errors import AttemptFailed, Refused
-from judgerank.collecting.tasks import Task
+from judgerank.collecting.response import AttemptFailed, Refused
+from judgerank.collecting.task_order import Task
 from judgerank.collecting.transport import shortened
 
 log = logging.getLogger("judgerank")

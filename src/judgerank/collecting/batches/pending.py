@@ -13,7 +13,7 @@ from pydantic import field_validator
 
 from judgerank.collecting.checking import Settings, checked
 from judgerank.collecting.ledger import Record, says_what_was_asked, task_of
-from judgerank.collecting.tasks import Task
+from judgerank.collecting.task_order import Task
 from judgerank.data.errors import DataError
 from judgerank.writing.atomic import replace_file
 

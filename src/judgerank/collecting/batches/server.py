@@ -19,7 +19,7 @@ import tenacity
 from judgerank.collecting.batches.pending import Submission, custom_id
 from judgerank.collecting.batches.providers import Batch, Call, Form, Result
 from judgerank.collecting.client import Client
-from judgerank.collecting.request_errors import AttemptFailed, Refused
+from judgerank.collecting.response import AttemptFailed, Refused
 from judgerank.collecting.settings import Judge
 from judgerank.collecting.transport import LARGEST_BODY
 

@@ -10,11 +10,9 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
 
-from judgerank.collecting.platforms.as_text import as_answer, as_question
-from judgerank.collecting.platforms.session import Platform, Session, basic
+from judgerank.collecting.platforms.session import Platform, Session, as_answer, as_question, basic
 from judgerank.data.errors import DataError
-from judgerank.reading.answers.found import Found
-from judgerank.reading.answers.media import images_in
+from judgerank.reading.answers.found import Found, images_in
 
 SINCE = "2023-01-01T00:00:00Z"  # a start is required; Langfuse is younger
 PAGE = 100  # the most that it gives at once

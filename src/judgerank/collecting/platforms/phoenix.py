@@ -11,11 +11,9 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
 
-from judgerank.collecting.platforms.as_text import as_answer, as_question
-from judgerank.collecting.platforms.session import Platform, Session, bearer
+from judgerank.collecting.platforms.session import Platform, Session, as_answer, as_question, bearer
 from judgerank.data.errors import DataError
-from judgerank.reading.answers.found import Found
-from judgerank.reading.answers.media import images_in
+from judgerank.reading.answers.found import Found, images_in
 
 PAGE = 100
 Examples = dict[str, Mapping[str, Any]]

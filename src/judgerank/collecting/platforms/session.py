@@ -13,14 +13,13 @@ from typing import Any
 
 import httpx
 
-from judgerank.collecting.batches.trying import retrying
+from judgerank.collecting.backoff import retrying
 from judgerank.collecting.client import TRIED_AGAIN
-from judgerank.collecting.network import Network
-from judgerank.collecting.request_errors import AttemptFailed, retry_after
+from judgerank.collecting.response import AttemptFailed, retry_after
 from judgerank.collecting.secrets import Secrets
-from judgerank.collecting.transport import Line, TooLarge
+from judgerank.collecting.transport import Line, Network, TooLarge
 from judgerank.data.errors import ConfigError, DataError, DataUnavailableError
-from judgerank.reading.answers.found import Found
+from judgerank.reading.answers.found import Found, Messages, answered, are_messages, asked, written
 
 log = logging.getLogger("judgerank")
 LARGEST_PAGE = 64 << 20  # bytes of one answer: a page of transcripts
@@ -176,3 +175,34 @@ def basic(keys: list[str]) -> dict[str, str]:
 def bearer(keys: list[str]) -> dict[str, str]:
     """The header of one key, if there is one."""
     return {"Authorization": f"Bearer {keys[0]}"} if keys[0] else {}
+
+
+# Inputs and outputs of platforms, which may be anything in JSON, as texts.
+
+
+def as_question(value: object) -> str:
+    """What was asked: a text, the only text of an object, messages, else JSON."""
+    messages = _messages(value)
+    return asked(messages) if messages else written(_only(value))
+
+
+def as_answer(value: object) -> str | None:
+    """What was answered, in the same way; None if nothing was."""
+    if value is None or value in ("", {}, []):
+        return None
+    messages = _messages(value)
+    return answered(messages) if messages else written(_only(value))
+
+
+def _messages(value: object) -> Messages | None:
+    if isinstance(value, Mapping):
+        inner = value.get("messages")
+        return inner if are_messages(inner) else [value] if {"role", "content"} <= value.keys() else None
+    return value if are_messages(value) else None
+
+
+def _only(value: object) -> object:
+    """The value of an object with one key."""
+    if isinstance(value, Mapping) and len(value) == 1:
+        return _only(next(iter(value.values())))
+    return value

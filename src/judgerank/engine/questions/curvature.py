@@ -20,9 +20,8 @@ from itertools import combinations_with_replacement
 import numpy as np
 
 from judgerank.data.arrays import FloatArray, IntArray
-from judgerank.engine.questions.groups import Group
+from judgerank.engine.questions.groups import Group, Parts, Point
 from judgerank.engine.questions.laplace import Mode
-from judgerank.engine.questions.point import Parts, Point
 from judgerank.engine.questions.quadrature import Believed, believed, rule
 from judgerank.model.block import Role
 from judgerank.model.law import Law

@@ -18,8 +18,7 @@ from __future__ import annotations
 import numpy as np
 
 from judgerank.data.arrays import FloatArray
-from judgerank.engine.questions.groups import Group
-from judgerank.engine.questions.point import Parts, Point
+from judgerank.engine.questions.groups import Group, Parts, Point
 from judgerank.model.law import Law
 
 STEPS = 100

@@ -12,8 +12,7 @@ from judgerank.data.arrays import BoolArray, FloatArray
 from judgerank.engine.penalty import penalty, pulled
 from judgerank.engine.questions import laplace, quadrature
 from judgerank.engine.questions.curvature import by_rule, of_modes
-from judgerank.engine.questions.groups import Group
-from judgerank.engine.questions.point import Parts, at_rows
+from judgerank.engine.questions.groups import Group, Parts, at_rows
 from judgerank.model.block import Role
 from judgerank.model.members import Model, Parameters
 

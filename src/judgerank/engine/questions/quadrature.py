@@ -22,9 +22,8 @@ from scipy.special import xlogy
 
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.portable_math import exp
-from judgerank.engine.questions.groups import Group
+from judgerank.engine.questions.groups import Group, Parts, Point
 from judgerank.engine.questions.laplace import Mode
-from judgerank.engine.questions.point import Parts, Point
 from judgerank.model.law import ByOdds, Law
 
 FAR = 300.0  # log-odds, the exponential of twice which is a number

@@ -9,10 +9,9 @@ import pandas as pd
 from judgerank.data.errors import DataError, NoMaximumError, NotIdentifiedError
 from judgerank.data.judgments import Judgments
 from judgerank.fits.result import Fit
-from judgerank.ranking.component_fit import component_of
 from judgerank.ranking.components import parts_of
 from judgerank.ranking.studies.leaderboard import board_of
-from judgerank.ranking.study import Finding, Ranked
+from judgerank.ranking.study import Finding, Ranked, component_of
 from judgerank.reading.from_tables import of_records
 
 MOST = 30  # categories that are ranked by themselves

@@ -11,7 +11,7 @@ import pandas as pd
 
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.judgments import Judgments
-from judgerank.inference.proportions import effective_trials, wilson
+from judgerank.inference.wald import effective_trials, wilson
 from judgerank.ranking.study import Finding, Ranked
 from judgerank.reading.layouts.strength import BOTH_BAD
 

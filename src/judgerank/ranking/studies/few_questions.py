@@ -5,8 +5,7 @@ from __future__ import annotations
 from math import ceil, comb, log2
 
 from judgerank.fits.errors_by_question import Questions, questions_of
-from judgerank.ranking.component_fit import clusters
-from judgerank.ranking.study import Component, Finding
+from judgerank.ranking.study import Component, Finding, clusters
 
 
 def of_component(component: Component) -> Finding:

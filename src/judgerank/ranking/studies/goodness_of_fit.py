@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from judgerank.ranking.component_fit import clusters
-from judgerank.ranking.study import Component, Finding
+from judgerank.ranking.study import Component, Finding, clusters
 from judgerank.trust.fitness import fitness_if_quick
 
 FIT = "Fit: "  # how the remark on it begins

@@ -30,9 +30,8 @@ from judgerank.fits.errors_by_question import too_few
 from judgerank.fits.result import Fit
 from judgerank.inference.taste_errors import has_tastes
 from judgerank.inference.wald import normal_quantile
-from judgerank.order.contrast_goals import best_known_scores
 from judgerank.order.pairs import orders, separated
-from judgerank.order.scale import scale_of
+from judgerank.order.scale import best_known_scores, scale_of
 from judgerank.ranking.candidates import Candidates
 from judgerank.ranking.study import Component, Finding
 

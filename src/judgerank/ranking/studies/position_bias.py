@@ -23,9 +23,8 @@ from judgerank.inference.wald import likelihood_ratio
 from judgerank.model.members import MODELS, Model
 from judgerank.model.needs import Need
 from judgerank.model.streams import generator
-from judgerank.ranking.component_fit import clusters
 from judgerank.ranking.studies import panel
-from judgerank.ranking.study import Component, Finding
+from judgerank.ranking.study import Component, Finding, clusters
 from judgerank.trust.fitness import MOST_PARAMETERS, MOST_ROWS
 from judgerank.trust.flipped_residuals import FlippedResiduals
 

@@ -26,9 +26,8 @@ from judgerank.engine.likelihood_rows import row_by_row
 from judgerank.engine.newton import Newton
 from judgerank.engine.penalised import Penalised
 from judgerank.engine.solution import Status
-from judgerank.fits.choice_losses import choice_losses
-from judgerank.fits.crossvalidation import losses_with_ties
 from judgerank.fits.fit import fit
+from judgerank.fits.heldout import choice_losses, losses_with_ties
 from judgerank.fits.result import Fit
 from judgerank.model.members import GRADED_MEMBERS, MEMBERS, NAMED, Model
 from judgerank.model.needs import Need, unmet

@@ -15,7 +15,7 @@ from judgerank.engine.count_scaling import in_units
 from judgerank.engine.solution import Solution
 from judgerank.fits.result import Fit
 from judgerank.model.needs import Need
-from judgerank.ranking.default_member import DEFAULT
+from judgerank.ranking.choices import DEFAULT
 from judgerank.ranking.study import Component, Finding
 
 AGREE = 0.9  # rank correlation with btl below which a ranking is warned of

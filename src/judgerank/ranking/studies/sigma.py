@@ -9,8 +9,7 @@ from judgerank.data.errors import NoIntervalError
 from judgerank.data.listing import listed, p_of
 from judgerank.fits.result import Fit
 from judgerank.order.scale import reported_covariance, scale_of, standardised
-from judgerank.ranking.component_fit import is_usable
-from judgerank.ranking.study import Component, Finding
+from judgerank.ranking.study import Component, Finding, is_usable
 
 
 def of_component(component: Component) -> Finding:

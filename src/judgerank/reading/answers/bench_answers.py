@@ -13,8 +13,17 @@ from typing import Any
 import numpy as np
 
 from judgerank.data.errors import DataError
-from judgerank.reading.answers.found import AnswerFormat, Found, Text, first_of, records_of
-from judgerank.reading.answers.transcripts import answered, are_messages, asked, split_at_answer
+from judgerank.reading.answers.found import (
+    AnswerFormat,
+    Found,
+    Text,
+    answered,
+    are_messages,
+    asked,
+    first_of,
+    records_of,
+    split_at_answer,
+)
 from judgerank.reading.layouts.table import Table
 
 LIST = (list, tuple, np.ndarray)

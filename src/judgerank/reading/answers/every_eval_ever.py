@@ -9,8 +9,15 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from judgerank.data.errors import DataError
-from judgerank.reading.answers.found import AnswerFormat, Found, records_of
-from judgerank.reading.answers.transcripts import answered, are_messages, asked, split_at_answer
+from judgerank.reading.answers.found import (
+    AnswerFormat,
+    Found,
+    answered,
+    are_messages,
+    asked,
+    records_of,
+    split_at_answer,
+)
 from judgerank.reading.layouts.table import Table
 
 NEEDS = ("model_id", "sample_id", "interaction_type", "input")

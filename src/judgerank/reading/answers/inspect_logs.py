@@ -9,8 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from judgerank.data.errors import DataError
-from judgerank.reading.answers.found import AnswerFormat, Found
-from judgerank.reading.answers.transcripts import answered, are_messages, asked, split_at_answer
+from judgerank.reading.answers.found import AnswerFormat, Found, answered, are_messages, asked, split_at_answer
 from judgerank.reading.layouts.sample_scores import inspect_logs
 from judgerank.reading.layouts.table import Table
 

@@ -10,8 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from judgerank.data.errors import DataError
-from judgerank.reading.answers.found import AnswerFormat, Found, first_of
-from judgerank.reading.answers.transcripts import are_messages, asked, written
+from judgerank.reading.answers.found import AnswerFormat, Found, are_messages, asked, first_of, written
 from judgerank.reading.layouts.promptfoo import outputs_in, provider_of, test_of
 from judgerank.reading.layouts.table import Table
 

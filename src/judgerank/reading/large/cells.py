@@ -12,10 +12,8 @@ from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.frames import require_heard
 from judgerank.reading.files import is_files, named
-from judgerank.reading.large.engine import MEMORY, Batch, Engine, session
-from judgerank.reading.large.faults import refuse
-from judgerank.reading.large.labels import DROPPED, Names
-from judgerank.reading.large.numbered import FAULT, Columns, Rows, rows_of
+from judgerank.reading.large.numbered import DROPPED, FAULT, Columns, Names, Rows, refuse, rows_of
+from judgerank.reading.large.sources import MEMORY, Batch, Engine, session
 from judgerank.reading.read import Source, read_judgments
 
 ALIKE = "count(*) AS many, sum(answer::DOUBLE) AS wins"  # of records that count once: a quarter less time

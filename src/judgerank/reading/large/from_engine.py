@@ -22,19 +22,25 @@ from judgerank.data.frames import UNPARSED, question_name
 from judgerank.reading.contents import split
 from judgerank.reading.file_formats import COMPRESSED, form_of
 from judgerank.reading.hub import is_hub
-from judgerank.reading.large.engine import MEMORY, Batch, Engine, literal, session
-from judgerank.reading.large.faults import RecordError, refuse
-from judgerank.reading.large.labels import LETTERS, NULL, UNKNOWN
-from judgerank.reading.large.numbered import FAULT, Columns, Rows, rows_of
-from judgerank.reading.large.sources import FORMS, table
+from judgerank.reading.large.numbered import (
+    FAULT,
+    LETTERS,
+    NULL,
+    UNKNOWN,
+    Columns,
+    RecordError,
+    Rows,
+    refuse,
+    rows_of,
+)
+from judgerank.reading.large.sources import FORMS, MEMORY, Batch, Engine, literal, session, table
 from judgerank.reading.layouts.answer_versions import are_keyed
-from judgerank.reading.layouts.duplicate_records import NUMBERS, on_copies
-from judgerank.reading.layouts.names import on_ids
-from judgerank.reading.layouts.recognised import FEWEST, on_reading, on_unheard
+from judgerank.reading.layouts.names import NUMBERS, on_copies, on_ids
 from judgerank.reading.layouts.strength import tell_badness
-from judgerank.reading.layouts.swaps import ORDERS, SWAPS
 from judgerank.reading.layouts.table import SIDES, TURN, other_side
+from judgerank.reading.layouts.tables import FEWEST, on_reading, on_unheard
 from judgerank.reading.layouts.texts import is_whole, plain
+from judgerank.reading.layouts.unordered import ORDERS, SWAPS
 from judgerank.reading.layouts.words import everyday, readings_of, word
 
 LARGE = 20_000  # records from which an engine reads a file

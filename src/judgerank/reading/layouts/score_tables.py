@@ -20,8 +20,7 @@ from judgerank.data.errors import DataError
 from judgerank.data.frames import question_name
 from judgerank.data.listing import listed
 from judgerank.reading.accepted import COLUMNS
-from judgerank.reading.layouts.directions import is_metric, lower_is_better, on_directions
-from judgerank.reading.layouts.sample_scores import GAPS, SCORES
+from judgerank.reading.layouts.sample_scores import GAPS, SCORES, is_metric, lower_is_better, on_directions
 from judgerank.reading.layouts.table import ONE_JUDGE, Aliases, Layout, Table, columns_by_key, names_of, values
 from judgerank.reading.layouts.texts import plain
 from judgerank.reading.layouts.words import number

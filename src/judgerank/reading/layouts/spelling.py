@@ -16,9 +16,9 @@ import pandas as pd
 
 from judgerank.data.errors import DataError
 from judgerank.data.frames import numbers_in
-from judgerank.reading.layouts.swaps import refuse_unspoken_swaps
 from judgerank.reading.layouts.table import COUNTS, Layout, Table, values
 from judgerank.reading.layouts.texts import plain
+from judgerank.reading.layouts.unordered import refuse_unspoken_swaps
 
 ALIKE, ALIKE_LONG, LONG = 0.8, 0.85, 7  # similarity from which names are near; of long ones; letters of those
 BEFORE_DIGIT = re.compile(r"_(?=\d)")

@@ -14,8 +14,7 @@ import pandas as pd
 from judgerank.data.arrays import BoolArray, FloatArray
 from judgerank.data.errors import DataError
 from judgerank.data.strengths import MOST_STRENGTHS, STRENGTH, strength_by_side
-from judgerank.reading.layouts.grades import are_signed, degrees, of_verdict
-from judgerank.reading.layouts.words import normal, number, word
+from judgerank.reading.layouts.words import are_signed, degrees, normal, number, of_verdict, word
 
 BOTH_BAD = "both_bad"
 BAD = {"both bad", "bothbad", "tie (bothbad)", "tie (both bad)"}

@@ -15,8 +15,7 @@ from judgerank.data.frames import codes, numbers_in, question_name, refuse_itsel
 from judgerank.data.judgments import ITEM
 from judgerank.data.listing import listed
 from judgerank.reading.accepted import COLUMNS
-from judgerank.reading.layouts.judged_texts import texts_in
-from judgerank.reading.layouts.texts import plain
+from judgerank.reading.layouts.texts import plain, texts_in
 from judgerank.reading.layouts.words import word
 
 OF_SCORES = ("model", "score")  # keys of tables that have a row for each model
@@ -52,7 +51,7 @@ class Table:
         The model that all others were compared with, where the records do not name it.
     names, copies : str
         What to do with names that differ in case alone, and with records that are copies of others
-        (`judgerank.reading.layouts.names.NAMES`, `judgerank.reading.layouts.duplicate_records.COPIES`).
+        (`judgerank.reading.layouts.names.NAMES`, `judgerank.reading.layouts.names.COPIES`).
     spelled : mapping of str to str
         Columns as they are called in the file, by the names they are read as.
     is_complete : bool

@@ -1,0 +1,359 @@
+"""What data of a planned size give, beside what the formulas expect of them, and the tables of a plan."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from omegaconf import DictConfig
+from scipy.special import ndtr
+
+from judgerank.data.arrays import IntArray
+from judgerank.data.comparisons import Comparisons
+from judgerank.data.errors import DataError, JudgerankError, NoIntervalError, NoMaximumError
+from judgerank.engine.solution import Status
+from judgerank.fits.fit import fit
+from judgerank.inference.wald import normal_quantile
+from judgerank.model.law import levels_at
+from judgerank.model.needs import Need
+from judgerank.order.pairs import Order, orders, separated
+from judgerank.order.scale import scale_of
+from judgerank.planning import precision
+from judgerank.planning.panels import Panel, assumed
+from judgerank.planning.plans import Precisions, best_first, pair_of
+from judgerank.planning.precision import GOALS, POWERS, WIDTHS, needed, precision_of, whole
+from judgerank.planning.questions import INDEPENDENT, Questions, loading
+from judgerank.ranking.choices import FALLBACK
+from replication.config import ROOT
+from replication.replicate import Record, Study
+from studies.dependence import standardised_errors
+
+# Data drawn on the designs that plans are made for.
+
+
+def drawn(
+    rng: np.random.Generator, panel: Panel, size: int, repeats: int = 1, correlation: float = 0.0
+) -> Comparisons:
+    """Comparisons on the panel's design, each judgment asked for `repeats` times; one row per judgment.
+
+    With the probability `correlation` the repeats of a judgment are copies of one answer, else independent: any
+    two of them then have that correlation.
+
+    Parameters
+    ----------
+    size : int
+        Comparisons altogether, repeats among them.
+    """
+    cells = panel.design()
+    asked = size // repeats
+    cell = rng.choice(len(cells), asked, p=cells.count / cells.count.sum())
+    chance = rng.random((asked, repeats))
+    copied = rng.random(asked) < correlation
+    chance[copied] = chance[copied, :1]
+    who = cells.first[cell], cells.second[cell], cells.judge[cell]
+    level = levels_at(panel.probabilities(*who)[:, None], chance)
+    share = (level[..., None] == np.arange(len(panel.levels))).mean(axis=1)
+    return panel.answered(who, share, np.full(asked, float(repeats)))
+
+
+def drawn_in_questions(
+    rng: np.random.Generator, panel: Panel, size: int, questions: Questions
+) -> tuple[Comparisons, IntArray]:
+    """Comparisons on a panel's design in questions (`planning.questions`), and the question of each."""
+    questions = questions.within(panel)
+    n, many = len(panel.models), max(1, round(size / questions.size))
+    share = panel.pair_weight / panel.pair_weight.sum()
+    pair = np.repeat(rng.choice(len(share), many * questions.pairs, p=share), questions.judges)
+    asking = np.log(panel.judge_weight) + rng.gumbel(size=(many * questions.pairs, len(panel.judges)))
+    judge = np.argsort(-asking, axis=1)[:, : questions.judges].ravel()  # without replacement, by weight
+    question = np.repeat(np.arange(many), questions.size)
+    i, j = (index[pair] for index in np.triu_indices(n, 1))
+    turned = (rng.random(len(pair)) < 0.5) & panel.model.uses(Need.ORDER)
+    i, j = np.where(turned, j, i), np.where(turned, i, j)
+    rho = loading(panel, questions.sd)[judge]
+    better = rng.standard_normal((many, n))
+    latent = rho * (better[question, i] - better[question, j]) / np.sqrt(2)
+    latent += np.sqrt(1 - rho**2) * rng.standard_normal(len(pair))
+    level = levels_at(panel.probabilities(i, j, judge), ndtr(-latent))
+    share = (level[:, None] == np.arange(len(panel.levels))).astype(float)
+    return panel.answered((i, j, judge), share, np.ones(len(pair))), question
+
+
+# What data of a planned size give, beside what the formulas expect of them.
+
+
+def simulated(settings: dict, rng: np.random.Generator, panels: dict[int, list[Panel]]) -> Record:
+    """One data set on a panel's design: how its fit ended, and what it achieves.
+
+    Settings are ``n_judges`` and ``draw`` (which panel), ``n_comparisons``, ``repeats``, ``correlation``,
+    ``questions`` (see `Questions`), ``level`` and ``pair``. Score widths are those of a ranking, and recorded of
+    interior maxima only, since with a judge at zero scores have another scale; the rest wherever there are
+    intervals. These allow for dependence within repeats, and within questions as those of a ranking do.
+    """
+    panel = panels[settings["n_judges"]][settings["draw"]]
+    questions = Questions(**settings["questions"])
+    if questions.sd > 0:
+        data, cluster = drawn_in_questions(rng, panel, settings["n_comparisons"], questions)
+    else:
+        names = ("n_comparisons", "repeats", "correlation")
+        data = drawn(rng, panel, *(settings[name] for name in names))
+        cluster = np.arange(len(data))
+    try:
+        result = fit(data, panel.model.name)
+        if settings["repeats"] > 1 or (questions.sd > 0 and cluster[-1] + 1 > result.n_parameters):
+            result = result.clustered(data, cluster)
+        n, record = len(panel.models), {"status": str(result.status)}
+        v = scale_of(result).covariance(result.covariance)
+        errors = {"score": np.sqrt(np.diag(v)), "standardised": standardised_errors(result)}
+        (order,) = orders(result)
+    except (NoMaximumError, NoIntervalError, DataError) as error:
+        return {"status": type(error).__name__}
+    for goal, (whose, summary) in WIDTHS.items():
+        if whose != "score" or result.status is Status.INTERIOR:
+            record[goal] = float(2 * normal_quantile(settings["level"]) * summary(errors[whose]))
+    apart = order.p_value[np.triu_indices(n, 1)] <= 1 - settings["level"]
+    mine = p_value_of(order, panel.pairs[settings["pair"]]) <= 1 - settings["level"]
+    shares = (np.array(mine), apart, separated([order], settings["level"]))
+    return record | {goal: float(share.mean()) for goal, share in zip(POWERS, shares, strict=True)}
+
+
+def grid(cfg: DictConfig, questions: Questions = INDEPENDENT) -> list[int]:
+    """Numbers of comparisons to simulate, multiples of the repeats or of the questions."""
+    sizes = cfg.n_comparisons[: cfg.points]
+    return list(dict.fromkeys(questions.whole(whole(size, cfg.repeats)) for size in sizes))
+
+
+def study_of(
+    cfg: DictConfig,
+    sub_panels: dict[int, list[Panel]],
+    planned: dict[str, int],
+    pair: int,
+    questions: Questions = INDEPENDENT,
+) -> Study:
+    """Every sub-panel at every number of comparisons; the whole panel at the planned ones too."""
+    cells, replications = {}, {}
+    for n_judges, of_size in sub_panels.items():
+        whole = n_judges == max(sub_panels)
+        for size in dict.fromkeys([*grid(cfg, questions), *(planned.values() if whole else ())]):
+            for draw in range(len(of_size)):
+                cell = f"k{n_judges}-t{size}-draw{draw}"
+                place = {"n_judges": n_judges, "draw": draw, "n_comparisons": size}
+                repeated = {"repeats": cfg.repeats, "correlation": cfg.correlation}
+                repeated["questions"] = asdict(questions)
+                cells[cell] = {**place, **repeated, "level": cfg.level, "pair": pair}
+                replications[cell] = cfg.replications if whole else cfg.draw_replications
+    folder = Path(ROOT, cfg.cache)
+    return Study("plan", simulated, cells, replications, cfg.seed, folder, cfg.block, sub_panels)
+
+
+def records_of(study: Study) -> pd.DataFrame:
+    """All records with their cells' settings; goals without a value are NaN."""
+    rows = [{**settings, **record} for cell, settings in study.cells.items() for record in study.records(cell)]
+    columns = ["n_judges", "draw", "n_comparisons", "status", *GOALS]
+    return pd.DataFrame(rows).reindex(columns=columns)
+
+
+def summary_of(records: pd.DataFrame, n_judges: int, size: int, goal: str) -> dict:
+    """Mean and median over the data sets that have a value, and how many those are.
+
+    The mean's Monte Carlo error is that within panels, which are not a sample here.
+    """
+    here = records[(records["n_judges"] == n_judges) & (records["n_comparisons"] == size)]
+    known = here.dropna(subset=goal)
+    within = known[goal] - known.groupby("draw")[goal].transform("mean")
+    freedom = len(known) - known["draw"].nunique()
+    error = np.sqrt((within**2).sum() / freedom / len(known)) if freedom > 0 else np.nan
+    return {
+        "simulated": known[goal].mean(),
+        "simulated_se": error,
+        "simulated_median": known[goal].median(),
+        "n_replications": len(here),
+        "n_used": len(known),
+        "n_interior": int((here["status"] == "interior").sum()),
+    }
+
+
+@dataclass(frozen=True)
+class Promise:
+    """A plan made from a file, and new data of the planned size.
+
+    Attributes
+    ----------
+    file : int
+        Comparisons of the file.
+    pair : str
+        Whose power is planned: ``named``, the median pair of the true panel, or ``best``, the file's two best.
+    wanted, level : float
+        Power and level of the test.
+    """
+
+    file: int
+    pair: str
+    wanted: float
+    level: float
+
+
+@dataclass(frozen=True)
+class Kept:
+    """The planned size, whether the test rejected, whether that of a plan without doubt did, and what the pair is.
+
+    `two_best` says whether the pair is the two best models of the truth. All are missing where there was no plan;
+    `status` then says why.
+    """
+
+    status: str
+    comparisons: float = np.nan
+    separated: float = np.nan
+    if_known: float = np.nan
+    two_best: float = np.nan
+
+
+def promised(cell: Promise, rng: np.random.Generator, truth: Panel) -> Kept:
+    """Plan from a file drawn from the panel, then draw new data of that size and test the pair."""
+    try:
+        found = Panel.fitted(fit(drawn(rng, truth, cell.file), truth.model.name))
+        pair = pair_of(truth) if cell.pair == "named" else pair_of(found)
+        size = needed("pair_power", cell.wanted, [precision_of(found)], cell.level, pair)
+        known = needed("pair_power", cell.wanted, [precision_of(replace(found, doubt=None))], cell.level, pair)
+        kept = [rejected(rng, truth, int(np.ceil(each)), pair, cell.level) for each in (size, known)]
+    except JudgerankError as error:
+        return Kept(type(error).__name__)
+    return Kept("planned", size, *kept, float({*truth.pairs[pair]} == {*best_first(truth)[:2]}))
+
+
+def rejected(rng: np.random.Generator, truth: Panel, size: int, pair: int, level: float) -> float:
+    """Whether the test of a pair rejects on new data of this size, one or zero."""
+    cells = truth.design()
+    count = rng.multinomial(size, cells.count / cells.count.sum())
+    share = rng.binomial(count, cells.outcome) / np.maximum(count, 1)
+    asked = count > 0
+    data = cells._rows(np.flatnonzero(asked), outcome=share[asked], count=count[asked].astype(float))
+    (order,) = orders(fit(data, truth.model.name))
+    return float(p_value_of(order, truth.pairs[pair]) <= 1 - level)
+
+
+def p_value_of(order: Order, pair: tuple[str, str]) -> float:
+    """Of two models given by name, as `judgerank.order.pairs.pairwise` has it."""
+    i, j = sorted(order.models.tolist().index(name) for name in pair)
+    return float(order.p_value[i, j])
+
+
+def promises(cfg: DictConfig) -> Study:
+    """Cells by size of the file and pair."""
+    p = cfg.promises
+    panel = assumed(p.n_models, p.n_judges, p.sigma_scores, p.sigma_discrimination, model=FALLBACK)
+    cells = {
+        f"file{size}-{pair}": Promise(size, pair, p.wanted, cfg.level)
+        for size in p.n_comparisons[: cfg.points]
+        for pair in ("named", "best")
+    }
+    many = dict.fromkeys(cells, p.times * cfg.replications)
+    return Study("plan", promised, cells, many, cfg.seed, Path(ROOT, cfg.cache), cfg.block, panel)
+
+
+def promise_table(study: Study) -> pd.DataFrame:
+    """Share of tests that rejected, by size of the file, with its error; and that of plans without doubt.
+
+    Of pairs that the file chose, also how often these are truly the two best, and the share of either case.
+    """
+    rows = []
+    for name, cell in study.cells.items():
+        found = pd.DataFrame(list(study.records(name)))
+        made = found[found["status"] == "planned"]
+        row = {
+            "file": cell.file,
+            "pair": cell.pair,
+            "wanted": cell.wanted,
+            **_share("power", made["separated"]),
+            "power_if_taken_for_true": made["if_known"].mean(),
+            "comparisons_median": made["comparisons"].median(),
+            "n_replications": len(found),
+            "n_planned": len(made),
+        }
+        if cell.pair == "best":
+            right = made["two_best"] == 1
+            row |= {"two_best": right.mean()}
+            row |= _share("power_of_two_best", made["separated"][right])
+            row |= _share("power_of_others", made["separated"][~right])
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def _share(name: str, values: pd.Series) -> dict[str, float]:
+    share = values.mean()
+    return {name: share, f"{name}_se": np.sqrt(share * (1 - share) / max(len(values), 1))}
+
+
+# The tables of a plan: what is needed, by number of judges and with repeats, and what the formulas expect.
+CURVE = 25  # points of a curve
+
+
+def formula_and_data(
+    cfg: DictConfig, records: pd.DataFrame, precisions: Precisions, at: dict, goal: str, n_judges: int, size: int
+) -> dict[str, float]:
+    """What the formula expects of so many comparisons and judges, and what data give."""
+    effective = size / precision.design_effect(cfg.repeats, cfg.correlation)
+    formula = precision.expected(goal, precisions[n_judges], effective, **at)
+    return {"formula": formula, **summary_of(records, n_judges, size, goal)}
+
+
+def pairs_of_repeats(cfg: DictConfig) -> list[tuple[int, float]]:
+    return [(repeats, rho) for repeats in cfg.repeats_compared for rho in cfg.correlations_compared]
+
+
+def by_repeats(cfg: DictConfig, independent: dict[str, float]) -> pd.DataFrame:
+    """Comparisons for every goal, repeats among them, by repeats and their correlation."""
+    return pd.DataFrame(
+        {"repeats": repeats, "correlation": rho, "design_effect": precision.design_effect(repeats, rho)}
+        | {goal: precision.whole(size, repeats, rho) for goal, size in independent.items()}
+        for repeats, rho in pairs_of_repeats(cfg)
+    )
+
+
+def by_questions(cfg: DictConfig, panel: Panel, wanted: dict, at: dict, sd: float) -> pd.DataFrame:
+    """New questions and comparisons for every goal, by pairs of a question and judges of each pair."""
+    rows = []
+    for pairs in cfg.questions.pairs_compared:
+        for judges in cfg.questions.judges_compared:
+            asked = Questions(sd, pairs, judges)
+            if asked != asked.within(panel):
+                continue
+            told = precision.precision_of(panel, asked)
+            for goal, value in wanted.items():
+                size = asked.whole(precision.needed(goal, value, [told], **at))
+                row = {"pairs": pairs, "judges": judges, "goal": goal, "wanted": value}
+                rows.append(row | {"questions": size // asked.size, "comparisons": size})
+    return pd.DataFrame(rows, columns=["pairs", "judges", "goal", "wanted", "questions", "comparisons"])
+
+
+def curves(cfg: DictConfig, precisions: Precisions, at: dict, questions: Questions = INDEPENDENT) -> pd.DataFrame:
+    """What the formulas expect over the range simulated: widths for every number of judges, power for all."""
+    sizes = grid(cfg, questions)
+    between = np.geomspace(min(sizes), max(sizes), CURVE).round()
+    sizes = np.union1d(between, sizes)
+    effect = precision.design_effect(cfg.repeats, cfg.correlation)
+    return pd.DataFrame(
+        {
+            "n_judges": n_judges,
+            "comparisons": int(size),
+            "goal": goal,
+            "formula": precision.expected(goal, of_size, size / effect, **at),
+        }
+        for n_judges, of_size in precisions.items()
+        for goal in (precision.GOALS if n_judges == max(precisions) else precision.WIDTHS)
+        for size in sizes
+    )
+
+
+def panel_table(panel: Panel) -> pd.DataFrame:
+    values = {
+        "score": (panel.models, panel.at.scores),
+        "discrimination": (panel.judges, np.exp(panel.at.judges[0])),
+    }
+    frames = [
+        pd.DataFrame({"parameter": parameter, "name": names, "value": value})
+        for parameter, (names, value) in values.items()
+    ]
+    return pd.concat(frames, ignore_index=True)

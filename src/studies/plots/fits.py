@@ -1,0 +1,167 @@
+"""Figures of fits beside others: defaults, tests of fit, levels of tests, and other methods."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from judgerank.plots.looks import COLOURS, DATA_SETS, MARKERS, NAMES, PAGE, canvas, shades
+
+# Exact and shrunk fits: accuracy on samples of the sets, and coverage on simulated sets.
+SHOWN = {
+    "position_aware": "position-aware, exact",
+    "position_aware_shrunk": "position-aware, shrunk",
+    "btl": "BTL",
+}
+
+
+def defaults(accuracy: pd.DataFrame, simulated: pd.DataFrame, title: str) -> Figure:
+    """Spearman's correlation with a fit of the rest by set and size, and coverage by design."""
+    figure, (left, right) = canvas(PAGE, 3.2, 1, 2)
+    sets, sizes = list(dict.fromkeys(accuracy["dataset"])), sorted(set(accuracy["n_comparisons"]))
+    labels = [f"{NAMES[name]}, {size:,}" for name in sets for size in sizes]
+    rows = [(name, size) for name in sets for size in sizes]
+    for (method, label), (colour, marker) in zip(SHOWN.items(), shades(len(SHOWN)), strict=True):
+        part = accuracy[accuracy["method"] == method].set_index(["dataset", "n_comparisons"]).reindex(rows)
+        _accuracy_points(left, part["spearman"], part["spearman_se"], label, colour, marker)
+        same = simulated["method"].isin([method, method.replace("position", "judge")])
+        known = simulated[same & simulated["coverage"].notna()]
+        designs = list(dict.fromkeys(simulated[simulated["coverage"].notna()]["title"]))
+        if len(known):
+            of_design = known.set_index("title").reindex(designs)
+            _accuracy_points(right, of_design["coverage"], of_design["coverage_se"], label, colour, marker)
+            right.set_yticks(-np.arange(len(designs)), designs)
+    left.set_yticks(-np.arange(len(labels)), labels)
+    left.set(xlabel="Spearman's correlation with a fit of the rest")
+    right.axvline(0.95, color=COLOURS["reference"], linewidth=0.6)
+    right.set(xlabel="coverage of 95% intervals")
+    left.legend(loc="upper center", bbox_to_anchor=(0.5, -0.15), ncols=len(SHOWN))
+    figure.suptitle(title, fontsize=8)
+    return figure
+
+
+def _accuracy_points(axes: Axes, at: pd.Series, error: pd.Series, label: str, colour: str, marker: str) -> None:
+    shift = {"o": 0.2, "s": 0.0}.get(marker, -0.2)
+    style = {"fmt": marker, "color": colour, "elinewidth": 0.9, "capsize": 1.5}
+    axes.errorbar(at, -np.arange(len(at)) + shift, xerr=2 * error, label=label, **style)
+
+
+# Tests of fit: how often they find a departure, by design, and pairs of models with few questions.
+FIT_TESTS = {"overall": "overall", "order": "one order", "judge": "some judge", "question": "some question"}
+KINDS = {"rank": "judgerank rank", "plain": "plain standard errors"}
+
+
+def fitness(levels: pd.DataFrame, few: pd.DataFrame, title: str) -> Figure:
+    """Shares of sets in which each test finds a departure, and in which equal models are said to differ."""
+    figure, (left, right) = canvas(PAGE, 4.4, 1, 2)
+    at, shifts = -np.arange(len(levels)), np.linspace(0.27, -0.27, len(FIT_TESTS))
+    for (test, told), shift, style in zip(FIT_TESTS.items(), shifts, shades(len(FIT_TESTS)), strict=True):
+        _level_points(left, levels[test], levels[f"{test}_se"], at + shift, told, style)
+    equal = few[few["rank_power"].isna()]
+    at_few = -np.arange(len(equal))
+    for (kind, told), shift, style in zip(KINDS.items(), (0.1, -0.1), shades(len(KINDS)), strict=True):
+        _level_points(right, equal[f"{kind}_false"], equal[f"{kind}_false_se"], at_few + shift, told, style)
+    left.set_yticks(at, levels["design"])
+    left.set(xlabel="share of sets with a departure", xlim=(-0.03, 1.03))
+    right.set_yticks(at_few, [f"{questions} questions" for questions in equal["n_questions"]])
+    right.set(xlabel="share of sets with a significant pair", xlim=(-0.03, 0.53), ylim=(at_few.min() - 0.6, 0.6))
+    for axes, columns in ((left, 2), (right, 1)):
+        axes.axvline(0.05, color=COLOURS["reference"], linewidth=0.6)
+        axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.12), ncols=columns)
+    left.set_title("tests of fit; bars: two Monte Carlo standard errors", fontsize=7)
+    right.set_title("pairs of six equal models", fontsize=7)
+    figure.suptitle(title, fontsize=8)
+    return figure
+
+
+def _level_points(axes, values: pd.Series, errors: pd.Series, at: np.ndarray, label: str, style: tuple) -> None:
+    colour, marker = style
+    axes.errorbar(
+        values,
+        at,
+        xerr=2 * errors,
+        fmt=marker,
+        color=colour,
+        label=label,
+        elinewidth=0.8,
+        capsize=1.2,
+        markersize=3,
+    )
+
+
+# The figure of what tests and ranks keep where models are all but equal.
+PAIR_TESTS = {"wald": "Wald test alone", "both": "both tests"}
+PANELS = (
+    ("error", 0.05, "false or reversed pair"),
+    ("ranks", 0.95, "all ranks covered"),
+    ("power", None, "power"),
+)
+
+
+def validity(order: pd.DataFrame, title: str) -> Figure:
+    """Shares of data sets by design and method (rows), test (colours); standard errors, doubled, as bars."""
+    rows = order.assign(error=order["false"] + order["wrong"], error_se=np.hypot(order.false_se, order.wrong_se))
+    cells = list(rows.groupby(["title", "method"], sort=False).groups)
+    figure, panels = canvas(PAGE, 1 + 0.19 * len(cells), 1, len(PANELS), sharey=True)
+    for axes, (measure, nominal, label) in zip(panels, PANELS, strict=True):
+        for (test, name), (colour, marker) in zip(PAIR_TESTS.items(), shades(len(PAIR_TESTS)), strict=True):
+            chosen = rows[rows["test"] == test]
+            y = np.arange(len(chosen))[::-1]
+            error = 2 * chosen[f"{measure}_se"].fillna(0)
+            axes.errorbar(
+                chosen[measure], y, xerr=error, fmt=marker, color=colour, markersize=3, linewidth=0.7, label=name
+            )
+        if nominal is not None:
+            axes.axvline(nominal, color=COLOURS["reference"], linestyle="--", linewidth=0.8)
+        axes.set_xlabel(label)
+        axes.set_xlim(-0.05, 1.05)
+    labels = [f"{design}: {method}" for design, method in cells]
+    panels[0].set_yticks(np.arange(len(cells))[::-1], labels)
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    figure.suptitle(title, fontsize=8)
+    return figure
+
+
+# The figure of methods side by side.
+NOMINAL = 0.95
+
+
+def methods(comparison: pd.DataFrame, titles: pd.Series, title: str) -> Figure:
+    """Agreement, log-loss and coverage by method (rows) and data (colours); standard errors, doubled, as bars."""
+    figure, panels = canvas(PAGE, 4.8, 1, 4, sharey=True)
+    place = pd.Series(np.arange(len(titles))[::-1], index=titles.index)
+    sets = comparison["kind"] == "set"
+    shown = (
+        ("spearman", comparison, "Spearman with the truth,\nor with people"),
+        ("log_loss", comparison[sets], "held-out log-loss"),
+        ("log_loss", comparison[~sets], "log-loss above\nthat of the truth"),
+        ("coverage", comparison, "coverage of intervals"),
+    )
+    kinds = list(comparison.groupby("data", sort=False).first()["title"].items())
+    simulated = iter(shades(sum(name not in DATA_SETS for name, _ in kinds)))
+    looks = {
+        name: (label, *((COLOURS[name], MARKERS[name]) if name in DATA_SETS else next(simulated)))
+        for name, label in kinds
+    }
+    for axes, (measure, rows, label) in zip(panels, shown, strict=True):
+        for number, (name, (_, colour, marker)) in enumerate(looks.items()):
+            of_data = rows[(rows["data"] == name) & rows[measure].notna()]
+            y = place[of_data["method"]] + 0.3 * (1 - 2 * number / (len(looks) - 1))
+            error = 2 * of_data.get(f"{measure}_se", pd.Series(np.nan, of_data.index)).fillna(0)
+            axes.errorbar(of_data[measure], y, xerr=error, fmt=marker, color=colour, markersize=3, linewidth=0.7)
+        axes.set_xlabel(label)
+        axes.set_yticks(place, titles)
+        for y in place:
+            axes.axhspan(y - 0.5, y + 0.5, color="black", alpha=0.04 if y % 2 else 0.0, linewidth=0)
+    panels[0].set_ylim(-0.6, len(titles) - 0.4)
+    panels[2].set_xscale("log")
+    panels[3].axvline(NOMINAL, color=COLOURS["reference"], linestyle="--", linewidth=0.8)
+    handles = [
+        panels[0].plot([], [], marker, linestyle="", color=colour, label=label)[0]
+        for label, colour, marker in looks.values()
+    ]
+    figure.legend(handles=handles, loc="outside lower center", ncols=3)
+    figure.suptitle(f"{title} (no point: the method does not give it)", fontsize=8)
+    return figure

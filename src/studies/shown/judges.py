@@ -1,0 +1,259 @@
+"""Tables that the documentation shows of panels, tastes, and how far rankings can be trusted."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from judgerank.plots.looks import NAMES
+from replication.auditing.results import Results
+from replication.tables import markdown_table
+
+# What the documentation shows of the section on what a panel does besides judging quality.
+SHARES = ("rejected", "rejected_by_question", "size_clustered", "scores_without", "scores_clustered")
+
+
+def panel_table(results: Results) -> str:
+    """What question effects integrated out add on every set, as `make panel` stored it."""
+    rows = []
+    for _, row in results.table("panel/summary.csv").iterrows():
+        relative = f"{row['relative_sigma']:.2f} ({row['low']:.2f} to {row['high']:.2f})"
+        ratios = f"{row['without_ratio']:.2f}, {row['with_ratio']:.2f}"
+        gain = f"{row['gain_several']:.4f} ({row['gain_several_se']:.4f}), {row['held_out_member']}"
+        several = f"{row['several']:,} of {row['questions']:,}"
+        rows.append((row["title"], row["member"], several, relative, f"{row['twice_gain']:,.0f}", ratios, gain))
+    columns = [
+        "set",
+        "member",
+        "questions with several",
+        "sigma over the scores' spread",
+        "2 x log-likelihood gained",
+    ]
+    return markdown_table(
+        rows, [*columns, "errors over clustered: without, with", "held-out log-loss gained there, by"]
+    )
+
+
+def blocks_table(results: Results) -> str:
+    """What every further block does on the sets that have data for it."""
+    rows = []
+    table = results.table("panel/blocks.csv")
+    for _, row in table[table["gain"].notna()].iterrows():
+        size = "" if pd.isna(row["spread"]) else f"{row['spread']:.2f}"
+        by_question = "" if pd.isna(row["p_by_question"]) else f"{row['p_by_question']:.2g}"
+        tests = f"{row['twice_gain']:.1f}", f"{row['p']:.2g}", by_question
+        gain = f"{row['gain']:.4f} ({row['gain_se']:.4f})"
+        rows.append((row["title"], row["block"], size, *tests, gain, f"{row['correlation']:.4f}"))
+    columns = ["set", "block", "standard deviation", "2 x log-likelihood gained", "p", "p, by question"]
+    return markdown_table(rows, [*columns, "held-out log-loss gained", "correlation of scores with and without"])
+
+
+def question_coverage_table(results: Results) -> str:
+    """What intervals of the scores hold in simulation, where the answers of a model differ in quality."""
+    designs = {"one pair": "150, one pair each, four judges", "many pairs": "30, ten pairs each, four judges"}
+    table, rows = results.table("panel/coverage.csv"), []
+    for design, title in designs.items():
+        of = table[(table["design"] == design) & (table["question_sd"] == 1)].set_index("intervals")
+        held = (of.loc[kind] for kind in ("without", "with", "clustered"))
+        rows.append((title, *(f"{row['covered']:.3f} ({row['covered_se']:.3f})" for row in held)))
+    return markdown_table(rows, ["questions", "without question effects", "with", "clustered"])
+
+
+def found_table(results: Results) -> str:
+    """How often tests find a simulated block, and what intervals hold."""
+    rows = []
+    for _, row in results.table("panel/block_coverage.csv").iterrows():
+        shares = (
+            _share(row, name)
+            for name in (
+                "rejected",
+                "rejected_by_question",
+                "size_clustered",
+                "scores_without",
+                "scores_clustered",
+            )
+        )
+        rows.append((row["block"], f"{row['size']:g}", f"{row['question_sd']:g}", *shares))
+    columns = ["block", "size", "sigma of answers", "found, p < .05", "found, by question", "coverage of size"]
+    return markdown_table(rows, [*columns, "coverage of scores without the block", "with it, by question"])
+
+
+def _share(row: pd.Series, name: str) -> str:
+    return "" if pd.isna(row[name]) else f"{row[name]:.2f} ({row[f'{name}_se']:.2f})"
+
+
+# What the documentation shows of judges' tastes.
+
+
+def tastes_of_sets(results: Results) -> str:
+    """Size of the tastes on every set, their test, what they predict, and both kinds of interval."""
+    rows = []
+    for _, row in results.table("tastes/sets.csv").iterrows():
+        p = "< .0001" if row["p"] < 1e-4 else f"{row['p']:.2f}"
+        size = f"{row['sd']:.2f} (scores: {row['sd_scores']:.2f})"
+        gain = f"{row['gain']:.4f} ({row['gain_se']:.4f})"
+        kinds = ("plain", "panel", "like_these")
+        widths = " / ".join(f"{row[f'width_{kind}']:.2f}" for kind in kinds)
+        pairs = " / ".join(f"{row[f'pairs_{kind}']}" for kind in kinds)
+        rows.append((NAMES[row["dataset"]], size, p, gain, widths, f"{pairs} of {row['pairs']}"))
+    columns = ["data set", "standard deviation", "p", "held-out log-loss gained"]
+    columns += ["width of an interval", "pairs significantly different"]
+    return str(pd.DataFrame(rows, columns=columns).to_markdown(index=False, disable_numparse=True))
+
+
+def tastes_simulated(results: Results) -> str:
+    """Simulated panels: coverage of both intervals, and how often the test rejects."""
+    rows = []
+    for _, row in results.table("tastes/simulated.csv").iterrows():
+        names = ("like_these", "plain", "panel", "plain_panel", "rejected")
+        cells = [f"{row[name]:.2f} ({row[f'{name}_se']:.2f})" for name in names]
+        panel = f"{row['true_sd']:g}", f"{row['judges']:.0f}", f"{row['n_comparisons']:,.0f}", f"{row['sd']:.2f}"
+        rows.append((*panel, *cells))
+    columns = ["tastes", "judges", "comparisons", "estimated", "judges like these", "the same, tastes left out"]
+    columns += ["this panel", "this panel, tastes left out", "test rejects"]
+    return str(pd.DataFrame(rows, columns=columns).to_markdown(index=False, disable_numparse=True))
+
+
+def taste_stops(results: Results) -> str:
+    """Simulated collections: how often each rule stops, and how often wrongly for judges like these."""
+    rows = []
+    for _, row in results.table("tastes/stops.csv").iterrows():
+        cells = []
+        for rule in ("plain", "drift", "like_these"):
+            stopped, wrong = (f"{row[f'{name}_{rule}']:.0%}" for name in ("stopped", "wrong"))
+            cells.append(f"{stopped}, {wrong} ({row[f'wrong_{rule}_se']:.0%})")
+        own = f"{row['wrong_panel_drift']:.0%} ({row['wrong_panel_drift_se']:.0%})"
+        rows.append((row["design"], *cells, own))
+    columns = [
+        "collections",
+        "no look for change",
+        "this panel",
+        "judges like these",
+        "this panel, wrong about itself",
+    ]
+    return str(pd.DataFrame(rows, columns=columns).to_markdown(index=False, disable_numparse=True))
+
+
+# What the documentation shows of how far rankings can be trusted.
+
+
+def fragility_table(results: Results) -> str:
+    """The fewest judgments, questions and judges found that change the first model, as stored."""
+    rows = []
+    for _, row in results.table("trust/summary.csv").iterrows():
+        fewest = [
+            "none found" if pd.isna(row[f"top_{by}"]) else f"{row[f'top_{by}']:,.0f} of {row[by]:,}"
+            for by in ("judgments", "questions", "judges")
+        ]
+        few = f"{row['swapped_by_few']} of {row['neighbours']}"
+        rows.append((row["title"], row["member"], *fewest, few))
+    columns = ["set", "member", "judgments", "questions", "judges"]
+    frame = pd.DataFrame(rows, columns=[*columns, "neighbours that ten judgments or fewer swap"])
+    return str(frame.to_markdown(index=False, disable_numparse=True))
+
+
+def effective_table(results: Results) -> str:
+    """How many independent judges the panels are worth, and what one more adds."""
+    another, rows = results.table("trust/another.csv"), []
+    for _, row in results.table("trust/summary.csv").iterrows():
+        mine = (another["dataset"] == row["dataset"]) & (another["member"] == row["member"])
+        one = another[mine & (another["quality"] == 1)].iloc[0]
+        worth = f"{row['information']:.1f} ({row['information_low']:.1f} to {row['information_high']:.1f})"
+        adds = f"{one['adds']:.2f}, {one['questions_per_cost']:.2f}"
+        rows.append((row["title"], row["member"], f"{row['judges']}", f"{row['correlation']:.2f}", worth, adds))
+    columns = ["set", "member", "judges", "correlation of errors", "effective number of judges"]
+    frame = pd.DataFrame(
+        rows, columns=[*columns, "gain from one more judge; from new questions for the same money"]
+    )
+    return str(frame.to_markdown(index=False, disable_numparse=True))
+
+
+def calibration_table(results: Results) -> str:
+    """Simulated panels of known dependence: their worth, what was said, and how often the interval held it."""
+    rows = []
+    for _, row in results.table("trust/calibration.csv").iterrows():
+        worth, said = (
+            f"{row[name]:.2f} ({row[f'{name}_se']:.2f})" if row[f"{name}_se"] else f"{row[name]:.2f}"
+            for name in ("worth", "information")
+        )
+        rows.append((row["panel"], worth, said, f"{row['information_covered']:.2f}"))
+    columns = ["eight judges", "true effective number", "estimated, mean"]
+    frame = pd.DataFrame(rows, columns=[*columns, "coverage of its intervals"])
+    return str(frame.to_markdown(index=False, disable_numparse=True))
+
+
+def small_sets_table(results: Results) -> str:
+    """By what steps alone find in small designs: how often the search finds a smaller set."""
+    rows = []
+    for _, row in results.table("trust/small_sets.csv").iterrows():
+        share = "" if row["by_steps"] == "1" else f"{row['smaller']:.2f} ({row['smaller_se']:.2f})"
+        rows.append((row["by_steps"], row["designs"], share, row["single_missed"], row["bound_refuted"]))
+    columns = ["judgments, by steps alone", "designs", "the search finds fewer", "one is enough, and was missed"]
+    frame = pd.DataFrame(rows, columns=[*columns, "fewer than the lower bound are enough"])
+    return str(frame.to_markdown(index=False, disable_numparse=True))
+
+
+def placed_table(results: Results) -> str:
+    """Simulated newcomers on boards: what their intervals hold, and how often there is a warning."""
+    rows = []
+    for _, row in results.table("newcomers/placed.csv").iterrows():
+        names = ("covered", "covered_own", "moved", "partial")
+        rows.append((row["setting"], *(f"{row[name]:.2f} ({row[f'{name}_se']:.2f})" for name in names)))
+    columns = ["newcomer", "coverage, with the board's uncertainty", "without it", "warned: models move"]
+    frame = pd.DataFrame(rows, columns=[*columns, "warned: a judge sees it otherwise"])
+    return str(frame.to_markdown(index=False, disable_numparse=True))
+
+
+def compared_table(results: Results) -> str:
+    """Simulated boards compared: how often a model is said to have moved."""
+    rows = []
+    for _, row in results.table("newcomers/compared.csv").iterrows():
+        rows.append((row["setting"], f"{row['moved']:.2f} ({row['moved_se']:.2f})"))
+    frame = pd.DataFrame(rows, columns=["boards", "share of runs that report a move"])
+    return str(frame.to_markdown(index=False, disable_numparse=True))
+
+
+def people_table(results: Results) -> str:
+    """Simulated panels with some human votes: what intervals hold, the saving, and the test."""
+    rows = []
+    for _, row in results.table("people/votes.csv").iterrows():
+        names = ("covered/toward the panel", "covered/helped", "covered/alone", "covered/as a judge")
+        names = (*names, "saving", "rejected")
+        rows.append((row["setting"], *(f"{row[name]:.2f} ({row[f'{name}_se']:.2f})" for name in names)))
+    columns = ["coverage: toward the panel", "coverage: helped by the panel", "coverage: people alone"]
+    columns = ["panel", *columns, "coverage: people as a judge"]
+    frame = pd.DataFrame(rows, columns=[*columns, "variance saved by the help", "runs that report disagreement"])
+    return str(frame.to_markdown(index=False, disable_numparse=True))
+
+
+def crowds_table(results: Results) -> str:
+    """Simulated crowds: error, rank correlation and coverage of every way to scores."""
+    rows = []
+    for _, row in results.table("people/crowds.csv").iterrows():
+        for way in ("alone", "helped", "toward the panel", "reported"):
+            names = (f"{measure}/{way}" for measure in ("error", "spearman", "covered"))
+            rows.append((row["crowd"], way, *(f"{row[name]:.3f} ({row[f'{name}_se']:.3f})" for name in names)))
+    columns = ["crowd", "scores", "error", "Spearman", "coverage"]
+    return str(pd.DataFrame(rows, columns=columns).to_markdown(index=False, disable_numparse=True))
+
+
+def soft_table(results: Results) -> str:
+    """Simulated judges with probabilities beside letters: what these are worth, and what intervals hold."""
+    table, rows = results.table("soft/worth.csv").set_index(["setting", "way"]), []
+    for setting in dict.fromkeys(table.index.get_level_values("setting")):
+        of = table.loc[setting]
+        cells = [("gain", way) for way in ("p", "p, weighted", "p, BTL")]
+        cells += [("narrower", "p"), ("covered_plug_in", "p"), ("covered_clustered", "p")]
+        cells += [("discrimination", "letter"), ("discrimination", "p")]
+        shown = (f"{of.at[way, name]:.2f} ({of.at[way, f'{name}_se']:.2f})" for name, way in cells)
+        rows.append((setting, *shown))
+    columns = ["judges", "letters per p", "judges weighted", "by BTL", "p is narrower"]
+    columns += ["coverage: p, plug-in", "coverage: p, clustered", "judges in order: letters", "judges in order: p"]
+    frame = pd.DataFrame(rows, columns=columns)
+    equal = results.table("soft/equal.csv").set_index("way")
+    told = "; ".join(
+        f"{way}, {equal.at[way, 'separated_clustered']:.2f} ({equal.at[way, 'separated_clustered_se']:.2f})"
+        for way in ("letter", "p", "p, weighted")
+    )
+    sets = f"{equal['n_replications'].max()} sets of judgments of equal models"
+    said = f"Share of {sets} in which any two are separated by clustered errors: {told}."
+    return f"{frame.to_markdown(index=False, disable_numparse=True)}\n\n{said}"

@@ -1,0 +1,533 @@
+"""What is written: among a user's files, by processes that are killed, and beside keys that servers send back."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import logging
+import os
+import signal
+import sys
+import tempfile
+import threading
+import time
+from base64 import b64encode
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from socketserver import BaseRequestHandler, ThreadingTCPServer
+from threading import RLock
+from typing import Any
+from urllib.parse import quote
+
+import numpy as np
+from tqdm import tqdm
+
+from judgerank.cli import app
+from judgerank.collecting.ledger import opened
+from judgerank.collecting.run import collect
+from judgerank.collecting.settings import Collection
+from judgerank.data.errors import JudgerankError
+from judgerank.writing.atomic import recover, staged
+from judgerank.writing.sidecars import written
+from replication.replicate import Record, Study
+from replication.schemas.section import Parallel
+
+# Rankings written to random places among a user's files: not one byte of the user's may go.
+PEOPLE = "model_a,model_b,winner\n" + "".join(
+    f"m{i % 3},m{(i + 1) % 3},model_{'a' if i % 4 else 'b'}\n" for i in range(24)
+)
+RUN = "rank judgments.csv --model btl"
+TARGETS = {"-o": 0.6, "--save": 0.6, "--export": 0.6}  # how often each is named
+EARLIER = ("board", "board.npz", "board.csv")  # what an earlier run of the user's wrote
+FOREIGN = ("thesis.docx", "thesis.csv", "precious.txt", "papers/draft.md", "board/notes.txt")
+
+
+def overwritten(settings: dict, rng: np.random.Generator) -> Record:
+    """One command among a user's files, of one of the ``ways``: how it ended, and whether anything is lost."""
+    with tempfile.TemporaryDirectory() as name, _inside(Path(name).resolve()) as home:
+        _lay_out(home)
+        OF_WAYS[settings["way"]](home, rng)
+        before, there = _contents(home), {*home.rglob("*")}
+        words = [*RUN.split(), *_targets(home, rng)]
+        ended = _run(words)
+        lost = sorted(path for path, content in before.items() if not _is_kept(home, path, content))
+        left = {*home.rglob("*.partial")} - there
+        bad = bool(lost or left or ended not in (0, 1, 2))
+        return {
+            "status": f"exit {ended}",
+            "bad": int(bad),
+            "told": " ".join(words) + (f": {lost}" if lost else ""),
+        }
+
+
+@contextlib.contextmanager
+def _inside(folder: Path) -> Iterator[Path]:
+    back = Path.cwd()
+    os.chdir(folder)
+    try:
+        yield folder
+    finally:
+        os.chdir(back)
+
+
+def _lay_out(home: Path) -> None:
+    """A user's folder: judgments, an earlier ranking of them, and files that have nothing to do with it."""
+    (home / "judgments.csv").write_text(PEOPLE)
+    assert _run([*RUN.split(), "-o", "board", "--save", "board.npz", "--export", "board.csv"]) == 0
+    for number, name in enumerate(FOREIGN):
+        (home / name).parent.mkdir(exist_ok=True)
+        (home / name).write_text(f"years of work, {number}")
+
+
+def _plain(home: Path, rng: np.random.Generator) -> None:
+    """Links to the user's files, by either kind of link."""
+    there = [path for path in sorted(home.rglob("*")) if path.is_file()]
+    for number, path in enumerate(rng.permutation(there)[:4]):
+        (home / f"hard{number}.csv").hardlink_to(path)
+        (home / f"soft{number}.npz").symlink_to(path)
+    (home / "here").symlink_to(home)
+
+
+def _edited(home: Path, rng: np.random.Generator) -> None:
+    """The earlier ranking, in which the user wrote: it is the user's from then on."""
+    _plain(home, rng)
+    ours = [path for name in EARLIER for path in _files(home / name)]
+    for path in (ours[place] for place in rng.permutation(len(ours))[: rng.integers(1, 6)]):
+        if path.suffix != ".npz" and path.name not in ("run.json", "notes.txt"):  # nobody edits a fit by hand
+            path.write_bytes(path.read_bytes() + b"\nmy notes")
+
+
+def _hostile(home: Path, rng: np.random.Generator) -> None:
+    """Folders that came from somebody else, whose sidecars and journals name the user's files."""
+    _plain(home, rng)
+    digest = "0" * 64
+    for number in range(2):
+        folder = home / f"shared{number}"
+        folder.mkdir()
+        names = [_name_of(home, path, rng) for path in rng.permutation(list(FOREIGN))[:3]]
+        told: dict[str, object] = {"section": "rank", "source": {"path": str(home / "judgments.csv")}}
+        told["files"] = (dict.fromkeys(names, digest), names, {}, 7)[rng.integers(4)]
+        (folder / "run.json").write_text(json.dumps(told))
+        if rng.random() < 0.6:
+            staging = folder / ".judgerank.partial"
+            staging.mkdir()
+            (staging / "x").write_text("theirs")
+            journal = {"place": [*names, "run.json"] if rng.random() < 0.5 else [], "remove": names}
+            (staging / "journal.json").write_text(rng.choice([json.dumps(journal), "{", "[]", '{"place": 1}']))
+        if rng.random() < 0.3:
+            (folder / "papers").symlink_to(home / "papers")
+
+
+def _name_of(home: Path, name: str, rng: np.random.Generator) -> str:
+    forms = (f"../{name}", str(home / name), f"a/../../{name}", f"papers/{Path(name).name}", name)
+    return str(rng.choice(forms))
+
+
+OF_WAYS: dict[str, Callable[[Path, np.random.Generator], None]] = {
+    "links": _plain,
+    "edited": _edited,
+    "hostile": _hostile,
+}
+
+
+def _targets(home: Path, rng: np.random.Generator) -> list[str]:
+    """Options with places to write to: new ones, and any that is there, under any of its names."""
+    there = [path.relative_to(home).as_posix() for path in sorted(home.rglob("*"))]
+    own = ["new", "new.npz", "new.csv", "no/new.csv", "thesis.tex", *EARLIER]
+    words = []
+    for option, often in TARGETS.items():
+        if rng.random() < often:
+            place = str(rng.choice(own if rng.random() < 0.3 else there))
+            words += [option, str(rng.choice([place, f"./papers/../{place}", str(home / place), f"here/{place}"]))]
+    return words
+
+
+def _run(words: list[str]) -> int:
+    """The command's exit code; any other ending is 70."""
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        try:
+            app(words)
+        except SystemExit as ended:
+            return int(ended.code or 0)
+        except BaseException:
+            return 70
+    return 0
+
+
+def _files(path: Path) -> list[Path]:
+    return [one for one in sorted(path.rglob("*")) if one.is_file()] if path.is_dir() else [path]
+
+
+def _contents(home: Path) -> dict[str, bytes]:
+    """What the user would miss: all files but those that are as the earlier ranking wrote them."""
+    listed = json.loads((home / "board/run.json").read_text())["files"]
+    ours = {f"board/{one}" for one in [*listed, "run.json"]} | {*EARLIER, ".board.csv.judgerank"}
+    found = {path.relative_to(home).as_posix(): path for path in home.rglob("*") if not path.is_symlink()}
+    return {
+        name: path.read_bytes()
+        for name, path in found.items()
+        if path.is_file() and (name not in ours or b"my notes" in path.read_bytes())
+    }
+
+
+def _is_kept(home: Path, name: str, content: bytes) -> bool:
+    """Whether a file is as it was; of those in the ranking's folder, a copy beside it will do."""
+    path = home / name
+    copies = [path, *path.parent.glob(f"{path.name}.edited*")]
+    return any(one.is_file() and one.read_bytes() == content for one in copies)
+
+
+# A study, a ledger of judgments and a folder of results killed at random moments: whole in the end.
+MOMENT = 0.03  # seconds that a run takes at least, and within which it is killed
+LONGEST = 60  # seconds after which a run that hangs counts as lost
+SIZE = 12  # cells of the study, judgments of the ledger, files of the folder
+
+
+def lost(settings: dict, rng: np.random.Generator) -> Record:
+    """One victim of the ``kind``, killed up to ``kills`` times and then left alone: whether anything was lost."""
+    run, whole = {
+        "study": (_study, _study_whole),
+        "ledger": (_ledger, _ledger_whole),
+        "results": (_results, _results_whole),
+    }[settings["kind"]]
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name, "victim")
+        killed = sum(_killed(run, folder, rng.uniform(0, MOMENT)) for _ in range(settings["kills"]))
+        ended = not _killed(run, folder, None)
+        return {
+            "status": "killed" if killed else "too fast",
+            "kills": killed,
+            "bad": int(not (ended and whole(folder))),
+        }
+
+
+def _killed(run: Callable[[Path], None], folder: Path, after: float | None) -> bool:
+    """Whether a process of its own was killed, so many seconds after it began, or ended badly by itself."""
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            signal.alarm(LONGEST)
+            tqdm.set_lock(RLock())  # its usual one is shared with children, and stays locked when one is killed
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stderr__.fileno() if sys.__stderr__ else 2)
+            run(folder)
+            code = 0
+        finally:
+            os._exit(code)
+    if after is not None:
+        time.sleep(after)
+        os.kill(child, signal.SIGKILL)
+    return os.waitpid(child, 0)[1] != 0
+
+
+def slow(settings: dict, rng: np.random.Generator) -> Record:
+    """A replication that takes a little while."""
+    time.sleep(MOMENT / SIZE)
+    return {"value": float(rng.normal())}
+
+
+def _toy(folder: Path) -> Study:
+    cells = {f"c{x}": {"cell": x} for x in range(SIZE)}
+    return Study("killed", slow, cells, dict.fromkeys(cells, 1), 0, folder, 1)
+
+
+def _study(folder: Path) -> None:
+    _toy(folder).run(Parallel("sequential", 1))
+
+
+def _tree(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def _study_whole(folder: Path) -> bool:
+    _study(folder.with_name("unharmed"))
+    blocks = (
+        {name: text for name, text in _tree(place).items() if name.endswith(".jsonl")}
+        for place in (folder, folder.with_name("unharmed"))
+    )
+    return next(blocks) == next(blocks)
+
+
+def _judgments() -> list[dict]:
+    keys = ("question_id", "model_a", "model_b", "judge_model", "repeat")
+    return [dict(zip(keys, (f"q{x}", "a", "b", "j", 0), strict=True)) for x in range(SIZE)]
+
+
+def _ledger(folder: Path) -> None:
+    with opened(folder / "judgments.jsonl") as ledger:
+        for record in _judgments():
+            if record not in ledger.records:
+                time.sleep(MOMENT / SIZE)
+                ledger.append(record)
+
+
+def _ledger_whole(folder: Path) -> bool:
+    with opened(folder / "judgments.jsonl") as ledger:
+        return ledger.records == _judgments() and not ledger.torn
+
+
+def _results(folder: Path) -> None:
+    """The next edition: every file says which one it is of."""
+    recover(folder)
+    edition = str(int((folder / "0").read_text()) + 1 if (folder / "0").exists() else 1)
+    with staged(folder) as inside:
+        for x in range(SIZE):
+            time.sleep(MOMENT / SIZE / 2)
+            (inside / str(x)).write_text(edition)
+        (inside / "run.json").write_text('{"section": "killed"}')
+
+
+def _results_whole(folder: Path) -> bool:
+    editions = {(folder / str(x)).read_text() for x in range(SIZE)}
+    return len(editions) == 1 and set(written(folder)) | {"run.json"} == set(_tree(folder))
+
+
+# Collections from a server that sends keys back in random places: where the keys can be read in the end.
+#
+# Variables of the environment name other servers. Everything is on loopback.
+PART = 12  # characters in a row that count as a key
+PROXIES = ("HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy")
+ADDRESSES = ("OPENAI_BASE_URL", "OPENAI_API_BASE", "ANTHROPIC_BASE_URL", "ANTHROPIC_API_BASE", "GEMINI_API_BASE")
+LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_+/="
+FAULTS = (400, 401, 404, 429, 500, 307)
+
+
+def strayed(settings: dict, rng: np.random.Generator) -> Record:
+    """One collection of the ``way``, own, provider or https: in how many places a key stands where none must."""
+    keys = {f"KEY_{x}": "sk-" + "".join(rng.choice(list(LETTERS), int(rng.integers(16, 60)))) for x in range(2)}
+    with tempfile.TemporaryDirectory() as name, listening() as elsewhere, echoing(keys, rng) as server:
+        folder = Path(name)
+        named, judges = _judges(settings["way"], server, elsewhere, rng)
+        allowed = bool(rng.integers(2))
+        with _environment(keys | _astray(elsewhere, rng) | named), _heard() as said:
+            status = _collected(folder, judges, allowed)
+        places = [path.read_text("utf-8", "replace") for path in folder.rglob("*") if path.is_file()]
+        places += [said.getvalue(), *server.bodies, b"".join(elsewhere.came).decode("latin-1")]
+    called = elsewhere.connections if settings["way"] != "https" else 0
+    unasked = server.connections if named and not allowed else 0
+    found = sum(shows(text, key) for text in places for key in keys.values())
+    return {"status": status, "found": found, "called": called + unasked, "bad": int(found + called + unasked > 0)}
+
+
+def shows(text: str, key: str) -> bool:
+    """Whether a text has a key, a part of it, or either as addresses and Base64 write it."""
+    forms = (key, quote(key, safe=""), b64encode(key.encode()).decode()[: len(key) * 4 // 3])
+    lower = text.lower()
+    return any(form[at : at + PART].lower() in lower for form in forms for at in range(len(form) - PART + 1))
+
+
+def _judges(way: str, server: Echo, elsewhere: Ear, rng: np.random.Generator) -> tuple[dict[str, str], list[dict]]:
+    """Two judges with a key each, and variables that name where they are asked."""
+    if way == "provider":
+        asked = [
+            {"judge": "j0", "model": "openai/gpt-4.1", "api_key_env": "KEY_0"},
+            {"judge": "j1", "model": "anthropic/claude-sonnet-4-5", "api_key_env": "KEY_1"},
+        ]
+        first, second = ADDRESSES[rng.integers(2)], ADDRESSES[2 + rng.integers(2)]
+        return {first: f"{server.place}/v1", second: server.place}, asked
+    place = f"https://{elsewhere.place}/v1" if way == "https" else f"{server.place}/v1"
+    providers = ("openai", "anthropic", "cohere_chat")
+    return {}, [
+        {"judge": f"j{x}", "base_url": place, "api_key_env": f"KEY_{x}", "provider": str(rng.choice(providers))}
+        for x in range(2)
+    ]
+
+
+def _astray(elsewhere: Ear, rng: np.random.Generator) -> dict[str, str]:
+    """Random variables of proxies and of providers' addresses, and none that names loopback as an exception."""
+    chosen = [name for name in PROXIES if rng.integers(2)]
+    found = dict.fromkeys(chosen, f"http://{elsewhere.place}") | {"NO_PROXY": "", "no_proxy": ""}
+    return found | {"GEMINI_API_BASE": f"http://{elsewhere.place}"}
+
+
+def _collected(folder: Path, judges: list[dict], allowed: bool) -> str:
+    questions = folder / "answers.jsonl"
+    rows = [{"question_id": "q", "question": "?", "model": f"m{x}", "answer": f"{x}"} for x in range(3)]
+    questions.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    settings: dict[str, Any] = {
+        "questions": str(questions),
+        "panel": {"judges": judges},
+        "output": folder / "judgments.jsonl",
+        "order": "both",
+        "attempts": 2,
+        "first_wait": 0.01,
+        "patience": 0.5,
+        "timeout": 5.0,
+        "pilot": 2,
+        "allow_env_url": allowed,
+    }
+    try:
+        collect(Collection.model_validate(settings))
+    except JudgerankError as error:
+        print(error)
+        return type(error).__name__
+    return "collected"
+
+
+@contextmanager
+def _environment(named: dict[str, str]) -> Iterator[None]:
+    before = dict(os.environ)
+    for name in (*PROXIES, *ADDRESSES):
+        os.environ.pop(name, None)
+    os.environ.update(named)
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+
+
+@contextmanager
+def _heard() -> Iterator[io.StringIO]:
+    """All that is printed and logged meanwhile."""
+    said, log = io.StringIO(), logging.getLogger()
+    handler = logging.StreamHandler(said)
+    ours = logging.getLogger("judgerank")
+    before = log.level, ours.level
+    log.addHandler(handler)
+    log.setLevel(logging.DEBUG)
+    ours.setLevel(logging.INFO)
+    try:
+        with redirect_stdout(said), redirect_stderr(said):
+            yield said
+    finally:
+        log.removeHandler(handler)
+        log.setLevel(before[0])
+        ours.setLevel(before[1])
+
+
+class Ear(ThreadingTCPServer):
+    """Keeps what comes to it, and answers that it cannot connect."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Ear)
+        self.connections, self.came = 0, list[bytes]()
+
+    @property
+    def place(self) -> str:
+        return f"127.0.0.1:{self.server_address[1]}"
+
+
+class _Ear(BaseRequestHandler):
+    server: Ear
+
+    def handle(self) -> None:
+        self.server.connections += 1
+        self.request.settimeout(1.0)
+        try:
+            self.server.came.append(self.request.recv(1 << 16))
+            self.request.sendall(b"HTTP/1.1 502 no\r\nContent-Length: 0\r\n\r\n")
+        except OSError:
+            pass
+
+
+class Echo(ThreadingHTTPServer):
+    """Answers in two providers' forms, with keys in random places."""
+
+    daemon_threads = True
+
+    def __init__(self, keys: dict[str, str], rng: np.random.Generator) -> None:
+        super().__init__(("127.0.0.1", 0), _Echo)
+        self.keys, self.rng, self.lock = list(keys.values()), rng, threading.Lock()
+        self.connections, self.bodies = 0, list[str]()
+        self.failing = float(rng.choice([0.0, 0.1, 0.5]))
+
+    @property
+    def place(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}"
+
+    def secret(self) -> str:
+        """A key, or a part of one, in one of the ways to write it."""
+        key = str(self.rng.choice(self.keys))
+        start = int(self.rng.integers(len(key) - PART))
+        stop = int(self.rng.integers(start + PART, len(key) + 1))
+        forms = (key, f"Bearer {key}", key[start:stop], quote(key, safe=""), key.swapcase())
+        coded = tuple(b64encode((before + key).encode()).decode() for before in ("", ":", "u:"))
+        return str(self.rng.choice(forms + coded))
+
+
+class _Echo(BaseHTTPRequestHandler):
+    server: Echo
+
+    def do_POST(self) -> None:
+        server = self.server
+        content = self.rfile.read(int(self.headers["Content-Length"] or 0)).decode()
+        with server.lock:
+            server.connections += 1
+            server.bodies.append(self.path + content)
+            status = int(server.rng.choice(FAULTS)) if server.rng.random() < server.failing else 200
+            body = (_fault if status != 200 else _answer)(self.path, server.secret, server.rng)
+            headers = {"x-request-id": server.secret(), "retry-after": server.secret()}
+            headers |= {"location": f"http://{quote(server.secret(), safe='')}/"} if status == 307 else {}
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+def _fault(path: str, secret: Callable[[], str], rng: np.random.Generator) -> bytes:
+    texts = (
+        json.dumps({"error": {"message": f"wrong key {secret()}"}}),
+        f"<html>{secret()}</html>",
+        f"[{secret()}",
+    )
+    return str(rng.choice(texts)).encode()
+
+
+def _answer(path: str, secret: Callable[[], str], rng: np.random.Generator) -> bytes:
+    """A reply with keys in its text, model, reason and other fields, whole or in two pieces, plain or escaped."""
+    whole = secret()
+    cut = int(rng.integers(len(whole)))
+    text = ["a, 0.90", f"{whole} a, 0.90", f"[[A]] {whole[:cut]}"][rng.integers(3)]
+    model, reason = [("m", "stop"), (whole, "stop"), (whole[cut:], whole)][rng.integers(3)]
+    if "/messages" in path:
+        pieces = [{"type": "text", "text": part} for part in (whole[:cut], whole[cut:], text)]
+        body: dict[str, Any] = {"id": whole, "type": "message", "role": "assistant", "content": pieces}
+        body |= {"stop_reason": "end_turn", "usage": {"input_tokens": 9, "output_tokens": 9}}
+    elif "chat/completions" in path:
+        message = {"role": "assistant", "content": text, "refusal": whole}
+        body = {"id": whole, "object": "chat.completion", "created": 1}
+        body |= {"choices": [{"index": 0, "finish_reason": reason, "message": message}]}
+    else:
+        body = {"id": whole, "message": {"role": "assistant", "content": [{"type": "text", "text": text}]}}
+        body |= {"finish_reason": "COMPLETE", "usage": {"tokens": {"input_tokens": 9, "output_tokens": 9}}}
+    said = json.dumps(body | {"model": model})
+    if rng.integers(3) == 0:
+        said = said.replace("s", "\\u0073").replace("/", "\\/")
+    return said.encode("utf-16" if rng.integers(5) == 0 else "utf-8")
+
+
+@contextmanager
+def _served(server: Any) -> Iterator[Any]:
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+    thread.start()
+    try:
+        yield server
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+@contextmanager
+def listening() -> Iterator[Ear]:
+    """A server where nothing is to come."""
+    with _served(Ear()) as server:
+        yield server
+
+
+@contextmanager
+def echoing(keys: dict[str, str], rng: np.random.Generator) -> Iterator[Echo]:
+    """A server that is asked."""
+    with _served(Echo(keys, rng)) as server:
+        yield server

@@ -1,0 +1,250 @@
+"""Collections by rounds: anchors asked again, how far the goal is, and judges asked how much better one is."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+from pydantic import ValidationError
+from scipy.stats import norm
+
+from judgerank import read
+from judgerank.adaptive.goals import read_goal
+from judgerank.collecting.anchors import due
+from judgerank.collecting.ledger import record_of
+from judgerank.collecting.outcome import Outlook, outlook, told
+from judgerank.collecting.prompt_settings import Prompt
+from judgerank.collecting.replies import parse, strength
+from judgerank.collecting.response import Reply
+from judgerank.collecting.task_order import Questions, Task
+from tests.tool.collecting import TOTAL, collected, judgments, rows
+from tests.tool.endpoint import better, serving
+
+# Requests that are asked again on later days: which, when, and what is said of judges that change.
+DAY = "2026-01-%02dT09:00:00+00:00"
+
+
+def a_week_later(folder: Path, day: int) -> None:
+    """Let the answers of today be those of a day in the past."""
+    path = folder / "judgments.jsonl"
+    told = [
+        record | ({} if record["asked_at"].startswith("2026-01") else {"asked_at": DAY % day})
+        for record in judgments(folder)
+    ]
+    path.write_text("".join(json.dumps(record) + "\n" for record in told))
+
+
+def request(record: dict) -> tuple:
+    return tuple(record[key] for key in ("question_id", "model_a", "model_b", "judge_model"))
+
+
+def test_the_same_requests_are_asked_again_on_later_days_only(tmp_path):
+    with serving() as server:
+        assert collected(tmp_path, server.url).returncode == 0
+        done = collected(tmp_path, server.url, "--anchors", 3)
+        assert "no anchors are due" in done.stdout and len(server.requests) == TOTAL
+        for week in (1, 2):
+            a_week_later(tmp_path, 7 * week)
+            dry = collected(tmp_path, server.url, "--anchors", 3, "--dry-run")
+            assert "6 requests (anchors) are asked again, of 2 judges" in dry.stdout
+            done = collected(tmp_path, server.url, "--anchors", 3)
+            assert (
+                "6 judgments written" in done.stdout
+                and "no judge's answers to repeated requests changed" in done.stdout
+            )
+            again = collected(tmp_path, server.url, "--anchors", 3)
+            assert "no anchors are due" in again.stdout and "0 judgments written" in again.stdout
+    records = judgments(tmp_path)
+    assert len(records) == TOTAL + 12
+    often = Counter(map(request, records))
+    assert Counter(often.values()) == {1: TOTAL - 6, 3: 6}  # the same six each time, in the order first shown
+    assert [(r["repeat"], r.get("anchor")) for r in records[TOTAL:]] == [(1, True)] * 6 + [(2, True)] * 6
+    assert not any("anchor" in record for record in records[:TOTAL])
+    assert {record["texts"] for record in records[TOTAL:]} <= {record["texts"] for record in records[:TOTAL]}
+
+
+def test_a_judge_that_changed_is_named_and_the_others_are_not(tmp_path):
+    (tmp_path / "answers.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows(20)))
+    turned = {"on": False}
+
+    with (
+        serving(reply=better) as steady,
+        serving(
+            reply=lambda prompt: {"a": "b", "b": "a"}[better(prompt)[0]] if turned["on"] else better(prompt)
+        ) as changing,
+    ):
+        judges = [
+            {"judge": "steady", "base_url": steady.url, "api_key_env": None},
+            {"judge": "changing", "base_url": changing.url, "api_key_env": None},
+        ]
+        collected(tmp_path, None, judges=judges)
+        a_week_later(tmp_path, 1)
+        turned["on"] = True
+        done = collected(tmp_path, None, "--anchors", 20, judges=judges)
+    assert done.returncode == 0, done.stderr
+    said = [line for line in (done.stdout + done.stderr).splitlines() if "no longer answers as it did" in line]
+    assert len(said) == 1 and "Judge changing" in said[0] and "20 of 20 repeated requests" in said[0]
+
+
+def test_anchors_are_asked_before_rounds_and_are_no_evidence_for_a_goal(tmp_path):
+    with serving() as server:
+        collected(tmp_path, server.url, "--pilot-only")
+        a_week_later(tmp_path, 1)
+        done = collected(tmp_path, server.url, "--anchors", 2, "--until", "18 comparisons")
+        assert done.returncode == 0, done.stderr
+        assert "reached after" in done.stdout
+    records = judgments(tmp_path)
+    assert sum(record.get("anchor", False) for record in records) == 4
+    assert sum(not record.get("anchor", False) for record in records) >= 18
+
+
+def test_more_repeats_later_do_not_ask_what_anchors_answered(tmp_path):
+    with serving() as server:
+        collected(tmp_path, server.url)
+        a_week_later(tmp_path, 1)
+        collected(tmp_path, server.url, "--anchors", 2)
+        collected(tmp_path, server.url, "--repeats", 2)
+    assert len(judgments(tmp_path)) == 2 * TOTAL
+    assert len({(*request(r), r["repeat"]) for r in judgments(tmp_path)}) == 2 * TOTAL
+
+
+QUESTIONS = Questions({"q": "?"}, {"q": {"m1": "x", "m2": "y", "m3": "z"}})
+
+
+def answered(second: str, day: int, choice: str = "a", **more) -> dict:
+    record = {"question_id": "q", "model_a": "m1", "model_b": second, "judge_model": "j", "repeat": 0}
+    return record | {"judge_preferred_model": choice, "asked_at": DAY % day} | more
+
+
+@pytest.mark.parametrize(
+    ("records", "on_their_way", "found"),
+    [
+        ([answered("m2", 1)], [], [Task("q", "m1", "m2", "j", 1)]),
+        ([answered("m2", 1), answered("m2", 2, repeat=1)], [], [Task("q", "m1", "m2", "j", 2)]),
+        ([answered("m2", 1), answered("m2", 9, repeat=1)], [], []),  # today
+        ([answered("m2", 1, choice="unknown")], [], []),
+        ([answered("gone", 1)], [], []),
+        ([answered("m2", 1)], [Task("q", "m1", "m2", "j", 1)], []),
+        ([answered("m2", 1, judge_model="other")], [], []),
+        (
+            [answered("m2", 1), answered("m3", 1, asked_at=None)],
+            [],
+            [Task("q", "m1", x, "j", 1) for x in ("m2", "m3")],
+        ),
+    ],
+)
+def test_what_is_due(records, on_their_way, found):
+    from datetime import datetime
+
+    now = datetime.fromisoformat(DAY % 9)
+    tasks = due(5, records, on_their_way, QUESTIONS, ["j"], 1, 2026, now)
+    assert sorted(tasks) == found
+
+
+def test_those_asked_again_before_stay_the_anchors():
+    """A request answered later, of whatever place in the order, does not take an anchor's place."""
+    from datetime import datetime
+
+    now = datetime.fromisoformat(DAY % 9)
+    for second, other in (("m2", "m3"), ("m3", "m2")):
+        records = [answered(second, 1), answered(second, 2, repeat=1), answered(other, 3)]
+        assert due(1, records, [], QUESTIONS, ["j"], 1, 2026, now) == [Task("q", "m1", second, "j", 2)]
+
+
+# How far a collection by rounds says it is.
+GOAL = read_goal("top 1 separated", 3)
+
+
+def order(*statistics: float) -> SimpleNamespace:
+    """Test statistics of the first against the second and the third, and of the second against the third."""
+    p = np.ones((3, 3))
+    p[np.triu_indices(3, 1)] = 2 * norm.sf(statistics)
+    return SimpleNamespace(models=("a", "b", "c"), p_value=p)
+
+
+@pytest.mark.parametrize("look", [1, 2, 9])
+def test_the_forecast_is_where_the_weakest_claim_becomes_sure(look):
+    """Statistics grow with the root of the number of judgments; the pair of the others is no claim."""
+    found = outlook(order(5.0, 2.0, 0.0), GOAL, look, 400.0)
+    assert (found.still, found.claims) == (1, 2)
+    for factor, still in ((0.999, 1), (1.001, 0)):
+        growth = math.sqrt(factor * found.needed / 400.0)
+        later = order(5.0 * growth, 2.0 * growth, 0.0)
+        assert GOAL.open_claims(later, look + 1, 0.05).sum() == still
+
+
+def test_what_cannot_be_foreseen_and_what_is_sure():
+    assert math.isinf(outlook(None, GOAL, 1, 400.0).needed)
+    assert math.isinf(outlook(order(5.0, 0.0, 0.0), GOAL, 1, 400.0).needed)
+    assert outlook(order(9.0, 9.0, 0.0), GOAL, 1, 400.0) == Outlook(0, 2, 400.0)
+    assert outlook(None, read_goal("5000 comparisons", 3), 1, 400.0).needed == 5000
+
+
+@pytest.mark.parametrize(
+    ("found", "left", "each", "words"),
+    [
+        (Outlook(1, 2, 900.0), 800.0, 0.01, "1 of 2 claims open, about 500 more judgments for 5.0000 EUR, as"),
+        (Outlook(1, 2, 900.0), 300.0, 0.0, "as it looks now, and 300 are left"),
+        (Outlook(1, 2, 900.0), 0.0, 0.0, "as it looks now, and none is left"),
+        (Outlook(2, 2, math.inf), 800.0, 0.01, "2 of 2 claims open, the end cannot be foreseen yet"),
+        (Outlook(0, 2, 400.0), 800.0, 0.01, "all claims sure"),
+        (Outlook(0, 0, 5000.0), 9000.0, 0.0, "about 4,600 more judgments, as"),
+        (Outlook(0, 0, 400.0), 9000.0, 0.0, "nothing to go"),
+    ],
+)
+def test_it_is_said_in_words(found, left, each, words):
+    said = told(found, 400.0, left, each, "EUR")
+    assert words in said
+    assert ("left" in said) == (found.needed - 400.0 > left and not math.isinf(found.needed))
+
+
+# Judges that are asked how much better an answer is: the prompt, what is read of replies, and the records.
+
+
+def test_the_prompt_asks_for_five_levels():
+    prompt = Prompt(scale=5)
+    assert "[[A>>B]]" in prompt.text and "{question}" in prompt.text and prompt.name != Prompt().name
+    assert "confidence" not in prompt.text
+    own = Prompt(scale=5, text="{question} {first} {second} [[A>>B]]")
+    assert own.text.endswith("[[A>>B]]")
+    with pytest.raises(ValidationError, match="must ask for"):
+        Prompt(scale=5, text="{question} {first} {second}")
+    with pytest.raises(ValidationError):
+        Prompt(scale=4)
+
+
+@pytest.mark.parametrize(
+    ("reply", "choice", "known"),
+    [
+        ("[[A>>B]]", "a", 2),
+        ("[[B > A]]", "b", 1),
+        ("A is wrong.\n\nMy final verdict is: [[B>>A]]", "b", 2),
+        ("<think>[[A>>B]]</think>[[B>A]]", "b", 1),
+        ("[[A<<B]]", "b", 2),
+        ("[[A]]", "a", 1),
+        ("[[A=B]]", "c", None),
+        ("[[A>>B]] or [[B>>A]]", "unknown", None),
+        ("I cannot say.", "unknown", None),
+    ],
+)
+def test_strength_is_that_of_the_verdict(reply, choice, known):
+    assert parse(reply)[0] == choice and strength(reply) == known
+
+
+def test_records_of_a_graded_prompt_are_read_with_their_strength():
+    asked = {"question_id": "q", "model_a": "x", "model_b": "y", "judge_model": "j"}
+    replies = ["[[A>>B]]", "[[B>A]]", "[[A=B]]", "nothing"]
+    records = [
+        record_of(asked | {"question_id": f"q{n}"}, Reply(text, *[None] * 5), (0, 0), True)
+        for n, text in enumerate(replies)
+    ]
+    c = read(pd.DataFrame(records)).comparisons
+    assert c.strong.tolist() == [[1, 0], [0, 0], [0, 0]]
+    plain = [record_of(asked, Reply("[[A>>B]]", *[None] * 5), (0, 0))]
+    assert "strength" not in plain[0]
