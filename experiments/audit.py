@@ -63,7 +63,7 @@ def run(cfg: DictConfig) -> None:
     listed = stale(folder)
     if not cfg.accept_stale:
         require_fresh(listed)
-    audited = with_freshness(whole(results), listed)
+    audited = with_freshness(whole(results), listed, results)
     if not cfg.accept_falls:
         require_no_fall(results.audit, audited.numbers, audited.claims)
     brief, table = page(audited, results), every_number(audited, results)

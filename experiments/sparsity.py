@@ -23,7 +23,8 @@ from judgerank.data.comparisons import Comparisons
 from judgerank.data.judgments import Judgments
 from replication import plots
 from replication.config import ROOT, both_fits, main
-from replication.estimators import ALL_DRAWS, estimators_of
+from replication.estimator_names import ALL_DRAWS
+from replication.estimators import estimators_of
 from replication.outputs import run_section
 from replication.replicate import Study
 from replication.resampled_tables import endings_of, gains_of, replications_of, summary_of

@@ -18,7 +18,8 @@ from judgerank.data.judgments import Judgments
 from replication import plots
 from replication.config import both_fits, main
 from replication.efficiency import efficiency_claims
-from replication.estimators import ALL_DRAWS, estimators_of
+from replication.estimator_names import ALL_DRAWS
+from replication.estimators import estimators_of
 from replication.outputs import run_section
 from replication.resampled_tables import endings_of, gains_of, replications_of, summary_of
 from replication.resampling import Subsample, study_of, subsampled, whole_of

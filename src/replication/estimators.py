@@ -23,9 +23,9 @@ from judgerank.fits.fit import fit
 from judgerank.fits.result import Fit
 from judgerank.model.members import BTL, JUDGE_AWARE
 from replication.config import both_solvers
+from replication.estimator_names import ALL_DRAWS
 
 METHODS = ("judge_aware", "btl")
-ALL_DRAWS = "algorithm_1"  # the paper's own algorithm, which gives scores for every draw: the estimator of figures
 Estimators = dict[str, dict[str, Settings]]  # by name, the solver of each model
 
 

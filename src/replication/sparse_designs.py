@@ -16,7 +16,7 @@ import pandas as pd
 from scipy.stats import t
 
 from replication import published
-from replication.estimators import ALL_DRAWS
+from replication.estimator_names import ALL_DRAWS
 from replication.prediction import SHARE, one_more_by_order
 from replication.replicate import Study
 from replication.resampling import MEASURES, Graph, Whole, correlations, sparse_part

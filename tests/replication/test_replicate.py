@@ -64,7 +64,7 @@ def equal_part(path: Path) -> bytes:
     if path.name != "run.json":
         return path.read_bytes()
     record = json.loads(path.read_text())
-    told = {"commit", "clean", "cpu", "simd", "blas", "seconds", "processor_seconds", "peak_memory_mb"}
+    told = {"commit", "clean", "date", "cpu", "simd", "blas", "seconds", "processor_seconds", "peak_memory_mb"}
     assert set(record.pop("machine")) == told
     return json.dumps(record).encode()
 
@@ -272,15 +272,16 @@ def test_records_of_other_code_are_computed_anew(tmp_path, monkeypatch):
     monkeypatch.setattr(sources, "SOURCES", code)
     monkeypatch.setattr(replicate, "code_digest", sources.code_digest.__wrapped__)  # as in a new process each time
 
-    def computed(edited: str) -> int:
-        with (code / edited).open("a") as file:
-            file.write("# changed\n")
+    def computed(edited: str, line: str = "CHANGED = 1") -> int:
+        sources.code_files.cache_clear()
+        path = code / edited
+        path.write_text(f"{path.read_text()}\n{line}\n")
         return toy(tmp_path / "cache", cells={"a": CELLS["a"]}).run(SEQUENTIAL)
 
-    assert [
-        computed(file)
-        for file in ("judgerank/engine/sums.py", "judgerank/plots/style.py", "judgerank/engine/newton.py")
-    ] == [7, 0, 7]
+    assert computed("judgerank/engine/sums.py") == 7
+    assert computed("judgerank/plots/looks.py") == 0
+    assert computed("judgerank/engine/newton.py", "# a comment") == 0
+    assert computed("judgerank/engine/newton.py") == 7
 
 
 @pytest.fixture(scope="module")
@@ -292,14 +293,16 @@ def digest_after(tmp_path_factory):
 
     def digest(edited: str | None) -> str:
         if edited:
-            with (copied / edited).open("a") as file:
-                file.write("# changed\n")
+            path = copied / edited
+            path.write_text(f"{path.read_text()}\nCHANGED = 1\n")
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(sources, "SOURCES", copied)
+            sources.code_files.cache_clear()
             roots = ("replication.replicate", "replication.simulation", *sorted(sources.named_modules(settings)))
             return sources.code_digest.__wrapped__(*roots)
 
-    return digest
+    yield digest
+    sources.code_files.cache_clear()
 
 
 @pytest.mark.parametrize(
@@ -307,11 +310,11 @@ def digest_after(tmp_path_factory):
     [
         *[
             (f"judgerank/{name}.py", True)
-            for name in ("__init__", "engine/sums", "model/streams", "engine/newton")
+            for name in ("__init__", "engine/sums", "model/streams", "engine/newton", "reading/read")
         ],
         *[(f"replication/{name}.py", True) for name in ("__init__", "replicate", "simulation")],
         ("studies/methods/online.py", True),
-        *[(f"judgerank/{name}.py", False) for name in ("plots/style", "ranking/page")],
+        *[(f"judgerank/{name}.py", False) for name in ("plots/looks", "ranking/page")],
         *[(f"replication/{name}.py", False) for name in ("outputs", "resampling")],
         ("studies/planning.py", False),
     ],

@@ -1,16 +1,37 @@
 """The bench fails where a ratio is worse than stored by more than a tenth, and in no other case."""
 
+import json
+import time
+
 import numpy as np
 import pandas as pd
 import pytest
 
+import studies.config  # noqa: F401 (its settings)
 from replication.config import ROOT
+from replication.freshness import stale
+from replication.records import provenance
 from studies import speed, stored_speed
 from studies.speed import both
-from studies.stored_speed import COLUMNS, Measured, goals_table, keep, measured, read, worse
+from studies.stored_speed import (
+    COLUMNS,
+    MADE_BY,
+    Measured,
+    goals_table,
+    keep,
+    measured,
+    read,
+    with_measured,
+    worse,
+)
+from tests.replication.test_config import composed
 
+EARLIER = ["0", "0", "0", "abc", "2026-01-01"]  # code, settings, data, commit, date
 STORED = pd.DataFrame(
-    [["choix", "ours / choix", 2.0, "at most 2", "7.4"], ["adam", "adam / ours", 100.0, "at least 500", ""]],
+    [
+        ["choix", "ours / choix", 2.0, "at most 2", "7.4", *EARLIER],
+        ["adam", "adam / ours", 100.0, "at least 500", "", *EARLIER],
+    ],
     columns=COLUMNS,
 )
 
@@ -48,31 +69,51 @@ def test_a_ratio_that_seems_worse_is_measured_again_and_its_median_counts():
     assert worse([found], STORED, 0.1) and not found.met
 
 
-def test_rows_are_stored_in_place_of_theirs_with_what_was_before(tmp_path):
-    path = tmp_path / "ratios.csv"
-    assert read(path).empty
-    keep(path, [line(2.0), line(300.0, "adam", "adam / ours", "at least 500")], STORED)
-    keep(path, [line(1.5)], read(path))
-    found = read(path).set_index("row")
+def stored_in(folder, lines, before, growth=None):
+    record = provenance("bench", composed("bench"), {}, "")
+    keep(folder, lines, before, record, growth, time.monotonic())
+    return record["made_by"]
+
+
+def test_rows_are_stored_in_place_of_theirs_with_what_was_before_and_what_they_were_made_by(tmp_path):
+    folder = tmp_path / "results/beyond/bench"
+    assert read(folder).empty
+    stored_in(folder, [line(300.0, "adam", "adam / ours", "at least 500")], STORED, pd.DataFrame({"size": [1]}))
+    made_by = stored_in(folder, [line(1.5)], read(folder))
+    found = read(folder).set_index("row")
     assert found.loc["choix", "ratio"] == 1.5 and found.loc["adam", "ratio"] == 300
     assert found.loc["choix", "before"] == "7.4"
-    table = goals_table(path)
+    assert found.loc["choix", list(made_by)].to_dict() == made_by
+    assert (folder / "growth.csv").read_text() == "size\n1\n"  # of an earlier run
+    table = goals_table(folder)
     assert "| 7.4" in table and "missed" in table and "met" in table
+    run = json.loads((folder / "run.json").read_text())
+    assert run["by_row"] == "ratios.csv" and "made_by" not in run
+    assert stale(tmp_path / "results").empty
+
+
+def test_each_row_is_stale_by_itself(tmp_path):
+    folder = tmp_path / "results/beyond/bench"
+    stored_in(folder, [line(1.5)], STORED)
+    (row,) = stale(tmp_path / "results").itertuples()
+    assert (row.set, row.kind, row.why) == ("adam", "ratios", "code, settings, data")
+    assert row.command == "make bench ROWS=adam ARGS=store=true"
 
 
 def test_a_row_that_was_measured_only_before_is_shown_and_is_not_held_against_a_run(tmp_path):
-    path = tmp_path / "ratios.csv"
-    path.write_text("row,measure,ratio,goal,before\nstudies,both / drawing,,at most 5,7.3\n")
-    stored = read(path)
+    (tmp_path / "ratios.csv").write_text("row,measure,ratio,goal,before\nstudies,both / drawing,,at most 5,7.3\n")
+    stored = read(tmp_path)
     assert not worse([line(9.0, "studies", "both / drawing", "at most 5")], stored, 0.1)
-    assert goals_table(path).splitlines()[2].split("|")[3:7] == [
+    assert goals_table(tmp_path).splitlines()[2].split("|")[3:7] == [
         " 7.3      ",
         " --    ",
         " at most 5 ",
         " not measured since  ",
     ]
-    keep(path, [line(4.0, "studies", "both / drawing", "at most 5")], stored)
-    assert read(path).loc[0, ["ratio", "before"]].tolist() == [4.0, "7.3"]
+    found = with_measured(
+        stored, [line(4.0, "studies", "both / drawing", "at most 5")], dict.fromkeys(MADE_BY, "")
+    )
+    assert found.loc[0, ["ratio", "before"]].tolist() == [4.0, "7.3"]
 
 
 def test_calls_take_turns():

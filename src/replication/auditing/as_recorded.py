@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Collection, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from hydra import compose
 
 from judgerank.data.listing import LISTED, listed
 from replication.auditing.page import STORED_AS, Audit
+from replication.auditing.results import Results
 from replication.config import ROOT, sets_of
 from replication.errors import NotAsStoredError
 from replication.freshness import AUDIT, LOTS
@@ -101,21 +102,19 @@ def require_fresh(stale: pd.DataFrame) -> None:
     )
 
 
-def with_freshness(audit: Audit, stale: pd.DataFrame) -> Audit:
+def with_freshness(audit: Audit, stale: pd.DataFrame, results: Results) -> Audit:
     """The audit with a column that says of every verdict whether the tables behind it are fresh or stale."""
-    of = stale_sections(stale).query("kind == 'tables'")
-    folders = {"/".join(filter(None, place)) for place in zip(of["section"], of["set"], strict=True)}
-    sources = audit.numbers["source"].where(~audit.numbers["surrogate"].astype(bool), "")
-    return replace(
-        audit,
-        numbers=audit.numbers.assign(**{STORED_AS: [_freshness([name], folders) for name in sources]}),
-        claims=audit.claims.assign(
-            **{STORED_AS: [_freshness(names, folders) for names in audit.claims["tables"]]}
-        ),
+    tables = stale_sections(stale).query("kind == 'tables'")
+    folders = {"/".join(filter(None, place)) for place in zip(tables["section"], tables["set"], strict=True)}
+
+    def freshness(names: Iterable[str]) -> str:
+        behind = {name.rpartition("/")[0] for name in names if name and results.real(name)}
+        return "" if not behind else "stale" if behind & folders else "fresh"
+
+    of_numbers = [freshness([name]) for name in audit.numbers["source"]]
+    of_claims = [freshness(names) for names in audit.claims["tables"]]
+    numbers, claims = (
+        audit.numbers.assign(**{STORED_AS: of_numbers}),
+        audit.claims.assign(**{STORED_AS: of_claims}),
     )
-
-
-def _freshness(tables: Collection[str], stale: Collection[str]) -> str:
-    """Of the tables behind a verdict; empty where there are none."""
-    folders = {name.rpartition("/")[0] for name in tables if name}
-    return "" if not folders else "stale" if folders & set(stale) else "fresh"
+    return replace(audit, numbers=numbers, claims=claims)

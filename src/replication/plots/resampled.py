@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from judgerank.plots.looks import COLOURS, MARKERS, NAMES, PAGE, canvas
-from replication.estimators import ALL_DRAWS
+from replication.estimator_names import ALL_DRAWS
 from replication.plots.labels import REFERENCES
 
 MEASURE_NAMES = {"pearson": "Pearson correlation", "spearman": "Spearman correlation"}
