@@ -39,7 +39,7 @@ SIDECARS = {"tables": "run.json", "figures": "figures.json"}
 AUDIT = "audit"
 STAMPS = "verified.csv"
 STAMPED = ["section", "set", "kind", "files", "code", "commit", "date"]
-LISTED = ["lot", "section", "set", "kind", "why", "command"]
+LISTED = ["lot", "section", "set", "kind", "why", "command", "seconds"]
 # settings of commands that are no sections which change no number either
 OF_COMMANDS = (
     *("rows", "store", "tolerance", "again"),
@@ -108,13 +108,13 @@ def stale(results: Path) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        ``lot, section, set, kind, why, command``: `lot` is paper or beyond, `set` empty for a section that runs
-        once, `kind` is tables, figures or ratios, `why` names what differs (code, settings, data) or says "no
-        digest", `command` makes the thing anew.
+        ``lot, section, set, kind, why, command, seconds``: `lot` is paper or beyond, `set` empty for a section
+        that runs once, `kind` is tables, figures or ratios, `why` names what differs (code, settings, data) or
+        says "no digest", `command` makes the thing anew, `seconds` is what its stored run took, if that is known.
     """
     stamped = {_key(row): row for row in _stamps(results).to_dict("records")}
     rows = [
-        (one.lot, one.section, one.set, one.kind, why, one.command)
+        (one.lot, one.section, one.set, one.kind, why, one.command, one.seconds)
         for one in _stored(results)
         if (why := one.differs(stamped.get(one.key, {}).get("code")))
     ]
@@ -177,6 +177,7 @@ class _Stored:
     files: str
     made_by: Digests
     now: Digests
+    seconds: float = float("nan")
 
     @property
     def key(self) -> tuple[str, str, str, str]:
@@ -213,6 +214,7 @@ def _stored(results: Path) -> Iterator[_Stored]:
 def _of_run(results: Path, lot: str, section: str, of: str, record: Mapping[str, Any]) -> Iterator[_Stored]:
     """Tables and figures of one run; where every row of a table has digests of its own, these."""
     settings, files = _settings_now(section, of), record.get("files", {})
+    seconds = record.get("machine", {}).get("seconds", float("nan"))
     now = settings.made_by(section, record.get("inputs", {}) | inputs_of(settings.texts), "tables")
     if "by_row" in record:
         rows = pd.read_csv(results / lot / section / of / record["by_row"], dtype=str, keep_default_na=False)
@@ -220,11 +222,12 @@ def _of_run(results: Path, lot: str, section: str, of: str, record: Mapping[str,
             made = lines[list(now)].iloc[0].to_dict()
             yield _Stored(lot, section, str(name), "ratios", "", made if any(made.values()) else {}, now)
     else:
-        yield _Stored(lot, section, of, "tables", digest_of(files), record.get("made_by", {}), now)
+        yield _Stored(lot, section, of, "tables", digest_of(files), record.get("made_by", {}), now, seconds)
     drawn = content_of(results.parent / "figures" / lot / section / of / SIDECARS["figures"])
     if drawn is not None:
         now = settings.made_by(section, tables_of(files), "figures")
-        yield _Stored(lot, section, of, "figures", digest_of(drawn.get("files")), drawn.get("made_by", {}), now)
+        made = drawn.get("made_by", {})
+        yield _Stored(lot, section, of, "figures", digest_of(drawn.get("files")), made, now, seconds)
 
 
 @dataclass(frozen=True)

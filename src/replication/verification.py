@@ -129,6 +129,7 @@ def _chosen(cfg: DictConfig) -> list[tuple[str, str]]:
     only = [cfg.only] if isinstance(cfg.only, str) else cfg.only
     if only == [STALE]:
         wanted = freshness.stale(Path(ROOT, cfg.results))
+        wanted = wanted[~(wanted["seconds"] > (cfg.at_most or float("inf")))]
         pairs = set(zip(wanted["section"], wanted["set"], strict=True))
         every = [(section, name) for section in cfg.sections for name in _sets(cfg, section)]
         # a section that runs once may have a folder named after what it assumes

@@ -191,6 +191,7 @@ def test_what_other_code_made_is_stale_until_it_is_made_again_or_found_equal(tmp
     copied("studies/tastes.py", added("LATER = 1"))
     assert why(results) == {"tastes": "code"}
     assert stale(results)["command"].tolist() == ["make tastes"]
+    assert (stale(results)["seconds"] < 60).all()
     stamp(results, {"tastes": [""], "ci_coverage": [""]})
     assert why(results) == {}
     stamps = pd.read_csv(results / STAMPS)
@@ -302,7 +303,10 @@ def test_the_audit_says_fresh_of_what_this_code_made(tmp_path):
     from replication.auditing.as_recorded import require_fresh, stale_sections
 
     listed = pd.DataFrame(
-        [("beyond", "tastes", "", "tables", "code", "make tastes"), ("paper", "audit", "", "tables", "code", "")],
+        [
+            ("beyond", "tastes", "", "tables", "code", "make tastes", 9.0),
+            ("paper", "audit", "", "tables", "code", "make audit", None),
+        ],
         columns=freshness.LISTED,
     )
     assert stale_sections(listed).empty

@@ -7,7 +7,7 @@ from typing import Any
 
 from omegaconf import MISSING
 
-from replication.schemas.ranges import at_least
+from replication.schemas.ranges import above, at_least
 from replication.schemas.section import Parallel, Section
 
 
@@ -60,6 +60,7 @@ class Verify:
     results: str = MISSING
     figures: str = MISSING
     only: Any = MISSING  # names of sections, or a word
+    at_most: float | None = above(0)
     datasets: list[str] | None = MISSING
     sample: int | None = at_least(1)
     seed: int | None = at_least(0)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+
 import pandas as pd
 
 from judgerank.plots.looks import NAMES
 from replication.auditing.results import Results
 from replication.auditing.shown import ERROR_HEADS
+from replication.records import RECORD
 from replication.tables import markdown_table
 
 # What documentation shows of the sections that the paper does not have: members, methods, errors, shrinkage.
@@ -170,7 +173,20 @@ def torture_table(results: Results) -> str:
         f"{sizes[1]} of the others. One climb from the unweighted scores, without a search, misses "
         f"{maxima['by one climb'].sum():.0f} of the {sum(sizes):,}."
     )
-    return f"{markdown_table(rows, ['what was tried', 'what must not happen', 'cases', 'happened'])}\n\n{told}"
+    table = markdown_table(rows, ["what was tried", "what must not happen", "cases", "happened"])
+    return f"{table}\n\n{told}\n\n{_counted(results, counts)}"
+
+
+def _counted(results: Results, counts: pd.DataFrame) -> str:
+    """Sum of the counts, and when and by which code they were counted, as far as the record of the run says."""
+    run = json.loads(results.path("torture/counts.csv")[0].with_name(RECORD).read_text())
+    day, code = run["machine"].get("date"), run.get("made_by", {}).get("code")
+    when = f" on {day}" if day else ""
+    by = f" (digest {code})" if code else ""
+    return (
+        f"Together {counts['happened'].sum():,.0f} of {counts['cases'].sum():,} cases, counted{when} by the code of "
+        f"commit {(run['machine']['commit'] or 'unknown')[:7]}{by}. `make stale` says whether it has changed since."
+    )
 
 
 def _over_orders(row: pd.Series) -> str:
