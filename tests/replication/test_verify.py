@@ -25,7 +25,8 @@ from replication.tables import Table
 from replication.verifying import TOLERANCES, compare, kind_of, unlike_listed
 from tests import forked
 
-OWN = ["dataset.name=small", "dataset.file=small.json", "dataset.sha256=null", "dataset.git_blob=null", "dataset.questions=null"]
+OWN = ["dataset.name=small", "dataset.file=small.json", "dataset.sha256=null", "dataset.git_blob=null"]
+OWN += ["dataset.questions=null"]
 GRID = ["replications=4", "draws=1", "draw_replications=2", "block=2", "settings.n10_k5.n_comparisons=[100,200]"]
 GRID += ["~settings.n20_k10", "~settings.n50_k20", "~settings.n100_k20"]
 SECTIONS = {
