@@ -133,6 +133,8 @@ def test_workflows_are_whole_and_their_actions_are_pinned(path):
     events = workflow[True]  # `on` is true
     if path == RELEASE:
         assert events == {"push": {"tags": ["v*"]}}
+    elif path.stem == "reproduce":  # takes hours
+        assert events.keys() == {"schedule", "workflow_dispatch"}
     else:
         assert {"push", "pull_request"} <= events.keys() <= {"push", "pull_request", "schedule"}
         assert events["push"] == {"branches": ["main"]}
