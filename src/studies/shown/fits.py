@@ -184,8 +184,8 @@ def _counted(results: Results, counts: pd.DataFrame) -> str:
     when = f" on {day}" if day else ""
     by = f" (digest {code})" if code else ""
     return (
-        f"Together {counts['happened'].sum():,.0f} of {counts['cases'].sum():,} cases, counted{when} by the code of "
-        f"commit {(run['machine']['commit'] or 'unknown')[:7]}{by}. `make stale` says whether it has changed since."
+        f"Together {counts['happened'].sum():,.0f} of {counts['cases'].sum():,} cases, counted{when} by the code "
+        f"of commit {(run['machine']['commit'] or 'unknown')[:7]}{by}. `make stale` says if it has changed since."
     )
 
 
