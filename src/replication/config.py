@@ -94,7 +94,8 @@ def _default(command: str, dataset: str | None) -> dict:
 
 
 def _changing_numbers(cfg: DictConfig) -> dict:
-    keys = [key for key in cfg if key not in (*NOT_RESULTS, "hydra")]
+    # surrogates have a folder of their own in results/ and figures/, whether they were asked for or needed
+    keys = [key for key in cfg if key not in (*NOT_RESULTS, "hydra", "surrogate")]
     return OmegaConf.to_container(OmegaConf.masked_copy(cfg, keys), resolve=True, enum_to_str=True)
 
 

@@ -39,7 +39,7 @@ SURROGATE = "surrogate=always"
         ("mixed_judges dataset=mt_bench", True),
         ("torture parallel=sequential results=x", True),
         ("chatbot_arena level=0.9", False),
-        ("chatbot_arena surrogate=always", False),
+        ("chatbot_arena surrogate=always", True),
         ("chatbot_arena solver=adam", False),
         ("mixed_judges dataset=in_house_surrogate", False),
         ("mixed_judges dataset=mt_bench dataset.name=mine", False),
