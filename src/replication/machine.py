@@ -82,9 +82,9 @@ def total_processor_seconds() -> float:
 
 def _children() -> Iterator[list[str]]:
     """What /proc tells of the processes that this one began and that still run, from the state on."""
-    for path in Path("/proc").glob("[0-9]*/stat"):
+    for path in Path("/proc").glob("[0-9]*"):  # not what is in it: that may be gone before it is looked at
         try:
-            told = path.read_text().rpartition(")")[2].split()
+            told = (path / "stat").read_text().rpartition(")")[2].split()
         except OSError:  # ended since
             continue
         if int(told[1]) == os.getpid():

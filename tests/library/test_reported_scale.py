@@ -376,8 +376,8 @@ def test_averages_are_those_of_the_posteriors_at_the_level_that_solves_its_equat
     weight, told = posterior(level)
     found = averages(cells, model, at, spread)
     assert abs(level) > 0.02
-    assert_allclose(found.told, (weight * told).sum(axis=0), rtol=0.02)
-    assert_allclose(found.alpha, (weight * told * (grid + level)).sum(axis=0) / found.told, atol=0.01)
+    assert_allclose(found.information, (weight * told).sum(axis=0), rtol=0.02)
+    assert_allclose(found.alpha, (weight * told * (grid + level)).sum(axis=0) / found.information, atol=0.01)
 
 
 def test_where_judges_have_many_votes_the_averages_are_the_mode():

@@ -175,8 +175,9 @@ def test_data_that_are_not_the_published_ones_are_refused(told):
          "datasets.chatbot_arena.file=judge_results_10k_mtbench.json",
          "Chatbot Arena is not the paper's chatbot_arena: it lacks the model RWKV-4-Raven-14B and 14 more"),
         ("benchmark_alignment ratings=none.json", "none.json"),
-        ("judge_reliability one_model=[me] path_length=20 search.length=1 search.steps=[] search.epsilon=[] "
-         "search.answers=[] search.random_starts=0", "one_model: no set has all of these judges: me"),
+        ("judge_reliability one_model=[me] search.length=1 search.steps=[] search.betas=[] search.epsilon=[] "
+         "search.answers=[] search.random_starts=0 search.grids=[]",
+         "one_model: no set has all of these judges: me"),
     ],
 )  # fmt: skip
 def test_what_the_real_sets_lack_is_named(given, sentence, told):

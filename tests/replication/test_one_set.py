@@ -19,13 +19,14 @@ from tests.replication.test_sections import run, run_here, tree, undrawn
 
 SETS = ["in_house", "chatbot_arena", "mt_bench", "ultrafeedback"]
 CHEAP = ["data_overview", "complete_ranking", "tie_handling", "length_covariate"]
-FEW = {"length_covariate": ["adam_iterations=200"]}  # of the stand-in, which is compared with nothing stored
 RESAMPLED = {
     "mixed_judges": ["repeats=2"],
     "sparsity": ["repeats=2", "trees=[1,2]", "~designs.budgets", "~designs.trees", "~designs.stops"],
     "subsampling_efficiency": ["repeats=2", "n_judges=[8,12]", "n_comparisons=[1000,1500]"],
 }
 SECTIONS = [*CHEAP, *RESAMPLED]
+# of the stand-in, which is compared with nothing stored
+FEW = {"length_covariate": ["adam_iterations=200"], **RESAMPLED}
 
 
 @pytest.fixture(scope="module", params=SECTIONS)
@@ -33,7 +34,7 @@ def surrogate(request, tmp_path_factory):
     section, folder = request.param, tmp_path_factory.mktemp(request.param)
     few = FEW.get(section, [])
     if section in RESAMPLED:
-        few = [*RESAMPLED[section], "parallel=sequential", f"cache={folder / 'cache'}"]
+        few = [*few, "parallel=sequential", f"cache={folder / 'cache'}"]
     by = forked.run_anew if section == SECTIONS[0] else forked.run
     return section, folder, run(section, folder, "dataset=mt_bench", "surrogate=always", *few, by=by)
 
@@ -52,9 +53,11 @@ def test_a_surrogate_run_says_so_everywhere_and_lands_where_it_should(surrogate)
     assert all(b"surrogate" in text for name, text in files.items() if name.endswith(".json"))
 
 
-def test_tables_are_csv_files_and_figures_png_files(surrogate):
-    names = {(name.split("/")[0], Path(name).suffix) for name in outputs(surrogate[1])}
-    assert names == {("results", ".csv"), ("results", ".json"), ("figures", ".png"), ("figures", ".json")}
+def test_tables_are_csv_files_replications_parquet_files_and_figures_png_files(surrogate):
+    section, folder, _ = surrogate
+    names = {(name.split("/")[0], Path(name).suffix) for name in outputs(folder)}
+    expected = {("results", ".csv"), ("results", ".json"), ("figures", ".png"), ("figures", ".json")}
+    assert names == expected | ({("results", ".parquet")} if section in RESAMPLED else set())
 
 
 def test_figures_are_redrawn_to_the_same_bytes(surrogate, monkeypatch):
@@ -63,7 +66,7 @@ def test_figures_are_redrawn_to_the_same_bytes(surrogate, monkeypatch):
     for path in (folder / "figures").rglob("*.*"):
         path.unlink()
     monkeypatch.setenv("JUDGERANK_DATA", "/nowhere")
-    run_here(section, folder, "dataset=mt_bench", "draw_only=true")
+    run_here(section, folder, "dataset=mt_bench", "draw_only=true", *FEW.get(section, []))
     assert outputs(folder) == before
 
 

@@ -27,6 +27,7 @@ from judgerank.model.streams import generator
 from replication import replicate, sources
 from replication.config import CONF, ROOT, script_of
 from replication.outputs import run_section
+from replication.records import record_digest
 from replication.replicate import Study
 from replication.schemas.section import Parallel
 from replication.simulation import failures_of, interval_coverage, study_of
@@ -64,6 +65,7 @@ def equal_part(path: Path) -> bytes:
     if path.name != "run.json":
         return path.read_bytes()
     record = json.loads(path.read_text())
+    assert record.pop("digest") == record_digest(record)  # which is of the machine, too
     told = {"commit", "clean", "date", "cpu", "simd", "blas", "seconds", "processor_seconds", "peak_memory_mb"}
     assert set(record.pop("machine")) == told
     assert record.pop("digest")  # of the machine, too

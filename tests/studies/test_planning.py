@@ -567,7 +567,7 @@ def test_a_file_of_ones_own_is_planned_for_under_its_name(tmp_path, simulated):
     folder = tmp_path / "results/beyond/plan/mine"
     assert pd.read_csv(folder / "plan.csv")["goal"].tolist() == list(GOALS)
     assert pd.read_csv(folder / "by_judges.csv")["n_judges"].unique().tolist() == [1, 2]
-    assert (tmp_path / "figures/beyond/plan/mine/plan.pdf").is_file()
+    assert (tmp_path / "figures/beyond/plan/mine/plan.png").is_file()
 
 
 def test_stored_plans_are_this_codes():

@@ -185,7 +185,8 @@ def _counted(results: Results, counts: pd.DataFrame) -> str:
     by = f" (digest {code})" if code else ""
     return (
         f"Together {counts['happened'].sum():,.0f} of {counts['cases'].sum():,} cases, counted{when} by the code "
-        f"of commit {(run['machine']['commit'] or 'unknown')[:7]}{by}. `make stale` says if it has changed since."
+        f"of commit {(run['machine']['commit'] or 'unknown')[:7]}{by}. `make stale` says whether it has changed "
+        "since."
     )
 
 
