@@ -91,7 +91,7 @@ WHEN_ASKED = {
     ("judgerank.fits.fit", "judgerank.reading.read"),
     ("judgerank.fits.arguments", "judgerank.reading.read"),
     ("judgerank.fits.presentation", "judgerank.plots.looks"),
-    ("judgerank.fits.presentation", "judgerank.plots.looks"),
+    ("judgerank.fits.presentation", "judgerank.plots.own"),
     ("judgerank.ranking.card", "judgerank.plots.drawn"),
 }
 

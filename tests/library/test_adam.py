@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from judgerank import Comparisons, Status
 from judgerank.engine import newton, search
 from judgerank.engine.adam import Adam, iterates, maximise, maximise_each
-from judgerank.engine.side_by_side import PlainRows
+from judgerank.engine.plain_rows import PlainRows
 from judgerank.engine.sums import evaluate, gradient
 from judgerank.model.members import BTL, JUDGE_AWARE, LENGTH, Parameters
 

@@ -9,8 +9,8 @@ import zipfile
 import pytest
 
 from judgerank.data.errors import ConfigError, DataError
-from judgerank.reading import contents
-from judgerank.reading.contents import inflated
+from judgerank.reading import decompress
+from judgerank.reading.decompress import inflated
 
 zstandard = pytest.importorskip("zstandard")
 TEXT = b"model_a,model_b,winner\n" + b"x,y,a\n" * 1000
@@ -65,8 +65,8 @@ def test_a_zip_gives_its_only_file():
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("parts", [1, 3])
 def test_a_bomb_is_refused_before_it_is_inflated(kind, parts, monkeypatch):
-    monkeypatch.setattr(contents, "ALWAYS", 2**20)
-    monkeypatch.setattr(contents, "RATIO", 2)
+    monkeypatch.setattr(decompress, "ALWAYS", 2**20)
+    monkeypatch.setattr(decompress, "RATIO", 2)
     packed = KINDS[kind](bytes(2**22 // parts)) * parts
     with pytest.raises(DataError, match=r"inflate to more than 0.001 GB.*JUDGERANK_INFLATE_GB=8"):
         inflated(packed)
@@ -75,7 +75,7 @@ def test_a_bomb_is_refused_before_it_is_inflated(kind, parts, monkeypatch):
 
 
 def test_a_zip_that_lies_about_its_size_gives_no_more(monkeypatch):
-    monkeypatch.setattr(contents, "ALWAYS", 2**20)
+    monkeypatch.setattr(decompress, "ALWAYS", 2**20)
     packed = zipped(("m.csv", bytes(2**22)))
     with pytest.raises(DataError, match="inflate to more than"):
         inflated(packed, "m.zip")

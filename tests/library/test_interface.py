@@ -9,7 +9,6 @@ import sys
 import tomllib
 from dataclasses import fields, is_dataclass, replace
 from importlib import metadata
-from importlib.metadata import PackageNotFoundError
 from importlib.util import find_spec
 from pathlib import Path
 from typing import get_overloads
@@ -49,7 +48,6 @@ from judgerank.data.representation import MOST
 from judgerank.engine.solvers import SOLVERS
 from judgerank.model.members import MODELS
 from judgerank.order.scale import weights_of
-from judgerank.writing import extras
 from tests.library.test_combinations import drawn
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -250,7 +248,7 @@ def test_the_plot_is_of_every_model(fits):
 
 
 def test_without_the_extra_a_sentence_says_what_to_install(fits, monkeypatch):
-    monkeypatch.setitem(sys.modules, "judgerank.plots.looks", None)
+    monkeypatch.setitem(sys.modules, "judgerank.plots.own", None)
     with pytest.raises(ConfigError, match=r"^a figure takes the extra 'plot' \(pip install 'matplotlib>="):
         fits["judge_aware"].plot()
 
@@ -591,45 +589,3 @@ def test_columns_of_categories_say_the_same_as_texts():
         )
     assert told.judges["comparisons"].tolist() == [2, 2] and told.judges["unparsed"].tolist() == [0, 1]
     assert told.judges["share_tie"].tolist() == [0.5, 0.0]
-
-
-# What a sentence tells to install is what pyproject.toml declares, and never this package from an index.
-PROJECT_ROOT = Path(__file__).parents[2]
-
-
-@pytest.mark.parametrize("extra", ["collect", "excel", "parquet", "plot", "scale", "zstd"])
-def test_an_extra_is_told_with_all_of_its_packages(extra):
-    project = tomllib.loads((PROJECT_ROOT / "pyproject.toml").read_text())["project"]
-    said = extras.needed(extra)
-    assert said.startswith(f"the extra '{extra}' (pip install '")
-    for requirement in project["optional-dependencies"][extra]:
-        name = requirement.partition(">")[0]
-        assert f"'{name}" in said
-    assert said.count("'") == 2 + 2 * len(project["optional-dependencies"][extra])
-
-
-def test_from_bare_sources_the_checkout_is_told(monkeypatch):
-    def nothing(name):
-        raise PackageNotFoundError(name)
-
-    monkeypatch.setattr(extras, "requires", nothing)
-    assert extras.needed("zstd") == "the extra 'zstd' (pip install '.[zstd]' in the checkout)"
-
-
-def test_nothing_tells_to_install_the_package_from_an_index():
-    """There is no release yet: `pip install judgerank` would find nothing, or a stranger's package."""
-    places = [
-        *(PROJECT_ROOT / "src").rglob("*"),
-        *(PROJECT_ROOT / "docs").rglob("*.md"),
-        *(PROJECT_ROOT / "examples").rglob("*"),
-    ]
-    places += [
-        PROJECT_ROOT / "README.md",
-        PROJECT_ROOT / "SECURITY.md",
-        PROJECT_ROOT / "CONTRIBUTING.md",
-        PROJECT_ROOT / "paper/paper.md",
-    ]
-    told = [path for path in places if path.suffix in (".py", ".html", ".md", ".ipynb") and path.is_file()]
-    assert len(told) > 100
-    assert [path for path in told if "judgerank[" in path.read_text()] == []
-    assert [path for path in told if "pip install judgerank" in path.read_text()] == []

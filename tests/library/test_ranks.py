@@ -23,7 +23,8 @@ from judgerank.inference.clusters import cluster_gradients, squares_by_cluster
 from judgerank.model.members import BTL, JUDGE_AWARE, LENGTH, POSITION_AWARE
 from judgerank.order import pairs as ranks
 from judgerank.order.equality import NetResults, differences_under_equality
-from judgerank.order.pairs import LOPSIDED, PAID, lopsided_leads, orders, pairwise
+from judgerank.order.head_to_head import LOPSIDED, PAID, lopsided_leads
+from judgerank.order.pairs import orders, pairwise
 from judgerank.order.rank_intervals import _ranks, rank_intervals, simultaneous_quantile
 from studies.validity import fit_apart
 

@@ -10,9 +10,9 @@ from scipy.special import expit
 
 import judgerank
 from judgerank.data.comparisons import Comparisons
-from judgerank.trust import repeats as module
+from judgerank.trust import retest as module
 from judgerank.trust.drift import drift
-from judgerank.trust.repeats import asked_again, firsts, p_of_change, requests_of
+from judgerank.trust.retest import asked_again, firsts, p_of_change, requests_of
 from replication.config import ROOT
 
 SCORES = 2 * np.array([0.9, 0.2, 0.2, -0.2, -0.4, -0.7])

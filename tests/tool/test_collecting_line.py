@@ -16,7 +16,7 @@ import pytest
 
 from judgerank.collecting.batches.providers import FORMS
 from judgerank.collecting.client import Client, JudgeRefused
-from judgerank.collecting.library import guarded, let_through
+from judgerank.collecting.guard import guarded, let_through
 from judgerank.collecting.requests import longest, request
 from judgerank.collecting.response import letters_of, reply_of
 from judgerank.collecting.secrets import Secrets

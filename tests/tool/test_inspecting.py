@@ -17,7 +17,7 @@ from judgerank import rank, read
 from judgerank.data.errors import ConfigError, DataError
 from judgerank.inspecting.panel_scorer import pairwise
 from judgerank.inspecting.stopping import PanelStopping
-from judgerank.reading.contents import Archive, inflated
+from judgerank.reading.decompress import Archive, inflated
 from tests.tool.make_inspect_logs import write
 from tests.tool.test_layouts import inspect_log, rows
 

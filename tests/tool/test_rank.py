@@ -25,7 +25,7 @@ from judgerank.model.members import MODELS
 from judgerank.model.naming import formula
 from judgerank.model.streams import generator
 from judgerank.order import pairs as ranks
-from judgerank.plots import looks
+from judgerank.plots import own
 from judgerank.plots.looks import in_style
 from judgerank.ranking.page import to_html
 from judgerank.ranking.studies.convergence import on_fit
@@ -465,7 +465,7 @@ def fitted(mine) -> Fit:
 def test_the_figure_has_no_label_on_another_or_off_the_page(fitted):
     board = presentation.leaderboard(fitted, 0.95)
     with in_style():
-        assert not boxes_overlap(looks.standings(board, "t"))
+        assert not boxes_overlap(own.standings(board, "t"))
 
 
 def test_many_models_are_cut_to_the_first_in_the_figure():
@@ -474,7 +474,7 @@ def test_many_models_are_cut_to_the_first_in_the_figure():
         {"rank": range(1, n + 1), "model": [f"m{k}" for k in range(n)], "score": np.linspace(2, -2, n)}
     )
     frame = frame.assign(low=frame["score"] - 1, high=frame["score"] + 1, rank_low=1, rank_high=n)
-    figure = looks.standings(frame, "t")
+    figure = own.standings(frame, "t")
     assert len(figure.axes[0].get_yticks()) == 60
     assert "first 60" in figure.get_suptitle()
 

@@ -19,7 +19,7 @@ from judgerank.collecting.ledger import Record, task_of
 from judgerank.collecting.task_order import Questions, Task, place
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.frames import OUTCOMES
-from judgerank.trust.repeats import RETEST_COLUMNS, asked_again, changed
+from judgerank.trust.retest import COLUMNS, asked_again, changed
 
 APART = timedelta(hours=20)
 LEVEL = 0.99  # of the test after each run, which may be one of many
@@ -108,7 +108,7 @@ def changes(records: Iterable[Record]) -> pd.DataFrame:
     """Judges whose later answers to the same requests differ from their first ones, as `asked_again` has them."""
     read = [record for record in records if record.get("judge_preferred_model") in OUTCOMES]
     if not read:
-        return pd.DataFrame(columns=list(RETEST_COLUMNS))
+        return pd.DataFrame(columns=list(COLUMNS))
     question = np.unique([str(record["question_id"]) for record in read], return_inverse=True)[1]
     time = np.array([(_when(record) - LONG_AGO).total_seconds() for record in read])
     return asked_again(Comparisons.from_frame(pd.DataFrame(read)), question, time)

@@ -16,8 +16,9 @@ from typing import Any
 
 import httpx
 
+from judgerank.collecting.guard import guarded
 from judgerank.collecting.images import sendable
-from judgerank.collecting.library import guarded, library
+from judgerank.collecting.library import library
 from judgerank.collecting.requests import NOT_THESE, refusal, request, structured_by, unknown, wire_params
 from judgerank.collecting.response import AttemptFailed, JudgeRefused, Refused, Reply, reply_of, retry_after
 from judgerank.collecting.secrets import Secrets, keys

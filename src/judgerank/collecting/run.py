@@ -19,13 +19,14 @@ from judgerank.collecting.batches.pending import Pending
 from judgerank.collecting.client import Client
 from judgerank.collecting.collection import Study, changed_since, digest
 from judgerank.collecting.collector import Collector, together
-from judgerank.collecting.costs import Budget, at_most, is_priced, learned, priced, spent_into
+from judgerank.collecting.costs import Budget, at_most, is_priced, learned, spent_into
 from judgerank.collecting.group_order import planned
 from judgerank.collecting.images import askable, require_images
 from judgerank.collecting.images import told as of_images
 from judgerank.collecting.ledger import Ledger, Record, opened
 from judgerank.collecting.messages import show, tell, tell_goal, tell_left, tell_pilot
 from judgerank.collecting.preview import preview
+from judgerank.collecting.prices import priced
 from judgerank.collecting.prompts import for_criterion, messages, require_references
 from judgerank.collecting.secrets import Secrets, keys, keys_there_are
 from judgerank.collecting.settings import Collection, Judge

@@ -12,7 +12,7 @@ from judgerank.collecting.batches.providers import FORMS
 from judgerank.collecting.checking import Settings, require_no_key, require_plain
 from judgerank.collecting.functions import PERSON, PYTHON, require_function
 from judgerank.collecting.prompt_settings import Count, Name, Prompt, require_rankable, with_ranking_prompt
-from judgerank.collecting.replies import LETTERS
+from judgerank.collecting.ranked_replies import LETTERS
 
 # What the judges of a panel take from it: its address, and its key with that address.
 

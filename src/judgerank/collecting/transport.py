@@ -15,7 +15,7 @@ from urllib.request import getproxies, proxy_bypass
 
 import httpx
 
-from judgerank.collecting.library import let_through
+from judgerank.collecting.guard import let_through
 from judgerank.collecting.secrets import Secrets
 from judgerank.data.errors import ConfigError
 

@@ -13,7 +13,7 @@ import pandas as pd
 from scipy.sparse import csr_array
 
 from judgerank.data import frames
-from judgerank.data.aggregation import checked, merged
+from judgerank.data.aggregation import merged
 from judgerank.data.arrays import AnyArray, FloatArray, IntArray
 from judgerank.data.errors import DataError
 from judgerank.data.frames import OUTCOMES
@@ -22,6 +22,7 @@ from judgerank.data.representation import Shown
 from judgerank.data.stages import Stages
 from judgerank.data.strengths import with_further
 from judgerank.data.tied_choices import Choices
+from judgerank.data.validation import checked
 
 POOLED_JUDGE = "all judges"
 

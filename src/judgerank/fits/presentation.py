@@ -246,7 +246,8 @@ def figure(fitted: Fitted, level: float) -> Figure:
         If the extra ``plot`` is not installed.
     """
     try:
-        from judgerank.plots.looks import in_style, standings
+        from judgerank.plots.looks import in_style
+        from judgerank.plots.own import standings
     except ImportError as error:
         message = f"a figure takes {needed('plot')}: there is no {error.name}"
         raise ConfigError(message) from None

@@ -104,7 +104,7 @@ class Placed:
     restricted : bool
         Whether its standard deviation is fitted with scores and judges' parameters integrated out, too.
     means : float array, shape (N, p), optional
-        What each column shares with the models (`judgerank.fits.extra_blocks`); nothing by default.
+        What each column shares with the models (`judgerank.model.model_means`); nothing by default.
     """
 
     name: str

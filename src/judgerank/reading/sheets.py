@@ -11,7 +11,8 @@ from zipfile import BadZipFile, ZipFile
 import pandas as pd
 
 from judgerank.data.errors import ConfigError, DataError
-from judgerank.reading.contents import Content, require_within
+from judgerank.reading.contents import Content
+from judgerank.reading.decompress import require_within
 from judgerank.writing.extras import needed
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import NoMaximumError
 from judgerank.engine.ascent import logistic, peak
 from judgerank.order.pairs import holm, significant
-from judgerank.trust.repeats import firsts, requests_of
+from judgerank.trust.retest import firsts, requests_of
 
 LEAST = 5  # comparisons for each parameter of a judge, below which it is not tested
 WIDE = 3.0  # standard deviation of the prior, in log-odds

@@ -13,7 +13,7 @@ from judgerank.data.listing import counted, listed, p_of
 from judgerank.order.pairs import significant
 from judgerank.ranking.study import Component, Finding
 from judgerank.trust.drift import drift
-from judgerank.trust.repeats import asked_again, changed
+from judgerank.trust.retest import asked_again, changed
 
 TIME = "asked_at"  # the column that says when each was answered
 DAY = pd.Timedelta("1D")
