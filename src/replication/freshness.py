@@ -188,7 +188,7 @@ class _Stored:
     def command(self) -> str:
         if self.kind == "ratios":
             return f"make {self.section} ROWS={self.set} ARGS=store=true"
-        words = [f"dataset={self.set}"] if self.set in _sets(self.section) else []
+        words = [f"dataset={self.set}"] if self.set and self.set in _sets(self.section) else []
         words += ["draw_only=true"] if self.kind == "figures" and self.section != AUDIT else []
         return f"make {self.section}" + (f' ARGS="{" ".join(words)}"' if words else "")
 
@@ -255,7 +255,7 @@ def _settings_now(section: str, of: str) -> _Settings:
     """The settings that conf/ has for a section, on one set of those that it runs on in turn."""
 
     def settings() -> dict[str, Any]:
-        job = [f"dataset={of}"] if of in _sets(section) else []
+        job = [f"dataset={of}"] if of and of in _sets(section) else []
         with _composing(section):
             found = _Settings.of(settings_of(compose(section, job)))
         return {"digest": found.digest, "texts": found.texts}

@@ -17,6 +17,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 CITATION = yaml.safe_load((ROOT / "CITATION.cff").read_text())
 MAKEFILE = (ROOT / "Makefile").read_text()
 WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
+REPRODUCE = ROOT / ".github/workflows/reproduce.yml"  # every week: it takes an hour
 RELEASE = ROOT / ".github/workflows/release.yml"  # which tags start, and nothing else does
 
 
@@ -133,7 +134,7 @@ def test_workflows_are_whole_and_their_actions_are_pinned(path):
     events = workflow[True]  # `on` is true
     if path == RELEASE:
         assert events == {"push": {"tags": ["v*"]}}
-    elif path.stem == "reproduce":  # takes hours
+    elif path == REPRODUCE:
         assert events.keys() == {"schedule", "workflow_dispatch"}
     else:
         assert {"push", "pull_request"} <= events.keys() <= {"push", "pull_request", "schedule"}
@@ -143,6 +144,17 @@ def test_workflows_are_whole_and_their_actions_are_pinned(path):
         used = [step["uses"] for step in job["steps"] if "uses" in step]
         assert used
         assert all(re.fullmatch(r"[\w/-]+@[0-9a-f]{40}", action) for action in used)
+
+
+def test_stored_is_computed_is_looked_at_on_every_push_every_week_and_before_a_release():
+    assert {"make verify ARGS=only=stale", 'make verify_beyond ARGS="only=stale at_most=30"'} <= set(
+        (ROOT / ".ci/run").read_text().splitlines()
+    )
+    (weekly,) = yaml.safe_load(REPRODUCE.read_text())["jobs"].values()
+    assert "make reproduce beyond && git diff --exit-code" in [step.get("run") for step in weekly["steps"]]
+    build = yaml.safe_load(RELEASE.read_text())["jobs"]["build"]["steps"]
+    steps = [step.get("run", "").partition("#")[0].strip() for step in build]
+    assert steps.index("make stale ARGS=fail=true") < steps.index("make test")
 
 
 # the whole suite where the lock file holds, the library at its bounds on the oldest and the newest
