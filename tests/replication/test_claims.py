@@ -262,6 +262,7 @@ def negated(frame: pd.DataFrame) -> pd.DataFrame:
         "estimate",
         "ours",
         "ours_all_comparisons",
+        "judge_aware_minus_btl",
     ]
     known = [*(name for name in frame if re.match("score|rank|discrimination|elo|low|high", name)), *columns]
     columns = [name for name in known if name in frame and pd.api.types.is_numeric_dtype(frame[name])]
@@ -290,11 +291,13 @@ def scattered(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def favoured(frame: pd.DataFrame) -> pd.DataFrame:
-    """The weighted fit far ahead, everything one rank up, curves straight, hardly anything compared."""
+    """The weighted fit clearly ahead, everything one rank up, curves straight, hardly anything compared."""
     if {"mean", "n_comparisons"} <= set(frame):
         frame = frame.assign(mean=1 / frame["n_comparisons"])
     if {"mean", "method"} <= set(frame):
         frame["mean"] += frame["method"] == "judge_aware"
+    if "judge_aware_minus_btl" in frame:
+        frame = frame.assign(judge_aware_minus_btl=1.0, standard_error=0.1)
     up = {name: frame[name] - 1 for name in frame if name.startswith("rank_")}
     return frame.assign(**up, **({"comparisons": 0} if "comparisons" in frame else {}))
 

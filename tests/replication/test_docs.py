@@ -263,9 +263,8 @@ def test_the_recipe_for_a_section_works(tmp_path):
     environment = os.environ | {"PYTHONPATH": str(tmp_path / "src")}  # before the checkout's own
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    folder = tmp_path / "outputs/tie_shares/surrogate=always/surrogate"
-    assert (folder / "results/ties.csv").is_file()
-    assert (folder / "figures/ties.png").is_file()
+    assert (tmp_path / "results/surrogate/tie_shares/ties.csv").is_file()
+    assert (tmp_path / "figures/surrogate/tie_shares/ties.png").is_file()
 
 
 @pytest.fixture(scope="module")

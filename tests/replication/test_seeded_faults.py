@@ -20,7 +20,7 @@ from replication.auditing.shown import current, markdown_in
 from replication.auditing.shown_numbers import MARKED, in_the_form_of, unmarked, unused, value_at, with_numbers
 from replication.config import CONF, ROOT, script_of
 from replication.errors import ChecksumError, NotAsStoredError
-from replication.records import RECORD, VERSIONED
+from replication.records import RECORD, VERSIONED, record_digest
 from replication.verifying import unlike_versions
 from tests import forked
 
@@ -286,7 +286,8 @@ def test_the_command_ends_with_an_error_and_writes_nothing_when_a_verdict_falls(
     ranking.assign(score_btl=ranking["score_btl"] + 0.01 * (ranking["model"] == "gpt-4")).to_csv(path, index=False)
     record = tmp_path / "paper/chatbot_arena" / RECORD
     run = json.loads(record.read_text())
-    record.write_text(json.dumps(run | {"files": run["files"] | {path.name: digest(path)}}))
+    run |= {"files": run["files"] | {path.name: digest(path)}}
+    record.write_text(json.dumps(run | {"digest": record_digest(run)}))
     done = forked.run(command)
     assert done.returncode == 1
     assert "chatbot_arena, gpt-4, score_btl was 'exact at printed precision' and is now 'cause not" in done.stderr
@@ -316,7 +317,8 @@ def test_a_table_that_its_run_did_not_write_is_refused_whatever_it_says(arena):
 def test_results_of_other_settings_are_refused_until_they_are_accepted(arena):
     record = arena / "chatbot_arena" / RECORD
     run = json.loads(record.read_text())
-    record.write_text(json.dumps(run | {"config": run["config"] | {"seed": 1}}))
+    run |= {"config": run["config"] | {"seed": 1}}
+    record.write_text(json.dumps(run | {"digest": record_digest(run)}))
     with initialize_config_dir(CONF, version_base=None):
         with pytest.raises(NotAsStoredError, match=r"chatbot_arena: config\.seed is 1, and should be 2026"):
             require_as_recorded(arena)

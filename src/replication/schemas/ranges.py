@@ -57,6 +57,18 @@ def require_known_and_in_range(cfg: DictConfig) -> None:
         Naming the key at fault, and of an unknown one the nearest that is known.
     """
     _require(cfg, OmegaConf.get_type(cfg), "")
+    if cfg.get("parallel"):
+        _require_workers(cfg.parallel)
+
+
+def _require_workers(parallel: DictConfig) -> None:
+    """Refuse replications without workers before anything begins, a progress bar included."""
+    from replication.replicate import BACKENDS  # loads joblib, which commands without replications do without
+
+    if parallel.backend not in BACKENDS:
+        raise ConfigError(f"there is no backend {parallel.backend!r} (known: {', '.join(BACKENDS)})")
+    if parallel.n_jobs == 0:
+        raise ConfigError("parallel.n_jobs=0 would leave nobody to do the work (-1 takes all processors)")
 
 
 def nearest(key: str, schema: type) -> str:
