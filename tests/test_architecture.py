@@ -93,6 +93,7 @@ WHEN_ASKED = {
     ("judgerank.fits.presentation", "judgerank.plots.looks"),
     ("judgerank.fits.presentation", "judgerank.plots.own"),
     ("judgerank.ranking.card", "judgerank.plots.drawn"),
+    ("replication.schemas.ranges", "replication.replicate"),
 }
 
 
