@@ -183,10 +183,12 @@ def _counted(results: Results, counts: pd.DataFrame) -> str:
     day, code = run["machine"].get("date"), run.get("made_by", {}).get("code")
     when = f" on {day}" if day else ""
     by = f" (digest {code})" if code else ""
+    since = "`make stale` says whether it has changed since."
+    if not code:
+        since = "No digest of that code is stored, so nothing shows that today's code gives the same counts."
     return (
         f"Together {counts['happened'].sum():,.0f} of {counts['cases'].sum():,} cases, counted{when} by the code "
-        f"of commit {(run['machine']['commit'] or 'unknown')[:7]}{by}. `make stale` says whether it has changed "
-        "since."
+        f"of commit {(run['machine']['commit'] or 'unknown')[:7]}{by}. {since}"
     )
 
 
