@@ -14,7 +14,7 @@ from judgerank.model.members import JUDGE_AWARE, Parameters
 def read_at(stops: Sequence[int], parts: Sequence[Comparisons]) -> Iterator[tuple[int, Parameters]]:
     """Every stop, in rising order, with the parameters of all sets after so many iterations."""
     constants = [Adam(tolerance=0.0, max_iterations=max(stops))] * len(parts)
-    steps, done = iterates(side_by_side(parts), JUDGE_AWARE, constants), 0
+    steps, done = iterates(side_by_side(parts), JUDGE_AWARE, constants, quick=True), 0
     for stop in sorted(stops):
         *_, (_, at, _) = islice(steps, stop - done)
         done = stop

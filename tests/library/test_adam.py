@@ -11,6 +11,7 @@ from judgerank import Comparisons, Status
 from judgerank.engine import newton, search
 from judgerank.engine.adam import Adam, iterates, maximise, maximise_each
 from judgerank.engine.plain_rows import PlainRows
+from judgerank.engine.side_by_side import side_by_side
 from judgerank.engine.sums import evaluate, gradient
 from judgerank.model.members import BTL, JUDGE_AWARE, LENGTH, Parameters
 
@@ -190,6 +191,15 @@ def test_the_quick_path_has_the_iterates_of_the_gradient_of_the_whole_family(cel
     *_, (_, general, _) = iterates(cells, JUDGE_AWARE, settings)
     assert_allclose(quick.scores, general.scores, rtol=0, atol=1e-10)
     assert_allclose(quick.judges, general.judges, rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("others", [Adam(tolerance=0.0, max_iterations=300), Adam(beta2=0.99, max_iterations=300)])
+def test_iterates_do_not_depend_on_the_runs_that_are_followed_beside(parts, others):
+    settings = Adam(tolerance=0.0, max_iterations=300)
+    *_, (_, together, _) = iterates(side_by_side(parts[:2]), JUDGE_AWARE, [settings, others])
+    *_, (_, alone, _) = iterates(parts[0], JUDGE_AWARE, settings)
+    assert_array_equal(together.scores[: len(alone.scores)], alone.scores)
+    assert_array_equal(together.judges[:, : alone.judges.shape[1]], alone.judges)
 
 
 @pytest.mark.parametrize("model", [BTL, JUDGE_AWARE], ids=lambda model: model.name)

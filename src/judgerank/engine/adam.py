@@ -73,8 +73,7 @@ class _Path:
 
     Scores and judges' parameters are one vector: thousands of iterations of few numbers each. Several sets, no two
     of which share a model or a judge, stand one after the other; each is centred by itself. A quick path lays
-    plain rows out for the iteration. Where there is no maximum, rounding decides late iterates, so that single
-    paths, which are searched for printed numbers, take the sums that all other fits take.
+    plain rows out for the iteration (`iterates`).
     """
 
     def __init__(
@@ -105,12 +104,15 @@ class _Path:
             *[[run.step_judges for run in self.settings]] * blocks,
         ]
         self._step_size = np.concatenate(steps).take(self._run)
-        self._constants = np.array([(run.beta1, run.beta2, run.epsilon) for run in self.settings]).T
-        if (self._constants == self._constants[:, :1]).all():  # numbers are quicker than arrays of equal ones
-            self._constants = self._constants[:, 0]
-        else:
-            self._constants = np.tile(self._constants, 1 + blocks).take(self._run, axis=1)
+        self._alike = len(set(self.settings)) == 1
+        self._constants = self._by_parameter([(run.beta1, run.beta2, run.epsilon) for run in self.settings])
         self._gradient = _gradient_of(cells, self.model, self.quick)
+
+    def _by_parameter(self, constants: Sequence[tuple[float, ...]]) -> tuple[float, ...] | FloatArray:
+        """Constants of the sets by parameter; where all sets have the same, as numbers, which are quicker."""
+        if self._alike:
+            return constants[0]
+        return np.tile(np.array(constants).T, 1 + self._shape[0]).take(self._run, axis=1)
 
     @property
     def sets(self) -> int:
@@ -124,13 +126,16 @@ class _Path:
         """Make one iteration; returns the larger Euclidean norm of the two updates by set, shape (sets,)."""
         (beta1, beta2, epsilon), rise = self._constants, self._gradient(self.parameters)
         self.t += 1
+        # powers of Python's numbers, since those of an array round differently
+        runs = self.settings[:1] if self._alike else self.settings
+        decay1, decay2 = self._by_parameter([(run.beta1**self.t, run.beta2**self.t) for run in runs])
         self._first *= beta1
         self._first += (1 - beta1) * rise
         self._second *= beta2
         self._second += (1 - beta2) * rise**2
-        size = np.sqrt(self._second / (1 - beta2**self.t))
+        size = np.sqrt(self._second / (1 - decay2))
         size += epsilon
-        proposal = self._step_size * (self._first / (1 - beta1**self.t))
+        proposal = self._step_size * (self._first / (1 - decay1))
         proposal /= size
         proposal += self.x
         # sums by block and set, one after the other
@@ -171,7 +176,11 @@ def _gradient_of(cells: Comparisons, model: Model, quick: bool) -> Callable[[Par
 
 
 def iterates(
-    cells: Comparisons, model: Model, settings: Adam | Sequence[Adam], start: Parameters | None = None
+    cells: Comparisons,
+    model: Model,
+    settings: Adam | Sequence[Adam],
+    start: Parameters | None = None,
+    quick: bool = False,
 ) -> Iterator[tuple[int, Parameters, float]]:
     """Yield (iteration, parameters, norm of the update) until the stopping rule or the limit is met.
 
@@ -182,9 +191,11 @@ def iterates(
         with equally many models and judges and none in common. Each is centred by itself; the tolerance and the
         limit of the first hold for all, and the norm is the largest of any set. Together they take less time than
         apart.
+    quick : bool
+        Whether plain rows are laid out for the iteration, whose sums round differently. Where there is no maximum,
+        rounding decides late iterates: iterates compared with printed numbers must not depend on it.
     """
-    is_batch = not isinstance(settings, Adam) and len(settings) > 1 and len(set(settings)) == 1
-    path = _Path(cells, model, settings, start, quick=is_batch)
+    path = _Path(cells, model, settings, start, quick)
     rule = path.settings[0]
     while path.t < rule.max_iterations:
         change = float(path.advance().max())
