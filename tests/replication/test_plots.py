@@ -125,6 +125,16 @@ def test_figures_label_their_axes(name):
     require_labelled(once(name))
 
 
+@pytest.mark.parametrize("name", FIGURES)
+def test_titles_fit_into_their_figure(name):
+    with in_style():
+        figure = once(name)
+        figure.draw_without_rendering()
+        if figure._suptitle is not None:
+            extent = figure._suptitle.get_window_extent()
+            assert 0 <= extent.x0 and extent.x1 <= figure.bbox.width
+
+
 def require_labelled(figure: Figure) -> None:
     bars = [axes for axes in figure.axes if axes.get_label() == "<colorbar>"]
     # panels that share an axis label it once, at the bottom

@@ -44,7 +44,7 @@ def _note(frame: pd.DataFrame, title: str, more: str = "") -> str:
     """The title, and below it what bands and hollow points are."""
     note = "Algorithm A.1, all draws; lines: means; bands: interquartile ranges" + more
     if (frame["n_repeats"] < ENOUGH * frame["n_repeats"].max()).any():
-        note += f"; hollow: fewer than {ENOUGH:.0%} of the repeats had enough comparisons"
+        note += f"\nhollow: fewer than {ENOUGH:.0%} of the repeats had enough comparisons"
     return f"{title}\n{note}"
 
 
