@@ -25,7 +25,7 @@ from replication.auditing.as_recorded import require_as_recorded, require_fresh,
 from replication.auditing.audit import RESULTS, audit, totals
 from replication.auditing.claims import claims
 from replication.auditing.falls import require_no_fall
-from replication.auditing.findings import FINDINGS, tell
+from replication.auditing.findings import FINDINGS, check_finding
 from replication.auditing.page import Audit, every_number, freshness_line, page
 from replication.auditing.results import Missing, Results
 from replication.auditing.reviewing import manifest
@@ -49,7 +49,7 @@ def whole(results: Results) -> Audit:
     """
     if not any(results.folder.rglob("*.csv")):
         raise DataUnavailableError(f"no results are stored in {results.folder}: run `make reproduce`")
-    told = [tell(finding, results) for finding in FINDINGS]
+    told = [check_finding(finding, results) for finding in FINDINGS]
     numbers = audit(results, {one.finding.name for one in told if one.holds})
     return Audit(numbers, told, claims(results))
 

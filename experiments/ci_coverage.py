@@ -56,7 +56,7 @@ def rows_of(study: Study, cells: Iterable[Cell]) -> pd.DataFrame:
     """Coverage by grid point, draw of the truth and method."""
     rows = []
     for cell in cells:
-        records, place = study.frame(cell.name), {**cell.place, "draw": cell.truth.draw}
+        records, place = study.frame(cell.name), {**cell.key_columns, "draw": cell.truth.draw}
         rows += [{**place, "method": method, **summary(records, method)} for method in METHODS]
     return pd.DataFrame(rows)
 

@@ -64,7 +64,7 @@ def errors_and_slopes(cfg: DictConfig) -> tuple[pd.DataFrame, pd.DataFrame, Stud
     study.run(cfg.parallel)
     errors = pd.DataFrame(
         {
-            **cell.place,
+            **cell.key_columns,
             "draw": cell.truth.draw,
             "subset": subset,
             "parameter": parameter,

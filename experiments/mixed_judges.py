@@ -16,7 +16,7 @@ from replication.config import both_fits, main
 from replication.estimators import estimators_of
 from replication.outputs import run_section
 from replication.resampled_tables import endings_of, gains_of, replications_of, summary_of
-from replication.resampling import Panel, Whole, correlations, empanelled, study_of, whole_of
+from replication.resampling import FullData, Panel, correlations, empanelled, full_data_of, study_of
 from replication.tables import Replications, Table, discrimination, fit_rows
 
 log = logging.getLogger("replication")
@@ -26,7 +26,7 @@ POINT = ("n_weak", "panel", "n_comparisons")
 def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table | Replications]:
     (judgments,) = data.values()
     title = judgments.title
-    whole = whole_of(judgments, both_fits(cfg.solver, judgments.comparisons))
+    whole = full_data_of(judgments, both_fits(cfg.solver, judgments.comparisons))
     pool = pool_of(cfg, whole)
     fits = both_fits(cfg.solver, judgments.comparisons.with_judges(pool))
     gammas = discrimination(fits["judge_aware"], cfg.level, judgments.name)
@@ -61,7 +61,7 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table | Re
     }
 
 
-def pool_of(cfg: DictConfig, whole: Whole) -> list[str]:
+def pool_of(cfg: DictConfig, whole: FullData) -> list[str]:
     """The configured judges; without any, the set's least and its most discriminating ones.
 
     Raises
@@ -81,7 +81,7 @@ def pool_of(cfg: DictConfig, whole: Whole) -> list[str]:
     return [*order[: cfg.n_weak], *order[len(order) - cfg.n_strong :]]
 
 
-def sweep_of(cfg: DictConfig, whole: Whole):
+def sweep_of(cfg: DictConfig, whole: FullData):
     """Panels of weak judges (the less discriminating half of the set) and strong ones, by number of weak ones."""
     order = whole.discrimination.sort_values(kind="stable").index.tolist()
     half = len(order) // 2

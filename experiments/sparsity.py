@@ -28,7 +28,7 @@ from replication.estimators import estimators_of
 from replication.outputs import run_section
 from replication.replicate import Study
 from replication.resampled_tables import endings_of, gains_of, replications_of, summary_of
-from replication.resampling import Thinned, Whole, study_of, thinned, whole_of
+from replication.resampling import FullData, Thinned, full_data_of, study_of, thinned
 from replication.sparse_designs import design_cells, designs, graphs_of, printed_rows, rows_of, sparse_table
 from replication.tables import Replications, Table, as_stored
 
@@ -38,7 +38,7 @@ POINT = ("redraw", "trees", "n_edges", "edge_fraction")
 
 def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table | Replications]:
     (judgments,) = data.values()
-    whole = whole_of(judgments, both_fits(cfg.solver, judgments.comparisons))
+    whole = full_data_of(judgments, both_fits(cfg.solver, judgments.comparisons))
     observed = n_pairs(judgments.comparisons)
     cells, estimators = {}, estimators_of(cfg)
     for redraw, trees in product(cfg.redraw, cfg.trees):
@@ -83,7 +83,7 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table | Re
     }
 
 
-def search(cfg: DictConfig, whole: Whole, observed: int, title: str) -> tuple[dict[str, Table], pd.DataFrame]:
+def search(cfg: DictConfig, whole: FullData, observed: int, title: str) -> tuple[dict[str, Table], pd.DataFrame]:
     """Designs with fewer comparisons beside Table A.9, and the printed numbers among tables of the likeliest.
 
     Beside these tables, every graph behind them.

@@ -22,7 +22,7 @@ from replication.estimator_names import ALL_DRAWS
 from replication.estimators import estimators_of
 from replication.outputs import run_section
 from replication.resampled_tables import endings_of, gains_of, replications_of, summary_of
-from replication.resampling import Subsample, study_of, subsampled, whole_of
+from replication.resampling import Subsample, full_data_of, study_of, subsampled
 from replication.tables import Replications, Table
 
 log = logging.getLogger("replication")
@@ -31,7 +31,7 @@ POINT = ("n_judges", "n_comparisons")
 
 def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table | Replications]:
     (judgments,) = data.values()
-    whole = whole_of(judgments, both_fits(cfg.solver, judgments.comparisons))
+    whole = full_data_of(judgments, both_fits(cfg.solver, judgments.comparisons))
     panel = len(judgments.comparisons.judges)
     budgets = [k for k in cfg.n_judges if k <= panel]
     if len(budgets) < len(cfg.n_judges):
