@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from experiments.audit import whole
+from experiments.audit import full_audit
 from judgerank.plots.looks import in_style
 from replication import plots, published
 from replication.auditing.as_recorded import with_freshness
@@ -39,7 +39,7 @@ CHECKED = (Verdict.EXACT, Verdict.MONTE_CARLO, Verdict.CAUSE, Verdict.TAKEN_OVER
 
 @pytest.fixture(scope="module")
 def audited():
-    return whole(STORED)
+    return full_audit(STORED)
 
 
 @pytest.fixture(scope="module")
@@ -183,7 +183,7 @@ def test_a_surrogate_checks_nothing(tmp_path):
     assert table["surrogate"].all()
     assert set(table["verdict"]) == {Verdict.UNCHECKED}
     assert table["reason"].str.startswith("only a surrogate's").all()
-    audited = whole(Results(tmp_path))
+    audited = full_audit(Results(tmp_path))
     marked = [
         row for row in every_number(audited, Results(tmp_path)).rows if any("(surrogate)" in c.text for c in row)
     ]
@@ -208,7 +208,7 @@ def test_a_missing_table_column_or_everything_stops_nothing(tmp_path):
     ranking = pd.read_csv(ROOT / "results/paper/chatbot_arena/ranking.csv").drop(columns="rank_btl")
     ranking.to_csv(tmp_path / "paper/chatbot_arena/ranking.csv", index=False)
     results = Results(tmp_path)
-    found = whole(results)
+    found = full_audit(results)
     table = found.numbers[found.numbers["table"] == "chatbot_arena"].set_index("column")
     assert set(table.loc["rank_btl", "reason"]) == {"chatbot_arena/ranking.csv has no column rank_btl"}
     assert set(table.drop(index="rank_btl")["verdict"]) == {Verdict.EXACT}
