@@ -25,7 +25,7 @@ from replication.auditing.as_recorded import require_as_recorded, require_fresh,
 from replication.auditing.audit import RESULTS, audit, totals
 from replication.auditing.claims import claims
 from replication.auditing.falls import require_no_fall
-from replication.auditing.findings import FINDINGS, tell
+from replication.auditing.findings import FINDINGS, check_finding
 from replication.auditing.page import Audit, every_number, freshness_line, page
 from replication.auditing.results import Missing, Results
 from replication.auditing.reviewing import manifest
@@ -39,7 +39,7 @@ from replication.plots.labels import save_figures
 log = logging.getLogger("replication")
 
 
-def whole(results: Results) -> Audit:
+def full_audit(results: Results) -> Audit:
     """All that the audit tells of the stored results.
 
     Raises
@@ -49,9 +49,9 @@ def whole(results: Results) -> Audit:
     """
     if not any(results.folder.rglob("*.csv")):
         raise DataUnavailableError(f"no results are stored in {results.folder}: run `make reproduce`")
-    told = [tell(finding, results) for finding in FINDINGS]
-    numbers = audit(results, {one.finding.name for one in told if one.holds})
-    return Audit(numbers, told, claims(results))
+    checked = [check_finding(finding, results) for finding in FINDINGS]
+    numbers = audit(results, {entry.finding.name for entry in checked if entry.holds})
+    return Audit(numbers, checked, claims(results))
 
 
 @main("audit")
@@ -63,7 +63,7 @@ def run(cfg: DictConfig) -> None:
     listed = stale(folder)
     if not cfg.accept_stale:
         require_fresh(listed)
-    audited = with_freshness(whole(results), listed, results)
+    audited = with_freshness(full_audit(results), listed, results)
     if not cfg.accept_falls:
         require_no_fall(results.audit, audited.numbers, audited.claims)
     brief, table = page(audited, results), every_number(audited, results)
@@ -94,13 +94,13 @@ def publish(cfg: DictConfig, audited: Audit, results: Results) -> None:
         articles = {}
     for name, text in articles.items():
         replace_file(Path(ROOT, cfg.articles, name), text)
-    keep_current(markdown_in(Path(ROOT, place) for place in cfg.pages), blocks(audited, results), results)
+    keep_current(markdown_in(Path(ROOT, path) for path in cfg.pages), blocks(audited, results), results)
 
 
 def draw(cfg: DictConfig, audited: Audit) -> None:
     """The picture at the head of the README."""
     with in_style(), staged(Path(ROOT, cfg.figures, "paper", "audit"), "figures.json") as folder:
-        figures = {"verdicts": plots.verdicts(audited.numbers, [str(one) for one in RESULTS])}
+        figures = {"verdicts": plots.verdicts(audited.numbers, [str(verdict) for verdict in RESULTS])}
         save_figures(figures, folder)
         drawn_from = tables_of(files_written(Path(ROOT, cfg.results, "paper"), "audit.json") or {})
         record = {"section": "audit", "surrogate": False, **figure_record(figures)}

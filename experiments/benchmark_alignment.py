@@ -35,16 +35,16 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
     unknown = sorted(cfg.votes.keys() - PRINTED.keys())
     if unknown:
         raise ConfigError(f"votes.{unknown[0]}: people's votes stand beside {' or '.join(PRINTED)}")
-    for name, place in PRINTED.items():
+    for name, table_name in PRINTED.items():
         title = data[name].title
         pair = list(both_fits(cfg.solver, data[name].comparisons).values())
         ranking = leaderboard(*pair, cfg.level).set_index("model")
         if not data[name].is_surrogate:
-            checks.append(published.compare(name, ranking, SCORES, table=place))
+            checks.append(published.compare(name, ranking, SCORES, table=table_name))
         for column in FROM_ELSEWHERE[name]:
             ranking[column] = published.numbers(name, column)
         note = _note(pair[0])
-        caption = f"{title}: scores with {cfg.level:.0%} intervals ({place}){note}"
+        caption = f"{title}: scores with {cfg.level:.0%} intervals ({table_name}){note}"
         tables[name] = Table(ranking.reset_index(), caption)
         fits.append(fit_rows(pair, cfg.level, dataset=name))
         leads += [lead(fitted, cfg.level, dataset=name) for fitted in pair]
@@ -74,12 +74,12 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
     return tables
 
 
-def lead(fitted: Fit, level: float, **place: str) -> dict[str, object]:
+def lead(fitted: Fit, level: float, **labels: str) -> dict[str, object]:
     """Difference between the two highest scores with its standard error and interval, as a row."""
     first, second = fitted.ranks.sort_values().index[:2]
-    found = fitted.contrast({first: 1, second: -1}, level)
+    difference = fitted.contrast({first: 1, second: -1}, level)
     names = {"fit": fitted.model.name, "first": first, "second": second}
-    return {**place, **names, "difference": found.pop("estimate"), **found}
+    return {**labels, **names, "difference": difference.pop("estimate"), **difference}
 
 
 def votes_table(judged: Fit, voted: Fit, votes: Judgments, level: float) -> Table:
@@ -95,9 +95,9 @@ def votes_table(judged: Fit, voted: Fit, votes: Judgments, level: float) -> Tabl
     ranks = {"rank_votes": frame["estimate_votes"], "rank_judge_aware": frame["score_judge_aware"]}
     frame = frame.assign(**{name: scores.rank(ascending=False).astype(int) for name, scores in ranks.items()})
     rho = spearman(frame["estimate_votes"], frame["score_judge_aware"])
-    many = f"{voted.comparisons.n_comparisons:,.0f} votes, Spearman correlation with the judges {rho:.3f}"
-    log.info("%s: %s", votes.title, many)
-    caption = f"{votes.title} ({named_source(votes.source)}): BTL scores with {level:.0%} intervals; {many}"
+    counts = f"{voted.comparisons.n_comparisons:,.0f} votes, Spearman correlation with the judges {rho:.3f}"
+    log.info("%s: %s", votes.title, counts)
+    caption = f"{votes.title} ({named_source(votes.source)}): BTL scores with {level:.0%} intervals; {counts}"
     return Table(frame.sort_values("rank_votes").rename_axis("model").reset_index(), caption)
 
 

@@ -35,14 +35,14 @@ def compute(cfg: DictConfig, _: dict) -> dict[str, Table | Replications]:
     study.run(cfg.parallel)
     on_grid = [cell for cell in study.cells.values() if not cell.beyond]
     main_draw = rows_of(study, [cell for cell in on_grid if cell.truth.draw == 0])
-    further = rows_of(study, [cell for cell in on_grid if cell.truth.draw > 0])
+    other_draws = rows_of(study, [cell for cell in on_grid if cell.truth.draw > 0])
     beyond = rows_of(study, [cell for cell in study.cells.values() if cell.beyond])
     failures = failures_of(study)
     log.info("replications that failed: %d (each with its reason in failures.csv)", len(failures))
     caption = f"Coverage and mean width of {cfg.level:.0%} intervals of the scores"
     tables = {
         "coverage": Table(main_draw.drop(columns="draw"), f"{caption} (Figure 2)", 4),
-        "coverage_draws": Table(further, f"{caption} under further draws of the truth", 4),
+        "coverage_draws": Table(other_draws, f"{caption} under further draws of the truth", 4),
         "coverage_beyond": Table(beyond, f"{caption} beyond the paper's grid", 4),
         "endings": Table(endings_of(study), "How the judge-aware fits ended, as shares"),
         "failures": Table(failures, "Replications without a result"),
@@ -56,21 +56,21 @@ def rows_of(study: Study, cells: Iterable[Cell]) -> pd.DataFrame:
     """Coverage by grid point, draw of the truth and method."""
     rows = []
     for cell in cells:
-        records, place = study.frame(cell.name), {**cell.place, "draw": cell.truth.draw}
-        rows += [{**place, "method": method, **summary(records, method)} for method in METHODS]
+        records, key_columns = study.frame(cell.name), {**cell.key_columns, "draw": cell.truth.draw}
+        rows += [{**key_columns, "method": method, **summary(records, method)} for method in METHODS]
     return pd.DataFrame(rows)
 
 
 def summary(records: pd.DataFrame, method: str) -> dict:
     """Coverage with its Monte Carlo standard error over replications, width, and width over spread of scores."""
     columns = [f"intervals/{method}/{name}" for name in ("coverage", "width", "spread")]
-    known = records.reindex(columns=columns).dropna()
-    covered, width, spread = (known[name] for name in columns)
+    complete = records.reindex(columns=columns).dropna()
+    covered, width, spread = (complete[name] for name in columns)
     return {
         "coverage": covered.mean(),
-        "coverage_se": covered.std() / np.sqrt(len(known)),
+        "coverage_se": covered.std() / np.sqrt(len(complete)),
         "width": width.mean(),
-        "n_replications": len(known),
+        "n_replications": len(complete),
         "relative_width": (width / spread).mean(),
         "n_interior": int(is_interior(records).sum()),
     }

@@ -36,18 +36,18 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
     title, everyone = judgments.title, judgments.comparisons
     all_fits = both_fits(cfg.solver, everyone)
     weak = not_told_from_zero(all_fits["judge_aware"], cfg.level)
-    told = fit(without(everyone, weak), "judge_aware", solver_settings(cfg.solver, "judge_aware"))
+    fit_above_zero = fit(without(everyone, weak), "judge_aware", solver_settings(cfg.solver, "judge_aware"))
     left_out = list(cfg.dataset.left_out)
     missing = [judge for judge in left_out if judge not in everyone.judges]
     if missing:
         raise ConfigError(f"dataset.left_out: {title} has no judge {', '.join(missing)}")
     fits = both_fits(cfg.solver, without(everyone, left_out)) if left_out else all_fits
     ranking = ranked(fits, cfg.level)
-    summary = widths({**fits, "judge_aware, told from zero": told}, cfg.level)
+    summary = widths({**fits, "judge_aware, told from zero": fit_above_zero}, cfg.level)
     judges = discrimination(all_fits["judge_aware"], cfg.level, judgments.name)
-    kept = f", without {', '.join(left_out)}" if left_out else ""
+    suffix = f", without {', '.join(left_out)}" if left_out else ""
     caption = f"{title}{{}}: scores with {cfg.level:.0%} intervals and ranks by both fits (Table A.7)"
-    tables = {"ranking": Table(ranking, caption.format(kept))}
+    tables = {"ranking": Table(ranking, caption.format(suffix))}
     checks = {"kept": ranking}
     if left_out:
         checks["all"] = ranked(all_fits, cfg.level)
@@ -57,7 +57,7 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
     tables |= {
         "fits": Table(
             summary,
-            f"{title}{kept}: mean interval widths, also over the spread of scores, their reduction against BTL, "
+            f"{title}{suffix}: mean interval widths, also over the spread of scores, their reduction against BTL, "
             "by how much BTL's are wider, and pairs told apart; the fit named so leaves out judges not told from "
             f"zero ({', '.join(weak) or 'none'})",
             4,
@@ -89,8 +89,8 @@ def not_told_from_zero(fitted: Fit, level: float) -> list[str]:
     """
     at_fit = evaluate(fitted.comparisons, fitted.model, fitted.solution.parameters, "expected")
     gamma_over_error = np.sqrt(at_fit.judge_information[:, 0, 0])
-    told = gamma_over_error > normal_quantile(level)
-    return [judge for judge, clear in zip(fitted.comparisons.judges, told, strict=True) if not clear]
+    is_clear = gamma_over_error > normal_quantile(level)
+    return [judge for judge, clear in zip(fitted.comparisons.judges, is_clear, strict=True) if not clear]
 
 
 def widths(fits: dict[str, Fit], level: float) -> pd.DataFrame:

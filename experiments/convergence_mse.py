@@ -64,7 +64,7 @@ def errors_and_slopes(cfg: DictConfig) -> tuple[pd.DataFrame, pd.DataFrame, Stud
     study.run(cfg.parallel)
     errors = pd.DataFrame(
         {
-            **cell.place,
+            **cell.key_columns,
             "draw": cell.truth.draw,
             "subset": subset,
             "parameter": parameter,
@@ -96,11 +96,11 @@ def algorithm_1(cfg: DictConfig, by_box: pd.DataFrame) -> tuple[dict[str, Table]
     errors = algorithm.errors_of(study)
     lines = errors.groupby([*SETTING, "draw", "stop", "parameter"], sort=False)
     slopes = lines.apply(slope, include_groups=False).reset_index()
-    place = [*SETTING, "parameter"]
-    slopes = slopes.astype({"n_replications": int}).merge(_printed_slopes(), on=place, how="left")
-    box = by_box.query("subset == 'all'").merge(_printed_slopes(), on=place, how="left")
-    known = box.set_index(SETTING).index.isin(slopes.set_index(SETTING).index)
-    runs = {cfg.estimator.name: box[known]}
+    key_names = [*SETTING, "parameter"]
+    slopes = slopes.astype({"n_replications": int}).merge(_printed_slopes(), on=key_names, how="left")
+    box = by_box.query("subset == 'all'").merge(_printed_slopes(), on=key_names, how="left")
+    has_slope = box.set_index(SETTING).index.isin(slopes.set_index(SETTING).index)
+    runs = {cfg.estimator.name: box[has_slope]}
     runs |= {f"Algorithm A.1, {stop} iterations": rows for stop, rows in slopes.groupby("stop")}
     together = algorithm.jointly(runs)
     log.info("slopes of Table A.3 together:\n%s", together.to_string(index=False, float_format="%.3g"))
@@ -138,20 +138,22 @@ def slope(line: pd.DataFrame) -> pd.Series:
     x = np.log(points["n_comparisons"].to_numpy(float))
     weights = (x - x.mean()) / np.sum((x - x.mean()) ** 2)
     relative = (points["standard_error"] / points["mean"]).to_numpy()
-    found = {"slope": weights @ np.log(points["mean"]), "slope_se": np.sqrt(np.sum((weights * relative) ** 2))}
-    return pd.Series(found | {"n_replications": points["n_replications"].min()})
+    estimate = {"slope": weights @ np.log(points["mean"]), "slope_se": np.sqrt(np.sum((weights * relative) ** 2))}
+    return pd.Series(estimate | {"n_replications": points["n_replications"].min()})
 
 
 def _beside_paper(slopes: pd.DataFrame) -> pd.DataFrame:
     """Slopes of the main draw, over all and over interior replications, with their ranges over all draws."""
-    place = [*SETTING, "parameter"]
-    frame = slopes.query("draw == 0 and subset == 'all'")[place].merge(_printed_slopes(), on=place, how="left")
+    key_names = [*SETTING, "parameter"]
+    frame = slopes.query("draw == 0 and subset == 'all'")[key_names].merge(
+        _printed_slopes(), on=key_names, how="left"
+    )
     for subset in SUBSETS:
         rows = slopes[slopes["subset"] == subset]
-        spread = rows.groupby(place)["slope"].agg(draws_min="min", draws_max="max").reset_index()
-        both = rows[rows["draw"] == 0].drop(columns=["draw", "subset"]).merge(spread, on=place)
+        spread = rows.groupby(key_names)["slope"].agg(draws_min="min", draws_max="max").reset_index()
+        both = rows[rows["draw"] == 0].drop(columns=["draw", "subset"]).merge(spread, on=key_names)
         prefix = "" if subset == "all" else "interior_"
-        frame = frame.merge(both.set_index(place).add_prefix(prefix).reset_index(), on=place)
+        frame = frame.merge(both.set_index(key_names).add_prefix(prefix).reset_index(), on=key_names)
     return frame
 
 
@@ -166,14 +168,14 @@ def _printed_slopes() -> pd.DataFrame:
 
 
 def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:
-    further = tables["mse_draws"].query("subset == 'all'")
+    other_draws = tables["mse_draws"].query("subset == 'all'")
     return {
         "mse": plots.mse(
             tables["mse"],
             tables["endings"],
             f"Mean squared error against comparisons, one draw of the truth{suffix}",
         ),
-        "mse_draws": plots.mse_draws(further, tables["mse"], tables.get("algorithm_1_mse"), tables["endings"]),
+        "mse_draws": plots.mse_draws(other_draws, tables["mse"], tables.get("algorithm_1_mse"), tables["endings"]),
     }
 
 

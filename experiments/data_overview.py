@@ -30,7 +30,7 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
         "paper": published.table("data_sizes")["comparisons"].get(judgments.name, "--"),
         "records": len(frame),
         "comparisons": len(c),
-        **{f"dropped_{reason}": many for reason, many in c.dropped.items()},
+        **{f"dropped_{reason}": count for reason, count in c.dropped.items()},
         "models": n,
         "judges": len(c.judges),
         "questions": frame["question_id"].nunique(),
@@ -62,14 +62,14 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
 
 def confidences(frame: pd.DataFrame) -> dict[str, float]:
     """How many confidences the judges gave, and the lowest and highest (appendix E.2); NaN if none."""
-    given = frame["judge_confidence"].dropna() if "judge_confidence" in frame else pd.Series(dtype=float)
-    return {"confidences": len(given), "lowest_confidence": given.min(), "highest_confidence": given.max()}
+    stated = frame["judge_confidence"].dropna() if "judge_confidence" in frame else pd.Series(dtype=float)
+    return {"confidences": len(stated), "lowest_confidence": stated.min(), "highest_confidence": stated.max()}
 
 
 def models_per_question(frame: pd.DataFrame) -> pd.DataFrame:
     """How many questions have so many models in their comparisons (appendix D): ``models, questions``."""
-    shown = frame.melt("question_id", ["model_a", "model_b"], value_name="model")
-    counts = shown.groupby("question_id")["model"].nunique().value_counts().sort_index()
+    long_frame = frame.melt("question_id", ["model_a", "model_b"], value_name="model")
+    counts = long_frame.groupby("question_id")["model"].nunique().value_counts().sort_index()
     return counts.rename_axis("models").reset_index(name="questions")
 
 
@@ -90,8 +90,8 @@ def question_files(frame: pd.DataFrame) -> pd.DataFrame:
 
 def questions_of_known_length(judgments: Judgments) -> int:
     """Questions whose text is at hand, without which there is no length covariate (appendix F.6)."""
-    asked = judgments.frame["question_id"].drop_duplicates()
-    return 0 if judgments.lengths is None else int(asked.isin(judgments.lengths.index).sum())
+    question_ids = judgments.frame["question_id"].drop_duplicates()
+    return 0 if judgments.lengths is None else int(question_ids.isin(judgments.lengths.index).sum())
 
 
 def listed() -> pd.Series:

@@ -75,9 +75,9 @@ def one_model_under_several_names(
         if cfg.one_model and set(cfg.one_model) <= set(judgments.comparisons.judges):
             single = with_judges_merged(judgments, cfg.one_model, "merged")
             merged = fit(single, "judge_aware", solver_settings(cfg.solver, "judge_aware"))
-            moved = int((merged.ranks - fits[name].ranks).abs().max())
+            largest_change = int((merged.ranks - fits[name].ranks).abs().max())
             row = fit_rows([fits[name], merged], cfg.level, dataset=name).drop(columns="log_likelihood")
-            rows.append(row.assign(judges=["as published", "merged"], largest_rank_change=[0, moved]))
+            rows.append(row.assign(judges=["as published", "merged"], largest_rank_change=[0, largest_change]))
     if not rows:
         raise ConfigError(f"one_model: no set has all of these judges: {', '.join(cfg.one_model)}")
     changes = pd.concat(rows, ignore_index=True)
@@ -147,20 +147,20 @@ def searched(cfg: DictConfig, data: dict[str, Judgments], fits: dict[str, Fit]) 
 def search_of(name: str, cfg: DictConfig, data: dict[str, Judgments], fits: dict[str, Fit]) -> Search:
     """The search on one set: each respect by itself, and where there is no maximum the constants together, too."""
     choices = {key: list(cfg.search[key]) for key in ("steps", "betas", "epsilon", "answers")}
-    gammas = {data[other].title: fits[other].discrimination for other in data if other != name}
+    gammas = {data[other_set].title: fits[other_set].discrimination for other_set in data if other_set != name}
     unweighted = fit(data[name].comparisons, "btl").scores
-    at = starts(fits[name].comparisons, gammas, unweighted, cfg.search.random_starts, cfg.seed)
+    starts_by_name = starts(fits[name].comparisons, gammas, unweighted, cfg.search.random_starts, cfg.seed)
     base = Tried(cfg.search.length)
     zero = fits[name].judges_at_zero
     # with a maximum, starts and constants matter little, and any judge may be missing
     left_out = [(judge,) for judge in zero or fits[name].comparisons.judges]
-    settings = list(one_at_a_time(base, start=list(at)[1:], left_out=left_out, **choices))
+    settings = list(one_at_a_time(base, start=list(starts_by_name)[1:], left_out=left_out, **choices))
     if zero:
         from_mt_bench = replace(base, start=f"gammas of {data['mt_bench'].title}")
         settings += list(one_at_a_time(from_mt_bench, **choices))[1:]
         for grid in cfg.search.grids:
             settings += combinations_of(grid, cfg.search.reach)
-    result = search(data[name], name, settings, at)
+    result = search(data[name], name, settings, starts_by_name)
     best = result.best
     log.info(
         "%s: %d settings, %d stops; most matched: %d of %d discriminations, %d of %d scores (iteration %d)",
@@ -180,11 +180,13 @@ def path_of(result: Search) -> pd.DataFrame:
     """
     compared = result.path.against("ultrafeedback")
     at_stop = compared.index == result.best["iteration"]
-    shown = at_stop | (np.arange(len(compared)) % max(1, len(compared) // POINTS) == 0)
-    frame = compared.loc[shown, ["largest_difference", "both_matched"]].rename(columns={"both_matched": "matched"})
+    is_plotted = at_stop | (np.arange(len(compared)) % max(1, len(compared) // POINTS) == 0)
+    frame = compared.loc[is_plotted, ["largest_difference", "both_matched"]].rename(
+        columns={"both_matched": "matched"}
+    )
     frame["of"] = result.best["of"] + result.best["scores_of"]
     frame["log_likelihood"] = [result.path.log_likelihood(iteration) for iteration in frame.index]
-    return frame.assign(stop=at_stop[shown]).reset_index()
+    return frame.assign(stop=at_stop[is_plotted]).reset_index()
 
 
 def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:

@@ -58,9 +58,11 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
     fits = fit_rows([scalar, length, iterated], cfg.level).assign(
         solver=[cfg.solver.name, cfg.solver.name, "adam"]
     )
-    shown = list(cfg.curves or representative(slopes))
+    judges_shown = list(cfg.curves or representative(slopes))
     z = np.linspace(comparisons.covariate.min(), comparisons.covariate.max(), 81)
-    curves = pd.concat([length.discrimination_curve(judge, z, cfg.level).assign(judge=judge) for judge in shown])
+    curves = pd.concat(
+        [length.discrimination_curve(judge, z, cfg.level).assign(judge=judge) for judge in judges_shown]
+    )
     return {
         "slopes": Table(slopes, f"{title}: discrimination at average length, and slope in length, by judge"),
         "ranking": Table(ranking.rename_axis("model").reset_index(), f"{title}: scores with and without length"),
@@ -90,8 +92,8 @@ def slope_table(length: Fit, level: float, truth: pd.DataFrame | None) -> pd.Dat
         columns |= {f"{end}_{name}": part[end] for end in ("low", "high")}
     frame = pd.DataFrame(columns).assign(status=length.judge_status)
     if truth is not None:
-        known = truth[truth["parameter"] == "slope"].set_index("name")["value"]
-        frame["true_slope"] = known[frame.index]
+        true_slopes = truth[truth["parameter"] == "slope"].set_index("name")["value"]
+        frame["true_slope"] = true_slopes[frame.index]
         covered = (frame["low_slope"] <= frame["true_slope"]) & (frame["true_slope"] <= frame["high_slope"])
         log.info("true slopes within their intervals: %d of %d", covered.sum(), frame["low_slope"].notna().sum())
     return frame.rename_axis("judge").reset_index()

@@ -16,7 +16,7 @@ from replication.config import both_fits, main
 from replication.estimators import estimators_of
 from replication.outputs import run_section
 from replication.resampled_tables import endings_of, gains_of, replications_of, summary_of
-from replication.resampling import Panel, Whole, correlations, empanelled, study_of, whole_of
+from replication.resampling import FullData, Panel, correlations, empanelled, full_data_of, study_of
 from replication.tables import Replications, Table, discrimination, fit_rows
 
 log = logging.getLogger("replication")
@@ -26,20 +26,20 @@ POINT = ("n_weak", "panel", "n_comparisons")
 def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table | Replications]:
     (judgments,) = data.values()
     title = judgments.title
-    whole = whole_of(judgments, both_fits(cfg.solver, judgments.comparisons))
-    pool = pool_of(cfg, whole)
+    full_data = full_data_of(judgments, both_fits(cfg.solver, judgments.comparisons))
+    pool = pool_of(cfg, full_data)
     fits = both_fits(cfg.solver, judgments.comparisons.with_judges(pool))
     gammas = discrimination(fits["judge_aware"], cfg.level, judgments.name)
-    gammas["full_data"] = whole.discrimination[gammas["judge"]].to_numpy()
+    gammas["full_data"] = full_data.discrimination[gammas["judge"]].to_numpy()
     gammas["paper"] = published.numbers("mixed_judges", "discrimination").reindex(gammas["judge"]).to_numpy()
     rows = [
         {"method": method, "reference": name, **correlations(fitted.scores, reference)}
-        for name, reference in whole.references.items()
+        for name, reference in full_data.references.items()
         for method, fitted in fits.items()
     ]
     agreement = pd.DataFrame(rows)
     log.info("%s, pool of %d: correlations\n%s", title, len(pool), agreement.to_string(index=False))
-    study = sweep_of(cfg, whole)
+    study = sweep_of(cfg, full_data)
     study.run(cfg.parallel)
     draws = replications_of(study, POINT)
     sweep = summary_of(draws, POINT, cfg.paper_repeats)
@@ -61,7 +61,7 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table | Re
     }
 
 
-def pool_of(cfg: DictConfig, whole: Whole) -> list[str]:
+def pool_of(cfg: DictConfig, full_data: FullData) -> list[str]:
     """The configured judges; without any, the set's least and its most discriminating ones.
 
     Raises
@@ -70,25 +70,25 @@ def pool_of(cfg: DictConfig, whole: Whole) -> list[str]:
         Naming the configured judges that the set lacks.
     """
     if cfg.pool is not None:
-        missing = [judge for judge in cfg.pool if judge not in whole.comparisons.judges]
+        missing = [judge for judge in cfg.pool if judge not in full_data.comparisons.judges]
         if missing or not cfg.pool:
             lacking = f"{cfg.dataset.title} has no judge {', '.join(missing)}" if missing else "it names no judge"
             without = f"pool=null takes the {cfg.n_weak} weakest, {cfg.n_strong} strongest"
             raise ConfigError(f"pool: {lacking} ({without})")
         return list(cfg.pool)
-    order = whole.discrimination.sort_values(kind="stable").index
+    order = full_data.discrimination.sort_values(kind="stable").index
     log.info("no pool: the set's %d weakest judges, %d strongest", cfg.n_weak, cfg.n_strong)
     return [*order[: cfg.n_weak], *order[len(order) - cfg.n_strong :]]
 
 
-def sweep_of(cfg: DictConfig, whole: Whole):
+def sweep_of(cfg: DictConfig, full_data: FullData):
     """Panels of weak judges (the less discriminating half of the set) and strong ones, by number of weak ones."""
-    order = whole.discrimination.sort_values(kind="stable").index.tolist()
+    order = full_data.discrimination.sort_values(kind="stable").index.tolist()
     half = len(order) // 2
     panel = min(cfg.panel, half)
     shared = (tuple(order[:half]), tuple(order[-half:]), panel, cfg.n_comparisons, estimators_of(cfg))
     cells = {f"weak{n}": Panel(n, *shared) for n in range(panel + 1)}
-    return study_of(cfg, "mixed_judges", empanelled, whole, cells)
+    return study_of(cfg, "mixed_judges", empanelled, full_data, cells)
 
 
 def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:

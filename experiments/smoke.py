@@ -25,18 +25,18 @@ log = logging.getLogger("replication")
 def run_all(cfg: DictConfig, results: Path, figures: Path) -> dict[str, str]:
     """Run the sections, several at a time; returns those that failed, with what they said last."""
 
-    def one(section: str) -> str:
+    def run_section(section: str) -> str:
         for folder in (results, figures):  # an earlier run's tables would be taken for this one's
             for lot in LOTS:
                 shutil.rmtree(folder / lot / section, ignore_errors=True)
         start = time.monotonic()
-        said = launched(section, f"results={results}", f"figures={figures}", *cfg.sections[section])
-        log.info("%s: %s, %.0f s", section, said or "done", time.monotonic() - start)
-        return said
+        error = launched(section, f"results={results}", f"figures={figures}", *cfg.sections[section])
+        log.info("%s: %s, %.0f s", section, error or "done", time.monotonic() - start)
+        return error
 
     with ThreadPoolExecutor(cfg.workers) as pool:
-        said = dict(zip(cfg.sections, pool.map(one, cfg.sections), strict=True))
-    return {section: why for section, why in said.items() if why}
+        errors = dict(zip(cfg.sections, pool.map(run_section, cfg.sections), strict=True))
+    return {section: why for section, why in errors.items() if why}
 
 
 @main("smoke")

@@ -28,7 +28,7 @@ from replication.estimators import estimators_of
 from replication.outputs import run_section
 from replication.replicate import Study
 from replication.resampled_tables import endings_of, gains_of, replications_of, summary_of
-from replication.resampling import Thinned, Whole, study_of, thinned, whole_of
+from replication.resampling import FullData, Thinned, full_data_of, study_of, thinned
 from replication.sparse_designs import design_cells, designs, graphs_of, printed_rows, rows_of, sparse_table
 from replication.tables import Replications, Table, as_stored
 
@@ -38,7 +38,7 @@ POINT = ("redraw", "trees", "n_edges", "edge_fraction")
 
 def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table | Replications]:
     (judgments,) = data.values()
-    whole = whole_of(judgments, both_fits(cfg.solver, judgments.comparisons))
+    full_data = full_data_of(judgments, both_fits(cfg.solver, judgments.comparisons))
     observed = n_pairs(judgments.comparisons)
     cells, estimators = {}, estimators_of(cfg)
     for redraw, trees in product(cfg.redraw, cfg.trees):
@@ -50,7 +50,7 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table | Re
     dense = [trees for trees in cfg.trees if not any(cell.trees == trees for cell in cells.values())]
     if dense:
         log.info("left out: trees above the set's %d pairs: %s", observed, ", ".join(map(str, dense)))
-    study = study_of(cfg, "sparsity", thinned, whole, cells)
+    study = study_of(cfg, "sparsity", thinned, full_data, cells)
     study.run(cfg.parallel)
     draws = replications_of(study, POINT)
     summary = summary_of(draws, POINT, cfg.paper_repeats)
@@ -63,10 +63,10 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table | Re
         "%s: judge-aware by Algorithm A.1 against its full-data fit\n%s",
         *(title, wide.to_string(index=False, float_format="%.3f")),
     )
-    found: dict[str, Table] = {}
+    search_tables: dict[str, Table] = {}
     replications = [draws.assign(tree="weights", n_comparisons=len(judgments.comparisons))]
     if judgments.name == "in_house":
-        found, graphs = search(cfg, whole, observed, title)
+        search_tables, graphs = search(cfg, full_data, observed, title)
         replications.append(graphs)
     caption = f"{title}: correlation of fits on sparse graphs with each reference, by estimator"
     return {
@@ -79,23 +79,25 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table | Re
             pd.concat(replications, ignore_index=True)[list(replications[0])],
             f"{title}: correlations of every sparse graph; algorithm_1_1000 was stopped after 1,000 iterations",
         ),
-        **found,
+        **search_tables,
     }
 
 
-def search(cfg: DictConfig, whole: Whole, observed: int, title: str) -> tuple[dict[str, Table], pd.DataFrame]:
+def search(
+    cfg: DictConfig, full_data: FullData, observed: int, title: str
+) -> tuple[dict[str, Table], pd.DataFrame]:
     """Designs with fewer comparisons beside Table A.9, and the printed numbers among tables of the likeliest.
 
     Beside these tables, every graph behind them.
     """
-    printed = printed_rows(observed, len(whole.comparisons.models))
+    printed = printed_rows(observed, len(full_data.comparisons.models))
     grids = OmegaConf.to_container(cfg.designs, enum_to_str=True).values()
     n_edges = tuple(map(int, printed["n_edges"]))
     cells = {cell.name: cell for grid in grids for cell in design_cells(**grid, n_edges=n_edges)}
     if not cells:
         return {}, pd.DataFrame()
     repeats, folder = dict.fromkeys(cells, cfg.design_tables), Path(ROOT, cfg.cache)
-    study = Study("sparsity-designs", sparse_table, cells, repeats, cfg.seed, folder, cfg.design_tables, whole)
+    study = Study("sparsity-designs", sparse_table, cells, repeats, cfg.seed, folder, cfg.design_tables, full_data)
     study.run(cfg.parallel)
     tried = designs(study, printed)
     log.info("designs, likeliest first:\n%s", tried.head(8).to_string(index=False, float_format="%.3g"))
@@ -104,12 +106,14 @@ def search(cfg: DictConfig, whole: Whole, observed: int, title: str) -> tuple[di
     to_the_stop = replace(cells[cell], stops=(int(best["stop"]),))
     more = replace(study, cells={cell: to_the_stop}, replications={cell: cfg.found_tables})
     more.run(cfg.parallel)
-    found = rows_of(more, cell, int(best["stop"]), printed)
+    numbers = rows_of(more, cell, int(best["stop"]), printed)
     together = designs(more, printed).drop(columns="within")
-    graphs = pd.concat([graphs_of(each, printed) for each in (study, more)]).drop_duplicates(ignore_index=True)
+    graphs = pd.concat([graphs_of(design_study, printed) for design_study in (study, more)]).drop_duplicates(
+        ignore_index=True
+    )
     return {
         "designs": Table(tried, f"{title}: designs and stops beside Table A.9, likeliest first"),
-        "found": Table(found, f"{title}: Table A.9 among tables of the likeliest design"),
+        "found": Table(numbers, f"{title}: Table A.9 among tables of the likeliest design"),
         "found_jointly": Table(together, f"{title}: all numbers of Table A.9 under the likeliest design"),
     }, as_stored(graphs)
 

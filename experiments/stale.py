@@ -36,10 +36,10 @@ def run(cfg: DictConfig) -> None:
         log.info("everything stored is fresh")
         return
     log.info("%s", markdown_table(by_section(listed), ["section", "sets", "what", "why", "command"]))
-    told = f"{len(listed)} stored results are stale, of {listed['section'].nunique()} sections"
+    sentence = f"{len(listed)} stored results are stale, of {listed['section'].nunique()} sections"
     if cfg.fail:
-        raise NotAsStoredError(f"{told}: run the commands beside them, or `make verify ARGS=only=stale`")
-    log.info("%s: the commands beside them make them anew, `make verify ARGS=only=stale` compares", told)
+        raise NotAsStoredError(f"{sentence}: run the commands beside them, or `make verify ARGS=only=stale`")
+    log.info("%s: the commands beside them make them anew, `make verify ARGS=only=stale` compares", sentence)
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ from replication.estimator_names import ALL_DRAWS
 from replication.estimators import estimators_of
 from replication.outputs import run_section
 from replication.resampled_tables import endings_of, gains_of, replications_of, summary_of
-from replication.resampling import Subsample, study_of, subsampled, whole_of
+from replication.resampling import Subsample, full_data_of, study_of, subsampled
 from replication.tables import Replications, Table
 
 log = logging.getLogger("replication")
@@ -31,22 +31,24 @@ POINT = ("n_judges", "n_comparisons")
 
 def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table | Replications]:
     (judgments,) = data.values()
-    whole = whole_of(judgments, both_fits(cfg.solver, judgments.comparisons))
+    full_data = full_data_of(judgments, both_fits(cfg.solver, judgments.comparisons))
     panel = len(judgments.comparisons.judges)
     budgets = [k for k in cfg.n_judges if k <= panel]
     if len(budgets) < len(cfg.n_judges):
         log.info("left out: numbers of judges above the set's %d", panel)
     estimators = estimators_of(cfg)
     cells = {f"k{k}-t{t}": Subsample(k, t, estimators) for k in budgets for t in cfg.n_comparisons}
-    study = study_of(cfg, "subsampling_efficiency", subsampled, whole, cells)
+    study = study_of(cfg, "subsampling_efficiency", subsampled, full_data, cells)
     study.run(cfg.parallel)
     draws, title = replications_of(study, POINT), judgments.title
     claims, gains = efficiency_claims(draws, cfg.paper_repeats), gains_of(draws, POINT)
-    own = gains.query("reference == 'own'")
-    ahead = (own["judge_aware_minus_btl"] >= 0).groupby([own["estimator"], own["measure"]], sort=False)
+    own_reference = gains.query("reference == 'own'")
+    is_ahead = (own_reference["judge_aware_minus_btl"] >= 0).groupby(
+        [own_reference["estimator"], own_reference["measure"]], sort=False
+    )
     log.info(
         "points at which judge-aware is ahead, each fit against its own full-data fit:\n%s",
-        ahead.agg(["sum", "count"]).to_string(),
+        is_ahead.agg(["sum", "count"]).to_string(),
     )
     log.info("claims in words:\n%s", claims.query(f"estimator == '{ALL_DRAWS}'").to_string(index=False))
     return {
@@ -68,10 +70,10 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table | Re
 
 def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:
     frame = tables["correlation"]
-    own = frame[frame["method"] == frame["reference"]]
+    own_reference = frame[frame["method"] == frame["reference"]]
     figures = {
         f"{measure}_own": plots.efficiency(
-            own[own["measure"] == measure], measure, f"Against its own full-data fit{suffix}"
+            own_reference[own_reference["measure"] == measure], measure, f"Against its own full-data fit{suffix}"
         )
         for measure in ("pearson", "spearman")
     }

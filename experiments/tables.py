@@ -26,8 +26,8 @@ def write_forms(record: Path, folder: Path) -> int:
     tables = run.get("tables", {})  # records of commands that are no sections have none
     if tables:
         folder.mkdir(parents=True, exist_ok=True)
-    for name, shown in tables.items():
-        table = Table(pd.read_csv(record.with_name(f"{name}.csv")), **shown)
+    for name, table_settings in tables.items():
+        table = Table(pd.read_csv(record.with_name(f"{name}.csv")), **table_settings)
         replace_file(folder / f"{name}.md", table.markdown(mark))
         replace_file(folder / f"{name}.tex", table.latex(mark))
     return len(tables)

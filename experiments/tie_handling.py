@@ -35,10 +35,13 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
     summary["models_moved"], summary["largest_move"] = 0, 0
     for method in METHODS:
         changes[f"move_{method}"] = changes[f"rank_{method}_half"] - changes[f"rank_{method}_dropped"]
-        moved = changes[f"move_{method}"].abs()
-        here = (summary["fit"] == method) & (summary["ties"] == "dropped")
-        summary.loc[here, ["models_moved", "largest_move"]] = [(moved > 0).sum(), moved.max()]
-        names = ", ".join(changes.index[moved > 0]) or "none"
+        changes_of_rank = changes[f"move_{method}"].abs()
+        is_row = (summary["fit"] == method) & (summary["ties"] == "dropped")
+        summary.loc[is_row, ["models_moved", "largest_move"]] = [
+            (changes_of_rank > 0).sum(),
+            changes_of_rank.max(),
+        ]
+        names = ", ".join(changes.index[changes_of_rank > 0]) or "none"
         log.info("%s, %s: models whose rank changes without ties: %s", title, method, names)
     note = f"; judges with nothing but ties: {', '.join(silent) or 'none'}"
     ties = f"{len(half) - len(dropped)} ties among {len(half)} comparisons"

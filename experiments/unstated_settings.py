@@ -53,26 +53,30 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
         "interval_ends": end_search(variants["kept", "half"], cfg),
         **table_2_search(judgments, fits["all", "half", "judge_aware"], cfg),
     }
-    for name, found in tables.items():
-        log.info("%s: %d tried, first:\n%s", name, len(found), found.head(3).to_string(index=False))
-    return {name: Table(found, f"{judgments.title}: {CAPTIONS[name]}", 4) for name, found in tables.items()}
+    for name, table in tables.items():
+        log.info("%s: %d tried, first:\n%s", name, len(table), table.head(3).to_string(index=False))
+    return {name: Table(table, f"{judgments.title}: {CAPTIONS[name]}", 4) for name, table in tables.items()}
 
 
 def stopped_fits(
-    comparisons: Comparisons, algorithms: list[DictConfig], at: list[int]
+    comparisons: Comparisons, algorithms: list[DictConfig], iterations_read: list[int]
 ) -> dict[tuple[str, str], Fit]:
     """Judge-aware fits as Algorithm A.1 would leave them, by its constants and by the stop."""
     fits = {}
     for constants in algorithms:
-        settings = Adam(**constants, tolerance=0.0, max_iterations=max(at))
+        settings = Adam(**constants, tolerance=0.0, max_iterations=max(iterations_read))
         name = ", ".join(f"{key} {value:g}" for key, value in constants.items())
-        fits |= {(name, str(iterations)): fitted for iterations, fitted in stops(comparisons, settings, at)}
+        fits |= {
+            (name, str(iterations)): fitted for iterations, fitted in stops(comparisons, settings, iterations_read)
+        }
     return fits
 
 
-def end_search(kept: Comparisons, cfg: DictConfig) -> pd.DataFrame:
+def end_search(kept_comparisons: Comparisons, cfg: DictConfig) -> pd.DataFrame:
     """Table A.7's judge-aware column at the maximum, and where the published algorithm may have been stopped."""
-    fits = {("maximum", "--"): fit(kept)} | stopped_fits(kept, cfg.ranking_algorithms, list(cfg.ranking_stops))
+    fits = {("maximum", "--"): fit(kept_comparisons)} | stopped_fits(
+        kept_comparisons, cfg.ranking_algorithms, list(cfg.ranking_stops)
+    )
     rows = []
     for (algorithm, iterations), fitted in fits.items():
         scores = fitted.confidence_intervals(cfg.level).query("parameter == 'score'").set_index("name")
@@ -81,7 +85,7 @@ def end_search(kept: Comparisons, cfg: DictConfig) -> pd.DataFrame:
         compared = published.compare("complete_ranking", ours, list(ours))
         missed = compared[~compared["reproduced"]]
         worst = compared.loc[missed["difference"].abs().idxmax()] if len(missed) else None
-        place = {} if worst is None else {name: worst[name] for name in ("row", "column", "paper", "ours")}
+        worst_cell = {} if worst is None else {name: worst[name] for name in ("row", "column", "paper", "ours")}
         rows.append(
             {
                 "algorithm": algorithm,
@@ -89,33 +93,33 @@ def end_search(kept: Comparisons, cfg: DictConfig) -> pd.DataFrame:
                 "tried": len(compared),
                 "reproduced": int(compared["reproduced"].sum()),
                 "largest_difference": float(compared["difference"].abs().max()),
-                **{f"worst_{name}": value for name, value in place.items()},
+                **{f"worst_{name}": value for name, value in worst_cell.items()},
             }
         )
     return pd.DataFrame(rows).sort_values("reproduced", ascending=False, kind="stable", ignore_index=True)
 
 
-def table_2_search(judgments: Judgments, whole: Fit, cfg: DictConfig) -> dict[str, pd.DataFrame]:
+def table_2_search(judgments: Judgments, full_fit: Fit, cfg: DictConfig) -> dict[str, pd.DataFrame]:
     """Table 2: first the sample, by BTL's correlations; then where on it the judge-aware iteration stopped."""
     text, c = published.table("in_text")["printed"], judgments.comparisons
     judges = published.table("mixed_judges").index.tolist()
     printed = {name: text[f"mixed_{name}_btl"] for name in ("pearson", "spearman")}
     tried = samples(judgments.frame, c, judges, OmegaConf.to_container(cfg.sizes), list(cfg.seeds))
-    found = sample_search(tried, whole.scores, printed)
-    first = found.iloc[0]
+    sample_table = sample_search(tried, full_fit.scores, printed)
+    first = sample_table.iloc[0]
     size, seed = {first["drawn_from"]: [int(first["size"])]}, [int(first["seed"])]
     again = samples(judgments.frame, c, judges, size, seed)
     part = next(part for setting, part in again if setting["generator"] == first["generator"])
     fits = {("maximum", "--"): fit(part)} | stopped_fits(part, cfg.algorithms, list(cfg.stops))
     btl, pool = fit(part, "btl"), c.with_judges(judges)
-    order = stop_search(fits, btl, whole.scores)
+    order = stop_search(fits, btl, full_fit.scores)
     stopped = fits[tuple(order.loc[0, ["algorithm", "iterations"]])]
-    table = against_table_2(stopped, btl, whole.scores)
-    maximum = against_table_2(fits["maximum", "--"], btl, whole.scores)
+    table = against_table_2(stopped, btl, full_fit.scores)
+    maximum = against_table_2(fits["maximum", "--"], btl, full_fit.scores)
     table["ours_maximum"], table["reproduced_maximum"] = maximum["ours"], maximum["reproduced"]
-    table["ours_all_comparisons"] = against_table_2(fit(pool), fit(pool, "btl"), whole.scores)["ours"]
-    around = turned_search(part, stopped, btl, whole.scores, cfg)
-    return {"samples": found, "stops": order, "table_2": table, "turned": around}
+    table["ours_all_comparisons"] = against_table_2(fit(pool), fit(pool, "btl"), full_fit.scores)["ours"]
+    around = turned_search(part, stopped, btl, full_fit.scores, cfg)
+    return {"samples": sample_table, "stops": order, "table_2": table, "turned": around}
 
 
 def turned_search(
@@ -124,8 +128,8 @@ def turned_search(
     """Table 2 by the stop found on the same comparisons in turned order, so that sums round otherwise."""
     settings, rows = replace(stopped.settings, max_iterations=stopped.solution.iterations), []
     for number in range(cfg.turned):
-        other = turned(part, generator(cfg.seed, "unstated_settings", "turned", number))
-        check = against_table_2(fit(other, "judge_aware", settings), btl, reference).set_index("name")
+        reordered = turned(part, generator(cfg.seed, "unstated_settings", "turned", number))
+        check = against_table_2(fit(reordered, "judge_aware", settings), btl, reference).set_index("name")
         rows.append(
             {"reproduced": int(check["reproduced"].sum()), **check["ours"][["pearson_gain", "spearman_gain"]]}
         )

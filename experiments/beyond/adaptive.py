@@ -22,16 +22,16 @@ log = logging.getLogger("studies")
 
 
 def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
-    looks = pd.concat([playbacks(cfg, judgments) for judgments in data.values()], ignore_index=True)
+    all_looks = pd.concat([playbacks(cfg, judgments) for judgments in data.values()], ignore_index=True)
     saved = [
-        adaptive.savings(own).assign(dataset=name)[["dataset", "rule", *SAVED]]
-        for name, own in looks.groupby("dataset", sort=False)
+        adaptive.savings(looks_of_set).assign(dataset=name)[["dataset", "rule", *SAVED]]
+        for name, looks_of_set in all_looks.groupby("dataset", sort=False)
     ]
     return {
         "false_stops": Table(false_stops(cfg), "Stops where every stop is at a false claim", 3),
         "to_the_stop": Table(to_the_stop(cfg), "Comparisons until the goal is reached, simulated", 3),
         "saved": Table(pd.concat(saved), "Comparisons to be as good as random ones", 3),
-        "looks": Table(looks, "Every look of every playback"),
+        "looks": Table(all_looks, "Every look of every playback"),
     }
 
 
@@ -68,13 +68,13 @@ def to_the_stop(cfg: DictConfig) -> pd.DataFrame:
     }  # fmt: skip
     study = studied(cfg, "adaptive", adaptive.stopped, cells, cfg.saved)
     rows = []
-    for name, given in cells.items():
+    for name, settings in cells.items():
         records = pd.DataFrame(study.records(name))
         size = records["comparisons"]
         rows.append(
             {
-                "goal": given["goal"],
-                "rule": given["rule"],
+                "goal": settings["goal"],
+                "rule": settings["rule"],
                 "comparisons": size.mean(),
                 "comparisons_se": size.std() / np.sqrt(len(size)),
                 "wrong": int(records["wrong"].sum()),
@@ -95,9 +95,9 @@ def playbacks(cfg: DictConfig, judgments: Judgments) -> pd.DataFrame:
     }
     name = f"adaptive {judgments.name}"
     study = studied(cfg, name, adaptive.played_back, cells, cfg.playbacks, shared)
-    looks = pd.concat([adaptive.paths(study.records(rule), rule) for rule in cells])
-    log.info("%s: %d looks", judgments.title, len(looks))
-    return looks.assign(dataset=judgments.name, title=judgments.title)
+    looks_of_rules = pd.concat([adaptive.paths(study.records(rule), rule) for rule in cells])
+    log.info("%s: %d looks", judgments.title, len(looks_of_rules))
+    return looks_of_rules.assign(dataset=judgments.name, title=judgments.title)
 
 
 def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:

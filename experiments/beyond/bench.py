@@ -58,13 +58,13 @@ IN_HOUSE = "in_house_data.json"
 def against_passes(cfg: DictConfig) -> Iterator[tuple]:
     rows, truth = simulated(cfg.seed, 100, 20, 200_000)
     cells = rows.aggregate()
-    one = seconds(lambda: evaluate(cells, JUDGE_AWARE, truth), 21)
+    pass_time = seconds(lambda: evaluate(cells, JUDGE_AWARE, truth), 21)
     # cells of their own each time: what was found of cells is remembered with them
-    whole = seconds(lambda: fit(replace(cells), "judge_aware", solver_settings(cfg.solver, "judge_aware")), 7)
-    yield "exact fit / likelihood-and-gradient pass, N=100 K=20 T=200,000", whole, one, "at most 40"
+    fit_time = seconds(lambda: fit(replace(cells), "judge_aware", solver_settings(cfg.solver, "judge_aware")), 7)
+    yield "exact fit / likelihood-and-gradient pass, N=100 K=20 T=200,000", fit_time, pass_time, "at most 40"
     member = solver_settings(cfg.solver, "position_aware")
     positions = seconds(lambda: fit(replace(cells), "position_aware", member), 7)
-    yield "position-aware fit / judge-aware fit, the same cells", positions, whole, "at most 2"
+    yield "position-aware fit / judge-aware fit, the same cells", positions, fit_time, "at most 2"
 
 
 def against_adam(cfg: DictConfig, comparisons: Comparisons, title: str, goal: int) -> Iterator[tuple]:
@@ -95,9 +95,9 @@ def against_unweighted(comparisons: Comparisons, title: str) -> Iterator[tuple]:
 
 def with_question_effects(judgments: Judgments) -> Iterator[tuple]:
     """Seconds that question effects take for a judgment, beside four microseconds."""
-    taken = seconds(lambda: fit(judgments, "position_aware_ties", questions="effects"), 1)
+    elapsed = seconds(lambda: fit(judgments, "position_aware_ties", questions="effects"), 1)
     label = f"seconds of a fit with question effects, a judgment / 4 microseconds, {judgments.title}"
-    yield label, taken / len(judgments.comparisons), 4e-6, "at most 1"
+    yield label, elapsed / len(judgments.comparisons), 4e-6, "at most 1"
 
 
 def by_choix(frame: pd.DataFrame) -> pd.Series:
@@ -134,17 +134,17 @@ def against_libraries(cfg: DictConfig, comparisons: Comparisons, title: str) -> 
     def ours(model: str):
         return fit(Comparisons.from_frame(frame), model, solver_settings(cfg.solver, model))
 
-    others = {"choix": by_choix, "evalica": by_evalica}
+    rival_fits = {"choix": by_choix, "evalica": by_evalica}
     if find_spec("arena_rank"):  # not in the lock file: it fixes the version of numpy
-        others["arena-rank"] = by_arena_rank
-    reached = {"ours": ours("btl").scores} | {name: other(frame) for name, other in others.items()}
-    for name, other in others.items():
+        rival_fits["arena-rank"] = by_arena_rank
+    reached = {"ours": ours("btl").scores} | {name: rival_fit(frame) for name, rival_fit in rival_fits.items()}
+    for name, rival_fit in rival_fits.items():
         ends = (
             Parameters(reached[who][list(pooled.models)].to_numpy(), np.empty((0, 1))) for who in ("ours", name)
         )
-        left = [max(evaluate(pooled, BTL, at).relative_gradient, 1e-16) for at in ends]
+        left = [max(evaluate(pooled, BTL, end).relative_gradient, 1e-16) for end in ends]
         goal = {"choix": "at most 0.5", "evalica": "at most 0.12"}.get(name, "at most 1")
-        times = both(lambda: ours("btl"), lambda other=other: other(frame), 51)
+        times = both(lambda: ours("btl"), lambda rival_fit=rival_fit: rival_fit(frame), 51)
         yield f"unweighted fit / {name}, {title}", *times, goal
         yield f"relative gradients at the maxima of ours and {name}, {title}", *left, ""
     label = f"BT-sigma by evaluatorq / judge-aware fit, {title}"
@@ -183,8 +183,8 @@ def at_scale(cfg: DictConfig) -> Iterator[tuple]:
     del cells
     label = "N=1,000 K=100 T=10,000,000"
     once = seconds(lambda: replace(rows).aggregate(), 3)
-    whole = seconds(lambda: fit(replace(rows), "judge_aware", solver_settings(cfg.solver, "judge_aware")), 3)
-    yield f"exact fit from rows / one aggregation, {label}", whole, once, "at most 4"
+    fit_time = seconds(lambda: fit(replace(rows), "judge_aware", solver_settings(cfg.solver, "judge_aware")), 3)
+    yield f"exact fit from rows / one aggregation, {label}", fit_time, once, "at most 4"
     yield f"peak memory / arrays of rows and cells (bytes), {label}", float(peak), float(size), "at most 1.5"
 
 
@@ -195,8 +195,8 @@ def against_drawing(cfg: DictConfig) -> Iterator[tuple]:
         study = study_of(compose(section, ["draws=0"]), section, task)
         by_size: dict[str, list] = {}
         for name, cell in study.cells.items():
-            many = max(2, round(cfg.study_share * study.replications[name]))
-            times = [seconds_a_replication(run, cell, many, cfg.seed) for run in (task, drawn)]
+            n_replications = max(2, round(cfg.study_share * study.replications[name]))
+            times = [seconds_a_replication(run, cell, n_replications, cfg.seed) for run in (task, drawn)]
             by_size.setdefault(f"N={cell.truth.n_models} K={cell.truth.n_judges}", []).append(times)
             totals += study.replications[name] * np.array(times)
         for size, times in by_size.items():
@@ -206,11 +206,11 @@ def against_drawing(cfg: DictConfig) -> Iterator[tuple]:
     yield label, *totals, "at most 5"
 
 
-def seconds_a_replication(run: Callable, cell: Cell, many: int, seed: int) -> float:
+def seconds_a_replication(run: Callable, cell: Cell, n_replications: int, seed: int) -> float:
     start = time.process_time()
-    for replication in range(many):
+    for replication in range(n_replications):
         run(cell, generator(seed, cell.name, replication))
-    return (time.process_time() - start) / many
+    return (time.process_time() - start) / n_replications
 
 
 def rows_of(
@@ -226,7 +226,7 @@ def rows_of(
     with_answers = records_of(mt_bench, cfg.datasets.mt_bench.questions, cfg.answers)
     files = {"chatbot_arena": cfg.datasets.chatbot_arena.file, "in_house": IN_HOUSE}
     sets = {name: path for name, file in files.items() if (path := find_file(file))}  # those that are at hand
-    found: dict[str, Callable[[], Iterator[tuple]]] = {
+    measure_of_row: dict[str, Callable[[], Iterator[tuple]]] = {
         "passes": lambda: against_passes(cfg),
         "algorithm_1": lambda: chain(
             against_adam(cfg, mt_bench.comparisons, mt_bench.title, 40),
@@ -239,7 +239,7 @@ def rows_of(
         "rows": lambda: at_scale(cfg),
         "many": lambda: against_many(cfg),
         "growing": lambda: chain(
-            *(against_growing(one.comparisons, one.title) for one in (arena, mt_bench)),
+            *(against_growing(judgments.comparisons, judgments.title) for judgments in (arena, mt_bench)),
         ),
         "dask": lambda: against_blocks(cfg),
         "blocks": lambda: chain(
@@ -252,9 +252,9 @@ def rows_of(
         "studies": lambda: against_drawing(cfg),
     }
     if cfg.engine_rows:
-        found["engine"] = lambda: measures(cfg.engine_rows, cfg.engine_memory, cfg.seed)
-        found["large"] = lambda: of_large_rank(cfg.engine_rows, cfg.engine_memory, cfg.seed)
-    return found
+        measure_of_row["engine"] = lambda: measures(cfg.engine_rows, cfg.engine_memory, cfg.seed)
+        measure_of_row["large"] = lambda: of_large_rank(cfg.engine_rows, cfg.engine_memory, cfg.seed)
+    return measure_of_row
 
 
 def draw(tables: dict[str, pd.DataFrame], _: str) -> dict[str, Figure]:
@@ -277,19 +277,19 @@ def run(cfg: DictConfig) -> None:
     if unknown is not None:
         raise ConfigError(f"the bench has no row {unknown!r} (it has: {', '.join(every)})")
     folder = folder_of(cfg, cfg.results, "bench")
-    stored, found = stored_speed.read(folder), []
+    stored, measured = stored_speed.read(folder), []
     print("| row | measure | first | second | ratio | goal |\n|:--|:--|--:|--:|--:|--:|")
     for name in cfg.rows or every:
         again = 0 if cfg.store else cfg.again
         for line in stored_speed.measured(name, every[name], stored, cfg.tolerance, again):
-            found.append(line)
+            measured.append(line)
             numbers = f"{line.first:.4g} | {line.second:.4g} | {line.ratio:.3g}"
             print(f"| {name} | {line.measure} | {numbers} | {line.goal} |", flush=True)
     if cfg.store:
-        stored_speed.keep(folder, found, stored, record, times.get("growth"), start)
+        stored_speed.keep(folder, measured, stored, record, times.get("growth"), start)
         draw_section("bench", cfg, draw)
-    elif told := stored_speed.worse(found, stored, cfg.tolerance):
-        sys.exit("Worse than stored by more than {:.0%}:\n{}".format(cfg.tolerance, "\n".join(told)))
+    elif sentences := stored_speed.worse(measured, stored, cfg.tolerance):
+        sys.exit("Worse than stored by more than {:.0%}:\n{}".format(cfg.tolerance, "\n".join(sentences)))
 
 
 if __name__ == "__main__":

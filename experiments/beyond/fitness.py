@@ -31,13 +31,13 @@ from studies.fit_tests import (
 
 
 def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
-    found = of_designs(cfg, "fitness", fit_tested, FIT, cfg.replications)
+    records = of_designs(cfg, "fitness", fit_tested, FIT, cfg.replications)
     few = of_designs(cfg, "fitness_few", few_tested, FEW, cfg.few)
-    asked = of_designs(cfg, "fitness_repeats", repeated, REPEATED, cfg.repeated)
-    fits = pd.DataFrame([shares_row(found[name], name, design) for name, design in FIT.items()])
+    repeat_records = of_designs(cfg, "fitness_repeats", repeated, REPEATED, cfg.repeated)
+    fits = pd.DataFrame([shares_row(records[name], name, design) for name, design in FIT.items()])
     levels = pd.DataFrame([shares_row(few[name], name, design) for name, design in FEW.items()])
-    requests = pd.DataFrame([repeats_row(asked[name], name) for name in REPEATED])
-    sets = [of_set(one, cfg.member, cfg.level) for one in data.values()]
+    requests = pd.DataFrame([repeats_row(repeat_records[name], name) for name in REPEATED])
+    sets = [of_set(judgments, cfg.member, cfg.level) for judgments in data.values()]
     return {
         "levels": Table(fits, "Shares of simulated sets in which a test of fit finds a departure", 3),
         "few": Table(levels, "Few questions: pairs of models that are said to differ", 3),
@@ -48,11 +48,13 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
 
 
 def of_designs(
-    cfg: DictConfig, name: str, task: Callable, designs: dict[str, Design], many: int
+    cfg: DictConfig, name: str, task: Callable, designs: dict[str, Design], n_replications: int
 ) -> dict[str, pd.DataFrame]:
     """Records of every design."""
-    cells = {told: {"design": asdict(design), "level": cfg.level} for told, design in designs.items()}
-    return simulated(cfg, name, task, cells, many)
+    cells = {
+        design_name: {"design": asdict(design), "level": cfg.level} for design_name, design in designs.items()
+    }
+    return simulated(cfg, name, task, cells, n_replications)
 
 
 def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:

@@ -41,8 +41,8 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
     rng = generator(cfg.seed, "gate")
     rows = [
         row
-        for name, one in data.items()
-        for row in verdicts(played_back(one, list(cfg.parts), cfg.draws, rng), name)
+        for name, judgments in data.items()
+        for row in verdicts(played_back(judgments, list(cfg.parts), cfg.draws, rng), name)
     ]
     return {
         "levels": Table(levels, "False decisions: equal variants blocked, inferior ones shipped", 4),
@@ -90,9 +90,9 @@ def collected(study: Study) -> pd.DataFrame:
     """Shares of every cell, beside its settings."""
     parts = []
     for cell, settings in study.cells.items():
-        told = {key: value for key, value in settings.items() if not isinstance(value, list)}
-        found = pd.DataFrame(study.records(cell)).drop(columns="replication")
-        parts.append(shares(found).assign(**told))
+        plain_settings = {key: value for key, value in settings.items() if not isinstance(value, list)}
+        records = pd.DataFrame(study.records(cell)).drop(columns="replication")
+        parts.append(shares(records).assign(**plain_settings))
     table = pd.concat(parts, ignore_index=True)
     first = [name for name in ("condition", "n_questions", "n_judges") if name in table]
     return table[[*first, *(name for name in table if name not in first)]]

@@ -46,13 +46,13 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
         "levels": Table(pd.DataFrame(levels), "Seven levels and the same answers on fewer, simulated", 3),
         "scores": Table(pd.DataFrame(scores), "Pairs of scores as levels and as shares, simulated", 4),
     }
-    sets = [one for one in data.values() if has_confidence(one)]
+    sets = [judgments for judgments in data.values() if has_confidence(judgments)]
     if sets:
-        losses = [row for one in sets for row in carried(one, cfg.seed)]
+        losses = [row for judgments in sets for row in carried(judgments, cfg.seed)]
         tables["confidence"] = Table(pd.DataFrame(losses), "Held-out log-loss with confidence as strength", 4)
-        few = [row for one in sets for row in carried_by_few(one, cfg.few, cfg.draws, cfg.seed)]
+        few = [row for judgments in sets for row in carried_by_few(judgments, cfg.few, cfg.draws, cfg.seed)]
         tables["few"] = Table(pd.DataFrame(few), "The same, fitted to few judgments", 4)
-        judges = pd.concat([by_judge(one) for one in sets], ignore_index=True)
+        judges = pd.concat([by_judge(judgments) for judgments in sets], ignore_index=True)
         tables["judges"] = Table(judges, "How each judge uses its confidence", 3)
     return tables
 

@@ -40,11 +40,11 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
         "boards": Table(pd.DataFrame(boards), "Intervals of new models on simulated human boards", 3),
         "nulls": Table(pd.DataFrame(nulls), "The same where judges, or models, have nothing to find", 3),
     }
-    judged = {one.name: published_board(one) for one in data.values()}
+    judged = {arena.name: published_board(arena) for arena in data.values()}
     judged |= arenas(Path(cfg.arenas)) if cfg.arenas else {}
-    left = {name: left_off(one, cfg.level) for name, one in judged.items()}
+    left = {name: left_off(arena, cfg.level) for name, arena in judged.items()}
     models = pd.concat([table.assign(arena=name) for name, table in left.items()], ignore_index=True)
-    rows = [row for name, one in judged.items() for row in summary(left[name], name, len(one.verdicts.judges))]
+    rows = [row for name, arena in judged.items() for row in summary(left[name], name, len(arena.verdicts.judges))]
     tables["arenas"] = Table(pd.DataFrame(rows), "Every model of a human board left out: errors in Elo points", 2)
     tables["models"] = Table(models, "Every model of a human board left out, in Elo points", 1)
     return tables

@@ -31,9 +31,9 @@ def run_sections(cfg: DictConfig, names: list[str], environment: dict[str, str],
         outputs = [f"{kind}={folder / kind}" for kind in ("results", "figures")]
         if name in cfg.replicated:
             outputs += [f"cache={folder / 'cache'}", "parallel=sequential"]
-        said = launched(name, *outputs, *cfg.sections[name], environment=environment)
-        if said:
-            failed.append(f"{name}: {said}")
+        error = launched(name, *outputs, *cfg.sections[name], environment=environment)
+        if error:
+            failed.append(f"{name}: {error}")
     return failed
 
 
@@ -51,10 +51,14 @@ def tables_in(folder: Path) -> dict[str, pd.DataFrame]:
     return {path.relative_to(folder).as_posix(): pd.read_csv(path) for path in sorted(folder.rglob("*.csv"))}
 
 
-def unlike(first: dict[str, pd.DataFrame], other: dict[str, pd.DataFrame]) -> list[Difference]:
+def unlike(first: dict[str, pd.DataFrame], second: dict[str, pd.DataFrame]) -> list[Difference]:
     """Cells in which the tables of two settings differ by more than the tolerances of `replication.verifying`."""
-    found = [Difference(name, "", "table", name in first, name in other) for name in first.keys() ^ other.keys()]
-    return found + [d for name in first.keys() & other.keys() for d in compare(name, first[name], other[name])]
+    differences = [
+        Difference(name, "", "table", name in first, name in second) for name in first.keys() ^ second.keys()
+    ]
+    return differences + [
+        d for name in first.keys() & second.keys() for d in compare(name, first[name], second[name])
+    ]
 
 
 def made_by(folder: Path) -> str:

@@ -17,14 +17,14 @@ def run(lock: Path) -> int:
     for row in refused.itertuples():
         print(f"{row.package} {row.version} {row.problem} ({row.licence})", file=sys.stderr)
     print(f"{len(table)} packages, {len(refused)} with a licence to look at")
-    found = advisories(lock)
-    if found is None:
+    vulnerabilities = advisories(lock)
+    if vulnerabilities is None:
         print("Vulnerabilities were not checked: pip-audit could not reach osv.dev.", file=sys.stderr)
-    elif len(found):
-        print(found.to_markdown(index=False, tablefmt="github"), file=sys.stderr)
+    elif len(vulnerabilities):
+        print(vulnerabilities.to_markdown(index=False, tablefmt="github"), file=sys.stderr)
     else:
         print("no known vulnerabilities")
-    return int(len(refused) > 0 or (found is not None and len(found) > 0))
+    return int(len(refused) > 0 or (vulnerabilities is not None and len(vulnerabilities) > 0))
 
 
 if __name__ == "__main__":

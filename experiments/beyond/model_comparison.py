@@ -116,18 +116,20 @@ def people_table(cfg, judgments: Judgments, fits: dict[str, Fit], reference: pd.
     """
     compared = {name: f for name, f in fits.items() if f.solution.spread is None and not f.model.has_ties}
     compared = {name: f for name, f in compared.items() if not f.model.has_slope}
-    found = agreements(cfg.seed, cfg.resamples, judgments, compared, reference)
+    correlations = agreements(cfg.seed, cfg.resamples, judgments, compared, reference)
     at_fit = {name: spearman(f.scores[reference.index], reference) for name, f in compared.items()}
     ends = [0.5 - cfg.level / 2, 0.5 + cfg.level / 2]
     rows = []
     for name in compared:
-        values, difference = found[name], found[name] - found["judge_aware"]
+        values, difference = correlations[name], correlations[name] - correlations["judge_aware"]
         row = {"member": name, "spearman": at_fit[name]} | dict(
             zip(("low", "high"), values.quantile(ends), strict=True)
         )
         row |= {"less": "judge_aware", "difference": at_fit[name] - at_fit["judge_aware"]}
         row |= dict(zip(("difference_low", "difference_high"), difference.quantile(ends), strict=True))
-        rows.append(row | {"difference_mean": difference.mean(), "level": cfg.level, "resamples": len(found)})
+        rows.append(
+            row | {"difference_mean": difference.mean(), "level": cfg.level, "resamples": len(correlations)}
+        )
     return pd.DataFrame(rows)
 
 

@@ -38,9 +38,9 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
 
 def on_boards(cfg: DictConfig, task, settings: dict, measures: list[str]) -> pd.DataFrame:
     """One row for every setting."""
-    cells = {name: {**given, "level": cfg.level} for name, given in settings.items()}
+    cells = {name: {**options, "level": cfg.level} for name, options in settings.items()}
     records = simulated(cfg, "newcomers", task, cells, cfg.replications)
-    return pd.DataFrame([summary(found, name, measures) for name, found in records.items()])
+    return pd.DataFrame([summary(frame, name, measures) for name, frame in records.items()])
 
 
 def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:

@@ -47,12 +47,12 @@ def with_blocks(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]
     rows, estimates, categories = [], [], []
     for key, judgments in data.items():
         records = panel_blocks.records_of(judgments, cfg.datasets[key].questions, cfg.answers)
-        given = records, judgments.name, cfg.blocks, cfg.members, cfg.folds, cfg.seed, cfg.level
-        told, table = panel_blocks.of_blocks(*given)
-        rows += [{"title": judgments.title, **row} for row in told]
+        arguments = records, judgments.name, cfg.blocks, cfg.members, cfg.folds, cfg.seed, cfg.level
+        block_rows, table = panel_blocks.of_blocks(*arguments)
+        rows += [{"title": judgments.title, **row} for row in block_rows]
         estimates.append(table)
         categories.append(panel_blocks.by_category(records, cfg.members, cfg.level).assign(dataset=judgments.name))
-        log.info("%s: %d blocks", judgments.title, len(told))
+        log.info("%s: %d blocks", judgments.title, len(block_rows))
     tables = {
         "blocks": Table(pd.DataFrame(rows), "What judges do besides, block by block", 3),
         "block_estimates": Table(
@@ -81,12 +81,12 @@ def simulated_blocks(cfg: DictConfig) -> pd.DataFrame:
         for size in (0.0, largest)
         for sd in cfg.question_sd
     }
-    study = studied(cfg, "panel_blocks", panel_blocks.found, cells, cfg.block_replications)
+    study = studied(cfg, "panel_blocks", panel_blocks.block_tested, cells, cfg.block_replications)
     return pd.DataFrame(
         [
             row
-            for cell, given in cells.items()
-            for row in panel_blocks.table_of(pd.DataFrame(study.records(cell)), given)
+            for cell, settings in cells.items()
+            for row in panel_blocks.table_of(pd.DataFrame(study.records(cell)), settings)
         ]
     )
 
@@ -94,34 +94,34 @@ def simulated_blocks(cfg: DictConfig) -> pd.DataFrame:
 def of_set(cfg: DictConfig, judgments: Judgments) -> tuple[dict, pd.DataFrame]:
     """What question effects add on one set, and its estimates."""
     name = judgments.name
-    found, why = first_fit(judgments, cfg.members)
-    several = np.bincount(found.question, found.raw.count)
-    statistic, p = found.likelihood_ratio()
-    table = found.confidence_intervals(cfg.level)
+    fitted, why = first_fit(judgments, cfg.members)
+    several = np.bincount(fitted.question, fitted.raw.count)
+    statistic, p = fitted.likelihood_ratio()
+    table = fitted.confidence_intervals(cfg.level)
     relative = table[table["parameter"] == "relative sigma"].iloc[0]
-    error = errors_of(clustered(found)).mean()
-    drawn, drawn_se = integrals(found, cfg.draws, cfg.seed, name)
+    error = errors_of(clustered(fitted)).mean()
+    drawn, drawn_se = integrals(fitted, cfg.draws, cfg.seed, name)
     row = {
         "dataset": name,
         "title": judgments.title,
-        "member": found.without.model.name,
-        "status": str(found.status),
-        "judges_merged": len(judgments.comparisons.judges) - len(found.comparisons.judges),
+        "member": fitted.without.model.name,
+        "status": str(fitted.status),
+        "judges_merged": len(judgments.comparisons.judges) - len(fitted.comparisons.judges),
         "questions": int((several > 0).sum()),
         "several": int((several > 1).sum()),
         "comparisons_each": several.sum() / (several > 0).sum(),
-        "sigma": found.sigma,
-        "relative_sigma": found.relative_sigma,
+        "sigma": fitted.sigma,
+        "relative_sigma": fitted.relative_sigma,
         "low": relative["low"],
         "high": relative["high"],
         "twice_gain": statistic,
         "p": p,
-        "correlation": np.corrcoef(found.scores, found.without.scores)[0, 1],
-        "by_draws": drawn - found.log_likelihood,
+        "correlation": np.corrcoef(fitted.scores, fitted.without.scores)[0, 1],
+        "by_draws": drawn - fitted.log_likelihood,
         "by_draws_se": drawn_se,
-        "without_ratio": errors_of(found.without).mean() / error,
-        "with_ratio": errors_of(found).mean() / error,
-        **gains(found, cfg.members, cfg.folds, cfg.seed, name),
+        "without_ratio": errors_of(fitted.without).mean() / error,
+        "with_ratio": errors_of(fitted).mean() / error,
+        **gains(fitted, cfg.members, cfg.folds, cfg.seed, name),
         "remark": why,
     }
     return row, table.assign(dataset=name)[["dataset", *table.columns]]
@@ -136,8 +136,8 @@ def simulated(cfg: DictConfig) -> pd.DataFrame:
     }
     study = studied(cfg, "panel", covered, cells, cfg.replications)
     rows = []
-    for cell, given in cells.items():
-        rows += coverage(pd.DataFrame(study.records(cell)), given["design"], given["question_sd"])
+    for cell, settings in cells.items():
+        rows += coverage(pd.DataFrame(study.records(cell)), settings["design"], settings["question_sd"])
     return pd.DataFrame(rows)
 
 

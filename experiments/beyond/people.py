@@ -18,11 +18,11 @@ from studies.people import CROWDS, VOTED, crowd_once, crowd_row, voted, voted_on
 
 def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
     cells = {
-        name: {"bias": bias, "sd": sd, "asked": asked, "level": cfg.level}
-        for name, (bias, sd, asked) in VOTED.items()
+        name: {"bias": bias, "sd": sd, "asked": n_votes, "level": cfg.level}
+        for name, (bias, sd, n_votes) in VOTED.items()
     }
     records = simulated(cfg, "people", voted_once, cells, cfg.replications)
-    rows = [voted(found, name) for name, found in records.items()]
+    rows = [voted(frame, name) for name, frame in records.items()]
     return {
         "votes": Table(pd.DataFrame(rows), "A few human votes beside a panel, simulated", 3),
         "crowds": Table(crowds(cfg), "One vote each of a crowd beside two judges, simulated", 3),
@@ -31,9 +31,9 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
 
 def crowds(cfg: DictConfig) -> pd.DataFrame:
     """Many models, two judges, and one vote of a crowd on each of some items."""
-    cells = {name: {"asked": asked, "level": cfg.level} for name, asked in CROWDS.items()}
+    cells = {name: {"asked": n_votes, "level": cfg.level} for name, n_votes in CROWDS.items()}
     records = simulated(cfg, "people_crowds", crowd_once, cells, cfg.crowds)
-    return pd.DataFrame([crowd_row(found, name) for name, found in records.items()])
+    return pd.DataFrame([crowd_row(frame, name) for name, frame in records.items()])
 
 
 def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:

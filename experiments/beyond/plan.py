@@ -55,27 +55,28 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
     wanted = checked(cfg)
     title, panel, questions = panel_of(cfg, data)
     everyone, pair = len(panel.judges), pair_of(panel, cfg.pair)
-    at = {"level": cfg.level, "pair": pair}
+    goal_settings = {"level": cfg.level, "pair": pair}
     make = partial(to_make, questions, repeats=cfg.repeats, correlation=cfg.correlation)
     sub_panels = panels_by_size(panel, cfg.n_judges, cfg.draws, cfg.seed)
     precisions = {
-        size: [precision.precision_of(one, questions) for one in of_size] for size, of_size in sub_panels.items()
+        size: [precision.precision_of(sub_panel, questions) for sub_panel in of_size]
+        for size, of_size in sub_panels.items()
     }
-    planned = comparisons_needed(precisions[everyone], wanted, make, at)
+    planned = comparisons_needed(precisions[everyone], wanted, make, goal_settings)
     alone = [precision.precision_of(panel)]
-    independent = {goal: precision.needed(goal, value, alone, **at) for goal, value in wanted.items()}
+    independent = {goal: precision.needed(goal, value, alone, **goal_settings) for goal, value in wanted.items()}
     study = study_of(cfg, sub_panels, planned, pair, questions)
     study.run(cfg.parallel)
-    beside = partial(formula_and_data, cfg, records_of(study), precisions, at)
+    formula_row = partial(formula_and_data, cfg, records_of(study), precisions, goal_settings)
     plan = pd.DataFrame(
         {
             **{"goal": goal, "wanted": wanted[goal], "comparisons": size},
-            **{"questions": size // questions.size, **beside(goal, everyone, size)},
+            **{"questions": size // questions.size, **formula_row(goal, everyone, size)},
         }
         for goal, size in planned.items()
     )
     points = pd.DataFrame(
-        {"n_judges": n_judges, "comparisons": size, "goal": goal, **beside(goal, n_judges, size)}
+        {"n_judges": n_judges, "comparisons": size, "goal": goal, **formula_row(goal, n_judges, size)}
         for n_judges in sub_panels
         for size in grid(cfg, questions)
         for goal in precision.GOALS
@@ -83,19 +84,21 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
     log.info("%s", plan.to_string(index=False, float_format="%.4f"))
     first, second = panel.pairs[pair]
     caption = f"{title}: {len(panel.models)} models, {everyone} judges, {cfg.level:.0%} intervals"
-    kept = promises(cfg)
-    kept.run(cfg.parallel)
+    promise_study = promises(cfg)
+    promise_study.run(cfg.parallel)
     return {
-        "promises": Table(promise_table(kept), "Power of new data of a size planned from a file", 4),
+        "promises": Table(promise_table(promise_study), "Power of new data of a size planned from a file", 4),
         "plan": Table(plan, f"{caption}; the pair is {first} and {second}", 4),
-        "by_judges": Table(by_judges(precisions, wanted, make, at), f"{title}: comparisons needed by panel size"),
+        "by_judges": Table(
+            by_judges(precisions, wanted, make, goal_settings), f"{title}: comparisons needed by panel size"
+        ),
         "by_repeats": Table(by_repeats(cfg, independent), f"{title}: comparisons needed with repeats"),
         "by_questions": Table(
-            by_questions(cfg, panel, wanted, at, questions.sd),
+            by_questions(cfg, panel, wanted, goal_settings, questions.sd),
             f"{title}: new questions needed, by pairs of each and judges of a pair (deviation {questions.sd:.2f})",
         ),
         "simulated": Table(points, f"{title}: formula and simulation", 4),
-        "curves": Table(curves(cfg, precisions, at, questions), f"{title}: expected by formula", 4),
+        "curves": Table(curves(cfg, precisions, goal_settings, questions), f"{title}: expected by formula", 4),
         "panel": Table(panel_table(panel), f"{title}: the panel planned for"),
         "failures": Table(failures_of(study), "Replications that failed"),
     }
@@ -127,10 +130,10 @@ def panel_of(cfg: DictConfig, data: dict[str, Judgments]) -> tuple[str, Panel, Q
             lambda name: fit(judgments.comparisons, name, solver_settings(cfg.solver, name)),
             cfg.model,
         )
-        title, found = judgments.title, questions_like(panel, fitted, judgments)
+        title, like_questions = judgments.title, questions_like(panel, fitted, judgments)
     else:
-        title, panel, found = f"{cfg.assumed.name} panel", assumed_panel(cfg), INDEPENDENT
-    questions = asked_as(found, panel, wanted, cfg.repeats)
+        title, panel, like_questions = f"{cfg.assumed.name} panel", assumed_panel(cfg), INDEPENDENT
+    questions = asked_as(like_questions, panel, wanted, cfg.repeats)
     panel = replace(panel, doubt=None)  # formulas are put beside data drawn from this very panel
     return title, panel.weighted(weights["judges"], weights["pairs"]), questions
 

@@ -27,17 +27,17 @@ from studies.reported_scale import (
 
 
 def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
-    useless = pd.DataFrame([without_useless(one, cfg.member, cfg.least) for one in data.values()])
+    useless = pd.DataFrame([without_useless(judgments, cfg.member, cfg.least) for judgments in data.values()])
     cells = {f"{panel}-{size}": {"panel": panel, "size": size} for panel in PANELS for size in cfg.n_comparisons}
     records = simulated(cfg, "scale", scored_once, cells, cfg.replications)
     rows = [scores_row(records[key], cell["panel"], cell["size"], cfg.level) for key, cell in cells.items()]
     boards = {name: {"how": asdict(how), "level": cfg.level} for name, how in BOARDS.items()}
-    found = simulated(cfg, "scale_boards", compared_once, boards, cfg.boards)
+    records_of_boards = simulated(cfg, "scale_boards", compared_once, boards, cfg.boards)
     return {
         "useless": Table(useless, "Range of scores with all judges and without those who tell nothing", 3),
         "scores": Table(pd.DataFrame(rows), "Reported scores and their errors, simulated", 3),
         "compared": Table(
-            pd.DataFrame([compared_row(found[name], name) for name in boards]),
+            pd.DataFrame([compared_row(records_of_boards[name], name) for name in boards]),
             "Boards on which a model is said to have moved, simulated",
             3,
         ),

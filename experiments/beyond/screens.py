@@ -35,19 +35,19 @@ def run(target: Path) -> None:
             page = judgerank.rank(example).write(Path(folder) / "ranking")
         browser = playwright.chromium.launch(executable_path=browser_path, args=["--no-sandbox"])
         for name, (width, height, scheme) in SCREENS.items():
-            shown = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
-            shown.goto(page.as_uri())
-            shown.wait_for_selector("html[data-complete]", state="attached")
-            shown.screenshot(path=target / f"page_{name}.png")
+            browser_page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
+            browser_page.goto(page.as_uri())
+            browser_page.wait_for_selector("html[data-complete]", state="attached")
+            browser_page.screenshot(path=target / f"page_{name}.png")
         story = [read(ROOT / "examples" / "story" / f"{month}.csv") for month in ("november", "december")]
         november = judgerank.rank(story[0])
-        both = judgerank.rank(pd.concat([one.frame for one in story], ignore_index=True))
+        both = judgerank.rank(pd.concat([part.frame for part in story], ignore_index=True))
         log = changelog_of(november.fitted, both.fitted, "november.npz")
         page = both.write(Path(folder) / "december", additions=Additions(changelog=log))
-        shown = browser.new_page(viewport={"width": 1280, "height": 560})
-        shown.goto(page.as_uri())
-        shown.wait_for_selector("html[data-complete]", state="attached")
-        shown.screenshot(path=target / "page_since.png")
+        browser_page = browser.new_page(viewport={"width": 1280, "height": 560})
+        browser_page.goto(page.as_uri())
+        browser_page.wait_for_selector("html[data-complete]", state="attached")
+        browser_page.screenshot(path=target / "page_since.png")
         browser.close()
 
 

@@ -36,9 +36,13 @@ def compute(cfg: DictConfig, _: dict) -> dict[str, Table]:
     for cell, settings in cells.items():
         records = list(study.records(cell))
         for member in cfg.members:
-            place = {"order": settings["order"], "n_comparisons": settings["n_comparisons"], "member": member}
+            key_columns = {
+                "order": settings["order"],
+                "n_comparisons": settings["n_comparisons"],
+                "member": member,
+            }
             scores = np.array([record[member] for record in records if member in record])
-            errors.append({**place, **errors_of(scores, target), "n_replications": len(records)})
+            errors.append({**key_columns, **errors_of(scores, target), "n_replications": len(records)})
             if len(scores):
                 several = len(scores) > 1  # else there is no spread to take an error from
                 se = scores.std(axis=0, ddof=1) / np.sqrt(len(scores)) if several else np.nan
@@ -48,7 +52,7 @@ def compute(cfg: DictConfig, _: dict) -> dict[str, Table]:
                     "bias": scores.mean(axis=0) - target,
                     "bias_se": se,
                 }
-                bias.append(pd.DataFrame({**place, **rows}))
+                bias.append(pd.DataFrame({**key_columns, **rows}))
     summary = pd.DataFrame(errors)
     largest = summary[summary["n_comparisons"] == summary["n_comparisons"].max()]
     log.info("root mean squared bias at the largest T:\n%s", largest.to_string(index=False, float_format="%.4f"))

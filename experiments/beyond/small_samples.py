@@ -25,16 +25,16 @@ def compute(cfg: DictConfig, _: dict) -> dict[str, Table | Replications]:
     study = study_of(cfg, "small_samples", shrunk_error)
     study.run(cfg.parallel)
     errors, shrunk = [], []
-    for place, by_draw in by_draws(study):
-        errors += [{**place, "parameter": p, **compared(by_draw, p)} for p in PARAMETERS]
-        shrunk.append({**place, **what_it_chose(by_draw)})
+    for key_columns, by_draw in by_draws(study):
+        errors += [{**key_columns, "parameter": p, **compared(by_draw, p)} for p in PARAMETERS]
+        shrunk.append({**key_columns, **what_it_chose(by_draw)})
     failures = failures_of(study)
     log.info("replications that failed: %d (each with its reason in failures.csv)", len(failures))
     frame = pd.DataFrame(errors)
     lower = (frame["ratio"] > 1).groupby([frame["draws"], frame["parameter"]], sort=False)
     for (label, parameter), (count, total) in lower.agg(["sum", "size"]).iterrows():
-        given = (parameter.replace("_", " "), DRAWS[label], count, total)
-        log.info("%s, %s: lower mean squared error with shrinkage at %d of %d points", *given)
+        caption_parts = (parameter.replace("_", " "), DRAWS[label], count, total)
+        log.info("%s, %s: lower mean squared error with shrinkage at %d of %d points", *caption_parts)
     return {
         "mse": Table(frame, f"Mean squared error: {cfg.estimator.name} and shrunk", 4),
         "shrinkage": Table(

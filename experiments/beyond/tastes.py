@@ -17,7 +17,7 @@ from studies.tastes import STOPS, held_once, held_row, of_set, stopped_once, sto
 
 
 def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
-    sets = [of_set(one, cfg.folds, cfg.seed, cfg.level) for one in data.values()]
+    sets = [of_set(judgments, cfg.folds, cfg.seed, cfg.level) for judgments in data.values()]
     cells = {
         f"{judges}-judges-{sd}-{size}": {"judges": judges, "sd": sd, "size": size, "level": cfg.level}
         for judges in cfg.judges
@@ -39,8 +39,8 @@ def stops(cfg: DictConfig) -> pd.DataFrame:
     cells = {f"design-{number}": STOPS[name] for number, name in enumerate(STOPS)}
     cells = {key: cell | {"level": cfg.level, "most": cfg.most} for key, cell in cells.items()}
     study = studied(cfg, "taste_stops", stopped_once, cells, cfg.stops)
-    found = zip(cells, STOPS, strict=True)
-    return pd.DataFrame([stops_row(pd.DataFrame(study.records(key)), name) for key, name in found])
+    keyed_stops = zip(cells, STOPS, strict=True)
+    return pd.DataFrame([stops_row(pd.DataFrame(study.records(key)), name) for key, name in keyed_stops])
 
 
 def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:

@@ -39,14 +39,16 @@ PARTS = {
 
 def studies(cfg: DictConfig) -> dict[str, Study]:
     """Every part as a study, a cell for each member, form or kind."""
-    found = {}
+    study_of_part = {}
     for part, (task, names, key, _) in PARTS.items():
         settings = OmegaConf.to_container(cfg[part])
         cases = settings.pop("cases")
         cells = {name: {**settings, key: name} for name in settings.pop(names)}
         repeats = dict.fromkeys(cells, cases)
-        found[part] = Study(f"torture_{part}", task, cells, repeats, cfg.seed, Path(ROOT, cfg.cache), cfg.block)
-    return found
+        study_of_part[part] = Study(
+            f"torture_{part}", task, cells, repeats, cfg.seed, Path(ROOT, cfg.cache), cfg.block
+        )
+    return study_of_part
 
 
 def counts(part: str, study: Study) -> list[dict]:
@@ -57,7 +59,7 @@ def counts(part: str, study: Study) -> list[dict]:
         failed = records["failure"].notna() if "failure" in records else pd.Series(False, records.index)
         ended = records["status"].value_counts().sort_index()
         row = {"part": part, "of": cell, "cases": len(records)}
-        row["ended"] = ", ".join(f"{many} {name}" for name, many in ended.items())
+        row["ended"] = ", ".join(f"{count} {name}" for name, count in ended.items())
         row |= {"must not happen": PARTS[part][3], "happened": int(records["bad"].fillna(0).sum() + failed.sum())}
         # how often it would have without a search
         row["by one climb"] = int(records["one_climb"].sum()) if "one_climb" in records else pd.NA

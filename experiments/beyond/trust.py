@@ -40,13 +40,17 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
         log.info(
             "%s: %s of %s judgments change the first", judgments.title, row["top_judgments"], row["judgments"]
         )
-    found = {"summary": Table(pd.DataFrame(rows), "What would change the rankings, and what panels are worth", 3)}
-    found |= {name: Table(pd.concat(parts), CAPTIONS[name], 3) for name, parts in tables.items()}
+    result_tables = {
+        "summary": Table(pd.DataFrame(rows), "What would change the rankings, and what panels are worth", 3)
+    }
+    result_tables |= {name: Table(pd.concat(parts), CAPTIONS[name], 3) for name, parts in tables.items()}
     if cfg.replications:
-        found["calibration"] = Table(simulated(cfg), "Panels of known dependence, counted", 3)
+        result_tables["calibration"] = Table(simulated(cfg), "Panels of known dependence, counted", 3)
     if cfg.designs:
-        found["small_sets"] = Table(in_small_designs(cfg), "Smaller sets than by steps, 100 judgments each", 3)
-    return found
+        result_tables["small_sets"] = Table(
+            in_small_designs(cfg), "Smaller sets than by steps, 100 judgments each", 3
+        )
+    return result_tables
 
 
 def in_small_designs(cfg: DictConfig) -> pd.DataFrame:
@@ -59,10 +63,10 @@ def simulated(cfg: DictConfig) -> pd.DataFrame:
     """Panels of known dependence, counted."""
     cells, repeats = {}, {}
     for name, (camps, share) in PANELS.items():
-        for part, many in (("counted", cfg.replications), ("scores", cfg.draws)):
+        for part, n_replications in (("counted", cfg.replications), ("scores", cfg.draws)):
             cell = f"{name} {part}".replace(" ", "-")
             cells[cell] = {"camps": camps, "share": share, "level": cfg.level, "counted": part == "counted"}
-            repeats[cell] = many
+            repeats[cell] = n_replications
     study = studied(cfg, "trust", counted, cells, repeats)
     of = {name: [cell for cell in cells if cell.startswith(name.replace(" ", "-"))] for name in PANELS}
     records = {name: pd.DataFrame([r for cell in mine for r in study.records(cell)]) for name, mine in of.items()}
@@ -70,12 +74,14 @@ def simulated(cfg: DictConfig) -> pd.DataFrame:
 
 
 def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:
-    known = tables.get("calibration")
+    calibration = tables.get("calibration")
     return {
         "fragility": plots.fragility(
             tables["summary"], tables["changes"], f"Smallest removals that change a ranking{suffix}"
         ),
-        "effective": plots.effective(tables["summary"], known, f"Effective number of judges of a panel{suffix}"),
+        "effective": plots.effective(
+            tables["summary"], calibration, f"Effective number of judges of a panel{suffix}"
+        ),
     }
 
 

@@ -21,7 +21,7 @@ from replication.replicate import Study, studied
 from replication.tables import Table, with_error
 from studies import plots
 from studies.config import main
-from studies.dependence import Asked, bootstrap, calibrated, limit, standardised_errors
+from studies.dependence import QuestionData, bootstrap, calibrated, limit, standardised_errors
 
 log = logging.getLogger("studies")
 KINDS = ("plug_in", "clustered", "bootstrap")
@@ -40,11 +40,13 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
         table = errors_table(plug_in, clustered, resamples, cfg.level).assign(member=member)
         misfit = by_judgment.mean() / table["plug_in"].mean()
         errors.append(table)
-        found = orders_by_errors(plug_in, clustered)
-        one, other = (rank_intervals(orders, cfg.level) for orders in found)
-        by_rank = one.merge(other.drop(columns="rank"), on="model", suffixes=("_plug_in", "_clustered"))
+        orders_of_kind = orders_by_errors(plug_in, clustered)
+        plug_in_ranks, clustered_ranks = (rank_intervals(orders, cfg.level) for orders in orders_of_kind)
+        by_rank = plug_in_ranks.merge(
+            clustered_ranks.drop(columns="rank"), on="model", suffixes=("_plug_in", "_clustered")
+        )
         ranks.append(by_rank.assign(member=member))
-        pairs = [pairwise(orders, cfg.level) for orders in found]
+        pairs = [pairwise(orders, cfg.level) for orders in orders_of_kind]
         row = summary_row(cfg, judgments, member, table, pairs, by_rank, resamples)
         summary.append(row | {"misfit_ratio": misfit})
         log.info(
@@ -74,7 +76,7 @@ def _first(frame: pd.DataFrame, column: str) -> pd.DataFrame:
 
 
 def _study(
-    cfg: DictConfig, judgments: Judgments, name: str, task, cells: dict, repeats: int, shared: Asked
+    cfg: DictConfig, judgments: Judgments, name: str, task, cells: dict, repeats: int, shared: QuestionData
 ) -> Study:
     """A study of one set, computed."""
     cells = {f"{judgments.name}-{cell}": {"cell": cell, **settings} for cell, settings in cells.items()}
@@ -84,8 +86,12 @@ def _study(
 def bootstrapped(cfg: DictConfig, judgments: Judgments, fitted: Fit) -> np.ndarray:
     """Standardised scores of the resamples that have a fit, shape (B, N)."""
     member = fitted.model.name
-    asked = Asked(judgments.comparisons, judgments.question, member, start=fitted.solution.parameters)
-    study = _study(cfg, judgments, f"uncertainty-{member}", bootstrap, {"bootstrap": {}}, cfg.bootstraps, asked)
+    question_data = QuestionData(
+        judgments.comparisons, judgments.question, member, start=fitted.solution.parameters
+    )
+    study = _study(
+        cfg, judgments, f"uncertainty-{member}", bootstrap, {"bootstrap": {}}, cfg.bootstraps, question_data
+    )
     (cell,) = study.cells
     return np.array([record["scores"] for record in study.records(cell) if "scores" in record])
 
@@ -121,18 +127,18 @@ def calibration(cfg: DictConfig, judgments: Judgments) -> pd.DataFrame:
     """Coverage by kind of error on data drawn from the first member's fit, with and without question effects."""
     member = cfg.members[0]
     truth = fit(judgments.comparisons, member, solver_settings(cfg.solver, member)).solution.parameters
-    asked = Asked(judgments.comparisons, judgments.question, member, truth, start=truth)
+    question_data = QuestionData(judgments.comparisons, judgments.question, member, truth, start=truth)
     settings = {"level": cfg.level, "bootstraps": cfg.inner_bootstraps}
     cells = {}
     for sd in cfg.question_sd:
-        scores = limit(asked, sd).scores
+        scores = limit(question_data, sd).scores
         cells[f"sd{sd:g}"] = {"question_sd": sd, **settings, "limit": (scores / scores.std(ddof=0)).tolist()}
-    study = _study(cfg, judgments, "uncertainty-calibration", calibrated, cells, cfg.replications, asked)
+    study = _study(cfg, judgments, "uncertainty-calibration", calibrated, cells, cfg.replications, question_data)
     rows = []
-    for cell, given in study.cells.items():
+    for cell, cell_settings in study.cells.items():
         records = pd.DataFrame(study.records(cell))
         for kind in KINDS:
-            row = {"question_sd": given["question_sd"], "errors": kind}
+            row = {"question_sd": cell_settings["question_sd"], "errors": kind}
             row["ratio"] = (records[f"error/{kind}"] / records["error/plug_in"]).mean()
             for measure in ("covered", "ranks_held", "wrongly_separated", "rank_width", "separated"):
                 values = records.get(f"{measure}/{kind}", pd.Series(dtype=float)).dropna()

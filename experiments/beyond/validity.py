@@ -27,12 +27,14 @@ INTERVALS = ("scores", "across", "discrimination", "far")
 
 def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
     study, sets = study_of_designs(cfg), studies_of_sets(cfg, data)
-    kept, intervals = order_table(study), coverage_table(study)
-    pairs, halves = (pd.DataFrame(rows(each)) for rows, each in zip((pair_rows, half_rows), sets, strict=True))
-    log.info("%s", kept.query("test == 'both'").to_string(index=False, float_format="%.3f"))
+    orders, intervals = order_table(study), coverage_table(study)
+    pairs, halves = (
+        pd.DataFrame(rows(set_study)) for rows, set_study in zip((pair_rows, half_rows), sets, strict=True)
+    )
+    log.info("%s", orders.query("test == 'both'").to_string(index=False, float_format="%.3f"))
     log.info("%s\n%s", pairs.to_string(index=False), halves.to_string(index=False))
     return {
-        "order": Table(kept, f"Tests and ranks at {cfg.level:.0%}: errors, ranks held, power", 3),
+        "order": Table(orders, f"Tests and ranks at {cfg.level:.0%}: errors, ranks held, power", 3),
         "coverage": Table(intervals, f"Coverage of {cfg.level:.0%} intervals", 3),
         "pairs": Table(pairs, "Pairs of the sets separated: by the Wald tests alone, and by both tests"),
         "halves": Table(halves, "Halves of the sets in which every score has an interval", 3),
@@ -54,12 +56,12 @@ def study_of_designs(cfg: DictConfig) -> Study:
 def studies_of_sets(cfg: DictConfig, data: dict[str, Judgments]) -> tuple[Study, Study]:
     """Pairs separated in every set as a whole, and intervals in halves of it."""
     shared = {name: (judgments.comparisons, judgments.question) for name, judgments in data.items()}
-    one = {
+    cells = {
         f"{name}-{member}": OnSet(name, Fitted(member), cfg.level) for name, member in product(data, cfg.members)
     }
     return (
-        studied(cfg, "validity_pairs", separated, one, 1, shared),
-        studied(cfg, "validity_halves", half, one, cfg.halves, shared),
+        studied(cfg, "validity_pairs", separated, cells, 1, shared),
+        studied(cfg, "validity_halves", half, cells, cfg.halves, shared),
     )
 
 
@@ -96,8 +98,8 @@ def coverage_table(study: Study) -> pd.DataFrame:
 
 def shares(name: str, values: pd.Series | None) -> dict[str, float]:
     """Mean and its standard error over data sets."""
-    known = pd.Series(dtype=float) if values is None else values.dropna()
-    return with_error(name, known)
+    finite = pd.Series(dtype=float) if values is None else values.dropna()
+    return with_error(name, finite)
 
 
 def pair_rows(study: Study) -> list[dict]:

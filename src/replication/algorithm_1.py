@@ -41,25 +41,33 @@ class AtStops:
 
 def errors_at_stops(cell: Stopped, rng: np.random.Generator) -> AtStops:
     """Mean squared errors at every stop of data sets of one truth."""
-    truth, many = truth_of(cell.truth), cell.data_sets
-    parts = [draw_comparisons(rng, truth, cell.n_comparisons) for _ in range(many)]
-    found = {}
-    for stop, at in read_at(cell.stops, parts):
-        blocks = {"score": (at.scores, truth.scores), "log_discrimination": (at.judges[0], truth.judges[0])}
-        found[stop] = {
-            name: np.mean((ours.reshape(many, -1) - true) ** 2, axis=1).tolist()
+    truth, n_data_sets = truth_of(cell.truth), cell.data_sets
+    parts = [draw_comparisons(rng, truth, cell.n_comparisons) for _ in range(n_data_sets)]
+    errors = {}
+    for stop, parameters in read_at(cell.stops, parts):
+        blocks = {
+            "score": (parameters.scores, truth.scores),
+            "log_discrimination": (parameters.judges[0], truth.judges[0]),
+        }
+        errors[stop] = {
+            name: np.mean((ours.reshape(n_data_sets, -1) - true) ** 2, axis=1).tolist()
             for name, (ours, true) in blocks.items()
         }
-    return AtStops(found)
+    return AtStops(errors)
 
 
 def study_of(cfg: DictConfig) -> Study:
     """Algorithm A.1 at the points that slopes are fitted to, in the settings and under the truths asked for."""
-    own, settings = cfg.algorithm_1, simulation_settings(cfg)
+    algorithm_settings, settings = cfg.algorithm_1, simulation_settings(cfg)
     cells = {
-        point.name: Stopped(**vars(point), stops=tuple(own.stops), data_sets=own.data_sets[point.setting])
-        for point in grid(cfg, own.draws)
-        if point.setting in own.settings and point.n_comparisons in settings[point.setting].n_comparisons[-LAST:]
+        point.name: Stopped(
+            **vars(point),
+            stops=tuple(algorithm_settings.stops),
+            data_sets=algorithm_settings.data_sets[point.setting],
+        )
+        for point in grid(cfg, algorithm_settings.draws)
+        if point.setting in algorithm_settings.settings
+        and point.n_comparisons in settings[point.setting].n_comparisons[-LAST:]
     }
     repeats = dict.fromkeys(cells, 1)
     return Study("algorithm_1", errors_at_stops, cells, repeats, cfg.seed, Path(ROOT, cfg.cache), 1)
@@ -70,11 +78,11 @@ def replications_of(study: Study) -> pd.DataFrame:
     frames = []
     for name, cell in study.cells.items():
         (record,) = study.records(name)
-        place = {**cell.place, "draw": cell.truth.draw, "status": "stopped"}
+        key_columns = {**cell.key_columns, "draw": cell.truth.draw, "status": "stopped"}
         for stop, errors in record["errors"].items():
             values = {f"errors_judge_aware_{parameter}": errors[parameter] for parameter in PARAMETERS}
             number = {"replication": range(cell.data_sets), "estimator": f"algorithm_1_{stop}"}
-            frames.append(pd.DataFrame({**number, **place, **values}))
+            frames.append(pd.DataFrame({**number, **key_columns, **values}))
     return as_stored(pd.concat(frames))
 
 
@@ -83,11 +91,13 @@ def errors_of(study: Study) -> pd.DataFrame:
     rows = []
     for name, cell in study.cells.items():
         (record,) = study.records(name)
-        place = {**cell.place, "draw": cell.truth.draw}
+        key_columns = {**cell.key_columns, "draw": cell.truth.draw}
         for stop, parameter in product(cell.stops, PARAMETERS):
             errors = np.array(record["errors"][str(stop)][parameter])
-            found = {"mean": errors.mean(), "standard_error": errors.std(ddof=1) / np.sqrt(len(errors))}
-            rows.append({**place, "stop": stop, "parameter": parameter, **found, "n_replications": len(errors)})
+            summary = {"mean": errors.mean(), "standard_error": errors.std(ddof=1) / np.sqrt(len(errors))}
+            rows.append(
+                {**key_columns, "stop": stop, "parameter": parameter, **summary, "n_replications": len(errors)}
+            )
     return pd.DataFrame(rows)
 
 
@@ -123,7 +133,7 @@ def jointly(runs: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
                 "slopes": len(slopes),
                 "printed_flatter": int((slopes["paper"] > slopes["slope"]).sum()),
                 "draws": len(settings[0]) - 1,
-                "distance": float(sum(one[0] for one in far)),
+                "distance": float(sum(distances[0] for distances in far)),
                 "p_joint": _tail(far),
             }
         )
@@ -135,12 +145,12 @@ def _signed(values: np.ndarray) -> np.ndarray:
 
     The sum over its slopes of their distances from the others' means, in predictive standard deviations.
     """
-    found = []
-    for place, one in enumerate(values):
-        others = np.delete(values, place, 0)
-        spread = others.std(axis=0, ddof=1) * np.sqrt(1 + 1 / len(others))
-        found.append(float(((one - others.mean(axis=0)) / spread).sum()))
-    return np.array(found)
+    deviations = []
+    for index, study in enumerate(values):
+        rest = np.delete(values, index, 0)
+        spread = rest.std(axis=0, ddof=1) * np.sqrt(1 + 1 / len(rest))
+        deviations.append(float(((study - rest.mean(axis=0)) / spread).sum()))
+    return np.array(deviations)
 
 
 def _tail(far: Iterable[np.ndarray]) -> float:
@@ -150,5 +160,5 @@ def _tail(far: Iterable[np.ndarray]) -> float:
     """
     far = list(far)
     totals: Iterator[float] = map(sum, product(*far))
-    printed = abs(sum(one[0] for one in far))
+    printed = abs(sum(distances[0] for distances in far))
     return float(np.mean([abs(total) >= printed - 1e-12 for total in totals]))

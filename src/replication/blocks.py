@@ -36,6 +36,6 @@ def read(path: Path) -> list[dict] | None:
 
 
 def _header(path: Path, content: bytes) -> bytes:
-    place = f"{path.parent.parent.name}/{path.parent.name}/{path.name}\n"
-    checksum = hashlib.sha256(place.encode() + content).hexdigest()
+    block_path = f"{path.parent.parent.name}/{path.parent.name}/{path.name}\n"
+    checksum = hashlib.sha256(block_path.encode() + content).hexdigest()
     return json.dumps({"bytes": len(content), "sha256": checksum}).encode() + b"\n"

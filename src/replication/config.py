@@ -63,10 +63,10 @@ def script_of(name: str) -> Path:
     ConfigError
         If there is none of that name.
     """
-    found = [path for path in SCRIPTS.rglob("*.py") if path.stem == name]
-    if not found:
+    scripts = [path for path in SCRIPTS.rglob("*.py") if path.stem == name]
+    if not scripts:
         raise ConfigError(f"there is no script experiments/{name}.py")
-    return found[0]
+    return scripts[0]
 
 
 def is_default(command: str, cfg: DictConfig) -> bool:
@@ -251,10 +251,10 @@ def main(config_name: str) -> Callable[[Callable[[DictConfig], None]], Callable[
                     raise
                 sys.exit(f"{config_name}: {_sentence(error)}{choices(config_name, error)}")
             except (ValueError, TypeError) as error:
-                told = [word for word in sys.argv[1:] if "=" in word and word not in QUIET]
-                if traceback_wanted or not told or not _is_of_settings(error):
+                overrides = [word for word in sys.argv[1:] if "=" in word and word not in QUIET]
+                if traceback_wanted or not overrides or not _is_of_settings(error):
                     raise
-                sys.exit(f"{config_name}: {_sentence(error)} (told: {' '.join(told)})")
+                sys.exit(f"{config_name}: {_sentence(error)} (told: {' '.join(overrides)})")
 
         return guarded
 
@@ -273,10 +273,10 @@ def explained(config_name: str) -> str:
             parts.append(f"--- conf/{name}.yaml\n{Path(CONF, f'{name}.yaml').read_text()}")
             continue
         group = key.partition("@")[0]
-        others = sorted(path.stem for path in Path(CONF, group).glob("*.yaml"))
+        options = sorted(path.stem for path in Path(CONF, group).glob("*.yaml"))
         if (group, name) not in seen:
             seen.add((group, name))
-            parts.append(f"--- {group}={name} (there are {', '.join(others)})\n")
+            parts.append(f"--- {group}={name} (there are {', '.join(options)})\n")
             parts.append(Path(CONF, group, f"{name}.yaml").read_text() if name else "")
     return "".join(parts)
 

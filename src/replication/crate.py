@@ -46,12 +46,12 @@ class Recorder:
         profile = self._context(PROFILE, "CreativeWork", name="Process Run Crate", version="0.5")
         paper = self._context(published.ADDRESS, "ScholarlyArticle", name="The paper that is replicated")
         licence = self._context(MIT, "CreativeWork", name="MIT License")
-        whole = self.crate.root_dataset
-        whole["conformsTo"], whole["license"], whole["isBasedOn"] = profile, licence, paper
-        whole["name"], whole["description"], whole["version"] = name, description, version
-        del whole["datePublished"]  # the library's is the time of the call
+        root = self.crate.root_dataset
+        root["conformsTo"], root["license"], root["isBasedOn"] = profile, licence, paper
+        root["name"], root["description"], root["version"] = name, description, version
+        del root["datePublished"]  # the library's is the time of the call
         if self.dates:
-            whole["datePublished"] = max(self.dates)
+            root["datePublished"] = max(self.dates)
 
     def run(self, record_file: Path) -> None:
         """Add a section's run, from what its ``run.json`` says."""
@@ -71,7 +71,7 @@ class Recorder:
         """Add the audit, which reads every table and the paper's numbers."""
         made = json.loads(sidecar.read_text())["files"]
         printed = sorted((self.root / "src/replication/published_tables").glob("*.csv"))
-        written = [self.file(sidecar.parent / name, sha256=known) for name, known in made.items()]
+        written = [self.file(sidecar.parent / name, sha256=digest) for name, digest in made.items()]
         figures = self._figures(self.root / "figures/paper/audit", written)
         self._action("#audit", "audit", [self.file(path) for path in printed], [*written, *figures])
         self.file(sidecar)
@@ -79,12 +79,12 @@ class Recorder:
     def file(self, path: Path, kind: str = "", **properties: object) -> Entity:
         """A file of the project, added once."""
         name = path.relative_to(self.root).as_posix()
-        found = self.crate.get(name)
-        if found is not None:
-            return found
-        known = {"name": path.name, "encodingFormat": FORMATS.get(path.suffix, "text/plain")}
+        entity = self.crate.get(name)
+        if entity is not None:
+            return entity
+        entry = {"name": path.name, "encodingFormat": FORMATS.get(path.suffix, "text/plain")}
         types = {"@type": ["File", kind]} if kind else {}
-        return self.crate.add_file(path, name, properties=types | known | properties)
+        return self.crate.add_file(path, name, properties=types | entry | properties)
 
     def _action(self, name: str, section: str, inputs: Iterable[Entity], made: list[Entity]) -> Entity:
         properties = {"name": f"make {section}"}
@@ -99,14 +99,14 @@ class Recorder:
         return script
 
     def _code(self, commit: str | None) -> Entity:
-        known = (
+        entry = (
             {"name": f"code at commit {commit}", "version": commit} if commit else {"name": "code, not committed"}
         )
         date = dated(self.root, commit) if commit else None
         if date:
             self.dates.add(date)
-            known["dateModified"] = date
-        return self._context(f"#code-{commit or 'unknown'}", "SoftwareSourceCode", **known)
+            entry["dateModified"] = date
+        return self._context(f"#code-{commit or 'unknown'}", "SoftwareSourceCode", **entry)
 
     def _config(self, record: dict) -> list[Entity]:
         paths = [self.root / "conf" / f"{record['section']}.yaml"]
@@ -116,19 +116,19 @@ class Recorder:
     def _data(self, name: str, source: dict, record: dict) -> Entity:
         config = record["config"]
         chosen = config.get("datasets", {}).get(name) or config.get("dataset") or {}
-        known = {"name": source.get("file", name), "description": f"{source.get('records', 'all')} records"}
+        entry = {"name": source.get("file", name), "description": f"{source.get('records', 'all')} records"}
         if record["surrogate"] or "sha256" not in source:
-            return self._context(f"#surrogate-{name}", "Dataset", **known | {"name": f"surrogate of {name}"})
-        known |= {"sha256": source["sha256"], "encodingFormat": "application/json"}
+            return self._context(f"#surrogate-{name}", "Dataset", **entry | {"name": f"surrogate of {name}"})
+        entry |= {"sha256": source["sha256"], "encodingFormat": "application/json"}
         address = chosen.get("url")
         if not address:
-            return self._context(f"#data-{source['sha256']}", "CreativeWork", **known)
-        return self.crate.get(address) or self.crate.add_file(address, properties=known)
+            return self._context(f"#data-{source['sha256']}", "CreativeWork", **entry)
+        return self.crate.get(address) or self.crate.add_file(address, properties=entry)
 
     def _tables(self, folder: Path, made: dict[str, str], data: list[Entity]) -> list[Entity]:
         """Tables, each from the data."""
         based = {"isBasedOn": data} if data else {}
-        return [self.file(folder / name, sha256=known, **based) for name, known in sorted(made.items())]
+        return [self.file(folder / name, sha256=digest, **based) for name, digest in sorted(made.items())]
 
     def _figures(self, folder: Path, tables: list[Entity]) -> list[Entity]:
         sidecar = folder / "figures.json"
@@ -137,11 +137,13 @@ class Recorder:
         sources = [table for table in tables if table.id.endswith(".csv")]
         made = json.loads(sidecar.read_text())["files"]
         self.file(sidecar)
-        return [self.file(folder / name, sha256=known, isBasedOn=sources) for name, known in sorted(made.items())]
+        return [
+            self.file(folder / name, sha256=digest, isBasedOn=sources) for name, digest in sorted(made.items())
+        ]
 
     def _context(self, identifier: str, kind: str, **properties: object) -> Entity:
-        found = self.crate.get(identifier)
-        return found or self.crate.add(ContextEntity(self.crate, identifier, {"@type": kind} | properties))
+        entity = self.crate.get(identifier)
+        return entity or self.crate.add(ContextEntity(self.crate, identifier, {"@type": kind} | properties))
 
 
 def crate_of(root: Path, project: dict) -> dict:

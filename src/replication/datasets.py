@@ -44,10 +44,10 @@ def find_source(name: str) -> str | None:
     if not is_hub(name):
         path = find_file(name)
         return path and str(path)
-    place = Address.of(name)
-    folder = next((folder for folder in data_folders() if (folder / place.name).is_dir()), None)
-    part = f"{PART}{place.part}" if place.part else ""
-    return name if folder is None else f"{PREFIX}{folder / place.name}{part}"
+    address = Address.of(name)
+    folder = next((folder for folder in data_folders() if (folder / address.name).is_dir()), None)
+    part = f"{PART}{address.part}" if address.part else ""
+    return name if folder is None else f"{PREFIX}{folder / address.name}{part}"
 
 
 def load_judgments(dataset: Dataset) -> Judgments:
@@ -106,8 +106,8 @@ def _in_any_form(dataset: Dataset, source: str) -> Judgments:
         mismatch = _mismatch(Path(source).read_bytes(), dataset.sha256, dataset.git_blob)
         if mismatch:
             raise ChecksumError(f"{dataset.file}: {mismatch}")
-    told = {key: value for key, value in loaded.source.items() if key not in ("path", "given")}
-    return replace(loaded, source=told | {"file": dataset.file})
+    origin = {key: value for key, value in loaded.source.items() if key not in ("path", "given")}
+    return replace(loaded, source=origin | {"file": dataset.file})
 
 
 def _mismatch(content: bytes, sha256: str | None, git_blob: str | None = None) -> str:
@@ -116,12 +116,12 @@ def _mismatch(content: bytes, sha256: str | None, git_blob: str | None = None) -
         ("SHA-256", _sha256, sha256),
         ("git blob id", _blob, git_blob),
     ):
-        found = identify(content)
-        if published and found != published:
+        digest = identify(content)
+        if published and digest != published:
             unix = content.replace(b"\r\n", b"\n")
             converted = published in (identify(unix), identify(unix.replace(b"\n", b"\r\n")))
             why = " (it has other line ends)" if converted else ""
-            return f"its {kind} is {found}, not the published {published}{why}"
+            return f"its {kind} is {digest}, not the published {published}{why}"
     return ""
 
 
@@ -159,9 +159,9 @@ def _download(dataset: Dataset) -> Path:
     import pooch  # both load slowly, and are needed once
     import requests
 
-    known = f"sha256:{dataset.sha256}" if dataset.sha256 else None
+    checksum = f"sha256:{dataset.sha256}" if dataset.sha256 else None
     try:
-        path = Path(pooch.retrieve(dataset.url, known, dataset.file, ROOT / "data", progressbar=True))
+        path = Path(pooch.retrieve(dataset.url, checksum, dataset.file, ROOT / "data", progressbar=True))
     except (requests.RequestException, OSError) as error:
         reason = type(error).__name__
         raise DataUnavailableError(f"{dataset.file} is not on disk and cannot be fetched ({reason})") from error
@@ -230,8 +230,8 @@ def ultrafeedback_ratings(source: str) -> pd.DataFrame:
     DataError
         If the rows are not in UltraFeedback's form.
     """
-    place = find_file(source) or find_source(PREFIX + source.removeprefix(PREFIX))
-    rows = load_rows(str(place), "completions")
+    location = find_file(source) or find_source(PREFIX + source.removeprefix(PREFIX))
+    rows = load_rows(str(location), "completions")
     try:
         ratings = [
             (completion["model"], dimension, completion["annotations"][dimension]["Rating"])
@@ -250,7 +250,7 @@ def ultrafeedback_ratings(source: str) -> pd.DataFrame:
     return table
 
 
-def named_source(told: Mapping[str, object]) -> str:
+def named_source(source: Mapping[str, object]) -> str:
     """A set and its revision in a caption, from what is known of where it is from."""
-    revision = f" at {str(told['revision'])[:7]}" if "revision" in told else ""
-    return f"{told['file']}{revision}"
+    revision = f" at {str(source['revision'])[:7]}" if "revision" in source else ""
+    return f"{source['file']}{revision}"

@@ -31,11 +31,11 @@ def answer_agreement(judgments: Judgments, fewest: int, level: float = 0.95) -> 
     once = frame.drop_duplicates([*ITEM, "judge_model"])
     answers = once.pivot(index=ITEM, columns="judge_model", values="judge_preferred_model")
     rows = []
-    for one, other in combinations(sorted(answers.columns), 2):
-        both = answers[[one, other]].dropna()
+    for judge, peer in combinations(sorted(answers.columns), 2):
+        both = answers[[judge, peer]].dropna()
         if len(both) >= fewest:
-            share = float((both[one] == both[other]).mean())
-            rows.append((judgments.name, one, other, len(both), share, *wilson(share, len(both), level)))
+            share = float((both[judge] == both[peer]).mean())
+            rows.append((judgments.name, judge, peer, len(both), share, *wilson(share, len(both), level)))
     return pd.DataFrame(rows, columns=["dataset", "judge_1", "judge_2", "shared", "agreement", "low", "high"])
 
 
@@ -81,6 +81,6 @@ def agreement_by_kind(pairs: pd.DataFrame, strong: Iterable[str], level: float =
 
 def with_judges_merged(judgments: Judgments, names: Iterable[str], merged: str) -> Comparisons:
     """The comparisons with these judges as one judge, who has one vote an item: the mean of their answers."""
-    comparisons, first, *others = judgments.comparisons.with_ties(), *names
-    rows, _ = with_one_vote(comparisons, judgments.question, dict.fromkeys(others, first))
+    comparisons, first, *rest = judgments.comparisons.with_ties(), *names
+    rows, _ = with_one_vote(comparisons, judgments.question, dict.fromkeys(rest, first))
     return replace(rows, judges=tuple(merged if name == first else name for name in rows.judges), tied=None)

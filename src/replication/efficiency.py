@@ -42,14 +42,14 @@ def efficiency_claims(replications: pd.DataFrame, paper_repeats: int) -> pd.Data
         that a claim says are not negative; of those, how many are not, how many by two standard errors, and how
         many fail by two standard errors; the last is over the first `paper_repeats` repeats.
     """
-    own = replications[replications["method"] == replications["reference"]]
+    own_reference = replications[replications["method"] == replications["reference"]]
     rows = []
-    for estimator, measure in product(dict.fromkeys(own["estimator"]), MEASURES):
+    for estimator, measure in product(dict.fromkeys(own_reference["estimator"]), MEASURES):
         by_method: dict[str, dict[Place, pd.Series]] = {}
-        for (method, *place), draws in own[own["estimator"] == estimator].groupby(
+        for (method, *point), draws in own_reference[own_reference["estimator"] == estimator].groupby(
             ["method", "n_judges", "n_comparisons"], sort=False
         ):
-            by_method.setdefault(method, {})[tuple(place)] = draws.set_index("replication")[measure]
+            by_method.setdefault(method, {})[tuple(point)] = draws.set_index("replication")[measure]
         rows += [
             {"estimator": estimator} | tally(claim, measure, method, differences, paper_repeats)
             for claim, method, differences in _claims(by_method)
@@ -58,7 +58,7 @@ def efficiency_claims(replications: pd.DataFrame, paper_repeats: int) -> pd.Data
 
 
 def _claims(values: dict[str, dict[Place, pd.Series]]) -> Iterator[tuple[str, str, list[Difference]]]:
-    lead = {place: ours - values["btl"][place] for place, ours in values["judge_aware"].items()}
+    lead = {point: ours - values["btl"][point] for point, ours in values["judge_aware"].items()}
     yield (
         "judge-aware is at least as close as BTL, each to its own full-data fit",
         "both",
@@ -69,15 +69,15 @@ def _claims(values: dict[str, dict[Place, pd.Series]]) -> Iterator[tuple[str, st
         fewest, most = (end(size for _, size in curve) for end in (min, max))
         yield "closer with more comparisons", method, list(_along(curve, 1))
         for size, direction in ((fewest, "less"), (most, "more")):
-            part = {place: repeats for place, repeats in curve.items() if place[1] == size}
+            part = {point: repeats for point, repeats in curve.items() if point[1] == size}
             steps = list(_along(part, 0, falling=direction == "less"))
             yield f"{direction} close with more judges at T = {size}", method, steps
 
 
 def _along(curve: dict[Place, pd.Series], axis: int, falling: bool = False) -> Iterator[Difference]:
     """Successive steps along one axis, the other held."""
-    for held in sorted({place[1 - axis] for place in curve}):
-        line = sorted((place for place in curve if place[1 - axis] == held), key=lambda place: place[axis])
+    for level in sorted({point[1 - axis] for point in curve}):
+        line = sorted((point for point in curve if point[1 - axis] == level), key=lambda point: point[axis])
         for low, high in pairwise(line):
             yield (curve[low], curve[high]) if falling else (curve[high], curve[low])
 
@@ -86,12 +86,12 @@ def tally(
     claim: str, measure: str, method: str, differences: Iterable[Difference], paper_repeats: int
 ) -> dict[str, object]:
     """How many differences hold, and how many clearly do or do not, of those with repeats that gave both fits."""
-    found = np.array([_with_error(*pair) for pair in differences]).reshape(-1, 2)
+    means_and_errors = np.array([_with_error(*pair) for pair in differences]).reshape(-1, 2)
     short = [
         _with_error(*(None if x is None else x.iloc[:paper_repeats] for x in pair))[0] for pair in differences
     ]
-    known = np.isfinite(found[:, 0])
-    mean, error = found[known].T
+    is_estimated = np.isfinite(means_and_errors[:, 0])
+    mean, error = means_and_errors[is_estimated].T
     return {
         "claim": claim,
         "measure": measure,
@@ -104,10 +104,10 @@ def tally(
     }
 
 
-def _with_error(one: pd.Series, other: pd.Series | None) -> tuple[float, float]:
+def _with_error(repeats: pd.Series, reference: pd.Series | None) -> tuple[float, float]:
     """Mean and standard error of repeats, or of the difference between two independent means."""
-    parts = [one.dropna()] if other is None else [one.dropna(), other.dropna()]
+    parts = [repeats.dropna()] if reference is None else [repeats.dropna(), reference.dropna()]
     if any(part.empty for part in parts):  # no repeat gave both fits
         return np.nan, np.nan
-    mean = parts[0].mean() - (parts[1].mean() if other is not None else 0.0)
+    mean = parts[0].mean() - (parts[1].mean() if reference is not None else 0.0)
     return float(mean), float(np.sqrt(sum(part.var() / len(part) for part in parts)))

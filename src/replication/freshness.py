@@ -85,7 +85,7 @@ def made_by(section: str, settings: Mapping[str, Any], data: Mapping[str, str], 
 
 def tables_of(files: Mapping[str, str]) -> dict[str, str]:
     """Of the files of a record those that figures are drawn from."""
-    return {name: known for name, known in files.items() if name.endswith(".csv")}
+    return {name: digest for name, digest in files.items() if name.endswith(".csv")}
 
 
 def files_stored(results: Path) -> dict[str, str]:
@@ -114,9 +114,9 @@ def stale(results: Path) -> pd.DataFrame:
     """
     stamped = {_key(row): row for row in _stamps(results).to_dict("records")}
     rows = [
-        (one.lot, one.section, one.set, one.kind, why, one.command, one.seconds)
-        for one in _stored(results)
-        if (why := one.differs(stamped.get(one.key, {}).get("code")))
+        (entry.lot, entry.section, entry.set, entry.kind, why, entry.command, entry.seconds)
+        for entry in _stored(results)
+        if (why := entry.differs(stamped.get(entry.key, {}).get("code")))
     ]
     return pd.DataFrame(rows, columns=LISTED)
 
@@ -136,14 +136,14 @@ def stamp(results: Path, sections: Mapping[str, Collection[str]]) -> None:
     with _waiting_for(results):
         before = _stamps(results)
         stamps, now = {_key(row): row for row in before.to_dict("records")}, _now()
-        for one in _stored(results):
-            wanted = sections.get(one.section, ())
-            if one.set in wanted or ("" in wanted and one.set not in _sets(one.section)):
-                earlier = stamps.pop(one.key, {})
-                if one.differs(None) == "code":
-                    new = dict(zip(STAMPED, (*one.key, one.now["code"], *now), strict=True))
+        for entry in _stored(results):
+            wanted = sections.get(entry.section, ())
+            if entry.set in wanted or ("" in wanted and entry.set not in _sets(entry.section)):
+                earlier = stamps.pop(entry.key, {})
+                if entry.differs(None) == "code":
+                    new = dict(zip(STAMPED, (*entry.key, entry.now["code"], *now), strict=True))
                     is_known = earlier.get("code") == new["code"] and (earlier["commit"] or not new["commit"])
-                    stamps[one.key] = earlier if is_known else new
+                    stamps[entry.key] = earlier if is_known else new
         rows = [stamps[key] for key in sorted(stamps)]
         if rows != before.to_dict("records"):
             text = pd.DataFrame(rows, columns=STAMPED).to_csv(index=False, lineterminator="\n")
@@ -160,9 +160,9 @@ def stamp_run(folder: Path, section: str, of: str) -> None:
     section, of : str
         The section, and the set that it ran on, empty if it runs once.
     """
-    place = Path(lot_of(section), section, of)
-    results = folder.parents[len(place.parts) - 1]
-    if folder == results / place:
+    relative = Path(lot_of(section), section, of)
+    results = folder.parents[len(relative.parts) - 1]
+    if folder == results / relative:
         stamp(results, {section: [of]})
 
 
@@ -257,11 +257,11 @@ def _settings_now(section: str, of: str) -> _Settings:
     def settings() -> dict[str, Any]:
         job = [f"dataset={of}"] if of and of in _sets(section) else []
         with _composing(section):
-            found = _Settings.of(settings_of(compose(section, job)))
-        return {"digest": found.digest, "texts": found.texts}
+            digested = _Settings.of(settings_of(compose(section, job)))
+        return {"digest": digested.digest, "texts": digested.texts}
 
-    known = _composed().get(f"{section}/{of}", settings)
-    return _Settings(known["digest"], tuple(known["texts"]))
+    composed = _composed().get(f"{section}/{of}", settings)
+    return _Settings(composed["digest"], tuple(composed["texts"]))
 
 
 def _sets(section: str) -> list[str]:

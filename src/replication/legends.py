@@ -19,11 +19,11 @@ LEGENDS = Path(__file__).with_name("legends.csv")
 NO_POINT = ("None", "", "_", "|")  # markers of a line without points, and of the ends of error bars
 
 
-def looks(figure: Figure) -> dict[str, str]:
+def legend_styles(figure: Figure) -> dict[str, str]:
     """Colour, and marker if it has one, of every label in a figure's legends."""
     legends: list[Legend | None] = [*figure.legends, *(axes.get_legend() for axes in figure.axes)]
     return {
-        text.get_text(): look(handle)
+        text.get_text(): style_of(handle)
         for legend in filter(None, legends)
         for handle, text in zip(legend.legend_handles, legend.get_texts(), strict=True)
         if handle is not None
@@ -37,19 +37,21 @@ def wrong_labels(section: str, name: str, figure: Figure, tables: Mapping[str, p
     columns, and values), or that it stands for none, like a nominal level. Points that are some label's numbers
     must have that label's look; what else a figure shows, such as a panel of shares, is not looked at.
     """
-    entries, found = expected(section, name), looks(figure)
-    for label in found.keys() - entries.keys() if entries else ():
+    entries, style_of_label = expected(section, name), legend_styles(figure)
+    for label in style_of_label.keys() - entries.keys() if entries else ():
         yield f"legends.csv says nothing of the label {label!r}"
     # drawn only where its table is stored, or where a set has such rows
-    drawn = {label: entry for label, entry in entries.items() if label in found and entry["table"] in tables}
+    drawn = {
+        label: entry for label, entry in entries.items() if label in style_of_label and entry["table"] in tables
+    }
     numbers = {label: _values(tables[entry["table"]], entry) for label, entry in drawn.items()}
     for label, entry in drawn.items():
-        known = [
+        plotted = [
             points
-            for points in _shown(figure, found[label])
+            for points in _points_with_style(figure, style_of_label[label])
             if any(_is_of(points, values) for values in numbers.values())
         ]
-        if not known or not all(_is_of(points, numbers[label]) for points in known):
+        if not plotted or not all(_is_of(points, numbers[label]) for points in plotted):
             where = f", {entry['where']}" if entry["where"] else ""
             yield f"what looks like {label!r} is not {entry['value']} of {entry['table']}{where}"
 
@@ -62,7 +64,7 @@ def expected(section: str, name: str) -> dict[str, dict[str, str]]:
     return {entry["label"]: entry for entry in entries if fnmatch(name, entry["figure"])}
 
 
-def look(artist: Artist) -> str:
+def style_of(artist: Artist) -> str:
     """Colour of an artist, and its marker if it has one."""
     if isinstance(artist, Line2D):
         marker = str(artist.get_marker())
@@ -74,20 +76,20 @@ def look(artist: Artist) -> str:
     return to_hex(np.reshape(np.asarray(colour, float), (-1, 4))[0])
 
 
-def _shown(figure: Figure, wanted: str) -> list[tuple[np.ndarray, np.ndarray]]:
+def _points_with_style(figure: Figure, wanted: str) -> list[tuple[np.ndarray, np.ndarray]]:
     """Both coordinates of the points, or both sides of the bars, that have a look."""
     colour, _, marker = wanted.partition(" ")
-    found = []
+    coordinates = []
     for axes in figure.axes:
         for line in axes.lines:
             of_line = str(line.get_marker())
             if to_hex(line.get_color()) == colour and of_line not in NO_POINT and marker in ("", of_line):
-                found.append((np.asarray(line.get_xdata(), float), np.asarray(line.get_ydata(), float)))
+                coordinates.append((np.asarray(line.get_xdata(), float), np.asarray(line.get_ydata(), float)))
         bars = [patch for patch in axes.patches if to_hex(patch.get_facecolor()) == colour]
         if bars:
             sides = ([bar.get_width() for bar in bars], [bar.get_height() for bar in bars])
-            found.append((np.array(sides[0]), np.array(sides[1])))
-    return found
+            coordinates.append((np.array(sides[0]), np.array(sides[1])))
+    return coordinates
 
 
 def _values(table: pd.DataFrame, entry: Mapping[str, str]) -> np.ndarray:
@@ -100,7 +102,7 @@ def _values(table: pd.DataFrame, entry: Mapping[str, str]) -> np.ndarray:
 def _is_of(points: tuple[np.ndarray, np.ndarray], values: np.ndarray) -> bool:
     """Whether one coordinate of all points is among some values."""
     for side in points:
-        known = side[np.isfinite(side)]
-        if len(known) and np.isclose(known[:, None], values, rtol=1e-9, atol=0).any(axis=1).all():
+        finite = side[np.isfinite(side)]
+        if len(finite) and np.isclose(finite[:, None], values, rtol=1e-9, atol=0).any(axis=1).all():
             return True
     return False

@@ -84,16 +84,16 @@ def _children() -> Iterator[list[str]]:
     """What /proc tells of the processes that this one began and that still run, from the state on."""
     for path in Path("/proc").glob("[0-9]*"):  # not what is in it: that may be gone before it is looked at
         try:
-            told = (path / "stat").read_text().rpartition(")")[2].split()
+            stat_fields = (path / "stat").read_text().rpartition(")")[2].split()
         except OSError:  # ended since
             continue
-        if int(told[1]) == os.getpid():
-            yield told
+        if int(stat_fields[1]) == os.getpid():
+            yield stat_fields
 
 
-def _used(told: list[str]) -> float:
+def _used(stat_fields: list[str]) -> float:
     """Seconds of one process and of those it waited for."""
-    return sum(map(int, told[11:15])) / os.sysconf("SC_CLK_TCK")
+    return sum(map(int, stat_fields[11:15])) / os.sysconf("SC_CLK_TCK")
 
 
 def commit(root: Path) -> dict[str, str | bool | None]:
@@ -149,5 +149,5 @@ def processor() -> str:
 
 def kernels() -> list[str]:
     """The BLAS libraries in use, each with its version and the kernel it chose for this processor."""
-    found = (info for info in threadpool_info() if info["user_api"] == "blas")
-    return sorted({f"{info['internal_api']} {info['version']} {info.get('architecture')}" for info in found})
+    libraries = (info for info in threadpool_info() if info["user_api"] == "blas")
+    return sorted({f"{info['internal_api']} {info['version']} {info.get('architecture')}" for info in libraries})

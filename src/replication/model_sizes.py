@@ -43,10 +43,10 @@ def size_in_name(name: str) -> NamedSize | None:
     Active parameters (A22B) and effective ones (E4B) are no sizes. Where a name counts its experts (17B-128E), its
     size is that of the active parameters.
     """
-    found = SIZE.search(name)
-    if not found:
+    match = SIZE.search(name)
+    if not match:
         return None
-    experts, size = found.groups()
+    experts, size = match.groups()
     if experts:
         return NamedSize(int(experts) * float(size), Counted.EXPERTS)
     return NamedSize(float(size), Counted.ACTIVE if EXPERTS.search(name) else Counted.ALL)

@@ -129,13 +129,13 @@ def load_section_data(cfg: DictConfig) -> tuple[dict[str, Judgments], str]:
     DataError
         If data under the name of one of the paper's sets are others.
     """
-    chosen, own = cfg.get("dataset"), cfg.get("data")
-    if own and own.path:
+    chosen, user_data = cfg.get("dataset"), cfg.get("data")
+    if user_data and user_data.path:
         if chosen:
             raise ConfigError("dataset and data.path: only one of them can be chosen")
-        columns = OmegaConf.to_container(own.columns)  # in a configuration null says nothing, but of counts
-        told = {key: name for key, name in columns.items() if name is not None or key == "count"}
-        judgments = read_judgments(Path(own.path), own.format, told)
+        columns = OmegaConf.to_container(user_data.columns)  # in a configuration null says nothing, but of counts
+        column_names = {key: name for key, name in columns.items() if name is not None or key == "count"}
+        judgments = read_judgments(Path(user_data.path), user_data.format, column_names)
         return {judgments.name: judgments}, ""
     wanted = {chosen.name: chosen} if chosen else cfg.get("datasets", {})
     data, kind = _loaded(cfg, wanted) if wanted else ({}, "")
@@ -149,7 +149,7 @@ def _loaded(cfg: DictConfig, wanted: Mapping[str, Dataset]) -> tuple[dict[str, J
         try:
             return {name: load_judgments(dataset) for name, dataset in wanted.items()}, ""
         except DataUnavailableError as error:
-            without = any(one.stand_in is None or _is_of_user(one) for one in wanted.values())
+            without = any(wanted_set.stand_in is None or _is_of_user(wanted_set) for wanted_set in wanted.values())
             if cfg.surrogate is Surrogate.never or without:
                 raise
             log.info("surrogate: %s, so this section runs on simulated stand-ins", error)

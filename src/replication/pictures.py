@@ -32,8 +32,10 @@ def other_drawers(stored: Path) -> str:
     drawers = [_record(stored).get("drawn_by") or {}, drawn_by()]
     if drawers[0] == drawers[1]:
         return ""
-    shown = (", ".join(f"{name} {version}" for name, version in one.items()) or "unknown" for one in drawers)
-    return "drawn by {}, here {}".format(*shown)
+    versions = (
+        ", ".join(f"{name} {version}" for name, version in packages.items()) or "unknown" for packages in drawers
+    )
+    return "drawn by {}, here {}".format(*versions)
 
 
 def unlike_figures(
@@ -52,23 +54,23 @@ def unlike_figures(
     stored : Path
         The folder with the pictures and their sidecar.
     """
-    found = [
+    differences = [
         Difference(section, name, "legend", wrong, "the numbers of its label")
         for name, figure in drawn.items()
         for wrong in wrong_labels(section, name, figure, tables)
     ]
     with tempfile.TemporaryDirectory(prefix="judgerank-verify-") as name:
         save_figures(drawn, Path(name))
-        found += _unlike_records(section, _record(stored), figure_record(drawn))
+        differences += _unlike_records(section, _record(stored), figure_record(drawn))
         is_comparable = not other_drawers(stored)
         for file in sorted({path.name for folder in (stored, Path(name)) for path in folder.glob("*.png")}):
-            one, other = stored / file, Path(name, file)
-            if not (one.is_file() and other.is_file()):
-                both = ("there" if path.is_file() else "missing" for path in (one, other))
-                found.append(Difference(stored.name, "", file, *both))
-            elif is_comparable and (shown := unlike_pixels(one, other)):
-                found.append(Difference(stored.name, "", file, shown, "as drawn from the tables"))
-    return found
+            stored_file, drawn_file = stored / file, Path(name, file)
+            if not (stored_file.is_file() and drawn_file.is_file()):
+                both = ("there" if path.is_file() else "missing" for path in (stored_file, drawn_file))
+                differences.append(Difference(stored.name, "", file, *both))
+            elif is_comparable and (difference := unlike_pixels(stored_file, drawn_file)):
+                differences.append(Difference(stored.name, "", file, difference, "as drawn from the tables"))
+    return differences
 
 
 def _record(stored: Path) -> dict[str, Any]:
@@ -87,27 +89,30 @@ def _unlike_records(section: str, stored: dict[str, Any], now: dict[str, Any]) -
                 yield Difference(section, name, part, before.get(name), now[part].get(name))
     before = stored["data"]
     for name in sorted(before.keys() | now["data"].keys()):
-        one, other = before.get(name, {}), now["data"].get(name, {})
-        for key in sorted(one.keys() | other.keys()):
-            if not _is_close(one.get(key), other.get(key)):
-                yield Difference(section, name, f"data of {key}", one.get(key), other.get(key))
+        stored_data, drawn_data = before.get(name, {}), now["data"].get(name, {})
+        for key in sorted(stored_data.keys() | drawn_data.keys()):
+            if not _is_close(stored_data.get(key), drawn_data.get(key)):
+                yield Difference(section, name, f"data of {key}", stored_data.get(key), drawn_data.get(key))
 
 
-def _is_close(one: list[float] | None, other: list[float] | None) -> bool:
-    if one is None or other is None:
+def _is_close(stored: list[float] | None, drawn: list[float] | None) -> bool:
+    if stored is None or drawn is None:
         return False
-    return one[0] == other[0] and np.allclose(one, other, rtol=0, atol=CLOSE * max(map(abs, other[1:])))
+    return stored[0] == drawn[0] and np.allclose(stored, drawn, rtol=0, atol=CLOSE * max(map(abs, drawn[1:])))
 
 
 def unlike_pixels(stored: Path, drawn: Path) -> str:
     """How a stored picture differs from one that the same libraries drew; empty if it shows the same."""
     try:
-        one, other = (image.imread(path) for path in (stored, drawn))
+        stored_pixels, drawn_pixels = (image.imread(path) for path in (stored, drawn))
     except (OSError, SyntaxError, ValueError) as error:
         return f"no picture ({error})"
-    if one.shape != other.shape:
-        return f"{one.shape[1]} by {one.shape[0]} pixels for {other.shape[1]} by {other.shape[0]}"
-    far = np.abs(one - other).max(axis=2) > LEVELS
+    if stored_pixels.shape != drawn_pixels.shape:
+        return (
+            f"{stored_pixels.shape[1]} by {stored_pixels.shape[0]} pixels for {drawn_pixels.shape[1]} by "
+            f"{drawn_pixels.shape[0]}"
+        )
+    far = np.abs(stored_pixels - drawn_pixels).max(axis=2) > LEVELS
     if not far.any():
         return ""
     rows, columns = (np.flatnonzero(far.any(axis=axis)) for axis in (1, 0))

@@ -24,18 +24,20 @@ from replication.resampling import MEASURES, correlations
 DRAWS = ("random.sample", "random.shuffle", "RandomState.permutation", "Generator.choice", "Generator.permutation")
 
 
-def drawn(kind: str, seed: int, many: int, size: int) -> np.ndarray:
-    """`size` of `many` positions without replacement, as a seeded generator of Python or NumPy draws them."""
+def drawn(kind: str, seed: int, n_rows: int, size: int) -> np.ndarray:
+    """`size` of `n_rows` positions without replacement, as a seeded generator of Python or NumPy draws them."""
     if kind == "random.sample":
-        return np.array(random.Random(seed).sample(range(many), size))
+        return np.array(random.Random(seed).sample(range(n_rows), size))
     if kind == "random.shuffle":
-        order = list(range(many))
+        order = list(range(n_rows))
         random.Random(seed).shuffle(order)
         return np.array(order[:size])
     if kind == "RandomState.permutation":  # what RandomState.choice and DataFrame.sample draw, too
-        return np.random.RandomState(seed).permutation(many)[:size]
+        return np.random.RandomState(seed).permutation(n_rows)[:size]
     rng = np.random.default_rng(seed)
-    return rng.choice(many, size, replace=False) if kind == "Generator.choice" else rng.permutation(many)[:size]
+    return (
+        rng.choice(n_rows, size, replace=False) if kind == "Generator.choice" else rng.permutation(n_rows)[:size]
+    )
 
 
 def samples(
@@ -85,34 +87,34 @@ def sample_search(
     rows = []
     for setting, part in tried:
         try:
-            found = correlations(fit(part, "btl").scores, reference)
+            estimates = correlations(fit(part, "btl").scores, reference)
         except NoMaximumError:
-            found = dict.fromkeys(MEASURES, np.nan)
-        off = {f"{name}_difference": found[name] - float(printed[name]) for name in found}
-        same = [published.as_printed(found[name], printed[name]) == printed[name] for name in found]
-        rows.append({**setting, "comparisons": len(part), **found, **off, "reproduced": int(np.sum(same))})
+            estimates = dict.fromkeys(MEASURES, np.nan)
+        off = {f"{name}_difference": estimates[name] - float(printed[name]) for name in estimates}
+        same = [published.as_printed(estimates[name], printed[name]) == printed[name] for name in estimates]
+        rows.append({**setting, "comparisons": len(part), **estimates, **off, "reproduced": int(np.sum(same))})
     table = pd.DataFrame(rows)
     distance = np.hypot(table["pearson_difference"], table["spearman_difference"])
     order = pd.DataFrame({"same": -table["reproduced"], "distance": distance})
     return table.loc[order.sort_values(["same", "distance"], kind="stable").index].reset_index(drop=True)
 
 
-def stops(comparisons: Comparisons, settings: Adam, at: list[int]) -> Iterator[tuple[int, Fit]]:
+def stops(comparisons: Comparisons, settings: Adam, iterations: list[int]) -> Iterator[tuple[int, Fit]]:
     """The judge-aware fit as Algorithm A.1 would leave it after given numbers of iterations."""
     cells = comparisons.aggregate()
     model = get_model("judge_aware", cells)
     for iteration, parameters, _ in iterates(cells, model, settings):
-        if iteration in at:
-            here = evaluate(cells, model, parameters)
-            solution = Solution(parameters, here, Status.ITERATION_LIMIT, iteration, ())
+        if iteration in iterations:
+            evaluation = evaluate(cells, model, parameters)
+            solution = Solution(parameters, evaluation, Status.ITERATION_LIMIT, iteration, ())
             yield iteration, Fit(cells, model, settings, solution)
 
 
 def turned(comparisons: Comparisons, rng: np.random.Generator) -> Comparisons:
     """The same comparisons, about half of them written with the other model first: their sums round otherwise."""
-    other, c = rng.random(len(comparisons)) < 0.5, comparisons
-    first, second = np.where(other, [c.second, c.first], [c.first, c.second])
-    return replace(c, first=first, second=second, outcome=np.where(other, 1.0 - c.outcome, c.outcome))
+    is_turned, c = rng.random(len(comparisons)) < 0.5, comparisons
+    first, second = np.where(is_turned, [c.second, c.first], [c.first, c.second])
+    return replace(c, first=first, second=second, outcome=np.where(is_turned, 1.0 - c.outcome, c.outcome))
 
 
 def against_table_2(judge_aware: Fit, btl: Fit, reference: pd.Series) -> pd.DataFrame:

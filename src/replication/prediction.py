@@ -46,7 +46,7 @@ def one_more_by_order(draws: Sequence[float]) -> Interval:
         If there are fewer than `LEAST_ORDERED` draws.
     """
     x = np.sort(np.asarray(draws, float))
-    place = int((1 - SHARE) / 2 * (len(x) + 1) + 1e-9)
-    if place < 1:
+    rank = int((1 - SHARE) / 2 * (len(x) + 1) + 1e-9)
+    if rank < 1:
         raise ValueError(f"{len(x)} draws have no order statistics for {SHARE:.0%}: it takes {LEAST_ORDERED}")
-    return Interval(float(x.mean()), float(x[place - 1]), float(x[-place]), len(x))
+    return Interval(float(x.mean()), float(x[rank - 1]), float(x[-rank]), len(x))

@@ -50,9 +50,9 @@ def paper() -> str:
     if not path.is_file():
         raise DataUnavailableError(f"JUDGERANK_PAPER names no file: the paper's TeX ({ADDRESS}) is not at hand")
     content = path.read_bytes()
-    found, wanted = hashlib.sha256(content).hexdigest(), digests()[TEX]
-    if found != wanted:
-        raise ChecksumError(f"{path.name}: its SHA-256 is {found}, that of the TeX read so far {wanted}")
+    digest, wanted = hashlib.sha256(content).hexdigest(), digests()[TEX]
+    if digest != wanted:
+        raise ChecksumError(f"{path.name}: its SHA-256 is {digest}, that of the TeX read so far {wanted}")
     return content.decode()
 
 
@@ -76,9 +76,9 @@ def require_unaltered() -> None:
     ChecksumError
         If a table was altered, added or removed since.
     """
-    known, now = digests(), tables_now()
-    for name in sorted((known.keys() - {TEX}) | now.keys()):
-        if known.get(name) != now.get(name):
+    stored_digests, now = digests(), tables_now()
+    for name in sorted((stored_digests.keys() - {TEX}) | now.keys()):
+        if stored_digests.get(name) != now.get(name):
             raise ChecksumError(f"{name} is not as it was when it was held against the paper's TeX: {AGAIN}")
 
 
@@ -158,7 +158,7 @@ def as_printed(value: float, printed: str) -> str:
     return text.lstrip("-") if float(text) == 0 else text
 
 
-def compare(name: str, ours: pd.DataFrame, columns: list[str], **place: str) -> pd.DataFrame:
+def compare(name: str, ours: pd.DataFrame, columns: list[str], **labels: str) -> pd.DataFrame:
     """Printed numbers beside ours, one row each.
 
     Parameters
@@ -179,7 +179,7 @@ def compare(name: str, ours: pd.DataFrame, columns: list[str], **place: str) -> 
     printed = table(name)
     rows = [
         {
-            **place,
+            **labels,
             "row": row,
             "column": column,
             "paper": printed.at[row, column],

@@ -51,7 +51,8 @@ def draw_comparisons(rng: np.random.Generator, truth: Parameters, size: int) -> 
     i, j, n = first[pair], second[pair], count[observed]
     p = expit(np.exp(truth.judges[0])[k] * (truth.scores[i] - truth.scores[j]))
     models, judges = (
-        tuple(f"{kind}{x:04d}" for x in range(many)) for kind, many in (("m", n_models), ("j", n_judges))
+        tuple(f"{kind}{x:04d}" for x in range(size_of_kind))
+        for kind, size_of_kind in (("m", n_models), ("j", n_judges))
     )
     return Comparisons(models, judges, i, j, k, rng.binomial(n, p) / n, n.astype(float))
 
@@ -86,10 +87,10 @@ def draw_panel(
     s = np.array([scores[name] for name in models])
     gamma = np.array([discrimination[name] for name in judges])
     ties = np.array([tie_share[name] for name in judges])
-    at = gamma[k]
+    slope_factor = gamma[k]
     if slope is not None and covariate is not None:
-        at = at * np.exp(np.array([slope.get(name, 0.0) for name in judges])[k] * covariate)
-    p = expit(at * (s[i] - s[j]))
+        slope_factor = slope_factor * np.exp(np.array([slope.get(name, 0.0) for name in judges])[k] * covariate)
+    p = expit(slope_factor * (s[i] - s[j]))
     # two half votes cancel with probability 2 p (1 - p); a judge cannot tie more often than that
     cancel = np.bincount(k, 2 * p * (1 - p), len(judges)) / np.maximum(np.bincount(k, minlength=len(judges)), 1)
     split = np.minimum(1.0, ties / np.where(cancel > 0, cancel, 1.0))

@@ -72,7 +72,7 @@ def store(
         write_record(folder, target, record | {"tables": captions}, root, start)
 
 
-def write_record(folder: Path, target: Path, told: dict[str, Any], root: Path, start: float) -> None:
+def write_record(folder: Path, target: Path, fields: dict[str, Any], root: Path, start: float) -> None:
     """Write the record of a run beside its files; that of an earlier run with the same results, if there is one.
 
     Parameters
@@ -81,22 +81,22 @@ def write_record(folder: Path, target: Path, told: dict[str, Any], root: Path, s
         The staging folder, with all other files.
     target : Path
         The folder that they go to, which may have the earlier record.
-    told : dict
+    fields : dict
         As of `provenance`.
     root : Path
         Of the project.
     start : float
         When the run began, by `time.monotonic`.
     """
-    now = json.loads(json.dumps(told | {"machine": machine(root, start)}))
+    now = json.loads(json.dumps(fields | {"machine": machine(root, start)}))
     files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
     now["files"] = {path.relative_to(folder).as_posix(): digest(path) for path in files}
     now["digest"] = record_digest(now)
     earlier = content_of(target / RECORD) or {}
     if earlier.get("digest") == record_digest(earlier) and is_same(earlier, now):
         made, again = earlier["machine"], now["machine"]
-        told = (made["commit"] or "unknown")[:7], made["seconds"], again["seconds"]
-        log.info("the same results as stored: the record of commit %s stays (%s s then, %s s now)", *told)
+        fields = (made["commit"] or "unknown")[:7], made["seconds"], again["seconds"]
+        log.info("the same results as stored: the record of commit %s stays (%s s then, %s s now)", *fields)
         now = earlier
     (folder / RECORD).write_text(json.dumps(now, indent=2) + "\n")
 
@@ -115,7 +115,7 @@ def is_same(earlier: dict[str, Any], now: dict[str, Any]) -> bool:
 
 
 def _of_results(record: dict[str, Any]) -> dict[str, Any]:
-    packages = {name: one for name, one in record.get("versions", {}).items() if name != "python"}
+    packages = {name: version for name, version in record.get("versions", {}).items() if name != "python"}
     return {key: value for key, value in record.items() if key not in (*OF_THE_RUN, "digest")} | {
         "versions": packages
     }

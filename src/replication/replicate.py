@@ -152,10 +152,10 @@ class Study:
         path = self._path(cell, start, stop)
         if not path.exists():
             return False
-        whole = blocks.read(path) is not None
-        if not whole:
+        is_complete = blocks.read(path) is not None
+        if not is_complete:
             log.info("%s: %s is damaged, and is computed again", self.name, path)
-        return whole
+        return is_complete
 
     @cached_property
     def _shared_digest(self) -> str:
@@ -163,10 +163,10 @@ class Study:
 
     def _jobs(self, only: str | None = None) -> list[tuple[str, int, int]]:
         return [
-            (cell, start, min(start + self.block, many))
-            for cell, many in self.replications.items()
+            (cell, start, min(start + self.block, n_replications))
+            for cell, n_replications in self.replications.items()
             if only in (None, cell)
-            for start in range(0, many, self.block)
+            for start in range(0, n_replications, self.block)
         ]
 
     def _path(self, cell: str, start: int, stop: int) -> Path:
@@ -201,7 +201,9 @@ def simulated(
     keys = {cell: cell.replace(" ", "-").replace(",", "") for cell in cells}
     repeats = dict.fromkeys(cells, replications) if isinstance(replications, int) else replications
     by_key = {keys[cell]: settings for cell, settings in cells.items()}
-    study = studied(cfg, name, task, by_key, {keys[cell]: many for cell, many in repeats.items()})
+    study = studied(
+        cfg, name, task, by_key, {keys[cell]: n_replications for cell, n_replications in repeats.items()}
+    )
     return {cell: pd.DataFrame(study.records(key)) for cell, key in keys.items()}
 
 
@@ -210,7 +212,7 @@ def _compared(record: Any) -> dict[str, Any]:
     return {type(record).__name__: {f.name: getattr(record, f.name) for f in fields(record) if f.compare}}
 
 
-def _known(items: Iterable[tuple[str, Any]]) -> Record:
+def _without_none(items: Iterable[tuple[str, Any]]) -> Record:
     return {name: value for name, value in items if value is not None}
 
 
@@ -234,30 +236,30 @@ def _run_block(
     refused = refusal(basis)
     if refused is not None:
         return name, start, stop, refused
-    given = () if shared is None else (shared,)
+    shared_arguments = () if shared is None else (shared,)
     numbers = range(start, stop)
     with threadpool_limits(1):  # so that sums are the same however many workers share the machine
         generators = [generator(seed, study, name, number) for number in numbers]
         if by_block:
-            records = map(_plain, task(cell, generators, *given))
+            records = map(_plain, task(cell, generators, *shared_arguments))
         else:
-            records = (_record(task, cell, rng, *given) for rng in generators)
+            records = (_record(task, cell, rng, *shared_arguments) for rng in generators)
         lines = [
             json.dumps({"replication": number, **record}) for number, record in zip(numbers, records, strict=True)
         ]
     return name, start, stop, "".join(line + "\n" for line in lines)
 
 
-def _record(task: Task, cell: Cell, rng: np.random.Generator, *given: Any) -> Record:
+def _record(task: Task, cell: Cell, rng: np.random.Generator, *shared_arguments: Any) -> Record:
     """The record of one replication, or why it has none."""
     try:
-        return _plain(task(cell, rng, *given))
+        return _plain(task(cell, rng, *shared_arguments))
     except (JudgerankError, ArithmeticError, ValueError) as error:
         return {"failure": f"{type(error).__name__}: {error}"}
 
 
 def _plain(record: Any) -> Record:
-    return asdict(record, dict_factory=_known) if is_dataclass(record) else record
+    return asdict(record, dict_factory=_without_none) if is_dataclass(record) else record
 
 
 @contextmanager

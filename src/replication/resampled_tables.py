@@ -11,7 +11,7 @@ import pandas as pd
 from judgerank.data.errors import ConfigError
 from replication.estimators import METHODS
 from replication.replicate import Study
-from replication.resampling import MEASURES, Whole
+from replication.resampling import MEASURES, FullData
 from replication.tables import as_stored
 
 ROUNDING = 12  # decimals: equal correlations differ beyond them
@@ -34,7 +34,7 @@ def replications_of(study: Study, columns: Sequence[str]) -> pd.DataFrame:
     ConfigError
         If no draw was made, or there is no cell.
     """
-    assert isinstance(study.shared, Whole)
+    assert isinstance(study.shared, FullData)
     rows, any_made = [], False
     for name, cell in study.cells.items():
         point = [getattr(cell, column) for column in columns]
@@ -97,11 +97,13 @@ def gains_of(replications: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame
         n_repeats, n_draws``. Reference ``own`` is the paper's measure: each fit against its own full-data fit.
     """
     draws = _made(replications)
-    own = draws[draws["method"] == draws["reference"]].assign(reference="own")
+    own_reference = draws[draws["method"] == draws["reference"]].assign(reference="own")
     key, index = [*columns, "estimator", "reference"], [*columns, "replication", "estimator", "reference"]
     rows = []
     for measure in MEASURES:
-        wide = pd.concat([own, draws]).set_index([*index, "method"])[measure].unstack("method", sort=False)
+        wide = (
+            pd.concat([own_reference, draws]).set_index([*index, "method"])[measure].unstack("method", sort=False)
+        )
         wide["gain"] = (wide["judge_aware"] - wide["btl"]).round(ROUNDING) + 0.0
         for point, pairs in wide.groupby(key, sort=False):
             fitted = pairs.dropna()

@@ -27,7 +27,7 @@ MEASURES = ("pearson", "spearman")
 
 
 @dataclass(frozen=True)
-class Whole:
+class FullData:
     """The full data, and what fits of its parts are held against.
 
     Attributes
@@ -112,7 +112,7 @@ class Draw:
     estimators: dict[str, Correlated] = field(default_factory=dict)
 
 
-def whole_of(judgments: Judgments, fits: dict[str, Fit]) -> Whole:
+def full_data_of(judgments: Judgments, fits: dict[str, Fit]) -> FullData:
     """A set with its full-data fits and every other reference there is for it."""
     references = {name: fitted.scores for name, fitted in fits.items()}
     if judgments.truth is not None:
@@ -120,28 +120,28 @@ def whole_of(judgments: Judgments, fits: dict[str, Fit]) -> Whole:
         references["truth"] = truth[truth["parameter"] == "score"].set_index("name")["value"]
     elif judgments.name == "chatbot_arena":
         references["human"] = published.numbers("chatbot_arena_human", "elo")
-    return Whole(judgments.comparisons, references, fits["judge_aware"].discrimination)
+    return FullData(judgments.comparisons, references, fits["judge_aware"].discrimination)
 
 
 def correlations(scores: pd.Series, reference: pd.Series) -> dict[str, float]:
     """Pearson and Spearman correlation with a reference, over the models it has."""
-    known = scores[reference.index]
-    pearson = float(np.corrcoef(known, reference)[0, 1])
-    return {"pearson": pearson, "spearman": spearman(known, reference)}
+    scores_of_reference = scores[reference.index]
+    pearson = float(np.corrcoef(scores_of_reference, reference)[0, 1])
+    return {"pearson": pearson, "spearman": spearman(scores_of_reference, reference)}
 
 
-def held_against(whole: Whole, parts: Sequence[Comparisons | None], estimators: Estimators) -> list[Draw]:
+def held_against(full_data: FullData, parts: Sequence[Comparisons | None], estimators: Estimators) -> list[Draw]:
     """Every part of a set that there is, fitted by every estimator and correlated with every reference."""
     ends = iter(estimates_of([part for part in parts if part is not None], estimators))
-    return [Draw(False) if part is None else Draw(True, _correlated(whole, next(ends))) for part in parts]
+    return [Draw(False) if part is None else Draw(True, _correlated(full_data, next(ends))) for part in parts]
 
 
-def _correlated(whole: Whole, estimates: dict[str, Estimate]) -> dict[str, Correlated]:
+def _correlated(full_data: FullData, estimates: dict[str, Estimate]) -> dict[str, Correlated]:
     return {
         name: Correlated(
             estimate.status,
             {
-                method: {to: correlations(scores, reference) for to, reference in whole.references.items()}
+                method: {to: correlations(scores, reference) for to, reference in full_data.references.items()}
                 for method, scores in estimate.scores.items()
             },
         )
@@ -149,55 +149,55 @@ def _correlated(whole: Whole, estimates: dict[str, Estimate]) -> dict[str, Corre
     }
 
 
-def subsampled(cell: Subsample, rngs: Sequence[np.random.Generator], whole: Whole) -> list[Draw]:
+def subsampled(cell: Subsample, rngs: Sequence[np.random.Generator], full_data: FullData) -> list[Draw]:
     """K judges at random, and T of their comparisons (section 5.3)."""
-    c, parts = whole.comparisons, []
+    c, parts = full_data.comparisons, []
     for rng in rngs:
         judges = rng.choice(len(c.judges), cell.n_judges, replace=False)
-        parts.append(_some_of(whole, judges, cell.n_comparisons, rng))
-    return held_against(whole, parts, cell.estimators)
+        parts.append(_some_of(full_data, judges, cell.n_comparisons, rng))
+    return held_against(full_data, parts, cell.estimators)
 
 
-def empanelled(cell: Panel, rngs: Sequence[np.random.Generator], whole: Whole) -> list[Draw]:
+def empanelled(cell: Panel, rngs: Sequence[np.random.Generator], full_data: FullData) -> list[Draw]:
     """A panel with a given number of weak judges, and T of its comparisons (section 5.4, extended)."""
-    c, parts = whole.comparisons, []
+    c, parts = full_data.comparisons, []
     for rng in rngs:
         chosen = [
             *rng.choice(cell.weak, cell.n_weak, replace=False),
             *rng.choice(cell.strong, cell.panel - cell.n_weak, replace=False),
         ]
         judges = [c.judges.index(name) for name in chosen]
-        parts.append(_some_of(whole, judges, cell.n_comparisons, rng))
-    return held_against(whole, parts, cell.estimators)
+        parts.append(_some_of(full_data, judges, cell.n_comparisons, rng))
+    return held_against(full_data, parts, cell.estimators)
 
 
 def _some_of(
-    whole: Whole, judges: Iterable[int], n_comparisons: int, rng: np.random.Generator
+    full_data: FullData, judges: Iterable[int], n_comparisons: int, rng: np.random.Generator
 ) -> Comparisons | None:
     """So many comparisons by these judges, if there are as many."""
-    rows = np.flatnonzero(np.isin(whole.comparisons.judge, judges))
+    rows = np.flatnonzero(np.isin(full_data.comparisons.judge, judges))
     if len(rows) < n_comparisons:
         return None
-    return whole.comparisons.take(rng.choice(rows, n_comparisons, replace=False))
+    return full_data.comparisons.take(rng.choice(rows, n_comparisons, replace=False))
 
 
-def thinned(cell: Thinned, rngs: Sequence[np.random.Generator], whole: Whole) -> list[Draw]:
+def thinned(cell: Thinned, rngs: Sequence[np.random.Generator], full_data: FullData) -> list[Draw]:
     """The comparisons of random connected subgraphs (appendix F.7)."""
-    return held_against(whole, [sparse_part(cell, rng, whole) for rng in rngs], cell.estimators)
+    return held_against(full_data, [sparse_part(cell, rng, full_data) for rng in rngs], cell.estimators)
 
 
-def sparse_part(graph: Graph, rng: np.random.Generator, whole: Whole) -> Comparisons:
+def sparse_part(graph: Graph, rng: np.random.Generator, full_data: FullData) -> Comparisons:
     """A random connected subgraph of the pairs, a budget spread evenly over it (appendix F.7)."""
-    c = whole.comparisons
+    c = full_data.comparisons
     n = len(c.models)
     edges, edge_of_row = np.unique(c.pair, return_inverse=True)
-    kept = rng.permutation(connected_edges(rng, *np.divmod(edges, n), n, graph.n_edges, graph.tree))
-    edge = np.resize(kept, graph.n_comparisons or len(c))  # as evenly as whole numbers go
+    edges_kept = rng.permutation(connected_edges(rng, *np.divmod(edges, n), n, graph.n_edges, graph.tree))
+    edge = np.resize(edges_kept, graph.n_comparisons or len(c))  # as evenly as whole numbers go
     if graph.redraw == "simulate":
         i, j = np.divmod(edges[edge], n)
         judge = rng.choice(c.judge, len(edge))
-        s = whole.references["judge_aware"].to_numpy()
-        p = expit(whole.discrimination.to_numpy()[judge] * (s[i] - s[j]))
+        s = full_data.references["judge_aware"].to_numpy()
+        p = expit(full_data.discrimination.to_numpy()[judge] * (s[i] - s[j]))
         return Comparisons(c.models, c.judges, i, j, judge, draw_outcomes(rng, p))
     count = np.bincount(edge_of_row)
     start = np.cumsum(count) - count
@@ -205,8 +205,8 @@ def sparse_part(graph: Graph, rng: np.random.Generator, whole: Whole) -> Compari
         wanted = np.bincount(edge, minlength=len(edges))
         order = rng.permutation(len(c))
         order = order[np.argsort(edge_of_row[order], kind="stable")]
-        place = np.arange(len(c)) - np.repeat(start, count)
-        return c.take(order[place < wanted[edge_of_row[order]]])
+        position = np.arange(len(c)) - np.repeat(start, count)
+        return c.take(order[position < wanted[edge_of_row[order]]])
     order = np.argsort(edge_of_row, kind="stable")
     return c.take(order[start[edge] + np.floor(rng.random(len(edge)) * count[edge]).astype(np.int64)])
 
@@ -230,20 +230,20 @@ def connected_edges(
 
 def _first_visits(rng: np.random.Generator, i: np.ndarray, j: np.ndarray, n_models: int) -> list[int]:
     """Indices of the edges by which a random walk first comes to each model but the one it starts from."""
-    seen, at, found = {0}, 0, []
+    seen, current, first_edges = {0}, 0, []
     ends = [(np.flatnonzero((i == model) | (j == model))) for model in range(n_models)]
     while len(seen) < n_models:
-        edge = int(rng.choice(ends[at]))
-        at = int(i[edge] + j[edge] - at)
-        if at not in seen:
-            seen.add(at)
-            found.append(edge)
-    return found
+        edge = int(rng.choice(ends[current]))
+        current = int(i[edge] + j[edge] - current)
+        if current not in seen:
+            seen.add(current)
+            first_edges.append(edge)
+    return first_edges
 
 
-def study_of(cfg: DictConfig, section: str, task: Task, whole: Whole, cells: dict[str, Cell]) -> Study:
+def study_of(cfg: DictConfig, section: str, task: Task, full_data: FullData, cells: dict[str, Cell]) -> Study:
     """The configured number of repeats of a task on a set, over cells."""
     repeats = dict.fromkeys(cells, cfg.repeats)
     folder = Path(ROOT, cfg.cache)
     name = f"{section}-{cfg.dataset.name}"
-    return Study(name, task, cells, repeats, cfg.seed, folder, cfg.block, whole, by_block=True)
+    return Study(name, task, cells, repeats, cfg.seed, folder, cfg.block, full_data, by_block=True)

@@ -64,34 +64,37 @@ def score_widths(fitted: Fit, level: float) -> pd.Series:
 def exchanged(before: Fit, after: Fit, level: float) -> list[dict]:
     """Neighbouring models that exchange their places between two fits, with the differences of their scores."""
     rows = []
-    for one in before.ranks.index:
-        for other in before.ranks.index[before.ranks == after.ranks[one]]:
-            if before.ranks[one] < before.ranks[other] and after.ranks[other] == before.ranks[one]:
+    for model in before.ranks.index:
+        for rival in before.ranks.index[before.ranks == after.ranks[model]]:
+            if before.ranks[model] < before.ranks[rival] and after.ranks[rival] == before.ranks[model]:
                 row = {
-                    "model_1": one,
-                    "model_2": other,
-                    "rank_1": before.ranks[one],
-                    "rank_2": before.ranks[other],
+                    "model_1": model,
+                    "model_2": rival,
+                    "rank_1": before.ranks[model],
+                    "rank_2": before.ranks[rival],
                 }
                 for name, fitted in (("before", before), ("after", after)):
-                    found = fitted.contrast({one: 1.0, other: -1.0}, level)
-                    row |= {f"difference_{name}": found["estimate"], f"error_{name}": found["standard_error"]}
+                    difference = fitted.contrast({model: 1.0, rival: -1.0}, level)
+                    row |= {
+                        f"difference_{name}": difference["estimate"],
+                        f"error_{name}": difference["standard_error"],
+                    }
                 rows.append(row)
     return rows
 
 
 def versions_of(comparisons: Comparisons, left_out: list[str]) -> Iterator[tuple[tuple[str, str], Comparisons]]:
     """All judges or those the paper keeps, with ties as half a win or without."""
-    kept = [judge for judge in comparisons.judges if judge not in left_out]
+    kept_judges = [judge for judge in comparisons.judges if judge not in left_out]
     for ties, those in (("half", comparisons), ("dropped", comparisons.without_ties())):
         yield ("all", ties), those
-        yield ("kept", ties), those.with_judges(kept)
+        yield ("kept", ties), those.with_judges(kept_judges)
 
 
 def width_search(fits: Fits, level: float) -> pd.DataFrame:
     """Average widths of the fits of each kind against the printed ones."""
     printed = published.table("in_text")["printed"]
-    found = []
+    tables = []
     for item, model in WIDTHS.items():
         tried = [
             ({"judges": judges, "ties": ties, "average": name}, float(average(score_widths(fitted, level))))
@@ -99,14 +102,14 @@ def width_search(fits: Fits, level: float) -> pd.DataFrame:
             if fitted_model == model
             for name, average in AVERAGES.items()
         ]
-        found.append(attempts(item, printed[item], tried))
-    return pd.concat(found, ignore_index=True)
+        tables.append(attempts(item, printed[item], tried))
+    return pd.concat(tables, ignore_index=True)
 
 
 def reduction_search(sets: dict[str, Fits], level: float) -> pd.DataFrame:
     """One word, several meanings: of means, of medians, by model; over BTL's width or over the judge-aware one."""
     printed = published.table("in_text")["printed"]
-    found = []
+    tables = []
     for name, fits in sets.items():
         item, tried = f"{name}_width_reduction", []
         for judges, ties in dict.fromkeys(key[:2] for key in fits):
@@ -119,13 +122,13 @@ def reduction_search(sets: dict[str, Fits], level: float) -> pd.DataFrame:
                 "1 - judge_aware / btl, mean over models": (1 - ours / theirs).mean(),
                 "btl / judge_aware - 1, mean over models": (theirs / ours - 1).mean(),
             }
-            place = {"judges": judges, "ties": ties}
-            tried += [({**place, "meaning": meaning}, 100 * float(value)) for meaning, value in meanings.items()]
+            subset = {"judges": judges, "ties": ties}
+            tried += [({**subset, "meaning": meaning}, 100 * float(value)) for meaning, value in meanings.items()]
         rounded = [float(printed[f"{name}_width_{model}"]) for model in FITS]
         of_printed = {"judges": "--", "ties": "--", "meaning": "1 - judge_aware / btl, printed widths"}
         tried.append((of_printed, 100 * (1 - rounded[0] / rounded[1])))
-        found.append(attempts(item, printed[item], tried))
-    return pd.concat(found, ignore_index=True)
+        tables.append(attempts(item, printed[item], tried))
+    return pd.concat(tables, ignore_index=True)
 
 
 def tie_search(fits: Fits, swapped: Collection[frozenset[str]], level: float) -> pd.DataFrame:
@@ -134,11 +137,11 @@ def tie_search(fits: Fits, swapped: Collection[frozenset[str]], level: float) ->
     for model in FITS:
         for judges in ("all", "kept"):
             before, after = fits[judges, "half", model], fits[judges, "dropped", model]
-            place = {"fit": model, "judges": judges, "models_moved": int((before.ranks != after.ranks).sum())}
+            subset = {"fit": model, "judges": judges, "models_moved": int((before.ranks != after.ranks).sum())}
             pairs = exchanged(before, after, level)
             for pair in pairs:
                 is_named = frozenset((pair["model_1"], pair["model_2"])) in swapped
-                rows.append({**place, "pairs_exchanged": len(pairs), "named": is_named, **pair})
+                rows.append({**subset, "pairs_exchanged": len(pairs), "named": is_named, **pair})
     return pd.DataFrame(rows).sort_values("named", ascending=False, kind="stable", ignore_index=True)
 
 
@@ -147,10 +150,10 @@ def rank_search(judgments: Judgments, most: int) -> pd.DataFrame:
     rows = []
     for answers in ANSWERS:
         comparisons = answered(judgments, answers)
-        choices = (combinations(comparisons.judges, many) for many in range(most + 1))
+        choices = (combinations(comparisons.judges, n_left_out) for n_left_out in range(most + 1))
         for left_out in chain.from_iterable(choices):
-            kept = [judge for judge in comparisons.judges if judge not in left_out]
-            fitted = fit(comparisons.with_judges(kept), "btl")
+            kept_judges = [judge for judge in comparisons.judges if judge not in left_out]
+            fitted = fit(comparisons.with_judges(kept_judges), "btl")
             ours = pd.DataFrame({"score_btl": fitted.scores, "rank_btl": fitted.ranks})
             compared = published.compare("complete_ranking", ours, list(ours))
             same = compared.groupby("column")["reproduced"].sum()

@@ -16,6 +16,6 @@ def read_at(stops: Sequence[int], parts: Sequence[Comparisons]) -> Iterator[tupl
     constants = [Adam(tolerance=0.0, max_iterations=max(stops))] * len(parts)
     steps, done = iterates(side_by_side(parts), JUDGE_AWARE, constants, quick=True), 0
     for stop in sorted(stops):
-        *_, (_, at, _) = islice(steps, stop - done)
+        *_, (_, parameters, _) = islice(steps, stop - done)
         done = stop
-        yield stop, at
+        yield stop, parameters

@@ -58,7 +58,7 @@ class Point:
         return f"{self.setting}-t{self.n_comparisons}-draw{self.truth.draw}"
 
     @property
-    def place(self) -> dict[str, int]:
+    def key_columns(self) -> dict[str, int]:
         """The columns that name a grid point in a table."""
         sizes = {"n_models": self.truth.n_models, "n_judges": self.truth.n_judges}
         return {**sizes, "n_comparisons": self.n_comparisons}
@@ -147,9 +147,9 @@ def truths_of(cfg: DictConfig) -> pd.DataFrame:
     """Every truth that a study draws, a value a row: ``n_models, n_judges, draw, parameter, number, value``."""
     rows = []
     for truth in dict.fromkeys(point.truth for point in grid(cfg, cfg.draws)):
-        at, place = truth_of(truth), (truth.n_models, truth.n_judges, truth.draw)
-        for parameter, values in (("score", at.scores), ("log_discrimination", at.judges[0])):
-            rows += [(*place, parameter, number, value) for number, value in enumerate(values, 1)]
+        parameters, key = truth_of(truth), (truth.n_models, truth.n_judges, truth.draw)
+        for parameter, values in (("score", parameters.scores), ("log_discrimination", parameters.judges[0])):
+            rows += [(*key, parameter, number, value) for number, value in enumerate(values, 1)]
     return pd.DataFrame(rows, columns=["n_models", "n_judges", "draw", "parameter", "number", "value"])
 
 
@@ -190,12 +190,12 @@ def squared_error(cell: Cell, rng: np.random.Generator) -> Replication:
 
 
 def errors_of(result: Fit, truth: Parameters) -> Errors:
-    at = result.solution.parameters
-    shapes = [(scores - scores.mean()) / scores.std() for scores in (at.scores, truth.scores)]
+    parameters = result.solution.parameters
+    shapes = [(scores - scores.mean()) / scores.std() for scores in (parameters.scores, truth.scores)]
     return Errors(
-        score=float(np.mean((at.scores - truth.scores) ** 2)),
+        score=float(np.mean((parameters.scores - truth.scores) ** 2)),
         standardised_score=float(np.mean((shapes[0] - shapes[1]) ** 2)),
-        log_discrimination=float(np.mean((at.judges - truth.judges) ** 2)),
+        log_discrimination=float(np.mean((parameters.judges - truth.judges) ** 2)),
     )
 
 
@@ -215,7 +215,11 @@ def shrunk_error(cell: Cell, rng: np.random.Generator) -> Replication:
     results = {"judge_aware": result, "shrunk": shrunk}
     return Replication(
         **ended,
-        errors={method: errors_of(found, truth) for method, found in results.items() if found is not None},
+        errors={
+            method: errors_of(fit_result, truth)
+            for method, fit_result in results.items()
+            if fit_result is not None
+        },
         intervals={"shrunk": intervals_of(shrunk, truth.scores, cell.level)},
         penalties=dict(shrunk.solution.spread),
     )
@@ -227,15 +231,15 @@ def btl_scale(truth: Truth) -> float:
 
     Those are its scores on the expected outcomes of every triple.
     """
-    at = truth_of(truth)
+    parameters = truth_of(truth)
     n, k = truth.n_models, truth.n_judges
     first, second = np.triu_indices(n, 1)
     i, j = np.repeat(first, k), np.repeat(second, k)
     judge = np.tile(np.arange(k), len(first))
-    p = expit(np.exp(at.judges[0])[judge] * (at.scores[i] - at.scores[j]))
+    p = expit(np.exp(parameters.judges[0])[judge] * (parameters.scores[i] - parameters.scores[j]))
     names = tuple(map(str, range(n))), tuple(map(str, range(k)))
     limit = fit(Comparisons(*names, i, j, judge, p), "btl").solution.parameters.scores
-    return float(limit @ at.scores / (at.scores @ at.scores))
+    return float(limit @ parameters.scores / (parameters.scores @ parameters.scores))
 
 
 def interval_coverage(cell: Cell, rng: np.random.Generator) -> Replication:
@@ -255,10 +259,10 @@ def interval_coverage(cell: Cell, rng: np.random.Generator) -> Replication:
         "btl_rescaled": (unweighted, btl_scale(cell.truth) * truth.scores),
     }
     intervals = {}
-    for method, (found, target) in methods.items():
+    for method, (fit_result, target) in methods.items():
         with suppress(NoIntervalError):  # fewer comparisons than parameters
-            if found is not None:
-                intervals[method] = intervals_of(found, target, cell.level)
+            if fit_result is not None:
+                intervals[method] = intervals_of(fit_result, target, cell.level)
     return Replication(**ended, intervals=intervals)
 
 
@@ -280,13 +284,13 @@ def grid(cfg: DictConfig, draws: int, beyond: bool = False) -> Iterator[Point]:
 def study_of(cfg: DictConfig, section: str, task: Task) -> Study:
     """The configured study; points beyond the paper's grid are taken under the main draw only."""
     solver = solver_settings(cfg.solver, "judge_aware") if "solver" in cfg else None
-    given = {
+    common = {
         "estimator": solver_settings(cfg.estimator, "judge_aware"),
         "solver": solver,
         "level": cfg.get("level"),
     }
-    cells = [Cell(**vars(point), **given) for point in grid(cfg, cfg.draws)]
-    cells += [Cell(**vars(point), **given, beyond=True) for point in grid(cfg, 0, beyond=True)]
+    cells = [Cell(**vars(point), **common) for point in grid(cfg, cfg.draws)]
+    cells += [Cell(**vars(point), **common, beyond=True) for point in grid(cfg, 0, beyond=True)]
     replications = {cell.name: cfg.draw_replications if cell.truth.draw else cfg.replications for cell in cells}
     named = {cell.name: cell for cell in cells}
     return Study(section, task, named, replications, cfg.seed, Path(ROOT, cfg.cache), cfg.block)
@@ -303,22 +307,26 @@ def replications_of(study: Study) -> pd.DataFrame:
     """
     frames = []
     for cell in study.cells.values():
-        place = {**cell.place, "draw": cell.truth.draw, "estimator": type(cell.estimator).__name__.lower()}
-        frames.append(study.frame(cell.name).assign(**place))
+        key_columns = {
+            **cell.key_columns,
+            "draw": cell.truth.draw,
+            "estimator": type(cell.estimator).__name__.lower(),
+        }
+        frames.append(study.frame(cell.name).assign(**key_columns))
     frame = pd.concat(frames, ignore_index=True).rename(columns=lambda name: name.replace("/", "_"))
     frame["failure"] = frame["failure"].astype("string")  # most often there are none
-    first = [*cell.place, "draw", "replication", "estimator", "status"]
+    first = [*cell.key_columns, "draw", "replication", "estimator", "status"]
     return as_stored(frame[[*first, *(name for name in frame if name not in (*first, "failure")), "failure"]])
 
 
 def by_draws(study: Study) -> Iterator[tuple[dict, list[pd.DataFrame]]]:
     """Columns that name a point of the paper's grid, main draw and further draws apart, and records by draw."""
     on_grid = [cell for cell in study.cells.values() if not cell.beyond]
-    for place, cells in groupby(on_grid, lambda cell: cell.place):
+    for key_columns, cells in groupby(on_grid, lambda cell: cell.key_columns):
         frames = [study.frame(cell.name) for cell in cells]
-        yield {**place, "draws": "main"}, frames[:1]
+        yield {**key_columns, "draws": "main"}, frames[:1]
         if frames[1:]:
-            yield {**place, "draws": "further"}, frames[1:]
+            yield {**key_columns, "draws": "further"}, frames[1:]
 
 
 def is_interior(records: pd.DataFrame) -> pd.Series:
@@ -340,12 +348,12 @@ def failures_of(study: Study) -> pd.DataFrame:
 def endings_of(study: Study) -> pd.DataFrame:
     """How the fits of every grid point ended, as shares, main draw and further draws apart."""
     rows = []
-    for place, frames in by_draws(study):
+    for key_columns, frames in by_draws(study):
         records = pd.concat(frames)
         shares = records["status"].value_counts(normalize=True).to_dict()
         if "ambiguous" in records:  # rounding could have chosen another maximum
             shares["ambiguous"] = float(records["ambiguous"].eq(True).mean())
-        rows.append({**place, **shares})
+        rows.append({**key_columns, **shares})
     frame = pd.DataFrame(rows)
     statuses = sorted(set(frame.columns) - {"n_models", "n_judges", "n_comparisons", "draws"})
     return frame[["n_models", "n_judges", "n_comparisons", "draws", *statuses]].fillna(0.0)

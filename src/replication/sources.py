@@ -52,7 +52,7 @@ class Syntax:
         Packages of which it imports modules by names that it computes.
     words : list of str
         Names of data files of the packages, and of their folders, that are among its strings.
-    shown : dict
+    exports : dict
         Modules by the names that it imports for types alone; what a package loads when it is asked for.
     """
 
@@ -60,7 +60,7 @@ class Syntax:
     imports: list[str] = field(default_factory=list)
     packages: list[str] = field(default_factory=list)
     words: list[str] = field(default_factory=list)
-    shown: dict[str, str] = field(default_factory=dict)
+    exports: dict[str, str] = field(default_factory=dict)
 
 
 def digest_of(value: Any) -> str:
@@ -85,7 +85,9 @@ def code_files(*modules: str) -> dict[str, str]:
 
 def changed_since_loaded(*modules: str) -> list[str]:
     """Files of modules, and of all of ours that they import, which are newer than what this process loaded."""
-    return sorted(_place(path) for path in _closure(modules, NOT_COMPUTING) if path.stat().st_mtime > LOADED)
+    return sorted(
+        _relative_name(path) for path in _closure(modules, NOT_COMPUTING) if path.stat().st_mtime > LOADED
+    )
 
 
 @cache
@@ -143,11 +145,13 @@ def _digests(behind: dict[Path, Syntax], words: Iterable[str]) -> dict[str, str]
     named = {word for syntax in behind.values() for word in syntax.words} | set(words)
     files = {file for path in behind for file in _data_files(path, behind[path].words, named)}
     _parsed().save()
-    known = {_place(path): syntax.digest for path, syntax in behind.items()}
-    return known | {_place(path): hashlib.sha256(path.read_bytes()).hexdigest()[:SHORT] for path in files}
+    digest_of_file = {_relative_name(path): syntax.digest for path, syntax in behind.items()}
+    return digest_of_file | {
+        _relative_name(path): hashlib.sha256(path.read_bytes()).hexdigest()[:SHORT] for path in files
+    }
 
 
-def _place(path: Path) -> str:
+def _relative_name(path: Path) -> str:
     """A file's place in the packages, wherever these lie."""
     return path.relative_to(SOURCES).as_posix() if path.is_relative_to(SOURCES) else path.name
 
@@ -164,18 +168,18 @@ def _data_files(module: Path, words: Iterable[str], named: Collection[str]) -> I
 
 def _closure(modules: Iterable[str], left_out: re.Pattern[str] | None = None) -> dict[Path, Syntax]:
     """Modules with all of ours that they import, by file."""
-    found: dict[Path, Syntax] = {}
-    waiting = [one for name in modules for one in _modules_of(SOURCES, name)]
-    known = set(waiting)
+    syntax_of_file: dict[Path, Syntax] = {}
+    waiting = [module for name in modules for module in _modules_of(SOURCES, name)]
+    queued = set(waiting)
     while waiting:
         name = waiting.pop()
         if not (left_out and left_out.match(name)):
             path = _file(SOURCES, name)
-            found[path], imported = _read(name, path)
-            new = imported - known
+            syntax_of_file[path], imported = _read(name, path)
+            new = imported - queued
             waiting += new
-            known |= new
-    return found
+            queued |= new
+    return syntax_of_file
 
 
 def _read(name: str, path: Path) -> tuple[Syntax, frozenset[str]]:
@@ -188,26 +192,30 @@ def _read(name: str, path: Path) -> tuple[Syntax, frozenset[str]]:
 def _read_then(sources: Path, name: str, path: Path, _changed: int, _size: int) -> tuple[Syntax, frozenset[str]]:
     package = name if path.name == "__init__.py" else name.rpartition(".")[0]
     syntax = _syntax(package, path.read_bytes())
-    inside = [f"{one}.{at.stem}" for one in syntax.packages for at in _folder(sources, one).glob("*.py")]
+    inside = [
+        f"{package_name}.{member.stem}"
+        for package_name in syntax.packages
+        for member in _folder(sources, package_name).glob("*.py")
+    ]
     names = [name, *syntax.imports, *inside]
-    return syntax, frozenset(module for one in names for module in _modules_of(sources, one))
+    return syntax, frozenset(module for package_name in names for module in _modules_of(sources, package_name))
 
 
 def _modules_of(sources: Path, name: str) -> Iterator[str]:
     """A module and the packages above it, which run first; for what a package shows, the module behind it."""
     above = [name.rsplit(".", up)[0] for up in range(name.count(".") + 1)]
-    yield from (one for one in above if _file(sources, one))
-    package, _, shown = name.partition(".")
-    if shown and package in PACKAGES:
+    yield from (parent for parent in above if _file(sources, parent))
+    package, _, exported = name.partition(".")
+    if exported and package in PACKAGES:
         top = _folder(sources, package) / "__init__.py"
-        behind = _shown(top, top.stat().st_mtime_ns).get(shown)
+        behind = _exports(top, top.stat().st_mtime_ns).get(exported)
         if behind:
             yield from _modules_of(sources, behind)
 
 
 @cache
-def _shown(top: Path, _changed: int) -> dict[str, str]:
-    return _syntax(top.parent.name, top.read_bytes()).shown
+def _exports(top: Path, _changed: int) -> dict[str, str]:
+    return _syntax(top.parent.name, top.read_bytes()).exports
 
 
 @cache
@@ -241,7 +249,12 @@ def _part(script: Path, kind: str) -> Syntax | None:
         name = waiting.pop()
         if name not in used:
             used.add(name)
-            names = {node.id for one in by_name[name] for node in ast.walk(one) if isinstance(node, ast.Name)}
+            names = {
+                node.id
+                for statement in by_name[name]
+                for node in ast.walk(statement)
+                if isinstance(node, ast.Name)
+            }
             waiting += names & by_name.keys()
     parts = [_only(node, used) for node in body if used & set(_defined(node))]
     return _syntax_of("", ast.Module(parts, [])) if parts else None
@@ -254,7 +267,13 @@ def _defined(node: ast.stmt) -> list[str]:
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         return [node.name]
     targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
-    return [one.id for target in targets if target for one in ast.walk(target) if isinstance(one, ast.Name)]
+    return [
+        node_of_target.id
+        for target in targets
+        if target
+        for node_of_target in ast.walk(target)
+        if isinstance(node_of_target, ast.Name)
+    ]
 
 
 def _only(node: ast.stmt, used: Collection[str]) -> ast.stmt:
@@ -295,7 +314,7 @@ def _syntax_of(package: str, tree: ast.Module) -> Syntax:
     reader.read(tree)
     digest = hashlib.sha256("\0".join(reader.parts).encode()).hexdigest()[:SHORT]
     words = sorted(reader.strings & _data_names())
-    return Syntax(digest, sorted(reader.imports), sorted(reader.packages), words, reader.shown)
+    return Syntax(digest, sorted(reader.imports), sorted(reader.packages), words, reader.exports)
 
 
 class _Reader:
@@ -307,14 +326,14 @@ class _Reader:
         self.imports: set[str] = set()
         self.packages: set[str] = set()
         self.strings: set[str] = set()
-        self.shown: dict[str, str] = {}
+        self.exports: dict[str, str] = {}
         self.bound: dict[str, str] = {}  # modules by the names that imports give them
 
     def read(self, node: Any, for_types: bool = False) -> None:
         if isinstance(node, list):
             self.parts.append("[")
-            for one in node:
-                self.read(one, for_types)
+            for item in node:
+                self.read(item, for_types)
             self.parts.append("]")
         elif not isinstance(node, ast.AST):
             self.parts.append(repr(node))
@@ -341,7 +360,7 @@ class _Reader:
                 start = resolve_name("." * node.level + start, self.package)
             names = {alias.asname or alias.name: f"{start}.{alias.name}" for alias in node.names}
             if for_types:
-                self.shown |= dict.fromkeys(names, start)
+                self.exports |= dict.fromkeys(names, start)
             elif _is_ours(start):
                 self.imports |= {start, *names.values()}
                 self.bound |= names
@@ -378,7 +397,7 @@ def _is_ours(name: str) -> bool:
 
 def _strings(node: ast.List | ast.Tuple) -> str:
     """The strings of a list as they are written in a program, others as nothing."""
-    return ", ".join(f'"{one.value}"' if isinstance(one, ast.Constant) else "" for one in node.elts)
+    return ", ".join(f'"{element.value}"' if isinstance(element, ast.Constant) else "" for element in node.elts)
 
 
 def _meant(node: ast.AST, name: str, value: Any) -> Any:
@@ -389,10 +408,10 @@ def _meant(node: ast.AST, name: str, value: Any) -> Any:
         return value[1:] if is_docstring else value
     if name == "values" and isinstance(node, ast.JoinedStr):
         joined: list[ast.expr] = []
-        for one in value:
-            if isinstance(one, ast.Constant) and joined and isinstance(joined[-1], ast.Constant):
-                joined[-1] = ast.Constant(joined[-1].value + one.value)
+        for part in value:
+            if isinstance(part, ast.Constant) and joined and isinstance(joined[-1], ast.Constant):
+                joined[-1] = ast.Constant(joined[-1].value + part.value)
             else:
-                joined.append(one)
+                joined.append(part)
         return joined
     return value

@@ -19,7 +19,7 @@ from replication import published
 from replication.estimator_names import ALL_DRAWS
 from replication.prediction import SHARE, one_more_by_order
 from replication.replicate import Study
-from replication.resampling import MEASURES, Graph, Whole, correlations, sparse_part
+from replication.resampling import MEASURES, FullData, Graph, correlations, sparse_part
 from replication.side_by_side import read_at
 
 
@@ -43,10 +43,10 @@ class Design:
 
     @property
     def name(self) -> str:
-        return "-".join(map(str, self.place.values()))
+        return "-".join(map(str, self.key_columns.values()))
 
     @property
-    def place(self) -> dict[str, str | int]:
+    def key_columns(self) -> dict[str, str | int]:
         """The columns that name a design in a table."""
         return {"redraw": self.redraw, "tree": self.tree, "n_comparisons": self.n_comparisons}
 
@@ -91,16 +91,17 @@ def design_cells(
     ]
 
 
-def sparse_table(design: Design, rng: np.random.Generator, whole: Whole) -> Tables:
+def sparse_table(design: Design, rng: np.random.Generator, full_data: FullData) -> Tables:
     """One table like the printed one: its rows' graphs, each fitted by Algorithm A.1 and read at every stop."""
-    models, reference = list(whole.comparisons.models), whole.references["judge_aware"]
-    parts = [sparse_part(graph, rng, whole).aggregate() for graph in design.graphs]
+    models, reference = list(full_data.comparisons.models), full_data.references["judge_aware"]
+    parts = [sparse_part(graph, rng, full_data).aggregate() for graph in design.graphs]
     return Tables(
         {
             stop: [
-                correlations(pd.Series(scores, models), reference) for scores in at.scores.reshape(len(parts), -1)
+                correlations(pd.Series(scores, models), reference)
+                for scores in parameters.scores.reshape(len(parts), -1)
             ]
-            for stop, at in read_at(design.stops, parts)
+            for stop, parameters in read_at(design.stops, parts)
         }
     )
 
@@ -120,10 +121,14 @@ def graphs_of(study: Study, printed: pd.DataFrame) -> pd.DataFrame:
     for name, design in study.cells.items():
         for record in study.records(name):
             for stop, table in record["rows_by_stop"].items():
-                place = {**design.place, "replication": record["replication"], "estimator": f"{ALL_DRAWS}_{stop}"}
+                key_columns = {
+                    **design.key_columns,
+                    "replication": record["replication"],
+                    "estimator": f"{ALL_DRAWS}_{stop}",
+                }
                 fits = {"method": "judge_aware", "reference": "judge_aware", "status": "stopped"}
                 rows.append(
-                    printed[["trees", "n_edges", "edge_fraction"]].assign(**place, **fits, **_columns(table))
+                    printed[["trees", "n_edges", "edge_fraction"]].assign(**key_columns, **fits, **_columns(table))
                 )
     return pd.concat(rows, ignore_index=True)
 
@@ -132,26 +137,26 @@ def _columns(table: list[dict[str, float]]) -> dict[str, list[float]]:
     return {measure: [row[measure] for row in table] for measure in MEASURES}
 
 
-def distances(tables: np.ndarray, one: np.ndarray) -> np.ndarray:
+def distances(tables: np.ndarray, table: np.ndarray) -> np.ndarray:
     """Squared distances of one table's numbers from the mean of others, in predictive standard deviations."""
     spread = tables.std(axis=0, ddof=1) * np.sqrt(1 + 1 / len(tables))
-    return ((one - tables.mean(axis=0)) / spread) ** 2
+    return ((table - tables.mean(axis=0)) / spread) ** 2
 
 
-def log_likelihood(tables: np.ndarray, one: np.ndarray) -> float:
+def log_likelihood(tables: np.ndarray, table: np.ndarray) -> float:
     """Log-density of one more table's numbers, each by Student's t with the tables' mean and spread."""
     spread = tables.std(axis=0, ddof=1) * np.sqrt(1 + 1 / len(tables))
-    return float(t.logpdf(one, len(tables) - 1, tables.mean(axis=0), spread).sum())
+    return float(t.logpdf(table, len(tables) - 1, tables.mean(axis=0), spread).sum())
 
 
-def joint_p(tables: np.ndarray, one: np.ndarray) -> float:
+def joint_p(tables: np.ndarray, given_table: np.ndarray) -> float:
     """Share of tables as far from the others as the given one is, itself among them: one p-value for all rows.
 
     Every table, the given one too, is held against all others by its summed squared distances. Under the design
     each is as likely as any to be the farthest.
     """
-    everyone = np.concatenate([one[None], tables])
-    far = [distances(np.delete(everyone, place, 0), table).sum() for place, table in enumerate(everyone)]
+    everyone = np.concatenate([given_table[None], tables])
+    far = [distances(np.delete(everyone, index, 0), table).sum() for index, table in enumerate(everyone)]
     return float(np.mean(np.array(far) >= far[0]))
 
 
@@ -164,22 +169,22 @@ def designs(study: Study, printed: pd.DataFrame) -> pd.DataFrame:
         ``redraw, tree, n_comparisons, stop, tables, within`` (printed numbers in the 95% prediction interval, of
         ``numbers``), ``distance`` (the sum of squared standardised distances), ``log_likelihood``, ``p_joint``.
     """
-    one, rows = printed[list(MEASURES)].to_numpy(), []
+    printed_values, rows = printed[list(MEASURES)].to_numpy(), []
     for name, design in study.cells.items():
         for stop in design.stops:
             tables = drawn_tables(study, name, stop)
-            squared = distances(tables, one)
+            squared = distances(tables, printed_values)
             reach = t.ppf((1 + SHARE) / 2, len(tables) - 1) ** 2
             rows.append(
                 {
-                    **design.place,
+                    **design.key_columns,
                     "stop": stop,
                     "tables": len(tables),
                     "within": int((squared <= reach).sum()),
                     "numbers": squared.size,
                     "distance": float(squared.sum()),
-                    "log_likelihood": log_likelihood(tables, one),
-                    "p_joint": joint_p(tables, one),
+                    "log_likelihood": log_likelihood(tables, printed_values),
+                    "p_joint": joint_p(tables, printed_values),
                 }
             )
     return pd.DataFrame(rows).sort_values("log_likelihood", ascending=False, kind="stable", ignore_index=True)
@@ -195,13 +200,13 @@ def rows_of(study: Study, cell: str, stop: int, printed: pd.DataFrame) -> pd.Dat
         tables, within``; low and high are the ends of the 95% prediction interval by order statistics.
     """
     tables, rows = drawn_tables(study, cell, stop), []
-    for place, row in printed.iterrows():
+    for index, row in printed.iterrows():
         for column, measure in enumerate(MEASURES):
-            values, paper = tables[:, place, column], row[measure]
+            values, paper = tables[:, index, column], row[measure]
             expected = one_more_by_order(values)
             rows.append(
                 {
-                    **study.cells[cell].place,
+                    **study.cells[cell].key_columns,
                     "stop": stop,
                     **{name: int(row[name]) for name in ("trees", "n_edges")},
                     "edge_fraction": row["edge_fraction"],

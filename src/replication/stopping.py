@@ -68,9 +68,9 @@ def answered(judgments: Judgments, answers: str) -> Comparisons:
         return judgments.comparisons.without_ties()
     if answers == ANSWERS[0]:
         return judgments.comparisons
-    given = judgments.frame["judge_preferred_model"]
-    taken = {"unparsed as ties": "c", "unparsed as a": "a", "unparsed as b": "b"}[answers]
-    filled = given.where(given.isin(list(OUTCOMES)), taken)
+    replies = judgments.frame["judge_preferred_model"]
+    replacement = {"unparsed as ties": "c", "unparsed as a": "a", "unparsed as b": "b"}[answers]
+    filled = replies.where(replies.isin(list(OUTCOMES)), replacement)
     return Comparisons.from_frame(judgments.frame.assign(judge_preferred_model=filled))
 
 
@@ -83,21 +83,21 @@ def starts(
     """
     n, k = len(cells.models), len(cells.judges)
     scores = unweighted[list(cells.models)].to_numpy().round(START_DECIMALS)
-    found = {
+    starts_by_name = {
         "zero": Parameters(np.zeros(n), np.zeros((1, k))),
         "unweighted scores": Parameters(scores, np.zeros((1, k))),
     }
     for name, gamma in gammas.items():
-        known = gamma[gamma > 0].reindex(list(cells.judges)).fillna(1.0)
-        alpha = np.log(known.to_numpy())[None, :]
+        gamma_of_judge = gamma[gamma > 0].reindex(list(cells.judges)).fillna(1.0)
+        alpha = np.log(gamma_of_judge.to_numpy())[None, :]
         alpha = (alpha - alpha.mean()).round(START_DECIMALS)
-        found[f"gammas of {name}"] = Parameters(np.zeros(n), alpha)
-        found[f"gammas of {name}, unweighted scores"] = Parameters(scores, alpha)
+        starts_by_name[f"gammas of {name}"] = Parameters(np.zeros(n), alpha)
+        starts_by_name[f"gammas of {name}, unweighted scores"] = Parameters(scores, alpha)
     for number in range(random):
         rng = generator(seed, "stopping", number)
         draw = [SPREAD * rng.standard_normal(size) for size in (n, (1, k))]
-        found[f"random {number + 1}"] = Parameters(*(block - block.mean() for block in draw))
-    return found
+        starts_by_name[f"random {number + 1}"] = Parameters(*(block - block.mean() for block in draw))
+    return starts_by_name
 
 
 Run = tuple[Comparisons, Parameters, Adam]  # of Algorithm A.1: on what, from where, in which constants
@@ -138,8 +138,8 @@ class Path:
         every = max(1, round(MOVE / max(constants.step_judges for *_, constants in runs)))
         previous, points, norms = (begin.scores, begin.judges[0]), [], []
         steps = iterates(side_by_side([cells for cells, *_ in runs]), JUDGE_AWARE, [run[2] for run in runs], begin)
-        for iteration, at, _ in steps:
-            current = at.scores, at.judges[0]
+        for iteration, parameters, _ in steps:
+            current = parameters.scores, parameters.judges[0]
             if iteration % every == 0 or iteration % ROUND == 0 or iteration == length:
                 updates = [
                     np.reshape(new - old, (len(runs), -1)) for new, old in zip(current, previous, strict=True)
@@ -164,8 +164,8 @@ class Path:
 
     def log_likelihood(self, iteration: int) -> float:
         row = self.index(iteration)
-        at = Parameters(self.scores[row], self.log_discrimination[row][None, :])
-        return evaluate(self.cells, JUDGE_AWARE, at).log_likelihood
+        parameters = Parameters(self.scores[row], self.log_discrimination[row][None, :])
+        return evaluate(self.cells, JUDGE_AWARE, parameters).log_likelihood
 
     def against(self, table: str) -> pd.DataFrame:
         """By iteration, how many printed discriminations and scores it matches, and how far off it is.
@@ -254,14 +254,18 @@ class Search:
     path: Path
 
 
-def search(judgments: Judgments, table: str, settings: Sequence[Tried], at: dict[str, Parameters]) -> Search:
+def search(
+    judgments: Judgments, table: str, settings: Sequence[Tried], starts_by_name: dict[str, Parameters]
+) -> Search:
     """Try every setting and every stop, and count the printed discriminations and scores that each matches."""
     runs = []
     for setting in settings:
         comparisons = answered(judgments, setting.answers)
-        kept = [judge for judge in comparisons.judges if judge not in setting.left_out]
-        cells = comparisons.with_judges(kept).aggregate()
-        runs.append((cells, _without(at[setting.start], judgments.comparisons, cells), setting.algorithm))
+        kept_judges = [judge for judge in comparisons.judges if judge not in setting.left_out]
+        cells = comparisons.with_judges(kept_judges).aggregate()
+        runs.append(
+            (cells, _without(starts_by_name[setting.start], judgments.comparisons, cells), setting.algorithm)
+        )
     rows: dict[int, list[dict]] = {}
     most, best, path_of_best = (-1, False), {}, None
     for number, path in followed(runs):
@@ -331,8 +335,8 @@ def beside_printed(result: Search, table: str, maximum: Fit) -> pd.DataFrame:
 
 def _without(start: Parameters, full: Comparisons, cells: Comparisons) -> Parameters:
     """A start for the judges that are left, centred again."""
-    place = [full.judges.index(judge) for judge in cells.judges]
-    alpha = start.judges[:, place]
+    indices = [full.judges.index(judge) for judge in cells.judges]
+    alpha = start.judges[:, indices]
     return Parameters(start.scores, alpha - alpha.mean())
 
 
@@ -351,15 +355,15 @@ def gradient_at_printed(cells: Comparisons, table: str) -> pd.DataFrame:
     alpha = np.log(printed.to_numpy())[None, :]
     scores = np.zeros(len(cells.models))
     for _ in range(NEWTON_STEPS):  # concave in the scores alone
-        here = evaluate(cells, JUDGE_AWARE, Parameters(scores, alpha), "expected")
-        scores = scores + np.linalg.lstsq(here.top_information, here.top_gradient)[0]
+        evaluation = evaluate(cells, JUDGE_AWARE, Parameters(scores, alpha), "expected")
+        scores = scores + np.linalg.lstsq(evaluation.top_information, evaluation.top_gradient)[0]
         scores -= scores.mean()
-    here = evaluate(cells, JUDGE_AWARE, Parameters(scores, alpha), "expected")
-    cross = here.cross_information[0]
-    profiled = cross @ np.linalg.pinv(here.top_information, hermitian=True) @ cross.T
-    information = np.diag(here.judge_information[:, 0, 0]) - profiled
+    evaluation = evaluate(cells, JUDGE_AWARE, Parameters(scores, alpha), "expected")
+    cross = evaluation.cross_information[0]
+    profiled = cross @ np.linalg.pinv(evaluation.top_information, hermitian=True) @ cross.T
+    information = np.diag(evaluation.judge_information[:, 0, 0]) - profiled
     rounding = np.abs(information) @ (0.005 / printed.to_numpy())
-    gradient = here.judge_gradient[0]
+    gradient = evaluation.judge_gradient[0]
     frame = pd.DataFrame({"paper": printed, "gradient": gradient, "rounding": rounding})
     frame["settled"] = np.abs(gradient) <= rounding
     return frame.rename_axis("judge").reset_index().assign(dataset=table)[["dataset", "judge", *frame.columns]]

@@ -50,21 +50,23 @@ class Table:
 
     def markdown(self, mark: str = "") -> str:
         """The table in Markdown under its caption, which `mark` ends."""
-        rows = self._shown().to_markdown(index=False, disable_numparse=True, colalign=self._alignment())
+        rows = self._as_text().to_markdown(index=False, disable_numparse=True, colalign=self._alignment())
         return f"{_in_markdown(self.caption + mark)}\n\n{rows}\n"
 
     def latex(self, mark: str = "") -> str:
         """The table in LaTeX (booktabs) with its caption, which `mark` ends."""
-        style = self._shown().style.hide(axis="index").format(escape="latex").format_index(escape="latex", axis=1)
+        style = (
+            self._as_text().style.hide(axis="index").format(escape="latex").format_index(escape="latex", axis=1)
+        )
         columns = "".join(side[0] for side in self._alignment())
         return style.to_latex(hrules=True, column_format=columns, caption=_escaped(self.caption + mark))
 
-    def _shown(self) -> pd.DataFrame:
+    def _as_text(self) -> pd.DataFrame:
         """Every cell as text, numbers rounded, what is missing as a dash."""
-        shown = self.frame.copy()
-        for name in shown.columns:
-            shown[name] = [self._text(value) for value in shown[name].tolist()]
-        return shown
+        texts = self.frame.copy()
+        for name in texts.columns:
+            texts[name] = [self._text(value) for value in texts[name].tolist()]
+        return texts
 
     def _text(self, value: object) -> str:
         if pd.isna(value):
@@ -178,5 +180,5 @@ def markdown_table(rows: list[tuple], columns: list[str]) -> str:
 
 def number_with_error(value: float, error: float, digits: int) -> str:
     """A number with its standard error, if it has one, in parentheses."""
-    shown = f"{value:.{digits}f}"
-    return shown if pd.isna(error) else f"{shown} ({error:.{digits}f})"
+    text = f"{value:.{digits}f}"
+    return text if pd.isna(error) else f"{text} ({error:.{digits}f})"

@@ -88,9 +88,9 @@ def verify(cfg: DictConfig) -> None:
             equal.setdefault(section, []).append(name)
     if equal and not cfg.overrides:
         freshness.stamp(Path(ROOT, cfg.results), equal)
-    _require_equal({" ".join(filter(None, place)): result for place, result in done.items()})
+    _require_equal({" ".join(filter(None, parts)): result for parts, result in done.items()})
     if is_whole(cfg):
-        keep(cfg, [" ".join(filter(None, place)) for place in done], start)
+        keep(cfg, [" ".join(filter(None, parts)) for parts in done], start)
 
 
 def _require_equal(done: dict[str, Verification]) -> None:
@@ -110,15 +110,15 @@ def _counted(differences: int) -> str:
     return f"{differences} difference{'s' * (differences != 1)}"
 
 
-def _log(title: str, result: Verification, seconds: float, shown: int) -> None:
+def _log(title: str, result: Verification, seconds: float, n_shown: int) -> None:
     count = len(result.differences)
     verdict = "as stored" if not result.unavailable else "nothing recomputed"
     verdict = _counted(count) if count else verdict
     log.info("%s: %s; %s, %.0f s", title, verdict, result.unavailable or result.compared, seconds)
-    for difference in result.differences[:shown]:
+    for difference in result.differences[:n_shown]:
         log.info("  %s", difference)
-    if count > shown:
-        log.info("  ... and %d more (shown=%d shows them)", count - shown, count)
+    if count > n_shown:
+        log.info("  ... and %d more (shown=%d shows them)", count - n_shown, count)
 
 
 def _chosen(cfg: DictConfig) -> list[tuple[str, str]]:
@@ -133,7 +133,7 @@ def _chosen(cfg: DictConfig) -> list[tuple[str, str]]:
         pairs = set(zip(wanted["section"], wanted["set"], strict=True))
         every = [(section, name) for section in cfg.sections for name in _sets(cfg, section)]
         # a section that runs once may have a folder named after what it assumes
-        return [one for one in every if one in pairs or (not one[1] and one[0] in set(wanted["section"]))]
+        return [job for job in every if job in pairs or (not job[1] and job[0] in set(wanted["section"]))]
     if only is not None and not OmegaConf.is_list(only) and not isinstance(only, list):
         raise ConfigError(f"only={only}: name sections, as in only=[{next(iter(cfg.sections))}], or {STALE}")
     unknown = sorted(set(only or []) - set(cfg.sections))
@@ -165,8 +165,8 @@ def verified(cfg: DictConfig, section: str, job: list[str], rng: np.random.Gener
         For the sample, where one is asked for.
     """
     plan = cfg.sections[section]
-    given = compose(section, [*job, *cfg.overrides])
-    stored, figures = (folder_of(given, base, section) for base in (cfg.results, cfg.figures))
+    composed = compose(section, [*job, *cfg.overrides])
+    stored, figures = (folder_of(composed, base, section) for base in (cfg.results, cfg.figures))
     if not (stored / RECORD).is_file():
         return Verification("nothing stored", [Difference(stored.name, "", RECORD, "missing", "there")])
     result = Verification("", unlike_listed(stored, RECORD) + unlike_listed(figures, SIDECAR))
@@ -174,7 +174,7 @@ def verified(cfg: DictConfig, section: str, job: list[str], rng: np.random.Gener
     tables, unreadable = _readable(stored)
     differences += unreadable
     record = json.loads((stored / RECORD).read_text())
-    now = provenance(section, given, {}, "")
+    now = provenance(section, composed, {}, "")
     differences += unlike_record(record, ROOT)
     differences += unlike_code(record, ROOT, [*job, *cfg.overrides], now["made_by"]["code"])
     differences += unlike_settings(record, now, "section", "config")
@@ -183,31 +183,31 @@ def verified(cfg: DictConfig, section: str, job: list[str], rng: np.random.Gener
         result.compared = f"{len(tables)} tables by their digests"
         return result
     more = [*plan.overrides, *(plan.sampled if cfg.sample else [])]
-    given = compose(section, [*job, *cfg.overrides, *more])
-    with open_dict(given):
-        given.surrogate = "never"
-    kept = list(sampled(given, plan.axes, cfg.sample, rng, tables)) if cfg.sample else []
+    composed = compose(section, [*job, *cfg.overrides, *more])
+    with open_dict(composed):
+        composed.surrogate = "never"
+    axes_kept = list(sampled(composed, plan.axes, cfg.sample, rng, tables)) if cfg.sample else []
     script = runpy.run_path(str(script_of(section)))
     try:
-        data, again, cost = recomputed(cfg, given, script)
+        data, again, cost = recomputed(cfg, composed, script)
     except DataUnavailableError as error:
         result.unavailable = str(error)
         return result
-    differences += unlike_settings(record, provenance(section, given, data, ""), "data")
-    if not kept:
+    differences += unlike_settings(record, provenance(section, composed, data, ""), "data")
+    if not axes_kept:
         differences += unlike_cost(record, cost)
-    differences += _unlike_drawn(section, script, given, tables, figures)
+    differences += _unlike_drawn(section, script, composed, tables, figures)
     left_out = [*plan.without] if cfg.sample else []
     again = {name: table for name, table in again.items() if name not in left_out}
     for name in dict.fromkeys([*again, *tables]):
         if name in again and name in tables:
-            differences += compare(f"{stored.name}/{name}", tables[name], again[name], part=bool(kept))
-        elif name in again or not (name in plan.optional or kept):
+            differences += compare(f"{stored.name}/{name}", tables[name], again[name], part=bool(axes_kept))
+        elif name in again or not (name in plan.optional or axes_kept):
             both = ("there" if name in side else "missing" for side in (tables, again))
             differences.append(Difference(stored.name, "", name, *both))
     rows, drawers = sum(map(len, again.values())), other_drawers(figures)
-    result.is_whole = not (kept or drawers)
-    sample = f" ({'; '.join(kept)})" if kept else ""
+    result.is_whole = not (axes_kept or drawers)
+    sample = f" ({'; '.join(axes_kept)})" if axes_kept else ""
     pictures = f", pixels not compared (pictures {drawers}; `make study` installs those)" if drawers else ""
     result.compared = f"{len(again)} tables, {rows} rows{sample}{pictures}"
     return result
@@ -226,31 +226,31 @@ def _readable(stored: Path) -> tuple[dict[str, pd.DataFrame], list[Difference]]:
 
 
 def _unlike_drawn(
-    section: str, script: dict, given: DictConfig, tables: dict[str, pd.DataFrame], figures: Path
+    section: str, script: dict, composed: DictConfig, tables: dict[str, pd.DataFrame], figures: Path
 ) -> list[Difference]:
     """Differences between the stored figures and those drawn from the stored tables."""
     try:
         with in_style():
-            drawn = script["draw"](tables, suffix_of(given))
+            drawn = script["draw"](tables, suffix_of(composed))
             return unlike_figures(section, drawn, tables, figures)
     except Exception as error:  # whatever comes of drawing tables that were altered
         message = f"cannot be drawn from the stored tables ({type(error).__name__}: {error})"
         return [Difference(figures.name, "", "figures", message, "drawn")]
 
 
-def recomputed(cfg: DictConfig, given: DictConfig, script: dict) -> tuple[dict, dict[str, pd.DataFrame], Cost]:
+def recomputed(cfg: DictConfig, composed: DictConfig, script: dict) -> tuple[dict, dict[str, pd.DataFrame], Cost]:
     """A section's data, its tables as they come back from files, computed without any cache, and the cost."""
     start_memory, start, start_processor = peak_memory_mb(), time.monotonic(), total_processor_seconds()
     with tempfile.TemporaryDirectory(prefix="judgerank-verify-") as name:
         folder = Path(name)
-        if "cache" in given:
-            given.cache = str(folder / "cache")
-        if "parallel" in given:
-            given.parallel = cfg.parallel
-        data, _ = load_section_data(given)
+        if "cache" in composed:
+            composed.cache = str(folder / "cache")
+        if "parallel" in composed:
+            composed.parallel = cfg.parallel
+        data, _ = load_section_data(composed)
         log.setLevel(logging.WARNING)
         try:
-            tables = script["compute"](given, data)
+            tables = script["compute"](composed, data)
         finally:
             log.setLevel(logging.INFO)
         cost = Cost(time.monotonic() - start, total_processor_seconds() - start_processor, start_memory)
@@ -262,24 +262,31 @@ def recomputed(cfg: DictConfig, given: DictConfig, script: dict) -> tuple[dict, 
 
 
 def sampled(
-    given: DictConfig, axes: Collection[str], size: int, rng: np.random.Generator, tables: dict[str, pd.DataFrame]
+    composed: DictConfig,
+    axes: Collection[str],
+    size: int,
+    rng: np.random.Generator,
+    tables: dict[str, pd.DataFrame],
 ) -> Iterator[str]:
     """Keep only some elements of every axis, and say which; of those that a set is too small for, none."""
     for axis in axes:
-        grids = [(given, axis)]
+        grids = [(composed, axis)]
         if axis == "settings":
             grids = [
-                (s, kind) for s in given.settings.values() for kind in ("n_comparisons", "beyond") if s.get(kind)
+                (s, kind)
+                for s in composed.settings.values()
+                for kind in ("n_comparisons", "beyond")
+                if s.get(kind)
             ]
         for holder, name in grids:
             stored = {value for table in tables.values() if name in table for value in table[name]}
             elements = [key for key in holder[name] if key in stored] or list(holder[name])
-            kept = [elements[i] for i in sorted(rng.permutation(len(elements))[:size])]
+            elements_kept = [elements[i] for i in sorted(rng.permutation(len(elements))[:size])]
             with open_dict(holder):
                 # a group of named elements, such as panels, or a list
                 named = isinstance(holder[name], DictConfig)
-                holder[name] = {key: holder[name][key] for key in kept} if named else kept
-            yield f"{axis if axis == name else holder._key()} {', '.join(map(str, kept))}"
+                holder[name] = {key: holder[name][key] for key in elements_kept} if named else elements_kept
+            yield f"{axis if axis == name else holder._key()} {', '.join(map(str, elements_kept))}"
 
 
 def is_whole(cfg: DictConfig) -> bool:

@@ -22,9 +22,9 @@ class Tolerance:
     absolute: float
     relative: float
 
-    def of(self, one: float, other: float) -> float:
+    def of(self, first: float, second: float) -> float:
         """What is allowed between two numbers."""
-        return max(self.absolute, self.relative * max(abs(one), abs(other)))
+        return max(self.absolute, self.relative * max(abs(first), abs(second)))
 
 
 # The one place where tolerances are stated: of text, truth values and whole numbers (counts, ranks, statuses); of
@@ -59,11 +59,11 @@ class Difference:
     tolerance: float = 0.0
 
     def __str__(self) -> str:
-        place = f"{self.table}, {self.row}, {self.column}" if self.row else f"{self.table}, {self.column}"
-        text = f"{place}: stored {self.stored}, recomputed {self.recomputed}"
+        cell = f"{self.table}, {self.row}, {self.column}" if self.row else f"{self.table}, {self.column}"
+        text = f"{cell}: stored {self.stored}, recomputed {self.recomputed}"
         if self.tolerance:
-            apart = abs(float(self.stored) - float(self.recomputed))
-            text += f", {apart:.2g} apart where {self.tolerance:.2g} is allowed"
+            distance = abs(float(self.stored) - float(self.recomputed))
+            text += f", {distance:.2g} apart where {self.tolerance:.2g} is allowed"
         return text
 
 
@@ -90,26 +90,32 @@ def compare(name: str, stored: pd.DataFrame, again: pd.DataFrame, part: bool = F
     decimals = [column for column in key if pd.api.types.is_float_dtype(stored[column])]
     again = again.astype({column: float for column in decimals if pd.api.types.is_numeric_dtype(again[column])})
     rows, rows_again = (_by_place(frame, key) for frame in (stored, again))
-    found = [Difference(name, place, "row", "missing", "there") for place in rows_again if place not in rows]
+    differences = [
+        Difference(name, row_key, "row", "missing", "there") for row_key in rows_again if row_key not in rows
+    ]
     if not part:
-        found += [Difference(name, place, "row", "there", "missing") for place in rows if place not in rows_again]
-    common = [place for place in rows if place in rows_again]
-    again_in_order = [place for place in rows_again if place in rows]
+        differences += [
+            Difference(name, row_key, "row", "there", "missing") for row_key in rows if row_key not in rows_again
+        ]
+    common = [row_key for row_key in rows if row_key in rows_again]
+    again_in_order = [row_key for row_key in rows_again if row_key in rows]
     if common != again_in_order:
-        first = next(
-            n for n, places in enumerate(zip(common, again_in_order, strict=True)) if places[0] != places[1]
+        first = next(n for n, keys in enumerate(zip(common, again_in_order, strict=True)) if keys[0] != keys[1])
+        differences.append(
+            Difference(name, f"row {first + 1}", "order of rows", common[first], again_in_order[first])
         )
-        found.append(Difference(name, f"row {first + 1}", "order of rows", common[first], again_in_order[first]))
-    return found + [d for place in common for d in _row(name, place, rows[place], rows_again[place], kind)]
+    return differences + [
+        d for row_key in common for d in _row(name, row_key, rows[row_key], rows_again[row_key], kind)
+    ]
 
 
 def _key(frame: pd.DataFrame, part: bool) -> list[str]:
     """The fewest leading columns that tell the rows apart, those with decimals only without a choice."""
-    whole = [name for name in frame.columns if not pd.api.types.is_float_dtype(frame[name])]
-    for columns in (whole, list(frame.columns) if part else []):
-        for many in range(1, len(columns) + 1):
-            if not frame.duplicated(columns[:many]).any():
-                return columns[:many]
+    exact_columns = [name for name in frame.columns if not pd.api.types.is_float_dtype(frame[name])]
+    for columns in (exact_columns, list(frame.columns) if part else []):
+        for n_columns in range(1, len(columns) + 1):
+            if not frame.duplicated(columns[:n_columns]).any():
+                return columns[:n_columns]
     return []
 
 
@@ -120,16 +126,16 @@ def _by_place(frame: pd.DataFrame, key: list[str]) -> dict[str, dict]:
     return {", ".join(f"{name}={record[name]}" for name in key): record for record in records}
 
 
-def _row(name: str, place: str, stored: dict, again: dict, kind: str) -> Iterator[Difference]:
-    for column, one in stored.items():
-        other = again[column]
-        if one == other or (pd.isna(one) and pd.isna(other)) or column in MEASURED:
+def _row(name: str, key: str, stored: dict, again: dict, kind: str) -> Iterator[Difference]:
+    for column, old_value in stored.items():
+        new_value = again[column]
+        if old_value == new_value or (pd.isna(old_value) and pd.isna(new_value)) or column in MEASURED:
             continue
         allowed = TOLERANCES["exact"].of(0.0, 0.0)
-        if _is_number(one) and _is_number(other) and not (_is_whole(one) and _is_whole(other)):
-            allowed = TOLERANCES[kind].of(one, other)
-        if not (allowed and abs(one - other) <= allowed):
-            yield Difference(name, place, column, one, other, allowed)
+        if _is_number(old_value) and _is_number(new_value) and not (_is_whole(old_value) and _is_whole(new_value)):
+            allowed = TOLERANCES[kind].of(old_value, new_value)
+        if not (allowed and abs(old_value - new_value) <= allowed):
+            yield Difference(name, key, column, old_value, new_value, allowed)
 
 
 def _is_number(value: object) -> bool:
@@ -152,16 +158,16 @@ def unlike_listed(folder: Path, sidecar: str) -> list[Difference]:
         return [Difference(name, "", sidecar, str(error), "a list of files with digests")]
     if listed is None:
         return [Difference(name, "", sidecar, "missing", "a list of files with digests")]
-    found = []
-    for file, known in listed.items():
+    differences = []
+    for file, listed_digest in listed.items():
         now = digest(folder / file) if (folder / file).is_file() else "missing"
-        if now != known:
-            found.append(Difference(name, "", file, now[:12], known[:12]))
-    there = {path.name for path in folder.iterdir() if path.is_file()}
-    found += [
-        Difference(name, "", file, "there", "not listed") for file in sorted(there - listed.keys() - {sidecar})
+        if now != listed_digest:
+            differences.append(Difference(name, "", file, now[:12], listed_digest[:12]))
+    present = {path.name for path in folder.iterdir() if path.is_file()}
+    differences += [
+        Difference(name, "", file, "there", "not listed") for file in sorted(present - listed.keys() - {sidecar})
     ]
-    return found
+    return differences
 
 
 def unlike_settings(stored: dict, now: dict, *parts: str) -> list[Difference]:
@@ -171,7 +177,7 @@ def unlike_settings(stored: dict, now: dict, *parts: str) -> list[Difference]:
     )
     names = [name for name in dict.fromkeys([*flat, *flat_now]) if name not in ANYWAY]
     both = [(name, *(side.get(name, "nothing") for side in (flat, flat_now))) for name in names]
-    return [Difference("run.json", "", name, one, other) for name, one, other in both if one != other]
+    return [Difference("run.json", "", name, before, after) for name, before, after in both if before != after]
 
 
 def unlike_versions(stored: dict[str, str], lock: str, packages: Iterable[str]) -> list[Difference]:
@@ -187,27 +193,29 @@ def unlike_versions(stored: dict[str, str], lock: str, packages: Iterable[str]) 
         Those recorded by every run. Of our own package any release up to this one will do.
     """
     installed, python = versions(packages), stored.get("python", "")
-    found = []
+    differences = []
     if not re.fullmatch(r"3\.\d+\.\d+", python) or _order(python) < LEAST_PYTHON:
-        found.append(Difference("run.json", "", "versions.python", python or "nothing", "Python 3.11 or newer"))
+        differences.append(
+            Difference("run.json", "", "versions.python", python or "nothing", "Python 3.11 or newer")
+        )
     for name in packages:
-        now, known = stored.get(name, "nothing"), _locked(lock, name, python)
+        now, allowed = stored.get(name, "nothing"), _locked(lock, name, python)
         ours = (
             name == "judgerank" and re.fullmatch(r"\d+\.\d+\.\d+", now) and _order(now) <= _order(installed[name])
         )
         if python == installed["python"]:
-            known |= {installed[name]}
-        if now not in known and not ours:
-            found.append(Difference("run.json", "", f"versions.{name}", now, " or ".join(sorted(known))))
-    return found
+            allowed |= {installed[name]}
+        if now not in allowed and not ours:
+            differences.append(Difference("run.json", "", f"versions.{name}", now, " or ".join(sorted(allowed))))
+    return differences
 
 
 def _locked(lock: str, name: str, python: str) -> set[str]:
     """Versions of a package in a lock file; where they depend on Python's, those for a version of it."""
     entries = rf"^{re.escape(name)}==(\S+)(?: ; python_full_version (<|>=) '([\d.]+)')?"
     tests = {"<": lambda bound: _order(python) < bound, ">=": lambda bound: _order(python) >= bound}
-    found = re.findall(entries, lock, re.MULTILINE)
-    return {version for version, test, bound in found if not test or tests[test](_order(bound))}
+    matches = re.findall(entries, lock, re.MULTILINE)
+    return {version for version, test, bound in matches if not test or tests[test](_order(bound))}
 
 
 def _order(version: str) -> tuple[int, ...]:

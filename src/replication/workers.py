@@ -62,15 +62,16 @@ class Refusal:
     def error(self, expected: Basis) -> ClusterError:
         """One sentence on the worker and what differs."""
         files = sorted({name for name, _ in expected.code.items() ^ self.basis.code.items()} | {*self.newer})
-        shown = ", ".join(files[:SHOWN]) + (f" and {len(files) - SHOWN} more" if len(files) > SHOWN else "")
-        told = [f"other code ({shown})"] if files else []
-        told += [
-            f"{name} {self.basis.versions[name]} instead of {known}"
-            for name, known in expected.versions.items()
-            if self.basis.versions[name] != known
+        names = ", ".join(files[:SHOWN]) + (f" and {len(files) - SHOWN} more" if len(files) > SHOWN else "")
+        reasons = [f"other code ({names})"] if files else []
+        reasons += [
+            f"{name} {self.basis.versions[name]} instead of {version}"
+            for name, version in expected.versions.items()
+            if self.basis.versions[name] != version
         ]
         return ClusterError(
-            f"the worker {self.basis.process} has {', '.join(told)}: nothing of it was kept; give it the code and "
+            f"the worker {self.basis.process} has {', '.join(reasons)}: nothing of it was kept; give it the "
+            "code and "
             "packages of this process and start it again"
         )
 

@@ -51,18 +51,18 @@ class Replayed:
         order = rng.permutation(len(cell))
         order = order[np.argsort(cell[order], kind="stable")]
         self._outcomes = rows.outcome[order]
-        many = np.bincount(cell, minlength=int(np.prod(shape)))
-        self._next = np.cumsum(many) - many
-        self.left = many.reshape(shape)
+        n_per_cell = np.bincount(cell, minlength=int(np.prod(shape)))
+        self._next = np.cumsum(n_per_cell) - n_per_cell
+        self.left = n_per_cell.reshape(shape)
 
     def ask(self, first: IntArray, second: IntArray, judge: IntArray) -> Answers:
-        found = np.empty(len(first))
+        outcomes = np.empty(len(first))
         cells = np.ravel_multi_index((first, second, judge), self.left.shape)
-        for place, cell in enumerate(cells.tolist()):
-            found[place] = self._outcomes[self._next[cell]]
+        for index, cell in enumerate(cells.tolist()):
+            outcomes[index] = self._outcomes[self._next[cell]]
             self._next[cell] += 1
         np.subtract.at(self.left, (first, second, judge), 1)
-        return Answers(found)
+        return Answers(outcomes)
 
 
 def truth(scores: FloatArray) -> Parameters:
@@ -81,16 +81,18 @@ def stopped(settings: dict, rng: np.random.Generator) -> Record:
     """
     scores, goal = np.array(settings["scores"]), GOALS[settings["goal"]]
     alpha, questions = 1 - settings["level"], settings.get("questions")
-    looks = count(1)
+    look_numbers = count(1)
 
     def claims(order: Order) -> tuple[float, bool]:
         """The least sure of the claims, and whether all of them are so."""
         i, j = goal.pairs(len(scores))
-        at = scores[[int(name.removeprefix("m")) for name in order.models]]
-        return order.p_value[i, j].max() * goal.false_claims(len(scores)), bool((at[i] > at[j]).all())
+        scores_in_order = scores[[int(name.removeprefix("m")) for name in order.models]]
+        return order.p_value[i, j].max() * goal.false_claims(len(scores)), bool(
+            (scores_in_order[i] > scores_in_order[j]).all()
+        )
 
     def watch(result: Fit, order: Order | None) -> dict[str, float]:
-        hurdle = spent_at(next(looks), alpha)
+        hurdle = spent_at(next(look_numbers), alpha)
         if order is None:
             return {"p": np.nan, "right": np.nan, "independent": False}
         p, right = claims(order)
@@ -189,13 +191,13 @@ def needed(looks: pd.DataFrame, measure: str, target: float) -> float:
     value = -np.log(looks["error"].to_numpy()) if measure == "error" else looks["tau"].to_numpy()
     goal = -np.log(target) if measure == "error" else target
     best = np.fmax.accumulate(value)
-    place = int(np.searchsorted(best, goal))
-    if place == 0:
+    first = int(np.searchsorted(best, goal))
+    if first == 0:
         return float(np.exp(size[0]))
-    if place == len(best):
+    if first == len(best):
         return np.nan
-    share = (goal - best[place - 1]) / (best[place] - best[place - 1])
-    return float(np.exp(size[place - 1] + share * (size[place] - size[place - 1])))
+    share = (goal - best[first - 1]) / (best[first] - best[first - 1])
+    return float(np.exp(size[first - 1] + share * (size[first] - size[first - 1])))
 
 
 def savings(looks: pd.DataFrame) -> pd.DataFrame:
@@ -207,16 +209,16 @@ def savings(looks: pd.DataFrame) -> pd.DataFrame:
     many never were as good, which count with all their comparisons. Savings are against random ones; their errors
     have those of both.
     """
-    whole = looks["comparisons"].max()
+    n_all = looks["comparisons"].max()
     random = looks[looks["rule"] == "random"].groupby("look")[["comparisons", "tau", "error"]].mean()
-    targets = random[random["comparisons"] >= whole / 2].iloc[0][["tau", "error"]]
+    targets = random[random["comparisons"] >= n_all / 2].iloc[0][["tau", "error"]]
     rows = []
     for measure, target in targets.items():
         plain: tuple[float, float] = (np.nan, np.nan)
         for rule in [name for name in RULES if name in set(looks["rule"])]:
             parts = [part for _, part in looks[looks["rule"] == rule].groupby("playback")]
-            found = pd.Series([needed(part, measure, target) for part in parts])
-            mean, error = found.fillna(whole).mean(), found.fillna(whole).sem()
+            n_needed = pd.Series([needed(part, measure, target) for part in parts])
+            mean, error = n_needed.fillna(n_all).mean(), n_needed.fillna(n_all).sem()
             plain = (mean, error) if rule == "random" else plain
             relative = np.hypot(error / mean, plain[1] / plain[0])
             rows.append(
@@ -228,8 +230,8 @@ def savings(looks: pd.DataFrame) -> pd.DataFrame:
                     "comparisons_se": error,
                     "saved": 1 - mean / plain[0],
                     "saved_se": 0.0 if rule == "random" else mean / plain[0] * relative,
-                    "never": int(found.isna().sum()),
-                    "playbacks": len(found),
+                    "never": int(n_needed.isna().sum()),
+                    "playbacks": len(n_needed),
                 }
             )
     return pd.DataFrame(rows)

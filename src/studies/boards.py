@@ -47,30 +47,34 @@ def left_out_and_placed(judgments: Judgments, member: str, level: float) -> pd.D
     moved, partial, why``. Scores are on the scale of the board without the model, whose mean is zero.
     """
     c, rows = judgments.comparisons, []
-    whole = fit(c, member)
+    full_fit = fit(c, member)
     for number, model in enumerate(c.models):
         mine = (c.first == number) | (c.second == number)
-        row: dict[str, Any] = {"dataset": judgments.name, "model": model, "rank_all": whole.ranks[model]}
-        others = [name for name in c.models if name != model]
+        row: dict[str, Any] = {"dataset": judgments.name, "model": model, "rank_all": full_fit.ranks[model]}
+        rest = [name for name in c.models if name != model]
         try:
             board = fit(_without(c, number, ~mine), member)
-            unit = scale_by(whole, weights_of(board)).factor
-            row["score_all"] = unit * (whole.scores[model] - whole.scores[others].mean())
-            placed = place(board, c.take(np.flatnonzero(mine)), judgments.question[mine], level)
+            unit = scale_by(full_fit, weights_of(board)).factor
+            row["score_all"] = unit * (full_fit.scores[model] - full_fit.scores[rest].mean())
+            placement = place(board, c.take(np.flatnonzero(mine)), judgments.question[mine], level)
         except JudgerankError as error:
             rows.append(row | {"why": str(error)})
             continue
-        found = placed.newcomers.iloc[0]
-        row |= {"comparisons": found["comparisons"], "rank_placed": found["rank"], "placed": found["score"]}
-        row |= {name: found[name] for name in ("refit", "standard_error", "own_error")}
-        rows.append(row | {"moved": len(placed.moved), "partial": len(placed.partial), "why": ""})
+        newcomer = placement.newcomers.iloc[0]
+        row |= {
+            "comparisons": newcomer["comparisons"],
+            "rank_placed": newcomer["rank"],
+            "placed": newcomer["score"],
+        }
+        row |= {name: newcomer[name] for name in ("refit", "standard_error", "own_error")}
+        rows.append(row | {"moved": len(placement.moved), "partial": len(placement.partial), "why": ""})
     return pd.DataFrame(rows)
 
 
 def _without(c: Comparisons, number: int, keep: np.ndarray) -> Comparisons:
     """The comparisons that a model takes no part in."""
     part = c.take(np.flatnonzero(keep))
-    names = tuple(name for place, name in enumerate(c.models) if place != number)
+    names = tuple(name for index, name in enumerate(c.models) if index != number)
     shift = [end - (end > number) for end in (part.first, part.second)]
     return Comparisons(names, part.judges, *shift, part.judge, part.outcome, part.count, dropped=part.dropped)
 
@@ -82,8 +86,8 @@ def drawn(rng: np.random.Generator, scores: np.ndarray, size: int, newcomer: boo
     second = (first + rng.integers(1, n, size=size)) % n
     if newcomer:
         turn = rng.random(size) < 0.5
-        other = rng.integers(n - 1, size=size)
-        first, second = np.where(turn, n - 1, other), np.where(turn, other, n - 1)
+        opponent = rng.integers(n - 1, size=size)
+        first, second = np.where(turn, n - 1, opponent), np.where(turn, opponent, n - 1)
     judge = rng.integers(k, size=size)
     eta = DISCRIMINATION[judge] * (scores[first] - scores[second])
     if newcomer:
@@ -97,36 +101,36 @@ def placed_once(settings: dict, rng: np.random.Generator) -> Record:
     """One newcomer on one board: what intervals hold, with the board's uncertainty and without, and warnings."""
     board = fit(drawn(rng, SCORES, settings["board"]), "judge_aware")
     new = drawn(rng, np.r_[SCORES, NEWCOMER], settings["own"], True, settings["favour"])
-    placed = place(board, new, level=settings["level"])
-    row, z = placed.newcomers.iloc[0], normal_quantile(settings["level"])
+    placement = place(board, new, level=settings["level"])
+    row, z = placement.newcomers.iloc[0], normal_quantile(settings["level"])
     off = abs(row["score"] - UNIT * NEWCOMER)
-    pairs = placed.differences.set_index("model")
+    pairs = placement.differences.set_index("model")
     true = UNIT * (NEWCOMER - pd.Series(SCORES, board.comparisons.models)[pairs.index])
     return {
         "covered": float(row["low"] <= UNIT * NEWCOMER <= row["high"]),
         "covered_own": float(off <= z * row["own_error"]),
         "pairs_covered": float(((pairs["low"] <= true) & (true <= pairs["high"])).mean()),
         "beside_refit": float(abs(row["score"] - row["refit"]) / row["standard_error"]),
-        "moved": float(bool(placed.moved)),
-        "partial": float(bool(placed.partial)),
+        "moved": float(bool(placement.moved)),
+        "partial": float(bool(placement.partial)),
     }
 
 
 def compared_once(settings: dict, rng: np.random.Generator) -> Record:
     """Two boards: whether a model is said to have moved."""
     now = SCORES + settings["change"] * (np.arange(len(SCORES)) == 2)
-    one = drawn(rng, SCORES, settings["old"])
-    other = drawn(rng, now, settings["new"] - settings["old"] * settings["grown"])
+    old_board = drawn(rng, SCORES, settings["old"])
+    new_rows = drawn(rng, now, settings["new"] - settings["old"] * settings["grown"])
     if settings["grown"]:
-        other = one.extended(other.to_frame())
-    found = compare(fit(one, "judge_aware"), fit(other, "judge_aware"), settings["level"])
-    return {"moved": float(bool(found.moved)), "relation": found.relation}
+        new_rows = old_board.extended(new_rows.to_frame())
+    difference = compare(fit(old_board, "judge_aware"), fit(new_rows, "judge_aware"), settings["level"])
+    return {"moved": float(bool(difference.moved)), "relation": difference.relation}
 
 
 def summary(records: pd.DataFrame, name: str, measures: list[str]) -> dict[str, Any]:
     """Means of the records with their Monte Carlo errors, and how many failed."""
-    kept = records[records[measures[0]].notna()]
+    complete_records = records[records[measures[0]].notna()]
     row: dict[str, Any] = {"setting": name}
     for measure in measures:
-        row |= with_error(measure, kept[measure])
-    return row | {"failed": len(records) - len(kept), "n_replications": len(records)}
+        row |= with_error(measure, complete_records[measure])
+    return row | {"failed": len(records) - len(complete_records), "n_replications": len(records)}

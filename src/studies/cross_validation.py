@@ -59,6 +59,10 @@ def cross_validated(comparisons: Comparisons, members: Mapping[str, Fitter], fol
             fitted = fit_member(train)
             p = fitted.probability(test)
             loss = losses(y, p)
-            given = np.take_along_axis(three_outcomes(fitted, train, test), (2 * y).astype(int)[:, None], axis=1)
-            rows.append({"member": member, "fold": number, **loss, "log_loss_three": -float(np.log(given).mean())})
+            probability = np.take_along_axis(
+                three_outcomes(fitted, train, test), (2 * y).astype(int)[:, None], axis=1
+            )
+            rows.append(
+                {"member": member, "fold": number, **loss, "log_loss_three": -float(np.log(probability).mean())}
+            )
     return pd.DataFrame(rows)

@@ -27,7 +27,7 @@ from judgerank.order.scale import reported_covariance, scale_at, scale_of
 from replication.correlation import spearman
 from replication.replicate import Record, Study
 from studies.schemas.beyond import Design, Fitted
-from studies.validity import Kept, by_test, drawn, order_kept
+from studies.validity import TestsKept, by_test, drawn, order_kept
 
 NO_ESTIMATE = "no estimate"
 
@@ -69,7 +69,7 @@ class Promised:
     spearman: float | None = None
     coverage: float | None = None
     error: float | None = None
-    kept: dict[str, Kept] = field(default_factory=dict)
+    kept: dict[str, TestsKept] = field(default_factory=dict)
 
 
 def sampled(cell: Sampled, rng: np.random.Generator, sets: dict[str, Any]) -> Record:
@@ -87,26 +87,26 @@ def _of_those_seen(comparisons: Comparisons) -> Comparisons:
 
 
 def _against(part: Comparisons, rest: Comparisons, reference: pd.Series, method: Fitted) -> Against:
-    found, seconds = _timed(part, method)
-    if not isinstance(found, Fit):
-        return Against(found, seconds)
-    scores = found.scores
-    known = np.isin(np.array(rest.judges, object)[rest.judge], part.judges)
-    known &= np.isin(np.array(rest.models, object)[rest.first], part.models)
-    known &= np.isin(np.array(rest.models, object)[rest.second], part.models)
-    seen = rest.take(np.flatnonzero(known)).with_judges(part.judges)
-    loss = losses(seen.outcome, found.probability(seen))["log_loss"]
-    return Against(str(found.status), seconds, spearman(scores, reference[scores.index]), loss)
+    fit_result, seconds = _timed(part, method)
+    if not isinstance(fit_result, Fit):
+        return Against(fit_result, seconds)
+    scores = fit_result.scores
+    is_comparable = np.isin(np.array(rest.judges, object)[rest.judge], part.judges)
+    is_comparable &= np.isin(np.array(rest.models, object)[rest.first], part.models)
+    is_comparable &= np.isin(np.array(rest.models, object)[rest.second], part.models)
+    seen = rest.take(np.flatnonzero(is_comparable)).with_judges(part.judges)
+    loss = losses(seen.outcome, fit_result.probability(seen))["log_loss"]
+    return Against(str(fit_result.status), seconds, spearman(scores, reference[scores.index]), loss)
 
 
 def _timed(comparisons: Comparisons, method: Fitted) -> tuple[Fit | str, float]:
     """A fit, or the error's name in place of one, and its processor seconds."""
     start = time.process_time()
     try:
-        found: Fit | str = fit(comparisons, method.member, method.solver)
+        fit_result: Fit | str = fit(comparisons, method.member, method.solver)
     except JudgerankError:
-        found = NO_ESTIMATE
-    return found, time.process_time() - start
+        fit_result = NO_ESTIMATE
+    return fit_result, time.process_time() - start
 
 
 def simulated(cell: Simulated, rng: np.random.Generator) -> Record:
@@ -118,18 +118,18 @@ def simulated(cell: Simulated, rng: np.random.Generator) -> Record:
 def _promised(
     cell: Simulated, data: Comparisons, question: np.ndarray, truth: Parameters, method: Fitted
 ) -> Promised:
-    found, seconds = _timed(data, method)
-    if not isinstance(found, Fit):
-        return Promised(found, seconds)
-    correlation = spearman(found.scores, pd.Series(truth.scores)) if cell.design.sigma_scores else None
+    fit_result, seconds = _timed(data, method)
+    if not isinstance(fit_result, Fit):
+        return Promised(fit_result, seconds)
+    correlation = spearman(fit_result.scores, pd.Series(truth.scores)) if cell.design.sigma_scores else None
     try:
-        shown = found.clustered(data, question) if cell.design.clustered else found
-        order = list(orders(shown))
-        kept = order_kept(by_test(order)["both"], simultaneous_quantile(order, cell.level), truth, cell.level)
+        reported = fit_result.clustered(data, question) if cell.design.clustered else fit_result
+        order = list(orders(reported))
+        promises = order_kept(by_test(order)["both"], simultaneous_quantile(order, cell.level), truth, cell.level)
     except JudgerankError:
-        return Promised(str(found.status), seconds, correlation)
-    coverage, error = _covered(shown, truth, cell)
-    return Promised(str(found.status), seconds, correlation, coverage, error, {"both": kept})
+        return Promised(str(fit_result.status), seconds, correlation)
+    coverage, error = _covered(reported, truth, cell)
+    return Promised(str(fit_result.status), seconds, correlation, coverage, error, {"both": promises})
 
 
 def _covered(fitted: Fit, truth: Parameters, cell: Simulated) -> tuple[float | None, float | None]:
@@ -222,7 +222,7 @@ def _column(frame: pd.DataFrame, name: str) -> pd.Series:
 
 
 def _mean(values: pd.Series, name: str) -> dict[str, float]:
-    known = values.dropna()
-    many = len(known)
-    error = known.std(ddof=1) / np.sqrt(many) if many > 1 else np.nan
-    return {name: known.mean() if many else np.nan, f"{name}_se": error}
+    finite = values.dropna()
+    n_finite = len(finite)
+    error = finite.std(ddof=1) / np.sqrt(n_finite) if n_finite > 1 else np.nan
+    return {name: finite.mean() if n_finite else np.nan, f"{name}_se": error}

@@ -31,7 +31,7 @@ NODES = 40  # of the quadrature over a question's effect
 
 
 @dataclass(frozen=True)
-class Asked:
+class QuestionData:
     """Raw comparisons with the question behind each; what the tasks below share.
 
     Attributes
@@ -55,21 +55,23 @@ class Asked:
 
 def resampled(rng: np.random.Generator, comparisons: Comparisons, question: np.ndarray) -> Comparisons:
     """As many questions as there are, drawn with replacement, each with all its comparisons."""
-    many = int(question.max()) + 1
-    weight = np.bincount(rng.integers(many, size=many), minlength=many)[question].astype(float)
+    n_questions = int(question.max()) + 1
+    weight = np.bincount(rng.integers(n_questions, size=n_questions), minlength=n_questions)[question].astype(
+        float
+    )
     rows = weight > 0
     return comparisons._rows(rows, count=weight[rows])
 
 
-def bootstrap(settings: dict, rng: np.random.Generator, asked: Asked) -> Record:
+def bootstrap(settings: dict, rng: np.random.Generator, question_data: QuestionData) -> Record:
     """Standardised scores of one resample of the questions, or why there are none."""
-    return {"scores": refitted(rng, asked).tolist()}
+    return {"scores": refitted(rng, question_data).tolist()}
 
 
-def refitted(rng: np.random.Generator, asked: Asked) -> np.ndarray:
+def refitted(rng: np.random.Generator, question_data: QuestionData) -> np.ndarray:
     """Standardised scores of one resample of the questions, shape (N,)."""
-    again = resampled(rng, asked.comparisons, asked.question)
-    scores = fit(again, asked.member, start=asked.start).solution.parameters.scores
+    again = resampled(rng, question_data.comparisons, question_data.question)
+    scores = fit(again, question_data.member, start=question_data.start).solution.parameters.scores
     return scores / scores.std()
 
 
@@ -93,7 +95,7 @@ def agreements(
         One column per fit, one row per resample on which all of them have a maximum.
     """
     comparisons, rows = judgments.comparisons.with_ties(), []
-    places = [comparisons.models.index(model) for model in reference.index]
+    indices = [comparisons.models.index(model) for model in reference.index]
     for number in range(resamples):
         again = resampled(generator(seed, "agreements", judgments.name, number), comparisons, judgments.question)
         try:
@@ -103,7 +105,7 @@ def agreements(
             }
         except (NoMaximumError, DataError):
             continue
-        rows.append({name: spearman(values[places], reference) for name, values in scores.items()})
+        rows.append({name: spearman(values[indices], reference) for name, values in scores.items()})
     return pd.DataFrame(rows, columns=list(fits))
 
 
@@ -124,48 +126,48 @@ def few_draws(values: np.ndarray, level: float) -> tuple[np.ndarray, float]:
     return np.std(values, axis=0, ddof=1) / mean, mean * float(stdtrit(free, 0.5 + level / 2))
 
 
-def drawn(rng: np.random.Generator, asked: Asked, question_sd: float) -> Comparisons:
+def drawn(rng: np.random.Generator, question_data: QuestionData, question_sd: float) -> Comparisons:
     """New outcomes on the same design, from the truth with every answer's own deviation.
 
     In question q model i performs as s_i + e_iq, e_iq normal with this standard deviation, for all judges alike.
     """
-    c = asked.comparisons
-    effect = rng.normal(0.0, question_sd, (int(asked.question.max()) + 1, len(c.models)))
-    s = asked.truth.scores + effect
-    gamma = np.exp(asked.truth.judges[0])[c.judge]
-    eta = gamma * (s[asked.question, c.first] - s[asked.question, c.second])
+    c = question_data.comparisons
+    effect = rng.normal(0.0, question_sd, (int(question_data.question.max()) + 1, len(c.models)))
+    s = question_data.truth.scores + effect
+    gamma = np.exp(question_data.truth.judges[0])[c.judge]
+    eta = gamma * (s[question_data.question, c.first] - s[question_data.question, c.second])
     return replace(c, outcome=(rng.random(len(c)) < expit(eta)).astype(float))
 
 
-def limit(asked: Asked, question_sd: float) -> Fit:
+def limit(question_data: QuestionData, question_sd: float) -> Fit:
     """What fits of such data converge to: the fit to the expected outcomes.
 
     The mean over questions of a logistic curve is flatter than the curve, so it is not the truth itself.
     """
-    c = asked.comparisons
+    c = question_data.comparisons
     nodes, weights = np.polynomial.hermite_e.hermegauss(NODES)
-    gamma = np.exp(asked.truth.judges[0])[c.judge]
-    d = asked.truth.scores[c.first] - asked.truth.scores[c.second]
-    apart = d[:, None] + np.sqrt(2) * question_sd * nodes
-    mean = expit(gamma[:, None] * apart) @ (weights / weights.sum())
-    return fit(replace(c, outcome=np.clip(mean, 0.0, 1.0)), asked.member)
+    gamma = np.exp(question_data.truth.judges[0])[c.judge]
+    d = question_data.truth.scores[c.first] - question_data.truth.scores[c.second]
+    differences = d[:, None] + np.sqrt(2) * question_sd * nodes
+    mean = expit(gamma[:, None] * differences) @ (weights / weights.sum())
+    return fit(replace(c, outcome=np.clip(mean, 0.0, 1.0)), question_data.member)
 
 
-def calibrated(settings: dict, rng: np.random.Generator, asked: Asked) -> Record:
+def calibrated(settings: dict, rng: np.random.Generator, question_data: QuestionData) -> Record:
     """One data set with question effects: what the errors of each kind cover, all true ranks at once among them.
 
     Settings are ``question_sd``, ``level``, ``bootstraps`` (resamples behind the bootstrap's errors) and ``limit``
     (the standardised scores that fits converge to).
     """
-    data, target = drawn(rng, asked, settings["question_sd"]), np.array(settings["limit"])
+    data, target = drawn(rng, question_data, settings["question_sd"]), np.array(settings["limit"])
     try:
-        plug_in = fit(data, asked.member, start=asked.start)
-        kinds = {"plug_in": plug_in, "clustered": plug_in.clustered(data, asked.question)}
+        plug_in = fit(data, question_data.member, start=question_data.start)
+        kinds = {"plug_in": plug_in, "clustered": plug_in.clustered(data, question_data.question)}
         errors = {name: standardised_errors(result) for name, result in kinds.items()}
     except (NoMaximumError, NoIntervalError) as error:
         return {"status": type(error).__name__}
     scores, again = plug_in.scores.to_numpy(), []
-    resample_of = replace(asked, comparisons=data, start=plug_in.solution.parameters)
+    resample_of = replace(question_data, comparisons=data, start=plug_in.solution.parameters)
     for _ in range(settings["bootstraps"]):
         try:
             again.append(refitted(rng, resample_of))
@@ -179,9 +181,9 @@ def calibrated(settings: dict, rng: np.random.Generator, asked: Asked) -> Record
     for name, error in errors.items():
         record[f"covered/{name}"] = float(np.mean(off <= quantile[name] * error))
         record[f"error/{name}"] = float(np.mean(error))
-    place = {name: number for number, name in enumerate(plug_in.comparisons.models)}
-    for name, found in zip(kinds, orders_by_errors(*kinds.values()), strict=True):
-        held = _order_held(found, place, target, settings["level"])
+    index_of = {name: number for number, name in enumerate(plug_in.comparisons.models)}
+    for name, fit_orders in zip(kinds, orders_by_errors(*kinds.values()), strict=True):
+        held = _order_held(fit_orders, index_of, target, settings["level"])
         record |= {f"{key}/{name}": value for key, value in held.items()}
     return record
 
@@ -193,14 +195,14 @@ def standardised_errors(result: Fit) -> np.ndarray:
 
 
 def _order_held(
-    found: list[Order], place: Mapping[str, int], target: np.ndarray, level: float
+    fit_orders: list[Order], index_of: Mapping[str, int], target: np.ndarray, level: float
 ) -> dict[str, float]:
     """Whether all true ranks are held, whether a pair is separated the wrong way, and how much is left open."""
     true_rank = np.argsort(np.argsort(-target)) + 1
-    ranks = rank_intervals(found, level)
-    true = true_rank[ranks["model"].map(place)]
-    pairs = pairwise(found, level).query("separated")
-    wrong = target[pairs["first"].map(place)] <= target[pairs["second"].map(place)]
+    ranks = rank_intervals(fit_orders, level)
+    true = true_rank[ranks["model"].map(index_of)]
+    pairs = pairwise(fit_orders, level).query("separated")
+    wrong = target[pairs["first"].map(index_of)] <= target[pairs["second"].map(index_of)]
     return {
         "ranks_held": float(((ranks["low"] <= true) & (true <= ranks["high"])).all()),
         "wrongly_separated": float(wrong.any()),

@@ -53,9 +53,9 @@ class Design:
         Questions whose answers are turned round.
     repeats : int
         How often every judge is asked the same.
-    own : float
+    judge_sd : float
         Standard deviation of what one judge sees of a pair in a question, in log-odds.
-    islands, apart, known : bool
+    islands, one_question_each, has_questions : bool
         Whether models are compared within halves alone; every judgment is of another question; questions are told.
     """
 
@@ -74,10 +74,10 @@ class Design:
     all_tastes: float = 0.0
     turned: int = 0
     repeats: int = 1
-    own: float = 0.0
+    judge_sd: float = 0.0
     islands: bool = False
-    apart: bool = False
-    known: bool = True
+    one_question_each: bool = False
+    has_questions: bool = True
 
 
 FIT: dict[str, Design] = {
@@ -85,15 +85,15 @@ FIT: dict[str, Design] = {
     "models differ, judges share effects of 1.5": Design(effect=1.5),
     "models equal": Design(sd=0.0),
     "models equal, judges share effects of 1.5": Design(sd=0.0, effect=1.5),
-    "coin flips, one question each": Design(sd=0.0, apart=True),
-    "one question each": Design(apart=True),
-    "no questions named": Design(apart=True, known=False),
+    "coin flips, one question each": Design(sd=0.0, one_question_each=True),
+    "one question each": Design(one_question_each=True),
+    "no questions named": Design(one_question_each=True, has_questions=False),
     "two islands": Design(models=8, islands=True),
     "one runaway judge": Design(first=60.0),
     "one weak judge": Design(first=0.05),
     "20 questions, effects of 1.5": Design(questions=20, pairs=0, effect=1.5),
     "ten questions, models equal, effects of 1.5": Design(questions=10, pairs=0, sd=0.0, effect=1.5),
-    "asked three times, effects of each judge": Design(questions=40, pairs=3, repeats=3, own=1.5),
+    "asked three times, effects of each judge": Design(questions=40, pairs=3, repeats=3, judge_sd=1.5),
     "cycle of three models": Design(cycle=0.8),
     "cycle, judges share effects of 1.5": Design(cycle=0.8, effect=1.5),
     "one judge with tastes of 1": Design(taste=1.0),
@@ -101,35 +101,40 @@ FIT: dict[str, Design] = {
     "one question turned round": Design(turned=1, pairs=15),
 }
 FEW: dict[str, Design] = {
-    f"{questions} questions, {told}": Design(questions=questions, pairs=0, sd=0.0, effect=1.5, lead=lead)
+    f"{questions} questions, {label}": Design(questions=questions, pairs=0, sd=0.0, effect=1.5, lead=lead)
     for questions in (5, 10, 20)
-    for told, lead in (("models equal", 0.0), ("one model ahead by 3", 3.0))
+    for label, lead in (("models equal", 0.0), ("one model ahead by 3", 3.0))
 }
 
 REPEATED = {  # equal models and judges, so that the truth is the same in every set
-    f"{times} answers each, {told}": Design(
-        4, 4, questions, 3, 0.0, repeats=times, own=own, discrimination=0.0, position=0.0
+    f"{times} answers each, {label}": Design(
+        4, 4, questions, 3, 0.0, repeats=times, judge_sd=judge_sd, discrimination=0.0, position=0.0
     )
     for times, questions in ((2, 60), (4, 30))
-    for told, own in (("little between questions", 0.3), ("much between questions", 3.0))
+    for label, judge_sd in (("little between questions", 0.3), ("much between questions", 3.0))
 }
 
 
 def drawn(design: Design, rng: np.random.Generator) -> tuple[Comparisons, np.ndarray]:
     """Raw comparisons in random order, and the question behind each."""
-    n, k, many = design.models, design.judges, design.questions
+    n, k, n_questions = design.models, design.judges, design.questions
     scores = design.sd * rng.standard_normal(n)
     scores = np.where(np.arange(n) == 0, design.lead, 0.0) if design.lead else scores
     every = np.array(np.triu_indices(n, 1)).T
     if design.islands:
         every = every[(every[:, 0] < n // 2) == (every[:, 1] < n // 2)]
     pairs = design.pairs or len(every)
-    chosen = np.array([rng.choice(len(every), pairs, replace=pairs > len(every)) for _ in range(many)]).ravel()
-    question, judge = np.repeat(np.repeat(np.arange(many), pairs), k), np.tile(np.arange(k), many * pairs)
+    chosen = np.array(
+        [rng.choice(len(every), pairs, replace=pairs > len(every)) for _ in range(n_questions)]
+    ).ravel()
+    question, judge = (
+        np.repeat(np.repeat(np.arange(n_questions), pairs), k),
+        np.tile(np.arange(k), n_questions * pairs),
+    )
     i, j = every[np.repeat(chosen, k)].T
     lead = scores[i] - scores[j] + _departures(design, rng, i, j, judge)
-    lead += np.repeat(design.effect * rng.standard_normal(many * pairs), k)
-    lead += design.own * rng.standard_normal(len(lead))
+    lead += np.repeat(design.effect * rng.standard_normal(n_questions * pairs), k)
+    lead += design.judge_sd * rng.standard_normal(len(lead))
     lead *= np.where(question < design.turned, -1.0, 1.0)
     turned = rng.random(len(i)) < 0.5
     i, j, judge, question, lead, turned = (
@@ -142,15 +147,15 @@ def drawn(design: Design, rng: np.random.Generator) -> tuple[Comparisons, np.nda
     names = tuple(f"m{x}" for x in range(n)), tuple(f"j{x}" for x in range(k))
     first, second = np.where(turned, j, i), np.where(turned, i, j)
     rows = Comparisons(*names, first, second, judge, won, ordered=True)
-    return rows, np.arange(len(i)) if design.apart else question
+    return rows, np.arange(len(i)) if design.one_question_each else question
 
 
 def _departures(design: Design, rng: np.random.Generator, i, j, judge) -> np.ndarray:
     """What scores do not describe: a circle of three models, and tastes of judges."""
     n, k = design.models, design.judges
     circle = np.zeros((n, n))
-    for one, other in ((0, 1), (1, 2), (2, 0)):
-        circle[one, other], circle[other, one] = design.cycle, -design.cycle
+    for winner, loser in ((0, 1), (1, 2), (2, 0)):
+        circle[winner, loser], circle[loser, winner] = design.cycle, -design.cycle
     taste = design.all_tastes * rng.standard_normal((k, n))
     taste[-1] += design.taste * rng.standard_normal(n)
     taste -= taste.mean(axis=1, keepdims=True)
@@ -160,14 +165,14 @@ def _departures(design: Design, rng: np.random.Generator, i, j, judge) -> np.nda
 def largest(rows: Comparisons, question: np.ndarray) -> tuple[Comparisons, np.ndarray]:
     """The comparisons of the largest component."""
     group = max(components(rows), key=len)
-    kept = np.flatnonzero(np.isin(np.asarray(rows.models, object)[rows.first], group))
-    part = rows.take(kept)
+    row_numbers = np.flatnonzero(np.isin(np.asarray(rows.models, object)[rows.first], group))
+    part = rows.take(row_numbers)
     names = tuple(name for name in rows.models if name in group)
-    place = np.array([names.index(name) if name in names else -1 for name in rows.models])
+    index_of = np.array([names.index(name) if name in names else -1 for name in rows.models])
     within = Comparisons(
-        names, part.judges, place[part.first], place[part.second], part.judge, part.outcome, ordered=True
+        names, part.judges, index_of[part.first], index_of[part.second], part.judge, part.outcome, ordered=True
     )
-    return within, question[kept]
+    return within, question[row_numbers]
 
 
 def fit_tested(settings: dict[str, Any], rng: np.random.Generator) -> Record:
@@ -176,15 +181,15 @@ def fit_tested(settings: dict[str, Any], rng: np.random.Generator) -> Record:
     rows, question = largest(*drawn(design, rng))
     try:
         fitted = fit(rows, "position_aware")
-        found = fitness(fitted, rows, question if design.known else None, settings["level"])
+        fitness_result = fitness(fitted, rows, question if design.has_questions else None, settings["level"])
     except JudgerankError:
         return {}
-    judges, questions = set(found.found("judge")), set(found.found("question"))
+    judges, questions = set(fitness_result.found("judge")), set(fitness_result.found("question"))
     odd = {f"j{design.judges - 1}"} if design.taste else set(rows.judges) if design.all_tastes else set[str]()
     turned = {str(q) for q in range(design.turned)}
     return {
-        "overall": float(bool(found.found("overall"))),
-        "order": float(bool(found.found("order"))),
+        "overall": float(bool(fitness_result.found("overall"))),
+        "order": float(bool(fitness_result.found("order"))),
         "judge": float(bool(judges)),
         "question": float(bool(questions)),
         "judges_right": float(bool(judges & odd)) if odd else np.nan,
@@ -200,20 +205,22 @@ def few_tested(settings: dict[str, Any], rng: np.random.Generator) -> Record:
     rows, question = drawn(design, rng)
     lead = np.where(np.arange(design.models) == 0, design.lead, 0.0)
     truth = dict(zip(rows.models, lead, strict=True))
-    found: dict[str, float] = {}
+    measures: dict[str, float] = {}
     try:
         alone = fit(rows, "position_aware")
         flips = alone.flipped(rows, question)
         kinds = {"rank": by_question(alone, rows, question), "flips": flips, "plain": alone}
         for name, fitted in kinds.items():
             pairs = pairwise(fitted, settings["level"])
-            ahead = pairs["first"].map(truth) - pairs["second"].map(truth)
-            found[f"{name}_false"] = float((pairs["separated"] & (ahead <= 0)).any())
-            found[f"{name}_power"] = float(pairs["separated"][ahead > 0].mean()) if design.lead else np.nan
-            found[f"{name}_ranks"] = float(_held(rank_intervals(fitted, settings["level"]), truth))
+            true_difference = pairs["first"].map(truth) - pairs["second"].map(truth)
+            measures[f"{name}_false"] = float((pairs["separated"] & (true_difference <= 0)).any())
+            measures[f"{name}_power"] = (
+                float(pairs["separated"][true_difference > 0].mean()) if design.lead else np.nan
+            )
+            measures[f"{name}_ranks"] = float(_held(rank_intervals(fitted, settings["level"]), truth))
     except JudgerankError:
         return {}
-    return found
+    return measures
 
 
 def _held(ranks: pd.DataFrame, truth: dict[str, float]) -> bool:
@@ -229,32 +236,32 @@ def repeated(settings: dict[str, Any], rng: np.random.Generator) -> Record:
     design = Design(**settings["design"])
     rows, question = drawn(design, rng)
     try:
-        found = repeats_of(fit(rows, "position_aware"), rows, question, settings["level"])
+        repeats = repeats_of(fit(rows, "position_aware"), rows, question, settings["level"])
     except JudgerankError:
         return {}
-    assert found is not None
+    assert repeats is not None
     names = ["flip_rate", "low", "high", "noise", "noise_low", "noise_high"]
-    return {name: float(found.table[name].iloc[0]) for name in names}
+    return {name: float(repeats.table[name].iloc[0]) for name in names}
 
 
 def repeats_row(records: pd.DataFrame, name: str) -> dict[str, Any]:
     """Means over sets, and how often intervals hold the mean of all sets."""
     row: dict[str, Any] = {"design": name}
-    kept = records.dropna()
+    complete_records = records.dropna()
     for measure, low, high in (("flip_rate", "low", "high"), ("noise", "noise_low", "noise_high")):
-        truth = kept[measure].mean()
-        held = (kept[low] <= truth) & (truth <= kept[high])
+        truth = complete_records[measure].mean()
+        held = (complete_records[low] <= truth) & (truth <= complete_records[high])
         row |= {measure: truth, f"{measure}_coverage": held.mean()}
-        row[f"{measure}_coverage_se"] = held.std() / np.sqrt(len(kept))
-    return row | {"n_replications": len(records), "failed": len(records) - len(kept)}
+        row[f"{measure}_coverage_se"] = held.std() / np.sqrt(len(complete_records))
+    return row | {"n_replications": len(records), "failed": len(records) - len(complete_records)}
 
 
 def shares_row(records: pd.DataFrame, name: str, design: Design) -> dict[str, Any]:
     """Shares of sets with their Monte Carlo errors."""
     row: dict[str, Any] = {"design": name, "n_questions": design.questions}
     for measure in records.columns:
-        kept = records[measure].dropna()
-        row |= with_error(measure, kept)
+        values = records[measure].dropna()
+        row |= with_error(measure, values)
     failed = int(records.isna().all(axis=1).sum())
     return row | {"n_replications": len(records), "failed": failed}
 
@@ -262,15 +269,18 @@ def shares_row(records: pd.DataFrame, name: str, design: Design) -> dict[str, An
 def of_set(judgments: Judgments, member: str, level: float) -> tuple[dict[str, Any], pd.DataFrame]:
     """The tests of fit on one set, and the judges who depart."""
     fitted = fit(judgments.comparisons, member)
-    found = fitness(fitted, judgments.comparisons, judgments.question, level, judgments.question_ids)
-    whole = found.table.set_index("test")
+    fitness_result = fitness(fitted, judgments.comparisons, judgments.question, level, judgments.question_ids)
+    overall = fitness_result.table.set_index("test")
     row: dict[str, Any] = {"dataset": judgments.name, "n_questions": len(judgments.question_ids)}
     for test in ("overall", "order"):
-        row |= {f"{test}_ratio": whole.loc[test, "statistic"] / whole.loc[test, "expected"]}
-        row |= {f"{test}_p": whole.loc[test, "p_value"]}
-    row |= {"most": whole.loc["order", "most"], "judges": len(judgments.comparisons.judges)}
-    row |= {"judges_depart": len(found.found("judge")), "questions_depart": len(found.found("question"))}
-    row |= {"answers_sd": found.answers_sd}
-    judges = found.table[(found.table["test"] == "judge") & found.table["departs"]]
+        row |= {f"{test}_ratio": overall.loc[test, "statistic"] / overall.loc[test, "expected"]}
+        row |= {f"{test}_p": overall.loc[test, "p_value"]}
+    row |= {"most": overall.loc["order", "most"], "judges": len(judgments.comparisons.judges)}
+    row |= {
+        "judges_depart": len(fitness_result.found("judge")),
+        "questions_depart": len(fitness_result.found("question")),
+    }
+    row |= {"answers_sd": fitness_result.answers_sd}
+    judges = fitness_result.table[(fitness_result.table["test"] == "judge") & fitness_result.table["departs"]]
     columns = ["name", "statistic", "expected", "p_value", "p_adjusted", "most"]
     return row, judges[columns].assign(dataset=judgments.name)[["dataset", *columns]]

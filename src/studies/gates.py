@@ -44,8 +44,12 @@ RARE = {AT_LIMIT: (0.1, 0.0, 0.5), "often slightly worse": (0.2, 0.9, 0.4)}  # s
 
 def panel(k: int, condition: Mapping[str, float]) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Discriminations, position biases and tastes of k judges, shape (K,) each."""
-    at = np.linspace(-1, 1, k) if k > 1 else np.zeros(1)
-    return np.exp(SPREAD * at), condition.get("position", 0.0) * (1 + 0.5 * at), condition.get("taste", 0.0) * at
+    positions = np.linspace(-1, 1, k) if k > 1 else np.zeros(1)
+    return (
+        np.exp(SPREAD * positions),
+        condition.get("position", 0.0) * (1 + 0.5 * positions),
+        condition.get("taste", 0.0) * positions,
+    )
 
 
 @lru_cache(maxsize=256)
@@ -81,29 +85,29 @@ def drawn(rng: np.random.Generator, n: int, k: int, name: str, win_rate: float) 
     preference[rng.random(preference.shape) < condition.get("missing", 0.0)] = np.nan
     if "crowd" in condition:
         preference[np.arange(judges) != rng.integers(judges, size=(n, 1))] = np.nan
-    there = ~np.isnan(preference).all(axis=1)
-    return preference[there], first[there]
+    is_answered = ~np.isnan(preference).all(axis=1)
+    return preference[is_answered], first[is_answered]
 
 
 def judged_once(settings: dict[str, Any], rng: np.random.Generator) -> Record:
     """One data set of every truth: whether the gate and other tests decide, false or not."""
     n, k, name = settings["n_questions"], settings["n_judges"], settings["condition"]
-    found: Record = {}
+    decisions: Record = {}
     for truth in ("equal", "worse"):
         preference, first = drawn(rng, n, k, name, TRUTHS[truth])
         if len(preference) == 0:
             continue
         scores = scored(preference, first)
-        found[f"{truth}/gate"] = is_blocked(scores)
-        found |= {f"{truth}/{rival}": worse for rival, worse in rivals(preference).items()}
+        decisions[f"{truth}/gate"] = is_blocked(scores)
+        decisions |= {f"{truth}/{rival}": worse for rival, worse in rivals(preference).items()}
     for truth in ("inferior", "better"):
         preference, first = drawn(rng, n, k, name, TRUTHS[truth])
         if len(preference) == 0:
             continue
         scores = scored(preference, first)
-        found[f"{truth}/gate"] = is_shipped(scores)
-        found[f"{truth}/t"] = t_above(scores.scores - LIMIT)
-    return found
+        decisions[f"{truth}/gate"] = is_shipped(scores)
+        decisions[f"{truth}/t"] = t_above(scores.scores - LIMIT)
+    return decisions
 
 
 def is_shipped(scores: Scores, level: float = RULE.level) -> bool:
@@ -162,18 +166,20 @@ def looked_once(settings: dict[str, Any], rng: np.random.Generator) -> Record:
     Beside it, what one look at a number of questions that is fixed beforehand decides.
     """
     sizes, k, name = settings["sizes"], settings["n_judges"], settings["condition"]
-    found: Record = {}
+    decisions: Record = {}
     for truth, win_rate in TRUTHS.items():
         preference, first = drawn(rng, sizes[-1], k, name, win_rate)
-        verdict, asked = INCONCLUSIVE, len(preference)
+        verdict, n_asked = INCONCLUSIVE, len(preference)
         for look, size in enumerate(sizes, 1):
             scores = scored(preference[:size], first[:size])
             if verdict == INCONCLUSIVE:
                 verdict = verdict_of(scores, Rule(look=look).level)
-                asked = asked if verdict == INCONCLUSIVE else min(size, asked)
-            found[f"{truth}/fixed {size}"] = verdict_of(scores) == RIGHT[truth]
-        found |= {f"{truth}/{one}": verdict == one for one in (SHIP, BLOCK)} | {f"{truth}/questions": asked}
-    return found
+                n_asked = n_asked if verdict == INCONCLUSIVE else min(size, n_asked)
+            decisions[f"{truth}/fixed {size}"] = verdict_of(scores) == RIGHT[truth]
+        decisions |= {f"{truth}/{outcome}": verdict == outcome for outcome in (SHIP, BLOCK)} | {
+            f"{truth}/questions": n_asked
+        }
+    return decisions
 
 
 def verdict_of(scores: Scores, level: float = RULE.level) -> str:
@@ -193,12 +199,14 @@ def money(looks: pd.DataFrame, price: float) -> pd.DataFrame:
     for (condition, truth), part in looks.groupby(["condition", "case"], sort=False):
         share = part.set_index("rule")["share"]
         sizes = {int(rule.split()[1]): float(share[rule]) for rule in share.index if rule.startswith("fixed")}
-        right, asked = float(share[RIGHT[str(truth)]]), float(share["questions"])
-        enough = [size for size, found in sizes.items() if found >= right]
+        right, n_asked = float(share[RIGHT[str(truth)]]), float(share["questions"])
+        enough = [size for size, right_share in sizes.items() if right_share >= right]
         fixed = float(min(enough)) if enough else np.nan
         row = {"condition": condition, "case": truth, "decision": RIGHT[str(truth)], "share": right}
-        row |= {"questions": asked, "fixed": fixed, "largest": max(sizes)}
-        rows.append(row | {"cost": asked * price, "fixed_cost": fixed * price, "largest_cost": max(sizes) * price})
+        row |= {"questions": n_asked, "fixed": fixed, "largest": max(sizes)}
+        rows.append(
+            row | {"cost": n_asked * price, "fixed_cost": fixed * price, "largest_cost": max(sizes) * price}
+        )
     return pd.DataFrame(rows)
 
 
@@ -216,24 +224,26 @@ def beside_levels(power: pd.DataFrame, levels: pd.DataFrame, rare: pd.DataFrame)
     for row in power.itertuples():
         like = every[(every["case"] == false[row.case]) & (every["rule"] == row.rule)]
         like = like[like["n_questions"] == row.n_questions]
-        own = like[(like[keys] == [getattr(row, key) for key in keys]).all(axis=1)]
+        same_cell = like[(like[keys] == [getattr(row, key) for key in keys]).all(axis=1)]
         worst = like.loc[like["share"].idxmax()]
-        rows.append((own["share"].item(), worst["share"], worst["condition"], not like["over"].any()))
+        rows.append((same_cell["share"].item(), worst["share"], worst["condition"], not like["over"].any()))
     columns = ["level", "worst_level", "worst_condition", "holds"]
-    found = power.reset_index(drop=True).join(pd.DataFrame(rows, columns=columns))
-    gates = found[found["rule"] == "gate"].set_index([*keys, "case"])["share"]
-    found["gap"] = found["share"] - gates.loc[pd.MultiIndex.from_frame(found[[*keys, "case"]])].to_numpy()
-    return found
+    compared = power.reset_index(drop=True).join(pd.DataFrame(rows, columns=columns))
+    gates = compared[compared["rule"] == "gate"].set_index([*keys, "case"])["share"]
+    compared["gap"] = compared["share"] - gates.loc[pd.MultiIndex.from_frame(compared[[*keys, "case"]])].to_numpy()
+    return compared
 
 
 def rare_once(settings: dict[str, Any], rng: np.random.Generator) -> Record:
     """Scores that are skewed as much as changes are: decisions of the gate and of other tests."""
-    chance, then, other = RARE[settings["condition"]]
-    score = np.where(rng.random(settings["n_questions"]) < chance, then, other)
+    chance, then, alternative = RARE[settings["condition"]]
+    score = np.where(rng.random(settings["n_questions"]) < chance, then, alternative)
     scores = scored(score[:, None], np.zeros((len(score), 1)))
     tests = rivals(score[:, None])
-    found = {"ship/gate": is_shipped(scores), "ship/t": t_above(score - LIMIT)}
-    return found | {"block/gate": is_blocked(scores)} | {f"block/{name}": tests[name] for name in ("sign", "t")}
+    decisions = {"ship/gate": is_shipped(scores), "ship/t": t_above(score - LIMIT)}
+    return (
+        decisions | {"block/gate": is_blocked(scores)} | {f"block/{name}": tests[name] for name in ("sign", "t")}
+    )
 
 
 def shares(records: pd.DataFrame) -> pd.DataFrame:
@@ -277,7 +287,7 @@ def pairs_of(data: Judgments, least: int) -> list[tuple[str, str]]:
     frame = data.frame[data.parsed.to_numpy()]
     ends = np.sort(frame[["model_a", "model_b"]].astype(str).to_numpy(), axis=1)
     count = frame["question_id"].groupby([ends[:, 0], ends[:, 1]]).nunique()
-    return [(str(one), str(other)) for one, other in count.index[count >= least]]
+    return [(str(first), str(second)) for first, second in count.index[count >= least]]
 
 
 def verdicts(rows: pd.DataFrame, name: str) -> list[dict[str, Any]]:
@@ -285,7 +295,7 @@ def verdicts(rows: pd.DataFrame, name: str) -> list[dict[str, Any]]:
     kinds = pd.cut(
         rows["truth"], [-1, LIMIT, 0.5 - 1e-9, 2], labels=["inferior", "within the margin", "not worse"]
     )
-    found = []
+    rows_by_truth = []
     for (kind, size), part in rows.groupby([kinds, "n_questions"], observed=True):
         row: dict[str, Any] = {
             "dataset": name,
@@ -297,5 +307,5 @@ def verdicts(rows: pd.DataFrame, name: str) -> list[dict[str, Any]]:
             by_pair = part.groupby("pair")[verdict].mean()
             error = by_pair.std(ddof=1) / np.sqrt(len(by_pair)) if len(by_pair) > 1 else np.nan
             row |= {verdict: by_pair.mean(), f"{verdict}_se": error}
-        found.append(row)
-    return found
+        rows_by_truth.append(row)
+    return rows_by_truth

@@ -66,7 +66,7 @@ class Answering:
         The first judge says much better of the first model only, so that its thresholds are not symmetric.
     noise : int
         How many of the judges, the first ones, say much better at random, whatever the lead.
-    apart : float
+    gap_factor : float
         How many times as far apart the models are.
     equal : bool
         All models have one score.
@@ -79,14 +79,14 @@ class Answering:
     biased: bool = False
     one_sided: bool = False
     noise: int = 0
-    apart: float = 1.0
+    gap_factor: float = 1.0
     equal: bool = False
     levels: int = 5
 
 
 ANSWERED: dict[str, Answering] = {
     "judges alike": Answering(),
-    "judges alike, models twice as far apart": Answering(apart=2.0),
+    "judges alike, models twice as far apart": Answering(gap_factor=2.0),
     "each uses the scale its own way": Answering(alike=False),
     "one judge of extremes": Answering(alike=False, extremes=True),
     "one judge with position bias": Answering(alike=False, biased=True),
@@ -111,9 +111,9 @@ def drawn(rng: np.random.Generator, how: Answering) -> Comparisons:
         nu[0], strong[0] = nu[0] * ALWAYS, ALWAYS
     ends = np.array([rng.permutation(n)[:2] for _ in range(N_JUDGMENTS)]).T
     judge = np.arange(N_JUDGMENTS) % k
-    lead = 0.0 if how.equal else how.apart * (SCORES[ends[0]] - SCORES[ends[1]])
+    lead = 0.0 if how.equal else how.gap_factor * (SCORES[ends[0]] - SCORES[ends[1]])
     eta = DISCRIMINATION[judge] * lead + np.where((judge == 0) & how.biased, BIAS, 0.0)
-    beyond = [np.log(each[judge]) for each in (strong, stronger)[: how.levels // 2 - 1]]
+    beyond = [np.log(thresholds[judge]) for thresholds in (strong, stronger)[: how.levels // 2 - 1]]
     level = draw_levels(rng, Law(eta, nu[judge], *beyond).levels)
     if how.one_sided:
         level = np.where((judge == 0) & (level == 0), 1, level)
@@ -135,19 +135,19 @@ def answered_once(settings: dict[str, Any], rng: np.random.Generator) -> Record:
     """One set of judgments: how far off every way is and what its intervals hold, or what it separates."""
     how, level = Answering(**settings["how"]), settings["level"]
     rows = drawn(rng, how)
-    taken = {way: (rows, member) for way, member in WAYS.items()}
+    readings = {variant: (rows, member) for variant, member in WAYS.items()}
     if how.levels > Answering.levels:
-        taken[MERGED] = merged(rows), WAYS["strength"]
+        readings[MERGED] = merged(rows), WAYS["strength"]
     record: Record = {}
-    for way, (each, member) in taken.items():
-        fitted = fit(each, member)
-        kinds = by_errors(fitted, each, np.arange(len(each)))
+    for variant, (comparisons, member) in readings.items():
+        fitted = fit(comparisons, member)
+        kinds = by_errors(fitted, comparisons, np.arange(len(comparisons)))
         if how.equal:
-            told = any_separated(kinds, level)
+            measures = any_separated(kinds, level)
         else:
-            told = {"squared": squared_error(fitted, SCORES)}
-            told |= {f"covered_{kind}": share for kind, share, _ in covered(kinds, SCORES, level)}
-        record |= {f"{name}/{way}": value for name, value in told.items()}
+            measures = {"squared": squared_error(fitted, SCORES)}
+            measures |= {f"covered_{kind}": share for kind, share, _ in covered(kinds, SCORES, level)}
+        record |= {f"{name}/{variant}": value for name, value in measures.items()}
     return record
 
 
@@ -156,14 +156,14 @@ def answered(records: pd.DataFrame, name: str) -> Rows:
 
     ``gain`` is the mean squared error by winner or tie over that of the way.
     """
-    kept, counts = complete(records)
+    complete_records, counts = complete(records)
     rows = []
-    for way in WAYS:
-        row: dict[str, Any] = {"setting": name, "way": way, "member": WAYS[way]}
-        if f"squared/{way}" in kept:
-            mine = kept[f"squared/{way}"]
-            row |= {"rmse": np.sqrt(mine.mean())} | gain(mine, kept["squared/winner or tie"])
-        rows.append(row | _others(kept, way) | counts)
+    for variant in WAYS:
+        row: dict[str, Any] = {"setting": name, "way": variant, "member": WAYS[variant]}
+        if f"squared/{variant}" in complete_records:
+            mine = complete_records[f"squared/{variant}"]
+            row |= {"rmse": np.sqrt(mine.mean())} | gain(mine, complete_records["squared/winner or tie"])
+        rows.append(row | _other_measures(complete_records, variant) | counts)
     return rows
 
 
@@ -172,22 +172,27 @@ def seven_levels(records: pd.DataFrame, name: str) -> Rows:
 
     ``gain`` is the mean squared error by fewer levels over that by seven.
     """
-    kept, counts = complete(records)
+    complete_records, counts = complete(records)
     rows = []
-    for way, levels in {"strength": 7, MERGED: 5, "winner or tie": 3, "winner": 2}.items():
-        theirs = kept[f"squared/{way}"]
+    for variant, levels in {"strength": 7, MERGED: 5, "winner or tie": 3, "winner": 2}.items():
+        theirs = complete_records[f"squared/{variant}"]
         row = {"setting": name, "levels": levels, "rmse": np.sqrt(theirs.mean())}
-        rows.append(row | gain(kept["squared/strength"], theirs) | _others(kept, way) | counts)
+        rows.append(
+            row
+            | gain(complete_records["squared/strength"], theirs)
+            | _other_measures(complete_records, variant)
+            | counts
+        )
     return rows
 
 
-def _others(kept: pd.DataFrame, way: str) -> dict[str, float]:
+def _other_measures(complete_records: pd.DataFrame, variant: str) -> dict[str, float]:
     """Means of all measures of a way but the squared error, with their errors."""
-    found: dict[str, float] = {}
-    for measure, values in measures_of(kept, way).items():
+    means: dict[str, float] = {}
+    for measure, values in measures_of(complete_records, variant).items():
         if measure != "squared":
-            found |= with_error(measure, values)
-    return found
+            means |= with_error(measure, values)
+    return means
 
 
 # Judges that score both answers: are gaps better read as levels or as shares of a win? Simulated.
@@ -237,25 +242,25 @@ def gaps(rng: np.random.Generator, how: Scoring, n_questions: int) -> tuple[IntA
     offset, slope, noise = (np.array(values)[judge] for values in (how.offset, how.slope, how.noise))
     first, second = (
         np.clip(
-            np.round(offset + slope * quality[question, one] + noise * rng.standard_normal(len(judge))),
+            np.round(offset + slope * quality[question, end] + noise * rng.standard_normal(len(judge))),
             LOWEST,
             HIGHEST,
         )
-        for one in ends
+        for end in ends
     )
     return np.array([*ends, judge]), first - second
 
 
-def read_as(way: str, who: IntArray, gap: FloatArray) -> Comparisons:
+def read_as(variant: str, who: IntArray, gap: FloatArray) -> Comparisons:
     """The pairs of scores as one of `WAYS` has them."""
     size = pd.Series(np.abs(gap)).where(gap != 0)
     median = size.groupby(who[2]).transform("median").to_numpy()
     outcome, tied, strong = (np.sign(gap) + 1) / 2, None, None
-    if way == "shares":
+    if variant == "shares":
         outcome = expit(gap / median)
-    elif way != "winner":
+    elif variant != "winner":
         tied = (gap == 0).astype(float)
-    if way == "levels":
+    if variant == "levels":
         strong = np.stack([gap > median, -gap > median], axis=1).astype(float)
     names = tuple(f"m{i}" for i in range(len(SCORES))), tuple(f"j{k}" for k in range(N_JUDGES))
     return Comparisons(*names, *who, outcome, tied=tied, strong=strong)
@@ -269,13 +274,13 @@ def scored_once(settings: dict[str, Any], rng: np.random.Generator) -> Record:
     how = Scoring(**settings["how"])
     (who, gap), (new, new_gap) = gaps(rng, how, N_QUESTIONS), gaps(rng, how, N_HELD_OUT // N_JUDGES)
     record = {}
-    for way, member in SCORE_READINGS.items():
-        fitted = fit(read_as(way, who, gap), member, shrink=True)
+    for variant, member in SCORE_READINGS.items():
+        fitted = fit(read_as(variant, who, gap), member, shrink=True)
         s, gamma = fitted.scores.to_numpy(), fitted.discrimination.to_numpy()
-        record[f"squared/{way}"] = squared_error(fitted, SCORES)
+        record[f"squared/{variant}"] = squared_error(fitted, SCORES)
         seen, unseen = (gamma[k] * (s[i] - s[j]) for i, j, k in (who, new))
         stretch = minimize_scalar(_loss, bounds=(0.0, MOST_SLOPE), args=(seen, gap), method="bounded").x
-        record[f"loss/{way}"] = _loss(stretch, unseen, new_gap)
+        record[f"loss/{variant}"] = _loss(stretch, unseen, new_gap)
     return record
 
 
@@ -288,16 +293,16 @@ def _loss(stretch: float, eta: FloatArray, gap: FloatArray) -> float:
 def scored(records: pd.DataFrame, name: str) -> list[dict[str, Any]]:
     """Means by way with Monte Carlo errors; gain as in `graded_answers.answered`, loss against winner or tie."""
     root, rows = np.sqrt(len(records)), []
-    for way in SCORE_READINGS:
-        mine, winner = records[f"squared/{way}"], records["squared/winner or tie"]
-        more = records[f"loss/{way}"] - records["loss/winner or tie"]
+    for variant in SCORE_READINGS:
+        mine, winner = records[f"squared/{variant}"], records["squared/winner or tie"]
+        more = records[f"loss/{variant}"] - records["loss/winner or tie"]
         rows.append(
             {
                 "setting": name,
-                "way": way,
+                "way": variant,
                 "rmse": np.sqrt(mine.mean()),
                 **gain(mine, winner),
-                "loss": records[f"loss/{way}"].mean(),
+                "loss": records[f"loss/{variant}"].mean(),
                 "loss_difference": more.mean(),
                 "loss_difference_se": more.std() / root,
                 "n_replications": len(records),
@@ -327,20 +332,20 @@ def with_confidence(judgments: Judgments) -> Judgments:
     frame = judgments.frame[judgments.parsed]
     confidence = numbers_in(frame["judge_confidence"]).copy()
     much = np.zeros(len(frame), bool)
-    for own in pd.Series(np.arange(len(frame))).groupby(frame["judge_model"].to_numpy()):
-        much[own[1]] = upper_half(confidence[own[1]])
+    for rows_of_judge in pd.Series(np.arange(len(frame))).groupby(frame["judge_model"].to_numpy()):
+        much[rows_of_judge[1]] = upper_half(confidence[rows_of_judge[1]])
     return replace(judgments, comparisons=strengthened(judgments.comparisons, much))
 
 
 def upper_half(confidence: FloatArray) -> BoolArray:
     """Which are at or above the value that splits them most evenly; none if all are alike, nor what is missing."""
-    known = confidence[np.isfinite(confidence)]
-    cuts = np.unique(known)[1:]
+    finite = confidence[np.isfinite(confidence)]
+    cuts = np.unique(finite)[1:]
     if not len(cuts):
         return np.zeros(len(confidence), bool)
-    shares = (known[:, None] >= cuts).mean(axis=0)
-    found: BoolArray = np.nan_to_num(confidence, nan=-np.inf) >= cuts[np.abs(shares - 0.5).argmin()]
-    return found
+    shares = (finite[:, None] >= cuts).mean(axis=0)
+    is_upper: BoolArray = np.nan_to_num(confidence, nan=-np.inf) >= cuts[np.abs(shares - 0.5).argmin()]
+    return is_upper
 
 
 def strengthened(rows: Comparisons, much: BoolArray) -> Comparisons:
@@ -354,18 +359,18 @@ def shuffled(judgments: Judgments, rng: np.random.Generator) -> Judgments:
     c = judgments.comparisons
     much, decided = c.known_strength.any(axis=1), c.outcome != 0.5
     for k in range(len(c.judges)):
-        own = np.flatnonzero(decided & (c.judge == k))
-        much[own] = rng.permutation(much[own])
+        rows_of_judge = np.flatnonzero(decided & (c.judge == k))
+        much[rows_of_judge] = rng.permutation(much[rows_of_judge])
     return replace(judgments, comparisons=strengthened(replace(c, strong=None), much))
 
 
 def ways_of(judgments: Judgments, seed: int) -> Iterator[tuple[str, Judgments, Model]]:
     """What is fitted: the answers alone, with their confidence, and with every judge's confidences shuffled."""
     kind = "position_aware" if judgments.name == IN_ORDER else "judge_aware"
-    known = with_confidence(judgments)
-    yield WINNER, known, NAMED[f"{kind}_ties"]
-    yield STATED, known, NAMED[f"{kind}_graded"]
-    yield SHUFFLED, shuffled(known, generator(seed, "graded", judgments.name)), NAMED[f"{kind}_graded"]
+    with_strength = with_confidence(judgments)
+    yield WINNER, with_strength, NAMED[f"{kind}_ties"]
+    yield STATED, with_strength, NAMED[f"{kind}_graded"]
+    yield SHUFFLED, shuffled(with_strength, generator(seed, "graded", judgments.name)), NAMED[f"{kind}_graded"]
 
 
 def carried(judgments: Judgments, seed: int) -> Iterator[dict[str, Any]]:
@@ -379,33 +384,33 @@ def carried(judgments: Judgments, seed: int) -> Iterator[dict[str, Any]]:
         If a fit cannot be had.
     """
     losses = {}
-    for way, one, member in ways_of(judgments, seed):
-        sample = sample_of(one)
-        found = held_out(sample, member, fit(sample.comparisons, member, "penalised"))
-        if isinstance(found, str):
-            raise DataError(f"{judgments.name}, {way}: {found}")
-        losses[way] = found[1]
-        weight = np.bincount(sample.unit, sample.comparisons.count, len(found[1])).astype(float)
-        row: dict[str, Any] = {"dataset": judgments.name, "way": way, "member": member.name}
-        row["log_loss"], row["log_loss_se"] = mean_of(found[1], weight)
-        row["difference"], row["difference_se"] = mean_of(found[1] - losses[WINNER], weight)
+    for variant, version, member in ways_of(judgments, seed):
+        sample = sample_of(version)
+        prediction = held_out(sample, member, fit(sample.comparisons, member, "penalised"))
+        if isinstance(prediction, str):
+            raise DataError(f"{judgments.name}, {variant}: {prediction}")
+        losses[variant] = prediction[1]
+        weight = np.bincount(sample.unit, sample.comparisons.count, len(prediction[1])).astype(float)
+        row: dict[str, Any] = {"dataset": judgments.name, "way": variant, "member": member.name}
+        row["log_loss"], row["log_loss_se"] = mean_of(prediction[1], weight)
+        row["difference"], row["difference_se"] = mean_of(prediction[1] - losses[WINNER], weight)
         yield row | {"comparisons": int(weight.sum()), "questions": len(weight)}
 
 
 def carried_by_few(judgments: Judgments, size: int, draws: int, seed: int) -> Iterator[dict[str, Any]]:
     """The same fitted to so many judgments of a draw, and predicted on others; errors are over draws."""
-    ways, losses = list(ways_of(judgments, seed)), np.zeros((draws, 3))
+    variants, losses = list(ways_of(judgments, seed)), np.zeros((draws, 3))
     for draw in range(draws):
         order = generator(seed, "few", judgments.name, draw).permutation(len(judgments.comparisons))
-        kept, left_out = np.sort(order[:size]), np.sort(order[size : size + MOST])
-        for place, (_, one, member) in enumerate(ways):
-            train, test = one.comparisons.take(kept), one.comparisons.take(left_out)
+        train_rows, left_out = np.sort(order[:size]), np.sort(order[size : size + MOST])
+        for column, (_, version, member) in enumerate(variants):
+            train, test = version.comparisons.take(train_rows), version.comparisons.take(left_out)
             test = test.with_judges(name for name in test.judges if name in train.judges)
             fitted = fit(train, member, "penalised")
-            losses[draw, place] = losses_with_ties(fitted, train, test).mean()
-    for place, (way, _, member) in enumerate(ways):
-        row: dict[str, Any] = {"dataset": judgments.name, "way": way, "member": member.name}
-        for name, values in (("log_loss", losses[:, place]), ("difference", losses[:, place] - losses[:, 0])):
+            losses[draw, column] = losses_with_ties(fitted, train, test).mean()
+    for column, (variant, _, member) in enumerate(variants):
+        row: dict[str, Any] = {"dataset": judgments.name, "way": variant, "member": member.name}
+        for name, values in (("log_loss", losses[:, column]), ("difference", losses[:, column] - losses[:, 0])):
             row |= {name: values.mean(), f"{name}_se": values.std(ddof=1) / np.sqrt(draws)}
         yield row | {"comparisons": size, "draws": draws}
 
@@ -420,26 +425,26 @@ def by_judge(judgments: Judgments) -> pd.DataFrame:
         their median, and shares of much better among decided answers, of pairs whose scores (by winner or tie) are
         closer than those of the median pair and of the others.
     """
-    known = with_confidence(judgments)
-    c, frame = known.comparisons, judgments.frame[judgments.parsed]
+    with_strength = with_confidence(judgments)
+    c, frame = with_strength.comparisons, judgments.frame[judgments.parsed]
     confidence = numbers_in(frame["judge_confidence"])
     scores = fit(c, "judge_aware_ties", "penalised").scores.to_numpy()
     lead, decided = np.abs(scores[c.first] - scores[c.second]), c.outcome != 0.5
     far, much = lead > np.median(lead), c.known_strength.any(axis=1)
     rows = []
     for k, judge in enumerate(c.judges):
-        own = c.judge == k
-        told = confidence[own & np.isfinite(confidence)]
+        is_of_judge = c.judge == k
+        stated = confidence[is_of_judge & np.isfinite(confidence)]
         rows.append(
             {
                 "dataset": judgments.name,
                 "judge": judge,
-                "comparisons": int(own.sum()),
-                "share_tie": float((~decided[own]).mean()),
-                "values": len(np.unique(told)),
-                "median": float(np.median(told)) if len(told) else np.nan,
-                "share_close": _share(much[own & decided & ~far]),
-                "share_far": _share(much[own & decided & far]),
+                "comparisons": int(is_of_judge.sum()),
+                "share_tie": float((~decided[is_of_judge]).mean()),
+                "values": len(np.unique(stated)),
+                "median": float(np.median(stated)) if len(stated) else np.nan,
+                "share_close": _share(much[is_of_judge & decided & ~far]),
+                "share_far": _share(much[is_of_judge & decided & far]),
             }
         )
     return pd.DataFrame(rows)

@@ -57,13 +57,13 @@ class Board:
     judges : int
     tastes : float
         Standard deviation of each judge's own tastes, in log-odds.
-    own : float
+    people_sd : float
         Standard deviation of people's own tastes, in log-odds.
     votes : int
         Of people on each model; zero for one vote on each pair of models.
     related : bool
         Whether people and judges see the same quality.
-    apart : float
+    quality_sd : float
         Standard deviation of the models' quality.
     at_random : bool
         Whether judges flip a coin: their answers depend on no model.
@@ -72,10 +72,10 @@ class Board:
     models: int = 20
     judges: int = 4
     tastes: float = 0.2
-    own: float = 0.25
+    people_sd: float = 0.25
     votes: int = 150
     related: bool = True
-    apart: float = QUALITY
+    quality_sd: float = QUALITY
     at_random: bool = False
 
 
@@ -85,13 +85,13 @@ BOARDS = {
     "8 judges": Board(judges=8),
     "10 models": Board(models=10),
     "judges with strong tastes": Board(tastes=0.6),
-    "people with no tastes of their own": Board(own=0.0),
+    "people with no tastes of their own": Board(people_sd=0.0),
     "one human vote on each pair": Board(votes=0),
     "judges unrelated to people": Board(related=False),
 }
 NULLS = {  # judges or models without anything to find; `judges unrelated to people` is a third
     "judges who flip a coin": Board(at_random=True),
-    "equal models": Board(apart=0.0, tastes=0.0, own=0.0),
+    "equal models": Board(quality_sd=0.0, tastes=0.0, people_sd=0.0),
 }
 
 
@@ -126,9 +126,9 @@ class Simulated:
 def drawn_board(board: Board, rng: np.random.Generator) -> Simulated:
     """Verdicts on random pairs, and human votes on those of them that have no new model."""
     n, k = board.models + NEWCOMERS, board.judges
-    quality = rng.normal(0.0, board.apart, n)
-    seen = quality if board.related else rng.normal(0.0, board.apart, n)
-    s = SLOPE * seen + rng.normal(0.0, board.own, n)
+    quality = rng.normal(0.0, board.quality_sd, n)
+    seen = quality if board.related else rng.normal(0.0, board.quality_sd, n)
+    s = SLOPE * seen + rng.normal(0.0, board.people_sd, n)
     gamma = SHARP * np.exp(SPREAD * rng.normal(size=k))
     thought = gamma[:, None] * quality + rng.normal(0.0, board.tastes, (k, n))
     if board.at_random:
@@ -150,12 +150,12 @@ def drawn_board(board: Board, rng: np.random.Generator) -> Simulated:
 
 def _voted(board: Board, first: IntArray, second: IntArray, rng: np.random.Generator) -> IntArray:
     """The verdicts whose answers people see too, by their numbers; one can be there several times."""
-    known = np.flatnonzero((first < board.models) & (second < board.models))
+    on_board = np.flatnonzero((first < board.models) & (second < board.models))
     if board.votes:
-        return np.asarray(rng.choice(known, board.votes * board.models // 2))
-    known = rng.permutation(known)
-    pair = np.sort([first[known], second[known]], axis=0)
-    return np.asarray(known[np.unique(pair, axis=1, return_index=True)[1]])
+        return np.asarray(rng.choice(on_board, board.votes * board.models // 2))
+    on_board = rng.permutation(on_board)
+    pair = np.sort([first[on_board], second[on_board]], axis=0)
+    return np.asarray(on_board[np.unique(pair, axis=1, return_index=True)[1]])
 
 
 def scores_of_votes(s: FloatArray) -> FloatArray:
@@ -175,12 +175,12 @@ def placed_once(cell: dict[str, Any], rng: np.random.Generator) -> Record:
     verdicts = replace(simulated.verdicts, strong=None)
     panel = exact_or_shrunk(verdicts, "judge_aware")
     items = items_of(rows, question, people, panel)
-    known = HumanBoard.of_votes(items)
-    found = human_scale(panel, known, cell["level"], drawn_toward_panel(items, panel).drawn)
-    graded = human_scale(exact_or_shrunk(simulated.verdicts, "judge_aware_graded"), known, cell["level"])
+    human_board = HumanBoard.of_votes(items)
+    placement = human_scale(panel, human_board, cell["level"], drawn_toward_panel(items, panel).drawn)
+    graded = human_scale(exact_or_shrunk(simulated.verdicts, "judge_aware_graded"), human_board, cell["level"])
     new = list(verdicts.models[n:])
     elo, low, high, conformal_low, conformal_high = (
-        found.newcomers.set_index("model").loc[new, ENDS].to_numpy().T - ORIGIN
+        placement.newcomers.set_index("model").loc[new, ENDS].to_numpy().T - ORIGIN
     )
     guesses = (
         points_above(at_face_value(verdicts.take(np.flatnonzero(verdicts.judge == 0))), n),
@@ -189,13 +189,15 @@ def placed_once(cell: dict[str, Any], rng: np.random.Generator) -> Record:
         elo,
         graded.newcomers.set_index("model").loc[new, "elo"].to_numpy() - ORIGIN,
     )
-    record = {f"error/{way}": float(np.abs(x - truth).mean()) for way, x in zip(WAYS, guesses, strict=True)}
+    record = {
+        f"error/{variant}": float(np.abs(x - truth).mean()) for variant, x in zip(WAYS, guesses, strict=True)
+    }
     return record | {
         "held": float(((low <= truth) & (truth <= high)).mean()),
         "held_conformal": float(((conformal_low <= truth) & (truth <= conformal_high)).mean()),
         "width": float((high - low).mean()),
         "width_conformal": float((conformal_high - conformal_low).mean()),
-        "informative": float(found.informative),
+        "informative": float(placement.informative),
     }
 
 
@@ -232,11 +234,11 @@ def board_row(records: pd.DataFrame, name: str) -> dict[str, Any]:
 
     ``failed`` counts the boards whose human votes do not determine every score.
     """
-    kept = records[records["held"].notna()]
+    complete_records = records[records["held"].notna()]
     row: dict[str, Any] = {"board": name}
     for measure in MEASURES:
-        row |= with_error(measure, kept[measure])
-    return row | {"failed": len(records) - len(kept), "n_replications": len(records)}
+        row |= with_error(measure, complete_records[measure])
+    return row | {"failed": len(records) - len(complete_records), "n_replications": len(records)}
 
 
 def error_rows(records: pd.DataFrame, name: str) -> Iterator[dict[str, Any]]:
@@ -244,14 +246,14 @@ def error_rows(records: pd.DataFrame, name: str) -> Iterator[dict[str, Any]]:
 
     ``none`` counts the boards on which people as a judge have no discrimination above zero.
     """
-    kept = records[records["held"].notna()]
-    for way in WAYS:
-        errors = kept[f"error/{way}"].dropna()
-        more = errors - kept.loc[errors.index, "error/human scale"]
-        row: dict[str, Any] = {"board": name, "way": way}
+    complete_records = records[records["held"].notna()]
+    for variant in WAYS:
+        errors = complete_records[f"error/{variant}"].dropna()
+        more = errors - complete_records.loc[errors.index, "error/human scale"]
+        row: dict[str, Any] = {"board": name, "way": variant}
         for measure, values in (("error", errors), ("more", more)):
             row |= with_error(measure, values)
-        yield row | {"none": len(kept) - len(errors)}
+        yield row | {"none": len(complete_records) - len(errors)}
 
 
 # Every model of a human leaderboard left off it in turn, and placed on it by judges' verdicts.
@@ -294,22 +296,22 @@ def arenas(folder: Path) -> dict[str, Judged]:
     DataError
         If a file is not in that form.
     """
-    found = {}
-    for place in sorted(path for path in folder.iterdir() if path.is_dir()) if folder.is_dir() else []:
-        if files := sorted(place.glob(FILES)):
-            found[place.name] = judged_beside_people(files)
-    if not found:
+    boards_by_arena = {}
+    for arena_folder in sorted(path for path in folder.iterdir() if path.is_dir()) if folder.is_dir() else []:
+        if files := sorted(arena_folder.glob(FILES)):
+            boards_by_arena[arena_folder.name] = judged_beside_people(files)
+    if not boards_by_arena:
         raise DataUnavailableError(f"{folder} has no folder with files {FILES}")
-    return found
+    return boards_by_arena
 
 
 def judged_beside_people(files: list[Path]) -> Judged:
     """Verdicts of some files, and the board of the human votes in them."""
     judgments = read_judgments(files)
     c, question, people = judgments.comparisons, judgments.question, human_rows(judgments)
-    verdicts, asked = c.take(np.flatnonzero(~people)), question[~people]
-    panel, _ = panel_of(verdicts, asked)
-    return Judged(verdicts, asked, HumanBoard.of_votes(items_of(c, question, people, panel)))
+    verdicts, questions_asked = c.take(np.flatnonzero(~people)), question[~people]
+    panel, _ = panel_of(verdicts, questions_asked)
+    return Judged(verdicts, questions_asked, HumanBoard.of_votes(items_of(c, question, people, panel)))
 
 
 def left_off(judged: Judged, level: float) -> pd.DataFrame:
@@ -320,16 +322,18 @@ def left_off(judged: Judged, level: float) -> pd.DataFrame:
     ``panel`` (its fit) and ``ties`` (the same with ties as an outcome).
     """
     panel, _ = panel_of(judged.verdicts, judged.question)
-    here = judged.board.among(judged.verdicts.models)
+    board = judged.board.among(judged.verdicts.models)
     face = _at_face_value(judged, panel)
     rows = []
-    for name, human in zip(here.models, here.elo, strict=True):
-        rest = here.without(name)
-        found = human_scale(panel, rest, level).newcomers.set_index("model")
-        own = found.loc[name].drop("comparisons").to_dict()
-        others = list(rest.models)
-        plain = {way: rest.elo.mean() + POINTS * (s[name] - s[others].mean()) for way, s in face.items()}
-        rows.append({"model": name, "human": human, **own, **plain})
+    for name, human in zip(board.models, board.elo, strict=True):
+        rest = board.without(name)
+        placement = human_scale(panel, rest, level).newcomers.set_index("model")
+        placed_row = placement.loc[name].drop("comparisons").to_dict()
+        other_models = list(rest.models)
+        plain = {
+            variant: rest.elo.mean() + POINTS * (s[name] - s[other_models].mean()) for variant, s in face.items()
+        }
+        rows.append({"model": name, "human": human, **placed_row, **plain})
     return pd.DataFrame(rows)
 
 
@@ -338,9 +342,14 @@ def _at_face_value(judged: Judged, panel: Fit) -> dict[str, pd.Series]:
     c = judged.verdicts
     most = int(np.bincount(c.judge, c.count).argmax())
     ties = exact_or_shrunk(c, f"{panel.model.name}_ties").scores.to_numpy()
-    one = at_face_value(c.take(np.flatnonzero(c.judge == most)))
-    ways = {"one_judge": one, "all_verdicts": at_face_value(c), "panel": panel.scores.to_numpy(), "ties": ties}
-    return {way: pd.Series(scores, c.models) for way, scores in ways.items()}
+    scores_of_judge = at_face_value(c.take(np.flatnonzero(c.judge == most)))
+    scores_by_variant = {
+        "one_judge": scores_of_judge,
+        "all_verdicts": at_face_value(c),
+        "panel": panel.scores.to_numpy(),
+        "ties": ties,
+    }
+    return {variant: pd.Series(scores, c.models) for variant, scores in scores_by_variant.items()}
 
 
 GUESSES = {
@@ -358,9 +367,9 @@ def summary(left: pd.DataFrame, arena: str, judges: int) -> Iterator[dict[str, A
     On the human scale, also the share of models whose human Elo intervals hold, and how wide they are.
     """
     root = np.sqrt(len(left))
-    for way, column in GUESSES.items():
+    for variant, column in GUESSES.items():
         errors = (left[column] - left["human"]).abs()
-        row: dict[str, Any] = {"arena": arena, "models": len(left), "judges": judges, "way": way}
+        row: dict[str, Any] = {"arena": arena, "models": len(left), "judges": judges, "way": variant}
         row |= {"error": errors.mean(), "error_se": errors.std() / root}
         row["spearman"] = spearman(left[column].to_numpy(), left["human"].to_numpy())
         if column == "elo":

@@ -38,28 +38,28 @@ def _facts(name: str, marker: str) -> tuple[str, str, str]:
     if marker and not Marker(marker).evaluate():
         return ELSEWHERE, "", ""
     try:
-        found = metadata(name)
+        package = metadata(name)
     except PackageNotFoundError:
         return UNKNOWN, "", "is not installed: run make environment"
-    licence = stated_licence(found)
+    licence = stated_licence(package)
     licence = READ.get(name, licence) if licence == UNKNOWN else licence
-    return licence, source(found), problem(licence)
+    return licence, source(package), problem(licence)
 
 
-def stated_licence(found: PackageMetadata) -> str:
+def stated_licence(package: PackageMetadata) -> str:
     """Return the SPDX expression of a package, else its classifiers, else the first line of its own words."""
-    lines = [text for text in found.get_all("Classifier") or [] if text.startswith("License ::")]
+    lines = [text for text in package.get_all("Classifier") or [] if text.startswith("License ::")]
     named = [line.rsplit(" :: ", 1)[-1] for line in lines if line != "License :: OSI Approved"]
-    own = (found.get("License") or "").strip().partition("\n")[0]
-    return found.get("License-Expression") or "; ".join(named) or own or UNKNOWN
+    licence_text = (package.get("License") or "").strip().partition("\n")[0]
+    return package.get("License-Expression") or "; ".join(named) or licence_text or UNKNOWN
 
 
-def source(found: PackageMetadata) -> str:
+def source(package: PackageMetadata) -> str:
     """Return the address of a package's code, else of its home page; empty if it names neither."""
-    entries = [text.partition(",") for text in found.get_all("Project-URL") or []]
+    entries = [text.partition(",") for text in package.get_all("Project-URL") or []]
     addresses = {label.strip().lower(): address.strip() for label, _, address in entries}
     labels = ("source", "source code", "repository", "code", "github", "homepage", "home")
-    return next((addresses[label] for label in labels if label in addresses), found.get("Home-page") or "")
+    return next((addresses[label] for label in labels if label in addresses), package.get("Home-page") or "")
 
 
 def problem(licence: str) -> str:
@@ -75,14 +75,14 @@ def advisories(lock: Path) -> pd.DataFrame | None:
     audit = [sys.executable, "-m", "pip_audit", "--vulnerability-service", "osv", "--timeout", "10"]
     pins = ["--requirement", str(lock), "--require-hashes", "--disable-pip"]
     command = [*audit, *pins, "--format", "json", "--progress-spinner", "off"]
-    said = subprocess.run(command, capture_output=True, text=True, check=False).stdout
+    report = subprocess.run(command, capture_output=True, text=True, check=False).stdout
     try:
-        audited = json.loads(said)["dependencies"]
+        audited = json.loads(report)["dependencies"]
     except ValueError:
         return None
     rows = [
-        (entry["name"], entry["version"], found["id"], ", ".join(found["fix_versions"]))
+        (entry["name"], entry["version"], advisory["id"], ", ".join(advisory["fix_versions"]))
         for entry in audited
-        for found in entry.get("vulns", [])
+        for advisory in entry.get("vulns", [])
     ]
     return pd.DataFrame(rows, columns=["package", "version", "advisory", "fixed in"])

@@ -47,43 +47,43 @@ def first_fit(judgments: Judgments, members: Sequence[str]) -> tuple[Fit, str]:
     raise NoMaximumError("; ".join(why), ())
 
 
-def errors_of(found: Fit) -> FloatArray:
+def errors_of(fitted: Fit) -> FloatArray:
     """Standard errors of the standardised scores, shape (N,)."""
-    return standardised_errors(found)
+    return standardised_errors(fitted)
 
 
-def clustered(found: Fit) -> Fit:
+def clustered(fitted: Fit) -> Fit:
     """The fit without question effects, its errors clustered by question."""
-    return found.without.clustered(found.raw, found.question)
+    return fitted.without.clustered(fitted.raw, fitted.question)
 
 
-def integrals(found: Fit, draws: int, seed: int, name: str) -> tuple[float, float]:
+def integrals(fitted: Fit, draws: int, seed: int, name: str) -> tuple[float, float]:
     """The log-likelihood at the fit by random draws, and the standard error of that."""
     rng, total, variance = generator(seed, "panel", name), 0.0, 0.0
-    at, model = found.solution.parameters, found.model
+    parameters, model = fitted.solution.parameters, fitted.model
     groups = Marginal.fine(
-        grouped(found.raw, found.question), model, model.of_judges(at).gamma, found.sigma, SHARP
+        grouped(fitted.raw, fitted.question), model, model.of_judges(parameters).gamma, fitted.sigma, SHARP
     ).groups
     for group in groups:
-        here = at_rows(group, model, at, found.sigma)
-        value, error = sampled(group, here, rng, draws)
+        row_terms = at_rows(group, model, parameters, fitted.sigma)
+        value, error = sampled(group, row_terms, rng, draws)
         total, variance = total + float(value.sum()), variance + float((error**2).sum())
     return total, float(np.sqrt(variance))
 
 
-def gains(found: Fit, members: Sequence[str], folds: int, seed: int, name: str) -> dict[str, float | str]:
+def gains(fitted: Fit, members: Sequence[str], folds: int, seed: int, name: str) -> dict[str, float | str]:
     """Held-out log-loss per comparison without question effects, and how much less it is with them.
 
     Those on questions with several comparisons are separated; errors are over questions. By the first
     member that has a maximum on all folds; NaN if none has.
     """
-    questions = int(found.question.max()) + 1
-    fold = (generator(seed, "panel folds", name).permutation(questions) % folds)[found.question]
+    questions = int(fitted.question.max()) + 1
+    fold = (generator(seed, "panel folds", name).permutation(questions) % folds)[fitted.question]
     row: dict[str, float | str] = {"held_out_member": ""}
     row |= dict.fromkeys(("loss_without", "gain", "gain_se", "gain_several", "gain_several_se"), np.nan)
     for member in members:
         try:
-            table = held_out(found.raw, fold, member, questions="effects", question=found.question)
+            table = held_out(fitted.raw, fold, member, questions="effects", question=fitted.question)
             break
         except JudgerankError:
             continue
@@ -108,40 +108,44 @@ def truth() -> Parameters:
 
 def drawn(rng: np.random.Generator, design: str, sigma: float) -> tuple[Comparisons, IntArray]:
     """Comparisons whose answers have a quality of their own, and the question behind each."""
-    at, (n_questions, pairs) = truth(), DESIGNS[design]
+    parameters, (n_questions, pairs) = truth(), DESIGNS[design]
     ends = np.array([rng.permutation(N_MODELS)[:2] for _ in range(n_questions * pairs)]).repeat(JUDGES_EACH, 0)
     judge = np.concatenate([rng.permutation(N_JUDGES)[:JUDGES_EACH] for _ in range(n_questions * pairs)])
     question = np.arange(n_questions).repeat(pairs * JUDGES_EACH)
-    s = at.scores + rng.normal(0.0, sigma, (n_questions, N_MODELS))
+    s = parameters.scores + rng.normal(0.0, sigma, (n_questions, N_MODELS))
     i, j = ends.T
-    gamma, position, log_tie = at.judges[:, judge]
+    gamma, position, log_tie = parameters.judges[:, judge]
     law = Law(np.exp(gamma) * (s[question, i] - s[question, j]) + position, np.exp(log_tie))
     draw, first = rng.random(len(judge)), law.mean - law.tie / 2
     outcome = np.where(draw < first, 1.0, np.where(draw < first + law.tie, 0.5, 0.0))
-    labels = (tuple(f"{kind}{x}" for x in range(many)) for kind, many in (("m", N_MODELS), ("j", N_JUDGES)))
+    labels = (
+        tuple(f"{kind}{x}" for x in range(n_of_kind)) for kind, n_of_kind in (("m", N_MODELS), ("j", N_JUDGES))
+    )
     return Comparisons(*labels, i, j, judge, outcome), question
 
 
 def covered(settings: dict, rng: np.random.Generator) -> Record:
     """One data set with question effects: what intervals of standardised scores hold, and the test of sigma."""
-    at, level = truth(), settings["level"]
+    parameters, level = truth(), settings["level"]
     comparisons, question = drawn(rng, settings["design"], settings["question_sd"])
-    found = fit(comparisons, MEMBER, questions="effects", question=question)
-    target, quantile = at.scores / at.scores.std(), normal_quantile(level)
-    record: Record = {"status": str(found.status), "p": found.likelihood_ratio()[1], "sigma": found.sigma}
-    for name, result in (("with", found), ("without", found.without), ("clustered", clustered(found))):
+    fitted = fit(comparisons, MEMBER, questions="effects", question=question)
+    target, quantile = parameters.scores / parameters.scores.std(), normal_quantile(level)
+    record: Record = {"status": str(fitted.status), "p": fitted.likelihood_ratio()[1], "sigma": fitted.sigma}
+    for name, result in (("with", fitted), ("without", fitted.without), ("clustered", clustered(fitted))):
         scores, error = result.scores.to_numpy(), errors_of(result)
         inside = np.abs(scores / scores.std() - target) <= quantile * error
         record |= {f"covered/{name}": float(inside.mean()), f"error/{name}": float(error.mean())}
-    if found.sigma > 0 and settings["question_sd"] > 0:
-        row = found.confidence_intervals(level).set_index("parameter").loc["relative sigma"]
-        record["sigma_covered"] = float(row["low"] <= settings["question_sd"] / at.scores.std() <= row["high"])
+    if fitted.sigma > 0 and settings["question_sd"] > 0:
+        row = fitted.confidence_intervals(level).set_index("parameter").loc["relative sigma"]
+        record["sigma_covered"] = float(
+            row["low"] <= settings["question_sd"] / parameters.scores.std() <= row["high"]
+        )
     return record
 
 
 def coverage(records: pd.DataFrame, design: str, question_sd: float) -> list[dict]:
     """Rows of one simulated sigma: mean coverage by kind of interval, with its error over data sets."""
-    rows, many = [], len(records)
+    rows, n_sets = [], len(records)
     if "failure" in records:  # no maximum
         records = records[records["failure"].isna()]
     for kind in ("without", "with", "clustered"):
@@ -157,8 +161,8 @@ def coverage(records: pd.DataFrame, design: str, question_sd: float) -> list[dic
                 "rejected": (records["p"] < 0.05).mean(),
                 "sigma_zero": (records["sigma"] == 0).mean(),
                 "sigma_covered": records["sigma_covered"].mean() if "sigma_covered" in records else np.nan,
-                "failed": many - len(records),
-                "n_replications": many,
+                "failed": n_sets - len(records),
+                "n_replications": n_sets,
             }
         )
     return rows

@@ -44,12 +44,14 @@ def records_of(judgments: Judgments, questions: str | None, answers: str | None)
         CSV with question_id, model and the columns of `COUNTS`.
     """
     records = Records.of(judgments)
-    frame = records.frame.assign(question_id=[question_name(one) for one in records.frame["question_id"]])
+    frame = records.frame.assign(
+        question_id=[question_name(question_id) for question_id in records.frame["question_id"]]
+    )
     path = find_file(questions) if questions and not judgments.is_surrogate else None
     if path is not None:
-        told = pd.read_json(path, lines=True, dtype={"question_id": str}).set_index("question_id")
-        if "category" in told:
-            frame["category"] = frame["question_id"].map(told["category"])
+        question_table = pd.read_json(path, lines=True, dtype={"question_id": str}).set_index("question_id")
+        if "category" in question_table:
+            frame["category"] = frame["question_id"].map(question_table["category"])
     path = find_file(answers) if answers and not judgments.is_surrogate else None
     if path is not None:
         counts = pd.read_csv(path, dtype={"question_id": str}).set_index(["question_id", "model"])
@@ -82,7 +84,7 @@ def of_blocks(
         test, by_question = result.test(last.name), result.clustered(cluster=question)
         table = by_question.to_frame(level).drop(columns="status")
         table = table.rename(columns={"parameter": "block", "name": "parameter"})
-        table = table[table["block"].isin([one.name for one in result.blocks])]
+        table = table[table["block"].isin([fitted_block.name for fitted_block in result.blocks])]
         estimates.append(table.assign(dataset=name, fitted=block, log=False))
         before, after = result.without.scores, result.scores
         row |= {"member": member, "status": str(result.status), "parameters": test.parameters}
@@ -128,11 +130,11 @@ def held_out_gain(
         table = held_out(records, fold, member, blocks=[block], question=question)
     except JudgerankError:
         return dict.fromkeys(("loss_without", "gain", "gain_se"), np.nan)
-    gained, many = (table["described"] - table["without"]).to_numpy(), table["comparisons"].to_numpy()
-    share = gained - gained.sum() / many.sum() * many
-    error = float(np.sqrt((share**2).sum())) / many.sum()
-    loss = -table["without"].sum() / many.sum()
-    return {"loss_without": loss, "gain": gained.sum() / many.sum(), "gain_se": error}
+    gained, n_comparisons = (table["described"] - table["without"]).to_numpy(), table["comparisons"].to_numpy()
+    share = gained - gained.sum() / n_comparisons.sum() * n_comparisons
+    error = float(np.sqrt((share**2).sum())) / n_comparisons.sum()
+    loss = -table["without"].sum() / n_comparisons.sum()
+    return {"loss_without": loss, "gain": gained.sum() / n_comparisons.sum(), "gain_se": error}
 
 
 def by_category(records: Records, members: Sequence[str], level: float) -> pd.DataFrame:
@@ -163,7 +165,7 @@ def by_category(records: Records, members: Sequence[str], level: float) -> pd.Da
     return pd.concat(parts, ignore_index=True)[columns]
 
 
-def found(settings: Mapping, rng: np.random.Generator) -> Record:
+def block_tested(settings: Mapping, rng: np.random.Generator) -> Record:
     """One simulated data set with a block of a known size: the test, and what intervals hold.
 
     Judges are the models themselves, who also judge their own answers.
@@ -204,9 +206,9 @@ def drawn(rng: np.random.Generator, block: str, size: float, question_sd: float)
     names = tuple(f"model{number}" for number in range(N_MODELS))
     scores = np.linspace(1.0, -1.0, N_MODELS)
     question = np.arange(QUESTIONS).repeat(EACH)
-    many = len(question)
-    ends = np.array([rng.permutation(N_MODELS)[:2] for _ in range(many)])
-    judge = rng.integers(N_MODELS, size=many)
+    n_rows = len(question)
+    ends = np.array([rng.permutation(N_MODELS)[:2] for _ in range(n_rows)])
+    judge = rng.integers(N_MODELS, size=n_rows)
     gamma, position = np.exp(np.linspace(-0.4, 0.4, N_MODELS)), np.linspace(-0.3, 0.3, N_MODELS)
     length = 0.7 * scores + rng.normal(size=(QUESTIONS, N_MODELS))
     quality = scores + question_sd * rng.normal(size=(QUESTIONS, N_MODELS))
@@ -221,7 +223,7 @@ def drawn(rng: np.random.Generator, block: str, size: float, question_sd: float)
         eta += size * difference / np.sqrt(np.mean(difference**2))
     if block == "family":
         eta += size * ((judge == i).astype(float) - (judge == j))
-    outcome = (rng.random(many) < 1 / (1 + np.exp(-eta))).astype(float)
+    outcome = (rng.random(n_rows) < 1 / (1 + np.exp(-eta))).astype(float)
     columns = {
         "question_id": question.astype(str),
         "category": np.char.add("kind", category[question].astype(str)),
@@ -232,17 +234,17 @@ def drawn(rng: np.random.Generator, block: str, size: float, question_sd: float)
 
 def table_of(records: pd.DataFrame, cell: Mapping) -> list[dict]:
     """Rows of one simulated size: how often the test rejects, and means over data sets with their errors."""
-    many = len(records)
+    n_sets = len(records)
     if "failure" in records:
         records = records[records["failure"].isna()]
     rejected = records["p"] < 0.05
     row = {"block": cell["block"], "size": cell["size"], "question_sd": cell["question_sd"]}
     row |= {"rejected": rejected.mean(), "rejected_se": rejected.std() / np.sqrt(len(rejected))}
     by_question = records["p_by_question"] < 0.05 if "p_by_question" in records else pd.Series(dtype=float)
-    row |= {"rejected_by_question": by_question.mean(), "rejected_by_question_se": by_question.std() / many**0.5}
+    row |= {"rejected_by_question": by_question.mean(), "rejected_by_question_se": by_question.std() / n_sets**0.5}
     row |= {"estimate": records["estimate"].mean(), "estimate_sd": records["estimate"].std()}
     for name in ("size/plain", "size/clustered", "scores/without", "scores/plain", "scores/clustered"):
         values = records[name] if name in records else pd.Series(dtype=float)
         row[name.replace("/", "_")] = values.mean()
         row[f"{name.replace('/', '_')}_se"] = values.std() / np.sqrt(len(values)) if len(values) else np.nan
-    return [row | {"failed": many - len(records), "n_replications": many}]
+    return [row | {"failed": n_sets - len(records), "n_replications": n_sets}]

@@ -36,19 +36,21 @@ VOTED: dict[str, tuple[float, float, int]] = {
 }
 
 
-def drawn(rng: np.random.Generator, bias: float, sd: float, asked: int) -> tuple[Comparisons, IntArray, BoolArray]:
+def drawn(
+    rng: np.random.Generator, bias: float, sd: float, n_votes: int
+) -> tuple[Comparisons, IntArray, BoolArray]:
     """Answers of a panel to every item, and of people to some; the question, and which rows are people's."""
     ends = np.array([rng.permutation(len(SCORES))[:2] for _ in range(N_ITEMS)])
     quality = rng.normal(0.0, sd, (N_ITEMS, 2))  # of the two answers, for people and judges alike
     s = SCORES + bias * BIAS
-    apart = quality[:, 0] - quality[:, 1]
-    people = (rng.random(N_ITEMS) < expit(SCORES[ends[:, 0]] - SCORES[ends[:, 1]] + apart)).astype(float)
-    seen = s[ends[:, 0]] - s[ends[:, 1]] + apart
+    difference = quality[:, 0] - quality[:, 1]
+    people = (rng.random(N_ITEMS) < expit(SCORES[ends[:, 0]] - SCORES[ends[:, 1]] + difference)).astype(float)
+    seen = s[ends[:, 0]] - s[ends[:, 1]] + difference
     k = len(DISCRIMINATION)
     judged = (rng.random((N_ITEMS, k)) < expit(seen[:, None] * DISCRIMINATION)).astype(float)
-    chosen = rng.permutation(N_ITEMS)[:asked]
+    chosen = rng.permutation(N_ITEMS)[:n_votes]
     item = np.r_[np.arange(N_ITEMS).repeat(k), chosen]
-    judge = np.r_[np.tile(np.arange(k), N_ITEMS), np.full(asked, k)]
+    judge = np.r_[np.tile(np.arange(k), N_ITEMS), np.full(n_votes, k)]
     outcome = np.r_[judged.ravel(), people[chosen]]
     names = tuple(f"m{i}" for i in range(len(SCORES))), (*(f"j{i}" for i in range(k)), "people")
     return Comparisons(*names, *ends[item].T, judge, outcome), item, judge == k
@@ -70,16 +72,19 @@ def voted_once(settings: dict, rng: np.random.Generator) -> Record:
     rows, question, human = drawn(rng, settings["bias"], settings["sd"], settings["asked"])
     judges = rows.take(np.flatnonzero(~human))
     panel = fit(judges, "judge_aware").clustered(judges, question[~human])
-    found = anchored_by_people(items_of(rows, question, human, panel))
+    anchored = anchored_by_people(items_of(rows, question, human, panel))
     target, level = np.array(human_scale(settings["sd"])), settings["level"]
     joined = on_scale_of(fit(rows, "judge_aware").clustered(rows, question), "people")
-    toward = drawn_toward_panel(found.items, panel)
-    ways = {"helped": (found.scores, found.covariance), "alone": (found.alone, found.covariance_alone)}
-    ways["toward the panel"] = toward.scores, toward.covariance
-    record: Record = {"weight": found.weight, "saving": found.saving, "p": disagreement(found, panel)[1]}
-    for name, (scores, v) in {**ways, "as a judge": joined}.items():
+    toward = drawn_toward_panel(anchored.items, panel)
+    estimates = {
+        "helped": (anchored.scores, anchored.covariance),
+        "alone": (anchored.alone, anchored.covariance_alone),
+    }
+    estimates["toward the panel"] = toward.scores, toward.covariance
+    record: Record = {"weight": anchored.weight, "saving": anchored.saving, "p": disagreement(anchored, panel)[1]}
+    for name, (scores, v) in {**estimates, "as a judge": joined}.items():
         error = np.sqrt(np.diag(v))
-        low, high = wald(scores, error, level, found.degrees_of_freedom)
+        low, high = wald(scores, error, level, anchored.degrees_of_freedom)
         record |= {f"covered/{name}": float(((low <= target) & (target <= high)).mean())}
         record[f"error/{name}"] = float(np.sqrt(((scores - target) ** 2).mean()))
         record[f"se/{name}"] = float(error.mean())
@@ -91,7 +96,7 @@ CROWD_MODELS, CROWD_ITEMS, SLOPE, OWN = 59, 3000, 0.8, 0.4  # b, and standard de
 
 
 def crowded(
-    rng: np.random.Generator, models: int, items: int, asked: int, own: float
+    rng: np.random.Generator, models: int, items: int, n_votes: int, own_sd: float
 ) -> tuple[tuple[Comparisons, IntArray, BoolArray], FloatArray]:
     """Two judges on many items and one person each on some; and what people think of the models.
 
@@ -103,13 +108,13 @@ def crowded(
         Scores on the human scale, on average zero.
     """
     s = rng.normal(0.0, 0.8, models)
-    truth = SLOPE * s + rng.normal(0.0, own, models)
+    truth = SLOPE * s + rng.normal(0.0, own_sd, models)
     ends = np.array([rng.permutation(models)[:2] for _ in range(items)])
     gamma, lead = np.exp([-0.3, 0.3]), s[ends[:, 0]] - s[ends[:, 1]]
     judged = (rng.random((items, 2)) < expit(lead[:, None] * gamma)).astype(float)
-    chosen = rng.permutation(items)[:asked]
-    people = (rng.random(asked) < expit(truth[ends[chosen, 0]] - truth[ends[chosen, 1]])).astype(float)
-    item, judge = np.r_[np.arange(items).repeat(2), chosen], np.r_[np.tile([0, 1], items), np.full(asked, 2)]
+    chosen = rng.permutation(items)[:n_votes]
+    people = (rng.random(n_votes) < expit(truth[ends[chosen, 0]] - truth[ends[chosen, 1]])).astype(float)
+    item, judge = np.r_[np.arange(items).repeat(2), chosen], np.r_[np.tile([0, 1], items), np.full(n_votes, 2)]
     names = tuple(f"m{i}" for i in range(models)), ("j0", "j1", "people")
     rows = Comparisons(*names, *ends[item].T, judge, np.r_[judged.ravel(), people])
     return (rows, item, judge == 2), truth - truth.mean()
@@ -122,29 +127,29 @@ def crowd_once(settings: dict, rng: np.random.Generator) -> Record:
     items, level = items_of(rows, question, human, panel), settings["level"]
     toward = drawn_toward_panel(items, panel)
     losses = vote_losses(items, panel)
-    ways = {"toward the panel": (toward.scores, toward.covariance, toward.degrees_of_freedom)}
+    estimates = {"toward the panel": (toward.scores, toward.covariance, toward.degrees_of_freedom)}
     try:
-        found = anchored_by_people(items)
-        ways["helped"] = found.scores, found.covariance, found.degrees_of_freedom
-        ways["alone"] = found.alone, found.covariance_alone, found.degrees_of_freedom
+        anchored = anchored_by_people(items)
+        estimates["helped"] = anchored.scores, anchored.covariance, anchored.degrees_of_freedom
+        estimates["alone"] = anchored.alone, anchored.covariance_alone, anchored.degrees_of_freedom
     except JudgerankError:
         pass
-    by_votes = "helped" in ways and losses["helped"] < losses["toward_panel"]
-    ways["reported"] = ways["helped" if by_votes else "toward the panel"]
+    by_votes = "helped" in estimates and losses["helped"] < losses["toward_panel"]
+    estimates["reported"] = estimates["helped" if by_votes else "toward the panel"]
     record: Record = {"chosen": float(not by_votes), "slope": toward.slope, "spread": toward.spread}
     for name in ("alone", "helped", "toward the panel", "reported"):
-        scores, v, freedom = ways.get(name, (np.full(len(truth), np.nan), np.eye(len(truth)), np.inf))
+        scores, v, freedom = estimates.get(name, (np.full(len(truth), np.nan), np.eye(len(truth)), np.inf))
         low, high = wald(scores, np.sqrt(np.diag(v)), level, freedom)
-        there = np.isfinite(scores).all()
+        is_finite = np.isfinite(scores).all()
         record[f"error/{name}"] = float(np.sqrt(((scores - truth) ** 2).mean()))
-        record[f"spearman/{name}"] = spearman(scores, truth) if there else np.nan
-        record[f"covered/{name}"] = float(((low <= truth) & (truth <= high)).mean()) if there else np.nan
+        record[f"spearman/{name}"] = spearman(scores, truth) if is_finite else np.nan
+        record[f"covered/{name}"] = float(((low <= truth) & (truth <= high)).mean()) if is_finite else np.nan
     return record
 
 
-def spearman(one: FloatArray, other: FloatArray) -> float:
+def spearman(first: FloatArray, second: FloatArray) -> float:
     """Spearman's rank correlation, without ties."""
-    return float(np.corrcoef(np.argsort(np.argsort(one)), np.argsort(np.argsort(other)))[0, 1])
+    return float(np.corrcoef(np.argsort(np.argsort(first)), np.argsort(np.argsort(second)))[0, 1])
 
 
 def crowd_row(records: pd.DataFrame, name: str) -> dict[str, Any]:
@@ -159,9 +164,13 @@ def crowd_row(records: pd.DataFrame, name: str) -> dict[str, Any]:
 
 def voted(records: pd.DataFrame, name: str) -> dict[str, Any]:
     """Means of the records with their Monte Carlo errors; ``rejected`` at a level of .05."""
-    kept = records[records["p"].notna()]
-    kept = kept.assign(rejected=(kept["p"] < 0.05).astype(float))
+    complete_records = records[records["p"].notna()]
+    complete_records = complete_records.assign(rejected=(complete_records["p"] < 0.05).astype(float))
     row: dict[str, Any] = {"setting": name}
-    for measure in [*kept.columns.drop(["replication", "p", *(["failure"] if "failure" in kept else [])])]:
-        row |= with_error(measure, kept[measure])
-    return row | {"failed": len(records) - len(kept), "n_replications": len(records)}
+    for measure in [
+        *complete_records.columns.drop(
+            ["replication", "p", *(["failure"] if "failure" in complete_records else [])]
+        )
+    ]:
+        row |= with_error(measure, complete_records[measure])
+    return row | {"failed": len(records) - len(complete_records), "n_replications": len(records)}

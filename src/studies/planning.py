@@ -47,15 +47,15 @@ def drawn(
         Comparisons altogether, repeats among them.
     """
     cells = panel.design()
-    asked = size // repeats
-    cell = rng.choice(len(cells), asked, p=cells.count / cells.count.sum())
-    chance = rng.random((asked, repeats))
-    copied = rng.random(asked) < correlation
+    n_asked = size // repeats
+    cell = rng.choice(len(cells), n_asked, p=cells.count / cells.count.sum())
+    chance = rng.random((n_asked, repeats))
+    copied = rng.random(n_asked) < correlation
     chance[copied] = chance[copied, :1]
     who = cells.first[cell], cells.second[cell], cells.judge[cell]
     level = levels_at(panel.probabilities(*who)[:, None], chance)
     share = (level[..., None] == np.arange(len(panel.levels))).mean(axis=1)
-    return panel.answered(who, share, np.full(asked, float(repeats)))
+    return panel.answered(who, share, np.full(n_asked, float(repeats)))
 
 
 def drawn_in_questions(
@@ -63,17 +63,17 @@ def drawn_in_questions(
 ) -> tuple[Comparisons, IntArray]:
     """Comparisons on a panel's design in questions (`planning.questions`), and the question of each."""
     questions = questions.within(panel)
-    n, many = len(panel.models), max(1, round(size / questions.size))
+    n, n_questions = len(panel.models), max(1, round(size / questions.size))
     share = panel.pair_weight / panel.pair_weight.sum()
-    pair = np.repeat(rng.choice(len(share), many * questions.pairs, p=share), questions.judges)
-    asking = np.log(panel.judge_weight) + rng.gumbel(size=(many * questions.pairs, len(panel.judges)))
+    pair = np.repeat(rng.choice(len(share), n_questions * questions.pairs, p=share), questions.judges)
+    asking = np.log(panel.judge_weight) + rng.gumbel(size=(n_questions * questions.pairs, len(panel.judges)))
     judge = np.argsort(-asking, axis=1)[:, : questions.judges].ravel()  # without replacement, by weight
-    question = np.repeat(np.arange(many), questions.size)
+    question = np.repeat(np.arange(n_questions), questions.size)
     i, j = (index[pair] for index in np.triu_indices(n, 1))
     turned = (rng.random(len(pair)) < 0.5) & panel.model.uses(Need.ORDER)
     i, j = np.where(turned, j, i), np.where(turned, i, j)
     rho = loading(panel, questions.sd)[judge]
-    better = rng.standard_normal((many, n))
+    better = rng.standard_normal((n_questions, n))
     latent = rho * (better[question, i] - better[question, j]) / np.sqrt(2)
     latent += np.sqrt(1 - rho**2) * rng.standard_normal(len(pair))
     level = levels_at(panel.probabilities(i, j, judge), ndtr(-latent))
@@ -113,9 +113,9 @@ def simulated(settings: dict, rng: np.random.Generator, panels: dict[int, list[P
     for goal, (whose, summary) in WIDTHS.items():
         if whose != "score" or result.status is Status.INTERIOR:
             record[goal] = float(2 * normal_quantile(settings["level"]) * summary(errors[whose]))
-    apart = order.p_value[np.triu_indices(n, 1)] <= 1 - settings["level"]
+    is_different = order.p_value[np.triu_indices(n, 1)] <= 1 - settings["level"]
     mine = p_value_of(order, panel.pairs[settings["pair"]]) <= 1 - settings["level"]
-    shares = (np.array(mine), apart, separated([order], settings["level"]))
+    shares = (np.array(mine), is_different, separated([order], settings["level"]))
     return record | {goal: float(share.mean()) for goal, share in zip(POWERS, shares, strict=True)}
 
 
@@ -135,15 +135,15 @@ def study_of(
     """Every sub-panel at every number of comparisons; the whole panel at the planned ones too."""
     cells, replications = {}, {}
     for n_judges, of_size in sub_panels.items():
-        whole = n_judges == max(sub_panels)
-        for size in dict.fromkeys([*grid(cfg, questions), *(planned.values() if whole else ())]):
+        is_full_panel = n_judges == max(sub_panels)
+        for size in dict.fromkeys([*grid(cfg, questions), *(planned.values() if is_full_panel else ())]):
             for draw in range(len(of_size)):
                 cell = f"k{n_judges}-t{size}-draw{draw}"
-                place = {"n_judges": n_judges, "draw": draw, "n_comparisons": size}
+                key_columns = {"n_judges": n_judges, "draw": draw, "n_comparisons": size}
                 repeated = {"repeats": cfg.repeats, "correlation": cfg.correlation}
                 repeated["questions"] = asdict(questions)
-                cells[cell] = {**place, **repeated, "level": cfg.level, "pair": pair}
-                replications[cell] = cfg.replications if whole else cfg.draw_replications
+                cells[cell] = {**key_columns, **repeated, "level": cfg.level, "pair": pair}
+                replications[cell] = cfg.replications if is_full_panel else cfg.draw_replications
     folder = Path(ROOT, cfg.cache)
     return Study("plan", simulated, cells, replications, cfg.seed, folder, cfg.block, sub_panels)
 
@@ -160,18 +160,18 @@ def summary_of(records: pd.DataFrame, n_judges: int, size: int, goal: str) -> di
 
     The mean's Monte Carlo error is that within panels, which are not a sample here.
     """
-    here = records[(records["n_judges"] == n_judges) & (records["n_comparisons"] == size)]
-    known = here.dropna(subset=goal)
-    within = known[goal] - known.groupby("draw")[goal].transform("mean")
-    freedom = len(known) - known["draw"].nunique()
-    error = np.sqrt((within**2).sum() / freedom / len(known)) if freedom > 0 else np.nan
+    of_size = records[(records["n_judges"] == n_judges) & (records["n_comparisons"] == size)]
+    with_goal = of_size.dropna(subset=goal)
+    within = with_goal[goal] - with_goal.groupby("draw")[goal].transform("mean")
+    freedom = len(with_goal) - with_goal["draw"].nunique()
+    error = np.sqrt((within**2).sum() / freedom / len(with_goal)) if freedom > 0 else np.nan
     return {
-        "simulated": known[goal].mean(),
+        "simulated": with_goal[goal].mean(),
         "simulated_se": error,
-        "simulated_median": known[goal].median(),
-        "n_replications": len(here),
-        "n_used": len(known),
-        "n_interior": int((here["status"] == "interior").sum()),
+        "simulated_median": with_goal[goal].median(),
+        "n_replications": len(of_size),
+        "n_used": len(with_goal),
+        "n_interior": int((of_size["status"] == "interior").sum()),
     }
 
 
@@ -196,7 +196,7 @@ class Promise:
 
 
 @dataclass(frozen=True)
-class Kept:
+class PlanOutcome:
     """The planned size, whether the test rejected, whether that of a plan without doubt did, and what the pair is.
 
     `two_best` says whether the pair is the two best models of the truth. All are missing where there was no plan;
@@ -210,17 +210,22 @@ class Kept:
     two_best: float = np.nan
 
 
-def promised(cell: Promise, rng: np.random.Generator, truth: Panel) -> Kept:
+def promised(cell: Promise, rng: np.random.Generator, truth: Panel) -> PlanOutcome:
     """Plan from a file drawn from the panel, then draw new data of that size and test the pair."""
     try:
-        found = Panel.fitted(fit(drawn(rng, truth, cell.file), truth.model.name))
-        pair = pair_of(truth) if cell.pair == "named" else pair_of(found)
-        size = needed("pair_power", cell.wanted, [precision_of(found)], cell.level, pair)
-        known = needed("pair_power", cell.wanted, [precision_of(replace(found, doubt=None))], cell.level, pair)
-        kept = [rejected(rng, truth, int(np.ceil(each)), pair, cell.level) for each in (size, known)]
+        planned_panel = Panel.fitted(fit(drawn(rng, truth, cell.file), truth.model.name))
+        pair = pair_of(truth) if cell.pair == "named" else pair_of(planned_panel)
+        size = needed("pair_power", cell.wanted, [precision_of(planned_panel)], cell.level, pair)
+        size_without_doubt = needed(
+            "pair_power", cell.wanted, [precision_of(replace(planned_panel, doubt=None))], cell.level, pair
+        )
+        rejections = [
+            rejected(rng, truth, int(np.ceil(n_comparisons)), pair, cell.level)
+            for n_comparisons in (size, size_without_doubt)
+        ]
     except JudgerankError as error:
-        return Kept(type(error).__name__)
-    return Kept("planned", size, *kept, float({*truth.pairs[pair]} == {*best_first(truth)[:2]}))
+        return PlanOutcome(type(error).__name__)
+    return PlanOutcome("planned", size, *rejections, float({*truth.pairs[pair]} == {*best_first(truth)[:2]}))
 
 
 def rejected(rng: np.random.Generator, truth: Panel, size: int, pair: int, level: float) -> float:
@@ -228,8 +233,8 @@ def rejected(rng: np.random.Generator, truth: Panel, size: int, pair: int, level
     cells = truth.design()
     count = rng.multinomial(size, cells.count / cells.count.sum())
     share = rng.binomial(count, cells.outcome) / np.maximum(count, 1)
-    asked = count > 0
-    data = cells._rows(np.flatnonzero(asked), outcome=share[asked], count=count[asked].astype(float))
+    was_drawn = count > 0
+    data = cells._rows(np.flatnonzero(was_drawn), outcome=share[was_drawn], count=count[was_drawn].astype(float))
     (order,) = orders(fit(data, truth.model.name))
     return float(p_value_of(order, truth.pairs[pair]) <= 1 - level)
 
@@ -249,8 +254,8 @@ def promises(cfg: DictConfig) -> Study:
         for size in p.n_comparisons[: cfg.points]
         for pair in ("named", "best")
     }
-    many = dict.fromkeys(cells, p.times * cfg.replications)
-    return Study("plan", promised, cells, many, cfg.seed, Path(ROOT, cfg.cache), cfg.block, panel)
+    replications_of_cell = dict.fromkeys(cells, p.times * cfg.replications)
+    return Study("plan", promised, cells, replications_of_cell, cfg.seed, Path(ROOT, cfg.cache), cfg.block, panel)
 
 
 def promise_table(study: Study) -> pd.DataFrame:
@@ -260,8 +265,8 @@ def promise_table(study: Study) -> pd.DataFrame:
     """
     rows = []
     for name, cell in study.cells.items():
-        found = pd.DataFrame(list(study.records(name)))
-        made = found[found["status"] == "planned"]
+        outcomes = pd.DataFrame(list(study.records(name)))
+        made = outcomes[outcomes["status"] == "planned"]
         row = {
             "file": cell.file,
             "pair": cell.pair,
@@ -269,7 +274,7 @@ def promise_table(study: Study) -> pd.DataFrame:
             **_share("power", made["separated"]),
             "power_if_taken_for_true": made["if_known"].mean(),
             "comparisons_median": made["comparisons"].median(),
-            "n_replications": len(found),
+            "n_replications": len(outcomes),
             "n_planned": len(made),
         }
         if cell.pair == "best":
@@ -291,11 +296,17 @@ CURVE = 25  # points of a curve
 
 
 def formula_and_data(
-    cfg: DictConfig, records: pd.DataFrame, precisions: Precisions, at: dict, goal: str, n_judges: int, size: int
+    cfg: DictConfig,
+    records: pd.DataFrame,
+    precisions: Precisions,
+    goal_settings: dict,
+    goal: str,
+    n_judges: int,
+    size: int,
 ) -> dict[str, float]:
     """What the formula expects of so many comparisons and judges, and what data give."""
     effective = size / precision.design_effect(cfg.repeats, cfg.correlation)
-    formula = precision.expected(goal, precisions[n_judges], effective, **at)
+    formula = precision.expected(goal, precisions[n_judges], effective, **goal_settings)
     return {"formula": formula, **summary_of(records, n_judges, size, goal)}
 
 
@@ -312,23 +323,25 @@ def by_repeats(cfg: DictConfig, independent: dict[str, float]) -> pd.DataFrame:
     )
 
 
-def by_questions(cfg: DictConfig, panel: Panel, wanted: dict, at: dict, sd: float) -> pd.DataFrame:
+def by_questions(cfg: DictConfig, panel: Panel, wanted: dict, goal_settings: dict, sd: float) -> pd.DataFrame:
     """New questions and comparisons for every goal, by pairs of a question and judges of each pair."""
     rows = []
     for pairs in cfg.questions.pairs_compared:
         for judges in cfg.questions.judges_compared:
-            asked = Questions(sd, pairs, judges)
-            if asked != asked.within(panel):
+            questions = Questions(sd, pairs, judges)
+            if questions != questions.within(panel):
                 continue
-            told = precision.precision_of(panel, asked)
+            expected_precision = precision.precision_of(panel, questions)
             for goal, value in wanted.items():
-                size = asked.whole(precision.needed(goal, value, [told], **at))
+                size = questions.whole(precision.needed(goal, value, [expected_precision], **goal_settings))
                 row = {"pairs": pairs, "judges": judges, "goal": goal, "wanted": value}
-                rows.append(row | {"questions": size // asked.size, "comparisons": size})
+                rows.append(row | {"questions": size // questions.size, "comparisons": size})
     return pd.DataFrame(rows, columns=["pairs", "judges", "goal", "wanted", "questions", "comparisons"])
 
 
-def curves(cfg: DictConfig, precisions: Precisions, at: dict, questions: Questions = INDEPENDENT) -> pd.DataFrame:
+def curves(
+    cfg: DictConfig, precisions: Precisions, goal_settings: dict, questions: Questions = INDEPENDENT
+) -> pd.DataFrame:
     """What the formulas expect over the range simulated: widths for every number of judges, power for all."""
     sizes = grid(cfg, questions)
     between = np.geomspace(min(sizes), max(sizes), CURVE).round()
@@ -339,7 +352,7 @@ def curves(cfg: DictConfig, precisions: Precisions, at: dict, questions: Questio
             "n_judges": n_judges,
             "comparisons": int(size),
             "goal": goal,
-            "formula": precision.expected(goal, of_size, size / effect, **at),
+            "formula": precision.expected(goal, of_size, size / effect, **goal_settings),
         }
         for n_judges, of_size in precisions.items()
         for goal in (precision.GOALS if n_judges == max(precisions) else precision.WIDTHS)

@@ -49,22 +49,22 @@ class Ranking:
         Answers in a ranking.
     best : int
         How many of them are ranked; those below are left in no order.
-    many : int
+    n_rankings : int
         Rankings in a set.
     discrimination : tuple of float
         Of the judges.
     equal : bool
         All models have one score.
-    ways : tuple of str
+    variants : tuple of str
         Of `WAYS`.
     """
 
     size: int = 4
     best: int = 60
-    many: int = N_RANKINGS
+    n_rankings: int = N_RANKINGS
     discrimination: tuple[float, ...] = UNLIKE
     equal: bool = False
-    ways: tuple[str, ...] = ("whole", "pairs", "whole, judges alike")
+    variants: tuple[str, ...] = ("whole", "pairs", "whole, judges alike")
 
 
 AT_RANDOM = (0.0, 0.0, 0.0, *UNLIKE[3:])
@@ -76,30 +76,32 @@ RANKED: dict[str, Ranking] = {
     "6 answers": Ranking(6),
     "best of 4": Ranking(4, best=1),
     "best of 6": Ranking(6, best=1),
-    "few rankings of 4": Ranking(4, many=60, ways=SHRUNK),
-    "few of 4, one judge of six at random": Ranking(4, many=60, discrimination=(0.0, *UNLIKE[1:]), ways=SHRUNK),
-    "few of 4, half of the judges at random": Ranking(4, many=60, discrimination=AT_RANDOM, ways=SHRUNK),
-    "equal models, 4 answers": Ranking(4, equal=True, ways=("whole, shrunk", "pairs, shrunk")),
-    "equal models, best of 4": Ranking(4, best=1, equal=True, ways=("whole, shrunk", "pairs, shrunk")),
+    "few rankings of 4": Ranking(4, n_rankings=60, variants=SHRUNK),
+    "few of 4, one judge of six at random": Ranking(
+        4, n_rankings=60, discrimination=(0.0, *UNLIKE[1:]), variants=SHRUNK
+    ),
+    "few of 4, half of the judges at random": Ranking(4, n_rankings=60, discrimination=AT_RANDOM, variants=SHRUNK),
+    "equal models, 4 answers": Ranking(4, equal=True, variants=("whole, shrunk", "pairs, shrunk")),
+    "equal models, best of 4": Ranking(4, best=1, equal=True, variants=("whole, shrunk", "pairs, shrunk")),
 }
 
 
 def drawn(rng: np.random.Generator, how: Ranking) -> tuple[IntArray, IntArray, IntArray]:
     """Judge of every ranking, shape (R,), models in the order shown, and places in it best first, shape (R, k)."""
-    judge = np.arange(how.many) % len(how.discrimination)
-    shown = rng.permuted(np.tile(np.arange(len(SCORES)), (how.many, 1)), axis=1)[:, : how.size]
-    quality = np.array(how.discrimination)[judge][:, None] * (0.0 if how.equal else SCORES[shown])
-    noise = rng.gumbel(size=shown.shape)
+    judge = np.arange(how.n_rankings) % len(how.discrimination)
+    models = rng.permuted(np.tile(np.arange(len(SCORES)), (how.n_rankings, 1)), axis=1)[:, : how.size]
+    quality = np.array(how.discrimination)[judge][:, None] * (0.0 if how.equal else SCORES[models])
+    noise = rng.gumbel(size=models.shape)
     order = np.argsort(-(quality - POSITION[judge][:, None] * np.arange(how.size) + noise), axis=1)
-    return judge, shown, order
+    return judge, models, order
 
 
-def whole(judge: IntArray, shown: IntArray, order: IntArray, how: Ranking) -> tuple[Comparisons, IntArray]:
+def in_stages(judge: IntArray, models: IntArray, order: IntArray, how: Ranking) -> tuple[Comparisons, IntArray]:
     """The rankings by stages, and the ranking behind each row."""
     names = np.array([f"m{i}" for i in range(len(SCORES))], object)
     rankings = []
-    for row, places in zip(names[shown], order, strict=True):
-        best = row[places]
+    for row, order_of_row in zip(names[models], order, strict=True):
+        best = row[order_of_row]
         groups = tuple((name,) for name in best[: how.best])
         rankings.append(Ranked(groups, tuple(best[how.best :]), tuple(row)))
     rows = rows_of(rankings)
@@ -110,44 +112,44 @@ def whole(judge: IntArray, shown: IntArray, order: IntArray, how: Ranking) -> tu
     return with_stages(c, rows), of
 
 
-def pairs(judge: IntArray, shown: IntArray, order: IntArray, how: Ranking) -> tuple[Comparisons, IntArray]:
+def pairs(judge: IntArray, models: IntArray, order: IntArray, how: Ranking) -> tuple[Comparisons, IntArray]:
     """Every two answers whose order is known as a comparison, in the order shown, and the ranking behind each."""
-    found = []
-    place = np.argsort(order, axis=1)
+    parts = []
+    rank_of = np.argsort(order, axis=1)
     for a, b in combinations(range(how.size), 2):
-        known = np.flatnonzero(np.minimum(place[:, a], place[:, b]) < how.best)
-        won = (place[known, a] < place[known, b]).astype(float)
-        found.append((known, shown[known, a], shown[known, b], won))
-    of, first, second, won = (np.concatenate(column) for column in zip(*found, strict=True))
+        rankings = np.flatnonzero(np.minimum(rank_of[:, a], rank_of[:, b]) < how.best)
+        won = (rank_of[rankings, a] < rank_of[rankings, b]).astype(float)
+        parts.append((rankings, models[rankings, a], models[rankings, b], won))
+    of, first, second, won = (np.concatenate(column) for column in zip(*parts, strict=True))
     names = (tuple(f"m{i}" for i in range(len(SCORES))), tuple(f"j{k}" for k in range(len(how.discrimination))))
     return Comparisons(*names, first, second, judge[of], won), of
 
 
-def mean_ranks(shown: IntArray, order: IntArray) -> FloatArray:
+def mean_ranks(models: IntArray, order: IntArray) -> FloatArray:
     """Minus the mean rank of every model, shape (N,)."""
-    model = np.take_along_axis(shown, order, axis=1).ravel()
-    rank = np.tile(np.arange(shown.shape[1]), len(shown))
+    model = np.take_along_axis(models, order, axis=1).ravel()
+    rank = np.tile(np.arange(models.shape[1]), len(models))
     return np.asarray(-np.bincount(model, rank, len(SCORES)) / np.bincount(model, minlength=len(SCORES)))
 
 
 def ranked_once(settings: dict[str, Any], rng: np.random.Generator) -> Record:
     """One set of rankings: how far off every way is and what its intervals hold, or what it separates."""
     how, level = Ranking(**settings["how"]), settings["level"]
-    judge, shown, order = drawn(rng, how)
+    judge, models, order = drawn(rng, how)
     record: Record = {}
-    rows = {False: whole(judge, shown, order, how), True: pairs(judge, shown, order, how)}
-    for way in how.ways:
-        member, shrink, broken = WAYS[way]
+    rows = {False: in_stages(judge, models, order, how), True: pairs(judge, models, order, how)}
+    for variant in how.variants:
+        member, shrink, broken = WAYS[variant]
         comparisons, of = rows[broken]
         try:
             fitted = fit(comparisons, member, shrink=shrink)
             kinds = by_errors(fitted, comparisons, of)
-            told = any_separated(kinds, level) if how.equal else _measured(kinds, how, level)
+            measures = any_separated(kinds, level) if how.equal else _measured(kinds, how, level)
         except JudgerankError:
             continue
-        record |= {f"{name}/{way}": value for name, value in told.items()}
+        record |= {f"{name}/{variant}": value for name, value in measures.items()}
     if not how.equal and how.best > how.size:
-        record[f"tau/{MEAN_RANKS}"] = kendall(mean_ranks(shown, order), SCORES)
+        record[f"tau/{MEAN_RANKS}"] = kendall(mean_ranks(models, order), SCORES)
     return record
 
 
@@ -155,10 +157,10 @@ def _measured(kinds: dict[str, Fit], how: Ranking, level: float) -> dict[str, fl
     """Of scores over their standard deviation: squared error and coverage; their stretch in log-odds; tau."""
     fitted = kinds["plug_in"]
     s = fitted.scores.to_numpy()
-    told = {"squared": squared_error(fitted, SCORES), "tau": kendall(s, SCORES)}
+    measures = {"squared": squared_error(fitted, SCORES), "tau": kendall(s, SCORES)}
     if min(how.discrimination) > 0 and fitted.model.weighs_judges:
-        told["stretch"] = float(s.std() / SCORES.std())
-    return told | {f"covered_{kind}": share for kind, share, _ in covered(kinds, SCORES, level)}
+        measures["stretch"] = float(s.std() / SCORES.std())
+    return measures | {f"covered_{kind}": share for kind, share, _ in covered(kinds, SCORES, level)}
 
 
 def rows_by_way(records: pd.DataFrame, name: str) -> Rows:
@@ -168,9 +170,9 @@ def rows_by_way(records: pd.DataFrame, name: str) -> Rows:
     error of whole fits of pairs, which falls as one over their number, over that of the way. `with_worth` adds it.
     """
     rows = []
-    for way in dict.fromkeys(column.split("/")[1] for column in records if "/" in column):
-        mine = measures_of(records, way).dropna()
-        row: dict[str, Any] = {"setting": name, "way": way, "fitted": len(mine) / len(records)}
+    for variant in dict.fromkeys(column.split("/")[1] for column in records if "/" in column):
+        mine = measures_of(records, variant).dropna()
+        row: dict[str, Any] = {"setting": name, "way": variant, "fitted": len(mine) / len(records)}
         for measure, values in mine.items():
             row |= with_error(measure, values)
         rows.append(row | {"n_replications": len(records)})
@@ -180,7 +182,7 @@ def rows_by_way(records: pd.DataFrame, name: str) -> Rows:
 def with_worth(table: pd.DataFrame) -> pd.DataFrame:
     """The table with ``pairs_worth`` (see `rows_by_way`) of whole fits of as many rankings as there are pairs."""
     of = table[table["way"] == "whole"].set_index("setting")
-    pair, there = of.loc["2 answers"], table["way"] == "whole"
+    pair, is_whole = of.loc["2 answers"], table["way"] == "whole"
     worth = pair["squared"] / table["squared"]
     error = worth * np.hypot(table["squared_se"] / table["squared"], pair["squared_se"] / pair["squared"])
-    return table.assign(pairs_worth=worth.where(there), pairs_worth_se=error.where(there))
+    return table.assign(pairs_worth=worth.where(is_whole), pairs_worth_se=error.where(is_whole))

@@ -71,14 +71,14 @@ def true_factor(gamma: np.ndarray) -> float:
     judge, first, second = (
         x.ravel() for x in np.meshgrid(np.arange(k), np.arange(n), np.arange(n), indexing="ij")
     )
-    kept = first != second
-    judge, first, second = judge[kept], first[kept], second[kept]
+    is_pair = first != second
+    judge, first, second = judge[is_pair], first[is_pair], second[is_pair]
     with np.errstate(divide="ignore"):
-        at = Parameters(SCORES, np.log(gamma)[None, :])
+        parameters = Parameters(SCORES, np.log(gamma)[None, :])
     mean = expit(gamma[judge] * (SCORES[first] - SCORES[second]))
     cells = Comparisons(tuple(map(str, range(n))), tuple(map(str, range(k))), first, second, judge, mean)
     free = (gamma > 0)[None, :]
-    return scale_at(cells, JUDGE_AWARE, at, free, np.r_[np.ones(n, bool), free[0]]).factor
+    return scale_at(cells, JUDGE_AWARE, parameters, free, np.r_[np.ones(n, bool), free[0]]).factor
 
 
 def scored_once(settings: dict[str, Any], rng: np.random.Generator) -> Record:
@@ -90,30 +90,30 @@ def scored_once(settings: dict[str, Any], rng: np.random.Generator) -> Record:
         error = np.sqrt(np.diag(scale.covariance(fitted.covariance)))
     except JudgerankError:
         return {}
-    own = fitted.scores.to_numpy()
-    named = {"score": scale.scores, "error": error, "paper": own}
+    own_scores = fitted.scores.to_numpy()
+    named = {"score": scale.scores, "error": error, "paper": own_scores}
     return {f"{name}_{i}": float(x) for name, values in named.items() for i, x in enumerate(values)}
 
 
 def scores_row(records: pd.DataFrame, panel: str, size: int, level: float) -> dict[str, Any]:
     """Spread over errors, coverage, and the relative spread of the first score on either scale."""
-    kept = records.dropna(subset="score_0") if "score_0" in records else records.iloc[:0]
-    n, many = len(SCORES), len(kept)
+    complete_records = records.dropna(subset="score_0") if "score_0" in records else records.iloc[:0]
+    n, n_sets = len(SCORES), len(complete_records)
     score, error, paper = (
-        kept[[f"{name}_{i}" for i in range(n)]].to_numpy() for name in ("score", "error", "paper")
+        complete_records[[f"{name}_{i}" for i in range(n)]].to_numpy() for name in ("score", "error", "paper")
     )
     truth = true_factor(np.array(PANELS[panel])) * SCORES
     ratio = score.std(axis=0, ddof=1) / np.sqrt((error**2).mean(axis=0))
     held = np.abs(score - truth) <= normal_quantile(level) * error
     row: dict[str, Any] = {"panel": panel, "n_comparisons": size, "spread_over_error": ratio.mean()}
-    row["spread_over_error_se"] = 1 / np.sqrt(2 * (many - 1))  # of one model: that of the mean is no larger
+    row["spread_over_error_se"] = 1 / np.sqrt(2 * (n_sets - 1))  # of one model: that of the mean is no larger
     for name, values in (("coverage", held.mean(axis=1)), ("first", held[:, 0]), ("last", held[:, -1])):
-        row |= {name: values.mean(), f"{name}_se": values.std(ddof=1) / np.sqrt(many)}
+        row |= {name: values.mean(), f"{name}_se": values.std(ddof=1) / np.sqrt(n_sets)}
     row |= {
         f"relative_spread_{name}": x[:, 0].std() / x[:, 0].mean() for name, x in (("", score), ("paper", paper))
     }
     row = {key.removesuffix("_"): value for key, value in row.items()}
-    return row | {"failed": len(records) - many, "n_replications": len(records)}
+    return row | {"failed": len(records) - n_sets, "n_replications": len(records)}
 
 
 def compared_once(settings: dict[str, Any], rng: np.random.Generator) -> Record:
@@ -121,33 +121,35 @@ def compared_once(settings: dict[str, Any], rng: np.random.Generator) -> Record:
     how = Boards(**settings["how"])
     scores = rng.standard_normal(len(SCORES))
     scores = (scores - scores.mean()) / scores.std() * how.sd
-    moved = scores + how.change * (np.arange(len(scores)) == 0)
-    many = JUDGES + how.further
-    gamma, position = np.exp(0.4 * rng.standard_normal(many)), 0.3 * rng.standard_normal(many)
+    changed_scores = scores + how.change * (np.arange(len(scores)) == 0)
+    n_judges = JUDGES + how.further
+    gamma, position = np.exp(0.4 * rng.standard_normal(n_judges)), 0.3 * rng.standard_normal(n_judges)
     if how.further:
-        old, new = _grown(rng, scores, moved, gamma, position)
+        old, new = _grown(rng, scores, changed_scores, gamma, position)
     else:
-        old, new = (fit(drawn(rng, x, gamma, position, how.size), "position_aware") for x in (scores, moved))
-    found = compare(old, new, settings["level"]).moved
-    return {"any": float(bool(found)), "first": float("m0" in found)}
+        old, new = (
+            fit(drawn(rng, x, gamma, position, how.size), "position_aware") for x in (scores, changed_scores)
+        )
+    moved_models = compare(old, new, settings["level"]).moved
+    return {"any": float(bool(moved_models)), "first": float("m0" in moved_models)}
 
 
-def _grown(rng, scores, moved, gamma, position) -> tuple[Fit, Fit]:
+def _grown(rng, scores, changed_scores, gamma, position) -> tuple[Fit, Fit]:
     """The first judges' board, and that of all judges, on the same answers; errors by question."""
-    n, many = len(scores), len(gamma)
+    n, n_judges = len(scores), len(gamma)
     answers = TASTE * rng.standard_normal((QUESTIONS, n))
     pairs = np.array([rng.choice(n, 2, replace=False) for _ in range(QUESTIONS * PAIRS)])
-    first, second = np.repeat(pairs, many, axis=0).T
-    question = np.repeat(np.arange(QUESTIONS), PAIRS * many)
-    judge = np.tile(np.arange(many), len(pairs))
-    quality = np.where((judge < JUDGES)[:, None], scores, moved) + answers[question]
+    first, second = np.repeat(pairs, n_judges, axis=0).T
+    question = np.repeat(np.arange(QUESTIONS), PAIRS * n_judges)
+    judge = np.tile(np.arange(n_judges), len(pairs))
+    quality = np.where((judge < JUDGES)[:, None], scores, changed_scores) + answers[question]
     row = np.arange(len(judge))
-    whole = _answered(rng, quality[row, first] - quality[row, second], first, second, judge, gamma, position)
+    all_rows = _answered(rng, quality[row, first] - quality[row, second], first, second, judge, gamma, position)
     rows = np.flatnonzero(judge < JUDGES)
-    part = whole.take(rows).with_judges(whole.judges[:JUDGES])
+    part = all_rows.take(rows).with_judges(all_rows.judges[:JUDGES])
     fits = (
-        fit(c, "position_aware", question=asked, cluster="question")
-        for c, asked in ((part, question[rows]), (whole, question))
+        fit(c, "position_aware", question=question_of_row, cluster="question")
+        for c, question_of_row in ((part, question[rows]), (all_rows, question))
     )
     return next(fits), next(fits)
 
@@ -155,22 +157,22 @@ def _grown(rng, scores, moved, gamma, position) -> tuple[Fit, Fit]:
 def compared_row(records: pd.DataFrame, name: str) -> dict[str, Any]:
     """How often a model is said to have moved, with Monte Carlo errors."""
     row: dict[str, Any] = {"boards": name, **asdict(BOARDS[name])}
-    kept = records.dropna(subset="any")
+    complete_records = records.dropna(subset="any")
     for measure in ("any", "first"):
-        row |= with_error(measure, kept[measure])
-    return row | {"failed": len(records) - len(kept), "n_replications": len(records)}
+        row |= with_error(measure, complete_records[measure])
+    return row | {"failed": len(records) - len(complete_records), "n_replications": len(records)}
 
 
 def without_useless(judgments: Judgments, member: str, least: float) -> dict[str, Any]:
     """The range of the scores with all judges and without those of less than a share of the information."""
     c = judgments.comparisons
-    whole = fit(c, member)
-    scale = scale_of(whole)
+    full_fit = fit(c, member)
+    scale = scale_of(full_fit)
     useful = [judge for judge, weight in zip(c.judges, scale.weights, strict=True) if weight >= least]
     rest = fit(c.with_judges(useful), member)
     ranges = {
         "range": (np.ptp(scale.scores), np.ptp(scale_of(rest).scores)),
-        "paper": (np.ptp(whole.scores), np.ptp(rest.scores)),
+        "paper": (np.ptp(full_fit.scores), np.ptp(rest.scores)),
     }
     row: dict[str, Any] = {
         "dataset": judgments.name,

@@ -38,7 +38,7 @@ def write_judgments(
     forms: tuple[str, ...],
     n_models: int = N_MODELS,
     n_judges: int = N_JUDGES,
-    asked: int = ASKED,
+    per_question: int = ASKED,
 ) -> dict[str, Path]:
     """Simulated judgments on a uniform design, one comparison in ten a tie, in files of several forms."""
     import pyarrow as pa
@@ -50,7 +50,8 @@ def write_judgments(
     text = pa.string()
     schema = pa.schema([("question_id", text), *((name, text) for name in (*KEYS, ANSWER))])
     labels = [
-        [f"{kind}-{n:04d}" for n in range(many)] for kind, many in (("model", n_models), ("judge", n_judges))
+        [f"{kind}-{n:04d}" for n in range(n_of_kind)]
+        for kind, n_of_kind in (("model", n_models), ("judge", n_judges))
     ]
     paths = {form: folder / f"judgments.{form}" for form in forms}
     open_as = {"parquet": pa.parquet.ParquetWriter, "csv": pa.csv.CSVWriter}
@@ -60,7 +61,7 @@ def write_judgments(
         i, j, k = uniform_triples(rng, n_models, n_judges, size)
         eta = np.exp(truth.judges[0])[k] * (truth.scores[i] - truth.scores[j])
         answer = np.where(rng.random(size) < 0.1, 2, rng.random(size) < expit(eta))
-        question = rng.integers(max(2, rows // asked), size=size).astype(str)
+        question = rng.integers(max(2, rows // per_question), size=size).astype(str)
         codes = [(i, labels[0]), (j, labels[0]), (k, labels[1]), (answer, ["b", "a", "c"])]
         columns = [pa.array(question), *(pa.DictionaryArray.from_arrays(c.astype(np.int32), x) for c, x in codes)]
         part = pa.table([column.cast(text) for column in columns], schema=schema)
@@ -82,8 +83,8 @@ def by_polars(path: str, memory: str) -> int:
     import polars
 
     rows = polars.scan_csv(path) if path.endswith("csv") else polars.scan_parquet(path)
-    said = polars.col(ANSWER)
-    wins = polars.when(said == "a").then(1.0).when(said == "c").then(0.5).otherwise(0.0)
+    answer = polars.col(ANSWER)
+    wins = polars.when(answer == "a").then(1.0).when(answer == "c").then(0.5).otherwise(0.0)
     grouped = rows.group_by(KEYS).agg(n=polars.len(), w=wins.sum())
     return int(grouped.select(polars.len()).collect(engine="streaming").item())
 
@@ -155,41 +156,50 @@ def measures(rows: int, memory: str, seed: int) -> Measures:
         paths = write_judgments(Path(folder), rows, seed, ("parquet", "csv"))
         for form, path in paths.items():
             label = f"{form}, N=1,000 K=100 T={rows:,}, memory {memory}"
-            own = measured("by_duckdb", path, memory)
+            baseline = measured("by_duckdb", path, memory)
             tasks = {"to_cells": "file to cells", "to_fit": "file to fit"}
-            others = {"by_polars": "polars' group-by", "by_acero": "Acero's group-by"}
+            other_engines = {"by_polars": "polars' group-by", "by_acero": "Acero's group-by"}
             if form == "parquet":
                 tasks["to_questions"] = "file to errors by question"
                 tasks["to_resamples"] = f"file to {REPLICATES} resamples of the questions"
-            for task, title in (tasks | others).items():
-                found = measured(task, path, memory)
+            for task, title in (tasks | other_engines).items():
+                usage = measured(task, path, memory)
                 goal = {"to_cells": "at most 1.3", "to_fit": "at most 2"}.get(task, "")
                 for what, unit in (("seconds", ""), ("processor", " (processor)")):
-                    yield f"{title} / DuckDB's own group-by{unit}, {label}", found[what], own[what], goal
-                yield f"its peak memory / 4 GB, {title}, {label}", found["peak"], 4e9, "at most 1" if goal else ""
-            yield f"DuckDB's own group-by, its peak memory / 4 GB, {label}", own["peak"], 4e9, ""
+                    yield f"{title} / DuckDB's own group-by{unit}, {label}", usage[what], baseline[what], goal
+                yield f"its peak memory / 4 GB, {title}, {label}", usage["peak"], 4e9, "at most 1" if goal else ""
+            yield f"DuckDB's own group-by, its peak memory / 4 GB, {label}", baseline["peak"], 4e9, ""
 
 
-def line_at(x: Sequence[float], y: Sequence[float], at: float) -> tuple[float, float]:
+def line_at(x: Sequence[float], y: Sequence[float], point: float) -> tuple[float, float]:
     """Value, and standard error, of a line at a point; fitted by least squares of what it misses relative to y."""
     slope_and_start, covariance = np.polyfit(x, y, 1, w=1 / np.asarray(y), cov=True)
-    there = np.array([at, 1.0])
-    return float(there @ slope_and_start), float(np.sqrt(there @ covariance @ there))
+    regressors = np.array([point, 1.0])
+    return float(regressors @ slope_and_start), float(np.sqrt(regressors @ covariance @ regressors))
 
 
-def extrapolated(found: Mapping[int, Mapping[str, Mapping[str, float]]], rows: int) -> Iterator[str]:
+def extrapolated(measures_by_size: Mapping[int, Mapping[str, Mapping[str, float]]], rows: int) -> Iterator[str]:
     """Lines of a table: what so many rows would take, by lines through measures (by size and task); not measured.
 
     A file is read, and cells made, in proportion to rows. Cells run out, and a fit takes them: what it adds is in
     proportion to cells, of which a uniform design has an expected number. Memory is no line: the engine fills its
     bound first.
     """
-    sizes, most = list(found), N_MODELS * (N_MODELS - 1) // 2 * N_JUDGES  # each pair is shown in one order
-    cells, there = [found[size]["to_cells"]["counted"] for size in sizes], -most * np.expm1(-rows / most)
+    sizes, most = (
+        list(measures_by_size),
+        N_MODELS * (N_MODELS - 1) // 2 * N_JUDGES,
+    )  # each pair is shown in one order
+    cells, full_cells = (
+        [measures_by_size[size]["to_cells"]["counted"] for size in sizes],
+        -most * np.expm1(-rows / most),
+    )
     for what in ("seconds", "processor"):
-        before = [found[size]["to_cells"][what] for size in sizes]
-        added = [found[size]["to_fit"][what] - one for size, one in zip(sizes, before, strict=True)]
-        (read, read_error), (fitted, fit_error) = line_at(sizes, before, rows), line_at(cells, added, there)
+        before = [measures_by_size[size]["to_cells"][what] for size in sizes]
+        added = [
+            measures_by_size[size]["to_fit"][what] - read_cost
+            for size, read_cost in zip(sizes, before, strict=True)
+        ]
+        (read, read_error), (fitted, fit_error) = line_at(sizes, before, rows), line_at(cells, added, full_cells)
         yield f"| {what}, file to cells | {read:.0f} | {read_error:.0f} |"
         yield f"| {what}, file to fit | {read + fitted:.0f} | {np.hypot(read_error, fit_error):.0f} |"
 
@@ -202,29 +212,34 @@ def main() -> None:
     parser.add_argument("--tasks", nargs="+", default=list(TASKS), choices=TASKS)
     parser.add_argument("--to", type=float, help="rows to extrapolate to, from four sizes or more")
     parser.add_argument("--task", choices=TASKS)
-    given = parser.parse_args()
-    if given.task:
+    arguments = parser.parse_args()
+    if arguments.task:
         start, before = time.perf_counter(), time.process_time()
-        counted = TASKS[given.task](given.rows[0], given.memory)
-        told = {"seconds": time.perf_counter() - start, "processor": time.process_time() - before}
-        print(json.dumps(told | {"peak": own_peak_bytes(), "counted": counted}))
+        counted = TASKS[arguments.task](arguments.rows[0], arguments.memory)
+        usage = {"seconds": time.perf_counter() - start, "processor": time.process_time() - before}
+        print(json.dumps(usage | {"peak": own_peak_bytes(), "counted": counted}))
         return
     print("| form | rows | what | cells | seconds | processor | peak GB |\n|:--|--:|:--|--:|--:|--:|--:|")
-    found: dict[int, dict[str, dict[str, float]]] = {}
-    for rows in (int(float(one)) for one in given.rows):
+    measures_by_size: dict[int, dict[str, dict[str, float]]] = {}
+    for rows in (int(float(count)) for count in arguments.rows):
         with tempfile.TemporaryDirectory() as folder:
-            for form, path in write_judgments(Path(folder), rows, 1, tuple(given.forms)).items():
-                for task in given.tasks:
+            for form, path in write_judgments(Path(folder), rows, 1, tuple(arguments.forms)).items():
+                for task in arguments.tasks:
                     if form == "csv" and task in OF_QUESTIONS:
                         continue
-                    told = measured(task, path, given.memory)
-                    if form == given.forms[0]:
-                        found.setdefault(rows, {})[task] = told
-                    seconds, peak = f"{told['seconds']:.1f} | {told['processor']:.1f}", f"{told['peak'] / 1e9:.2f}"
-                    print(f"| {form} | {rows:,} | {task} | {told['counted']:,} | {seconds} | {peak} |", flush=True)
-    if given.to:
-        print(f"\n| extrapolated to {given.to:,.0f} rows | value | standard error |\n|:--|--:|--:|")
-        print("\n".join(extrapolated(found, int(given.to))))
+                    usage = measured(task, path, arguments.memory)
+                    if form == arguments.forms[0]:
+                        measures_by_size.setdefault(rows, {})[task] = usage
+                    seconds, peak = (
+                        f"{usage['seconds']:.1f} | {usage['processor']:.1f}",
+                        f"{usage['peak'] / 1e9:.2f}",
+                    )
+                    print(
+                        f"| {form} | {rows:,} | {task} | {usage['counted']:,} | {seconds} | {peak} |", flush=True
+                    )
+    if arguments.to:
+        print(f"\n| extrapolated to {arguments.to:,.0f} rows | value | standard error |\n|:--|--:|--:|")
+        print("\n".join(extrapolated(measures_by_size, int(arguments.to))))
 
 
 if __name__ == "__main__":

@@ -55,5 +55,5 @@ def _as_text(diagram: re.Match[str]) -> str:
     """A flowchart that is one chain as its names and arrows; a line begins where the one before it ended."""
     names = dict(NODE.findall(diagram[1]))
     chain = [name.strip() for line in NODE.sub(r"\1", diagram[1]).splitlines() for name in line.split("-->")]
-    once = [name for place, name in enumerate(chain) if name and (not place or name != chain[place - 1])]
+    once = [name for index, name in enumerate(chain) if name and (not index or name != chain[index - 1])]
     return f"```text\n{' → '.join(names[name] for name in once)}\n```"

@@ -101,10 +101,10 @@ def drawn(rng: np.random.Generator, how: Answering) -> tuple[Comparisons, FloatA
     judge = np.arange(N_JUDGMENTS) % k
     item = np.arange(N_JUDGMENTS) // (k if how.together else 1)
     ends = np.array([rng.permutation(n)[:2] for _ in range(item[-1] + 1)])
-    apart = rng.normal(0.0, ITEM_SD, len(ends))
+    difference = rng.normal(0.0, ITEM_SD, len(ends))
     if not how.equal:
-        apart = apart + SCORES[ends[:, 0]] - SCORES[ends[:, 1]]
-    margin = DISCRIMINATION[judge] * apart[item] + rng.normal(0.0, READING_SD, N_JUDGMENTS)
+        difference = difference + SCORES[ends[:, 0]] - SCORES[ends[:, 1]]
+    margin = DISCRIMINATION[judge] * difference[item] + rng.normal(0.0, READING_SD, N_JUDGMENTS)
     letter = rng.random(N_JUDGMENTS) < expit(margin) if how.drawn else margin > 0
     p = expit(np.array(how.confidence)[judge] * margin + rng.normal(0.0, how.noise, N_JUDGMENTS))
     if how.unrelated:
@@ -130,14 +130,14 @@ def weighted(rows: Comparisons, fitted: Fit) -> Comparisons:
 def fits_of(letters: Comparisons, p: FloatArray) -> dict[str, tuple[Fit, Comparisons]]:
     """The fit of every one of `WAYS`, and the rows it is of."""
     rows = {"letter": letters, "p": replace(letters, outcome=p)}
-    found: dict[str, tuple[Fit, Comparisons]] = {}
-    for way, (member, outcome) in WAYS.items():
+    fits: dict[str, tuple[Fit, Comparisons]] = {}
+    for variant, (member, outcome) in WAYS.items():
         start = None
         if outcome == "weighted":
-            start = found["p"][0].solution.parameters
-            rows[outcome] = weighted(rows["p"], found["p"][0])
-        found[way] = fit(rows[outcome], member, start=start), rows[outcome]
-    return found
+            start = fits["p"][0].solution.parameters
+            rows[outcome] = weighted(rows["p"], fits["p"][0])
+        fits[variant] = fit(rows[outcome], member, start=start), rows[outcome]
+    return fits
 
 
 def answered_once(settings: dict, rng: np.random.Generator) -> Record:
@@ -145,22 +145,22 @@ def answered_once(settings: dict, rng: np.random.Generator) -> Record:
     how, level = Answering(**settings["how"]), settings["level"]
     letters, p, item = drawn(rng, how)
     record: Record = {}
-    for way, (fitted, rows) in fits_of(letters, p).items():
+    for variant, (fitted, rows) in fits_of(letters, p).items():
         kinds = by_errors(fitted, rows, item)
-        told = any_separated(kinds, level) if how.equal else _measured(kinds, level)
-        record |= {f"{name}/{way}": value for name, value in told.items()}
+        measures = any_separated(kinds, level) if how.equal else _measured(kinds, level)
+        record |= {f"{name}/{variant}": value for name, value in measures.items()}
     return record
 
 
 def _measured(kinds: Mapping[str, Fit], level: float) -> dict[str, float]:
     """How far off scores and discriminations are, and what intervals of the scores hold."""
     fitted = kinds["plug_in"]
-    told = {"squared": squared_error(fitted, SCORES), "tau": kendall(fitted.scores.to_numpy(), SCORES)}
+    measures = {"squared": squared_error(fitted, SCORES), "tau": kendall(fitted.scores.to_numpy(), SCORES)}
     if fitted.model.judge_blocks:
-        told["discrimination"] = kendall(fitted.discrimination.to_numpy(), DISCRIMINATION)
+        measures["discrimination"] = kendall(fitted.discrimination.to_numpy(), DISCRIMINATION)
     for kind, share, error in covered(kinds, SCORES, level):
-        told |= {f"covered_{kind}": share, f"error_{kind}": error}
-    return told
+        measures |= {f"covered_{kind}": share, f"error_{kind}": error}
+    return measures
 
 
 def answered(records: pd.DataFrame, name: str) -> Rows:
@@ -169,14 +169,16 @@ def answered(records: pd.DataFrame, name: str) -> Rows:
     ``gain`` is the mean squared error by letters over that of the way, of one member. ``narrower`` is the share of
     sets of judgments in which the mean clustered error, which anyone can see, is below that by letters.
     """
-    kept, counts = complete(records)
-    by_way = {way: measures_of(kept, way) for way in WAYS}
+    complete_records, counts = complete(records)
+    by_way = {variant: measures_of(complete_records, variant) for variant in WAYS}
     rows = []
-    for way, (member, _) in WAYS.items():
-        row: dict[str, Any] = {"setting": name, "way": way, "member": member}
-        mine = by_way[way]
+    for variant, (member, _) in WAYS.items():
+        row: dict[str, Any] = {"setting": name, "way": variant, "member": member}
+        mine = by_way[variant]
         if "squared" in mine:
-            letter = by_way[next(other for other, told in WAYS.items() if told == (member, "letter"))]
+            letter = by_way[
+                next(letter_variant for letter_variant, reading in WAYS.items() if reading == (member, "letter"))
+            ]
             row |= _root_mean(mine["squared"]) | gain(mine["squared"], letter["squared"])
             narrower = (mine["error_clustered"] < letter["error_clustered"]).astype(float)
             mine = mine.drop(columns="squared").assign(narrower=narrower)

@@ -55,7 +55,7 @@ def seconds(run: Callable[[], object], repeats: int) -> float:
 def both(first: Callable[[], object], second: Callable[[], object], repeats: int) -> tuple[float, float]:
     """Median processor seconds of two calls in turns: what else runs slows both. The first turn does not count."""
     times = [(_time(first), _time(second)) for _ in range(repeats + 1)][1:]
-    return median(one for one, _ in times), median(other for _, other in times)
+    return median(first_time for first_time, _ in times), median(second_time for _, second_time in times)
 
 
 def _time(run: Callable[[], object]) -> float:
@@ -71,7 +71,9 @@ def simulated(seed: int, n_models: int, n_judges: int, size: int) -> tuple[Compa
     i, j, k = uniform_triples(rng, n_models, n_judges, size).astype(np.int32)
     k[:n_judges] = np.arange(n_judges)  # no judge is left without a comparison
     eta = np.exp(truth.judges[0])[k] * (truth.scores[i] - truth.scores[j])
-    names = [tuple(f"{kind}{n:04d}" for n in range(many)) for kind, many in (("m", n_models), ("j", n_judges))]
+    names = [
+        tuple(f"{kind}{n:04d}" for n in range(n_of_kind)) for kind, n_of_kind in (("m", n_models), ("j", n_judges))
+    ]
     return Comparisons(*names, i, j, k, draw_outcomes(rng, expit(eta))), truth
 
 
@@ -91,21 +93,31 @@ def whole_rank(rows: Comparisons, solver: str, questions: int) -> tuple[float, f
 
 def against_many(cfg: DictConfig) -> Iterator[tuple]:
     """Many models, and many judges with ten votes each; beside limits in seconds and bytes."""
-    for many, size, goal in ((1000, 100_000, 5.0), (5000, 500_000, 45.0)):
-        taken, peak = whole_rank(simulated(cfg.seed, many, 20, size)[0], "newton", 5000)
-        yield f"seconds of rank from a file, N={many:,} K=20 T={size:,} / {goal:.0f} s", taken, goal, "at most 1"
-        if many == 1000:
+    for count, size, goal in ((1000, 100_000, 5.0), (5000, 500_000, 45.0)):
+        elapsed, peak = whole_rank(simulated(cfg.seed, count, 20, size)[0], "newton", 5000)
+        yield (
+            f"seconds of rank from a file, N={count:,} K=20 T={size:,} / {goal:.0f} s",
+            elapsed,
+            goal,
+            "at most 1",
+        )
+        if count == 1000:
             yield "peak memory of that process (bytes) / 0.5 GB", peak, 0.5e9, "at most 1"
     judges, _ = simulated(cfg.seed, 100, 10_000, 100_000)
     for member, goal in (("judge_aware", 1.0), ("position_aware", 30.0)):
-        whole = seconds(lambda member=member: fit(judges, member, "penalised"), 1)
-        yield f"seconds of shrinkage, {member}, N=100 K=10,000 T=100,000 / {goal:.0f} s", whole, goal, "at most 1"
-    for many in (100, 1000):
-        rows, truth = simulated(cfg.seed, 100, many, 100_000)
+        shrinkage_time = seconds(lambda member=member: fit(judges, member, "penalised"), 1)
+        yield (
+            f"seconds of shrinkage, {member}, N=100 K=10,000 T=100,000 / {goal:.0f} s",
+            shrinkage_time,
+            goal,
+            "at most 1",
+        )
+    for count in (100, 1000):
+        rows, truth = simulated(cfg.seed, 100, count, 100_000)
         shrunk = fit(rows, "judge_aware", "penalised")
         scores = shrunk.confidence_intervals().iloc[:100]
         held = scores["low"].le(truth.scores) & scores["high"].ge(truth.scores)
-        label = f"share of 95% intervals of shrunk scores that hold, N=100 K={many:,} T=100,000 / 0.95"
+        label = f"share of 95% intervals of shrunk scores that hold, N=100 K={count:,} T=100,000 / 0.95"
         yield label, held.mean(), 0.95, ""
     cells = simulated(cfg.seed, 100, 20, 20_000)[0]
     fitted = fit(cells)
@@ -120,35 +132,46 @@ def against_blocks(cfg: DictConfig) -> Iterator[tuple]:
     options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": "127.0.0.1:0"}
     dask, alone = Parallel("dask", -1, options), Parallel("sequential", 1, {})
 
-    def taken(parallel: Parallel, task: Callable, settings: dict, many: int, block: int) -> float:
+    def elapsed_seconds(
+        parallel: Parallel, task: Callable, settings: dict, n_replications: int, block: int
+    ) -> float:
         logging.disable(logging.WARNING)  # what is printed is a table
         with TemporaryDirectory() as folder:
-            study = Study("bench", task, {"cell": settings}, {"cell": many}, cfg.seed, Path(folder), block)
+            study = Study(
+                "bench", task, {"cell": settings}, {"cell": n_replications}, cfg.seed, Path(folder), block
+            )
             start = time.perf_counter()  # most of it is in other processes
             study.run(parallel)
         logging.disable(logging.NOTSET)
         return time.perf_counter() - start
 
-    few, many = 20, 420
-    own = (taken(dask, nothing, {}, many, 1) - taken(dask, nothing, {}, few, 1)) / (many - few)
-    yield "seconds of a block beside its replications, dask, two workers / 1% of 10 s", own, 0.1, "at most 1"
+    few, n_many = 20, 420
+    block_cost = (elapsed_seconds(dask, nothing, {}, n_many, 1) - elapsed_seconds(dask, nothing, {}, few, 1)) / (
+        n_many - few
+    )
+    yield (
+        "seconds of a block beside its replications, dask, two workers / 1% of 10 s",
+        block_cost,
+        0.1,
+        "at most 1",
+    )
     cells = study_of(compose("ci_coverage", ["draws=0"]), "ci_coverage", interval_coverage).cells
     name = next(name for name in cells if name.startswith("n20"))
     work = interval_coverage, cells[name], 2000, 500
     label = f"2,000 replications of ci_coverage, {name}, in blocks of 500: dask, two workers / one process"
-    yield label, taken(dask, *work), taken(alone, *work), ""
+    yield label, elapsed_seconds(dask, *work), elapsed_seconds(alone, *work), ""
 
 
 def against_further(records: Records, blocks: Sequence[str], title: str) -> Iterator[tuple]:
     """Fits with further blocks against the judge-aware fit, both of raw comparisons."""
     for block in blocks:
-        whole, one = both(
+        block_time, plain_time = both(
             lambda block=block: fit(_fresh(records), "judge_aware", blocks=[block]),  # type: ignore[misc]
             lambda: fit(replace(records.comparisons), "judge_aware"),
             5,
         )
-        goal = "" if any(each.shrunk for each in named(block)) else "at most 2.5"
-        yield f"judge-aware fit with block {block} / without, {title}", whole, one, goal
+        goal = "" if any(named_block.shrunk for named_block in named(block)) else "at most 2.5"
+        yield f"judge-aware fit with block {block} / without, {title}", block_time, plain_time, goal
 
 
 def _fresh(records: Records) -> Records:
@@ -197,8 +220,8 @@ def times(seed: int) -> pd.DataFrame:
     for axis, sizes in SIZES.items():
         for size in sizes:
             shape = BASE | {axis: size}
-            taken = [_seconds(shape, seed) for _ in range(REPEATS)]
-            rows.append((axis, size, float(np.median(taken))))
+            measured_seconds = [_seconds(shape, seed) for _ in range(REPEATS)]
+            rows.append((axis, size, float(np.median(measured_seconds))))
     return pd.DataFrame(rows, columns=["axis", "size", "seconds"])
 
 
@@ -210,14 +233,14 @@ def _seconds(shape: Mapping[str, int], seed: int) -> float:
     return time.process_time() - start
 
 
-def exponents(found: pd.DataFrame) -> pd.DataFrame:
+def exponents(measured_times: pd.DataFrame) -> pd.DataFrame:
     """Slopes of log seconds on log size by axis, over the larger sizes: ``axis, exponent, error``.
 
     The two smallest sizes are left out: there most of the time depends on nothing. The error is that of a
     least-squares line.
     """
     lines = []
-    for axis, part in found.groupby("axis", sort=False):
+    for axis, part in measured_times.groupby("axis", sort=False):
         x, y = np.log(part["size"].to_numpy(float)[2:]), np.log(part["seconds"].to_numpy()[2:])
         (slope, start), left = np.polyfit(x, y, 1), x - x.mean()
         noise = ((y - start - slope * x) ** 2).sum() / (len(x) - 2)
@@ -225,24 +248,24 @@ def exponents(found: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(lines, columns=["axis", "exponent", "error"])
 
 
-def measures(found: pd.DataFrame) -> Iterator[tuple]:
+def measures(measured_times: pd.DataFrame) -> Iterator[tuple]:
     """The exponents of measured times as lines of the bench."""
-    for one in exponents(found).itertuples():
-        yield f"exponent of the time of a fit in {one.axis} / 1", one.exponent, 1.0, ""
+    for row in exponents(measured_times).itertuples():
+        yield f"exponent of the time of a fit in {row.axis} / 1", row.exponent, 1.0, ""
 
 
-def drawn(found: pd.DataFrame, lines: pd.DataFrame) -> Figure:
+def drawn(measured_times: pd.DataFrame, lines: pd.DataFrame) -> Figure:
     """Time against size on logarithmic axes, a curve for each axis, with its exponent; within `in_style`."""
     figure, panels = canvas(PAGE, 2.6, 1, len(SIZES))
-    told = lines.set_index("axis")
+    exponent_of_axis = lines.set_index("axis")
     for axes, (axis, part), (colour, marker) in zip(
-        panels, found.groupby("axis", sort=False), shades(len(SIZES)), strict=True
+        panels, measured_times.groupby("axis", sort=False), shades(len(SIZES)), strict=True
     ):
         axes.plot(part["size"], part["seconds"], color=colour, marker=marker)
-        exponent, error = told.loc[axis, ["exponent", "error"]]
+        exponent, error = exponent_of_axis.loc[axis, ["exponent", "error"]]
         axes.set(xscale="log", yscale="log", xlabel=axis, title=f"exponent {exponent:.2f} (SE {error:.2f})")
     panels[0].set_ylabel("seconds of the processor")
-    low, high = found["seconds"].min() / 1.5, found["seconds"].max() * 1.5
+    low, high = measured_times["seconds"].min() / 1.5, measured_times["seconds"].max() * 1.5
     for axes in panels:
         axes.set_ylim(low, high)
     return figure
@@ -283,19 +306,19 @@ def of_commands(sets: dict[str, Path]) -> Iterator[tuple]:
     allowed = {"example": 1.0, "chatbot_arena": 2.0, "in_house": 4.0}
     with TemporaryDirectory() as folder:
         for name, path in {"example": EXAMPLE, **sets}.items():
-            taken = processor(3, "rank", path, "--output", Path(folder) / name, "--force")
+            elapsed = processor(3, "rank", path, "--output", Path(folder) / name, "--force")
             label = f"processor seconds of judgerank rank, {name} / {allowed[name]:g} s"
-            yield label, taken, allowed[name], "at most 1"
+            yield label, elapsed, allowed[name], "at most 1"
 
 
 def of_large_rank(rows: int, memory: str, seed: int) -> Iterator[tuple]:
     """A ranking of a large file of Parquet over the engine's own group-by, and its memory."""
     with TemporaryDirectory() as folder:
         path = write_judgments(Path(folder), rows, seed, ("parquet",), **LARGE)["parquet"]
-        own = [measured("by_duckdb", path, memory) for _ in range(3)]
-        whole = usage("rank", path, "--output", Path(folder) / "ranking")
+        baseline = [measured("by_duckdb", path, memory) for _ in range(3)]
+        command_usage = usage("rank", path, "--output", Path(folder) / "ranking")
         shape = f"{rows:,} rows of Parquet, {LARGE['n_models']} models, {LARGE['n_judges']} judges"
-        second = median(one["processor"] for one in own)
+        second = median(run["processor"] for run in baseline)
         label = f"processor seconds of judgerank rank / of DuckDB's own group-by, {shape}"
-        yield label, whole["processor"], second, "at most 10"
-        yield f"peak memory of judgerank rank / 3 GB, {shape}", whole["peak"], 3e9, "at most 1"
+        yield label, command_usage["processor"], second, "at most 10"
+        yield f"peak memory of judgerank rank / 3 GB, {shape}", command_usage["peak"], 3e9, "at most 1"

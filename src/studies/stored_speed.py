@@ -80,25 +80,25 @@ def measured(
 
 def _medians(rounds: Sequence[Sequence[Measured]]) -> list[Measured]:
     """Of several runs of a row the lines with the median ratio."""
-    found = []
+    median_lines = []
     for lines in zip(*rounds, strict=True):
         middle = median(line.ratio for line in lines)
-        found.append(min(lines, key=lambda line: abs(line.ratio - middle)))
-    return found
+        median_lines.append(min(lines, key=lambda line: abs(line.ratio - middle)))
+    return median_lines
 
 
 def worse(lines: Iterable[Measured], stored: pd.DataFrame, tolerance: float) -> list[str]:
     """A sentence on every line with a goal whose ratio is worse than stored by more than the tolerance."""
-    known = stored.set_index("measure")["ratio"].dropna()
-    told = []
+    stored_ratio = stored.set_index("measure")["ratio"].dropna()
+    sentences = []
     for line in lines:
-        before = known.get(line.measure)
+        before = stored_ratio.get(line.measure)
         if before is None or not line.goal:
             continue
         factor = line.ratio / before if line.goal.startswith(MOST) else before / line.ratio
         if factor > 1 + tolerance:
-            told.append(f"{line.row}: {line.measure}: {line.ratio:.3g}, stored {before:.3g} ({line.goal})")
-    return told
+            sentences.append(f"{line.row}: {line.measure}: {line.ratio:.3g}, stored {before:.3g} ({line.goal})")
+    return sentences
 
 
 def read(folder: Path) -> pd.DataFrame:
@@ -123,11 +123,11 @@ def with_measured(stored: pd.DataFrame, lines: Sequence[Measured], made_by: Mapp
     """
     before = stored.set_index("measure")["before"]
     new = [
-        [one.row, one.measure, float(f"{one.ratio:.4g}"), one.goal, before.get(one.measure, ""), *made]
-        for one in lines
+        [line.row, line.measure, float(f"{line.ratio:.4g}"), line.goal, before.get(line.measure, ""), *made]
+        for line in lines
         for made in [[made_by[name] for name in MADE_BY]]
     ]
-    rows = {one.row for one in lines}
+    rows = {line.row for line in lines}
     parts = [stored[~stored["row"].isin(rows)], pd.DataFrame(new, columns=COLUMNS)]
     return pd.concat([part for part in parts if len(part)], ignore_index=True).sort_values("row", kind="stable")
 
@@ -165,18 +165,18 @@ def keep(
     tables = {RATIOS: Table(ratios, "Speed and memory as ratios, and by what code, settings and data each row is")}
     if growth is not None:
         tables[GROWTH] = Table(growth, "Processor seconds of a shrunk fit by the size of the data", 2)
-    told = {name: value for name, value in record.items() if name != "made_by"} | {"by_row": f"{RATIOS}.csv"}
-    store(folder, tables, told, ROOT, start)
+    run_record = {name: value for name, value in record.items() if name != "made_by"} | {"by_row": f"{RATIOS}.csv"}
+    store(folder, tables, run_record, ROOT, start)
 
 
 def goals_table(folder: Path) -> str:
     """Every ratio that has a goal, with what it was when the goals were set."""
     stored = read(folder)
     rows = []
-    for one in stored[stored["goal"] != ""].itertuples():
-        line = Measured(one.row, one.measure, float(one.ratio), 1.0, one.goal)
+    for row in stored[stored["goal"] != ""].itertuples():
+        line = Measured(row.row, row.measure, float(row.ratio), 1.0, row.goal)
         now, verdict = f"{line.ratio:.3g}", "met" if line.met else "missed"
         if np.isnan(line.ratio):
             now, verdict = "--", "not measured since"
-        rows.append((f"`{one.row}`", one.measure, one.before or "--", now, one.goal, verdict))
+        rows.append((f"`{row.row}`", row.measure, row.before or "--", now, row.goal, verdict))
     return markdown_table(rows, ["row", "measure", "before", "now", "goal", "in the stored run"])

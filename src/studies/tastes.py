@@ -42,14 +42,17 @@ def of_set(judgments: Judgments, folds: int, seed: int, level: float) -> dict[st
         clustered by question, so that the three compare. The held-out gain is by comparison.
     """
     name, _ = default_member([judgments.comparisons])
-    found = fit(judgments, name, blocks=[BLOCK])
+    taste_fit = fit(judgments, name, blocks=[BLOCK])
     plain = fit(judgments, name)
-    test = found.test(BLOCK)
-    row: dict[str, Any] = {"dataset": judgments.name, "member": name, "models": len(found.scores)}
-    row |= {"judges": len(found.discrimination), "sd": found.spread[BLOCK]}
-    row |= {"sd_scores": float(scale_of(found).scores.std()), "twice_gain": test.statistic, "p": test.p_value}
-    for kind, each in (("plain", plain), ("panel", found.for_this_panel()), ("like_these", found)):
-        row[f"width_{kind}"], row[f"pairs_{kind}"] = _width(each, level), int(pairwise(each)["separated"].sum())
+    test = taste_fit.test(BLOCK)
+    row: dict[str, Any] = {"dataset": judgments.name, "member": name, "models": len(taste_fit.scores)}
+    row |= {"judges": len(taste_fit.discrimination), "sd": taste_fit.spread[BLOCK]}
+    row |= {"sd_scores": float(scale_of(taste_fit).scores.std()), "twice_gain": test.statistic, "p": test.p_value}
+    for kind, fitted in (("plain", plain), ("panel", taste_fit.for_this_panel()), ("like_these", taste_fit)):
+        row[f"width_{kind}"], row[f"pairs_{kind}"] = (
+            _width(fitted, level),
+            int(pairwise(fitted)["separated"].sum()),
+        )
     row["pairs"] = row["models"] * (row["models"] - 1) // 2
     return row | _gain(judgments, name, folds, seed)
 
@@ -91,16 +94,16 @@ def held_once(settings: dict[str, Any], rng: np.random.Generator) -> Record:
     """One set: the size of the tastes, their test, and whether every kind of interval holds its target."""
     rows, thought = drawn(rng, settings["judges"], settings["sd"], settings["size"])
     try:
-        found = fit(rows, "position_aware", blocks=[BLOCK])
+        taste_fit = fit(rows, "position_aware", blocks=[BLOCK])
         targets = {
-            "like_these": (found, SCORES),
-            "panel": (found.for_this_panel(), panel_scores(thought)),
-            "plain": (found.without, SCORES),
-            "plain_panel": (found.without, panel_scores(thought)),
+            "like_these": (taste_fit, SCORES),
+            "panel": (taste_fit.for_this_panel(), panel_scores(thought)),
+            "plain": (taste_fit.without, SCORES),
+            "plain_panel": (taste_fit.without, panel_scores(thought)),
         }
-        record: Record = {"sd": found.spread[BLOCK], "p": found.test(BLOCK).p_value}
-        for name, (each, target) in targets.items():
-            ends = each.confidence_intervals(settings["level"]).query("parameter == 'score'")
+        record: Record = {"sd": taste_fit.spread[BLOCK], "p": taste_fit.test(BLOCK).p_value}
+        for name, (fitted, target) in targets.items():
+            ends = fitted.confidence_intervals(settings["level"]).query("parameter == 'score'")
             record[name] = float(((ends["low"] <= target) & (target <= ends["high"])).mean())
     except JudgerankError:
         return dict.fromkeys(("sd", "p", "like_these", "panel", "plain", "plain_panel"), np.nan)
@@ -109,13 +112,13 @@ def held_once(settings: dict[str, Any], rng: np.random.Generator) -> Record:
 
 def held_row(records: pd.DataFrame, settings: dict[str, Any]) -> dict[str, Any]:
     """Means of one setting with Monte Carlo standard errors; sets without a maximum are counted."""
-    kept = records[records["p"].notna()]
-    kept = kept.assign(rejected=(kept["p"] < LEVEL).astype(float))
+    complete_records = records[records["p"].notna()]
+    complete_records = complete_records.assign(rejected=(complete_records["p"] < LEVEL).astype(float))
     row: dict[str, Any] = {name: settings[name] for name in ("judges", "sd", "size")}
     row = {"judges": row["judges"], "true_sd": row["sd"], "n_comparisons": row["size"]}
     for name in ("sd", "rejected", "like_these", "panel", "plain", "plain_panel"):
-        row |= with_error(name, kept[name])
-    return row | {"failed": len(records) - len(kept), "n_replications": len(records)}
+        row |= with_error(name, complete_records[name])
+    return row | {"failed": len(records) - len(complete_records), "n_replications": len(records)}
 
 
 # Scores in falling order, standard deviation of tastes, and one judge's taste for the third model: at first, and
@@ -167,17 +170,17 @@ def stopped_once(settings: dict[str, Any], rng: np.random.Generator) -> Record:
         run = collect_until(oracle, goal, chooser, level=settings["level"], most=settings["most"])
         best = run.result.scores.sort_values(ascending=False).index[:2]
         chosen = {int(model.removeprefix("m")) for model in best}
-        own = panel_scores(oracle.thought)
+        true_scores = panel_scores(oracle.thought)
         right = scores[sorted(chosen)].min() > np.delete(scores, sorted(chosen)).max()
         drifted = bool(run.drifted)
         rules = {"like_these" if goal.like_these else "drift": (run.reached, drifted)}
         if not goal.like_these:  # a look for drift is at the stop alone: without it, the run is the same
             rules = {"plain": (run.reached or drifted, False)} | rules
-        for name, (reached, found) in rules.items():
+        for name, (reached, has_drifted) in rules.items():
             record[f"stopped/{name}"] = float(reached)
             record[f"wrong/{name}"] = float(reached and not right)
-            record[f"wrong_panel/{name}"] = float(reached and set(np.argsort(-own)[:2].tolist()) != chosen)
-            record[f"drifted/{name}"] = float(found)
+            record[f"wrong_panel/{name}"] = float(reached and set(np.argsort(-true_scores)[:2].tolist()) != chosen)
+            record[f"drifted/{name}"] = float(has_drifted)
             record[f"comparisons/{name}"] = float(run.looks["comparisons"].iloc[-1])
     return record
 

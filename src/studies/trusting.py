@@ -40,13 +40,13 @@ PANELS: dict[str, tuple[list[int], float]] = {
 
 def fits_of(judgments: Judgments, members: list[str]) -> tuple[dict[str, Fit], list[str]]:
     """Fits of the members that have a maximum, and why the others have none."""
-    found, why = {}, []
+    fits, why = {}, []
     for member in members:
         try:
-            found[member] = fit(judgments.comparisons, member)
+            fits[member] = fit(judgments.comparisons, member)
         except NoMaximumError as error:
             why.append(f"{judgments.title}, {member}: {error}")
-    return found, why
+    return fits, why
 
 
 def trust_of(
@@ -68,9 +68,9 @@ def trust_of(
     return summary, {name: table.assign(**keys)[[*keys, *table.columns]] for name, table in tables.items()}
 
 
-def _fragile(found: Fragility) -> dict[str, object]:
+def _fragile(fragility: Fragility) -> dict[str, object]:
     """How many change the first model, by kind, and how many neighbours few judgments change."""
-    changes = found.changes
+    changes = fragility.changes
     top = changes[changes["change"] == "top"].set_index("by")
     row: dict[str, object] = {"first": top["first"].iloc[0], "second": top.loc["judgments", "second"]}
     for by in top.index:
@@ -80,7 +80,7 @@ def _fragile(found: Fragility) -> dict[str, object]:
     row |= {"top_share": top.loc["judgments", "share"], "top_forecast": top.loc["judgments", "forecast"]}
     row |= {"neighbours": len(swaps), "swapped_by_few": int((swaps["size"] <= FEW).sum())}
     row |= {"found_over_forecast_low": ratio.min(), "found_over_forecast_high": ratio.max()}
-    without = found.judges
+    without = fragility.judges
     return row | {"judges_that_decide": int((without["top"].notna() & (without["top"] != row["first"])).sum())}
 
 
@@ -118,11 +118,11 @@ def searched(settings: dict, rng: np.random.Generator) -> Record:
     start, units = start_of(fitted, rows, None), judgments_as_units(rows)
     i, j = np.argsort(-fitted.scores.to_numpy(), kind="stable")[:2]
     goal = swapped(int(i), int(j))
-    steps, found = by_steps(start, units, goal), smallest(start, units, goal)
-    if steps.size is None or found.size is None:
+    steps, smallest_set = by_steps(start, units, goal), smallest(start, units, goal)
+    if steps.size is None or smallest_set.size is None:
         return {"status": "none found"}
     alone = any(_swaps_alone(start, goal, units.left_without(start.left, kind)) for kind in np.unique(units.kind))
-    return {"steps": steps.size, "size": found.size, "bound": steps.at_least, "alone": float(alone)}
+    return {"steps": steps.size, "size": smallest_set.size, "bound": steps.at_least, "alone": float(alone)}
 
 
 def _swaps_alone(start: Part, goal: Goal, left: FloatArray) -> bool:
@@ -134,13 +134,13 @@ def _swaps_alone(start: Part, goal: Goal, left: FloatArray) -> bool:
 
 def small_sets(records: pd.DataFrame) -> pd.DataFrame:
     """By what steps alone find: how often there is a smaller set, a single judgment missed, a bound refuted."""
-    kept, rows = records.dropna(subset="steps"), []
+    complete_records, rows = records.dropna(subset="steps"), []
     for name, (low, high) in STEPS.items():
-        part = kept[kept["steps"].between(low, high)]
-        many, smaller = len(part), part["size"] < part["steps"]
-        share = smaller.mean() if many else np.nan
-        row = {"by_steps": name, "designs": many, "smaller": share}
-        row["smaller_se"] = np.sqrt(share * (1 - share) / many) if many else np.nan
+        part = complete_records[complete_records["steps"].between(low, high)]
+        n_designs, smaller = len(part), part["size"] < part["steps"]
+        share = smaller.mean() if n_designs else np.nan
+        row = {"by_steps": name, "designs": n_designs, "smaller": share}
+        row["smaller_se"] = np.sqrt(share * (1 - share) / n_designs) if n_designs else np.nan
         row["single_missed"] = int(((part["alone"] > 0) & (part["size"] > 1)).sum())
         row["bound_refuted"] = int((part["bound"] > part["size"]).sum())
         rows.append(row)
@@ -175,43 +175,50 @@ def counted(settings: dict, rng: np.random.Generator) -> Record:
     record: Record = {"scores": (fitted.scores / fitted.scores.std(ddof=0)).tolist()}
     if not settings["counted"]:
         return record
-    found = effective_judges(fitted, rows, question, settings["level"]).worth.set_index("measure")
-    for measure, values in found.iterrows():
+    worth_table = effective_judges(fitted, rows, question, settings["level"]).worth.set_index("measure")
+    for measure, values in worth_table.iterrows():
         record |= {f"{measure}/{name}": float(values[name]) for name in ("estimate", "low", "high")}
     return record
 
 
-def calibration(records: Mapping[str, pd.DataFrame], many: int) -> pd.DataFrame:
+def calibration(records: Mapping[str, pd.DataFrame], n_replications: int) -> pd.DataFrame:
     """What panels were said to be worth beside their worth: K times the variance of independent ones over theirs.
 
     Parameters
     ----------
     records : mapping of str to DataFrame
         Of `counted`, by the name of the panel, ``independent`` among them; of some the scores alone.
-    many : int
+    n_replications : int
         Replications of each.
     """
-    kept = {name: frame[frame["scores"].notna()] for name, frame in records.items()}
-    variance = {name: _variance(np.array(frame["scores"].tolist())) for name, frame in kept.items()}
+    scored_records = {name: frame[frame["scores"].notna()] for name, frame in records.items()}
+    variance = {name: _variance(np.array(frame["scores"].tolist())) for name, frame in scored_records.items()}
     reference, rows = variance["independent"], []
-    for name, frame in kept.items():
+    for name, frame in scored_records.items():
         worth = N_JUDGES * reference[0] / variance[name][0]
         relative = 0.0 if name == "independent" else float(np.hypot(reference[1], variance[name][1]))
         row = {"panel": name, "n_judges": N_JUDGES, "worth": worth, "worth_se": worth * relative}
-        told = frame[frame["kish/estimate"].notna()]
+        with_worth = frame[frame["kish/estimate"].notna()]
         for measure in ("information", "kish"):
-            said = told[f"{measure}/estimate"]
-            held = (told[f"{measure}/low"] <= worth) & (worth <= told[f"{measure}/high"])
-            row |= with_error(measure, said)
-            row |= {f"{measure}_sd": said.std(), f"{measure}_covered": held.mean()}
-        rows.append(row | {"failed": many - len(frame), "n_counted": len(told), "n_replications": many})
+            estimates = with_worth[f"{measure}/estimate"]
+            held = (with_worth[f"{measure}/low"] <= worth) & (worth <= with_worth[f"{measure}/high"])
+            row |= with_error(measure, estimates)
+            row |= {f"{measure}_sd": estimates.std(), f"{measure}_covered": held.mean()}
+        rows.append(
+            row
+            | {
+                "failed": n_replications - len(frame),
+                "n_counted": len(with_worth),
+                "n_replications": n_replications,
+            }
+        )
     return pd.DataFrame(rows)
 
 
 def _variance(scores: FloatArray) -> tuple[float, float]:
     """Mean variance of the scores over replications, and its relative error by the jackknife."""
     squares = (scores - scores.mean(axis=0)) ** 2
-    total, many = squares.sum(axis=0).sum(), len(scores)
-    without = total - squares.sum(axis=1) * many / (many - 1)  # a sum of squares with one left out
-    error = np.sqrt((many - 1) / many * ((without - without.mean()) ** 2).sum())
-    return float(total / (many - 1) / scores.shape[1]), float(error / total)
+    total, n_scores = squares.sum(axis=0).sum(), len(scores)
+    without = total - squares.sum(axis=1) * n_scores / (n_scores - 1)  # a sum of squares with one left out
+    error = np.sqrt((n_scores - 1) / n_scores * ((without - without.mean()) ** 2).sum())
+    return float(total / (n_scores - 1) / scores.shape[1]), float(error / total)

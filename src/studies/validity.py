@@ -81,7 +81,7 @@ class OnSet:
 
 
 @dataclass(frozen=True)
-class Kept:
+class TestsKept:
     """By one test: is a pair of equals separated, or any the wrong way round; are all ranks held; the power."""
 
     false: float
@@ -105,7 +105,7 @@ class Measured:
     """How the fit of one data set ended; of a fit with intervals, what they and both tests keep."""
 
     status: str
-    tests: dict[str, Kept] = field(default_factory=dict)
+    tests: dict[str, TestsKept] = field(default_factory=dict)
     coverage: Covered | None = None
 
 
@@ -158,11 +158,14 @@ def measured(cell: Cell, rng: np.random.Generator) -> Measured:
     data, question, truth = drawn(cell.design, rng)
     try:
         fits = _fits(cell, data, question if cell.design.clustered else None)
-        found = [order for part in fits for order in orders(part)]
+        fit_orders = [order for part in fits for order in orders(part)]
     except (NoMaximumError, NoIntervalError) as error:
         return Measured(type(error).__name__)
-    reach = simultaneous_quantile(found, cell.level)
-    tests = {name: order_kept(kept, reach, truth, cell.level) for name, kept in by_test(found).items()}
+    reach = simultaneous_quantile(fit_orders, cell.level)
+    tests = {
+        name: order_kept(tested_orders, reach, truth, cell.level)
+        for name, tested_orders in by_test(fit_orders).items()
+    }
     return Measured(str(fits[0].status), tests, _covered(fits[0], truth, cell) if len(fits) == 1 else None)
 
 
@@ -174,32 +177,32 @@ def _fits(cell: Cell, data: Comparisons, cluster) -> tuple[Fit, ...]:
     return (fitted if cluster is None else fitted.clustered(data, cluster),)
 
 
-def by_test(found: list[Order]) -> dict[str, list[Order]]:
+def by_test(fit_orders: list[Order]) -> dict[str, list[Order]]:
     """The orders by the Wald tests of the fit alone, and by both."""
     alone = [
         replace(order, difference=order.difference[[0, 0]], error=order.error[[0, 0]], leads=None)
-        for order in found
+        for order in fit_orders
     ]
-    return dict(zip(TESTS, (alone, found), strict=True))
+    return dict(zip(TESTS, (alone, fit_orders), strict=True))
 
 
-def order_kept(found: list[Order], reach: float, truth: Parameters, level: float) -> Kept:
+def order_kept(fit_orders: list[Order], reach: float, truth: Parameters, level: float) -> TestsKept:
     """What the tests of all pairs and the ranks keep; equal models may be ranked either way."""
-    statistic, p, apart, ranks_held = [], [], [], True
-    for order in found:
+    statistic, p, true_differences, ranks_held = [], [], [], True
+    for order in fit_orders:
         s = truth.scores[[int(name[1:]) for name in order.models]]
         difference = np.subtract.outer(s, s)
         i, j = np.triu_indices(len(s), 1)
         statistic.append(order.statistic[i, j])
         p.append(order.p_value[i, j])
-        apart.append(difference[i, j])
+        true_differences.append(difference[i, j])
         surely = order.statistic > reach
         ranks_held &= not (surely & (difference <= 0)).any()
-    statistic, p, apart = (np.concatenate(values) for values in (statistic, p, apart))
-    separated, differ = holm(p) <= 1 - level, apart != 0
-    return Kept(
+    statistic, p, true_differences = (np.concatenate(values) for values in (statistic, p, true_differences))
+    separated, differ = holm(p) <= 1 - level, true_differences != 0
+    return TestsKept(
         false=float((separated & ~differ).any()),
-        wrong=float((separated & (apart * statistic < 0)).any()),
+        wrong=float((separated & (true_differences * statistic < 0)).any()),
         ranks=float(ranks_held),
         power=float(separated[differ].mean()) if differ.any() else np.nan,
     )
@@ -227,10 +230,10 @@ def _covered(fitted: Fit, truth: Parameters, cell: Cell) -> Covered | None:
     shares = Covered(float(held[~across].mean()), float(held[across].mean()) if across.any() else None)
     if gamma.empty or not design.sigma_scores:
         return shares
-    true, known = np.exp(truth.judges[0]), gamma["low"].notna().to_numpy()
-    inside = ((gamma["low"] <= true) & (true <= gamma["high"])).to_numpy()[known]
+    true, has_interval = np.exp(truth.judges[0]), gamma["low"].notna().to_numpy()
+    inside = ((gamma["low"] <= true) & (true <= gamma["high"])).to_numpy()[has_interval]
     shares = replace(shares, discrimination=float(inside.mean()))
-    return replace(shares, far=float(inside[0])) if design.far != 1 and known[0] else shares
+    return replace(shares, far=float(inside[0])) if design.far != 1 and has_interval[0] else shares
 
 
 def half(cell: OnSet, rng: np.random.Generator, sets: dict) -> Half:
@@ -252,8 +255,8 @@ def separated(cell: OnSet, rng: np.random.Generator, sets: dict) -> Separated:
     fitted = fit(comparisons, cell.fitted.member, cell.fitted.solver)
     kinds = {"plug_in": fitted, "clustered": fitted.clustered(comparisons, question)}
     counts: dict[str, dict[str, int]] = {kind: {} for kind in kinds}
-    for kind, found in zip(kinds, orders_by_errors(*kinds.values()), strict=True):
-        for name, kept in by_test(found).items():
-            p = np.concatenate([order.p_value[np.triu_indices(len(order.models), 1)] for order in kept])
+    for kind, orders_of_kind in zip(kinds, orders_by_errors(*kinds.values()), strict=True):
+        for name, tested_orders in by_test(orders_of_kind).items():
+            p = np.concatenate([order.p_value[np.triu_indices(len(order.models), 1)] for order in tested_orders])
             counts[kind][name] = int((holm(p) <= 1 - cell.level).sum())
     return Separated(str(fitted.status), len(p), counts)

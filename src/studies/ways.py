@@ -52,10 +52,10 @@ def squared_error(fitted: Fit, true: FloatArray) -> float:
 def covered(kinds: Mapping[str, Fit], true: FloatArray, level: float) -> Iterator[tuple[str, float, float]]:
     """By each kind of error: the share of intervals of standardised scores that cover, and the mean error."""
     target, n = true / true.std(), len(true)
-    for kind, each in kinds.items():
-        scaled, v = standardised(each.scores.to_numpy(), each.covariance[:n, :n])
+    for kind, fitted in kinds.items():
+        scaled, v = standardised(fitted.scores.to_numpy(), fitted.covariance[:n, :n])
         error = np.sqrt(np.diag(v))
-        low, high = wald(scaled, error, level, each.degrees_of_scores)
+        low, high = wald(scaled, error, level, fitted.degrees_of_scores)
         yield kind, float(((low <= target) & (target <= high)).mean()), float(error.mean())
 
 
@@ -68,16 +68,16 @@ def gain(mine: pd.Series, theirs: pd.Series) -> dict[str, float]:
     return {"gain": ratio, "gain_se": (theirs - ratio * mine).std() / np.sqrt(len(mine)) / mine.mean()}
 
 
-def measures_of(records: pd.DataFrame, way: str) -> pd.DataFrame:
+def measures_of(records: pd.DataFrame, variant: str) -> pd.DataFrame:
     """The measures of a way, a column each."""
     columns = [column.split("/") for column in records if "/" in column]
-    return pd.DataFrame({measure: records[f"{measure}/{of}"] for measure, of in columns if of == way})
+    return pd.DataFrame({measure: records[f"{measure}/{of}"] for measure, of in columns if of == variant})
 
 
 def complete(records: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, int]]:
     """The sets on which every way has a fit, and how many failed of how many."""
-    kept = records.dropna(subset=[column for column in records if "/" in column])
-    return kept, {"failed": len(records) - len(kept), "n_replications": len(records)}
+    complete_records = records.dropna(subset=[column for column in records if "/" in column])
+    return complete_records, {"failed": len(records) - len(complete_records), "n_replications": len(records)}
 
 
 def of_unlike_and_equal(

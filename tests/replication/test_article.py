@@ -5,7 +5,7 @@ import re
 import pytest
 import yaml
 
-from experiments.audit import whole
+from experiments.audit import full_audit
 from replication.auditing.article import authors, written
 from replication.auditing.claim import Outcome
 from replication.auditing.results import Missing, Results
@@ -30,7 +30,7 @@ SECTIONS = [  # that the Journal of Open Source Software requires
 
 @pytest.fixture(scope="module")
 def audited():
-    return whole(STORED)
+    return full_audit(STORED)
 
 
 def test_article_and_letter_are_current(audited):

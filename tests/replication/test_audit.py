@@ -7,14 +7,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from experiments.audit import whole
+from experiments.audit import full_audit
 from judgerank.plots.looks import in_style
 from replication import plots, published
 from replication.auditing.as_recorded import with_freshness
 from replication.auditing.audit import OTHERS, RESULTS, Verdict, audit, by_one_run, judged, totals
 from replication.auditing.claim import Outcome
 from replication.auditing.claims import claims
-from replication.auditing.finding import tell
+from replication.auditing.finding import check_finding
 from replication.auditing.findings import FINDINGS
 from replication.auditing.jointly import columns
 from replication.auditing.monte_carlo import RULES
@@ -39,7 +39,7 @@ CHECKED = (Verdict.EXACT, Verdict.MONTE_CARLO, Verdict.CAUSE, Verdict.TAKEN_OVER
 
 @pytest.fixture(scope="module")
 def audited():
-    return whole(STORED)
+    return full_audit(STORED)
 
 
 @pytest.fixture(scope="module")
@@ -183,7 +183,7 @@ def test_a_surrogate_checks_nothing(tmp_path):
     assert table["surrogate"].all()
     assert set(table["verdict"]) == {Verdict.UNCHECKED}
     assert table["reason"].str.startswith("only a surrogate's").all()
-    audited = whole(Results(tmp_path))
+    audited = full_audit(Results(tmp_path))
     marked = [
         row for row in every_number(audited, Results(tmp_path)).rows if any("(surrogate)" in c.text for c in row)
     ]
@@ -208,7 +208,7 @@ def test_a_missing_table_column_or_everything_stops_nothing(tmp_path):
     ranking = pd.read_csv(ROOT / "results/paper/chatbot_arena/ranking.csv").drop(columns="rank_btl")
     ranking.to_csv(tmp_path / "paper/chatbot_arena/ranking.csv", index=False)
     results = Results(tmp_path)
-    found = whole(results)
+    found = full_audit(results)
     table = found.numbers[found.numbers["table"] == "chatbot_arena"].set_index("column")
     assert set(table.loc["rank_btl", "reason"]) == {"chatbot_arena/ranking.csv has no column rank_btl"}
     assert set(table.drop(index="rank_btl")["verdict"]) == {Verdict.EXACT}
@@ -356,8 +356,8 @@ def test_a_finding_holds_by_what_is_stored_and_falls_with_it(name):
     (finding,) = (finding for finding in FINDINGS if finding.name == name)
     if not all(STORED.real(table) for table in finding.evidence):
         pytest.skip("its evidence is not stored")
-    assert tell(finding, STORED).holds
-    assert tell(finding, Changed(STORED.folder, FALLS[name])).holds is False
+    assert check_finding(finding, STORED).holds
+    assert check_finding(finding, Changed(STORED.folder, FALLS[name])).holds is False
 
 
 def finding_of(name: str):
@@ -371,7 +371,7 @@ def test_the_left_out_judge_is_told_by_the_scores_that_come_out(shift, tmp_path)
     printed = published.table("complete_ranking")[["score_btl", "rank_btl", "score_judge_aware"]].astype(float)
     printed.assign(score_btl=printed["score_btl"] + shift).to_csv(folder / "ranking_all_judges.csv")
     printed.assign(rank_btl=printed["rank_btl"] + 1).to_csv(folder / "ranking.csv")
-    told = tell(finding_of("seventeen_judges"), Results(tmp_path))
+    told = check_finding(finding_of("seventeen_judges"), Results(tmp_path))
     assert told.holds == (shift > 0)
     assert "45 of 45 unweighted scores" in told.text
 
@@ -430,7 +430,7 @@ def test_what_is_not_one_value_is_refused(tmp_path):
     with pytest.raises(Missing, match="make nothing"):
         STORED.table("nothing/here.csv")
     with pytest.raises(Missing, match="has 20 rows"):
-        STORED.one("chatbot_arena/ranking.csv", "", "score_btl")
+        STORED.value("chatbot_arena/ranking.csv", "", "score_btl")
     done = forked.run(["experiments/audit.py", f"results={tmp_path}", f"figures={tmp_path}", "pages=[]"])
     assert done.returncode == 1
     assert len(done.stderr.strip().splitlines()) == 1

@@ -9,7 +9,7 @@ from replication import published
 from replication.auditing import copied as module
 from replication.auditing.audit import Verdict, audit, judged
 from replication.auditing.copied import Agreement, Copied, agreement, copied
-from replication.auditing.finding import tell
+from replication.auditing.finding import check_finding
 from replication.auditing.findings_copied import (
     PRINTED_NORM,
     copied_otherwise,
@@ -159,7 +159,7 @@ def test_every_verdict_on_a_copy_falls_when_its_source_or_name_moves(monkeypatch
 
 
 def test_copies_with_another_source_are_told_and_nothing_else(monkeypatch):
-    told = tell(copied_otherwise, STORED)
+    told = check_finding(copied_otherwise, STORED)
     by_agreement = {kind: [] for kind in Agreement}
     for entry, read in ((entry, read) for entry, read in sources() if read):
         by_agreement[agreement(entry["printed"], read)].append(entry["row"])
@@ -172,22 +172,22 @@ def test_copies_with_another_source_are_told_and_nothing_else(monkeypatch):
     assert by_agreement[Agreement.UNKNOWN] == ["ultralm-13b"]
     assert by_agreement[Agreement.DISPUTED] == ["zai-org/GLM-4.5-Air-FP8"]
     monkeypatch.setattr(Copied, "matches", lambda *_: True)
-    assert tell(copied_otherwise, STORED).holds is False
+    assert check_finding(copied_otherwise, STORED).holds is False
 
 
 def test_settings_of_the_code_are_told_by_what_the_paper_prints(monkeypatch):
-    told = tell(settings_of_the_code, STORED)
+    told = check_finding(settings_of_the_code, STORED)
     assert told.holds
     assert "repeated 5 times" in told.text
     assert "repeats it 20 times" in told.text
     cited = published.cited()
     as_printed = cited.replace({"value": {"20": "5", "Euclidean": PRINTED_NORM}})
     monkeypatch.setattr(module.published, "cited", lambda: as_printed)
-    assert tell(settings_of_the_code, STORED).holds is False
+    assert check_finding(settings_of_the_code, STORED).holds is False
 
 
 def test_mixed_sizes_give_both_correlations():
-    told = tell(mixed_sizes, STORED)
+    told = check_finding(mixed_sizes, STORED)
     assert told.holds
     assert "as printed, MT-Bench 0.40" in told.text
     assert "with all parameters MT-Bench 0.28" in told.text

@@ -110,7 +110,7 @@ def test_what_drawing_imports_is_not_behind_tables():
         part = sources._part(path, "tables")
         imported = [] if part is None else part.imports
         behind = sources._closure([*sources.BEHIND["tables"], *imported], sources.NOT_COMPUTING)
-        assert not [name for name in map(sources._place, behind) if "/plots/" in name], path.stem
+        assert not [name for name in map(sources._relative_name, behind) if "/plots/" in name], path.stem
 
 
 TRACED = """
@@ -148,12 +148,12 @@ def test_nothing_runs_that_no_digest_has(section, overrides, tmp_path):
     done = subprocess.run(command, cwd=ROOT, env=environment(), capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     ran = {Path(name) for name in json.loads(done.stdout.splitlines()[-1])}
-    ran = {sources._place(path) for path in ran if path.is_relative_to(sources.SOURCES)}
+    ran = {sources._relative_name(path) for path in ran if path.is_relative_to(sources.SOURCES)}
     part = sources._part(script_of(section), "tables")
     behind = sources._closure([*sources.BEHIND["tables"], *part.imports], sources.NOT_COMPUTING)
     schemas = {name for name in ran if "/schemas/" in name}
     assert len(ran) > 20
-    assert ran - {sources._place(path) for path in behind} - schemas <= LOADING
+    assert ran - {sources._relative_name(path) for path in behind} - schemas <= LOADING
 
 
 def test_a_digest_is_the_same_under_every_python():

@@ -21,17 +21,17 @@ from replication.estimators import estimates_of
 from replication.replicate import Study
 from replication.resampled_tables import NOT_MADE, endings_of, gains_of, replications_of, summary_of
 from replication.resampling import (
+    FullData,
     Panel,
     Subsample,
     Thinned,
-    Whole,
     connected_edges,
     correlations,
     empanelled,
+    full_data_of,
     held_against,
     subsampled,
     thinned,
-    whole_of,
 )
 from replication.schemas.section import Parallel
 from replication.tables import Replications, Table, stored_frame
@@ -53,7 +53,9 @@ def raw(simulated):
 @pytest.fixture(scope="module")
 def whole(raw):
     fits = fits_by(SOLVERS, raw)
-    return Whole(raw, {name: fitted.scores for name, fitted in fits.items()}, fits["judge_aware"].discrimination)
+    return FullData(
+        raw, {name: fitted.scores for name, fitted in fits.items()}, fits["judge_aware"].discrimination
+    )
 
 
 @pytest.fixture
@@ -136,7 +138,7 @@ def test_resampled_comparisons_are_those_of_their_edge(whole, seen):
 @pytest.mark.parametrize(("n_edges", "budget"), [(4, 100), (10, 4000)])
 def test_a_subset_takes_each_comparison_once_and_an_edges_share_at_most(whole, seen, n_edges, budget):
     c = whole.comparisons
-    marked = Whole(
+    marked = FullData(
         Comparisons(c.models, c.judges, c.first, c.second, c.judge, np.arange(len(c)) / len(c)), {}, None
     )
     thinned(graph("subset", n_edges, budget), [generator(3, "thin")], marked)
@@ -176,7 +178,7 @@ def test_a_subsample_has_the_judges_and_the_comparisons_asked_for(raw, seen):
         raw.models, raw.judges, raw.first, raw.second, raw.judge, np.arange(len(raw)) / len(raw)
     )  # every outcome once
     for repeat in range(10):
-        subsampled(Subsample(3, 500, ESTIMATORS), [generator(repeat, "sub")], Whole(marked, {}, None))
+        subsampled(Subsample(3, 500, ESTIMATORS), [generator(repeat, "sub")], FullData(marked, {}, None))
     panels = [part.judges for part in seen]
     assert all(len(judges) == 3 for judges in panels)
     assert len(set(panels)) > 3
@@ -246,14 +248,14 @@ def test_references_are_people_where_there_are_ratings_and_the_truth_of_a_surrog
     fits = {"judge_aware": fit(raw), "btl": fit(raw, "btl")}
     truth = pd.DataFrame({"parameter": "score", "name": list(raw.models), "value": np.arange(5.0)})
     made_up = Judgments("any", "Any", None, raw, {"surrogate": True}, None, truth)
-    assert set(whole_of(made_up, fits).references) == {"judge_aware", "btl", "truth"}
-    assert whole_of(made_up, fits).references["truth"].tolist() == [0, 1, 2, 3, 4]
+    assert set(full_data_of(made_up, fits).references) == {"judge_aware", "btl", "truth"}
+    assert full_data_of(made_up, fits).references["truth"].tolist() == [0, 1, 2, 3, 4]
     arena = Judgments("chatbot_arena", "Arena", None, raw, {})
-    assert whole_of(arena, fits).references["human"].max() == 1227
-    assert set(whole_of(Judgments("mt_bench", "MT", None, raw, {}), fits).references) == {"judge_aware", "btl"}
+    assert full_data_of(arena, fits).references["human"].max() == 1227
+    assert set(full_data_of(Judgments("mt_bench", "MT", None, raw, {}), fits).references) == {"judge_aware", "btl"}
 
 
-def study(folder: Path, whole: Whole, **changes) -> Study:
+def study(folder: Path, whole: FullData, **changes) -> Study:
     cells = {f"k{k}": Subsample(k, 300, ESTIMATORS) for k in (3, 6)}
     usual = {
         "name": "parts",
@@ -283,7 +285,7 @@ def test_another_data_set_takes_no_blocks_of_this_one(tmp_path, whole):
     study(tmp_path, whole).run(SEQUENTIAL)
     c = whole.comparisons
     turned = Comparisons(c.models, c.judges, c.first, c.second, c.judge, 1 - c.outcome)
-    assert study(tmp_path, Whole(turned, whole.references, whole.discrimination)).run(SEQUENTIAL) == 8
+    assert study(tmp_path, FullData(turned, whole.references, whole.discrimination)).run(SEQUENTIAL) == 8
 
 
 def test_no_draw_depends_on_the_others_of_its_block(tmp_path, whole):

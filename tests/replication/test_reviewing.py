@@ -6,7 +6,7 @@ import re
 import pytest
 import yaml
 
-from experiments.audit import whole
+from experiments.audit import full_audit
 from replication.auditing.audit import OTHERS
 from replication.auditing.results import Results
 from replication.auditing.reviewing import SPECIFICATION, cost_of, manifest, numbers_claimed, words_claimed
@@ -19,7 +19,7 @@ PAGE = (ROOT / "docs/claims.md").read_text()
 
 @pytest.fixture(scope="module")
 def audited():
-    return whole(STORED)
+    return full_audit(STORED)
 
 
 def cells(table: str) -> list[list[str]]:

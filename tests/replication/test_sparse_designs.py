@@ -14,7 +14,7 @@ from judgerank.model.streams import generator
 from replication.prediction import LEAST_ORDERED, one_more_by_order
 from replication.random_designs import draw_comparisons, draw_truth
 from replication.replicate import Study
-from replication.resampling import MEASURES, Graph, Whole, correlations, sparse_part
+from replication.resampling import MEASURES, FullData, Graph, correlations, sparse_part
 from replication.schemas.section import Parallel
 from replication.sparse_designs import (
     Design,
@@ -35,7 +35,7 @@ def whole():
     rng = generator(5, "sparse designs")
     cells = draw_comparisons(rng, draw_truth(rng, 6, 3, 1.0, 0.3), 900)
     fitted = fit(cells)
-    return Whole(cells, {"judge_aware": fitted.scores}, fitted.discrimination)
+    return FullData(cells, {"judge_aware": fitted.scores}, fitted.discrimination)
 
 
 def test_sets_side_by_side_take_the_paths_they_take_alone():

@@ -18,7 +18,7 @@ from judgerank.model.streams import generator
 from judgerank.order.scale import standardised
 from replication.config import ROOT
 from studies.dependence import (
-    Asked,
+    QuestionData,
     agreements,
     bootstrap,
     calibrated,
@@ -36,10 +36,10 @@ N, K, QUESTIONS = len(SCORES), len(GAMMA), 60
 
 
 @pytest.fixture(scope="module")
-def asked(simulated) -> Asked:
+def asked(simulated) -> QuestionData:
     raw = simulated(91, SCORES, GAMMA, 3000)
     truth = Parameters(SCORES, np.log(GAMMA)[None, :])
-    return Asked(raw, np.random.default_rng(3).integers(QUESTIONS, size=3000), "judge_aware", truth)
+    return QuestionData(raw, np.random.default_rng(3).integers(QUESTIONS, size=3000), "judge_aware", truth)
 
 
 def test_a_resample_takes_questions_whole(asked):

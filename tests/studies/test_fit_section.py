@@ -19,7 +19,7 @@ def test_a_panel_is_asked_as_its_design_says():
     assert (rows.judge[::2] == rows.judge[1::2]).all()
     islands, _ = largest(*drawn(FIT["two islands"], np.random.default_rng(1)))
     assert len(islands.models) == 4
-    apart = drawn(Design(apart=True), np.random.default_rng(1))[1]
+    apart = drawn(Design(one_question_each=True), np.random.default_rng(1))[1]
     assert len(set(apart)) == len(apart)
 
 

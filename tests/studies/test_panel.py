@@ -159,7 +159,7 @@ def test_a_simulated_block_is_there_and_not():
     own = c.judge == c.first
     assert scores.sum() == pytest.approx(0) and c.outcome[own].mean() > 0.9
     settings = {"block": "style:length", "size": 0.3, "question_sd": 0.0, "level": 0.95}
-    record = panel_blocks.found(settings, np.random.default_rng(2))
+    record = panel_blocks.block_tested(settings, np.random.default_rng(2))
     records = panel_blocks.drawn(np.random.default_rng(2), "style:length", 0.3, 0.0)[0]
     result = fit(records, "position_aware", blocks=["style:length"])
     assert (

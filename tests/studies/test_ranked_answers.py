@@ -15,7 +15,7 @@ from judgerank.model.streams import generator
 from replication.config import ROOT
 from replication.verifying import TOLERANCES
 from studies import plots, ranked_answers
-from studies.ranked_answers import RANKED, Ranking, drawn, mean_ranks, pairs, ranked_once, rows_by_way, whole
+from studies.ranked_answers import RANKED, Ranking, drawn, in_stages, mean_ranks, pairs, ranked_once, rows_by_way
 from tests.replication.test_config import composed
 from tests.replication.test_sections import run
 
@@ -30,16 +30,18 @@ def made(how: Ranking, seed: int = 1):
 
 
 def test_rankings_of_two_are_their_pairs():
-    how = Ranking(2, many=600)
-    one, other = (fit(make(*made(how), how)[0], "position_aware") for make in (whole, pairs))
+    how = Ranking(2, n_rankings=600)
+    one, other = (fit(make(*made(how), how)[0], "position_aware") for make in (in_stages, pairs))
     assert_allclose(one.scores, other.scores, atol=1e-9)
     assert one.log_likelihood == pytest.approx(other.log_likelihood)
 
 
-@pytest.mark.parametrize("how", [Ranking(4, many=30), Ranking(4, best=1, many=30), Ranking(5, best=2, many=30)])
+@pytest.mark.parametrize(
+    "how", [Ranking(4, n_rankings=30), Ranking(4, best=1, n_rankings=30), Ranking(5, best=2, n_rankings=30)]
+)
 def test_both_hold_the_same_pairs(how):
     judge, shown, order = made(how)
-    (one, of_one), (other, of_other) = (make(judge, shown, order, how) for make in (whole, pairs))
+    (one, of_one), (other, of_other) = (make(judge, shown, order, how) for make in (in_stages, pairs))
     assert one.n_comparisons == pytest.approx(other.n_comparisons)
     wins = np.zeros((2, 8, 8))
     np.add.at(wins[0], (one.first, one.second), one.choices * one.won)
@@ -53,7 +55,7 @@ def test_both_hold_the_same_pairs(how):
 
 def test_judges_rank_by_the_model():
     """The best of three equals its probability, and a judge without discrimination goes by place."""
-    how = Ranking(3, many=60_000, discrimination=(1.0,), equal=True)
+    how = Ranking(3, n_rankings=60_000, discrimination=(1.0,), equal=True)
     _, _, order = made(how)
     places = np.exp(-ranked_answers.POSITION[0] * np.arange(3))
     assert_allclose(np.bincount(order[:, 0]) / 60_000, places / places.sum(), atol=0.01)

@@ -133,7 +133,7 @@ async def judgerank(url: str | None, model: str, **more: Any) -> str:
     judge = Judge(
         judge="j", model=model if url else f"openai/{model}", base_url=url, structured="response_format" in more
     )
-    judge = judge if url else judge.at("https://api.openai.com/v1/chat/completions", "")
+    judge = judge if url else judge.with_address("https://api.openai.com/v1/chat/completions", "")
     client = Client({"j": judge}, Prompt(), 30.0, {"j": KEY})
     try:
         for attempt in range(6):

@@ -94,7 +94,7 @@ def test_params_go_into_the_body_and_none_takes_out():
 def test_the_servers_own_words_are_found_short_and_without_the_key(body, said):
     line = Line(None, HERE, {}, NO_KEYS)
     line.body = Secrets(["sk-1"]).blanked_body(body)
-    assert line.said == said
+    assert line.short_message == said
 
 
 def test_what_a_judge_is_asked_with():
@@ -433,7 +433,7 @@ def test_a_judge_without_an_address_is_sent_nothing():
     judge = Judge(judge="j1", model="openai/gpt-4.1", api_key_env="OPENAI_API_KEY")
 
     async def attempt() -> None:
-        client = Client({"j1": judge}, Prompt(), 5.0, known={"j1": KEY})
+        client = Client({"j1": judge}, Prompt(), 5.0, known_keys={"j1": KEY})
         try:
             await client.attempt(judge, [{"role": "user", "content": "?"}])
         finally:
@@ -441,7 +441,7 @@ def test_a_judge_without_an_address_is_sent_nothing():
 
     with pytest.raises(JudgeRefused) as refused:
         asyncio.run(attempt())
-    assert "which the key is not for" in refused.value.said
+    assert "which the key is not for" in refused.value.message
 
 
 def test_headers_of_a_reply_are_blanked():
@@ -454,7 +454,7 @@ def test_headers_of_a_reply_are_blanked():
             return line, await line.handle_async_request(httpx.Request("POST", "http://here"))
 
     line, response = asyncio.run(send())
-    assert KEY not in str(line.headers) + str(response.headers) + response.text + line.said
+    assert KEY not in str(line.headers) + str(response.headers) + response.text + line.short_message
 
 
 @pytest.mark.parametrize("way", ["own", "provider", "https"])

@@ -108,13 +108,13 @@ def test_rankings_are_read_where_a_verdict_stands(reply, groups):
 def test_each_judge_ranks_every_answer_once_in_groups_of_even_sizes():
     tasks = Groups(MANY, ["j1", "j2"], 3, 1, False, 7).first()
     for judge in ("j1", "j2"):
-        shown = [(task.question_id, model) for task in tasks if task.judge == judge for model in task.shown]
+        shown = [(task.question_id, model) for task in tasks if task.judge == judge for model in task.models]
         assert sorted(shown) == sorted((q, model) for q in MANY.answers for model in MODELS)
-    assert Counter(len(task.shown) for task in tasks) == {2: 40, 3: 40}
+    assert Counter(len(task.models) for task in tasks) == {2: 40, 3: 40}
     assert [task.judge for task in tasks[:4]] == ["j1", "j2"] * 2
-    together = Counter(frozenset(task.shown) for task in tasks if task.judge == "j1")
+    together = Counter(frozenset(task.models) for task in tasks if task.judge == "j1")
     assert len(together) > 10  # groups differ from question to question
-    place = np.array([task.shown.index("m1") for task in tasks if "m1" in task.shown])
+    place = np.array([task.models.index("m1") for task in tasks if "m1" in task.models])
     assert 0.3 < (place == 0).mean() < 0.5  # of groups of two and three
 
 
@@ -130,7 +130,7 @@ def test_the_first_rankings_do_not_depend_on_how_many_or_on_other_judges():
 def test_both_orders_are_an_order_and_its_reverse():
     tasks = Groups(MANY, ["j1"], 4, 1, True, 7).first(3)
     assert len(tasks) == 6 and all(
-        one.shown == other.shown[::-1] for one, other in zip(tasks[::2], tasks[1::2], strict=True)
+        one.models == other.models[::-1] for one, other in zip(tasks[::2], tasks[1::2], strict=True)
     )
 
 

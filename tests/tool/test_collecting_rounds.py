@@ -18,7 +18,7 @@ from judgerank import read
 from judgerank.adaptive.goals import read_goal
 from judgerank.collecting.anchors import due
 from judgerank.collecting.ledger import record_of
-from judgerank.collecting.outcome import Outlook, outlook, told
+from judgerank.collecting.outcome import Outlook, outlook, outlook_sentence
 from judgerank.collecting.prompt_settings import Prompt
 from judgerank.collecting.replies import parse, strength
 from judgerank.collecting.response import Reply
@@ -199,7 +199,7 @@ def test_what_cannot_be_foreseen_and_what_is_sure():
     ],
 )
 def test_it_is_said_in_words(found, left, each, words):
-    said = told(found, 400.0, left, each, "EUR")
+    said = outlook_sentence(found, 400.0, left, each, "EUR")
     assert words in said
     assert ("left" in said) == (found.needed - 400.0 > left and not math.isinf(found.needed))
 

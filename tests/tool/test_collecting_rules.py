@@ -11,7 +11,7 @@ import yaml
 from judgerank.collecting.client import Client
 from judgerank.collecting.panel_files import read_panel
 from judgerank.collecting.replies import parse
-from judgerank.collecting.requests import longest, rule_for, told
+from judgerank.collecting.requests import longest, refused_sentences, rule_for
 from judgerank.collecting.response import Refused, retry_after
 from judgerank.collecting.settings import Judge, Prompt
 from judgerank.data.errors import ConfigError
@@ -89,7 +89,7 @@ def test_a_form_of_replies_that_a_server_ignores_is_not_asked_for_again():
     replies, bodies, refused = asked(Judge(judge="j", model="own", structured=True, **OWN), rules.deaf)
     assert [parse(reply.text)[0] for reply in replies] == ["unknown", "a", "a"]
     assert refused == {"json_schema"}
-    assert told("j", refused) == ["judge 'j' refuses or ignores json_schema as the form of a reply"]
+    assert refused_sentences("j", refused) == ["judge 'j' refuses or ignores json_schema as the form of a reply"]
     assert len(bodies) == 3
 
 

@@ -8,13 +8,13 @@ import pytest
 from typer.testing import CliRunner
 
 from judgerank.cli import app
-from judgerank.collecting.respondents import Shown, respondents
+from judgerank.collecting.respondents import ShownComparison, respondents
 from judgerank.collecting.response import JudgeRefused, Refused, Reply
 from judgerank.collecting.settings import Judge
 from tests.tool.collecting import KEY, command, judgments, rows
 from tests.tool.endpoint import serving
 
-SHOWN = Shown("Q?", "one", ("two", "turns"), [{"role": "user", "content": "Which?"}])
+SHOWN = ShownComparison("Q?", "one", ("two", "turns"), [{"role": "user", "content": "Which?"}])
 
 
 class Server:

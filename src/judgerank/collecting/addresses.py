@@ -18,7 +18,7 @@ from judgerank.collecting.library import ALWAYS_SET
 from judgerank.collecting.response import AttemptFailed, Refused
 from judgerank.collecting.secrets import Secrets, keys_there_are
 from judgerank.collecting.settings import Judge, Prompt
-from judgerank.collecting.transport import proxy_for, shown
+from judgerank.collecting.transport import proxy_for, proxy_without_password
 from judgerank.data.errors import ConfigError
 
 ANY = [{"role": "user", "content": "?"}]  # what a request says that is prepared and never sent
@@ -36,33 +36,33 @@ def addressed(judges: Mapping[str, Judge], prompt: Prompt, allow_env_url: bool) 
         If the environment names an address, and that is not allowed; or no such proxy can be used.
     """
     of_providers = {name: judge for name, judge in judges.items() if judge.base_url is None and not judge.is_local}
-    found = dict(judges)
+    addressed_judges = dict(judges)
     if of_providers:
         secrets = Secrets(keys_there_are(judges.values()))
-        found |= asyncio.run(_addressed(of_providers, prompt, secrets))
-    for name, judge in found.items():
+        addressed_judges |= asyncio.run(_addressed(of_providers, prompt, secrets))
+    for name, judge in addressed_judges.items():
         proxy_for(judge.address)
         if judge.named_by and not allow_env_url:
             raise ConfigError(
                 f"{judge.named_by} has judge {name!r} asked, and its key sent, at {judge.address}; "
                 "unset it, name the address in the panel (base_url), or allow it by --allow-env-url"
             )
-    return found
+    return addressed_judges
 
 
 async def _addressed(judges: Mapping[str, Judge], prompt: Prompt, secrets: Secrets) -> dict[str, Judge]:
-    client = Client(judges, prompt, timeout=60.0, known={})
-    found = {}
+    client = Client(judges, prompt, timeout=60.0, known_keys={})
+    addressed_judges = {}
     try:
         for name, judge in judges.items():
             address = await _address(client, judge)
             with _only(KEPT):
                 default = await _address(client, judge)
             named_by = await _naming(client, judge, address) if address not in ("", default) else ""
-            found[name] = judge.at(secrets.blanked(address), named_by)
+            addressed_judges[name] = judge.with_address(secrets.blanked(address), named_by)
     finally:
         await client.close()
-    return found
+    return addressed_judges
 
 
 async def _address(client: Client, judge: Judge) -> str:
@@ -101,9 +101,9 @@ def _only(names: Iterable[str]) -> Iterator[None]:
 
 def where(judges: Mapping[str, Judge]) -> dict[str, dict[str, str]]:
     """By judge, its address, and where there is one, what names that and the proxy before it."""
-    found = {}
+    addresses = {}
     for name, judge in judges.items():
         proxy = proxy_for(judge.address)
-        beside = {"named_by": judge.named_by, "proxy": shown(proxy) if proxy else ""}
-        found[name] = {"address": judge.address} | {key: value for key, value in beside.items() if value}
-    return found
+        route = {"named_by": judge.named_by, "proxy": proxy_without_password(proxy) if proxy else ""}
+        addresses[name] = {"address": judge.address} | {key: value for key, value in route.items() if value}
+    return addresses

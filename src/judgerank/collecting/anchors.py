@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from judgerank.collecting.ledger import Record, task_of
-from judgerank.collecting.task_order import Questions, Task, place
+from judgerank.collecting.task_order import Questions, Task, order_key
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.frames import OUTCOMES
 from judgerank.trust.retest import COLUMNS, asked_again, changed
@@ -65,9 +65,9 @@ def due(
         Of the order.
     now : datetime, optional
     """
-    found: dict[Item, _Answers] = defaultdict(_Answers)
+    answers_by_item: dict[Item, _Answers] = defaultdict(_Answers)
     for record in records:
-        answers = found[_item(task_of(record))]
+        answers = answers_by_item[_item(task_of(record))]
         answers.count += 1
         answers.readable |= record.get("judge_preferred_model") in OUTCOMES
         answers.highest = max(answers.highest, record["repeat"])
@@ -76,12 +76,14 @@ def due(
     now = now or datetime.now(UTC)
     tasks: list[Task] = []
     for judge in judges:
-        known = [item for item, answers in found.items() if _can_be_asked(item, judge, answers, questions)]
-        known.sort(key=lambda item: (-found[item].count, place(seed, *item)))
+        askable_items = [
+            item for item, answers in answers_by_item.items() if _can_be_asked(item, judge, answers, questions)
+        ]
+        askable_items.sort(key=lambda item: (-answers_by_item[item].count, order_key(seed, *item)))
         tasks += [
-            Task(*item, max(repeats, found[item].highest + 1))
-            for item in known[:size]
-            if item not in waited_for and now - found[item].last >= APART
+            Task(*item, max(repeats, answers_by_item[item].highest + 1))
+            for item in askable_items[:size]
+            if item not in waited_for and now - answers_by_item[item].last >= APART
         ]
     return tasks
 
@@ -98,10 +100,10 @@ def _can_be_asked(item: Item, judge: str, answers: _Answers, questions: Question
 def _when(record: Record) -> datetime:
     """When it was answered; long ago where the record does not say so."""
     try:
-        told = datetime.fromisoformat(record["asked_at"])
+        asked_at = datetime.fromisoformat(record["asked_at"])
     except (KeyError, TypeError, ValueError):
         return LONG_AGO
-    return told if told.tzinfo else told.replace(tzinfo=UTC)
+    return asked_at if asked_at.tzinfo else asked_at.replace(tzinfo=UTC)
 
 
 def changes(records: Iterable[Record]) -> pd.DataFrame:
@@ -114,7 +116,7 @@ def changes(records: Iterable[Record]) -> pd.DataFrame:
     return asked_again(Comparisons.from_frame(pd.DataFrame(read)), question, time)
 
 
-def told(found: pd.DataFrame) -> Iterator[str]:
+def change_sentences(changes: pd.DataFrame) -> Iterator[str]:
     """A sentence on each judge that changed."""
-    for sentence in changed(found, LEVEL):
+    for sentence in changed(changes, LEVEL):
         yield f"{sentence} Leave it out, or ask it everything anew under another name."

@@ -78,14 +78,16 @@ def read_questions(
     """
     if _is_table(source):
         return _questions([_read("", Table(frame_of(source)), columns, answers, None)])
-    return _questions([part for one in _several(source) for part in parts_of(one, columns, answers)])
+    return _questions(
+        [part for file_source in _several(source) for part in parts_of(file_source, columns, answers)]
+    )
 
 
 def files_of(sources: Iterable[str]) -> list[Path]:
     """Files on disk among the sources, to which nothing may be written."""
-    places = [split(Path(source))[0] for source in sources if not is_platform(source) and not is_hub(source)]
-    found = [one for place in places for one in ([place] if place.exists() else _matching(place))]
-    within = (one.rglob("*") if one.is_dir() else [one] for one in found)
+    roots = [split(Path(source))[0] for source in sources if not is_platform(source) and not is_hub(source)]
+    existing = [path for pattern in roots for path in ([pattern] if pattern.exists() else _matching(pattern))]
+    within = (path.rglob("*") if path.is_dir() else [path] for path in existing)
     return [path for paths in within for path in paths if path.is_file()]
 
 
@@ -96,7 +98,7 @@ def _matching(pattern: Path) -> list[Path]:
 def _several(source: object) -> list[str]:
     if isinstance(source, str | Path):
         return [str(source)]
-    return [str(one) for one in source] if isinstance(source, list | tuple) else []
+    return [str(item) for item in source] if isinstance(source, list | tuple) else []
 
 
 def _is_table(source: object) -> TypeGuard[Tabular]:
@@ -108,7 +110,7 @@ class Part:
     """What one file holds: what it is called, what was found in it, and images that its records name."""
 
     label: str
-    found: list[Found]
+    answers: list[Found]
     images: list[Named]
 
 
@@ -122,8 +124,8 @@ def parts_of(source: str, columns: Columns, answers: str | None) -> Iterator[Par
     """What each file of a source holds."""
     path = Path(source)
     if is_platform(source):
-        found = list(fetched(source))
-        yield Part(source, found, [image for one in found for image in one.images])
+        fetched_answers = list(fetched(source))
+        yield Part(source, fetched_answers, [image for item in fetched_answers for image in item.images])
     elif is_text_folder(path):
         with named(path.name):
             yield Part(path.name, list(texts_in(path)), [])
@@ -132,16 +134,16 @@ def parts_of(source: str, columns: Columns, answers: str | None) -> Iterator[Par
             yield _read(path.name, Table(load_rows(source).to_pandas(), label=source), columns, answers, None)
     else:
         paths = paths_of(source)
-        for one, label in zip(paths, labels_of(paths), strict=True):
+        for item, label in zip(paths, labels_of(paths), strict=True):
             with named(label):
-                table = Table(opened(one, None).read(), path=one, label=label)
-                yield _read(label, table, columns, answers, split(one)[0].parent)
+                table = Table(opened(item, None).read(), path=item, label=label)
+                yield _read(label, table, columns, answers, split(item)[0].parent)
 
 
 def _is_file(path: Path) -> bool:
     """Whether a source is on disk: a set on the hub is named like a folder, which is not there."""
-    place = split(path)[0]
-    return place.exists() or bool(form_of(place)) or any(sign in str(path) for sign in "*?[")
+    root = split(path)[0]
+    return root.exists() or bool(form_of(root)) or any(sign in str(path) for sign in "*?[")
 
 
 def _rows(table: Table, columns: Columns, answers: str | None) -> Iterator[Found]:
@@ -159,9 +161,11 @@ def _rows(table: Table, columns: Columns, answers: str | None) -> Iterator[Found
         needed.append(names[REFERENCE])
     missing = [name for name in needed if name not in table.frame.columns]
     if missing:
-        there = ", ".join(map(str, table.frame.columns[:20]))
-        others = "" if ours else f"; nor is it one of: {', '.join(one.name for one in FORMATS)}"
-        raise DataError(f"the table has no column {missing[0]!r} (it has: {there}){others}")
+        column_names = ", ".join(map(str, table.frame.columns[:20]))
+        other_formats = (
+            "" if ours else f"; nor is it one of: {', '.join(known_format.name for known_format in FORMATS)}"
+        )
+        raise DataError(f"the table has no column {missing[0]!r} (it has: {column_names}){other_formats}")
     yield from _ours(table.frame, names, answers)
 
 
@@ -171,8 +175,8 @@ def _ours(table: pd.DataFrame, names: Mapping[str, str], answers: str | None) ->
         if name is None:
             raise DataError(f"record {number} has no question_id")
         question = _text(number, record[names["question"]], "question")
-        told = record.get(names[REFERENCE])
-        reference = None if _is_missing(told) else _text(number, told, REFERENCE)
+        reference_value = record.get(names[REFERENCE])
+        reference = None if _is_missing(reference_value) else _text(number, reference_value, REFERENCE)
         for answer in record[answers] if answers else [record]:
             if not isinstance(answer, dict) or not {names["model"], names["answer"]} <= answer.keys():
                 raise DataError(
@@ -181,8 +185,8 @@ def _ours(table: pd.DataFrame, names: Mapping[str, str], answers: str | None) ->
             model = answer[names["model"]]
             if not isinstance(model, str) or not model:
                 raise DataError(f"record {number} has {model!r} as model, not a text")
-            said = _text(number, answer[names["answer"]], "answer")
-            yield Found(number, question_name(name), question, model, said, reference)
+            answer_text = _text(number, answer[names["answer"]], "answer")
+            yield Found(number, question_name(name), question, model, answer_text, reference)
 
 
 def _text(number: int, value: Any, key: str) -> Text:
@@ -207,27 +211,27 @@ def _questions(parts: Sequence[Part]) -> Questions:
     reference: dict[str, Text] = {}
     for part in parts:
         with named(part.label) if part.label else nullcontext():
-            for one in part.found:
-                _agree(text, one.record, one.question_id, one.question, "text")
-                _agree(reference, one.record, one.question_id, one.reference, "reference")
+            for answer in part.answers:
+                _agree(text, answer.record, answer.question_id, answer.question, "text")
+                _agree(reference, answer.record, answer.question_id, answer.reference, "reference")
     answers: dict[str, dict[str, Text]] = {}
     failed = Counter[str]()
     for part in parts:
         with named(part.label) if part.label else nullcontext():
-            for one in part.found:
-                if one.model is not None and one.answer is None:
-                    failed[one.model] += 1
-                elif one.model is not None:
-                    _add(answers, text, one)
+            for answer in part.answers:
+                if answer.model is not None and answer.answer is None:
+                    failed[answer.model] += 1
+                elif answer.model is not None:
+                    _add(answers, text, answer)
     if failed:
-        told = [f"{model} ({many})" for model, many in sorted(failed.items())]
-        log.warning("left out, because the model did not answer: %s", listed(told))
+        failures = [f"{model} ({count})" for model, count in sorted(failed.items())]
+        log.warning("left out, because the model did not answer: %s", listed(failures))
     if not any(len(models) > 1 for models in answers.values()):
         raise DataError("no question has answers of two models: there is nothing to compare")
-    known = {image.reference: image for part in parts for image in part.images}
-    texts = [text[name] for name in answers], *(each.values() for each in answers.values())
-    shown = references(one for each in texts for one in each) if known else ()
-    images = {name: known[name] for name in shown if name in known}
+    named_images = {image.reference: image for part in parts for image in part.images}
+    texts = [text[name] for name in answers], *(replies.values() for replies in answers.values())
+    image_names = references(answer for replies in texts for answer in replies) if named_images else ()
+    images = {name: named_images[name] for name in image_names if name in named_images}
     return Questions({name: text[name] for name in answers}, answers, _of(reference, answers), images)
 
 
@@ -241,18 +245,19 @@ def _agree(texts: dict[str, Text], record: int, name: str, text: Text | None, wh
         raise DataError(f"record {record} has another {what} for question {name!r} than an earlier one")
 
 
-def _add(answers: dict[str, dict[str, Text]], text: Mapping[str, Text], one: Found) -> None:
-    name, model = one.question_id, str(one.model)
+def _add(answers: dict[str, dict[str, Text]], text: Mapping[str, Text], found_answer: Found) -> None:
+    name, model = found_answer.question_id, str(found_answer.model)
     if name not in text:
         raise DataError(
-            f"record {one.record} answers question {name!r}, and no file has its text: name that of the questions"
+            f"record {found_answer.record} answers question {name!r}, and no file has its text: "
+            "name that of the questions"
         )
     if model in answers.setdefault(name, {}):
-        raise DataError(f"record {one.record} is a second answer of {model!r} to question {name!r}")
-    answer = one.answer if one.answer is not None else ""
+        raise DataError(f"record {found_answer.record} is a second answer of {model!r} to question {name!r}")
+    answer = found_answer.answer if found_answer.answer is not None else ""
     if _turns(text[name]) != _turns(answer):
         raise DataError(
-            f"record {one.record} answers {_turns(answer)} of the {_turns(text[name])} turns of {name!r}"
+            f"record {found_answer.record} answers {_turns(answer)} of the {_turns(text[name])} turns of {name!r}"
         )
     answers[name][model] = answer
 

@@ -75,7 +75,7 @@ class Pause:
     def stop(self) -> None:
         """Let no further request go."""
         self._stopped.set()
-        self._tell()
+        self._notify()
 
     async def turn(self) -> int:
         """Wait until a request may go; its number.
@@ -112,7 +112,7 @@ class Pause:
         """A request is no longer on its way, however it ended."""
         if self._probe == turn:
             self._probe = None
-            self._tell()
+            self._notify()
 
     def answered(self, turn: int) -> float:
         """The server answers: let all requests go. Seconds of the trouble that ends so; 0 for none."""
@@ -120,7 +120,7 @@ class Pause:
         self._open, self._reached, self._since, self._failures = True, True, None, 0
         self._answered = max(self._answered, turn)
         self._in_a_row.clear()
-        self._tell()
+        self._notify()
         return lasted
 
     def begin_anew(self) -> None:
@@ -145,12 +145,12 @@ class Pause:
         wide |= what not in self._at_fault and len(self._in_a_row) >= SEVERAL
         return later or not wide, self._close(turn, error.wait or 0.0) if wide else 0.0
 
-    def _close(self, turn: int, asked: float) -> float:
+    def _close(self, turn: int, requested_wait: float) -> float:
         now = self.clock()
         self._since = now if self._since is None else self._since
-        wait = asked
+        wait = requested_wait
         if turn > self._closed_at:  # not of those that were on their way when the pause began
-            wait = max(asked, backoff(self._first_wait, self._failures))
+            wait = max(requested_wait, backoff(self._first_wait, self._failures))
             self._failures += 1
             self._closed_at = self._turn
         self._open = False
@@ -170,7 +170,7 @@ class Pause:
         with suppress(TimeoutError):
             await asyncio.wait_for(self._stopped.wait(), seconds)
 
-    def _tell(self) -> None:
+    def _notify(self) -> None:
         self._settled.set()
         self._settled = asyncio.Event()
 
@@ -219,7 +219,7 @@ T = TypeVar("T", bound=Hashable)
 
 
 @dataclass
-class Asked(Generic[T]):
+class Attempt(Generic[T]):
     """A request, and how it went so far.
 
     Attributes
@@ -251,13 +251,13 @@ class Waiting(Generic[T]):
     """
 
     def __init__(self, tasks: Iterable[T], pause: Pause):
-        self._new, self._failed = deque(tasks), list[Asked[T]]()
+        self._new, self._failed = deque(tasks), list[Attempt[T]]()
         self._pause, self._idle = pause, 0
 
     def __len__(self) -> int:
         return len(self._new) + len(self._failed)
 
-    async def take(self) -> tuple[Asked[T], int] | None:
+    async def take(self) -> tuple[Attempt[T], int] | None:
         """Wait until a request may go; which one, and its turn. None if there are fewer than wait for one.
 
         Raises
@@ -268,55 +268,57 @@ class Waiting(Generic[T]):
             self._idle += 1
             try:
                 if not self._new:
-                    await self._pause.sleep(max(0.0, min(each.due for each in self._failed) - self._pause.clock()))
+                    await self._pause.sleep(
+                        max(0.0, min(attempt.due for attempt in self._failed) - self._pause.clock())
+                    )
                 turn = await self._pause.turn()
             finally:
                 self._idle -= 1
-            found = self._next()
-            if found is not None:
-                return found, turn
+            queued = self._next()
+            if queued is not None:
+                return queued, turn
             self._pause.end(turn)
         return None
 
-    def _next(self) -> Asked[T] | None:
+    def _next(self) -> Attempt[T] | None:
         in_trouble = self._pause.in_trouble
-        due = [each for each in self._failed if each.due <= self._pause.clock()]
-        first = [each for each in due if each.with_the_judge]
+        due = [attempt for attempt in self._failed if attempt.due <= self._pause.clock()]
+        first = [attempt for attempt in due if attempt.with_the_judge]
         if self._new and (in_trouble or not first):
             # anywhere, because those that fail may stand side by side
-            place = random.randrange(len(self._new)) if in_trouble else 0
-            found = Asked(self._new[place])
-            del self._new[place]
-            return found
+            index = random.randrange(len(self._new)) if in_trouble else 0
+            queued = Attempt(self._new[index])
+            del self._new[index]
+            return queued
         again = first or due
         if not again:
             return None
         # the longest wait first, so that a limit of the rate does not meet the same request each time
-        found = min(again, key=lambda each: each.failures) if in_trouble else again[0]
-        self._failed.remove(found)
-        return found
+        queued = min(again, key=lambda attempt: attempt.failures) if in_trouble else again[0]
+        self._failed.remove(queued)
+        return queued
 
-    def unsent(self, asked: Asked[T]) -> None:
+    def unsent(self, attempt: Attempt[T]) -> None:
         """Take a request back that was not sent."""
-        if asked.failures:
-            self._failed.append(asked)
+        if attempt.failures:
+            self._failed.append(attempt)
         else:
-            self._new.appendleft(asked.task)
+            self._new.appendleft(attempt.task)
 
-    def failed(self, asked: Asked[T], counts: bool, wait: float | None) -> None:
+    def failed(self, attempt: Attempt[T], counts: bool, wait: float | None) -> None:
         """Take a request back that failed: for so many seconds, or until the judge is out of its trouble."""
-        asked.failures += 1
-        asked.counted += counts
-        asked.due, asked.with_the_judge = self._pause.clock() + (wait or 0.0), wait is None
-        self._failed.append(asked)
+        attempt.failures += 1
+        attempt.counted += counts
+        attempt.due, attempt.with_the_judge = self._pause.clock() + (wait or 0.0), wait is None
+        self._failed.append(attempt)
 
     def hopeless(self) -> list[T]:
         """All that wait, if none is new and most of them failed while the judge answered others; otherwise none.
 
         Most, because after the last request that is answered no evidence comes on those that fail after it.
         """
-        at_fault = sum(self._pause.is_at_fault(each.task) for each in self._failed)
-        return [] if self._new or 2 * at_fault <= len(self._failed) else [each.task for each in self._failed]
+        at_fault = sum(self._pause.is_at_fault(attempt.task) for attempt in self._failed)
+        return [] if self._new or 2 * at_fault <= len(self._failed) else [attempt.task for attempt in self._failed]
 
     def clear(self) -> None:
         """Forget all that wait."""
@@ -338,8 +340,8 @@ def retrying(attempts: int, first_wait: float, patience: float) -> tenacity.Asyn
 
     def wait(state: tenacity.RetryCallState) -> float:
         failed = _fault(state)
-        asked = failed.wait if failed is not None else None
-        return min(patience, max(backoff(first_wait, state.attempt_number - 1), asked or 0.0))
+        requested_wait = failed.wait if failed is not None else None
+        return min(patience, max(backoff(first_wait, state.attempt_number - 1), requested_wait or 0.0))
 
     return tenacity.AsyncRetrying(
         retry=tenacity.retry_if_exception_type(AttemptFailed), stop=is_enough, wait=wait, reraise=True

@@ -24,11 +24,11 @@ class Settings(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _known(cls, values: Any) -> Any:
+    def _require_known_keys(cls, values: Any) -> Any:
         unknown = [key for key in values if key not in cls.model_fields] if isinstance(values, dict) else []
         if unknown:
-            near = get_close_matches(str(unknown[0]), list(cls.model_fields), 1, 0.0)[0]
-            raise ValueError(f"there is no key {str(unknown[0])!r}; the nearest known one is {near!r}")
+            nearest = get_close_matches(str(unknown[0]), list(cls.model_fields), 1, 0.0)[0]
+            raise ValueError(f"there is no key {str(unknown[0])!r}; the nearest known one is {nearest!r}")
         return values
 
 
@@ -48,11 +48,11 @@ def checked(schema: type[Checked], values: Mapping[str, Any], where: str = "") -
     except ValidationError as error:
         first = error.errors()[0]
     key = "".join(f" no. {part + 1}" if isinstance(part, int) else f".{part}" for part in first["loc"])
-    given = first["input"] if isinstance(first["input"], int | float) else None
-    key = key.lstrip(".") + (f"={given:g}" if given is not None and key else "")
-    said = first["msg"].replace(*OUR_WORDS)
-    said = said[0].lower() + said[1:]
-    raise ConfigError(": ".join(part for part in (where, key, said) if part))
+    value = first["input"] if isinstance(first["input"], int | float) else None
+    key = key.lstrip(".") + (f"={value:g}" if value is not None and key else "")
+    message = first["msg"].replace(*OUR_WORDS)
+    message = message[0].lower() + message[1:]
+    raise ConfigError(": ".join(part for part in (where, key, message) if part))
 
 
 def read_settings(schema: type[Checked], path: Path) -> Checked:

@@ -54,9 +54,13 @@ class Client:
     """
 
     def __init__(
-        self, judges: Mapping[str, Judge], prompt: Prompt, timeout: float, known: Mapping[str, str] | None = None
+        self,
+        judges: Mapping[str, Judge],
+        prompt: Prompt,
+        timeout: float,
+        known_keys: Mapping[str, str] | None = None,
     ):
-        self._keys = keys(judges.values()) if known is None else known
+        self._keys = keys(judges.values()) if known_keys is None else known_keys
         self._secrets = Secrets(self._keys.values())
         if judges:
             assert self._litellm  # that it is there is known before anything is asked
@@ -94,15 +98,15 @@ class Client:
 
     def unheeded(self, judge: Judge, reply: Reply) -> None:
         """A reply is not of the form that was asked for: ask by the next way, if there is one."""
-        way = structured_by(judge, reply.asked_without)
-        if way:
-            self.refused[judge.judge].add(way)
+        structured_form = structured_by(judge, reply.asked_without)
+        if structured_form:
+            self.refused[judge.judge].add(structured_form)
 
     def _refusal(self, judge: Judge, before: Set[str], line: Line, fault: AttemptFailed | Refused) -> str | None:
         """What of a request was refused, by the server or before it by the library, if that can be given up."""
         if line.status is None or line.status >= 400:
-            said = line.message if line.status else fault.said
-            return refusal(judge, request(judge, self._prompt, before), before, said)
+            message = line.message if line.status else fault.message
+            return refusal(judge, request(judge, self._prompt, before), before, message)
         return None
 
     async def _once(
@@ -113,9 +117,9 @@ class Client:
         http: httpx.AsyncClient | None,
     ) -> tuple[Line, Reply | AttemptFailed | Refused]:
         """Send one request, without what was refused before: the line, and the reply or what went wrong."""
-        place, params = judge.address or NOWHERE, wire_params(judge, refused)
+        address, params = judge.address or NOWHERE, wire_params(judge, refused)
         line = (
-            Line(self._network.to(place), place, params, self._secrets)
+            Line(self._network.to(address), address, params, self._secrets)
             if http is None
             else Line(http, judge.address or None, params, self._secrets)
         )
@@ -124,7 +128,7 @@ class Client:
             with guarded(line, handler):
                 async with asyncio.timeout(self.timeout):
                     answer = await self._litellm.acompletion(
-                        **self._asked(judge, refused),
+                        **self._parameters(judge, refused),
                         messages=sent,
                         api_key=self._keys.get(judge.judge) or NO_KEY,
                         client=handler,
@@ -176,8 +180,8 @@ class Client:
         ------
         AttemptFailed, Refused, JudgeRefused
         """
-        place = judge.address or NOWHERE
-        line = Line(self._network.to(place), place, {}, self._secrets, largest)
+        address = judge.address or NOWHERE
+        line = Line(self._network.to(address), address, {}, self._secrets, largest)
         try:
             async with asyncio.timeout(seconds or self.timeout):
                 response = await line.handle_async_request(request)
@@ -192,11 +196,11 @@ class Client:
         model, reason = (None if name is None else self._secrets.blanked(name) for name in named)
         return replace(reply, text=self._secrets.blanked(reply.text), model=model, finish_reason=reason)
 
-    def _asked(self, judge: Judge, refused: Set[str]) -> dict[str, Any]:
-        asked = request(judge, self._prompt, refused)
-        model, provider, *_ = self._litellm.get_llm_provider(asked["model"], api_base=asked["api_base"])
+    def _parameters(self, judge: Judge, refused: Set[str]) -> dict[str, Any]:
+        parameters = request(judge, self._prompt, refused)
+        model, provider, *_ = self._litellm.get_llm_provider(parameters["model"], api_base=parameters["api_base"])
         translated = self._litellm.get_supported_openai_params(model, provider) or ()
-        return asked | {"allowed_openai_params": unknown(asked, translated)}
+        return parameters | {"allowed_openai_params": unknown(parameters, translated)}
 
     def _handler(self, line: Line) -> Any:
         from litellm.llms.custom_httpx.http_handler import AsyncHTTPHandler
@@ -205,7 +209,7 @@ class Client:
 
     def _fault(self, judge: Judge, line: Line, error: Exception) -> AttemptFailed | Refused:
         """What went wrong, by what the line saw."""
-        said = line.said
+        message = line.short_message
         if line.astray and not line.sent:
             return JudgeRefused("not sent", f"the request is for {line.astray}, which the key is not for")
         if line.large:
@@ -219,14 +223,14 @@ class Client:
                 return JudgeRefused("not sent", self._secrets.blanked(shortened(str(error))))
             return AttemptFailed("connection", paid=line.sent)
         if line.status in OF_THE_JUDGE:
-            return JudgeRefused(str(line.status), said)
+            return JudgeRefused(str(line.status), message)
         if line.status in TRIED_AGAIN or line.status >= 500:
-            return AttemptFailed(str(line.status), said, retry_after(line.headers))
+            return AttemptFailed(str(line.status), message, retry_after(line.headers))
         if line.status >= 400:
-            return Refused(str(line.status), said)
+            return Refused(str(line.status), message)
         if isinstance(error, TimeoutError):
             return AttemptFailed("timeout", paid=True)
-        return AttemptFailed("unreadable body", said, paid=True)
+        return AttemptFailed("unreadable body", message, paid=True)
 
     async def close(self) -> None:
         await self._network.close()

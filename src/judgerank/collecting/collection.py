@@ -62,7 +62,7 @@ def texts_digest(task: Task, questions: Questions, prompt: Prompt, judge: Judge 
 
     It is the same for all orders.
     """
-    answers = [questions.answers[task.question_id][name] for name in sorted(task.shown)]
+    answers = [questions.answers[task.question_id][name] for name in sorted(task.models)]
     reference = [questions.reference[task.question_id]] if "{reference}" in prompt.text else []
     images = [{"image": digest_of(image)} for image in _sent(task, questions, judge)]
     return _digest([questions.text[task.question_id], *answers, *reference, *images])
@@ -83,37 +83,44 @@ def changed_since(
     judges: Mapping[str, Judge],
     questions: Questions,
     prompt: Prompt,
-    moved: bool = False,
+    address_may_differ: bool = False,
 ) -> str | None:
     """What is not as it was when earlier judgments were made, as a clause; None if all is.
 
     A judge's name that now stands for another model or another server, and answers that changed under their old
     names, would make one set of judgments of two. Records of versions that kept no address, or neither the
-    provider nor the tokens for thoughts, are of any. With `moved`, the judges are the same at other addresses.
+    provider nor the tokens for thoughts, are of any. With `address_may_differ`, the judges are the same at other
+    addresses.
     """
-    asked = {task.in_any_order for task in tasks}
+    requested = {task.in_any_order for task in tasks}
     for number, record in enumerate(records, 1):
         task, judge = task_of(record), judges.get(record["judge_model"])
         if judge is not None and record.get("model_sent") != judge.sent:
             was = record.get("model_sent")
             return f"line {number} is of judge {task.judge!r} when it was {was!r}, not {judge.sent!r}"
         if judge is not None and record.get("asked_with", "") != judge_digest(judge):
-            other = f"{judge.sent} had other code or" if judge.is_function else "it was asked with other"
-            return f"line {number} is of judge {task.judge!r} when {other} parameters"
+            change = f"{judge.sent} had other code or" if judge.is_function else "it was asked with other"
+            return f"line {number} is of judge {task.judge!r} when {change} parameters"
         now = {"provider": judge.form, "thinking": judge.reasoning_budget} if judge is not None else {}
         for key in now if "provider" in record else ():
             if record.get(key) != now[key]:
                 return f"line {number} is of judge {task.judge!r} with {key} {record.get(key)!r}, not {now[key]!r}"
         was = record.get("address")
-        if judge is not None and was is not None and was != judge.address and not moved:
+        if judge is not None and was is not None and was != judge.address and not address_may_differ:
             return (
                 f"line {number} is of judge {task.judge!r} when it was asked at {was}, not at {judge.address} "
                 "(--moved if the same model is now there)"
             )
-        known = judge is not None or "images" not in record  # whether it is sent images: else nobody knows now
+        is_checkable = (
+            judge is not None or "images" not in record
+        )  # whether it is sent images: else nobody knows now
         about = record.get("texts", "")
-        if task.in_any_order in asked and known and about != texts_digest(task, questions, prompt, judge):
-            what, whose = "texts or images" if questions.images else "texts", " and ".join(map(repr, task.shown))
+        if (
+            task.in_any_order in requested
+            and is_checkable
+            and about != texts_digest(task, questions, prompt, judge)
+        ):
+            what, whose = "texts or images" if questions.images else "texts", " and ".join(map(repr, task.models))
             return f"line {number} is about other {what} of question {task.question_id!r} by {whose}"
     return None
 
@@ -169,12 +176,12 @@ class Study:
         wanted = Counter(task.judge for task in self.tasks)
         longer = self.plan.first(min(len(self.plan), (max(wanted.values()) + len(records)) * len(self.judges)))
         room = wanted - self._answered(records)
-        found = []
+        missing_tasks = []
         for task in self._unanswered(longer, records):
             if room[task.judge] > 0:
                 room[task.judge] -= 1
-                found.append(task)
-        return found
+                missing_tasks.append(task)
+        return missing_tasks
 
     def anchors(self, records: Iterable[Record], pending: Iterable[Task] = ()) -> list[Task]:
         """The requests that are to be asked again today (`anchors.due`)."""
@@ -182,17 +189,17 @@ class Study:
         return due(size, records, pending, self.questions, self.judges, repeats, seed) if size else []
 
     def _unanswered(self, tasks: Sequence[Task], records: Iterable[Record]) -> list[Task]:
-        asked = askable(tasks, self.judges, self.questions)
-        return missing(asked, records, self._both, self.settings.again)
+        askable_tasks = askable(tasks, self.judges, self.questions)
+        return missing(askable_tasks, records, self._both, self.settings.again)
 
     def _answered(self, records: Iterable[Record]) -> Counter[str]:
         """How many requests of the whole plan are answered by each judge."""
-        found = {
+        answered_tasks = {
             task if self._both else task.in_any_order
             for task in answered(records, self.settings.again)
             if self.questions.have(task) and task.repeat < self.settings.repeats
         }
-        return Counter(task.judge for task in found)
+        return Counter(task.judge for task in answered_tasks)
 
     @property
     def _both(self) -> bool:

@@ -12,14 +12,14 @@ from typing import Any
 
 from tqdm import tqdm
 
-from judgerank.collecting.backoff import Asked, Pace, Pause, Stopped, Waiting, backoff
+from judgerank.collecting.backoff import Attempt, Pace, Pause, Stopped, Waiting, backoff
 from judgerank.collecting.client import Client
 from judgerank.collecting.collection import identified
 from judgerank.collecting.costs import Budget, BudgetSpent, at_a_time, at_most, is_priced, learned, recorded_cost
 from judgerank.collecting.ledger import UNKNOWN, Ledger, Record, choice_of, record_of
 from judgerank.collecting.outcome import Breaker, digits, duration, money
 from judgerank.collecting.prompts import messages
-from judgerank.collecting.respondents import Shown, respondents
+from judgerank.collecting.respondents import ShownComparison, respondents
 from judgerank.collecting.response import AttemptFailed, JudgeRefused, Refused, Reply
 from judgerank.collecting.settings import Collection, Judge
 from judgerank.collecting.task_order import Questions, Task
@@ -96,8 +96,8 @@ class Collector:
 
     async def _work(self, name: str, queue: Waiting[Task], progress: tqdm) -> None:
         with suppress(Stopped):
-            while (taken := await queue.take()) is not None:
-                self.show(progress, await self._one(name, queue, *taken))
+            while (queued := await queue.take()) is not None:
+                self.show(progress, await self._one(name, queue, *queued))
 
     def show(self, progress: tqdm, done: int = 1) -> None:
         """Say that so many requests were dealt with, and what all attempts have cost."""
@@ -108,12 +108,12 @@ class Collector:
         if not done:  # which tqdm takes for nothing new
             progress.refresh()
 
-    async def _one(self, name: str, queue: Waiting[Task], asked: Asked[Task], turn: int) -> int:
+    async def _one(self, name: str, queue: Waiting[Task], attempt: Attempt[Task], turn: int) -> int:
         """One attempt; how many requests are dealt with by it."""
         pause = self.pauses[name]
         try:
-            if not await self._attempt(asked.task, turn):
-                queue.unsent(asked)
+            if not await self._attempt(attempt.task, turn):
+                queue.unsent(attempt)
                 return 0
             self._answers_again(name, turn)
         except BudgetSpent:
@@ -123,26 +123,28 @@ class Collector:
             self._answers_again(name, turn)
             self.give_up(name, error)
         except AttemptFailed as error:
-            return self._failed(name, queue, asked, turn, error)
+            return self._failed(name, queue, attempt, turn, error)
         finally:
             pause.end(turn)
         return 1
 
-    def _failed(self, name: str, queue: Waiting[Task], asked: Asked[Task], turn: int, error: AttemptFailed) -> int:
+    def _failed(
+        self, name: str, queue: Waiting[Task], attempt: Attempt[Task], turn: int, error: AttemptFailed
+    ) -> int:
         """Put a request back that failed, or give it up; how many are given up."""
         pause = self.pauses[name]
-        counts, paused = pause.failed(turn, asked.task, error)
-        if asked.counted + counts >= self.attempts:
-            self.give_up(name, error, pause.is_at_fault(asked.task))
+        counts, paused = pause.failed(turn, attempt.task, error)
+        if attempt.counted + counts >= self.attempts:
+            self.give_up(name, error, pause.is_at_fault(attempt.task))
             return 1
-        queue.failed(asked, counts, None if paused else backoff(self.first_wait, asked.counted))
+        queue.failed(attempt, counts, None if paused else backoff(self.first_wait, attempt.counted))
         after = pause.given_up_after
         hopeless = [] if after is None or error.wait is not None else queue.hopeless()
         if after is None or not hopeless:
             self._tell_pause(name, error, paused)
             return 0
-        told = "judge %r: %s given up, which failed for %s after it answered all others"
-        self._say(told, name, counted(len(hopeless), "request"), duration(after))
+        template = "judge %r: %s given up, which failed for %s after it answered all others"
+        self._say(template, name, counted(len(hopeless), "request"), duration(after))
         for _ in hopeless:
             self.give_up(name, error, at_fault=True)
         queue.clear()
@@ -159,20 +161,22 @@ class Collector:
         """Say that a judge is paused, once in its trouble, or give it up at the end of all patience."""
         given_up = self.pauses[name].given_up_after
         if given_up is not None:
-            told = f"there was no answer for {duration(given_up)}, at last for {error.kind}"
+            reason = f"there was no answer for {duration(given_up)}, at last for {error.kind}"
             if error.wait and error.wait > given_up:
-                told = f"it asks to wait for {duration(error.wait)} ({error.kind}), longer than --patience"
-            self.stop(name, told, error.kind)
+                reason = f"it asks to wait for {duration(error.wait)} ({error.kind}), longer than --patience"
+            self.stop(name, reason, error.kind)
         elif paused >= TOLD_FROM and name not in self._told:
             self._told.add(name)
-            said = f"; it says: {error.said}" if error.said else ""
+            server_message = f"; it says: {error.message}" if error.message else ""
             longest = duration(self.patience)
-            self._say("judge %r is paused (%s%s) and tried again for up to %s", name, error.kind, said, longest)
+            self._say(
+                "judge %r is paused (%s%s) and tried again for up to %s", name, error.kind, server_message, longest
+            )
 
-    def _say(self, *told: Any) -> None:
+    def _say(self, *template_and_values: Any) -> None:
         if self._progress is not None:
             self._progress.clear()
-        log.info(*told)
+        log.info(*template_and_values)
 
     def give_up(self, name: str, error: AttemptFailed | Refused, at_fault: bool = False) -> None:
         """Count a request that has no answer, and stop a judge who has too many of these.
@@ -224,8 +228,8 @@ class Collector:
             return True
 
     async def _reply(self, task: Task) -> Reply:
-        shown = Shown(**self.questions.shown(task), messages=self.messages(task))
-        return await self._respondents[task.judge].compare(shown)
+        comparison = ShownComparison(**self.questions.texts_of(task), messages=self.messages(task))
+        return await self._respondents[task.judge].compare(comparison)
 
     def messages(self, task: Task) -> list[dict[str, Any]]:
         """What the task's judge is sent."""
@@ -258,14 +262,14 @@ class Collector:
         try:
             answer = await reply
             tokens = self._bounds.tokens(judge, self.prompt, self.messages(task))
-            record = record_of(self.asked(task), answer, tokens, self.prompt.scale == 5) | (
+            record = record_of(self.request_fields(task), answer, tokens, self.prompt.scale == 5) | (
                 batch or {"seconds": round(time.monotonic() - start, 3)}
             )
             paid = recorded_cost(judge, record)
             actual = 0.0 if math.isnan(paid) else paid
             self._keep(task, record, answer)
         except (AttemptFailed, Refused) as error:
-            self.breakers[task.judge].failure(error.kind, error.said)
+            self.breakers[task.judge].failure(error.kind, error.message)
             if isinstance(error, AttemptFailed) and error.paid:  # or may have been
                 actual = self.without_answer(task.judge, held)
             raise
@@ -287,10 +291,10 @@ class Collector:
         """Judges who were told to have used more tokens than were counted on."""
         return self._bounds.raised(self.judges)
 
-    def asked(self, task: Task) -> Record:
+    def request_fields(self, task: Task) -> Record:
         """What is asked, and what identifies it."""
-        asked = identified(task, self.judges[task.judge], self.questions, self.prompt)
-        return asked | ({"anchor": True} if task.repeat >= self.repeats else {})
+        fields = identified(task, self.judges[task.judge], self.questions, self.prompt)
+        return fields | ({"anchor": True} if task.repeat >= self.repeats else {})
 
     def _keep(self, task: Task, record: Record, reply: Reply) -> None:
         judge, breaker = self.judges[task.judge], self.breakers[task.judge]
@@ -309,7 +313,7 @@ async def together(work: Iterable[Coroutine[Any, Any, None]]) -> None:
     """Do all of it side by side; the first fault ends the others."""
     try:
         async with asyncio.TaskGroup() as group:
-            for each in work:
-                group.create_task(each)
+            for coroutine in work:
+                group.create_task(coroutine)
     except ExceptionGroup as several:
         raise several.exceptions[0] from None

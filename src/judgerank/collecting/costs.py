@@ -41,18 +41,23 @@ class Bounds:
         if judge.is_local:
             return 0.0, 0.0
         name = judge.judge
-        asked = prompt_tokens(judge, sent) + self._more.get(name, 0)
-        return float(asked), longest(judge, prompt) * self._longer.get(name, 1.0)
+        tokens_in = prompt_tokens(judge, sent) + self._more.get(name, 0)
+        return float(tokens_in), longest(judge, prompt) * self._longer.get(name, 1.0)
 
     def learn(
-        self, judge: Judge, prompt: Prompt, sent: Sequence[Mapping[str, Any]], asked: int | None, said: int | None
+        self,
+        judge: Judge,
+        prompt: Prompt,
+        sent: Sequence[Mapping[str, Any]],
+        tokens_in: int | None,
+        tokens_out: int | None,
     ) -> None:
         """Raise the bounds to what a request was told to have used."""
         name, most = judge.judge, longest(judge, prompt)
-        if asked is not None:
-            self._more[name] = max(self._more.get(name, 0), asked - prompt_tokens(judge, sent))
-        if said is not None and most:
-            self._longer[name] = max(self._longer.get(name, 1.0), said / most)
+        if tokens_in is not None:
+            self._more[name] = max(self._more.get(name, 0), tokens_in - prompt_tokens(judge, sent))
+        if tokens_out is not None and most:
+            self._longer[name] = max(self._longer.get(name, 1.0), tokens_out / most)
 
     def raised(self, judges: Iterable[str]) -> list[str]:
         """Judges who used more than a request was thought to take."""
@@ -122,31 +127,31 @@ class Budget:
         """Give back what was set aside, and take what it cost."""
         self.held -= amount  # at once, whatever becomes of those who wait
         self.spent += actual
-        await self._tell()
+        await self._notify()
 
     async def park(self, amount: float) -> None:
         """Keep what is set aside for requests that are waited for no longer."""
         self.held -= amount
         self.parked += amount
-        await self._tell()
+        await self._notify()
 
     def unpark(self, amount: float) -> None:
         """They are waited for again."""
         self.parked -= amount
         self.held += amount
 
-    async def _tell(self) -> None:
+    async def _notify(self) -> None:
         async with self._settled:
             self._settled.notify_all()
 
 
-def cost(judge: Judge, asked: float, said: float, cached: float = 0.0, written: float = 0.0) -> float:
+def cost(judge: Judge, tokens_in: float, tokens_out: float, cached: float = 0.0, written: float = 0.0) -> float:
     """In the currency of the judge's prices; nan if they are not known.
 
     Parameters
     ----------
     judge : Judge
-    asked, said : float
+    tokens_in, tokens_out : float
         Tokens of the prompt and of the reply.
     cached, written : float
         Of the prompt's, those read from the provider's cache, and those put into it.
@@ -157,8 +162,8 @@ def cost(judge: Judge, asked: float, said: float, cached: float = 0.0, written: 
         return np.nan
     read_price = judge.prompt_price if judge.cached_price is None else judge.cached_price
     write_price = judge.prompt_price if judge.cache_write_price is None else judge.cache_write_price
-    of_prompt = judge.prompt_price * (asked - cached - written) + read_price * cached + write_price * written
-    return (of_prompt + judge.completion_price * said) / MILLION
+    of_prompt = judge.prompt_price * (tokens_in - cached - written) + read_price * cached + write_price * written
+    return (of_prompt + judge.completion_price * tokens_out) / MILLION
 
 
 def is_priced(judge: Judge) -> bool:
@@ -175,12 +180,12 @@ def at_most(judge: Judge, tokens: tuple[float, float], batched: bool = False) ->
 def recorded_cost(judge: Judge, record: Record) -> float:
     """What a judgment cost by the prices of today: of what is told, else at most."""
     share = judge.batch_share if record.get("batch") else 1.0
-    asked, said = record.get("prompt_tokens"), record.get("completion_tokens")
-    if asked is None or said is None:
+    tokens_in, tokens_out = record.get("prompt_tokens"), record.get("completion_tokens")
+    if tokens_in is None or tokens_out is None:
         bound = record.get("tokens_at_most")
         return at_most(judge, tuple(bound), bool(record.get("batch"))) if bound else share * cost(judge, 0, 0)
-    beside = (record.get(key, 0) for key in ("cached_tokens", "cache_written_tokens"))
-    return share * cost(judge, asked, said, *beside)
+    cache_tokens = (record.get(key, 0) for key in ("cached_tokens", "cache_written_tokens"))
+    return share * cost(judge, tokens_in, tokens_out, *cache_tokens)
 
 
 def learned(
@@ -191,8 +196,8 @@ def learned(
     for record in records:
         judge, task = judges.get(record["judge_model"]), task_of(record)
         if judge is not None and not judge.is_local and questions.have(task):
-            told = record.get("prompt_tokens"), record.get("completion_tokens")
-            bounds.learn(judge, prompt, messages(prompt, questions, task, judge), *told)
+            recorded_tokens = record.get("prompt_tokens"), record.get("completion_tokens")
+            bounds.learn(judge, prompt, messages(prompt, questions, task, judge), *recorded_tokens)
     return bounds
 
 
@@ -232,12 +237,12 @@ def estimated(
 
 def typical_costs(records: Iterable[Record], judges: Mapping[str, Judge]) -> dict[str, float]:
     """Mean cost of a live reply by judge, of those whose tokens are told."""
-    told: dict[str, list[float]] = {}
+    costs_by_judge: dict[str, list[float]] = {}
     for record in records:
         judge = judges.get(record["judge_model"])
         if judge is not None and None not in (record.get("prompt_tokens"), record.get("completion_tokens")):
-            told.setdefault(judge.judge, []).append(recorded_cost(judge, record | {"batch": None}))
-    return {name: float(np.mean(costs)) for name, costs in told.items()}
+            costs_by_judge.setdefault(judge.judge, []).append(recorded_cost(judge, record | {"batch": None}))
+    return {name: float(np.mean(costs)) for name, costs in costs_by_judge.items()}
 
 
 def expected_seconds(tasks: Iterable[Task], records: Iterable[Record], settings: Collection) -> float:
@@ -247,18 +252,18 @@ def expected_seconds(tasks: Iterable[Task], records: Iterable[Record], settings:
     for record in records:
         if isinstance(record.get("seconds"), int | float):
             took.setdefault(record["judge_model"], []).append(record["seconds"])
-    each = {name: float(np.mean(took[name])) if name in took else np.nan for name in requests}
+    mean_seconds = {name: float(np.mean(took[name])) if name in took else np.nan for name in requests}
     judges = settings.panel.by_name
     on_servers = sum(count for name, count in requests.items() if not judges[name].is_local)
     alone = [
         count
         * max(
-            each[name] / min(at_a_time(judges[name], settings), settings.max_concurrent),
+            mean_seconds[name] / min(at_a_time(judges[name], settings), settings.max_concurrent),
             60.0 / (judges[name].requests_per_minute or np.inf),
         )
         for name, count in requests.items()
     ]
-    together = sum(count * each[name] for name, count in requests.items()) / settings.max_concurrent
+    together = sum(count * mean_seconds[name] for name, count in requests.items()) / settings.max_concurrent
     paced = on_servers * 60.0 / (settings.requests_per_minute or np.inf)
     return float(np.max([*alone, together, paced]))
 
@@ -275,5 +280,5 @@ def spent_into(ledger: Ledger, judges: Mapping[str, Judge]) -> float:
 
 def spent_before(records: Iterable[Record], judges: Mapping[str, Judge]) -> float:
     """What the judgments of earlier runs cost, of judges whose prices are known."""
-    found = (recorded_cost(judges[r["judge_model"]], r) for r in records if r["judge_model"] in judges)
-    return float(sum(each for each in found if not np.isnan(each)))
+    past_costs = (recorded_cost(judges[r["judge_model"]], r) for r in records if r["judge_model"] in judges)
+    return float(sum(past_cost for past_cost in past_costs if not np.isnan(past_cost)))

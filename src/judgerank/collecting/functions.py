@@ -28,9 +28,9 @@ Function = Callable[..., Any]
 class NoAnswer(Exception):
     """A function raised an exception, or returned something that is no answer."""
 
-    def __init__(self, kind: str, said: str):
+    def __init__(self, kind: str, message: str):
         super().__init__(kind)
-        self.kind, self.said = kind, said
+        self.kind, self.message = kind, message
 
 
 def require_function(model: str, server: bool) -> None:
@@ -60,10 +60,10 @@ def function(model: str) -> Function:
 
 @cache
 def _function(model: str, folder: str, code: str) -> Function:  # the folder and the code tell versions apart
-    found = object_of(model, DEFAULT, "a judge")
-    if not callable(found):
-        raise ConfigError(f"{model} is a {type(found).__name__}, not a function of (question, first, second)")
-    return found
+    function = object_of(model, DEFAULT, "a judge")
+    if not callable(function):
+        raise ConfigError(f"{model} is a {type(function).__name__}, not a function of (question, first, second)")
+    return function
 
 
 def code_digest(model: str) -> str:
@@ -72,7 +72,7 @@ def code_digest(model: str) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()[:12] if path.is_file() else ""
 
 
-async def answered(ask: Function, texts: Mapping[str, Any], params: Mapping[str, Any]) -> Reply:
+async def answered(function: Function, texts: Mapping[str, Any], params: Mapping[str, Any]) -> Reply:
     """The function's answer as a reply, from a thread of its own.
 
     Raises
@@ -81,7 +81,9 @@ async def answered(ask: Function, texts: Mapping[str, Any], params: Mapping[str,
         If there is none.
     """
     try:
-        value = await asyncio.to_thread(ask, *(texts[name] for name in ("question", "first", "second")), **params)
+        value = await asyncio.to_thread(
+            function, *(texts[name] for name in ("question", "first", "second")), **params
+        )
     except Exception as error:
         raise NoAnswer(type(error).__name__, str(error)) from error
     return reply_of(value)

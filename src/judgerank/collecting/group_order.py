@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from judgerank.collecting.settings import Collection
-from judgerank.collecting.task_order import Plan, Questions, Task, place, require_drawn
+from judgerank.collecting.task_order import Plan, Questions, Task, order_key, require_drawn
 from judgerank.data.errors import ConfigError
 
 
@@ -45,12 +45,14 @@ class Groups:
         by_judge = [
             sorted(
                 (
-                    Task.of(question, shown, judge, repeat)
+                    Task.of(question, group, judge, repeat)
                     for question, answers in questions.answers.items()
-                    for shown in groups(question, sorted(answers), judge, size, seed)
+                    for group in groups(question, sorted(answers), judge, size, seed)
                     for repeat in range(repeats)
                 ),
-                key=lambda task: place(seed, "ranking", task.question_id, task.judge, task.repeat, *task.shown),
+                key=lambda task: order_key(
+                    seed, "ranking", task.question_id, task.judge, task.repeat, *task.models
+                ),
             )
             for judge in names
         ]
@@ -71,14 +73,14 @@ class Groups:
         """
         require_drawn(size, len(self), "rankings")
         chosen = self._order[:size]
-        return [each for task in chosen for each in (task, task.turned)] if self._both else chosen
+        return [request for task in chosen for request in (task, task.turned)] if self._both else chosen
 
 
 def groups(question: str, models: list[str], judge: str, size: int, seed: int) -> list[tuple[str, ...]]:
     """Models dealt to groups of at most a size, each in the order shown; the groups and orders of one judge."""
-    shuffled = sorted(models, key=lambda name: place(seed, "group", question, judge, name))
-    many = -(-len(models) // size)
-    dealt = (shuffled[number::many] for number in range(many))
+    shuffled = sorted(models, key=lambda name: order_key(seed, "group", question, judge, name))
+    n_groups = -(-len(models) // size)
+    dealt = (shuffled[number::n_groups] for number in range(n_groups))
     return [tuple(group) for group in dealt if len(group) > 1]
 
 

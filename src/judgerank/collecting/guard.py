@@ -68,6 +68,6 @@ def _refuse(event: str, args: tuple[Any, ...]) -> None:
     line = _line.get()
     if line is None:
         return
-    place = args[0] if event == "socket.getaddrinfo" else args[1]
-    line.astray = str(place[0] if isinstance(place, tuple) else place)
+    destination = args[0] if event == "socket.getaddrinfo" else args[1]
+    line.astray = str(destination[0] if isinstance(destination, tuple) else destination)
     raise PermissionError(f"nothing is sent to {line.astray}")

@@ -49,7 +49,7 @@ def tokens_of(judge: Judge) -> int:
     return judge.image_tokens or images_for(judge.form, judge.sent).tokens
 
 
-def shown(texts: Iterable[Text], images: Mapping[str, Named]) -> list[Named]:
+def referenced_images(texts: Iterable[Text], images: Mapping[str, Named]) -> list[Named]:
     """Images that texts refer to, in order, each once."""
     if not images:
         return []
@@ -59,8 +59,8 @@ def shown(texts: Iterable[Text], images: Mapping[str, Named]) -> list[Named]:
 def shown_by(task: Task, questions: Questions) -> list[Named]:
     """Images of the question and of the answers, in an order that is the same for all orders of the answers."""
     answers = questions.answers[task.question_id]
-    texts = questions.text[task.question_id], *(answers[name] for name in sorted(task.shown))
-    return shown(texts, questions.images)
+    texts = questions.text[task.question_id], *(answers[name] for name in sorted(task.models))
+    return referenced_images(texts, questions.images)
 
 
 def content_of(text: str, images: Mapping[str, Named]) -> str | list[dict[str, Any]]:
@@ -70,11 +70,11 @@ def content_of(text: str, images: Mapping[str, Named]) -> str | list[dict[str, A
     """
     parts: list[dict[str, Any]] = []
     begin = 0
-    for found in MARK.finditer(text) if images else ():
-        if found[1] in images:
-            parts.append({"type": "text", "text": text[begin : found.end()]})
-            parts.append({"type": "image_url", "image_url": {"url": images[found[1]]}})
-            begin = found.end()
+    for match in MARK.finditer(text) if images else ():
+        if match[1] in images:
+            parts.append({"type": "text", "text": text[begin : match.end()]})
+            parts.append({"type": "image_url", "image_url": {"url": images[match[1]]}})
+            begin = match.end()
     if not parts:
         return text
     return [*parts, {"type": "text", "text": text[begin:]}] if text[begin:] else parts
@@ -113,8 +113,8 @@ def digest_of(image: Named) -> str:
 
 @cache
 def _digest(image: Named, changed: int) -> str:  # a file that was changed is read again
-    told = image.place.encode() if image.place.startswith(ADDRESS) else _bytes(image)
-    return hashlib.sha256(told).hexdigest()[:16]
+    content = image.place.encode() if image.place.startswith(ADDRESS) else _bytes(image)
+    return hashlib.sha256(content).hexdigest()[:16]
 
 
 def _bytes(image: Named) -> bytes:
@@ -126,9 +126,9 @@ def _bytes(image: Named) -> bytes:
         If there are none, or they are too large, or no image of a form that is taken.
     """
     if image.place.startswith(BYTES):
-        head, _, told = image.place.partition(",")
+        head, _, payload = image.place.partition(",")
         try:
-            content = b64decode(told, validate=True) if head.endswith(";base64") else unquote(told).encode()
+            content = b64decode(payload, validate=True) if head.endswith(";base64") else unquote(payload).encode()
         except ValueError:
             raise DataError(f"image {image.reference} is no Base64") from None
         _require_small(image, len(content))
@@ -152,7 +152,7 @@ def _path(image: Named) -> Path:
         raise DataError(f"image {image.reference} is no address (http, https), no file and no data URI")
     folders = [folder.resolve() for folder in (image.folder, Path.cwd()) if folder is not None]
     paths = [(folder / name).resolve() for folder in folders]
-    path = next((each for each in paths if each.is_file()), None)
+    path = next((candidate for candidate in paths if candidate.is_file()), None)
     if path is None:
         raise DataError(f"there is no image {image.reference}: it is looked for in {folders[0]}")
     if not any(path.is_relative_to(folder) for folder in folders):
@@ -175,22 +175,22 @@ def askable(tasks: Sequence[Task], judges: Mapping[str, Judge], questions: Quest
     return [task for task in tasks if task.judge not in blind or not shown_by(task, questions)]
 
 
-def told(tasks: Sequence[Task], judges: Mapping[str, Judge], questions: Questions) -> Iterator[str]:
+def image_sentences(tasks: Sequence[Task], judges: Mapping[str, Judge], questions: Questions) -> Iterator[str]:
     """A sentence on each judge who is not asked everything, or is shown references alone."""
     if not questions.images:
         return
     all_of = Counter(task.judge for task in tasks)
     with_images = Counter(task.judge for task in tasks if shown_by(task, questions))
-    for name, many in sorted(with_images.items()):
+    for name, n_requests in sorted(with_images.items()):
         judge, mode = judges[name], mode_of(judges[name])
         if mode == "skip":
             why = "has images: skip" if judge.images else "is not known to see images"
             yield (
-                f"judge {name!r} {why}: {many} of its {counted(all_of[name], 'request')} show one and are left "
-                "out (images: send, if it sees them; images: name, to show it their names alone)"
+                f"judge {name!r} {why}: {n_requests} of its {counted(all_of[name], 'request')} show one and are "
+                "left out (images: send, if it sees them; images: name, to show it their names alone)"
             )
         elif mode == "name" and not judge.is_local:
-            yield f"judge {name!r} is shown only the names of images, in {counted(many, 'request')}"
+            yield f"judge {name!r} is shown only the names of images, in {counted(n_requests, 'request')}"
 
 
 def require_images(tasks: Iterable[Task], judges: Mapping[str, Judge], questions: Questions) -> None:

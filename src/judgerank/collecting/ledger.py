@@ -136,9 +136,11 @@ class Ledger:
         self._file: BufferedWriter | None = None
         self._lock = threading.Lock()
         content = path.read_bytes() if path.exists() else b""
-        whole = content.rfind(b"\n") + 1
-        tail = content[whole:]
-        self.records = [_record(path, number, line) for number, line in enumerate(content[:whole].splitlines(), 1)]
+        end_of_lines = content.rfind(b"\n") + 1
+        tail = content[end_of_lines:]
+        self.records = [
+            _record(path, number, line) for number, line in enumerate(content[:end_of_lines].splitlines(), 1)
+        ]
         self.torn = 0
         self._end = b""  # what a last line without its end still needs
         if tail and _is_torn(tail):
@@ -183,7 +185,7 @@ def task_of(record: Record) -> Task:
 
 def what_was_asked(task: Task, ranked: bool) -> Record:
     """The first keys of a record, from which `task_of` makes the request again; `ranked` says how it was asked."""
-    models = {SHOWN: list(task.shown)} if ranked else {"model_a": task.first, "model_b": task.second}
+    models = {SHOWN: list(task.models)} if ranked else {"model_a": task.first, "model_b": task.second}
     return {"question_id": task.question_id, **models, "judge_model": task.judge, "repeat": task.repeat}
 
 
@@ -191,12 +193,12 @@ def says_what_was_asked(record: Record) -> bool:
     """Whether a record has the keys of a request."""
     if SHOWN not in record:
         return record.keys() >= set(TASK) and not any(isinstance(record[key], dict | list) for key in TASK)
-    shown, others = record[SHOWN], ("question_id", "judge_model", "repeat")
+    models, scalar_keys = record[SHOWN], ("question_id", "judge_model", "repeat")
     return (
-        isinstance(shown, list)
-        and len(shown) > 1
-        and all(isinstance(name, str) for name in shown)
-        and all(not isinstance(record.get(key, []), dict | list) for key in others)
+        isinstance(models, list)
+        and len(models) > 1
+        and all(isinstance(name, str) for name in models)
+        and all(not isinstance(record.get(key, []), dict | list) for key in scalar_keys)
     )
 
 
@@ -206,7 +208,7 @@ def choice_of(record: Record) -> str:
         return str(record.get("judge_preferred_model"))
     if not record.get(RANKING):
         return UNKNOWN
-    rank = {name: place for place, group in enumerate(record[RANKING]) for name in group}
+    rank = {name: position for position, group in enumerate(record[RANKING]) for name in group}
     first, second = (rank[name] for name in record[SHOWN][:2])
     return "a" if first < second else "b" if second < first else "c"
 
@@ -227,13 +229,15 @@ def opened(path: Path) -> Iterator[Ledger]:
         raise ConfigError(f"{path.name} is a folder, not a file to write judgments to (--output FILE)")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        place = path.with_name(path.name + ".lock")
-        if place.exists() and (not place.is_file() or place.stat().st_size):  # which locking would empty
+        lock_path = path.with_name(path.name + ".lock")
+        if lock_path.exists() and (
+            not lock_path.is_file() or lock_path.stat().st_size
+        ):  # which locking would empty
             raise ConfigError(
-                f"{place.name} is not the lock of an earlier run, and would be emptied (move it away)"
+                f"{lock_path.name} is not the lock of an earlier run, and would be emptied (move it away)"
             )
-        is_new = not place.exists()
-        lock = FileLock(place, timeout=0)
+        is_new = not lock_path.exists()
+        lock = FileLock(lock_path, timeout=0)
         lock.acquire()
     except Timeout:
         raise ConfigError(f"{path.name} is being written by another run") from None
@@ -244,7 +248,7 @@ def opened(path: Path) -> Iterator[Ledger]:
             ledger = Ledger(path)
         except DataError:
             if is_new:
-                place.unlink()
+                lock_path.unlink()
             raise
         try:
             yield ledger
@@ -280,15 +284,15 @@ def _record(path: Path, number: int, line: bytes) -> Record:
 # One judgment as it is kept: what was asked, what was answered, and what it took.
 
 
-def record_of(asked: Record, reply: Reply, tokens_at_most: tuple[float, float], graded: bool = False) -> Record:
+def record_of(request: Record, reply: Reply, tokens_at_most: tuple[float, float], graded: bool = False) -> Record:
     """A record, whose first keys are what was asked; what is rare is there only where there is something to say.
 
     Tokens at most are kept where the reply does not say what it used, and strength where it was asked for
     (`graded`).
     """
-    answer = _answer(asked, reply)
+    answer = _answer(request, reply)
     untold = reply.prompt_tokens is None or reply.completion_tokens is None
-    beside = {
+    optional_fields = {
         "strength": strength(reply.text) if graded else None,
         "cached_tokens": reply.cached,
         "cache_written_tokens": reply.cache_written,
@@ -298,7 +302,7 @@ def record_of(asked: Record, reply: Reply, tokens_at_most: tuple[float, float], 
         "letters": reply.letters_for(answer.get("judge_preferred_model", UNKNOWN)),
     }
     return {
-        **asked,
+        **request,
         **answer,
         "raw": reply.text,
         "model_answered": reply.model,
@@ -306,15 +310,15 @@ def record_of(asked: Record, reply: Reply, tokens_at_most: tuple[float, float], 
         "prompt_tokens": reply.prompt_tokens,
         "completion_tokens": reply.completion_tokens,
         "asked_at": datetime.now(UTC).isoformat(timespec="seconds"),
-        **{name: value for name, value in beside.items() if value},
+        **{name: value for name, value in optional_fields.items() if value},
     }
 
 
-def _answer(asked: Record, reply: Reply) -> Record:
+def _answer(request: Record, reply: Reply) -> Record:
     """What a reply says: a choice and a confidence, or a ranking, its models in groups from best to worst."""
-    if SHOWN not in asked:
+    if SHOWN not in request:
         choice, confidence = parse(reply.text)
         return {"judge_preferred_model": choice, "judge_confidence": confidence}
-    shown = asked[SHOWN]
-    found = ranking(reply.text, len(shown))
-    return {RANKING: found and [[shown[place] for place in group] for group in found]}
+    models = request[SHOWN]
+    positions = ranking(reply.text, len(models))
+    return {RANKING: positions and [[models[position] for position in group] for group in positions]}

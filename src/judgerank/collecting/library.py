@@ -58,6 +58,6 @@ def listed(judge: Judge) -> Mapping[str, Any]:
 
 def list_prices(judge: Judge) -> dict[str, float | None]:
     """The judge's prices for a million tokens by that list, in US dollars; none if it is not on it."""
-    known = listed(judge)
-    prices = {name: known.get(key) for name, key in PRICED.items()}
+    listed_prices = listed(judge)
+    prices = {name: listed_prices.get(key) for name, key in PRICED.items()}
     return {name: None if price is None else price * 1e6 for name, price in prices.items()}

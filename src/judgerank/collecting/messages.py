@@ -11,8 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from judgerank.adaptive.goals import Goal
 from judgerank.adaptive.rounds import Collected
 from judgerank.collecting.addresses import where
-from judgerank.collecting.anchors import changes
-from judgerank.collecting.anchors import told as of_changes
+from judgerank.collecting.anchors import change_sentences, changes
 from judgerank.collecting.batches.pending import Pending
 from judgerank.collecting.collection import Study
 from judgerank.collecting.collector import Collector
@@ -29,7 +28,7 @@ from judgerank.collecting.outcome import (
     several,
     unfetched,
 )
-from judgerank.collecting.requests import told as refused
+from judgerank.collecting.requests import refused_sentences
 from judgerank.collecting.settings import Judge
 from judgerank.collecting.task_order import Task
 from judgerank.data.listing import counted
@@ -69,8 +68,11 @@ def substituted(records: Iterable[Record]) -> Iterator[str]:
 
 def is_the_same(sent: str, answered: str) -> bool:
     """Whether a name is that of the model asked for, or of a version of it where none was asked for."""
-    asked, said = (name.rpartition("/")[2].lower() for name in (sent, answered))
-    return said == asked or VERSION.sub("", said) in (asked, asked.removesuffix("-latest"))
+    requested_name, answered_name = (name.rpartition("/")[2].lower() for name in (sent, answered))
+    return answered_name == requested_name or VERSION.sub("", answered_name) in (
+        requested_name,
+        requested_name.removesuffix("-latest"),
+    )
 
 
 log = logging.getLogger("judgerank")
@@ -90,21 +92,21 @@ def show(study: Study, tasks: Sequence[Task], ledger: Ledger) -> None:
     log.info("at most %d requests, estimated cost at most %s", len(tasks), with_unknown(total, currency, unknown))
     left = math.inf if settings.budget is None else settings.budget - spent_into(ledger, study.judges)
     if total > left:
-        told = "that may be more than the budget leaves (%s): the run ends before it would exceed it"
-        log.info(told, money(max(left, 0.0), currency))
+        template = "that may be more than the budget leaves (%s): the run ends before it would exceed it"
+        log.info(template, money(max(left, 0.0), currency))
     if study.goal is not None:
         log.info("that is for all of them; most goals are reached after a part")
     if records:
-        asked = table.loc[table["requests"] > 0, "expected"]
-        expected = money(float(asked.sum(skipna=False)), currency)
+        expected_costs = table.loc[table["requests"] > 0, "expected"]
+        expected = money(float(expected_costs.sum(skipna=False)), currency)
         took = expected_time(tasks, records, study)
         log.info("as the replies so far: expected cost %s, expected time %s", expected, took)
 
 
 def tell_left(study: Study, ledger: Ledger, pending: Pending) -> tuple[list[Task], list[Task]]:
     """Say what the file holds; the requests that are left, and those that are asked again."""
-    there = len(study.tasks) - len(study.missing(ledger.records))
-    log.info("%s: %d of the judgments are there already", study.settings.output.name, there)
+    n_answered = len(study.tasks) - len(study.missing(ledger.records))
+    log.info("%s: %d of the judgments are there already", study.settings.output.name, n_answered)
     if pending.requests:
         log.info("%d requests are in batches on their way", len(pending.requests))
     if ledger.charges.without_answer > 0:
@@ -124,13 +126,13 @@ def unpriced(judges: Mapping[str, Judge], names: Iterable[str]) -> list[str]:
     return sorted(name for name in set(names) if not is_priced(judges[name]))
 
 
-def with_unknown(known: float, currency: str, unknown: Sequence[str]) -> str:
+def with_unknown(amount: float, currency: str, unknown: Sequence[str]) -> str:
     """An amount, and whose costs are not in it."""
-    known = 0.0 if math.isnan(known) else known
-    if unknown and not known:
+    amount = 0.0 if math.isnan(amount) else amount
+    if unknown and not amount:
         return f"unknown (no price for: {several(unknown)})"
-    beside = f", and an unknown amount for judges without a price: {several(unknown)}" if unknown else ""
-    return f"{money(known, currency)}{beside}"
+    remark = f", and an unknown amount for judges without a price: {several(unknown)}" if unknown else ""
+    return f"{money(amount, currency)}{remark}"
 
 
 def tell_addresses(study: Study, records: Sequence[Record]) -> None:
@@ -142,11 +144,11 @@ def tell_addresses(study: Study, records: Sequence[Record]) -> None:
         log.info("called as Python functions, at no cost: %s", several(called))
     if people:
         log.info("asked at this terminal: %s", several(people))
-    for name, found in where(study.judges).items():
+    for name, endpoint in where(study.judges).items():
         if name in (*called, *people):
             continue
-        way = tuple(found.get(key, "") for key in ("address", "named_by", "proxy"))
-        together.setdefault(way, []).append(name)
+        route = tuple(endpoint.get(key, "") for key in ("address", "named_by", "proxy"))
+        together.setdefault(route, []).append(name)
     for (address, named_by, proxy), names in together.items():
         source = f", from {named_by}" if named_by else ""
         through = f", through the proxy {proxy}" if proxy else ""
@@ -170,7 +172,7 @@ def tell_pilot(study: Study, collector: Collector, rest: Sequence[Task]) -> None
         for sentence in biased(table):
             log.warning("warning: %s", sentence)
     for name, breaker in collector.breakers.items():
-        for sentence in refused(name, collector.client.refused[name]):
+        for sentence in refused_sentences(name, collector.client.refused[name]):
             log.warning("warning: %s", sentence)
         if breaker.why is not None:
             log.warning("warning: judge %r is asked no more: %s", name, breaker.why)
@@ -185,10 +187,10 @@ def tell_pilot(study: Study, collector: Collector, rest: Sequence[Task]) -> None
 def expected_time(tasks: Sequence[Task], records: Sequence[Record], study: Study) -> str:
     """How long requests take."""
     live = [task for task in tasks if not study.judges[task.judge].batch]
-    said = [duration(expected_seconds(live, records, study.settings))] if live else []
+    parts = [duration(expected_seconds(live, records, study.settings))] if live else []
     if len(live) < len(tasks):
-        said.append(f"up to a day for each batch ({len(tasks) - len(live)} requests)")
-    return ", ".join(said)
+        parts.append(f"up to a day for each batch ({len(tasks) - len(live)} requests)")
+    return ", ".join(parts)
 
 
 def changed(judge: str) -> str:
@@ -199,16 +201,16 @@ def changed(judge: str) -> str:
     )
 
 
-def tell_goal(found: Collected, goal: Goal, until: str, collector: Collector) -> None:
+def tell_goal(collected: Collected, goal: Goal, until: str, collector: Collector) -> None:
     """Whether the goal was reached, and by which models, or why not."""
-    order = found.result.scores.sort_values(ascending=False).index
-    last = found.looks.iloc[-1]
-    if found.reached:
+    order = collected.result.scores.sort_values(ascending=False).index
+    last = collected.looks.iloc[-1]
+    if collected.reached:
         whose = f", {goal.whose}" if goal.kind in ("top", "all", "width") and not goal.like_these else ""
         log.info("reached after %d looks: %s%s; the order is %s", last["look"], until, whose, ", ".join(order))
     else:
         why = "every request has been asked"
-        if found.drifted:
+        if collected.drifted:
             why = "the claims are sure, but a judge changed"
         elif collector.short_of_money:
             why = "the budget is spent"
@@ -218,23 +220,27 @@ def tell_goal(found: Collected, goal: Goal, until: str, collector: Collector) ->
         log.info("not reached: %s%s; %s", until, still, why)
         if goal.like_these:
             log.info("judges' own tastes can leave a claim open however much they are asked: add judges")
-    for name in found.drifted:
+    for name in collected.drifted:
         log.warning("warning: %s", changed(name))
     if last["questions"] < last["comparisons"] and not last["by_question"]:
         log.warning("warning: %s", few_questions(goal, int(last["questions"]), len(order), int(last["look"])))
 
 
-def few_questions(goal: Goal, many: int, n_models: int, look: int) -> str:
+def few_questions(goal: Goal, n_questions: int, n_models: int, look: int) -> str:
     """What a goal takes where there are too few questions for errors by question."""
-    are = "is" if many == 1 else "are"
-    said = f"there {are} {counted(many, 'question')}, too few for standard errors by question: "
+    are = "is" if n_questions == 1 else "are"
+    sentence = f"there {are} {counted(n_questions, 'question')}, too few for standard errors by question: "
     if goal.kind == "width":
-        return f"{said}no interval allows for so few, and no width counts as reached. Add questions"
-    said += "claims are tested by sign flips of whole questions"
+        return f"{sentence}no interval allows for so few, and no width counts as reached. Add questions"
+    sentence += "claims are tested by sign flips of whole questions"
     if goal.kind == "comparisons":
-        return said
+        return sentence
     least = goal.fewest_questions(n_models, look, 1 - LEVEL)
-    return f"{said}, and with fewer than {least} no claim can be sure. Add questions" if many < least else said
+    return (
+        f"{sentence}, and with fewer than {least} no claim can be sure. Add questions"
+        if n_questions < least
+        else sentence
+    )
 
 
 def tell(collector: Collector, wanted: int, pending: Pending) -> None:
@@ -252,21 +258,21 @@ def tell(collector: Collector, wanted: int, pending: Pending) -> None:
         limit += f" ({money(budget.before, currency)} of it before this run)" if budget.before else ""
     aside = f", {money(budget.set_aside, currency)} set aside for batches" if pending.requests else ""
     for name in collector.judges:
-        for sentence in refused(name, collector.client.refused[name]):
+        for sentence in refused_sentences(name, collector.client.refused[name]):
             log.info("%s", sentence)
     for name in collector.raised:
         log.info("judge %r uses more tokens than were counted on; what it may cost was raised to that", name)
-    asked = {record["judge_model"] for record in collector.written}
-    asked |= {name for name, breaker in collector.breakers.items() if breaker.unpriced}
-    spent = with_unknown(budget.spent, currency, unpriced(collector.judges, asked))
+    judges_asked = {record["judge_model"] for record in collector.written}
+    judges_asked |= {name for name, breaker in collector.breakers.items() if breaker.unpriced}
+    spent = with_unknown(budget.spent, currency, unpriced(collector.judges, judges_asked))
     log.info("spent %s%s%s", spent, limit, aside)
     for sentence in unfetched(pending, collector.judges):
         log.info("%s", sentence)
     if any(record.get("anchor") for record in collector.written):
-        found = changes([*collector.ledger.records, *collector.written])
-        for sentence in of_changes(found):
+        judge_changes = changes([*collector.ledger.records, *collector.written])
+        for sentence in change_sentences(judge_changes):
             log.warning("warning: %s", sentence)
-        if not any(of_changes(found)):
+        if not any(change_sentences(judge_changes)):
             log.info("no judge's answers to repeated requests changed beyond its usual noise")
     for sentence in substituted([*collector.ledger.records, *collector.written]):
         log.warning("warning: %s", sentence)

@@ -48,7 +48,7 @@ class Breaker:
         self.answered, self.unreadable, self.empty, self.refused = 0, 0, 0, 0
         self.untold, self.unpriced = 0, 0
         self.failed, self.given_up = Counter[str](), Counter[str]()
-        self.said: dict[str, str] = {}
+        self.messages: dict[str, str] = {}
         self._in_a_row = 0
         self._recent: deque[bool] = deque(maxlen=RECENT)
 
@@ -63,11 +63,11 @@ class Breaker:
         if len(self._recent) == RECENT:
             self._require_readable()
 
-    def failure(self, kind: str, said: str) -> None:
+    def failure(self, kind: str, message: str) -> None:
         """Count an attempt that failed."""
         self.failed[kind] += 1
-        if said:
-            self.said[kind] = said
+        if message:
+            self.messages[kind] = message
 
     def gave_up(self, kind: str) -> None:
         """Count a request that was given up."""
@@ -87,8 +87,8 @@ class Breaker:
     def stop(self, why: str, kind: str = "") -> None:
         """Ask it no more."""
         if self.why is None:
-            said = self.said.get(kind)
-            self.why = why + (f"; it says: {said}" if said else "")
+            message = self.messages.get(kind)
+            self.why = why + (f"; it says: {message}" if message else "")
 
     def _require_readable(self) -> None:
         unread = self._recent.count(False)
@@ -117,9 +117,9 @@ def digits(amount: float) -> str:
     return np.format_float_positional(amount, 2, fractional=False) if small else f"{amount:.4f}"
 
 
-def replies(count: int, one: str, more: str) -> str:
+def replies(count: int, singular: str, plural: str) -> str:
     """How many replies do something, said of one and of more."""
-    return f"1 reply {one}" if count == 1 else f"{count} replies {more}"
+    return f"1 reply {singular}" if count == 1 else f"{count} replies {plural}"
 
 
 def several(names: Sequence[str]) -> str:
@@ -148,17 +148,17 @@ def piloted(records: Iterable[Record], judges: Mapping[str, Judge]) -> pd.DataFr
     frame["choice"] = [choice_of(record) for record in records]
     costs = typical_costs(records, judges)
     rows = []
-    for name, own in frame.groupby("judge_model", sort=True):
-        choice = own["choice"]
+    for name, replies_of_judge in frame.groupby("judge_model", sort=True):
+        choice = replies_of_judge["choice"]
         rows.append(
             {
                 "judge": name,
-                "replies": len(own),
+                "replies": len(replies_of_judge),
                 "readable": int((choice != UNKNOWN).sum()),
                 "first": int((choice == "a").sum()),
                 "decided": int(choice.isin(["a", "b"]).sum()),
-                "tokens": own["completion_tokens"].mean(),
-                "seconds": own["seconds"].mean(),
+                "tokens": replies_of_judge["completion_tokens"].mean(),
+                "seconds": replies_of_judge["seconds"].mean(),
                 "cost": costs.get(str(name), math.nan),
             }
         )
@@ -172,10 +172,10 @@ def biased(pilot: pd.DataFrame) -> Iterator[str]:
     for row in pilot.to_dict("records"):
         first, decided = int(row["first"]), int(row["decided"])
         if decided and binomtest(first, decided).pvalue < SURE:
-            place = "first" if 2 * first > decided else "second"
+            position = "first" if 2 * first > decided else "second"
             count = max(first, decided - first)
             yield (
-                f"judge {row['judge']!r} preferred the answer shown {place} {count} times of {decided}: its "
+                f"judge {row['judge']!r} preferred the answer shown {position} {count} times of {decided}: its "
                 "choice may follow the place (--order both lets the ranking allow for it)"
             )
 
@@ -184,9 +184,9 @@ def happened(breakers: Mapping[str, Breaker]) -> Iterator[str]:
     """Sentences on what failed, by judge and kind, with the server's own words."""
     for name, breaker in breakers.items():
         for kind, count in sorted(breaker.failed.items()):
-            said = f"; it says: {breaker.said[kind]}" if kind in breaker.said else ""
+            server_message = f"; it says: {breaker.messages[kind]}" if kind in breaker.messages else ""
             given_up = f", {counted(breaker.given_up[kind], 'request')} given up" if breaker.given_up[kind] else ""
-            yield f"judge {name!r}: {counted(count, 'attempt')} failed ({kind}){given_up}{said}"
+            yield f"judge {name!r}: {counted(count, 'attempt')} failed ({kind}){given_up}{server_message}"
         if breaker.empty:
             yield (
                 f"judge {name!r}: {replies(breaker.empty, 'is empty, its', 'are empty, their')} tokens went into "
@@ -255,13 +255,15 @@ def outlook(order: Order | None, goal: Goal, look: int, comparisons: float) -> O
         return Outlook(0, 0, math.inf)
     if goal.kind == "width":
         return Outlook(0, 0, _foreseen(comparisons, widest(order, LEVEL) / goal.size))
-    still = goal.open_claims(order, look, 1 - LEVEL)
-    if not still.any():
-        return Outlook(0, len(still), comparisons)
-    i, j = goal.pairs(len(order.models))[:, still]
+    open_claims = goal.open_claims(order, look, 1 - LEVEL)
+    if not open_claims.any():
+        return Outlook(0, len(open_claims), comparisons)
+    i, j = goal.pairs(len(order.models))[:, open_claims]
     hurdle = goal.hurdle(len(order.models), look + 1, 1 - LEVEL)
     weakest = float(-ndtri(np.max(order.p_value[i, j]) / 2))
-    return Outlook(int(still.sum()), len(still), _foreseen(comparisons, -ndtri(hurdle / 2) / max(weakest, 1e-9)))
+    return Outlook(
+        int(open_claims.sum()), len(open_claims), _foreseen(comparisons, -ndtri(hurdle / 2) / max(weakest, 1e-9))
+    )
 
 
 def _foreseen(comparisons: float, factor: float) -> float:
@@ -269,14 +271,14 @@ def _foreseen(comparisons: float, factor: float) -> float:
     return needed if needed <= FARTHEST * comparisons else math.inf
 
 
-def told(found: Outlook, comparisons: float, left: float, each: float, currency: str) -> str:
-    """The same in words, with what the comparisons to go would cost if one costs `each`."""
-    claims = f"{found.still} of {found.claims} claims open, " if found.claims else ""
-    more = found.needed - comparisons
-    if more <= 0:
-        return f"{claims}nothing to go" if not found.claims or found.still else "all claims sure"
-    if math.isinf(more):
+def outlook_sentence(forecast: Outlook, comparisons: float, left: float, unit_cost: float, currency: str) -> str:
+    """The same in words, with what the comparisons to go would cost if one costs `unit_cost`."""
+    claims = f"{forecast.still} of {forecast.claims} claims open, " if forecast.claims else ""
+    n_more = forecast.needed - comparisons
+    if n_more <= 0:
+        return f"{claims}nothing to go" if not forecast.claims or forecast.still else "all claims sure"
+    if math.isinf(n_more):
         return f"{claims}the end cannot be foreseen yet"
-    price = f" for {money(more * each, currency)}" if each > 0 else ""
-    beyond = "" if more <= left else f", and {left:,.0f} are left" if left else ", and none is left"
-    return f"{claims}about {more:,.0f} more judgments{price}, as it looks now{beyond}"
+    price = f" for {money(n_more * unit_cost, currency)}" if unit_cost > 0 else ""
+    beyond = "" if n_more <= left else f", and {left:,.0f} are left" if left else ", and none is left"
+    return f"{claims}about {n_more:,.0f} more judgments{price}, as it looks now{beyond}"

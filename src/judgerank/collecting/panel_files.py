@@ -28,7 +28,7 @@ def read_panel(path: Path | None, more: Iterable[str]) -> Panel:
 
 def _judge(text: str) -> Any:
     """One judge; a name alone is a judge of the panel's server."""
-    found = keys_of(f"{{{text}}}", f"judge {text!r}")
-    if isinstance(found, dict) and list(found.values()) == [None]:
+    keys = keys_of(f"{{{text}}}", f"judge {text!r}")
+    if isinstance(keys, dict) and list(keys.values()) == [None]:
         return {"judge": text}
-    return found
+    return keys

@@ -18,7 +18,7 @@ from judgerank.collecting.costs import is_priced, prompt_tokens
 from judgerank.collecting.images import mode_of, shown_by
 from judgerank.collecting.library import listed
 from judgerank.collecting.prompts import messages
-from judgerank.collecting.requests import is_bounded, longest, request, rule_of, told
+from judgerank.collecting.requests import is_bounded, longest, refused_sentences, request, rule_of
 from judgerank.collecting.response import AttemptFailed, Refused
 from judgerank.collecting.secrets import STANDS_FOR, Secrets, keys, keys_there_are
 from judgerank.collecting.settings import Judge, Prompt
@@ -50,17 +50,21 @@ def preview(study: Study, tasks: Sequence[Task]) -> None:
 
 async def _preview(study: Study, judges: Mapping[str, Judge], first: Mapping[str, Task]) -> None:
     prompt = study.settings.prompt
-    known = keys(judge for judge in judges.values() if _has_key(judge))
-    client, secrets = Client(judges, prompt, 60.0, known), Secrets(keys_there_are(judges.values()))
+    known_keys = keys(judge for judge in judges.values() if _has_key(judge))
+    client, secrets = Client(judges, prompt, 60.0, known_keys), Secrets(keys_there_are(judges.values()))
     try:
         for name, judge in judges.items():
             sent = messages(prompt, study.questions, first[name], judge)
             try:
                 made = await client.prepared(judge, sent)
-                log.info("first request to judge %r: %s", name, secrets.blanked(shown(made, name in known)))
+                log.info(
+                    "first request to judge %r: %s", name, secrets.blanked(request_text(made, name in known_keys))
+                )
             except (AttemptFailed, Refused) as error:
-                log.warning("warning: no request can be made to judge %r: %s", name, secrets.blanked(error.said))
-            for sentence in [*told(name, client.refused[name]), *checks(judge, prompt, sent)]:
+                log.warning(
+                    "warning: no request can be made to judge %r: %s", name, secrets.blanked(error.message)
+                )
+            for sentence in [*refused_sentences(name, client.refused[name]), *checks(judge, prompt, sent)]:
                 log.warning("warning: %s", sentence)
     finally:
         await client.close()
@@ -70,14 +74,12 @@ def _has_key(judge: Judge) -> bool:
     return judge.api_key_env is not None and bool(os.environ.get(judge.api_key_env))
 
 
-def shown(made: httpx.Request, has_key: bool) -> str:
+def request_text(made: httpx.Request, has_key: bool) -> str:
     """A request in a line for its address, one for its header with the key, and one for its body."""
-    place = str(made.url.copy_with(query=None))
+    url = str(made.url.copy_with(query=None))
     keyed = [name for name in KEYS if name in made.headers]
     header = f"\n  {keyed[0]}: {STANDS_FOR if has_key else NO_KEY}" if keyed else ""
-    return (
-        f"{made.method} {place}{header}\n  {json.dumps(_shortened(json.loads(made.content)), ensure_ascii=False)}"
-    )
+    return f"{made.method} {url}{header}\n  {json.dumps(_shortened(json.loads(made.content)), ensure_ascii=False)}"
 
 
 def _shortened(content: Any) -> Any:
@@ -93,7 +95,7 @@ def _shortened(content: Any) -> Any:
 
 def checks(judge: Judge, prompt: Prompt, sent: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Sentences on what a judge's server would refuse, and on what is not known."""
-    name, rule, asked = f"judge {judge.judge!r}", rule_of(judge), request(judge, prompt)
+    name, rule, parameters = f"judge {judge.judge!r}", rule_of(judge), request(judge, prompt)
     if judge.api_key_env is not None and not _has_key(judge):
         yield f"{name}: the environment variable {judge.api_key_env} holds no key yet"
     if not is_priced(judge):
@@ -102,16 +104,16 @@ def checks(judge: Judge, prompt: Prompt, sent: Sequence[Mapping[str, Any]]) -> I
         yield f"{name} is not told how long a reply may be: what it costs at most is not known"
     if judge.reasoning_budget and judge.reasoning_budget < rule.least_budget:
         yield f"{name}: {rule.family} takes a reasoning_budget of at least {rule.least_budget} tokens"
-    if judge.logprobs and "logprobs" not in asked:
+    if judge.logprobs and "logprobs" not in parameters:
         yield f"{name}: {rule.family} gives no logprobs here; letters will have no probabilities"
-    if prompt.temperature and "temperature" not in asked:
+    if prompt.temperature and "temperature" not in parameters:
         yield f"{name}: {rule.family} takes no temperature here; the prompt's {prompt.temperature:g} is left out"
-    known = {} if judge.base_url else listed(judge)
+    listed_limits = {} if judge.base_url else listed(judge)
     wanted_of = {"max_output_tokens": longest(judge, prompt), "max_input_tokens": prompt_tokens(judge, sent)}
     for key, wanted in wanted_of.items():
         part = "reply" if key == "max_output_tokens" else "prompt"
-        if isinstance(known.get(key), int) and wanted > known[key]:
-            yield f"{name}: a {part} may take {wanted} tokens, and its model takes {known[key]}"
-    ends = known.get("deprecation_date")
+        if isinstance(listed_limits.get(key), int) and wanted > listed_limits[key]:
+            yield f"{name}: a {part} may take {wanted} tokens, and its model takes {listed_limits[key]}"
+    ends = listed_limits.get("deprecation_date")
     if ends and date.fromisoformat(ends) <= datetime.now(UTC).date() + SOON:
         yield f"{name}: its provider announced the end of {judge.sent} for {ends}"

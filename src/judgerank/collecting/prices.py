@@ -25,8 +25,8 @@ def priced(settings: Collection) -> dict[str, Judge]:
         if judge.is_local:
             continue
         if judge.base_url is None:
-            own = {key: price for key in PRICED if (price := getattr(judge, key)) is not None}
-            judges[name] = judge.model_copy(update=list_prices(judge) | own)
+            own_prices = {key: price for key in PRICED if (price := getattr(judge, key)) is not None}
+            judges[name] = judge.model_copy(update=list_prices(judge) | own_prices)
         if settings.budget is not None:
             refuse_a_budget(judges[name])
     return judges

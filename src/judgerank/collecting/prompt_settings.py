@@ -107,10 +107,10 @@ class Prompt(Settings):
 
     @model_validator(mode="before")
     @classmethod
-    def _asks_for_the_scale(cls, told: Any) -> Any:
-        if isinstance(told, dict) and told.get("scale") == 5 and "text" not in told:
-            return {"name": "pairwise, five levels", **told, "text": GRADED}
-        return told
+    def _asks_for_the_scale(cls, values: Any) -> Any:
+        if isinstance(values, dict) and values.get("scale") == 5 and "text" not in values:
+            return {"name": "pairwise, five levels", **values, "text": GRADED}
+        return values
 
     @property
     def ranks(self) -> bool:
@@ -137,7 +137,7 @@ class Prompt(Settings):
 PAIR = 2  # answers in a request, unless more are asked for
 
 
-class Asked(Protocol):
+class RankingJudge(Protocol):
     """What matters of a judge."""
 
     judge: str
@@ -159,7 +159,9 @@ def with_ranking_prompt(values: Any) -> Any:
     return {**values, "prompt": prompt.model_copy(update={"name": name, "text": RANKED["text"]})}
 
 
-def require_rankable(k: int, prompt: Prompt, judges: Iterable[Asked], until: str | None, anchors: int) -> None:
+def require_rankable(
+    k: int, prompt: Prompt, judges: Iterable[RankingJudge], until: str | None, anchors: int
+) -> None:
     """Refuse what is made for pairs where judges rank k answers, and a prompt for rankings where they do not.
 
     Raises

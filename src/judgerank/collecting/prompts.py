@@ -58,8 +58,8 @@ def _filled(template: str, texts: dict[str, Text], lettered: Mapping[str, Text],
     fence = "`" * max(SHORTEST_FENCE, 1 + max(runs, default=0))
     fields = {name: _fenced(text, fence) for name, text in texts.items()}
     if lettered:
-        each = (f"Model {letter} Response:\n{_fenced(text, fence)}" for letter, text in lettered.items())
-        fields["answers"] = "\n\n".join(each)
+        responses = (f"Model {letter} Response:\n{_fenced(text, fence)}" for letter, text in lettered.items())
+        fields["answers"] = "\n\n".join(responses)
     try:
         return template.format_map(fields)
     except (KeyError, ValueError, IndexError, AttributeError) as error:
@@ -78,14 +78,14 @@ def _fenced(text: Text, fence: str) -> str:
 
 def for_criterion(prompt: Prompt, name: str) -> Prompt:
     """The prompt that asks by one criterion alone."""
-    said = prompt.criteria[name].replace("{", "{{").replace("}", "}}")
-    text = prompt.text.replace("{criterion}", said)
+    criterion_text = prompt.criteria[name].replace("{", "{{").replace("}", "}}")
+    text = prompt.text.replace("{criterion}", criterion_text)
     return prompt.model_copy(update={"name": f"{prompt.name}, {name}", "text": text, "criteria": {}})
 
 
 def messages(prompt: Prompt, questions: Questions, task: Task, judge: Judge) -> list[dict[str, Any]]:
     """What a judge is sent for one comparison, or one ranking."""
-    answers = [questions.answers[task.question_id][name] for name in task.shown]
+    answers = [questions.answers[task.question_id][name] for name in task.models]
     question = questions.text[task.question_id]
     reference = questions.reference.get(task.question_id) if "{reference}" in prompt.text else None
     if prompt.ranks:

@@ -20,16 +20,16 @@ _MARKS = str.maketrans("", "", '*_`[]()"')
 
 def ranking(reply: str, size: int) -> list[list[int]] | None:
     """Places of the answers shown in groups from best to worst, those of a group being tied; None if unclear."""
-    said, whole = without_thoughts(reply)
-    if not said:
+    answer, is_complete = without_thoughts(reply)
+    if not answer:
         return None
-    lines = ends(said)
-    read = (_of_line(line) for line in ((lines[0], lines[-1]) if whole else lines[-1:]))
-    found = {text for text in read if text is not None}
-    if len(found) != 1:
+    lines = ends(answer)
+    read = (_of_line(line) for line in ((lines[0], lines[-1]) if is_complete else lines[-1:]))
+    stated = {text for text in read if text is not None}
+    if len(stated) != 1:
         return None
-    groups = [sorted(LETTERS.index(letter) for letter in group.split("=")) for group in found.pop().split(">")]
-    return groups if sorted(place for group in groups for place in group) == list(range(size)) else None
+    groups = [sorted(LETTERS.index(letter) for letter in group.split("=")) for group in stated.pop().split(">")]
+    return groups if sorted(position for group in groups for position in group) == list(range(size)) else None
 
 
 def _of_line(line: str) -> str | None:

@@ -71,20 +71,20 @@ def parse(reply: str) -> Verdict:
     confidence : float or None
         From 0 to 1; none where there is none, or it is out of range.
     """
-    said, whole = without_thoughts(reply)
-    if not said:
+    answer, is_complete = without_thoughts(reply)
+    if not answer:
         return UNCLEAR
-    from_json = _of_json(said, whole)
+    from_json = _of_json(answer, is_complete)
     if from_json is not None:
         return from_json
-    lines = ends(_without_fence(said))
+    lines = ends(_without_fence(answer))
     stated, lines = _stated_confidence(lines)
     if not lines:
         return UNCLEAR
     alone = len(lines) == 1
-    found = [_of_line(line, alone) for line in (lines if whole else lines[-1:])]
-    found.append(_of_last_sentence(lines[-1]))
-    verdicts = [verdict for verdict in found if verdict is not None]
+    candidates = [_of_line(line, alone) for line in (lines if is_complete else lines[-1:])]
+    candidates.append(_of_last_sentence(lines[-1]))
+    verdicts = [verdict for verdict in candidates if verdict is not None]
     if len({choice for choice, _ in verdicts}) != 1:
         return UNCLEAR
     confidences = [confidence for _, confidence in verdicts if confidence is not None]
@@ -105,18 +105,18 @@ def without_thoughts(reply: str) -> tuple[str, bool]:
 
     A closing tag that nothing opened may end thoughts or be quoted, so that only the last line is safe to read.
     """
-    said = reply.strip()
+    answer = reply.strip()
     for tag in ("think", "thinking"):
-        if said[: len(tag) + 2].lower() == f"<{tag}>":
-            end = said.lower().find(f"</{tag}>")
-            said = "" if end < 0 else said[end + len(tag) + 3 :].strip()
-    low = said.lower()
-    return said, "</think" not in low and "<think" not in low
+        if answer[: len(tag) + 2].lower() == f"<{tag}>":
+            end = answer.lower().find(f"</{tag}>")
+            answer = "" if end < 0 else answer[end + len(tag) + 3 :].strip()
+    low = answer.lower()
+    return answer, "</think" not in low and "<think" not in low
 
 
-def ends(said: str) -> list[str]:
+def ends(answer: str) -> list[str]:
     """The first and the last two lines with something on them, in order, each once."""
-    first, _, rest = said.partition("\n")
+    first, _, rest = answer.partition("\n")
     rest = rest.strip()
     if not rest:
         return [first.strip()]
@@ -162,10 +162,10 @@ def _arena(text: str) -> Verdict | None:
     """The verdict in double brackets that a line ends with; unknown where another in it differs."""
     if not text.endswith("]]") or any(mark in text for mark in DOUBLE_QUOTES):
         return None
-    found = {_of_brackets(match) for match in _ARENA.finditer(text)}
-    if not found:
+    letters = {_of_brackets(match) for match in _ARENA.finditer(text)}
+    if not letters:
         return None
-    return (found.pop(), None) if len(found) == 1 else UNCLEAR
+    return (letters.pop(), None) if len(letters) == 1 else UNCLEAR
 
 
 def _of_brackets(match: re.Match[str]) -> str:
@@ -195,26 +195,26 @@ def _of_last_sentence(line: str) -> Verdict | None:
     return None if match is None else (_choice(match), _confidence(match))
 
 
-def _without_fence(said: str) -> str:
+def _without_fence(answer: str) -> str:
     """The reply without a fence around its last line; a letter alone, fenced after a text, may be quoted."""
-    if not said.endswith(FENCE):
-        return said
-    before, fence, block = said.removesuffix(FENCE).rpartition(FENCE)
+    if not answer.endswith(FENCE):
+        return answer
+    before, fence, block = answer.removesuffix(FENCE).rpartition(FENCE)
     within = block.partition("\n")[2].strip()
     if not fence or before[-1:] not in ("", "\n") or "\n" in within:
-        return said
-    return said if before and _PLAIN.fullmatch(_plain(within)) else f"{before}{within}"
+        return answer
+    return answer if before and _PLAIN.fullmatch(_plain(within)) else f"{before}{within}"
 
 
-def _of_json(said: str, whole: bool) -> Verdict | None:
+def _of_json(answer: str, is_complete: bool) -> Verdict | None:
     """The verdict of a JSON object that ends a reply, fenced or not; None if there is none."""
-    text = said.removesuffix(FENCE).rstrip()
+    text = answer.removesuffix(FENCE).rstrip()
     objects = list(_objects(text))
     if not objects or objects[-1][2] < len(text):
         return None
     start, fields, _ = objects.pop()
     before = text[:start].strip()
-    if said.endswith(FENCE):  # of which the object is all
+    if answer.endswith(FENCE):  # of which the object is all
         before, _, opening = before.rpartition("\n")
         if not opening.startswith(FENCE):
             return None
@@ -222,14 +222,16 @@ def _of_json(said: str, whole: bool) -> Verdict | None:
         return None
     if before.startswith("{"):  # two of them
         return UNCLEAR
-    found = [_of_fields(each) for _, each, _ in objects if not each.keys().isdisjoint(LABELS)]
+    candidates = [_of_fields(candidate) for _, candidate, _ in objects if not candidate.keys().isdisjoint(LABELS)]
     lines = ends(before) if before else []
-    for line in lines if whole else lines[-1:]:
-        found += [each for each in (_of_line(line, False), _of_last_sentence(line)) if each is not None]
+    for line in lines if is_complete else lines[-1:]:
+        candidates += [
+            candidate for candidate in (_of_line(line, False), _of_last_sentence(line)) if candidate is not None
+        ]
     choice, confidence = _of_fields(fields)
-    if any(other != choice for other, _ in found):
+    if any(stated_choice != choice for stated_choice, _ in candidates):
         return UNCLEAR
-    stated = [other for _, other in found if other is not None]
+    stated = [stated_choice for _, stated_choice in candidates if stated_choice is not None]
     return choice, stated[-1] if confidence is None and stated else confidence
 
 

@@ -150,8 +150,12 @@ def rule_for(provider: str, model: str) -> Rule:
 
 
 def _first_fitting(families: Iterable[Family], provider: str, model: str, otherwise: Family) -> Family:
-    own = model.rpartition("/")[2].lower()
-    fits = (one for one in families if re.fullmatch(one.provider, provider) and re.match(one.model, own))
+    model_name = model.rpartition("/")[2].lower()
+    fits = (
+        family
+        for family in families
+        if re.fullmatch(family.provider, provider) and re.match(family.model, model_name)
+    )
     return next(fits, otherwise)
 
 
@@ -213,8 +217,8 @@ def longest(judge: Judge, prompt: Prompt) -> int:
 
 def is_bounded(judge: Judge) -> bool:
     """Whether requests say how long a reply may be."""
-    given = [judge.params[name] for name in LENGTHS if name in judge.params]
-    return judge.is_local or "max_tokens" not in judge.params or any(each is not None for each in given)
+    limits = [judge.params[name] for name in LENGTHS if name in judge.params]
+    return judge.is_local or "max_tokens" not in judge.params or any(limit is not None for limit in limits)
 
 
 def request(judge: Judge, prompt: Prompt, refused: Set[str] = NOTHING) -> dict[str, Any]:
@@ -226,26 +230,26 @@ def request(judge: Judge, prompt: Prompt, refused: Set[str] = NOTHING) -> dict[s
     refused : set of str
         What the server has refused: parameters and ways to ask for a structured reply.
     """
-    rule, asked = rule_of(judge), dict[str, Any]()
+    rule, parameters = rule_of(judge), dict[str, Any]()
     if "temperature" in judge.params:
-        asked["temperature"] = judge.params["temperature"]
-    elif _taken(rule.temperature, judge) and "temperature" not in refused:
-        asked["temperature"] = prompt.temperature
+        parameters["temperature"] = judge.params["temperature"]
+    elif _applies(rule.temperature, judge) and "temperature" not in refused:
+        parameters["temperature"] = prompt.temperature
     if judge.params.get("max_tokens", True) is not None and judge.params.get("max_completion_tokens") is None:
-        asked["max_completion_tokens" if "max_tokens" in refused else "max_tokens"] = longest(judge, prompt)
+        parameters["max_completion_tokens" if "max_tokens" in refused else "max_tokens"] = longest(judge, prompt)
     if judge.reasoning_effort:
-        asked["reasoning_effort"] = judge.reasoning_effort
+        parameters["reasoning_effort"] = judge.reasoning_effort
     if judge.reasoning_budget:
-        asked["thinking"] = {"type": "enabled", "budget_tokens": judge.reasoning_budget}
+        parameters["thinking"] = {"type": "enabled", "budget_tokens": judge.reasoning_budget}
     if structured_by(judge, refused) == JSON_SCHEMA:
-        asked |= STRUCTURED[JSON_SCHEMA]
-    if judge.logprobs and _taken(rule.logprobs, judge) and "logprobs" not in refused:
-        asked |= {"logprobs": True, "top_logprobs": BESIDE}
-    known = {name: value for name, value in asked.items() if value is not None}
-    return known | {"model": judge.called, "api_base": judge.base_url}
+        parameters |= STRUCTURED[JSON_SCHEMA]
+    if judge.logprobs and _applies(rule.logprobs, judge) and "logprobs" not in refused:
+        parameters |= {"logprobs": True, "top_logprobs": BESIDE}
+    given_parameters = {name: value for name, value in parameters.items() if value is not None}
+    return given_parameters | {"model": judge.called, "api_base": judge.base_url}
 
 
-def _taken(when: When, judge: Judge) -> bool:
+def _applies(when: When, judge: Judge) -> bool:
     return when == "always" or (when == "not while thinking" and not thinks(judge))
 
 
@@ -254,24 +258,33 @@ def structured_by(judge: Judge, refused: Set[str]) -> str:
 
     Only a server of OpenAI's form at an address of its own has other ways than the provider's.
     """
-    ways = STRUCTURED if judge.base_url and judge.form not in ("anthropic", "gemini") else (JSON_SCHEMA,)
-    return next((way for way in ways if judge.structured and way not in refused), "")
+    structured_forms = (
+        STRUCTURED if judge.base_url and judge.form not in ("anthropic", "gemini") else (JSON_SCHEMA,)
+    )
+    return next(
+        (
+            structured_form
+            for structured_form in structured_forms
+            if judge.structured and structured_form not in refused
+        ),
+        "",
+    )
 
 
-def unknown(asked: Iterable[str], translated: Iterable[str]) -> list[str]:
+def unknown(parameters: Iterable[str], translated: Iterable[str]) -> list[str]:
     """Which parameters go out as they are, as the library has no translation of them for a model.
 
     They are sent all the same: its lists of what a model takes are older than some models. What it translates must
     not go out twice, by the provider's name and by OpenAI's: Anthropic's servers refuse fields they do not know.
     """
-    return sorted(set(asked) - {*TRANSLATED, *PLACE, *translated})
+    return sorted(set(parameters) - {*TRANSLATED, *PLACE, *translated})
 
 
 def wire_params(judge: Judge, refused: Set[str] = NOTHING) -> dict[str, Any]:
     """Parameters that go into the body as they are."""
-    way = structured_by(judge, refused)
-    own = {name: value for name, value in judge.params.items() if name not in TRANSLATED}
-    return (STRUCTURED[way] if way not in ("", JSON_SCHEMA) else {}) | own
+    structured_form = structured_by(judge, refused)
+    own_parameters = {name: value for name, value in judge.params.items() if name not in TRANSLATED}
+    return (STRUCTURED[structured_form] if structured_form not in ("", JSON_SCHEMA) else {}) | own_parameters
 
 
 # What a judge's server refuses in a request: found in its message, remembered, and asked without from then on.
@@ -300,35 +313,36 @@ TOLD = {
 }
 
 
-def refusal(judge: Judge, asked: Mapping[str, Any], refused: Set[str], said: str) -> str | None:
+def refusal(judge: Judge, parameters: Mapping[str, Any], refused: Set[str], message: str) -> str | None:
     """What to give up after a request was refused; None if it is nothing of ours.
 
     Parameters
     ----------
     judge : Judge
-    asked : mapping
+    parameters : mapping
         What the request was made of (`requests.request`).
     refused : set of str
         What was given up for that request already.
-    said : str
+    message : str
         The server's message.
     """
-    said = said.lower()
-    way = structured_by(judge, refused)
+    message = message.lower()
+    structured_form = structured_by(judge, refused)
     ours = {
         name: CALLED[name]
         for name in CALLED
-        if name in asked and (name == "logprobs" or judge.params.get(name) is None)
+        if name in parameters and (name == "logprobs" or judge.params.get(name) is None)
     }
-    if way:
-        ours[way] = STRUCTURED_REPLY
-    places = {
-        name: min((said.find(word) for word in words if word in said), default=-1) for name, words in ours.items()
+    if structured_form:
+        ours[structured_form] = STRUCTURED_REPLY
+    positions = {
+        name: min((message.find(word) for word in words if word in message), default=-1)
+        for name, words in ours.items()
     }
-    named = {name: place for name, place in places.items() if place >= 0}
+    named = {name: position for name, position in positions.items() if position >= 0}
     return min(named, key=named.__getitem__) if named else None
 
 
-def told(name: str, refused: Set[str]) -> list[str]:
+def refused_sentences(name: str, refused: Set[str]) -> list[str]:
     """Sentences on what a judge's server has refused."""
-    return [f"judge {name!r} {TOLD[each]}" for each in TOLD if each in refused]
+    return [f"judge {name!r} {TOLD[parameter]}" for parameter in TOLD if parameter in refused]

@@ -20,7 +20,7 @@ Messages = Sequence[Mapping[str, Any]]
 
 
 @dataclass(frozen=True)
-class Shown:
+class ShownComparison:
     """A comparison as a respondent sees it.
 
     Attributes
@@ -40,7 +40,7 @@ class Shown:
 class Respondent(Protocol):
     """Compares two answers."""
 
-    async def compare(self, shown: Shown) -> Reply:
+    async def compare(self, comparison: ShownComparison) -> Reply:
         """The reply to a comparison.
 
         Raises
@@ -66,8 +66,8 @@ class OnServer:
     judge: Judge
     client: Attempts
 
-    async def compare(self, shown: Shown) -> Reply:
-        return await self.client.attempt(self.judge, shown.messages)
+    async def compare(self, comparison: ShownComparison) -> Reply:
+        return await self.client.attempt(self.judge, comparison.messages)
 
 
 @dataclass(frozen=True)
@@ -76,12 +76,12 @@ class OfFunction:
 
     judge: Judge
 
-    async def compare(self, shown: Shown) -> Reply:
-        texts = {"question": shown.question, "first": shown.first, "second": shown.second}
+    async def compare(self, comparison: ShownComparison) -> Reply:
+        texts = {"question": comparison.question, "first": comparison.first, "second": comparison.second}
         try:
             return await answered(function(self.judge.sent), texts, self.judge.params)
         except NoAnswer as error:
-            raise Refused(error.kind, error.said) from error
+            raise Refused(error.kind, error.message) from error
 
 
 @dataclass(frozen=True)
@@ -90,8 +90,8 @@ class AtTerminal:
 
     judge: Judge
 
-    async def compare(self, shown: Shown) -> Reply:
-        return await vote(self.judge.judge, shown.question, shown.first, shown.second)
+    async def compare(self, comparison: ShownComparison) -> Reply:
+        return await vote(self.judge.judge, comparison.question, comparison.first, comparison.second)
 
 
 def respondents(judges: Mapping[str, Judge], client: Attempts) -> dict[str, Respondent]:

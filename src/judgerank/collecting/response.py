@@ -53,7 +53,7 @@ def reply_of(answer: Any) -> Reply:
     reason = _name(choice.finish_reason)
     details = getattr(used, "prompt_tokens_details", None)
     return Reply(
-        whole(text or ""),
+        without_surrogates(text or ""),
         _name(answer.model),
         reason,
         None if untold else prompt,
@@ -89,11 +89,13 @@ def refusal_of(message: Any, reason: str | None, text: str) -> str | None:
     OpenAI's models say it in a field of their own, Anthropic's end with that reason, and a provider's filter cuts
     the reply off.
     """
-    beside = getattr(message, "provider_specific_fields", None)
-    said = getattr(message, "refusal", None) or (beside.get("refusal") if isinstance(beside, dict) else None)
-    if isinstance(said, str) and said:
-        return whole(said)
-    return (text.strip() and whole(text)) or reason if reason in FILTERED else None
+    provider_fields = getattr(message, "provider_specific_fields", None)
+    refusal = getattr(message, "refusal", None) or (
+        provider_fields.get("refusal") if isinstance(provider_fields, dict) else None
+    )
+    if isinstance(refusal, str) and refusal:
+        return without_surrogates(refusal)
+    return (text.strip() and without_surrogates(text)) or reason if reason in FILTERED else None
 
 
 def letters_of(logprobs: Any) -> tuple[str, dict[str, float]] | None:
@@ -102,15 +104,17 @@ def letters_of(logprobs: Any) -> tuple[str, dict[str, float]] | None:
     A reply of a letter alone, of JSON and of ``[[A]]`` have their verdict there.
     """
     for token in reversed(getattr(logprobs, "content", None) or ()):
-        said = _letter(token.token)
-        if said is None:
+        chosen_letter = _letter(token.token)
+        if chosen_letter is None:
             continue
-        found: dict[str, float] = {}
-        for other in (token, *(token.top_logprobs or ())):
-            letter = _letter(other.token)
-            if letter and math.isfinite(other.logprob):
-                found.setdefault(letter, float(other.logprob))  # the likeliest spelling comes first
-        return (said, found) if found else None
+        log_probabilities: dict[str, float] = {}
+        for alternative in (token, *(token.top_logprobs or ())):
+            letter = _letter(alternative.token)
+            if letter and math.isfinite(alternative.logprob):
+                log_probabilities.setdefault(
+                    letter, float(alternative.logprob)
+                )  # the likeliest spelling comes first
+        return (chosen_letter, log_probabilities) if log_probabilities else None
     return None
 
 
@@ -119,13 +123,13 @@ def _letter(token: object) -> str | None:
     return text if text in CHOICES else None
 
 
-def whole(text: str) -> str:
+def without_surrogates(text: str) -> str:
     """The text with half characters (lone surrogates), which no file can hold, replaced."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def _name(said: object) -> str | None:
-    return whole(said) if isinstance(said, str) and said else None
+def _name(name: object) -> str | None:
+    return without_surrogates(name) if isinstance(name, str) and name else None
 
 
 def _tokens(count: object) -> int | None:
@@ -141,17 +145,17 @@ def _tokens(count: object) -> int | None:
 class AttemptFailed(Exception):
     """An attempt failed in a way that another may not; `paid` if the server may have charged for it."""
 
-    def __init__(self, kind: str, said: str = "", wait: float | None = None, paid: bool = False):
+    def __init__(self, kind: str, message: str = "", wait: float | None = None, paid: bool = False):
         super().__init__(kind)
-        self.kind, self.said, self.wait, self.paid = kind, said, wait, paid
+        self.kind, self.message, self.wait, self.paid = kind, message, wait, paid
 
 
 class Refused(Exception):
     """The server will not answer this request, however often it is sent."""
 
-    def __init__(self, kind: str, said: str = ""):
+    def __init__(self, kind: str, message: str = ""):
         super().__init__(kind)
-        self.kind, self.said = kind, said
+        self.kind, self.message = kind, message
 
 
 class JudgeRefused(Refused):
@@ -163,15 +167,15 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 
     It says so in milliseconds (``retry-after-ms``), in seconds or as a date (``retry-after``, RFC 9110).
     """
-    found = {name.lower(): value.strip() for name, value in headers.items()}
+    lowered_headers = {name.lower(): value.strip() for name, value in headers.items()}
     for name, unit in (("retry-after-ms", 1e-3), ("retry-after", 1.0)):
         try:
-            seconds = float(found.get(name, "")) * unit
+            seconds = float(lowered_headers.get(name, "")) * unit
         except ValueError:
             continue
         if 0 <= seconds < float("inf"):
             return seconds
     try:
-        return max(0.0, parsedate_to_datetime(found.get("retry-after", "")).timestamp() - time.time())
+        return max(0.0, parsedate_to_datetime(lowered_headers.get("retry-after", "")).timestamp() - time.time())
     except (ValueError, TypeError, OverflowError):
         return None

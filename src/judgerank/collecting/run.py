@@ -21,8 +21,7 @@ from judgerank.collecting.collection import Study, changed_since, digest
 from judgerank.collecting.collector import Collector, together
 from judgerank.collecting.costs import Budget, at_most, is_priced, learned, spent_into
 from judgerank.collecting.group_order import planned
-from judgerank.collecting.images import askable, require_images
-from judgerank.collecting.images import told as of_images
+from judgerank.collecting.images import askable, image_sentences, require_images
 from judgerank.collecting.ledger import Ledger, Record, opened
 from judgerank.collecting.messages import show, tell, tell_goal, tell_left, tell_pilot
 from judgerank.collecting.preview import preview
@@ -85,8 +84,10 @@ def refuse_words_for_winners(models: Iterable[str]) -> None:
         raise DataError(f"a model is called {odd!r}, which in judgments is a word for an answer: rename it")
 
 
-def _collect(settings: Collection, dry_run: bool, pilot_only: bool, given: Questions | None) -> list[Study]:
-    questions = given or read_questions(settings.questions, settings.columns, settings.answers)
+def _collect(
+    settings: Collection, dry_run: bool, pilot_only: bool, given_questions: Questions | None
+) -> list[Study]:
+    questions = given_questions or read_questions(settings.questions, settings.columns, settings.answers)
     refuse_words_for_winners(questions.models)
     require_references(settings.prompt, questions)
     judges = addressed(priced(settings), settings.prompt, settings.allow_env_url)
@@ -94,18 +95,20 @@ def _collect(settings: Collection, dry_run: bool, pilot_only: bool, given: Quest
     drawn = plan.first(settings.comparisons)
     tasks = askable(drawn, judges, questions)
     require_images(tasks, judges, questions)
-    for sentence in of_images(drawn, judges, questions):
+    for sentence in image_sentences(drawn, judges, questions):
         log.warning("warning: %s", sentence)
     log.info("%d questions, %d models, %d requests in all", len(questions.text), len(questions.models), len(tasks))
-    studies = [Study(one, judges, questions, plan, tasks) for one in by_criterion(settings)]
+    studies = [
+        Study(criterion_settings, judges, questions, plan, tasks) for criterion_settings in by_criterion(settings)
+    ]
     require_goal(studies[0])
     if dry_run:
         for study in studies:
             ledger, pending = Ledger(study.settings.output), Pending(study.settings.output)
             refuse_another_study(study, ledger, pending)
-            asked = [task for each in tell_left(study, ledger, pending) for task in each]
-            show(study, asked, ledger)
-            preview(study, asked)
+            open_tasks = [task for tasks_left in tell_left(study, ledger, pending) for task in tasks_left]
+            show(study, open_tasks, ledger)
+            preview(study, open_tasks)
         return studies
     record = {"settings": settings.model_dump(mode="json"), "versions": versions(VERSIONED)}
     record |= {"addresses": where(judges)}
@@ -193,7 +196,7 @@ def refuse_another_study(study: Study, ledger: Ledger, pending: Pending) -> None
     gone = [task for task in pending.tasks if not study.questions.have(task)]
     if gone:
         raise ConfigError(
-            f"{pending.path.name}: a batch on its way asks about {' and '.join(map(repr, gone[0].shown))} in "
+            f"{pending.path.name}: a batch on its way asks about {' and '.join(map(repr, gone[0].models))} in "
             f"question {gone[0].question_id!r}, whose answers are no longer there"
         )
     files: list[tuple[str, list[Record], Sequence[Task]]] = [
@@ -234,7 +237,7 @@ def ask(study: Study, ledger: Ledger, pending: Pending, budget: Budget, pilot_on
         ledger.charges.end()
         for collector in collectors:
             tell(collector, len(unanswered) + len(anchors), pending)
-    return {name: each.why for name, each in collectors[0].breakers.items() if each.why is not None}
+    return {name: breaker.why for name, breaker in collectors[0].breakers.items() if breaker.why is not None}
 
 
 async def _ask(
@@ -245,14 +248,14 @@ async def _ask(
     tasks: list[Task],
     anchors: list[Task],
     pilot_only: bool,
-    told: list[Collector],
+    collectors: list[Collector],
 ) -> None:
     """The pilot, then the rest and the anchors, and what is in batches already."""
     settings = study.settings
     on_servers = {name: judge for name, judge in study.judges.items() if not judge.is_local}
     client = Client(on_servers, settings.prompt, settings.timeout)
     collector = Collector(settings, study.judges, client, ledger, study.questions, budget)
-    told.append(collector)
+    collectors.append(collector)
     first, rest = piloting(tasks, settings.pilot, ledger.records)
     aside = set_aside(study, ledger, pending)
     try:
@@ -265,12 +268,12 @@ async def _ask(
                 tell_pilot(study, collector, rest)
             if study.goal is not None and not pilot_only:
                 await collector.run(anchors, progress)
-                known = [*ledger.records, *collector.written]
-                records = [record for record in known if not record.get("anchor")]
+                known_records = [*ledger.records, *collector.written]
+                records = [record for record in known_records if not record.get("anchor")]
                 models = study.questions.models
-                found = await ask_until(collector, progress, study.goal, models, rest, records, settings.seed)
+                collected = await ask_until(collector, progress, study.goal, models, rest, records, settings.seed)
                 progress.clear()
-                tell_goal(found, study.goal, settings.until or "", collector)
+                tell_goal(collected, study.goal, settings.until or "", collector)
             elif not pilot_only:
                 batches = Batches(collector, pending, settings.poll, progress, aside)
                 live, batched = (
@@ -284,10 +287,10 @@ async def _ask(
 
 def piloting(tasks: Sequence[Task], size: int, records: Sequence[Record]) -> tuple[list[Task], list[Task]]:
     """The first requests to each judge, less those it has answered already, and the rest."""
-    asked = Counter[str](record["judge_model"] for record in records)
+    n_asked = Counter[str](record["judge_model"] for record in records)
     first: list[Task] = []
     rest: list[Task] = []
     for task in tasks:
-        asked[task.judge] += 1
-        (first if asked[task.judge] <= size else rest).append(task)
+        n_asked[task.judge] += 1
+        (first if n_asked[task.judge] <= size else rest).append(task)
     return first, rest

@@ -49,37 +49,37 @@ class Secrets:
         if self._short is not None:
             text = self._short.sub(STANDS_FOR, text)
         lower = text.translate(LOWER)
-        if self._pieces.isdisjoint(lower[at : at + STEP] for at in range(0, len(lower), STEP)):
+        if self._pieces.isdisjoint(lower[begin : begin + STEP] for begin in range(0, len(lower), STEP)):
             return text
-        kept, end = [], 0
-        for start, stop in self._found(lower):
-            kept += [text[end:start], STANDS_FOR]
+        pieces, end = [], 0
+        for start, stop in self._key_spans(lower):
+            pieces += [text[end:start], STANDS_FOR]
             end = stop
-        return "".join([*kept, text[end:]])
+        return "".join([*pieces, text[end:]])
 
-    def _found(self, lower: str) -> Iterator[tuple[int, int]]:
+    def _key_spans(self, lower: str) -> Iterator[tuple[int, int]]:
         """Where parts of keys begin and end; those that overlap or touch are one."""
         start = stop = -1
-        for at in range(len(lower) - PART + 1):
-            if lower[at : at + PART] not in self._parts:
+        for begin in range(len(lower) - PART + 1):
+            if lower[begin : begin + PART] not in self._parts:
                 continue
-            if at > stop:
+            if begin > stop:
                 if stop >= 0:
                     yield start, stop
-                start = at
-            stop = at + PART
+                start = begin
+            stop = begin + PART
         if stop >= 0:
             yield start, stop
 
-    def blanked_in(self, said: Any) -> Any:
+    def blanked_in(self, value: Any) -> Any:
         """What JSON holds, with every text in it cleaned, names of keys among them."""
-        if isinstance(said, str):
-            return self.blanked(said)
-        if isinstance(said, list):
-            return [self.blanked_in(part) for part in said]
-        if isinstance(said, dict):
-            return {self.blanked(name): self.blanked_in(part) for name, part in said.items()}
-        return said
+        if isinstance(value, str):
+            return self.blanked(value)
+        if isinstance(value, list):
+            return [self.blanked_in(part) for part in value]
+        if isinstance(value, dict):
+            return {self.blanked(name): self.blanked_in(part) for name, part in value.items()}
+        return value
 
     def blanked_body(self, body: bytes) -> bytes:
         """A reply's body without any key: as JSON, as lines of JSON, or as text.
@@ -87,7 +87,7 @@ class Secrets:
         A body without a key stays as it is, to the byte.
         """
         text = body.replace(b"\0", b"").decode("utf-8", "replace")  # without the zeros UTF-16 reads alike
-        plain = ESCAPED.sub(lambda found: chr(int(found[1], 16)) if found[1] else found[2], text)
+        plain = ESCAPED.sub(lambda match: chr(int(match[1], 16)) if match[1] else match[2], text)
         if self.blanked(plain) == plain and self.blanked(text) == text:
             return body
         with suppress(ValueError, RecursionError):
@@ -131,7 +131,7 @@ def _forms(key: str) -> Iterator[str]:
 
 
 def _pieces(text: str, size: int) -> Iterator[str]:
-    return (text[at : at + size] for at in range(len(text) - size + 1))
+    return (text[begin : begin + size] for begin in range(len(text) - size + 1))
 
 
 # Keys of judges, out of the environment.
@@ -145,7 +145,7 @@ def keys(judges: Iterable[Judge]) -> dict[str, str]:
     ConfigError
         If one is missing, or cannot stand in a request's header.
     """
-    found = {}
+    keys_by_judge = {}
     for judge in judges:
         name = judge.api_key_env
         if name is None:
@@ -160,8 +160,8 @@ def keys(judges: Iterable[Judge]) -> dict[str, str]:
             raise ConfigError(
                 f"the key in {name} has a character that cannot be sent (a line's end, a blank, no ASCII)"
             )
-        found[judge.judge] = key
-    return found
+        keys_by_judge[judge.judge] = key
+    return keys_by_judge
 
 
 def keys_there_are(judges: Iterable[Judge]) -> list[str]:

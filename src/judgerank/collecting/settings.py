@@ -29,13 +29,13 @@ def inherited(values: Any, default_key: str | None) -> Any:
     """
     if not isinstance(values, dict) or not isinstance(values.get("judges"), list) or not values.get("base_url"):
         return values
-    place = values["base_url"]
+    panel_address = values["base_url"]
     key = {"api_key_env": values.get("api_key_env", default_key)}
     completed = []
     for judge in values["judges"]:
         if isinstance(judge, dict) and judge.get("provider") not in (PYTHON, PERSON):
-            at = {"base_url": judge.get("base_url") or place}
-            judge = (key if at["base_url"] == place else {}) | judge | at
+            address_fields = {"base_url": judge.get("base_url") or panel_address}
+            judge = (key if address_fields["base_url"] == panel_address else {}) | judge | address_fields
         completed.append(judge)
     return values | {"judges": completed}
 
@@ -146,11 +146,11 @@ class Judge(Settings):
         """What in the environment names that address; empty if nothing does."""
         return self._named_by
 
-    def at(self, address: str, named_by: str) -> Self:
+    def with_address(self, address: str, named_by: str) -> Self:
         """The judge with the address of its provider."""
-        placed = self.model_copy()
-        placed._address, placed._named_by = address, named_by
-        return placed
+        judge = self.model_copy()
+        judge._address, judge._named_by = address, named_by
+        return judge
 
     @property
     def sent(self) -> str:
@@ -222,7 +222,7 @@ class Panel(Settings):
         return judges
 
     @model_validator(mode="after")
-    def _placed(self) -> Self:
+    def _require_addresses(self) -> Self:
         """Every judge has an address or a provider, and says which key is for it."""
         for judge in self.judges:
             if judge.is_local:

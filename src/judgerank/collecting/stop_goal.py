@@ -17,7 +17,7 @@ from judgerank.collecting.collector import Collector
 from judgerank.collecting.costs import typical_costs
 from judgerank.collecting.ledger import Record, task_of
 from judgerank.collecting.messages import changed
-from judgerank.collecting.outcome import money, outlook, told
+from judgerank.collecting.outcome import money, outlook, outlook_sentence
 from judgerank.collecting.settings import Judge
 from judgerank.collecting.task_order import Task
 from judgerank.data.arrays import FloatArray, IntArray
@@ -49,14 +49,14 @@ class Judges:
         judges: Sequence[str],
         costs: FloatArray,
         tasks: Iterable[Task],
-        known: Iterable[Record],
+        known_records: Iterable[Record],
     ):
         self.models, self.judges, self.costs = tuple(models), tuple(judges), costs
         self._collector, self._progress = collector, progress
         self._loop = asyncio.get_running_loop()
         self._running: asyncio.Task[None] | None = None
         self._places = {name: n for n, name in enumerate(models)}, {name: n for n, name in enumerate(judges)}
-        self._asked = Counter(record["question_id"] for record in known)
+        self._n_asked = Counter(record["question_id"] for record in known_records)
         self._numbers: dict[object, int] = {}  # of questions, as they come
         self._waiting: dict[tuple[int, ...], list[Task]] = {}
         self.left = np.zeros((len(models), len(models), len(judges)), np.int64)
@@ -78,11 +78,11 @@ class Judges:
         tasks = [self._next(cell) for cell in zip(first.tolist(), second.tolist(), judge.tolist(), strict=True)]
         before = len(self._collector.written)
         asyncio.run_coroutine_threadsafe(self._round(tasks), self._loop).result()
-        said = {task_of(record): record["judge_preferred_model"] for record in self._collector.written[before:]}
+        winners = {task_of(record): record["judge_preferred_model"] for record in self._collector.written[before:]}
         for name, breaker in self._collector.breakers.items():
             if name in self._places[1] and (breaker.why or name in self._collector.short_of_money):
                 self.left[:, :, self._places[1][name]] = 0
-        outcome = np.array([OUTCOMES.get(said.get(task, "unknown"), np.nan) for task in tasks])
+        outcome = np.array([OUTCOMES.get(winners.get(task, "unknown"), np.nan) for task in tasks])
         return Answers(outcome, np.array([self.number(task.question_id) for task in tasks], np.int64))
 
     async def _round(self, tasks: Sequence[Task]) -> None:
@@ -97,9 +97,9 @@ class Judges:
 
     def _next(self, cell: tuple[int, ...]) -> Task:
         waiting = self._waiting[cell]
-        task = min(waiting, key=lambda each: self._asked[each.question_id])
+        task = min(waiting, key=lambda waiting_task: self._n_asked[waiting_task.question_id])
         waiting.remove(task)
-        self._asked[task.question_id] += 1
+        self._n_asked[task.question_id] += 1
         self.left[cell] -= 1
         return task
 
@@ -148,7 +148,7 @@ async def ask_until(
         raise ConfigError("no judge gave an answer that can be read: there is nothing to choose by (--pilot)")
     costs = relative_costs(records, {name: collector.judges[name] for name in judges})
     oracle = Judges(collector, progress, models, judges, costs, tasks, records)
-    known, questions = oracle.comparisons(records)
+    known_comparisons, questions = oracle.comparisons(records)
     try:
         return await asyncio.to_thread(
             collect_until,
@@ -156,7 +156,7 @@ async def ask_until(
             goal,
             generator(seed, "until"),
             watch=_watch(collector, progress, goal, oracle, records),
-            known=known,
+            known=known_comparisons,
             known_questions=questions,
             warn=lambda name: log.warning("warning: %s", changed(name)),
         )
@@ -168,15 +168,15 @@ def _watch(
     collector: Collector, progress: tqdm, goal: Goal, oracle: Judges, records: Sequence[Record]
 ) -> Callable[[Fit, Order | None], dict[str, float]]:
     """Say at each look how far it is."""
-    looks = itertools.count(1)
+    look_numbers = itertools.count(1)
 
     def watch(result: Fit, order: Order | None) -> dict[str, float]:
         leading = result.scores.sort_values(ascending=False).index[:3]
         count = float(result.comparisons.count.sum())
-        found = outlook(order, goal, next(looks), count)
+        forecast = outlook(order, goal, next(look_numbers), count)
         typical = typical_costs([*records, *collector.written], collector.judges)
-        each = float(np.mean(list(typical.values()))) if typical else 0.0
-        far = told(found, count, float(oracle.left.sum()), each, collector.currency)
+        unit_cost = float(np.mean(list(typical.values()))) if typical else 0.0
+        far = outlook_sentence(forecast, count, float(oracle.left.sum()), unit_cost, collector.currency)
         spent = money(collector.budget.spent, collector.currency)
         progress.clear()
         log.info("look: %d judgments, spent %s; %s; leading: %s", count, spent, far, ", ".join(leading))

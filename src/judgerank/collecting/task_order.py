@@ -25,28 +25,28 @@ class Task:
     second: str
     judge: str
     repeat: int
-    others: tuple[str, ...] = ()
+    remaining: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, question_id: str, shown: Sequence[str], judge: str, repeat: int) -> Task:
+    def of(cls, question_id: str, models: Sequence[str], judge: str, repeat: int) -> Task:
         """A request that shows the answers of these models, in this order."""
-        first, second, *others = shown
-        return cls(question_id, first, second, judge, repeat, tuple(others))
+        first, second, *remaining = models
+        return cls(question_id, first, second, judge, repeat, tuple(remaining))
 
     @property
-    def shown(self) -> tuple[str, ...]:
+    def models(self) -> tuple[str, ...]:
         """The models in the order shown."""
-        return self.first, self.second, *self.others
+        return self.first, self.second, *self.remaining
 
     @property
     def turned(self) -> Task:
         """The same with the answers shown in the reverse order."""
-        return Task.of(self.question_id, self.shown[::-1], self.judge, self.repeat)
+        return Task.of(self.question_id, self.models[::-1], self.judge, self.repeat)
 
     @property
     def in_any_order(self) -> Task:
         """One and the same for all orders of the answers."""
-        return Task.of(self.question_id, sorted(self.shown), self.judge, self.repeat)
+        return Task.of(self.question_id, sorted(self.models), self.judge, self.repeat)
 
 
 @dataclass(frozen=True)
@@ -67,9 +67,9 @@ class Questions:
 
     def have(self, task: Task) -> bool:
         """Whether all answers that a task shows are there."""
-        return {*task.shown} <= self.answers.get(task.question_id, {}).keys()
+        return {*task.models} <= self.answers.get(task.question_id, {}).keys()
 
-    def shown(self, task: Task) -> dict[str, Text]:
+    def texts_of(self, task: Task) -> dict[str, Text]:
         """``question``, ``first`` and ``second`` of a task that compares two answers."""
         answers = self.answers[task.question_id]
         return {
@@ -131,11 +131,13 @@ class Plan:
         require_drawn(size, len(self), "comparisons")
         tasks: list[Task] = []
         pairs = {len(names): list(combinations(range(len(names)), 2)) for names in self._models}
-        each = len(self._judges) * self._repeats
+        n_per_pair = len(self._judges) * self._repeats
         chosen = self._order[:size]
-        places = np.searchsorted(self._pairs.cumsum(), chosen // each, side="right")
-        within = chosen // each - (self._pairs.cumsum() - self._pairs)[places]
-        for q, p, which in zip(places.tolist(), within.tolist(), (chosen % each).tolist(), strict=True):
+        question_indices = np.searchsorted(self._pairs.cumsum(), chosen // n_per_pair, side="right")
+        within = chosen // n_per_pair - (self._pairs.cumsum() - self._pairs)[question_indices]
+        for q, p, which in zip(
+            question_indices.tolist(), within.tolist(), (chosen % n_per_pair).tolist(), strict=True
+        ):
             judge, repeat = divmod(which, self._repeats)
             first, second = pairs[len(self._models[q])][p]
             task = Task(self._ids[q], self._models[q][first], self._models[q][second], self._judges[judge], repeat)
@@ -151,14 +153,14 @@ class Plan:
         of_pairs = np.concatenate(
             [_hashes_of_pairs(key, names) for key, names in zip(_mixed(keys), self._models, strict=True)]
         )
-        others = [_hash("judge", name, repeat) for name in self._judges for repeat in range(self._repeats)]
-        both: Hashes = np.bitwise_xor.outer(of_pairs, np.array(others, np.uint64))
-        own = _mixed(both)
-        by_judge = own.reshape(len(of_pairs), len(self._judges), self._repeats).transpose(1, 0, 2)
+        judge_hashes = [_hash("judge", name, repeat) for name in self._judges for repeat in range(self._repeats)]
+        both: Hashes = np.bitwise_xor.outer(of_pairs, np.array(judge_hashes, np.uint64))
+        task_hashes = _mixed(both)
+        by_judge = task_hashes.reshape(len(of_pairs), len(self._judges), self._repeats).transpose(1, 0, 2)
         flat = by_judge.reshape(len(self._judges), -1)
         ranks = np.argsort(np.argsort(flat, axis=1, kind="stable"), axis=1)
         rank = ranks.reshape(len(self._judges), len(of_pairs), self._repeats).transpose(1, 0, 2)
-        order: npt.NDArray[np.int64] = np.lexsort((own.ravel(), rank.ravel()))
+        order: npt.NDArray[np.int64] = np.lexsort((task_hashes.ravel(), rank.ravel()))
         return order
 
 
@@ -169,18 +171,18 @@ def _hashes_of_pairs(key: np.uint64, models: list[str]) -> Hashes:
     return _mixed(_mixed(hashes[first] ^ key) ^ hashes[second])
 
 
-def require_drawn(size: int | None, there: int, what: str) -> None:
+def require_drawn(size: int | None, available: int, what: str) -> None:
     """Refuse to draw more than there are.
 
     Raises
     ------
     ConfigError
     """
-    if size is not None and not 1 <= size <= there:
-        raise ConfigError(f"{size} {what} cannot be drawn from {there}")
+    if size is not None and not 1 <= size <= available:
+        raise ConfigError(f"{size} {what} cannot be drawn from {available}")
 
 
-def place(seed: int, *names: object) -> int:
+def order_key(seed: int, *names: object) -> int:
     """Where something stands in a random order that is fixed by its names."""
     return _hash("place", seed, *names)
 

@@ -65,7 +65,7 @@ class Line(httpx.AsyncBaseTransport):
         largest: int = LARGEST_BODY,
     ):
         self._client, self._params, self._secrets, self._largest = client, params, secrets, largest
-        self._place = None if address is None else _place(address)
+        self._origin = None if address is None else _origin(address)
         self._used = False
         self.astray = ""
         self.sent, self.cut, self.large = False, False, False
@@ -86,7 +86,7 @@ class Line(httpx.AsyncBaseTransport):
         if self._used:
             raise httpx.TransportError("an attempt is one request")
         self._used = True
-        if self._place not in (None, _place(str(request.url))):
+        if self._origin not in (None, _origin(str(request.url))):
             self.astray = request.url.host
             raise httpx.TransportError(f"the key is not for {self.astray}")
         content = await request.aread()
@@ -116,8 +116,8 @@ class Line(httpx.AsyncBaseTransport):
             raise
         finally:
             await response.aclose()
-        kept = {name: value for name, value in self.headers.items() if name.lower() not in DECODED}
-        return httpx.Response(response.status_code, headers=kept, content=self.body, request=request)
+        decoded_headers = {name: value for name, value in self.headers.items() if name.lower() not in DECODED}
+        return httpx.Response(response.status_code, headers=decoded_headers, content=self.body, request=request)
 
     async def _read(self, response: httpx.Response) -> None:
         body = bytearray()
@@ -141,8 +141,8 @@ class Line(httpx.AsyncBaseTransport):
         return _message(self.body)
 
     @property
-    def said(self) -> str:
-        """The same, short."""
+    def short_message(self) -> str:
+        """The server's message in one short line."""
         return shortened(self.message)
 
 
@@ -184,7 +184,7 @@ def _merged(body: Mapping[str, Any], params: Mapping[str, Any]) -> dict[str, Any
     return merged
 
 
-def _place(url: str) -> tuple[str, str | None, int | None]:
+def _origin(url: str) -> tuple[str, str | None, int | None]:
     parts = urlsplit(url)
     return parts.scheme, parts.hostname, parts.port or {"https": 443, "http": 80}.get(parts.scheme)
 
@@ -193,16 +193,16 @@ def _message(body: bytes) -> str:
     """What a server says in an error's body: OpenAI's form, others' like it, or its text."""
     text = body[:LARGEST_BODY].decode("utf-8", "replace")
     try:
-        said = json.loads(text)
+        parsed = json.loads(text)
     except (ValueError, RecursionError):
         return text
     for _ in range(3):
-        if isinstance(said, dict):
-            inner = (said.get(name) for name in ("error", "message", "detail", "msg"))
-            said = next((part for part in inner if part), text)
-        elif isinstance(said, list) and said:
-            said = said[0]
-    return said if isinstance(said, str) else text
+        if isinstance(parsed, dict):
+            inner = (parsed.get(name) for name in ("error", "message", "detail", "msg"))
+            parsed = next((part for part in inner if part), text)
+        elif isinstance(parsed, list) and parsed:
+            parsed = parsed[0]
+    return parsed if isinstance(parsed, str) else text
 
 
 # The network as judges are reached by it: directly, or through a proxy that sees no more than a host's name.
@@ -220,8 +220,10 @@ class Network:
         """What sends requests to an address."""
         proxy = proxy_for(address)
         if proxy not in self._clients:
-            way = httpx.AsyncHTTPTransport(proxy=proxy)  # reads from the environment which certificates to trust
-            self._clients[proxy] = httpx.AsyncClient(transport=way, trust_env=False, timeout=self._timeout)
+            transport = httpx.AsyncHTTPTransport(
+                proxy=proxy
+            )  # reads from the environment which certificates to trust
+            self._clients[proxy] = httpx.AsyncClient(transport=transport, trust_env=False, timeout=self._timeout)
         return self._clients[proxy]
 
     async def close(self) -> None:
@@ -241,8 +243,8 @@ def proxy_for(address: str) -> str | None:
         If it is no proxy's address, or one that needs a library that is not there.
     """
     parts = urlsplit(address)
-    found = getproxies()
-    proxy = found.get("https") or found.get("all")
+    proxies = getproxies()
+    proxy = proxies.get("https") or proxies.get("all")
     if parts.scheme != "https" or not proxy or proxy_bypass(parts.netloc.rpartition("@")[2]):
         return None
     proxy = proxy if "://" in proxy else f"http://{proxy}"
@@ -260,7 +262,7 @@ def proxy_for(address: str) -> str | None:
     return proxy
 
 
-def shown(proxy: str) -> str:
+def proxy_without_password(proxy: str) -> str:
     """A proxy without the user and the password that its address may hold."""
     parts = urlsplit(proxy)
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"

@@ -14,7 +14,7 @@ from judgerank.collecting.answer_sources import parts_of
 from judgerank.collecting.prompt_settings import PAIRWISE
 from judgerank.collecting.prompts import fill
 from judgerank.collecting.replies import parse
-from judgerank.collecting.respondents import OfFunction, Respondent, Shown
+from judgerank.collecting.respondents import OfFunction, Respondent, ShownComparison
 from judgerank.collecting.response import Refused, Reply
 from judgerank.collecting.settings import Judge
 from judgerank.collecting.task_order import Task, coin
@@ -34,7 +34,7 @@ class OfInspect:
     def __init__(self, model: Model):
         self._model = model
 
-    async def compare(self, task: Shown) -> Reply:
+    async def compare(self, task: ShownComparison) -> Reply:
         output = await self._model.generate([ChatMessageUser(content=task.messages[0]["content"])])
         used = output.usage
         return Reply(
@@ -137,7 +137,7 @@ def _answers(sources: Sequence[str]) -> dict[str, dict[str, Text]]:
     """Answers of the baselines by question and model."""
     answers: dict[str, dict[str, Text]] = {}
     for source in sources:
-        for part in (source_part.found for source_part in parts_of(source, {}, None)):
+        for part in (source_part.answers for source_part in parts_of(source, {}, None)):
             for record in part:
                 if record.model is not None and record.answer is not None:
                     name = record.question_id
@@ -170,10 +170,10 @@ async def _judgment(
     first, second = texts[task.first], texts[task.second]
     messages = [{"role": "user", "content": fill(template, question, first, second)}]
     try:
-        reply = await respondent.compare(Shown(question, first, second, messages))
+        reply = await respondent.compare(ShownComparison(question, first, second, messages))
         raw, (choice, confidence) = reply.text, parse(reply.text)
     except Refused as error:
-        raw, choice, confidence = f"{error.kind}: {error.said}", "unknown", None
+        raw, choice, confidence = f"{error.kind}: {error.message}", "unknown", None
     return {
         "question_id": task.question_id,
         "model_a": task.first,

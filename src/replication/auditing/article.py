@@ -46,20 +46,24 @@ def written(folder: Path, audit: Audit, results: Results, citation: dict[str, An
         results.path(name)[0].relative_to(results.folder.parent).as_posix()
     )
     environment.filters["thousands"] = lambda count: f"{count:,.0f}"
-    known = numbers(audit, results) | authors(citation) | {"audit": audit, "citation": citation}
-    return {path.stem: environment.get_template(path.name).render(known) for path in sorted(folder.glob("*.j2"))}
+    context = numbers(audit, results) | authors(citation) | {"audit": audit, "citation": citation}
+    return {path.stem: environment.get_template(path.name).render(context) for path in sorted(folder.glob("*.j2"))}
 
 
 def authors(citation: dict[str, Any]) -> dict[str, Any]:
     """Authors with the index of their affiliation, affiliations with theirs, and the paper's authors' names."""
-    places = list(dict.fromkeys(_place(author) for author in citation["authors"]))
+    affiliations = list(dict.fromkeys(_affiliation(author) for author in citation["authors"]))
     listed = [
-        {"name": _name(author), "orcid": author.get("orcid", ""), "place": places.index(_place(author)) + 1}
+        {
+            "name": _name(author),
+            "orcid": author.get("orcid", ""),
+            "place": affiliations.index(_affiliation(author)) + 1,
+        }
         for author in citation["authors"]
     ]
     return {
         "authors": listed,
-        "affiliations": places,
+        "affiliations": affiliations,
         "theirs": [_name(author) for author in citation["preferred-citation"]["authors"]],
         "date": pd.Timestamp(citation["date-released"]).strftime("%-d %B %Y"),
     }
@@ -69,7 +73,7 @@ def _name(author: dict[str, str]) -> str:
     return author.get("name") or f"{author['given-names']} {author['family-names']}"
 
 
-def _place(author: dict[str, str]) -> str:
+def _affiliation(author: dict[str, str]) -> str:
     return author.get("affiliation", "Independent")
 
 
@@ -78,25 +82,25 @@ def numbers(audit: Audit, results: Results) -> dict[str, Any]:
     table = totals(audit.numbers).set_index("place")
     counts = table.loc["all"]
     of_claims = audit.claims["outcome"].astype(str).value_counts().reindex(list(map(str, Outcome)), fill_value=0)
-    known = {verdict.name.lower(): int(counts[str(verdict)]) for verdict in Verdict}
-    known |= {"printed": int(counts["printed"]), "results": int(counts["results"])}
-    known |= {"claims": audit.claims, "outcomes": of_claims.to_dict()}
-    known["shown"] = audit.claims.set_index("id")["shown"].to_dict()
-    known["exact_share"] = f"{counts[str(Verdict.EXACT)] / counts['results']:.0%}"
-    known |= {"copies": exact_copies(audit.numbers), "open_same": open_and_same(audit.numbers)}
-    known["exact_in"] = table[str(Verdict.EXACT)].to_dict()
-    known["results_in"] = table["results"].to_dict()
+    context = {verdict.name.lower(): int(counts[str(verdict)]) for verdict in Verdict}
+    context |= {"printed": int(counts["printed"]), "results": int(counts["results"])}
+    context |= {"claims": audit.claims, "outcomes": of_claims.to_dict()}
+    context["shown"] = audit.claims.set_index("id")["shown"].to_dict()
+    context["exact_share"] = f"{counts[str(Verdict.EXACT)] / counts['results']:.0%}"
+    context |= {"copies": exact_copies(audit.numbers), "open_same": open_and_same(audit.numbers)}
+    context["exact_in"] = table[str(Verdict.EXACT)].to_dict()
+    context["results_in"] = table["results"].to_dict()
     rows = audit.numbers[audit.numbers["verdict"] == Verdict.OPEN]
-    known["open_numbers"] = numbers_table(rows, ["place", "row", "column", "printed", "ours"])
-    known["open_tried"] = tried(rows, results)
+    context["open_numbers"] = numbers_table(rows, ["place", "row", "column", "printed", "ours"])
+    context["open_tried"] = tried(rows, results)
     sections = {path.name for path in results.audit.glob("*") if path.is_dir()} - {"verify"}
-    known["minutes"] = f"{cost_of(sorted(sections), results).seconds / 60:.0f}"
-    return known | _judges(results) | _positions(results) | _trust(results)
+    context["minutes"] = f"{cost_of(sorted(sections), results).seconds / 60:.0f}"
+    return context | _judges(results) | _positions(results) | _trust(results)
 
 
 def _judges(results: Results) -> dict[str, Any]:
-    found = results.rows("judge_reliability/discrimination.csv", "dataset=ultrafeedback")
-    return {"zero": int((found["status"] == "zero").sum()), "judges": len(found)}
+    rows = results.rows("judge_reliability/discrimination.csv", "dataset=ultrafeedback")
+    return {"zero": int((rows["status"] == "zero").sum()), "judges": len(rows)}
 
 
 def _positions(results: Results) -> dict[str, Any]:

@@ -40,17 +40,20 @@ def require_as_recorded(folder: Path, any_settings: bool = False) -> None:
         If a file is not the one that its run wrote, or a setting is another one.
     """
     for record in records(folder):
-        found = unlike_listed(record.parent, RECORD) or edited(record)
+        differences = unlike_listed(record.parent, RECORD) or edited(record)
         again = "restore it, or run the section again"
-        if not found and not any_settings:
-            found, again = other_settings(record), "run the section again (or `make audit ARGS=accept_falls=true`)"
-        for difference in found:
+        if not differences and not any_settings:
+            differences, again = (
+                other_settings(record),
+                "run the section again (or `make audit ARGS=accept_falls=true`)",
+            )
+        for difference in differences:
             log.info("%s: %s", record.parent.relative_to(folder), difference)
-        if found:
-            one, more = found[0], f", and {len(found) - 1} more" if len(found) > 1 else ""
+        if differences:
+            first, more = differences[0], f", and {len(differences) - 1} more" if len(differences) > 1 else ""
             raise NotAsStoredError(
-                f"{record.parent.relative_to(folder)}: {one.column} is {one.stored}, and should be "
-                f"{one.recomputed}{more}: nothing was written; {again}"
+                f"{record.parent.relative_to(folder)}: {first.column} is {first.stored}, and should be "
+                f"{first.recomputed}{more}: nothing was written; {again}"
             )
 
 
@@ -105,7 +108,7 @@ def require_fresh(stale: pd.DataFrame) -> None:
 def with_freshness(audit: Audit, stale: pd.DataFrame, results: Results) -> Audit:
     """The audit with a column that says of every verdict whether the tables behind it are fresh or stale."""
     tables = stale_sections(stale).query("kind == 'tables'")
-    folders = {"/".join(filter(None, place)) for place in zip(tables["section"], tables["set"], strict=True)}
+    folders = {"/".join(filter(None, parts)) for parts in zip(tables["section"], tables["set"], strict=True)}
 
     def freshness(names: Iterable[str]) -> str:
         behind = {name.rpartition("/")[0] for name in names if name and results.real(name)}

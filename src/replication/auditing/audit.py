@@ -83,12 +83,12 @@ def by_one_run(audited: pd.DataFrame) -> pd.DataFrame:
     for _, column in audited[audited["another_run"] != ""].groupby(column_of(audited)):
         (another,) = column["another_run"].unique()
         rows = audited[column_of(audited) == column_of(column).iloc[0]]
-        exact, given = rows["verdict"] == Verdict.EXACT, rows["another_run"] == another
-        if given.sum() <= exact.sum():
+        exact, is_of_run = rows["verdict"] == Verdict.EXACT, rows["another_run"] == another
+        if is_of_run.sum() <= exact.sum():
             continue
-        judged.loc[rows.index[given & ~exact], "verdict"] = Verdict.CAUSE
-        judged.loc[rows.index[given & ~exact], "reason"] = another
-        lost = rows.index[exact & ~given]
+        judged.loc[rows.index[is_of_run & ~exact], "verdict"] = Verdict.CAUSE
+        judged.loc[rows.index[is_of_run & ~exact], "reason"] = another
+        lost = rows.index[exact & ~is_of_run]
         judged.loc[lost, "verdict"] = Verdict.OPEN
         judged.loc[lost, "reason"] = f"ours gives it, and not the run that gives most of the column: {another}"
     return judged
@@ -152,17 +152,17 @@ def _cited(entry: dict, established: set[str]) -> dict:
 
 
 def _ours(entry: dict, results: Results) -> dict:
-    found = {"surrogate": not results.real(entry["source"])}
+    fields = {"surrogate": not results.real(entry["source"])}
     if entry["rule"]:
         error = interval(results, entry)
-        found |= {"ours": error.centre, "low": error.low, "high": error.high, "draws": error.draws}
+        fields |= {"ours": error.centre, "low": error.low, "high": error.high, "draws": error.draws}
     else:
-        found["ours"] = read(entry, results)
-    if not isinstance(found["ours"], str):
-        if not np.isfinite(found["ours"]):
+        fields["ours"] = read(entry, results)
+    if not isinstance(fields["ours"], str):
+        if not np.isfinite(fields["ours"]):
             raise Missing(f"{entry['source']} has no number there")
-        found["difference"] = float(found["ours"]) - float(_plain(entry["printed"]))
-    return found
+        fields["difference"] = float(fields["ours"]) - float(_plain(entry["printed"]))
+    return fields
 
 
 def read(entry: dict, results: Results) -> float | str:
@@ -225,9 +225,9 @@ def totals(audited: pd.DataFrame) -> pd.DataFrame:
 
     ``results`` counts the numbers that are results, checkable or not; settings and definitions are beside them.
     """
-    place = audited["place"].where(audited["table"] != "in_text", "text and captions")
+    row_group = audited["place"].where(audited["table"] != "in_text", "text and captions")
     columns = [str(verdict) for verdict in (*RESULTS, *OTHERS)]
-    counts = pd.crosstab(place, audited["verdict"].astype(str)).reindex(columns=columns, fill_value=0)
+    counts = pd.crosstab(row_group, audited["verdict"].astype(str)).reindex(columns=columns, fill_value=0)
     counts = counts.loc[sorted(counts.index, key=lambda name: (not name.startswith("Table"), "." in name, name))]
     counts.loc["all"] = counts.sum()
     counts.insert(0, "results", counts[[str(verdict) for verdict in RESULTS]].sum(axis=1))

@@ -39,14 +39,16 @@ def claims(results: Results) -> pd.DataFrame:
     rows = []
     for name, row in published.table("claims").iterrows():
         stored = Estimates(results, Estimator(row["estimator"]))
-        outcome, shown = decide(name, stored)
+        outcome, evidence = decide(name, stored)
         by_others = _by_others(name, stored)
-        by_all = {stored.estimator: (outcome, shown), **by_others}
+        by_all = {stored.estimator: (outcome, evidence), **by_others}
         algorithm_1 = by_all.get(Estimator.ALGORITHM_1, (Outcome.UNCHECKED,))[0]
         worded = {by: of for by, of in by_others.items() if by == Estimator.ALGORITHM_1 or of[0] != outcome}
-        others = " ".join(f"By the {ESTIMATES[by]}: {other}. {text}" for by, (other, text) in worded.items())
+        by_other_estimators = " ".join(
+            f"By the {ESTIMATES[by]}: {other_outcome}. {text}" for by, (other_outcome, text) in worded.items()
+        )
         listed = {key: row[key] for key in ("place", "statement", "fits", "estimator", "measure")}
-        decided = {"outcome": outcome, "shown": shown, "others": others}
+        decided = {"outcome": outcome, "shown": evidence, "others": by_other_estimators}
         decided["algorithm_1"] = "" if algorithm_1 == Outcome.UNCHECKED else algorithm_1
         rows.append({"id": name} | listed | decided | {"tables": stored.read})
     return pd.DataFrame(rows)
@@ -64,11 +66,11 @@ def _by_others(name: str, stored: Estimates) -> dict[Estimator, tuple[Outcome, s
     decided = {}
     for estimator in ESTIMATES if stored.estimator else ():
         if estimator != stored.estimator:
-            other = Estimates(stored.results, estimator)
-            outcome = decide(name, other)
+            other_estimates = Estimates(stored.results, estimator)
+            outcome = decide(name, other_estimates)
             if outcome[0] != Outcome.UNCHECKED:
                 decided[estimator] = outcome
-                stored.read.extend(table for table in other.read if table not in stored.read)
+                stored.read.extend(table for table in other_estimates.read if table not in stored.read)
     return decided
 
 

@@ -37,17 +37,17 @@ def _pool_estimates(stored: Estimates) -> pd.Series:
 def mixed_pool_gain(stored: Estimates) -> Decided:
     pool = _pool(stored)
     gain = pool.loc["judge_aware"] - pool.loc["btl"]
-    told = ", ".join(f"{m} {pool.at['btl', m]:.4f} to {pool.at['judge_aware', m]:.4f}" for m in gain.index)
-    shown = f"{told}. One pool; the reference is the weighted fit itself, on data that contain the pool's."
-    return against(int((gain <= 0).sum()), len(gain)), shown
+    details = ", ".join(f"{m} {pool.at['btl', m]:.4f} to {pool.at['judge_aware', m]:.4f}" for m in gain.index)
+    evidence = f"{details}. One pool; the reference is the weighted fit itself, on data that contain the pool's."
+    return against(int((gain <= 0).sum()), len(gain)), evidence
 
 
 @claim
 def mixed_pool_ranks(stored: Estimates) -> Decided:
     pool = _pool(stored)
     gain = pool.loc["judge_aware"] - pool.loc["btl"]
-    shown = f"Gains: Spearman {gain['spearman']:.4f}, Pearson {gain['pearson']:.4f}."
-    return Outcome.HOLDS if gain["spearman"] > gain["pearson"] else Outcome.FAILS, shown
+    evidence = f"Gains: Spearman {gain['spearman']:.4f}, Pearson {gain['pearson']:.4f}."
+    return Outcome.HOLDS if gain["spearman"] > gain["pearson"] else Outcome.FAILS, evidence
 
 
 @claim
@@ -66,13 +66,15 @@ def mixed_pool_noise(stored: Estimates) -> Decided:
     table = stored.table("mixed_judges/in_house/discrimination.csv").set_index("judge")
     row = table.loc["deepseek-ai/DeepSeek-R1-Distill-Llama-70B"]
     lowest = row["discrimination"] == table["discrimination"].min()
-    shown = (
+    evidence = (
         f"{row['discrimination']:.3f} ({row['low']:.3f} to {row['high']:.3f}){', the lowest' if lowest else ''}"
     )
-    near = _may_be_zero(row)
-    outcome = Outcome.HOLDS if lowest and near else Outcome.PARTLY if lowest or near else Outcome.FAILS
-    told = "zero is within" if near else "zero is not within"
-    return outcome, f"{shown}; {told} two errors of gamma; printed 0.046."
+    may_be_zero = _may_be_zero(row)
+    outcome = (
+        Outcome.HOLDS if lowest and may_be_zero else Outcome.PARTLY if lowest or may_be_zero else Outcome.FAILS
+    )
+    remark = "zero is within" if may_be_zero else "zero is not within"
+    return outcome, f"{evidence}; {remark} two errors of gamma; printed 0.046."
 
 
 def _may_be_zero(row: pd.Series) -> bool:
@@ -86,8 +88,8 @@ def _may_be_zero(row: pd.Series) -> bool:
 @claim
 def glm_near_zero(stored: Estimates) -> Decided:
     row = stored.table("complete_ranking/in_house/judges.csv").set_index("judge").loc["zai-org/GLM-4.5-Air-FP8"]
-    shown = f"{row['discrimination']:.3f}, status {row['status']}."
-    return Outcome.HOLDS if _may_be_zero(row) else Outcome.FAILS, shown
+    evidence = f"{row['discrimination']:.3f}, status {row['status']}."
+    return Outcome.HOLDS if _may_be_zero(row) else Outcome.FAILS, evidence
 
 
 @claim
@@ -98,8 +100,8 @@ def judges_all_used(stored: Estimates) -> Decided:
         "arcee_ai/arcee-spotlight",
     }
     absent, more = sorted(listed - used), sorted(used - listed)
-    shown = f"Listed and not in the file: {', '.join(absent) or 'none'}. In the file and not listed: "
-    return against(len(absent) + len(more), len(listed)), f"{shown}{', '.join(more) or 'none'}."
+    evidence = f"Listed and not in the file: {', '.join(absent) or 'none'}. In the file and not listed: "
+    return against(len(absent) + len(more), len(listed)), f"{evidence}{', '.join(more) or 'none'}."
 
 
 @claim
@@ -107,14 +109,14 @@ def in_house_questions(stored: Estimates) -> Decided:
     files = stored.table("data_overview/in_house/question_files.csv")
     pool = published.cited().query("table == 'ultrafeedback_pool'").set_index("row")["value"].astype(int)
     named, rows = int(files["rows_named"].sum()), int(files["rows"].sum())
-    shown = (
+    evidence = (
         f"The ids of the questions name the files {' and '.join(files['file'])}, {named:,} rows together; "
         f"openbmb/UltraFeedback has {pool['all']:,}. Their indices need at least {rows:,} rows; its parts "
         f"{', '.join(UNFILTERED)} have {pool[UNFILTERED].sum():,}."
     )
     if rows > pool["all"]:
-        return Outcome.FAILS, shown
-    return Outcome.HOLDS if named == pool["all"] else Outcome.PARTLY, shown
+        return Outcome.FAILS, evidence
+    return Outcome.HOLDS if named == pool["all"] else Outcome.PARTLY, evidence
 
 
 def _discriminations(stored: Estimates) -> pd.DataFrame:
@@ -131,9 +133,9 @@ def correlations_by_set(gamma: pd.DataFrame, numbers: pd.Series) -> dict[str, tu
     return {name: tuple(spearmanr(numbers, gamma[name].reindex(numbers.index))) for name in gamma}
 
 
-def told_by_set(found: dict[str, tuple[float, float]]) -> str:
+def told_by_set(correlations: dict[str, tuple[float, float]]) -> str:
     """Correlations with their p-values in words."""
-    return ", ".join(f"{TITLES[name]} {rank:.2f} (p = {p:.3f})" for name, (rank, p) in found.items())
+    return ", ".join(f"{TITLES[name]} {rank:.2f} (p = {p:.3f})" for name, (rank, p) in correlations.items())
 
 
 def gamma_by_set(stored: Estimates) -> pd.DataFrame:
@@ -149,25 +151,27 @@ def size_and_gamma(stored: Estimates) -> Decided:
     gamma = gamma_by_set(stored)
     printed, every = (correlations_by_set(gamma, sizes.dropna()) for sizes in (printed_sizes(), all_parameters()))
     contrary = sum(rank <= 0 or p > 0.05 for rank, p in printed.values())
-    shown = (
+    evidence = (
         f"Rank correlation of the printed size and discrimination: {told_by_set(printed)}. With all parameters of "
         f"every judge (see the findings): {told_by_set(every)}."
     )
-    return against(contrary, len(printed)), shown
+    return against(contrary, len(printed)), evidence
 
 
 @claim
 def size_not_enough(stored: Estimates) -> Decided:
     sizes = all_parameters().dropna()
-    told, without = [], 0
+    details, without = [], 0
     for name, gamma in gamma_by_set(stored).reindex(sizes.index).items():
         large, high = sizes > sizes.median(), gamma > gamma.median()
         counts = int((large & ~high).sum()), int((~large & high).sum())
         without += min(counts) == 0
-        told.append(
+        details.append(
             f"{TITLES[name]} {counts[0]} large judges with a low one, {counts[1]} small ones with a high one"
         )
-    return against(without, len(told)), f"Size and discrimination, each split at its median: {'; '.join(told)}."
+    return against(
+        without, len(details)
+    ), f"Size and discrimination, each split at its median: {'; '.join(details)}."
 
 
 @claim
@@ -179,67 +183,69 @@ def tokens_and_gamma(stored: Estimates) -> Decided:
     )
     tokens = printed[printed.str.endswith("T")].str.removesuffix("T").astype(float)
     makers = cited.set_index("row")["value"].reindex(tokens.index).str.removesuffix("T").astype(float)
-    found = correlations_by_set(gamma, tokens)
-    positive = [rank > 0 for rank, _ in found.values()]
-    significant = all(p < 0.05 for _, p in found.values())
-    shown = (
+    correlations = correlations_by_set(gamma, tokens)
+    positive = [rank > 0 for rank, _ in correlations.values()]
+    significant = all(p < 0.05 for _, p in correlations.values())
+    evidence = (
         f"Rank correlation of the printed token count and discrimination, {len(tokens)} judges: "
-        f"{told_by_set(found)}; with the counts that their makers state: "
+        f"{told_by_set(correlations)}; with the counts that their makers state: "
         f"{told_by_set(correlations_by_set(gamma, makers))}."
     )
     outcome = Outcome.HOLDS if significant else Outcome.PARTLY
-    return (outcome if all(positive) else against(positive.count(False), len(positive))), shown
+    return (outcome if all(positive) else against(positive.count(False), len(positive))), evidence
 
 
 @claim
 def gamma_stable(stored: Estimates) -> Decided:
     gamma = _discriminations(stored)["discrimination"].dropna()
-    low, found = _fisher(gamma["mt_bench"], gamma["ultrafeedback"])
+    low, correlation = _fisher(gamma["mt_bench"], gamma["ultrafeedback"])
     printed = [published.numbers("judge_discrimination", name) for name in ("mt_bench", "ultrafeedback")]
     rank = spearmanr(*gamma.to_numpy().T).statistic
-    shown = (
-        f"Ours: Pearson {found:.2f} (95% from {low:.2f}), Spearman {rank:.2f}, {len(gamma)} judges; the printed "
+    evidence = (
+        f"Ours: Pearson {correlation:.2f} (95% from {low:.2f}), Spearman {rank:.2f}, {len(gamma)} judges; "
+        "the printed "
         f"columns: Pearson {np.corrcoef(*printed)[0, 1]:.2f}. Four of the judges may be one model."
     )
-    return Outcome.HOLDS if low > 0.5 else Outcome.PARTLY if low > 0 else Outcome.FAILS, shown
+    return Outcome.HOLDS if low > 0.5 else Outcome.PARTLY if low > 0 else Outcome.FAILS, evidence
 
 
 def _fisher(x: pd.Series, y: pd.Series) -> tuple[float, float]:
     """Lower end of the 95% interval of a Pearson correlation (Fisher's z), and the correlation."""
-    found = float(np.corrcoef(x, y)[0, 1])
-    return float(np.tanh(np.arctanh(found) - 1.96 / np.sqrt(len(x) - 3))), found
+    correlation = float(np.corrcoef(x, y)[0, 1])
+    return float(np.tanh(np.arctanh(correlation) - 1.96 / np.sqrt(len(x) - 3))), correlation
 
 
 @claim
 def gamma_diagonal(stored: Estimates) -> Decided:
     both = _discriminations(stored).dropna()
-    apart = (both["low"]["mt_bench"] > both["high"]["ultrafeedback"]) | (
+    is_disjoint = (both["low"]["mt_bench"] > both["high"]["ultrafeedback"]) | (
         both["high"]["mt_bench"] < both["low"]["ultrafeedback"]
     )
     ours = int((both["discrimination"]["ultrafeedback"] < both["discrimination"]["mt_bench"]).sum())
     printed = [published.numbers("judge_discrimination", name) for name in ("mt_bench", "ultrafeedback")]
     below = int((printed[1] < printed[0]).sum())
-    shown = (
-        f"Intervals of the two sets do not overlap for {int(apart.sum())} of {len(apart)} judges with two "
+    evidence = (
+        f"Intervals of the two sets do not overlap for {int(is_disjoint.sum())} of {len(is_disjoint)} judges "
+        "with two "
         "intervals. "
         f"Below the diagonal (UltraFeedback smaller): {ours} of these, {below} of {len(printed[0])} printed."
     )
-    return against(int(apart.sum()), len(apart)), shown
+    return against(int(is_disjoint.sum()), len(is_disjoint)), evidence
 
 
 @claim
 def length_signs(stored: Estimates) -> Decided:
     slopes = stored.table("length_covariate/in_house/slopes.csv")
     up, down = int((slopes["low_slope"] > 0).sum()), int((slopes["high_slope"] < 0).sum())
-    shown = (
+    evidence = (
         f"Intervals above zero {up}, below {down}, with zero inside {len(slopes) - up - down} of {len(slopes)}."
     )
-    found = sum(count > 0 for count in (up, down, len(slopes) - up - down))
-    return {3: Outcome.HOLDS, 2: Outcome.PARTLY}.get(found, Outcome.FAILS), shown
+    n_signs = sum(count > 0 for count in (up, down, len(slopes) - up - down))
+    return {3: Outcome.HOLDS, 2: Outcome.PARTLY}.get(n_signs, Outcome.FAILS), evidence
 
 
 @claim
 def length_ranks(stored: Estimates) -> Decided:
     row = stored.table("length_covariate/in_house/test.csv").iloc[0]
-    shown = f"Spearman {row['spearman']:.4f}, largest change of rank {row['largest_rank_change']:.0f}."
-    return Outcome.HOLDS if row["largest_rank_change"] <= 1 and row["spearman"] > 0.99 else Outcome.FAILS, shown
+    evidence = f"Spearman {row['spearman']:.4f}, largest change of rank {row['largest_rank_change']:.0f}."
+    return Outcome.HOLDS if row["largest_rank_change"] <= 1 and row["spearman"] > 0.99 else Outcome.FAILS, evidence

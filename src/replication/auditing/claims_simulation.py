@@ -32,8 +32,8 @@ def mse_falls(stored: Estimates) -> Decided:
             falls + int((step < -clear).sum()),
             steps + len(step),
         )
-    shown = f"Of {steps} steps in T, by more than two errors {rises} rise and {falls} fall."
-    return against(rises, steps, falls), shown
+    evidence = f"Of {steps} steps in T, by more than two errors {rises} rise and {falls} fall."
+    return against(rises, steps, falls), evidence
 
 
 @claim
@@ -43,32 +43,33 @@ def mse_power_law(stored: Estimates) -> Decided:
         x, y = np.log(curve["n_comparisons"].to_numpy()[-5:]), np.log(curve["mean"].to_numpy()[-5:])
         squares.append(np.corrcoef(x, y)[0, 1] ** 2)
     bent = sum(square < STRAIGHT for square in squares)
-    shown = (
+    evidence = (
         f"R squared of the lines runs from {min(squares):.4f} to {max(squares):.4f}; under {STRAIGHT} in {bent}"
     )
-    return against(bent, len(squares)), f"{shown} of {len(squares)} curves."
+    return against(bent, len(squares)), f"{evidence} of {len(squares)} curves."
 
 
 @claim
 def slopes_near_one(stored: Estimates) -> Decided:
     slopes = stored.table("convergence_mse/slopes_draws.csv")
     printed = np.concatenate([published.numbers("slopes", c) for c in ("score", "log_discrimination")])
-    near = float(np.abs(printed + 1).max())
-    far = np.abs(slopes["slope"] + 1) - 2 * slopes["slope_se"] > near
+    largest_printed = float(np.abs(printed + 1).max())
+    far = np.abs(slopes["slope"] + 1) - 2 * slopes["slope_se"] > largest_printed
     first = far[slopes["draw"] == 0]
-    shown = (
-        f"Called close: within {near:.3f}, the largest distance printed. Further off by more than two errors: "
+    evidence = (
+        f"Called close: within {largest_printed:.3f}, the largest distance printed. Further off by more than "
+        "two errors: "
         f"{int(first.sum())} of {len(first)} slopes under the truth shown, {int(far.sum())} of {len(far)} over "
         f"{slopes['draw'].nunique()} draws of it; ours run from "
         f"{slopes['slope'].min():.2f} to {slopes['slope'].max():.2f}."
     )
-    return against(int(far.sum()), len(far)), shown
+    return against(int(far.sum()), len(far)), evidence
 
 
 def coverage_by_cell(stored: Estimates, method: str) -> pd.DataFrame:
     """Cells of one method under the truth shown (draw 0) and under the others, by setting, draw and T."""
-    shown = stored.table("ci_coverage/coverage.csv").assign(draw=0)
-    table = pd.concat([shown, stored.table("ci_coverage/coverage_draws.csv")], ignore_index=True)
+    main_draw = stored.table("ci_coverage/coverage.csv").assign(draw=0)
+    table = pd.concat([main_draw, stored.table("ci_coverage/coverage_draws.csv")], ignore_index=True)
     return table[table["method"] == method].set_index([*CELL, "n_comparisons"]).sort_index()
 
 
@@ -86,22 +87,22 @@ def by_draw(cells: pd.Series) -> str:
 def coverage_nominal(stored: Estimates) -> Decided:
     cells = coverage_by_cell(stored, "judge_aware")
     off = (cells["coverage"] - 0.95).abs()
-    far, other = off - 2 * cells["coverage_se"] > NEAR, off > 2 * cells["coverage_se"]
-    shown = (
+    far, is_off = off - 2 * cells["coverage_se"] > NEAR, off > 2 * cells["coverage_se"]
+    evidence = (
         f"Further than {NEAR} from .95 by more than two errors: {by_draw(far)}. Different from .95 by more "
         "than two "
-        f"errors: {by_draw(other)}. Coverage runs from {cells['coverage'].min():.3f} to "
+        f"errors: {by_draw(is_off)}. Coverage runs from {cells['coverage'].min():.3f} to "
         f"{cells['coverage'].max():.3f}."
     )
-    return against(int(far.sum()), len(far)), shown
+    return against(int(far.sum()), len(far)), evidence
 
 
 @claim
 def btl_under_covers(stored: Estimates) -> Decided:
     cells = coverage_by_cell(stored, "btl")
     under = cells["coverage"] + 2 * cells["coverage_se"] < 0.95
-    shown = f"Under .95 by more than two errors: {by_draw(under)}; the lowest is {cells['coverage'].min():.3f}."
-    return against(int((~under).sum()), len(under)), shown
+    evidence = f"Under .95 by more than two errors: {by_draw(under)}; the lowest is {cells['coverage'].min():.3f}."
+    return against(int((~under).sum()), len(under)), evidence
 
 
 def change_with_t(cells: pd.DataFrame, column: str, errors: str = "") -> tuple[pd.Series, pd.Series]:
@@ -115,11 +116,11 @@ def change_with_t(cells: pd.DataFrame, column: str, errors: str = "") -> tuple[p
 def btl_worsens(stored: Estimates) -> Decided:
     change, error = change_with_t(coverage_by_cell(stored, "btl"), "coverage", "coverage_se")
     worse = change < -2 * error
-    shown = (
+    evidence = (
         f"From the smallest to the largest T it falls by more than two errors in {by_draw(worse)} "
         f"(a cell being a setting under a truth); the change runs from {change.min():.3f} to {change.max():.3f}."
     )
-    return against(int((~worse).sum()), len(worse)), shown
+    return against(int((~worse).sum()), len(worse)), evidence
 
 
 def _wider(stored: Estimates, column: str) -> Decided:
@@ -128,8 +129,8 @@ def _wider(stored: Estimates, column: str) -> Decided:
     by_setting = "; ".join(
         f"({n}, {k}) {int(cells.sum())} of {len(cells)}" for (n, k), cells in wider.groupby(level=CELL[:2])
     )
-    shown = f"Wider than the unweighted ones: {by_draw(wider)}; by setting, over all draws: {by_setting}."
-    return against(int(wider.sum()), len(wider)), f"{shown} Widths are means, stored without errors."
+    evidence = f"Wider than the unweighted ones: {by_draw(wider)}; by setting, over all draws: {by_setting}."
+    return against(int(wider.sum()), len(wider)), f"{evidence} Widths are means, stored without errors."
 
 
 @claim
@@ -150,8 +151,8 @@ def ranks_follow_scores(_: Estimates) -> Decided:
         # equal printed scores may stand in any order
         low, high = (score.rank(ascending=False, method=method) for method in ("min", "max"))
         off[fit] = int(((rank < low) | (rank > high)).sum())
-    shown = (
+    evidence = (
         f"Printed ranks that do not: {off['judge_aware']} weighted and {off['btl']} unweighted, of {len(rank)} "
         "each."
     )
-    return Outcome.HOLDS if not any(off.values()) else Outcome.PARTLY, shown
+    return Outcome.HOLDS if not any(off.values()) else Outcome.PARTLY, evidence

@@ -102,10 +102,10 @@ def _curves(stored: Estimates, measure: str) -> tuple[dict[str, Cells], str]:
 def weighted_ahead(stored: Estimates) -> Decided:
     rows = gain_rows(stored, "in_house")
     gain = by_point(rows, "judge_aware_minus_btl")
-    shown = (
+    evidence = (
         f"Behind at {gain.negative} of {gain.count} points, by more than two errors at {gain.clearly_negative}."
     )
-    return against(gain.clearly_negative, gain.count), shown + draws_left_out(rows)
+    return against(gain.clearly_negative, gain.count), evidence + draws_left_out(rows)
 
 
 @claim
@@ -115,12 +115,12 @@ def gain_at_small_t(stored: Estimates) -> Decided:
     first, last = gain.estimates.columns[[0, -1]]
     change = Cells(gain.estimates[last] - gain.estimates[first], np.hypot(gain.errors[first], gain.errors[last]))
     by_k = ", ".join(f"K = {k} {row[first]:.3f} and {row[last]:.3f}" for k, row in gain.estimates.iterrows())
-    shown = (
+    evidence = (
         f"Gain at T = {first:,} and {last:,}: {by_k}; by more than two errors it grows at "
         f"{change.clearly_positive} and falls at {change.clearly_negative} of {change.count} K."
     )
     outcome = against(change.clearly_positive, change.count, change.clearly_negative)
-    return outcome, shown + draws_left_out(rows)
+    return outcome, evidence + draws_left_out(rows)
 
 
 @claim
@@ -134,8 +134,10 @@ def fewer_comparisons(stored: Estimates) -> Decided:
         needed = [float(np.interp(level, np.maximum.accumulate(x), np.log(x.index))) for x in (a, b)]
         contrary += needed[0] > needed[1]
         by_k.append(f"K = {k} {np.exp(needed[0]):,.0f} against {np.exp(needed[1]):,.0f} for {level:.3f}")
-    shown = f"Comparisons needed, weighted against unweighted, interpolated: {'; '.join(by_k)}. No errors stored."
-    return against(contrary, len(aware)), shown + left_out
+    evidence = (
+        f"Comparisons needed, weighted against unweighted, interpolated: {'; '.join(by_k)}. No errors stored."
+    )
+    return against(contrary, len(aware)), evidence + left_out
 
 
 def _steps(means: pd.DataFrame, errors: pd.DataFrame) -> Cells:
@@ -188,11 +190,11 @@ def many_judges_small_t(stored: Estimates) -> Decided:
         lower, higher = lower + change.clearly_negative, higher + change.clearly_positive
         parts.append(f"{fit} {means.iloc[0]:.3f} to {means.iloc[-1]:.3f}, change {change.in_words()}")
     outcome = (Outcome.FAILS if higher else Outcome.UNDECIDED, Outcome.PARTLY, Outcome.HOLDS)[lower]
-    shown = (
+    evidence = (
         f"From K = {means.index[0]} to {means.index[-1]} at the smallest T: {'; '.join(parts)}; by more than two "
         f"errors lower in {lower} and higher in {higher} of 2 fits."
     )
-    return outcome, shown + left_out
+    return outcome, evidence + left_out
 
 
 @claim
@@ -202,11 +204,11 @@ def gap_closes_with_k(stored: Estimates) -> Decided:
     sizes = gain.estimates.abs()
     change = Cells(sizes.iloc[-1] - sizes.iloc[0], np.hypot(gain.errors.iloc[-1], gain.errors.iloc[0]))
     wider, closer = change.clearly_positive, change.clearly_negative
-    shown = (
+    evidence = (
         f"From K = {sizes.index[0]} to {sizes.index[-1]} the gap is smaller at {change.negative} of "
         f"{change.count} T, by more than two errors at {closer}, and larger by as much at {wider}."
     )
-    return against(wider, change.count, closer), shown + draws_left_out(rows)
+    return against(wider, change.count, closer), evidence + draws_left_out(rows)
 
 
 @claim
@@ -214,11 +216,11 @@ def near_one(stored: Estimates) -> Decided:
     curves, left_out = _curves(stored, "pearson")
     values = pd.concat({fit: curve.estimates.iloc[:, -1] for fit, curve in curves.items()})
     far = int((values < NEAR_PERFECT).sum())
-    shown = (
+    evidence = (
         f"At the largest T stored the means run from {values.min():.3f} to {values.max():.3f}. Called near "
         f"perfect from {NEAR_PERFECT} on; {far} of {len(values)} are below."
     )
-    return against(far, len(values)), shown + left_out
+    return against(far, len(values)), evidence + left_out
 
 
 def _sparse(stored: Estimates) -> pd.DataFrame:
@@ -244,8 +246,8 @@ def sparse_above(stored: Estimates) -> Decided:
     denser = rows[rows["trees"] > 1]
     under = int((denser["mean"] <= 0.8).sum())
     reaching = int((denser["low"] <= 0.8).sum())
-    shown = (
+    evidence = (
         f"Denser graphs whose mean is not above .8 (both correlations): {under} of {len(denser)}; the lowest is "
         f"{denser['mean'].min():.2f}. One graph in forty may be as low as .8 at {reaching} of them."
     )
-    return against(under, len(denser)), shown
+    return against(under, len(denser)), evidence

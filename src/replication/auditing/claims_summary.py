@@ -20,15 +20,15 @@ CALIBRATED = (
 
 @claim
 def judges_differ(stored: Estimates) -> Decided:
-    told, equal = [], 0
+    details, equal = [], 0
     for name, title in TITLES.items():
         fits = stored.table(f"complete_ranking/{name}/fits.csv").set_index("fit")
         ratio = 2 * (fits.at["judge_aware", "log_likelihood"] - fits.at["btl", "log_likelihood"])
         freedom = int(fits.at["btl", "judges"]) - 1
         equal += chi2.sf(ratio, freedom) > SMALL
-        told.append(f"{title} {ratio:,.1f} on {freedom}")
-    shown = f"Likelihood-ratio statistics against equal judges, on degrees of freedom: {'; '.join(told)}."
-    return against(equal, len(told)), shown
+        details.append(f"{title} {ratio:,.1f} on {freedom}")
+    evidence = f"Likelihood-ratio statistics against equal judges, on degrees of freedom: {'; '.join(details)}."
+    return against(equal, len(details)), evidence
 
 
 @claim
@@ -37,23 +37,23 @@ def more_confidently_wrong(stored: Estimates) -> Decided:
     change, error = change_with_t(cells, "coverage", "coverage_se")
     narrower = change_with_t(cells, "width")[0] < 0
     both = narrower & (change < -2 * error)
-    shown = (
+    evidence = (
         "From the smallest to the largest T the unweighted intervals become narrower and cover less, by more than "
         f"two errors: {by_draw(both)} (a cell being a setting under a truth)."
     )
-    return against(int((~both).sum()), len(both)), shown
+    return against(int((~both).sum()), len(both)), evidence
 
 
 @claim
 def bias_stays(stored: Estimates) -> Decided:
     last = {m: coverage_by_cell(stored, m).groupby(level=[0, 1, 2]).last() for m in ("btl", "btl_rescaled")}
     low = {m: cells["coverage"] + 2 * cells["coverage_se"] < 0.95 for m, cells in last.items()}
-    shown = (
+    evidence = (
         f"At the largest T the unweighted intervals cover less than .95 by more than two errors: "
         f"{by_draw(low['btl'])}. Held against the truth on the scale of the unweighted fit (the truth times one "
         f"constant): {by_draw(low['btl_rescaled'])}."
     )
-    return against(int((~low["btl"]).sum()), len(low["btl"])), shown
+    return against(int((~low["btl"]).sum()), len(low["btl"])), evidence
 
 
 @claim
@@ -66,21 +66,22 @@ def human_preferences(stored: Estimates) -> Decided:
         ("ultrafeedback", ["alpaca_eval", "evol_instruct", "ultrachat"]),
     ):
         ours = stored.table(f"benchmark_alignment/{name}.csv").set_index("model")
-        found = [
+        dimension_gains = [
             _agreement(name, c, ours["score_judge_aware"]) - _agreement(name, c, ours["score_btl"])
             for c in columns
         ]
-        gains[f"{TITLES[name]} (rated by GPT-4)"] = float(np.mean(found))
-    ahead, lost = (sum(side * gain > 1e-9 for gain in gains.values()) for side in (1, -1))
-    told = "; ".join(f"{name} {gain:+.4f}" for name, gain in gains.items())
-    shown = (
-        f"Spearman with each reference, weighted less unweighted: {told}. Of {len(gains)} references it is higher "
-        f"with {ahead} and lower with {lost}. On Chatbot Arena the unweighted fit is lower by "
+        gains[f"{TITLES[name]} (rated by GPT-4)"] = float(np.mean(dimension_gains))
+    n_higher, lost = (sum(side * gain > 1e-9 for gain in gains.values()) for side in (1, -1))
+    details = "; ".join(f"{name} {gain:+.4f}" for name, gain in gains.items())
+    evidence = (
+        f"Spearman with each reference, weighted less unweighted: {details}. Of {len(gains)} references it "
+        "is higher "
+        f"with {n_higher} and lower with {lost}. On Chatbot Arena the unweighted fit is lower by "
         f"{-people['difference']:.4f} ({people['level']:.0%} interval over questions "
         f"{-people['difference_high']:.4f} to {-people['difference_low']:.4f})."
     )
-    outcome = Outcome.HOLDS if ahead == len(gains) else Outcome.PARTLY if ahead > lost else Outcome.FAILS
-    return outcome, shown
+    outcome = Outcome.HOLDS if n_higher == len(gains) else Outcome.PARTLY if n_higher > lost else Outcome.FAILS
+    return outcome, evidence
 
 
 def _agreement(name: str, column: str, scores: pd.Series) -> float:
@@ -112,11 +113,11 @@ def low_budgets(stored: Estimates) -> Decided:
         means.append(Cells(rows["judge_aware_minus_btl"], rows["standard_error"]).mean())
         parts.append(f"{title}, T = {smallest:,}: {means[-1].in_words()}.{draws_left_out(rows)}")
     gains = Cells(*(np.concatenate([getattr(mean, part) for mean in means]) for part in ("estimates", "errors")))
-    shown = (
+    evidence = (
         f"Gain at the smallest T, mean over the numbers of judges: {' '.join(parts)} It is a loss on "
         f"{gains.negative} of {gains.count} sets, by more than two errors on {gains.clearly_negative}."
     )
-    return against(gains.clearly_negative, gains.count), shown
+    return against(gains.clearly_negative, gains.count), evidence
 
 
 @claim
@@ -130,19 +131,19 @@ def heterogeneous_pools(stored: Estimates) -> Decided:
         counts = f"ahead {gain.clearly_positive}, behind {gain.clearly_negative} of {gain.count}"
         parts.append(f"{title} {counts}.{draws_left_out(rows[rows['measure'] == 'pearson'])}")
         contrary, of = contrary + gain.clearly_negative, of + gain.count
-    shown = f"Pools of weak and strong judges, both correlations, by more than two errors: {' '.join(parts)}"
-    return against(contrary, of), f"{shown} The reference is the full-data weighted fit, as in section 5.4."
+    evidence = f"Pools of weak and strong judges, both correlations, by more than two errors: {' '.join(parts)}"
+    return against(contrary, of), f"{evidence} The reference is the full-data weighted fit, as in section 5.4."
 
 
 @claim
 def calibrated(stored: Estimates) -> Decided:
-    told, narrow = [], 0
+    details, narrow = [], 0
     for name, title in TITLES.items():
         row = stored.table(f"uncertainty/{name}/summary.csv").set_index("member").loc["judge_aware"]
         narrow += row["bootstrap_ratio"] > CALIBRATED
-        told.append(f"{title} {row['bootstrap_ratio']:.2f}")
-    shown = (
-        f"Standard errors of a bootstrap over questions, over those of the intervals: {'; '.join(told)}; above "
+        details.append(f"{title} {row['bootstrap_ratio']:.2f}")
+    evidence = (
+        f"Standard errors of a bootstrap over questions, over those of the intervals: {'; '.join(details)}; above "
         f"{CALIBRATED} the intervals are called too narrow. In simulations see section 4.2."
     )
-    return against(narrow, len(told)), shown
+    return against(narrow, len(details)), evidence

@@ -70,14 +70,14 @@ def copied(table: str, row: str, column: str) -> list[Copied]:
     listed = published.cited().query("table == @table and row == @row and column == @column")
     if listed.empty:
         raise Missing("no source is listed")
-    places = listed["source"] + ", " + listed["place"]
+    origins = listed["source"] + ", " + listed["place"]
     sources = [
-        Copied(row.value, f"{place} ({row.read})", row.authority != "other")
-        for row, place in zip(listed.itertuples(), places, strict=True)
+        Copied(row.value, f"{origin} ({row.read})", row.authority != "other")
+        for row, origin in zip(listed.itertuples(), origins, strict=True)
         if row.value
     ]
     if not sources:
-        raise Missing(f"{places.iloc[0]}: not found in a public copy")
+        raise Missing(f"{origins.iloc[0]}: not found in a public copy")
     return sorted(sources, key=lambda source: not source.is_first_hand)
 
 

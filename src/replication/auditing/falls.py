@@ -38,13 +38,13 @@ def require_no_fall(folder: Path, numbers: pd.DataFrame, claims: pd.DataFrame) -
     """
     tables = zip(ORDERS, (numbers, claims), strict=True)
     changes = [change for name, now in tables for change in changed(folder / name, now)]
-    for _, told in changes:
-        log.info("%s", told)
-    found = [told for is_worse, told in changes if is_worse]
-    if found:
-        more = f", and {len(found) - 1} more" if len(found) > 1 else ""
+    for _, sentence in changes:
+        log.info("%s", sentence)
+    falls = [sentence for is_worse, sentence in changes if is_worse]
+    if falls:
+        more = f", and {len(falls) - 1} more" if len(falls) > 1 else ""
         raise NotAsStoredError(
-            f"{found[0]}{more}: nothing was written (`make audit ARGS=accept_falls=true` stores the new verdicts)"
+            f"{falls[0]}{more}: nothing was written (`make audit ARGS=accept_falls=true` stores the new verdicts)"
         )
 
 
@@ -58,17 +58,17 @@ def changed(stored: Path, now: pd.DataFrame) -> Iterator[tuple[bool, str]]:
     rows_now = now.astype(dict.fromkeys([*keys, column, printed], str)).set_index(keys)
     before, after = rows[column], rows_now[column]
     for key, verdict in before.items():
-        place = ", ".join(key) if isinstance(key, tuple) else f"claim {key}"
+        entry = ", ".join(key) if isinstance(key, tuple) else f"claim {key}"
         # where the paper's TeX is not at hand, a printed number could be altered with the digest of its table
         if key in after.index and rows.at[key, printed] != rows_now.at[key, printed]:
             yield (
                 True,
-                f"{place} was printed as {rows.at[key, printed]!r} and is now {rows_now.at[key, printed]!r}",
+                f"{entry} was printed as {rows.at[key, printed]!r} and is now {rows_now.at[key, printed]!r}",
             )
         if key not in after.index:
-            yield True, f"{place} was '{verdict}' and is no longer listed"
+            yield True, f"{entry} was '{verdict}' and is no longer listed"
         elif after[key] not in order or verdict not in order:
             continue  # stored by another version, whose verdicts were others
         elif after[key] != verdict:
             is_worse = order.index(after[key]) > order.index(verdict)
-            yield is_worse, f"{place} was '{verdict}' and is now '{after[key]}'"
+            yield is_worse, f"{entry} was '{verdict}' and is now '{after[key]}'"

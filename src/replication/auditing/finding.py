@@ -45,7 +45,7 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Told:
+class CheckedFinding:
     """A finding as the stored results have it.
 
     Attributes
@@ -67,13 +67,15 @@ def finding(title: str, command: str, *evidence: str, figure: str = "") -> Calla
     return lambda check: Finding(check.__name__, title, check, evidence, command, figure)
 
 
-def tell(one: Finding, results: Results) -> Told:
+def check_finding(finding: Finding, results: Results) -> CheckedFinding:
     """Whether a finding holds, or what is missing to say so."""
     try:
-        holds, text = one.check(results)
-        return Told(one, bool(holds), text)
+        holds, text = finding.check(results)
+        return CheckedFinding(finding, bool(holds), text)
     except (Missing, KeyError, IndexError) as error:
-        return Told(one, None, f"Not checkable: {error if isinstance(error, Missing) else f'no entry {error}'}.")
+        return CheckedFinding(
+            finding, None, f"Not checkable: {error if isinstance(error, Missing) else f'no entry {error}'}."
+        )
 
 
 def stored_sets(results: Results, name: str) -> list[str]:
@@ -84,7 +86,7 @@ def stored_sets(results: Results, name: str) -> list[str]:
     Missing
         If there is none.
     """
-    names = [one for one in TITLES if results.real(name.format(one))]
+    names = [set_name for set_name in TITLES if results.real(name.format(set_name))]
     if not names:
         raise Missing(f"{name.format('<set>')} is stored for no set")
     return names

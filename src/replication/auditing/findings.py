@@ -8,7 +8,7 @@ from __future__ import annotations
 import pandas as pd
 
 from replication import published
-from replication.auditing.finding import PUBLIC, TITLES, finding, stored_sets, tell
+from replication.auditing.finding import PUBLIC, TITLES, check_finding, finding, stored_sets
 from replication.auditing.findings_copied import copied_otherwise, mixed_sizes, settings_of_the_code
 from replication.auditing.findings_judges import (
     judges_in_the_files,
@@ -19,7 +19,7 @@ from replication.auditing.findings_judges import (
 from replication.auditing.findings_simulated import slopes, sparsity, weak_panels
 from replication.auditing.results import Results
 
-__all__ = ["FINDINGS", "tell"]
+__all__ = ["FINDINGS", "check_finding"]
 
 
 @finding(
@@ -34,11 +34,12 @@ def left_out_of_table_1(results: Results) -> tuple[bool, str]:
     ours = results.table("benchmark_alignment/mt_bench.csv").set_index("model")
     ties = results.table("tie_handling/mt_bench/ranks.csv").set_index("model")
     lead = results.rows("benchmark_alignment/lead.csv", "dataset=mt_bench; fit=judge_aware").iloc[0]
-    shown = published.table("mt_bench").index
-    left_out = [name for name in ours.index if name not in shown]
+    printed_models = published.table("mt_bench").index
+    left_out = [name for name in ours.index if name not in printed_models]
     settled = lead["difference"] > 2 * lead["standard_error"]
     text = (
-        f"MT-Bench has {len(ours)} models; Table 1 shows {len(shown)}, without {', '.join(left_out)}. By the "
+        f"MT-Bench has {len(ours)} models; Table 1 shows {len(printed_models)}, without "
+        f"{', '.join(left_out)}. By the "
         f"judge-aware fit {lead['first']} stands before {lead['second']} by {lead['difference']:.3f}, with a "
         f"standard error of {lead['standard_error']:.3f}: the data {'do' if settled else 'do not'} tell which "
         "of the "
@@ -55,12 +56,12 @@ def left_out_of_table_1(results: Results) -> tuple[bool, str]:
     "chatbot_arena/fits.csv",
 )
 def widths(results: Results) -> tuple[bool, str]:
-    told = published.table("in_text")["printed"]
+    printed = published.table("in_text")["printed"]
     rows, text_of = {}, {}
-    for table, place in (("complete_ranking", "in_house"), ("chatbot_arena", "chatbot_arena")):
+    for table, set_name in (("complete_ranking", "in_house"), ("chatbot_arena", "chatbot_arena")):
         for m in ("judge_aware", "btl"):
             width = published.numbers(table, f"high_{m}") - published.numbers(table, f"low_{m}")
-            rows[table, m], text_of[table, m] = float(width.mean()), float(told[f"{place}_width_{m}"])
+            rows[table, m], text_of[table, m] = float(width.mean()), float(printed[f"{set_name}_width_{m}"])
     ours = results.table("chatbot_arena/fits.csv").set_index("fit")["mean_width"]
 
     def reduction(of: dict, table: str) -> float:
@@ -77,7 +78,8 @@ def widths(results: Results) -> tuple[bool, str]:
         "Arena it "
         f"has {text_of[arena, 'judge_aware']} against {text_of[arena, 'btl']}; the rows of Table 3 have "
         f"{rows[arena, 'judge_aware']:.4f} and {rows[arena, 'btl']:.4f}, as ours. The reductions are printed as "
-        f"{told['in_house_width_reduction']}% and {told['chatbot_arena_width_reduction']}%. The share by which "
+        f"{printed['in_house_width_reduction']}% and {printed['chatbot_arena_width_reduction']}%. The share "
+        "by which "
         "the "
         f"weighted intervals are shorter is, of the widths in the text, {reduction(text_of, house):.1f}% and "
         f"{reduction(text_of, arena):.1f}%, and of the rows {reduction(rows, house):.1f}% and "
@@ -85,7 +87,7 @@ def widths(results: Results) -> tuple[bool, str]:
         f"{longer(rows, house):.1f}% and {longer(rows, arena):.1f}%."
     )
     as_rows = all(abs(ours[m] - rows[arena, m]) < 5e-4 < abs(ours[m] - text_of[arena, m]) for m in ours.index)
-    return as_rows and round(reduction(text_of, house), 1) != float(told["in_house_width_reduction"]), text
+    return as_rows and round(reduction(text_of, house), 1) != float(printed["in_house_width_reduction"]), text
 
 
 @finding(
@@ -95,13 +97,13 @@ def widths(results: Results) -> tuple[bool, str]:
     figure="complete_ranking/chatbot_arena/leaderboard.png",
 )
 def two_scales(results: Results) -> tuple[bool, str]:
-    sentences, otherwise, ahead = [], 0, 0
+    sentences, otherwise, n_ahead = [], 0, 0
     names = stored_sets(results, "complete_ranking/{}/fits.csv")
     for name in names:
         fits = results.table(f"complete_ranking/{name}/fits.csv").set_index("fit")
         aware, btl = fits.loc["judge_aware"], fits.loc["btl"]
         otherwise += (aware["mean_width"] < btl["mean_width"]) != (aware["relative_width"] < btl["relative_width"])
-        ahead += aware["separated"] >= btl["separated"]
+        n_ahead += aware["separated"] >= btl["separated"]
         sentences.append(
             f"{TITLES[name]}: width {aware['mean_width']:.3f} against {btl['mean_width']:.3f}, over the standard "
             f"deviation of the scores {aware['relative_width']:.3f} against {btl['relative_width']:.3f}, "
@@ -112,7 +114,7 @@ def two_scales(results: Results) -> tuple[bool, str]:
         "The scores of the two models are on different scales, so their widths alone do not say which is more "
         f"precise. Judge-aware against BTL: {'; '.join(sentences)}. Over the spread of the scores the comparison "
         f"turns round on {otherwise} of {len(names)} sets. The number of separated pairs (Holm) depends on no "
-        f"scale; by it the paper's model is ahead or level on {ahead} of {len(names)} sets."
+        f"scale; by it the paper's model is ahead or level on {n_ahead} of {len(names)} sets."
     )
     return otherwise > 0, text
 
@@ -163,17 +165,19 @@ def seventeen_judges(results: Results) -> tuple[bool, str]:
             same[name, column] = sum(
                 published.as_printed(x, text) == text for x, text in zip(values, printed, strict=True)
             )
-    kept, whole = ("ranking", "ranking_all_judges")
+    kept_table, all_table = ("ranking", "ranking_all_judges")
     text = (
         "Footnote 3 says that a judge with a discrimination near zero, GLM-4.5-Air-FP8, was left out. Without it "
-        f"{same[kept, 'score_btl']} of {len(printed)} unweighted scores come out as printed, with all 18 judges "
-        f"{same[whole, 'score_btl']}; of the unweighted ranks {same[kept, 'rank_btl']} without it and "
-        f"{same[whole, 'rank_btl']} with all. The judge-aware fit puts this judge at zero by itself: "
-        f"{same[kept, 'score_judge_aware']} and {same[whole, 'score_judge_aware']} of its scores come out as "
+        f"{same[kept_table, 'score_btl']} of {len(printed)} unweighted scores come out as printed, with all "
+        "18 judges "
+        f"{same[all_table, 'score_btl']}; of the unweighted ranks {same[kept_table, 'rank_btl']} without it and "
+        f"{same[all_table, 'rank_btl']} with all. The judge-aware fit puts this judge at zero by itself: "
+        f"{same[kept_table, 'score_judge_aware']} and {same[all_table, 'score_judge_aware']} of its scores "
+        "come out as "
         "printed."
     )
-    by_scores = same[kept, "score_btl"] > same[whole, "score_btl"]
-    return by_scores and same[kept, "rank_btl"] < same[whole, "rank_btl"], text
+    by_scores = same[kept_table, "score_btl"] > same[all_table, "score_btl"]
+    return by_scores and same[kept_table, "rank_btl"] < same[all_table, "rank_btl"], text
 
 
 @finding(
@@ -185,33 +189,35 @@ def seventeen_judges(results: Results) -> tuple[bool, str]:
     "unstated_settings/turned.csv",
 )
 def sample_of_the_pool(results: Results) -> tuple[bool, str]:
-    found, tried, stops, turned = (
+    numbers, tried, stops, turned = (
         results.table(f"unstated_settings/{name}.csv") for name in ("table_2", "samples", "stops", "turned")
     )
-    sample, stop, of = tried.iloc[0], stops.iloc[0], len(found)
-    whole = sum(
-        published.as_printed(x, p) == p for x, p in zip(found["ours_all_comparisons"], _texts(found), strict=True)
+    sample, stop, of = tried.iloc[0], stops.iloc[0], len(numbers)
+    n_exact_on_all = sum(
+        published.as_printed(x, p) == p
+        for x, p in zip(numbers["ours_all_comparisons"], _texts(numbers), strict=True)
     )
     text = (
-        f"On all comparisons of the pool {whole} of the {of} numbers of Table 2 and section 5.4 come out as "
+        f"On all comparisons of the pool {n_exact_on_all} of the {of} numbers of Table 2 and section 5.4 "
+        "come out as "
         "printed. "
-        f"Of {len(tried)} samples and {len(stops)} stops tried, one gives {found['reproduced'].sum()} of {of}: "
+        f"Of {len(tried)} samples and {len(stops)} stops tried, one gives {numbers['reproduced'].sum()} of {of}: "
         f'{sample["size"]:.0f} records drawn from "{sample["drawn_from"]}" by {sample["generator"]} with seed '
         f"{sample['seed']:.0f}, and Algorithm A.1 ({stop['algorithm']}) after {stop['iterations']} iterations; at "
         "the "
-        f"maximum on that sample {found['reproduced_maximum'].sum()}. The paper speaks of comparisons "
+        f"maximum on that sample {numbers['reproduced_maximum'].sum()}. The paper speaks of comparisons "
         "restricted to "
         "the pool's judges, not of a sample. The path there hangs on rounding: of "
         f"{len(turned)} ways to tell of the same comparisons, some with the other model first, "
         f"{(turned['reproduced'] == of).sum()} give all {of}, and none less than {turned['reproduced'].min()}."
     )
-    return bool(found["reproduced"].all()) and whole < of, text
+    return bool(numbers["reproduced"].all()) and n_exact_on_all < of, text
 
 
-def _texts(found: pd.DataFrame) -> list[str]:
+def _texts(numbers: pd.DataFrame) -> list[str]:
     """The printed numbers of Table 2 and section 5.4 as they are printed."""
     gammas, text = published.table("mixed_judges")["discrimination"], published.table("in_text")["printed"]
-    return [gammas.get(name) or text[f"mixed_{name}"] for name in found["name"]]
+    return [gammas.get(name) or text[f"mixed_{name}"] for name in numbers["name"]]
 
 
 FINDINGS = (

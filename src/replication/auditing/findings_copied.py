@@ -74,22 +74,24 @@ def settings_of_the_code(_: Results) -> tuple[bool, str]:
 )
 def mixed_sizes(results: Results) -> tuple[bool, str]:
     every, printed = all_parameters(), printed_sizes()
-    other = every.index[(every != printed) & printed.notna()]
-    told = (f"{name} {printed[name]:g}B, all {every[name]:g}B" for name in other)
-    active = [name for name in other if size_in_name(name).counted is Counted.ACTIVE]
+    differing = every.index[(every != printed) & printed.notna()]
+    differences = (f"{name} {printed[name]:g}B, all {every[name]:g}B" for name in differing)
+    active = [name for name in differing if size_in_name(name).counted is Counted.ACTIVE]
     named = {name: size_in_name(name) for name in published.table("judge_discrimination").index}
     total = [name for name, size in named.items() if size and size.counted is Counted.ALL and "-A" in name]
     gamma = gamma_by_set(Estimates(results, Estimator.EXACT))
-    found = [correlations_by_set(gamma, sizes.dropna()) for sizes in (printed, every)]
+    correlations = [correlations_by_set(gamma, sizes.dropna()) for sizes in (printed, every)]
     text = (
         f"The sizes of Table A.8 are those in the judges' names. They count all parameters of some mixtures of "
-        f"experts ({', '.join(total)}) and the active ones or a product for others: {'; '.join(told)}. The rank "
-        f"correlation of size and discrimination is, as printed, {told_by_set(found[0])}, and with all parameters "
-        f"{told_by_set(found[1])}."
+        f"experts ({', '.join(total)}) and the active ones or a product for others: "
+        f"{'; '.join(differences)}. The rank "
+        f"correlation of size and discrimination is, as printed, {told_by_set(correlations[0])}, and with "
+        "all parameters "
+        f"{told_by_set(correlations[1])}."
     )
-    return len(active) > 0 and len(total) > 0 and _lower(found), text
+    return len(active) > 0 and len(total) > 0 and _lower(correlations), text
 
 
-def _lower(found: list[dict[str, tuple[float, float]]]) -> bool:
-    printed, every = (pd.Series({name: rank for name, (rank, _) in one.items()}) for one in found)
+def _lower(correlations: list[dict[str, tuple[float, float]]]) -> bool:
+    printed, every = (pd.Series({name: rank for name, (rank, _) in by_set.items()}) for by_set in correlations)
     return bool((every < printed).any())

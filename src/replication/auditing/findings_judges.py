@@ -26,7 +26,7 @@ SETTING = list(Tried(1).columns())
     figure="judge_reliability/stopping_path.png",
 )
 def no_interior_maximum(results: Results) -> tuple[bool, str]:
-    status = results.one("judge_reliability/fits.csv", "dataset=ultrafeedback; fit=judge_aware", "status")
+    status = results.value("judge_reliability/fits.csv", "dataset=ultrafeedback; fit=judge_aware", "status")
     judges = results.rows("judge_reliability/discrimination.csv", "dataset=ultrafeedback").set_index("judge")
     zero = judges.index[judges["status"] == "zero"].tolist()
     printed = published.numbers("judge_discrimination", "ultrafeedback")
@@ -43,12 +43,12 @@ def _stopped(results: Results) -> str:
     numbers = results.table("judge_reliability/stopped_iterate.csv")
     tried = results.rows("judge_reliability/settings_tried.csv", "dataset=ultrafeedback")
     best = results.table("judge_reliability/stopped_settings.csv").iloc[0]
-    top = results.one("judge_reliability/fits.csv", "dataset=ultrafeedback; fit=judge_aware", "log_likelihood")
+    top = results.value("judge_reliability/fits.csv", "dataset=ultrafeedback; fit=judge_aware", "log_likelihood")
     code = Adam()
     both = tried["matched"] + tried["scores_matched"]
     steps = (tried["step_scores"] == code.step_scores) & (tried["step_judges"] == code.step_judges)
     rates = (tried["beta1"] == code.beta1) & (tried["beta2"] == code.beta2)
-    others = tried[SETTING].ne(best[SETTING]).any(axis=1) & (tried["stop"] == LIMIT)
+    other_settings = tried[SETTING].ne(best[SETTING]).any(axis=1) & (tried["stop"] == LIMIT)
     return (
         f"Algorithm A.1 passes through it. From {best['start']}, in steps of {best['step_scores']:g} for scores "
         f"and {best['step_judges']:g} for log-discriminations, with decay rates {best['beta1']:g} and "
@@ -61,20 +61,21 @@ def _stopped(results: Results) -> str:
         "lists were narrowed down by these numbers. So this shows how the numbers can come about, not that they "
         "did; but it is one run for all of them, and its settings are round. "
         f"At multiples of {ROUND:,} iterations no other setting gives more than "
-        f"{both[others].max()}. In the published steps, at any iteration, at most {both[steps & rates].max()} "
+        f"{both[other_settings].max()}. In the published steps, at any iteration, at most "
+        f"{both[steps & rates].max()} "
         f"come out with the published decay rates, and {both[steps & ~rates].max()} with others."
     )
 
 
 def _other_sets(results: Results) -> str:
     """Where else judges sit at zero."""
-    told = []
+    details = []
     for name in stored_sets(results, "complete_ranking/{}/judges.csv"):
         judges = results.table(f"complete_ranking/{name}/judges.csv")
         zero = judges.loc[judges["status"] == "zero", "judge"].tolist()
         if name != "ultrafeedback":
-            told.append(f"{TITLES[name]}: {', '.join(zero) if zero else 'none'}")
-    return f" Judges at zero elsewhere: {'; '.join(told)}."
+            details.append(f"{TITLES[name]}: {', '.join(zero) if zero else 'none'}")
+    return f" Judges at zero elsewhere: {'; '.join(details)}."
 
 
 @finding(
@@ -86,16 +87,16 @@ def _other_sets(results: Results) -> str:
 def slots(results: Results) -> tuple[bool, str]:
     names = stored_sets(results, "data_overview/{}/judges.csv")
     size = "data_overview/{}/size.csv"
-    share = {name: results.one(size.format(name), "", "share_first_is_alphabetically_smaller") for name in names}
+    share = {name: results.value(size.format(name), "", "share_first_is_alphabetically_smaller") for name in names}
     fond, count = [], 0
     for name in names:
         judges = results.table(f"data_overview/{name}/judges.csv")
         largest = judges[["share_a", "share_b"]].max(axis=1)
         chosen = judges[largest >= FOND]
         count += len(chosen)
-        told = (f"{row.judge} {'a' if row.share_a > row.share_b else 'b'} "
+        preferred_slots = (f"{row.judge} {'a' if row.share_a > row.share_b else 'b'} "
                 f"{max(row.share_a, row.share_b):.0%}" for row in chosen.itertuples())  # fmt: skip
-        fond.append(f"{TITLES[name]}: {', '.join(told) or 'none'}")
+        fond.append(f"{TITLES[name]}: {', '.join(preferred_slots) or 'none'}")
     text = (
         "The model shown first is the alphabetically smaller one in "
         + ", ".join(f"{value:.1%} ({TITLES[name]})" for name, value in share.items())
@@ -110,14 +111,14 @@ def slots(results: Results) -> tuple[bool, str]:
 
 
 def _other_weak(results: Results) -> str:
-    told = []
+    details = []
     for judge in ("marin-community/marin-8b-instruct", "mistralai/Mistral-7B-Instruct-v0.1"):
         row = results.rows("data_overview/chatbot_arena/judges.csv", f"judge={judge}").iloc[0]
-        told.append(
+        details.append(
             f"on Chatbot Arena {judge} answers a {row['share_a']:.0%}, b {row['share_b']:.0%}, tie "
             f"{row['share_tie']:.0%}"
         )
-    return "; ".join(told)
+    return "; ".join(details)
 
 
 @finding(
@@ -131,15 +132,15 @@ def one_judge_four_names(results: Results) -> tuple[bool, str]:
     alike = results.table("judge_reliability/agreement.csv")
     alike = alike[alike["shared"] >= FEWEST]
     gamma = results.table("judge_reliability/discrimination.csv").set_index(["dataset", "judge"])["discrimination"]
-    apart, told = [], []
+    is_separate, details = [], []
     for name, rows in alike.groupby("dataset"):
         # two judges who always prefer the same slot agree too: strong judges are the fair comparison
         strong = set(gamma[name].index[gamma[name] > 1])
         same, peers = rows[rows["one_model"]], rows[~rows["one_model"]]
         peers = peers[peers["judge_1"].isin(strong) & peers["judge_2"].isin(strong)]
         if len(same) and len(peers):
-            apart.append(same["agreement"].min() > peers["agreement"].max())
-            told.append(
+            is_separate.append(same["agreement"].min() > peers["agreement"].max())
+            details.append(
                 f"{TITLES.get(name, name)} {_range(same)}, two other judges with a discrimination above one "
                 f"{_range(peers)}"
             )
@@ -153,12 +154,12 @@ def one_judge_four_names(results: Results) -> tuple[bool, str]:
     text = (
         f"The published request scripts send one model name for {', '.join(ids)}. How often two of them give "
         "equal "
-        f"answers to the same items: {'; '.join(told)}. If they are one model, the panel counts it four times; "
+        f"answers to the same items: {'; '.join(details)}. If they are one model, the panel counts it four times; "
         f"merged into one judge with one vote an item: {'; '.join(change)}. Which model answered when the data "
         "were "
         "collected the files do not say."
     )
-    return len(apart) > 0 and all(apart), text
+    return len(is_separate) > 0 and all(is_separate), text
 
 
 def _range(pairs: pd.DataFrame) -> str:

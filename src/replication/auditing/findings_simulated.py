@@ -31,22 +31,24 @@ def weak_panels(results: Results) -> tuple[bool, str]:
     for name in stored_sets(results, "mixed_judges/{}/sweep.csv"):
         sweep = _all_draws(results, f"mixed_judges/{name}/sweep.csv")
         rows = sweep[(sweep["share_weak"] == 1) & sweep["reference"].isin(["judge_aware", "btl"])]
-        told = []
+        details = []
         for reference in ("judge_aware", "btl"):
             for measure in ("spearman", "pearson"):
                 cells = rows[(rows["reference"] == reference) & (rows["measure"] == measure)].set_index("method")
-                told.append(f"{measure} with full-data {reference} {_pair(cells)}")
-        own = rows[(rows["reference"] == "judge_aware") & (rows["measure"] == "spearman")].set_index("method")
-        if own.at["judge_aware", "q75"] < own.at["btl", "q25"]:
+                details.append(f"{measure} with full-data {reference} {_pair(cells)}")
+        own_reference = rows[(rows["reference"] == "judge_aware") & (rows["measure"] == "spearman")].set_index(
+            "method"
+        )
+        if own_reference.at["judge_aware", "q75"] < own_reference.at["btl", "q25"]:
             behind.append(TITLES[name])
-        sentences.append(f"{TITLES[name]}, {rows['panel'].iloc[0]} weak judges: {', '.join(told)}")
+        sentences.append(f"{TITLES[name]}, {rows['panel'].iloc[0]} weak judges: {', '.join(details)}")
     text = (
         "Panels made of a set's less discriminating judges alone; correlations by Algorithm A.1, judge-aware "
         f"against BTL, as mean and quartiles over random panels: {'; '.join(sentences)}. By the Spearman "
         "correlation with the full-data "
         f"judge-aware fit the quartiles of the two do not overlap, BTL ahead, on {', '.join(behind) or 'no set'}. "
         "The paper's measures are both correlations with the full-data judge-aware fit, on one pool of six weaker "
-        f"and two stronger judges. {_ahead(results)}"
+        f"and two stronger judges. {_points_ahead(results)}"
     )
     return len(behind) > 0, text
 
@@ -64,17 +66,18 @@ def _pair(cells: pd.DataFrame) -> str:
     return " against ".join(spread)
 
 
-def _ahead(results: Results) -> str:
-    told = []
+def _points_ahead(results: Results) -> str:
+    details = []
     for name in stored_sets(results, "subsampling_efficiency/{}/gains.csv"):
         gains = _all_draws(results, f"subsampling_efficiency/{name}/gains.csv").query("reference == 'own'")
         counts = (
             f"{(rows['judge_aware_minus_btl'] >= 0).sum()} of {len(rows)} by {measure}"
             for measure, rows in gains.groupby("measure")
         )
-        told.append(f"{TITLES[name]} {', '.join(counts)}")
+        details.append(f"{TITLES[name]} {', '.join(counts)}")
     return (
-        f"In random subsets, each fit against its own full-data fit, judge-aware is ahead at: {'; '.join(told)}."
+        "In random subsets, each fit against its own full-data fit, judge-aware is ahead at: "
+        f"{'; '.join(details)}."
     )
 
 
@@ -90,11 +93,11 @@ def _ahead(results: Results) -> str:
 def slopes(results: Results) -> tuple[bool, str]:
     table = results.rows(TRUTHS, "subset=all")
     printed = results.table("convergence_mse/slopes.csv").set_index(["n_models", "n_judges", "parameter"])["paper"]
-    told, wide = [], 0
+    details, wide = [], 0
     for key, rows in table.groupby(["n_models", "n_judges", "parameter"], sort=False):
         low, high = rows["slope"].min(), rows["slope"].max()
         wide += high - low > 4 * rows["slope_se"].mean()
-        told.append(f"({key[0]}, {key[1]}) {key[2]} {low:.2f} to {high:.2f}, printed {printed[key]:.3f}")
+        details.append(f"({key[0]}, {key[1]}) {key[2]} {low:.2f} to {high:.2f}, printed {printed[key]:.3f}")
     together = results.table("convergence_mse/slopes_jointly.csv")
     jointly = "; ".join(
         f"{row.run} {row.printed_flatter} of {row.slopes} (joint p = {row.p_joint:.2f})"
@@ -102,7 +105,8 @@ def slopes(results: Results) -> tuple[bool, str]:
     )
     text = (
         f"Over {table['draw'].nunique()} draws of the truth the slopes of our estimator on a bounded box are: "
-        f"{'; '.join(told)}. In {wide} of {len(told)} rows they differ by more than four of their own errors, so "
+        f"{'; '.join(details)}. In {wide} of {len(details)} rows they differ by more than four of their own "
+        "errors, so "
         "one study says little about another. All together say more. The printed slope is flatter than this many "
         f"of ours, by run: {jointly}. At small T some likelihoods have no interior maximum: estimates on the box "
         "sit on its edge and leave it as T grows, which steepens the line; Algorithm A.1 goes on until "
@@ -122,26 +126,27 @@ def slopes(results: Results) -> tuple[bool, str]:
 def sparsity(results: Results) -> tuple[bool, str]:
     if not results.real(SPARSE):
         raise Missing(f"{SPARSE} is stored of no real set")
-    whole = {redraw: _inside_at_the_whole_budget(results, redraw) for redraw in ("resample", "simulate")}
+    n_inside = {redraw: _inside_at_the_whole_budget(results, redraw) for redraw in ("resample", "simulate")}
     tried = results.table("sparsity/in_house/designs.csv")
-    found, joint = (results.table(f"sparsity/in_house/{name}.csv") for name in ("found", "found_jointly"))
-    design, p = found.iloc[0], float(joint["p_joint"].iloc[0])
+    numbers, joint = (results.table(f"sparsity/in_house/{name}.csv") for name in ("found", "found_jointly"))
+    design, p = numbers.iloc[0], float(joint["p_joint"].iloc[0])
     fitting = tried[(tried["p_joint"] > REJECTED) & (tried["within"] >= ALL_BUT * tried["numbers"])]
     budgets = fitting["n_comparisons"]
     made = int(design["n_comparisons"])
     text = (
         "The paper fixes the number of comparisons and does not say at how many. Spending as many as the set "
-        f"has, the central 95% of our draws hold {whole['resample']} of 20 printed numbers (comparisons drawn "
-        f"again from those made) or {whole['simulate']} (drawn anew from the full-data fit). Of {len(tried)} "
+        f"has, the central 95% of our draws hold {n_inside['resample']} of 20 printed numbers (comparisons drawn "
+        f"again from those made) or {n_inside['simulate']} (drawn anew from the full-data fit). Of {len(tried)} "
         f"designs that were tried the likeliest spends {made:,} comparisons, {made // 44} on every edge of the "
         f"tree, drawn {DRAWN[design['redraw']]}, with Algorithm A.1 stopped after {design['stop']:,} iterations: "
-        f"{found['within'].sum()} of {len(found)} printed numbers lie where one more table would fall, and all "
+        f"{numbers['within'].sum()} of {len(numbers)} printed numbers lie where one more table would fall, "
+        "and all "
         f"together they are as far from its mean as {p:.0%} of its tables are (joint p = {p:.2f}, by "
         f"{joint['tables'].iloc[0]} tables; choosing the likeliest of many designs flatters it). Designs of "
         f"{budgets.min():,} to {budgets.max():,} comparisons fit nearly as well; how they are drawn cannot be "
         "told from the table. Each printed row is one random graph."
     )
-    holds = max(whole.values()) < len(found) / 2 and p > REJECTED and found["within"].mean() >= ALL_BUT
+    holds = max(n_inside.values()) < len(numbers) / 2 and p > REJECTED and numbers["within"].mean() >= ALL_BUT
     return holds, text
 
 

@@ -33,7 +33,7 @@ def columns(numbers: pd.DataFrame) -> pd.DataFrame:
         checked = column[column["verdict"] != Verdict.UNCHECKED]
         lost = checked["reason"].str.startswith("ours gives it")
         ours = int(((checked["verdict"] == Verdict.EXACT) | lost).sum())
-        others = checked.loc[checked["another_run"] != "", "another_run"]
+        other_runs = checked.loc[checked["another_run"] != "", "another_run"]
         if checked.empty or ours == len(checked):
             continue
         rows.append(
@@ -42,9 +42,9 @@ def columns(numbers: pd.DataFrame) -> pd.DataFrame:
                 "column": column["column"].iloc[0],
                 "numbers": len(checked),
                 "by ours": ours,
-                "by another run": len(others),
-                "another run": others.iloc[0] if len(others) else "",
-                "by one run": max(ours, len(others)),
+                "by another run": len(other_runs),
+                "another run": other_runs.iloc[0] if len(other_runs) else "",
+                "by one run": max(ours, len(other_runs)),
             }
         )
     return pd.DataFrame(rows)
@@ -53,18 +53,20 @@ def columns(numbers: pd.DataFrame) -> pd.DataFrame:
 def random_tables(results: Results) -> pd.DataFrame:
     """Joint p-values of tables that rest on random draws: ``place, run, numbers, p``, if they are stored."""
     rows = []
-    for place, name, numbers in (("Table A.3", SLOPES, "slopes"), ("Table A.9", GRAPHS, "numbers")):
+    for table_name, name, numbers in (("Table A.3", SLOPES, "slopes"), ("Table A.9", GRAPHS, "numbers")):
         try:
             stored = results.table(name)
         except Missing:
             continue
         for row in stored.to_dict("records"):
             named = row.get("run") or "{redraw}, {n_comparisons:,} comparisons, {stop:,} steps".format(**row)
-            rows.append({"place": place, "run": named, "numbers": row[numbers], "p": row["p_joint"]})
+            rows.append({"place": table_name, "run": named, "numbers": row[numbers], "p": row["p_joint"]})
     return pd.DataFrame(rows)
 
 
 def section(numbers: pd.DataFrame, results: Results) -> str:
     """Both, in Markdown."""
     tables = [columns(numbers), random_tables(results)]
-    return "\n\n".join([STATED, *(one.to_markdown(index=False, floatfmt=".2f") for one in tables if len(one))])
+    return "\n\n".join(
+        [STATED, *(table.to_markdown(index=False, floatfmt=".2f") for table in tables if len(table))]
+    )

@@ -44,11 +44,11 @@ def _ranks(results: Results) -> str:
 
 def _exchanges(results: Results) -> str:
     pairs = results.rows("unstated_settings/ties.csv", "fit=judge_aware; judges=all")
-    other = pairs[~pairs["named"]]
+    unnamed = pairs[~pairs["named"]]
     pairs_text = "; ".join(
         f"{row.model_1} and {row.model_2}, then {abs(row.difference_after):.4f} apart (standard error "
         f"{row.error_after:.3f})"
-        for row in other.itertuples()
+        for row in unnamed.itertuples()
     )
     return (
         f"Exchanges without ties (appendix F.4): the {pairs['named'].sum()} named pairs exchange their places, "

@@ -18,7 +18,7 @@ from replication.auditing import jointly, open_numbers
 from replication.auditing.audit import MEANING, OTHERS, RESULTS, Verdict, exact_copies, open_and_same, totals
 from replication.auditing.claim import STATED as COUNTED
 from replication.auditing.claims import outcomes
-from replication.auditing.finding import Told
+from replication.auditing.finding import CheckedFinding
 from replication.auditing.monte_carlo import STATED
 from replication.auditing.registry import items
 from replication.auditing.results import Missing, Results
@@ -42,36 +42,38 @@ class Audit:
     ----------
     numbers : DataFrame
         As `replication.auditing.audit.audit` gives them.
-    findings : list of Told
+    findings : list of CheckedFinding
     claims : DataFrame
         As `replication.auditing.claims.claims` gives them.
     """
 
     numbers: pd.DataFrame
-    findings: list[Told]
+    findings: list[CheckedFinding]
     claims: pd.DataFrame
 
     @property
-    def held(self) -> list[Told]:
+    def held(self) -> list[CheckedFinding]:
         """Findings that the stored results bear out, as they are numbered."""
-        return [told for told in self.findings if told.holds]
+        return [checked for checked in self.findings if checked.holds]
 
 
 def totals_tables(numbers: pd.DataFrame) -> str:
     """Results by place and verdict, and beside them what is no result."""
     table = totals(numbers)
     results = table[["place", "results", *map(str, RESULTS)]]
-    others = table[["place", *map(str, OTHERS)]]
-    others = others[others.drop(columns="place").sum(axis=1) > 0]
-    whole = table.iloc[-1]
-    exact, taken = whole[str(Verdict.EXACT)], whole[str(Verdict.TAKEN_OVER)]
-    told = (
-        f"Of {whole['printed']} printed numbers {whole['results']} are results; {exact} of these are exact "
-        f"({exact + taken} if settings taken over were counted too, which they are not). {_copied(numbers)} The "
+    no_results = table[["place", *map(str, OTHERS)]]
+    no_results = no_results[no_results.drop(columns="place").sum(axis=1) > 0]
+    all_places = table.iloc[-1]
+    exact, taken_over = all_places[str(Verdict.EXACT)], all_places[str(Verdict.TAKEN_OVER)]
+    summary = (
+        f"Of {all_places['printed']} printed numbers {all_places['results']} are results; {exact} of these "
+        "are exact "
+        f"({exact + taken_over} if settings taken over were counted too, which they are not). "
+        f"{_copied(numbers)} The "
         "others are no results:"
     )
     results = results[results["results"] > 0]
-    return "\n\n".join([results.to_markdown(index=False), told, others.to_markdown(index=False)])
+    return "\n\n".join([results.to_markdown(index=False), summary, no_results.to_markdown(index=False)])
 
 
 def _copied(numbers: pd.DataFrame) -> str:
@@ -84,9 +86,9 @@ def _copied(numbers: pd.DataFrame) -> str:
 
 def verdicts_table(numbers: pd.DataFrame) -> str:
     """The results of all places in one row, and how many of them are copies."""
-    whole = totals(numbers).tail(1)
-    shown = whole[["printed", "results", *map(str, RESULTS)]].to_markdown(index=False)
-    return f"{shown}\n\n{_copied(numbers)}"
+    all_places = totals(numbers).tail(1)
+    table = all_places[["printed", "results", *map(str, RESULTS)]].to_markdown(index=False)
+    return f"{table}\n\n{_copied(numbers)}"
 
 
 def freshness_line(audit: Audit) -> str:
@@ -121,7 +123,7 @@ def page(audit: Audit, results: Results) -> str:
         "### Random results",
         STATED,
         f"## Findings ({len(audit.held)})",
-        *(_finding(number, told, results) for number, told in enumerate(audit.held, 1)),
+        *(_finding(number, checked, results) for number, checked in enumerate(audit.held, 1)),
         _not_held(audit.findings),
         f"## Claims in words ({len(audit.claims)})",
         outcomes(audit.claims).to_markdown(index=False),
@@ -190,21 +192,21 @@ def _links(names: tuple[str, ...] | list[str], results: Results) -> str:
     return ", ".join(stored) or "the printed tables themselves"
 
 
-def _finding(number: int, told: Told, results: Results) -> str:
-    finding = told.finding
+def _finding(number: int, checked: CheckedFinding, results: Results) -> str:
+    finding = checked.finding
     address = _link(results.figure(finding.figure), results)
     figure = f"\n\n![{finding.title}]({address})" if address else ""
     settings = re.findall(r"\b(?!make\b)\w+", finding.command)
     config = ", ".join(f"[conf/{name}.yaml](../../conf/{name}.yaml)" for name in settings)
     source = f"Evidence: {_links(finding.evidence, results)}. Run: `{finding.command}` ({config})."
-    return f"### {number}. {finding.title}\n\n{told.text}\n{source}{figure}"
+    return f"### {number}. {finding.title}\n\n{checked.text}\n{source}{figure}"
 
 
-def _not_held(findings: list[Told]) -> str:
+def _not_held(findings: list[CheckedFinding]) -> str:
     rest = [
-        f"- {told.finding.title}: {'does not hold. ' if told.holds is not None else ''}{told.text}"
-        for told in findings
-        if not told.holds
+        f"- {checked.finding.title}: {'does not hold. ' if checked.holds is not None else ''}{checked.text}"
+        for checked in findings
+        if not checked.holds
     ]
     return "\n\n".join(["### Looked for, and not borne out by what is stored", "\n".join(rest)]) if rest else ""
 
@@ -260,14 +262,14 @@ def numbers_table(rows: pd.DataFrame, columns: list[str] = SHOWN) -> str:
     """Printed numbers beside ours, in Markdown; columns that are empty in all of the rows are left out."""
     rows = rows.reindex(columns=[*dict.fromkeys([*columns, *rows.columns])])
     columns = [name for name in columns if (rows[name].notna() & (rows[name].astype(str) != "")).any()]
-    shown = rows[columns].copy()
-    if "ours" in shown:
+    table = rows[columns].copy()
+    if "ours" in table:
         marked = rows["surrogate"].to_numpy(bool)
-        shown["ours"] = [
+        table["ours"] = [
             f"{_text(value)} (surrogate)" if mark else _text(value)
             for value, mark in zip(rows["ours"], marked, strict=True)
         ]
-    return _markdown(shown)
+    return _markdown(table)
 
 
 def folded(head: str, text: str) -> str:

@@ -61,10 +61,10 @@ def gain(rows: pd.DataFrame, column: str, _: Results) -> float:
 
 def place_in_table_1(rows: pd.DataFrame, column: str, _: Results) -> float:
     """Rank of GPT-4 among the models that Table 1 shows."""
-    shown = rows.set_index("model")[column].reindex(published.table("mt_bench").index).dropna()
-    if "gpt-4" not in shown:
+    printed_models = rows.set_index("model")[column].reindex(published.table("mt_bench").index).dropna()
+    if "gpt-4" not in printed_models:
         raise Missing("there is no model gpt-4")
-    return float(shown.rank()["gpt-4"])
+    return float(printed_models.rank()["gpt-4"])
 
 
 def first_picked(rows: pd.DataFrame, column: str, _: Results) -> float:

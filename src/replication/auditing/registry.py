@@ -52,11 +52,11 @@ def causes() -> dict[tuple[str, str, str], list[dict]]:
     dict
         By table, row and column; each entry has ``source, where, value, reading`` and ``cause``, in words.
     """
-    found: dict[tuple[str, str, str], list[dict]] = {}
+    causes_by_number: dict[tuple[str, str, str], list[dict]] = {}
     for rule in pd.read_csv(CAUSES, dtype=str, keep_default_na=False).to_dict("records"):
         for name in _rows_of(rule, published.table(rule["table"])):
-            found.setdefault((rule["table"], name, rule["column"]), []).append(_filled(rule, name))
-    return found
+            causes_by_number.setdefault((rule["table"], name, rule["column"]), []).append(_filled(rule, name))
+    return causes_by_number
 
 
 def items() -> pd.DataFrame:

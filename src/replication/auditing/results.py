@@ -92,7 +92,7 @@ class Results:
         """A column of the rows that meet conditions, as `rows` takes them."""
         return self._column(self.rows(name, where), name, value)
 
-    def one(self, name: str, where: str, value: str) -> object:
+    def value(self, name: str, where: str, value: str) -> object:
         """The one value that a column has in the rows that meet conditions.
 
         Raises

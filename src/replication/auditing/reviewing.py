@@ -45,22 +45,22 @@ def cost_of(sections: Iterable[str], results: Results) -> Cost:
     """What some sections took, from the records of their runs; surrogates' do not count."""
     times = times_of(results)
     of = times[times["section"].isin(list(sections))]
-    known = len(of) > 0 and of["memory"].notna().all()
-    return Cost(float(of["seconds"].sum()), float(of["memory"].max()) if known else None)
+    is_complete = len(of) > 0 and of["memory"].notna().all()
+    return Cost(float(of["seconds"].sum()), float(of["memory"].max()) if is_complete else None)
 
 
 def numbers_claimed(audit: Audit, results: Results) -> str:
     """Every table and figure of the paper with printed numbers: command, cost, and what became of the numbers."""
     rows = []
     of_results = audit.numbers[~audit.numbers["verdict"].isin(OTHERS)]
-    places = dict(tuple(of_results.groupby("place", sort=False)))
-    listed = [item for item in items()["item"] if item in places]
-    for place in [*listed, *sorted(places.keys() - set(listed))]:
-        of = places[place]
+    numbers_by_item = dict(tuple(of_results.groupby("place", sort=False)))
+    listed = [item for item in items()["item"] if item in numbers_by_item]
+    for item_name in [*listed, *sorted(numbers_by_item.keys() - set(listed))]:
+        of = numbers_by_item[item_name]
         # a verdict that another run explains is checked by that run
         explaining = of["reason"].str.extract(r"\((\S+[.]csv)\)$", expand=False).dropna()
         tables = [*of["source"], *explaining]
-        rows.append((_title(str(place)), *_run(tables, results), _expected(of), _verdict(of)))
+        rows.append((_title(str(item_name)), *_run(tables, results), _expected(of), _verdict(of)))
     return markdown_table(rows, list(COLUMNS))
 
 
@@ -73,9 +73,11 @@ def words_claimed(audit: Audit, results: Results) -> str:
     return markdown_table(rows, [*COLUMNS[:-2], READ_BY, *COLUMNS[-2:], "by Algorithm A.1"])
 
 
-def _title(place: str) -> str:
+def _title(item_name: str) -> str:
     titles = items().set_index("item")["title"]
-    return f"{place}: {titles[place]}" if place in titles.index else place[0].upper() + place[1:]
+    return (
+        f"{item_name}: {titles[item_name]}" if item_name in titles.index else item_name[0].upper() + item_name[1:]
+    )
 
 
 def _run(tables: Iterable[str], results: Results) -> tuple[str, str, str]:
@@ -107,25 +109,25 @@ def manifest(audit: Audit, results: Results, citation: dict) -> str:
     """
     paper = citation["preferred-citation"]
     authors = [{"name": f"{author['given-names']} {author['family-names']}"} for author in paper["authors"]]
-    told = {
+    fields = {
         "version": SPECIFICATION,
         "paper": {"title": paper["title"], "authors": authors, "reference": paper["url"]},
         "manifest": [{"file": name, "comment": comment} for name, comment in _outputs(audit, results)],
     }
     head = "# Written by make audit; the codechecker adds codechecker, report, check_time and certificate.\n"
-    return head + yaml.safe_dump(told, sort_keys=False, allow_unicode=True, width=110)
+    return head + yaml.safe_dump(fields, sort_keys=False, allow_unicode=True, width=110)
 
 
 def _outputs(audit: Audit, results: Results) -> list[tuple[str, str]]:
     root = results.folder.parent
-    verdicts = {place: _verdict(of) for place, of in audit.numbers.groupby("place")}
-    found: dict[str, list[str]] = {}
+    verdicts = {item_name: _verdict(of) for item_name, of in audit.numbers.groupby("place")}
+    comments_by_path: dict[str, list[str]] = {}
     for row in items().itertuples():
-        told = f"{row.item}, {row.title} (make {row.section})"
+        comment = f"{row.item}, {row.title} (make {row.section})"
         if verdicts.get(row.item):
-            told = f"{told}: {verdicts[row.item]}"
+            comment = f"{comment}: {verdicts[row.item]}"
         tables = [results.path(name)[0] for name in row.tables.split(";") if results.real(name)]
         figures = [path for name in row.figures.split(";") if (path := results.figure(name))]
         for path in [*tables, *figures]:
-            found.setdefault(path.relative_to(root).as_posix(), []).append(told)
-    return [(name, "; ".join(comments)) for name, comments in found.items()]
+            comments_by_path.setdefault(path.relative_to(root).as_posix(), []).append(comment)
+    return [(name, "; ".join(comments)) for name, comments in comments_by_path.items()]

@@ -61,11 +61,11 @@ def coverage_table(results: Results) -> str:
     """Coverage at the largest T with Monte Carlo errors, as `make ci_coverage` stored it."""
     table = results.table("ci_coverage/coverage.csv")
     rows = []
-    for place, setting in table.groupby(["n_models", "n_judges"], sort=False):
+    for size_pair, setting in table.groupby(["n_models", "n_judges"], sort=False):
         size = setting["n_comparisons"].max()
         last = setting[setting["n_comparisons"] == size].set_index("method")
         cells = (number_with_error(*last.loc[method, ["coverage", "coverage_se"]], 3) for method in COVERED)
-        rows.append((str(place), f"{size:,}", *cells))
+        rows.append((str(size_pair), f"{size:,}", *cells))
     return markdown_table(rows, ["(N, K)", "T", *COVERED.values()])
 
 
@@ -96,43 +96,46 @@ BLOCKS: dict[str, Callable[[Results], str]] = {
 
 def rendered(tables: Mapping[str, Callable[[Results], str]], results: Results) -> dict[str, str]:
     """Blocks of stored results by name; without those whose results are not stored, which stay as they are."""
-    shown = {}
+    texts = {}
     for name, table in tables.items():
         try:
-            shown[name] = table(results)
+            texts[name] = table(results)
         except (Missing, KeyError) as error:
             log.warning("the block %s is left as it is: %s", name, error)
-    return shown
+    return texts
 
 
 def blocks(audit: Audit, results: Results) -> dict[str, str]:
     """What is shown of the stored results, by the name of the block; without those not stored."""
     claims = outcomes(audit.claims).to_markdown(index=False)
-    listed = "\n".join(f"{number}. {told.finding.title}" for number, told in enumerate(audit.held, 1))
-    found = {"totals": f"{totals_tables(audit.numbers)}\n\nClaims in words:\n\n{claims}", "findings": listed}
-    found["verdicts"] = verdicts_table(audit.numbers)
-    found["numbers claimed"] = numbers_claimed(audit, results)
-    found["words claimed"] = words_claimed(audit, results)
-    return found | rendered(BLOCKS, results)
+    listed = "\n".join(f"{number}. {checked.finding.title}" for number, checked in enumerate(audit.held, 1))
+    blocks_by_name = {
+        "totals": f"{totals_tables(audit.numbers)}\n\nClaims in words:\n\n{claims}",
+        "findings": listed,
+    }
+    blocks_by_name["verdicts"] = verdicts_table(audit.numbers)
+    blocks_by_name["numbers claimed"] = numbers_claimed(audit, results)
+    blocks_by_name["words claimed"] = words_claimed(audit, results)
+    return blocks_by_name | rendered(BLOCKS, results)
 
 
-def current(text: str, shown: Mapping[str, str], results: Results, name: str = "") -> str:
+def current(text: str, blocks_by_name: Mapping[str, str], results: Results, name: str = "") -> str:
     """A page's text with every block that it has marks of, and every number that names its place, as stored."""
-    for block, content in shown.items():
+    for block, content in blocks_by_name.items():
         text = with_block(text, block, content)
     return with_numbers(text, results, name)
 
 
-def keep_current(pages: Iterable[Path], shown: Mapping[str, str], results: Results) -> None:
+def keep_current(pages: Iterable[Path], blocks_by_name: Mapping[str, str], results: Results) -> None:
     """Write what is stored into pages: blocks, and numbers within sentences."""
     for path in pages:
         before = path.read_text()
-        text = current(before, shown, results, path.name)
+        text = current(before, blocks_by_name, results, path.name)
         if text != before:
             replace_file(path, text)
 
 
-def markdown_in(places: Iterable[Path]) -> Iterator[Path]:
+def markdown_in(paths: Iterable[Path]) -> Iterator[Path]:
     """Markdown files among files and in folders.
 
     Raises
@@ -140,7 +143,7 @@ def markdown_in(places: Iterable[Path]) -> Iterator[Path]:
     ConfigError
         If one of them does not exist.
     """
-    for place in places:
-        if not place.exists():
-            raise ConfigError(f"pages: there is no {place}")
-        yield from [place] if place.is_file() else sorted(place.rglob("*.md"))
+    for path in paths:
+        if not path.exists():
+            raise ConfigError(f"pages: there is no {path}")
+        yield from [path] if path.is_file() else sorted(path.rglob("*.md"))

@@ -35,11 +35,11 @@ def figures_page(results: Results) -> str:
         # a figure may wait for data that only the hub has
         stored = [path for name in row.files if (path := results.figure(name))]
         tables = [name for name in row.drawn_from if results.real(name)]
-        told = [(f"**{head}**", getattr(row, key)) for key, head in HEADS.items() if getattr(row, key)]
+        entries = [(f"**{head}**", getattr(row, key)) for key, head in HEADS.items() if getattr(row, key)]
         root = results.folder.parent
         links = {name: results.path(name)[0].relative_to(root).as_posix() for name in tables}
         drawn = ", ".join(f"[{name}](../../{address})" for name, address in links.items())
-        rows = [*told, ("**drawn from**", drawn)]
+        rows = [*entries, ("**drawn from**", drawn)]
         images = [f"![{row.item}: {row.title}](../{path.relative_to(root).as_posix()})" for path in stored]
         parts.append("\n\n".join([f"## {row.item}: {row.title}", markdown_table(rows, ["", ""]), *images]))
     return "\n\n".join(parts)

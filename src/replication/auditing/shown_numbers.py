@@ -54,21 +54,21 @@ def value_at(mark: re.Match[str], results: Results) -> float:
         raise Missing(f"{mark['table']} has no column {column}")
     if reading not in READINGS:
         raise Missing(f"there is no reading {reading!r} (known: {', '.join(READINGS)})")
-    found = pd.to_numeric(READINGS[reading](rows, column, results), errors="coerce")
-    if pd.isna(found):
+    stored = pd.to_numeric(READINGS[reading](rows, column, results), errors="coerce")
+    if pd.isna(stored):
         raise Missing(f"{mark['table']}[{where}].{column} is no number")
-    return float(found)
+    return float(stored)
 
 
-def in_the_form_of(value: float, shown: str) -> str:
+def in_the_form_of(value: float, printed: str) -> str:
     """A value with the decimals, the percent sign and the missing leading zero of a number shown."""
-    percent = shown.endswith("%")
-    text = published.as_printed(100 * value if percent else value, shown.rstrip("%").replace(",", ""))
-    whole, dot, decimals = text.partition(".")
-    whole = f"{int(whole):,}" if abs(value) >= 1000 else whole
-    if re.match(r"-?\.", shown):
-        whole = whole.removesuffix("0") if whole in ("0", "-0") else whole
-    return f"{whole}{dot}{decimals}{'%' if percent else ''}"
+    percent = printed.endswith("%")
+    text = published.as_printed(100 * value if percent else value, printed.rstrip("%").replace(",", ""))
+    integer_part, dot, decimals = text.partition(".")
+    integer_part = f"{int(integer_part):,}" if abs(value) >= 1000 else integer_part
+    if re.match(r"-?\.", printed):
+        integer_part = integer_part.removesuffix("0") if integer_part in ("0", "-0") else integer_part
+    return f"{integer_part}{dot}{decimals}{'%' if percent else ''}"
 
 
 def with_numbers(text: str, results: Results, name: str = "") -> str:
@@ -101,8 +101,12 @@ def unmarked(text: str, name: str, results_page: bool = True) -> list[str]:
     results_page : bool
     """
     prose = NOT_PROSE.sub(lambda match: " " * bool(match[0]), MARKED.sub("", RELEASED.sub("", text)))
-    known = constants().get(name, set())
-    return [] if "*" in known else [number for number in _numbers(prose, results_page) if number not in known]
+    constant_numbers = constants().get(name, set())
+    return (
+        []
+        if "*" in constant_numbers
+        else [number for number in _numbers(prose, results_page) if number not in constant_numbers]
+    )
 
 
 def _numbers(prose: str, counts: bool) -> Iterator[str]:

@@ -18,12 +18,12 @@ def times_table(results: Results) -> str:
     """How long every section took in the stored run, sets together."""
     times = times_of(results)
     rows = [
-        (f"`make {row.section}`", f"{row.seconds:.0f} s", _shown(row.processor, "{:.0f} s"))
+        (f"`make {row.section}`", f"{row.seconds:.0f} s", _formatted(row.processor, "{:.0f} s"))
         for row in times.itertuples()
     ]
     cpus = " and ".join(sorted(set(times["cpu"])))
-    told = f"Together {times['seconds'].sum() / 60:.0f} minutes on {cpus}, without start-up and installation."
-    return f"{markdown_table(rows, ['section', 'time taken', 'of the processor'])}\n\n{told}"
+    total = f"Together {times['seconds'].sum() / 60:.0f} minutes on {cpus}, without start-up and installation."
+    return f"{markdown_table(rows, ['section', 'time taken', 'of the processor'])}\n\n{total}"
 
 
 def whole_runs(results: Results) -> str:
@@ -31,14 +31,14 @@ def whole_runs(results: Results) -> str:
     times = times_of(results)
     is_paper = times["section"].isin([path.stem for path in SCRIPTS.glob("*.py")])
     rows = [
-        (command, f"{len(of)} sections", *_whole(of))
+        (command, f"{len(of)} sections", *_total_minutes(of))
         for command, of in (("reproduce", times[is_paper]), ("beyond", times[~is_paper]))
     ]
     verified = results.audit / "verify/run.json"
     if verified.is_file():
         machine = json.loads(verified.read_text())["machine"]
         of = pd.DataFrame({"seconds": [machine["seconds"]], "processor": [machine["processor_seconds"]]})
-        rows.append(("verify", rows[0][1], *_whole(of)))
+        rows.append(("verify", rows[0][1], *_total_minutes(of)))
     rows = [(f"`make {command}`", *rest) for command, *rest in rows]
     return markdown_table(rows, ["command", "what it runs", "time taken", "of the processor"])
 
@@ -64,12 +64,12 @@ def times_of(results: Results) -> pd.DataFrame:
     return times.sort_values("seconds", ascending=False, kind="stable").reset_index()
 
 
-def _whole(times: pd.DataFrame) -> tuple[str, str]:
+def _total_minutes(times: pd.DataFrame) -> tuple[str, str]:
     """Minutes by the clock and of the processor."""
-    return f"{times['seconds'].sum() / 60:.1f} min", _shown(
+    return f"{times['seconds'].sum() / 60:.1f} min", _formatted(
         times["processor"].sum(skipna=False) / 60, "{:.1f} min"
     )
 
 
-def _shown(time: float, form: str) -> str:
+def _formatted(time: float, form: str) -> str:
     return UNKNOWN if pd.isna(time) else form.format(time)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 
 from replication.auditing.audit import audit
-from replication.auditing.finding import tell
+from replication.auditing.finding import check_finding
 from replication.auditing.findings import FINDINGS
 from replication.auditing.page import PAPER, SHOWN, folded, numbers_table, totals_tables
 from replication.auditing.registry import items
@@ -59,8 +59,10 @@ class Layered(Results):
 
 def compared(results: Layered) -> pd.DataFrame:
     """The audit's rows, with which run each of our numbers is from."""
-    told = [tell(finding, results) for finding in FINDINGS]
-    numbers = audit(results, {one.finding.name for one in told if one.holds})
+    checked = [check_finding(finding, results) for finding in FINDINGS]
+    numbers = audit(
+        results, {checked_finding.finding.name for checked_finding in checked if checked_finding.holds}
+    )
     computed = numbers["source"].ne("") & numbers["ours"].notna()
     of = numbers["source"].map(lambda name: HERE if results.is_fresh(name) else STORED)
     return numbers.assign(**{"from": of.where(computed, "")})
@@ -80,8 +82,8 @@ def smoke_page(numbers: pd.DataFrame, results: Layered, figures: Path, failed: d
         Sections that did not run, and why.
     """
     listed = items()
-    places = {place for item in listed["item"] for place in places_of(item)}
-    rest = numbers[~numbers["place"].isin(places)]
+    listed_items = {item_name for item in listed["item"] for item_name in places_of(item)}
+    rest = numbers[~numbers["place"].isin(listed_items)]
     counts = numbers["from"].value_counts()
     parts = [
         "# The paper's tables and figures, and ours",
@@ -95,8 +97,8 @@ def smoke_page(numbers: pd.DataFrame, results: Layered, figures: Path, failed: d
         *(_item(item, numbers, results, figures) for item in listed.to_dict("records")),
         f"## Numbers in the text ({len(rest)})",
         *(
-            folded(f"{place} ({len(rows)})", numbers_table(rows, COLUMNS))
-            for place, rows in rest.groupby("place", sort=False)
+            folded(f"{item_name} ({len(rows)})", numbers_table(rows, COLUMNS))
+            for item_name, rows in rest.groupby("place", sort=False)
         ),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
@@ -120,9 +122,9 @@ def _warnings(results: Layered, failed: dict[str, str], listed: pd.DataFrame) ->
 
 def _item(item: dict, numbers: pd.DataFrame, results: Layered, figures: Path) -> str:
     rows = numbers[numbers["place"].isin(places_of(item["item"]))]
-    shown = numbers_table(rows, COLUMNS) if len(rows) else "The paper prints no numbers of results here."
+    numbers_text = numbers_table(rows, COLUMNS) if len(rows) else "The paper prints no numbers of results here."
     if len(rows) > 30:
-        shown = folded(f"{len(rows)} numbers", shown)
+        numbers_text = folded(f"{len(rows)} numbers", numbers_text)
     section = item["section"]
     tables = [_table_link(name, results) for name in item["tables"].split(";")]
     source = (
@@ -131,7 +133,9 @@ def _item(item: dict, numbers: pd.DataFrame, results: Layered, figures: Path) ->
     )
     head = f"## {item['item']}: {item['title']}"
     marks = f"*{section} ran on a surrogate here.*" if results.is_stand_in(section) else ""
-    return "\n\n".join(part for part in (head, marks, shown, _figure(item, results, figures), source) if part)
+    return "\n\n".join(
+        part for part in (head, marks, numbers_text, _figure(item, results, figures), source) if part
+    )
 
 
 def _figure(item: dict, results: Layered, figures: Path) -> str:
@@ -156,8 +160,8 @@ def _table_link(name: str, results: Layered) -> str:
 
 
 def _link(path: Path, results: Layered) -> str:
-    shown = path.relative_to(ROOT) if path.is_relative_to(ROOT) else path
-    return f"[{shown}]({_relative(path, results)})"
+    label = path.relative_to(ROOT) if path.is_relative_to(ROOT) else path
+    return f"[{label}]({_relative(path, results)})"
 
 
 def _relative(path: Path, results: Layered) -> str:

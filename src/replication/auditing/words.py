@@ -26,13 +26,13 @@ GENERATED = re.compile(r"<!-- ([\w ]+): written by make audit -->.*?<!-- /\1 -->
 
 def texts() -> dict[str, str]:
     """The words that are read, by where they stand."""
-    found = {f"README.md: {title}": _section(title) for title in README_SECTIONS}
-    found |= {
+    texts_by_name = {f"README.md: {title}": _section(title) for title in README_SECTIONS}
+    texts_by_name |= {
         path.relative_to(ROOT).as_posix(): path.read_text() for path in sorted((ROOT / "paper").glob("*.j2"))
     }
-    found |= {name: (HERE / name).read_text() for name in ("causes.csv", "figures.csv")}
+    texts_by_name |= {name: (HERE / name).read_text() for name in ("causes.csv", "figures.csv")}
     modules = [*HERE.glob("findings*.py"), *HERE.glob("claims*.py")]
-    return found | {path.name: _strings(path) for path in sorted(modules)}
+    return texts_by_name | {path.name: _strings(path) for path in sorted(modules)}
 
 
 def _section(title: str) -> str:
@@ -57,8 +57,8 @@ def digests_now() -> dict[str, str]:
 def unread() -> list[str]:
     """Texts whose words are not those that were read last."""
     lines = (line.split("  ", 1) for line in DIGESTS.read_text().splitlines())
-    known, now = {name: digest for digest, name in lines}, digests_now()
-    return sorted(name for name in known.keys() | now.keys() if known.get(name) != now.get(name))
+    digests_read, now = {name: digest for digest, name in lines}, digests_now()
+    return sorted(name for name in digests_read.keys() | now.keys() if digests_read.get(name) != now.get(name))
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.text import Text
 
-from replication.legends import look, looks
+from replication.legends import legend_styles, style_of
 
 DIGITS = 6  # of the largest sum: fewer than any two processors agree on
 NUMERAL = re.compile(r"[-\u2212+]?[\d.,]+%?|\$.*\$")  # tick labels, which another version places elsewhere
@@ -33,7 +33,7 @@ def drawn_by() -> dict[str, str]:
 def figure_record(figures: Mapping[str, Figure]) -> dict[str, Any]:
     """What ``figures.json`` says of figures that were saved: legends, data drawn, words, and who drew them."""
     return {
-        "legends": {name: shown for name, figure in figures.items() if (shown := looks(figure))},
+        "legends": {name: entries for name, figure in figures.items() if (entries := legend_styles(figure))},
         "data": {name: drawn_data(figure) for name, figure in figures.items()},
         "words": {name: words_digest(figure) for name, figure in figures.items()},
         "drawn_by": drawn_by(),
@@ -61,7 +61,7 @@ def _artists(axes: Axes) -> Iterator[tuple[str, np.ndarray]]:
         points = _points(artist)
         if len(points):
             kind = type(artist).__name__
-            yield kind if isinstance(artist, AxesImage) else f"{kind} {look(artist)}", points
+            yield kind if isinstance(artist, AxesImage) else f"{kind} {style_of(artist)}", points
 
 
 def _points(artist: Artist) -> np.ndarray:
@@ -71,13 +71,15 @@ def _points(artist: Artist) -> np.ndarray:
     if isinstance(artist, PathCollection):
         return np.asarray(artist.get_offsets(), float)
     if isinstance(artist, LineCollection):
-        return np.concatenate([np.empty((0, 2)), *(np.reshape(one, (-1, 2)) for one in artist.get_segments())])
+        return np.concatenate(
+            [np.empty((0, 2)), *(np.reshape(segment, (-1, 2)) for segment in artist.get_segments())]
+        )
     if isinstance(artist, Patch):
         return np.asarray(artist.get_patch_transform().transform(artist.get_path().vertices), float)
     values = artist.get_array() if isinstance(artist, Collection | AxesImage) else None
     if values is not None:
-        shown = np.ma.filled(np.ma.asarray(values, float), np.nan).ravel()
-        return np.column_stack([np.zeros_like(shown), shown])
+        numbers = np.ma.filled(np.ma.asarray(values, float), np.nan).ravel()
+        return np.column_stack([np.zeros_like(numbers), numbers])
     paths = artist.get_paths() if isinstance(artist, Collection) else []
     return np.concatenate([np.empty((0, 2)), *(path.vertices for path in paths)])
 

@@ -35,14 +35,14 @@ def discrimination_bars(frame: pd.DataFrame, title: str) -> Figure:
     thickness = 0.76 / len(sets)
     for row in range(0, len(order), 2):
         axes.axhspan(row - 0.5, row + 0.5, color="black", alpha=0.04, linewidth=0)
-    own = iter(shades(len(present - set(DATA_SETS))))
+    own_shades = iter(shades(len(present - set(DATA_SETS))))
     bars = []
     for position, name in enumerate(sets):
         rows = frame[frame["dataset"] == name].set_index("judge").reindex(order)
         height = np.arange(len(order)) + 0.38 - thickness * (position + 0.5)
-        colour = COLOURS[name] if name in DATA_SETS else next(own)[0]
-        look = {"color": colour, "label": NAMES.get(name, name)}
-        bars.append(axes.barh(height, rows["discrimination"], thickness, **look))
+        colour = COLOURS[name] if name in DATA_SETS else next(own_shades)[0]
+        style = {"color": colour, "label": NAMES.get(name, name)}
+        bars.append(axes.barh(height, rows["discrimination"], thickness, **style))
         _over_bars(axes, rows, height, colour)
     name_rows(axes, order, np.arange(len(order)))
     axes.grid(visible=False, axis="y")
@@ -58,25 +58,27 @@ def discrimination_bars(frame: pd.DataFrame, title: str) -> Figure:
 
 def _over_bars(axes: Axes, rows: pd.DataFrame, height: np.ndarray, colour: str) -> None:
     """Intervals on a set's bars, and marks where there is no bar."""
-    known = rows["low"].notna().to_numpy()
-    reach = reach_of(rows["discrimination"], rows["low"], rows["high"])[:, known]
-    place = (rows["discrimination"][known], height[known])
-    axes.errorbar(*place, xerr=reach, fmt="none", ecolor="black", elinewidth=0.5, capsize=1)
+    has_interval = rows["low"].notna().to_numpy()
+    reach = reach_of(rows["discrimination"], rows["low"], rows["high"])[:, has_interval]
+    position = (rows["discrimination"][has_interval], height[has_interval])
+    axes.errorbar(*position, xerr=reach, fmt="none", ecolor="black", elinewidth=0.5, capsize=1)
     for marker, why in (("x", rows["status"] == "zero"), ("_", rows["status"].isna())):
-        at = height[why.to_numpy()]
-        axes.plot(np.zeros(len(at)), at, marker, color=colour, markersize=4)
+        missing_heights = height[why.to_numpy()]
+        axes.plot(np.zeros(len(missing_heights)), missing_heights, marker, color=colour, markersize=4)
 
 
 def size_against_discrimination(frame: pd.DataFrame, title: str) -> Figure:
     """Figure A.7: parameter count (billions, log scale) against discrimination."""
     figure, (axes,) = canvas(PAGE * 0.75, 3.9)
     reach = reach_of(frame["discrimination"], frame["low"], frame["high"])
-    colour, known = COLOURS["ultrafeedback"], frame["low"].notna()
-    place = frame.loc[known, ["size", "discrimination"]].to_numpy().T
+    colour, has_interval = COLOURS["ultrafeedback"], frame["low"].notna()
+    position = frame.loc[has_interval, ["size", "discrimination"]].to_numpy().T
     style = {"color": colour, "elinewidth": 0.6, "label": "estimate, with interval"}
-    axes.errorbar(*place, yerr=reach[:, known], fmt=MARKERS["ultrafeedback"], **style)
-    if not known.all():
-        axes.plot(*frame.loc[~known, ["size", "discrimination"]].to_numpy().T, "x", color=colour, label="at zero")
+    axes.errorbar(*position, yerr=reach[:, has_interval], fmt=MARKERS["ultrafeedback"], **style)
+    if not has_interval.all():
+        axes.plot(
+            *frame.loc[~has_interval, ["size", "discrimination"]].to_numpy().T, "x", color=colour, label="at zero"
+        )
     axes.set_xscale("log")
     axes.xaxis.set_major_formatter("{x:g}")
     axes.set(title=title, xlabel="parameters in billions, as printed in Table A.8", ylabel="discrimination")
@@ -105,8 +107,13 @@ def discrimination_scatter(frame: pd.DataFrame, title: str) -> Figure:
     for slope, style, label in lines:
         axes.plot([0, top], [0, slope * top], style, color=COLOURS["reference"], linewidth=0.9, label=label)
     bars = {"xerr": reach[x.name][:, fitted], "yerr": reach[y.name][:, fitted], "ecolor": "#C4D6E6"}
-    look = {"fmt": MARKERS["judge_aware"], "color": COLOURS["judge_aware"], "elinewidth": 0.6, "markersize": 2.5}
-    axes.errorbar(x[fitted], y[fitted], label="judge, with intervals", **look, **bars)
+    marker_style = {
+        "fmt": MARKERS["judge_aware"],
+        "color": COLOURS["judge_aware"],
+        "elinewidth": 0.6,
+        "markersize": 2.5,
+    }
+    axes.errorbar(x[fitted], y[fitted], label="judge, with intervals", **marker_style, **bars)
     zero = both & ~fitted
     if zero.any():
         axes.plot(x[zero], y[zero], "x", color=COLOURS["judge_aware"], label="at zero on a set", clip_on=False)
@@ -116,10 +123,10 @@ def discrimination_scatter(frame: pd.DataFrame, title: str) -> Figure:
     crowd = both & (x > CROWDED * top)
     name_beside(axes, x[crowd], y[crowd], map(short, x.index[crowd]))
     for judge in x.index[zero & ~crowd]:  # side by side on the axis, so the names lean
-        place = {"textcoords": "offset points", "rotation": 45, "ha": "left", "va": "bottom", "fontsize": 6}
-        axes.annotate(short(judge), (x[judge], y[judge]), (2, 2), **place)
-    beside = fitted & ~crowd
-    label_points(axes, x[beside], y[beside], map(short, x.index[beside]))
+        text_style = {"textcoords": "offset points", "rotation": 45, "ha": "left", "va": "bottom", "fontsize": 6}
+        axes.annotate(short(judge), (x[judge], y[judge]), (2, 2), **text_style)
+    is_labelled = fitted & ~crowd
+    label_points(axes, x[is_labelled], y[is_labelled], map(short, x.index[is_labelled]))
     return figure
 
 
@@ -136,8 +143,8 @@ def stopping_path(path: pd.DataFrame, maximum: float, title: str) -> Figure:
         axes.set_xlabel("iterations (thousands)")
         axes.axvline(stop["iteration"] / 1000, color=COLOURS["reference"], linestyle="--", linewidth=0.8)
     text = f"after {stop['iteration']:,.0f} iterations\n{stop['matched']:.0f} of {stop['of']:.0f} as printed"
-    place = {"textcoords": "offset points", "ha": "right", "va": "top"}
-    gap.annotate(text, (stop["iteration"] / 1000, 0.95), (-4, 0), ("data", "axes fraction"), **place)
+    text_style = {"textcoords": "offset points", "ha": "right", "va": "top"}
+    gap.annotate(text, (stop["iteration"] / 1000, 0.95), (-4, 0), ("data", "axes fraction"), **text_style)
     figure.suptitle(title, fontsize=8)
     return figure
 
@@ -151,20 +158,24 @@ def pool(frame: pd.DataFrame, title: str) -> Figure:
     height = np.arange(len(rows))
     figure, (axes,) = canvas(PAGE * 0.75, 1.0 + 0.27 * len(rows))
     reach = reach_of(rows["discrimination"], rows["low"], rows["high"])
-    known = rows["low"].notna().to_numpy()
+    has_interval = rows["low"].notna().to_numpy()
     axes.errorbar(
-        rows["discrimination"][known],
-        height[known],
-        xerr=reach[:, known],
+        rows["discrimination"][has_interval],
+        height[has_interval],
+        xerr=reach[:, has_interval],
         fmt="o",
         color=COLOURS["judge_aware"],
         label="fit to the pool",
         elinewidth=0.9,
         capsize=1.5,
     )
-    if not known.all():
+    if not has_interval.all():
         axes.plot(
-            rows["discrimination"][~known], height[~known], "x", color=COLOURS["judge_aware"], label="at zero"
+            rows["discrimination"][~has_interval],
+            height[~has_interval],
+            "x",
+            color=COLOURS["judge_aware"],
+            label="at zero",
         )
     axes.plot(
         rows["full_data"],
@@ -192,13 +203,13 @@ def pool(frame: pd.DataFrame, title: str) -> Figure:
 
 def answers(frame: pd.DataFrame, title: str) -> Figure:
     """Shares of the first-shown model, the second, ties and unparsed answers, by judge."""
-    asked = frame["comparisons"] + frame["unparsed"]
+    requests = frame["comparisons"] + frame["unparsed"]
     shares = pd.DataFrame(
         {
-            "first shown": frame["share_a"] * frame["comparisons"] / asked,
-            "tie": frame["share_tie"] * frame["comparisons"] / asked,
-            "second shown": frame["share_b"] * frame["comparisons"] / asked,
-            "unparsed": frame["unparsed"] / asked,
+            "first shown": frame["share_a"] * frame["comparisons"] / requests,
+            "tie": frame["share_tie"] * frame["comparisons"] / requests,
+            "second shown": frame["share_b"] * frame["comparisons"] / requests,
+            "unparsed": frame["unparsed"] / requests,
         }
     ).assign(judge=frame["judge"])
     rows = shares.sort_values("first shown", kind="stable")
@@ -233,7 +244,7 @@ def length_curves(curves: pd.DataFrame, slopes: pd.DataFrame, test: pd.Series, t
     across = min(ACROSS, len(judges))
     down = -(-len(judges) // across)
     figure, panels = canvas(PAGE, 0.9 + 2.0 * down, down, across, sharex=True, sharey=True)
-    known = slopes.set_index("judge")
+    slope_of_judge = slopes.set_index("judge")
     for axes, judge in zip(panels, judges, strict=False):
         rows = curves[curves["judge"] == judge]
         axes.plot(rows["z"], rows["estimate"], color=COLOURS["judge_aware"])
@@ -241,7 +252,7 @@ def length_curves(curves: pd.DataFrame, slopes: pd.DataFrame, test: pd.Series, t
         axes.fill_between(rows["z"], rows["low"], rows["high"], **band)
         for name in ("z_q25", "z_q75"):
             axes.axvline(test[name], color=COLOURS["reference"], linestyle="--", linewidth=0.8)
-        axes.set_title(f"{short(judge)}\n{_slope(known.loc[judge])}", fontsize=7)
+        axes.set_title(f"{short(judge)}\n{_slope(slope_of_judge.loc[judge])}", fontsize=7)
     for axes in panels[len(judges) :]:
         axes.set_visible(False)
     highest, top = curves["high"].max(), TALLEST * curves["estimate"].max()
@@ -270,17 +281,23 @@ def slopes(frame: pd.DataFrame, title: str) -> Figure:
     any point would look like an estimate.
     """
     rows = frame.sort_values("slope", kind="stable")
-    known = rows["low_slope"].notna().to_numpy()
+    has_interval = rows["low_slope"].notna().to_numpy()
     height = np.arange(len(rows))
     figure, (axes,) = canvas(PAGE * 0.75, 0.9 + 0.19 * len(rows))
     reach = (rows["high_slope"] - rows["slope"]).to_numpy()
-    look = {"fmt": MARKERS["judge_aware"], "color": COLOURS["judge_aware"]}
-    axes.errorbar(rows["slope"][known], height[known], xerr=reach[known], label="estimate, with interval", **look)
-    for y in height[~known]:
+    style = {"fmt": MARKERS["judge_aware"], "color": COLOURS["judge_aware"]}
+    axes.errorbar(
+        rows["slope"][has_interval],
+        height[has_interval],
+        xerr=reach[has_interval],
+        label="estimate, with interval",
+        **style,
+    )
+    for y in height[~has_interval]:
         status = NO_SLOPE.get(rows["status"].iloc[y], rows["status"].iloc[y])
         words = f"no estimate: {status}".format(rows["slope"].iloc[y])
-        place = {"xycoords": ("axes fraction", "data"), "ha": "right", "va": "center", "color": "#595959"}
-        axes.annotate(words, (0.99, y), fontsize=6, **place)
+        text_style = {"xycoords": ("axes fraction", "data"), "ha": "right", "va": "center", "color": "#595959"}
+        axes.annotate(words, (0.99, y), fontsize=6, **text_style)
     if "true_slope" in rows:
         axes.plot(rows["true_slope"], height, "^", color="black", markerfacecolor="none", label="truth")
     axes.axvline(0, color=COLOURS["reference"], linewidth=0.6)

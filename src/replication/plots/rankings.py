@@ -32,14 +32,14 @@ def leaderboard(frame: pd.DataFrame, title: str) -> Figure:
 def agreement(frame: pd.DataFrame, reference: str, label: str, title: str) -> Figure:
     """Scores of both fits against a reference column, with the model named once."""
     figure, panels = canvas(PAGE, 3.1, 1, 2)
-    known = frame.dropna(subset=[reference])
+    with_reference = frame.dropna(subset=[reference])
     for axes, fit in zip(panels, ("judge_aware", "btl"), strict=True):
-        axes.plot(known[reference], known[f"score_{fit}"], MARKERS[fit], color=COLOURS[fit])
+        axes.plot(with_reference[reference], with_reference[f"score_{fit}"], MARKERS[fit], color=COLOURS[fit])
         axes.set(xlabel=label, ylabel=f"score, {NAMES[fit]}")
         axes.margins(0.15)
     figure.suptitle(title, fontsize=8)
     for axes, fit in zip(panels, ("judge_aware", "btl"), strict=True):
-        label_points(axes, known[reference], known[f"score_{fit}"], known["model"])
+        label_points(axes, with_reference[reference], with_reference[f"score_{fit}"], with_reference["model"])
     return figure
 
 
@@ -91,8 +91,8 @@ def pair_heatmap(pairs: pd.DataFrame, title: str) -> Figure:
     models = sorted(set(pairs["model_1"]) | set(pairs["model_2"]), key=lambda name: short(name).lower())
     n = len(models)
     counts = np.full((n, n), np.nan)
-    place = {name: position for position, name in enumerate(models)}
-    i, j = pairs["model_1"].map(place), pairs["model_2"].map(place)
+    index_of = {name: position for position, name in enumerate(models)}
+    i, j = pairs["model_1"].map(index_of), pairs["model_2"].map(index_of)
     counts[i, j] = counts[j, i] = pairs["comparisons"]
     width = PAGE if n > 8 else PAGE * 0.75
     figure, (axes,) = canvas(width, width * 0.92)
@@ -158,32 +158,33 @@ def verdicts(numbers: pd.DataFrame, results: list[str]) -> Figure:
     results : list of str
         The verdicts on results, best first.
     """
-    figure, (counted, *beside) = canvas(PAGE, 3.3, 1, 3, width_ratios=(0.8, 1, 1))
+    figure, (counted, *judge_panels) = canvas(PAGE, 3.3, 1, 3, width_ratios=(0.8, 1, 1))
     _counts(counted, numbers, results)
     printed = numbers[numbers["table"] == "judge_discrimination"]
     order = _of(printed, BESIDE[0])["printed"].sort_values().index
-    for axes, column in zip(beside, BESIDE, strict=True):
+    for axes, column in zip(judge_panels, BESIDE, strict=True):
         _judges(axes, _of(printed, column).reindex(order), NAMES[column])
-    beside[-1].set_yticklabels([])
-    beside[0].legend(loc="lower right")
+    judge_panels[-1].set_yticklabels([])
+    judge_panels[0].legend(loc="lower right")
     return figure
 
 
 def _counts(axes: Axes, numbers: pd.DataFrame, results: list[str]) -> None:
-    found = numbers["verdict"].astype(str).value_counts().reindex(results, fill_value=0)
+    counts = numbers["verdict"].astype(str).value_counts().reindex(results, fill_value=0)
     colours = {"exact": GOOD, "within": GOOD, "not checkable": COLOURS["reference"]}
     colours |= {"cause not": OPEN, "differs": EXPLAINED}
     of = [next((colours[start] for start in colours if name.startswith(start)), EXPLAINED) for name in results]
-    at = -np.arange(len(results), dtype=float)
-    axes.barh(at, found, 0.6, color=of)
-    for height, count in zip(at, found, strict=True):
+    heights = -np.arange(len(results), dtype=float)
+    axes.barh(heights, counts, 0.6, color=of)
+    for height, count in zip(heights, counts, strict=True):
         axes.annotate(f"{count}", (count, height), (3, 0), textcoords="offset points", va="center")
     axes.set_yticks(
-        at, [name.replace(", ", ",\n").replace("printed precision", "\nprinted precision") for name in results]
+        heights,
+        [name.replace(", ", ",\n").replace("printed precision", "\nprinted precision") for name in results],
     )
-    axes.set_xlim(0, ROOM * found.max())
+    axes.set_xlim(0, ROOM * counts.max())
     axes.grid(axis="y", visible=False)
-    axes.set(title=f"The paper's\n{found.sum()} results", xlabel="printed numbers")
+    axes.set(title=f"The paper's\n{counts.sum()} results", xlabel="printed numbers")
 
 
 def _of(printed: pd.DataFrame, column: str) -> pd.DataFrame:
@@ -192,10 +193,10 @@ def _of(printed: pd.DataFrame, column: str) -> pd.DataFrame:
 
 
 def _judges(axes: Axes, rows: pd.DataFrame, title: str) -> None:
-    at = np.arange(len(rows))
-    axes.hlines(at, rows["printed"], rows["ours"], color=COLOURS["reference"], linewidth=0.8)
-    axes.plot(rows["printed"], at, "o", markerfacecolor="none", color="black", markersize=5, label="paper")
-    axes.plot(rows["ours"], at, "o", color=GOOD, markersize=2.5, label="ours")
-    name_rows(axes, rows.index, at, fontsize=6)
+    heights = np.arange(len(rows))
+    axes.hlines(heights, rows["printed"], rows["ours"], color=COLOURS["reference"], linewidth=0.8)
+    axes.plot(rows["printed"], heights, "o", markerfacecolor="none", color="black", markersize=5, label="paper")
+    axes.plot(rows["ours"], heights, "o", color=GOOD, markersize=2.5, label="ours")
+    name_rows(axes, rows.index, heights, fontsize=6)
     axes.set_xlim(left=-0.1)
     axes.set(title=f"Figure A.9,\n{title}", xlabel="discrimination")

@@ -53,17 +53,22 @@ def efficiency(frame: pd.DataFrame, measure: str, title: str) -> Figure:
     frame = _all_draws(frame)
     judges, sizes = (sorted(frame[name].unique()) for name in ("n_judges", "n_comparisons"))
     figure, panels = canvas(PAGE, 2.7, 1, len(judges), sharex=True, sharey=True)
-    for axes, many in zip(panels, judges, strict=True):
-        rows = frame[frame["n_judges"] == many]
+    for axes, n_judges in zip(panels, judges, strict=True):
+        rows = frame[frame["n_judges"] == n_judges]
         _lines(axes, rows, "n_comparisons", frame["n_repeats"].max())
         repeats = rows.groupby("n_comparisons")["n_repeats"].min().reindex(sizes, fill_value=0)
         axes.set_xscale("log")
         axes.minorticks_off()
         axes.set_xticks(sizes, [f"{size / 1000:g}" for size in sizes])
         for size, count in repeats.items():
-            place = {"xycoords": ("data", "axes fraction"), "ha": "center", "va": "bottom", "color": "#595959"}
-            axes.annotate(str(count), (size, 1.0), fontsize=6, **place)
-        axes.set_title(f"K = {many}", pad=12)
+            text_style = {
+                "xycoords": ("data", "axes fraction"),
+                "ha": "center",
+                "va": "bottom",
+                "color": "#595959",
+            }
+            axes.annotate(str(count), (size, 1.0), fontsize=6, **text_style)
+        axes.set_title(f"K = {n_judges}", pad=12)
         axes.set_xlabel("thousand comparisons T")
     panels[0].set_ylabel(MEASURE_NAMES[measure])
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
@@ -85,31 +90,31 @@ def weak_share(frame: pd.DataFrame, title: str) -> Figure:
     return figure
 
 
-def sparsity(frame: pd.DataFrame, found: pd.DataFrame | None, title: str) -> Figure:
+def sparsity(frame: pd.DataFrame, printed_table: pd.DataFrame | None, title: str) -> Figure:
     """Correlation with the full-data judge-aware fit against the share of edges kept.
 
     Where numbers are printed, a further row shows them among tables of the design that fits them best.
     """
     rows = _all_draws(frame[frame["reference"] == "judge_aware"])
     redraws = [name for name in REDRAWN if name in set(rows["redraw"])]
-    height = len(redraws) + (found is not None)
+    height = len(redraws) + (printed_table is not None)
     figure, panels = canvas(PAGE, 2.3 * height + 0.5, height, 2, sharey=True, sharex=True)
     panels = np.reshape(panels, (-1, 2))
     for line, redraw in zip(panels, redraws, strict=False):
         for axes, measure in zip(line, MEASURE_NAMES, strict=True):
-            shown = rows[(rows["redraw"] == redraw) & (rows["measure"] == measure)]
-            _lines(axes, shown, "edge_fraction", rows["n_repeats"].max())
+            line_rows = rows[(rows["redraw"] == redraw) & (rows["measure"] == measure)]
+            _lines(axes, line_rows, "edge_fraction", rows["n_repeats"].max())
             axes.set(title=f"as many as in the set, {REDRAWN[redraw]}")
-    if found is not None:
-        _among_tables(panels[-1], found)
+    if printed_table is not None:
+        _among_tables(panels[-1], printed_table)
         for axes, measure in zip(panels[:-1].T, MEASURE_NAMES, strict=True):
-            printed = found[found["measure"] == measure]
-            for one in axes:
-                one.plot(printed["edge_fraction"], printed["paper"], **PRINTED)
+            printed = printed_table[printed_table["measure"] == measure]
+            for axis_panel in axes:
+                axis_panel.plot(printed["edge_fraction"], printed["paper"], **PRINTED)
     for axes, measure in zip(panels.T, MEASURE_NAMES, strict=True):
         axes[-1].set_xlabel("share of edges kept")
-        for one in axes:
-            one.set_ylabel(MEASURE_NAMES[measure])
+        for axis_panel in axes:
+            axis_panel.set_ylabel(MEASURE_NAMES[measure])
     handles = {
         label: handle
         for axes in panels.ravel()
@@ -120,11 +125,11 @@ def sparsity(frame: pd.DataFrame, found: pd.DataFrame | None, title: str) -> Fig
     return figure
 
 
-def _among_tables(panels: np.ndarray, found: pd.DataFrame) -> None:
+def _among_tables(panels: np.ndarray, printed_table: pd.DataFrame) -> None:
     """Printed correlations, and where those of one more table of the same design would fall."""
-    design = found.iloc[0]
+    design = printed_table.iloc[0]
     for axes, measure in zip(panels, MEASURE_NAMES, strict=True):
-        rows = found[found["measure"] == measure]
+        rows = printed_table[printed_table["measure"] == measure]
         x = rows["edge_fraction"]
         label = f"one more table of this design (95%, {design['tables']} tables)"
         axes.fill_between(x, rows["low"], rows["high"], color="#9A9A9A", alpha=0.35, linewidth=0, label=label)

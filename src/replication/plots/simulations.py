@@ -17,8 +17,8 @@ ERROR_LABELS = {"score": "mean squared error\nof s", "log_discrimination": "mean
 def settings_in(frame: pd.DataFrame) -> list[tuple[str, str, str, pd.DataFrame]]:
     """Label, colour, marker and rows of every (N, K) in a frame, in order of appearance."""
     groups = list(frame.groupby(["n_models", "n_judges"], sort=False))
-    looks = shades(len(groups))
-    return [(f"N={n}, K={k}", *look, rows) for look, ((n, k), rows) in zip(looks, groups, strict=True)]
+    styles = shades(len(groups))
+    return [(f"N={n}, K={k}", *style, rows) for style, ((n, k), rows) in zip(styles, groups, strict=True)]
 
 
 def estimator_of(endings: pd.DataFrame) -> str:
@@ -52,7 +52,7 @@ def mse(frame: pd.DataFrame, endings: pd.DataFrame, title: str) -> Figure:
 
 
 def mse_draws(
-    further: pd.DataFrame, main: pd.DataFrame, algorithm: pd.DataFrame | None, endings: pd.DataFrame
+    other_draws: pd.DataFrame, main: pd.DataFrame, algorithm: pd.DataFrame | None, endings: pd.DataFrame
 ) -> Figure:
     """Mean squared errors under every draw of the truth, by setting, and Algorithm A.1's where it was run."""
     groups = settings_in(main)
@@ -60,16 +60,16 @@ def mse_draws(
     panels = panels.reshape(2, len(groups))
     for column, (name, colour, marker, rows) in zip(panels.T, groups, strict=True):
         for axes, parameter in zip(column, ERROR_LABELS, strict=True):
-            for line in draws_of(further, rows, parameter=parameter):
+            for line in draws_of(other_draws, rows, parameter=parameter):
                 thin = axes.loglog(line["n_comparisons"], line["mean"], color=colour, linewidth=0.5, alpha=0.8)
                 thin[0].set_label("further draws")
             line = rows[rows["parameter"] == parameter]
             axes.loglog(line["n_comparisons"], line["mean"], marker=marker, color=colour, label="main draw")
             for line in () if algorithm is None else draws_of(algorithm, rows, parameter=parameter, draw=0):
-                for dashes, (stop, at) in zip(("--", ":", "-."), line.groupby("stop"), strict=False):
+                for dashes, (stop, rows_at_stop) in zip(("--", ":", "-."), line.groupby("stop"), strict=False):
                     style = {"color": "black", "linestyle": dashes, "marker": "+", "zorder": 3}
                     label = f"main draw, Algorithm A.1, {stop:,} iterations"
-                    axes.loglog(at["n_comparisons"], at["mean"], label=label, **style)
+                    axes.loglog(rows_at_stop["n_comparisons"], rows_at_stop["mean"], label=label, **style)
         column[0].set_title(name)
         column[1].set_xlabel("comparisons T")
     for axes, label in zip(panels[:, 0], ERROR_LABELS.values(), strict=True):
@@ -82,18 +82,18 @@ def mse_draws(
 
 def draws_of(frame: pd.DataFrame, rows: pd.DataFrame, **where: object) -> list[pd.DataFrame]:
     """The lines of a frame, draw by draw, that are of the same N and K as some rows."""
-    place = rows[["n_models", "n_judges"]].iloc[0].to_dict() | where
-    same = (frame[list(place)] == pd.Series(place)).all(axis=1)
+    condition = rows[["n_models", "n_judges"]].iloc[0].to_dict() | where
+    same = (frame[list(condition)] == pd.Series(condition)).all(axis=1)
     return [line for _, line in frame[same].groupby("draw")]
 
 
 def named_once(panels: np.ndarray) -> dict[str, list]:
     """Handles and labels for a legend, each label once, whichever panels it is in."""
-    found = {}
+    handle_of_label = {}
     for axes in panels:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
-            found.setdefault(label, handle)
-    return {"handles": list(found.values()), "labels": list(found)}
+            handle_of_label.setdefault(label, handle)
+    return {"handles": list(handle_of_label.values()), "labels": list(handle_of_label)}
 
 
 # Figure 2: coverage and width of confidence intervals.
@@ -112,7 +112,7 @@ DRAWS = "further draws of the truth"
 ROWS = ("coverage", "coverage", "width", "relative_width")
 
 
-def coverage(frame: pd.DataFrame, further: pd.DataFrame | None, level: float, title: str) -> Figure:
+def coverage(frame: pd.DataFrame, other_draws: pd.DataFrame | None, level: float, title: str) -> Figure:
     """Figure 2 under every draw of the truth: coverage near the level and in full, mean width, width over spread.
 
     The main draw has markers, and two Monte Carlo standard errors as bars; further draws are thin lines.
@@ -124,17 +124,17 @@ def coverage(frame: pd.DataFrame, further: pd.DataFrame | None, level: float, ti
     panels = panels.reshape(len(ROWS), len(groups))
     for column, (name, _, _, rows) in zip(panels.T, groups, strict=True):
         for axes, value in zip(column, ROWS, strict=True):
-            _lines(axes, value, rows, further)
+            _lines(axes, value, rows, other_draws)
         for axes in column[:2]:
             axes.axhline(level, color=COLOURS["reference"], linestyle=":", label=f"nominal {level:.0%}")
         _scales(column, sorted(rows["n_comparisons"].unique()))
         column[0].set_title(name)
-    near = max(0.0, 2 * level - 1)
-    panels[0, 0].set(ylim=(near, 1.0), yticks=np.linspace(near, 1.0, 6))
+    lowest = max(0.0, 2 * level - 1)
+    panels[0, 0].set(ylim=(lowest, 1.0), yticks=np.linspace(lowest, 1.0, 6))
     panels[0, 0].yaxis.set_major_formatter("{x:.2f}")
     panels[1, 0].set_ylim(top=1.02)
     names = (
-        f"coverage,\n{near:.2f} to 1",
+        f"coverage,\n{lowest:.2f} to 1",
         "coverage,\nin full",
         "mean width",
         "mean width over\nspread of scores",
@@ -142,7 +142,7 @@ def coverage(frame: pd.DataFrame, further: pd.DataFrame | None, level: float, ti
     for axes, label in zip(panels[:, 0], names, strict=True):
         axes.set_ylabel(label)
     named = named_once(panels.ravel())
-    if further is not None:
+    if other_draws is not None:
         named["handles"].append(Line2D([], [], color=COLOURS["reference"], **THIN))
         named["labels"].append(DRAWS)
     figure.legend(**named, loc="outside lower center", ncols=2)
@@ -152,18 +152,18 @@ def coverage(frame: pd.DataFrame, further: pd.DataFrame | None, level: float, ti
     return figure
 
 
-def _lines(axes: Axes, value: str, rows: pd.DataFrame, further: pd.DataFrame | None) -> None:
+def _lines(axes: Axes, value: str, rows: pd.DataFrame, other_draws: pd.DataFrame | None) -> None:
     """Every method's line of one measure, over the thin ones of further draws."""
-    for method, look in LOOKS.items():
+    for method, line_style in LOOKS.items():
         if value != "coverage" and method == "btl_rescaled":
             continue  # truth on its scale or not, the intervals are the same
-        for other in () if further is None else draws_of(further, rows, method=method):
-            thin = {key: look[key] for key in ("color", "linestyle") if key in look}
-            axes.plot(other["n_comparisons"], other[value], **thin, **THIN)
+        for other_line in () if other_draws is None else draws_of(other_draws, rows, method=method):
+            thin = {key: line_style[key] for key in ("color", "linestyle") if key in line_style}
+            axes.plot(other_line["n_comparisons"], other_line[value], **thin, **THIN)
         line = rows[rows["method"] == method]
         bars = 2 * line["coverage_se"] if value == "coverage" else None
         style = {"label": LABELS[method], "capsize": 1.5, "zorder": 3, "markersize": 3}
-        axes.errorbar(line["n_comparisons"], line[value], bars, **look, **style)
+        axes.errorbar(line["n_comparisons"], line[value], bars, **line_style, **style)
 
 
 def _scales(column: np.ndarray, sizes: list[int]) -> None:

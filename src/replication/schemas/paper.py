@@ -12,7 +12,7 @@ from judgerank.collecting.prompt_settings import PAIRWISE
 from judgerank.engine.adam import LARGEST_UPDATE
 from judgerank.engine.solution import LARGEST_TOLERANCE
 from replication.schemas.dataset import Dataset, Surrogate
-from replication.schemas.ranges import LARGEST_SPREAD, above, at_least, each, within
+from replication.schemas.ranges import LARGEST_SPREAD, above, at_least, named_parts, within
 from replication.schemas.section import OneSet, RealData, Replicated, Section
 
 LARGEST_DECAY = 0.999999  # of a moment: at one it never moves
@@ -202,7 +202,7 @@ class Designs:
 class Sparsity(Resampled):
     trees: list[int] = at_least(1)
     redraw: list[Redraw] = MISSING
-    designs: dict[str, Any] = each(Designs)
+    designs: dict[str, Any] = named_parts(Designs)
     design_tables: int = at_least(2)
     found_tables: int = at_least(2)
 
@@ -226,7 +226,7 @@ class Setting:
 class Simulation(Section, Replicated):
     """A section of the simulation study."""
 
-    settings: dict[str, Any] = each(Setting)  # see simulation_settings
+    settings: dict[str, Any] = named_parts(Setting)  # see simulation_settings
     estimator: Any = MISSING
     replications: int = at_least(1)
     draws: int = at_least(0)

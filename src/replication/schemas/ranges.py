@@ -41,7 +41,7 @@ def above(low: float, default: Any = MISSING) -> Any:
     return within(low, math.inf, default, ends=False)
 
 
-def each(schema: type) -> Any:
+def named_parts(schema: type) -> Any:
     """A field with parts by name, each checked by a schema though the command line may add any."""
     return field(default_factory=dict, metadata={EACH: schema})
 
@@ -73,15 +73,15 @@ def _require_workers(parallel: DictConfig) -> None:
 
 def nearest(key: str, schema: type) -> str:
     """The key of a schema that is most like another."""
-    return get_close_matches(key, [one.name for one in fields(schema)], 1, 0.0)[0]
+    return get_close_matches(key, [key_field.name for key_field in fields(schema)], 1, 0.0)[0]
 
 
 def _require(node: DictConfig, schema: type, prefix: str) -> None:
-    of_schema = {one.name: one.metadata for one in fields(schema)}
+    of_schema = {schema_field.name: schema_field.metadata for schema_field in fields(schema)}
     unknown = next((key for key in node if key not in of_schema), None)
     if unknown is not None:
-        near = prefix + nearest(unknown, schema)
-        raise ConfigError(f"there is no setting {prefix + unknown!r}; the nearest known one is {near!r}")
+        nearest_key = prefix + nearest(unknown, schema)
+        raise ConfigError(f"there is no setting {prefix + unknown!r}; the nearest known one is {nearest_key!r}")
     for key in node:
         _require_value(node[key], f"{prefix}{key}", of_schema[key])
 

@@ -85,10 +85,10 @@ def _win(difference: np.ndarray, honesty: np.ndarray) -> np.ndarray:
 def _maximise(cells: Comparisons, strength: float, x: np.ndarray, honesty: tuple[float, float]):
     """The maximum reached from x with honesties in a box, and whether the search ended by itself."""
     bounds = [(-FARTHEST, FARTHEST)] * len(cells.models) + [honesty] * len(cells.judges)
-    found = minimize(
+    optimum = minimize(
         _crowd_loss, x, (cells, strength), method="L-BFGS-B", jac=True, bounds=bounds, options=CROWD_OPTIONS
     )
-    return found.x, found.nit < CROWD_OPTIONS["maxiter"] and found.nfev < CROWD_OPTIONS["maxfun"]
+    return optimum.x, optimum.nit < CROWD_OPTIONS["maxiter"] and optimum.nfev < CROWD_OPTIONS["maxfun"]
 
 
 def _crowd_loss(x: np.ndarray, cells: Comparisons, strength: float) -> tuple[float, np.ndarray]:
@@ -152,13 +152,13 @@ def bt_sigma(comparisons: Comparisons, *, ridge: float = RIDGE) -> Ranking:
     x = np.zeros(n + k)
     for free in (0.0, np.inf) if k > 1 else (0.0,):
         bounds = [(None, None)] * n + [(-free, free)] * k
-        found = minimize(
+        optimum = minimize(
             _sigma_loss, x, (cells, ridge), method="L-BFGS-B", jac=True, bounds=bounds, options=SIGMA_OPTIONS
         )
-        x = found.x
+        x = optimum.x
     scores = pd.Series(x[:n] - x[:n].mean(), cells.models, name="score")
     gamma = pd.Series(np.exp(x[n:]), cells.judges, name="discrimination")
-    ended = found.nit < SIGMA_OPTIONS["maxiter"] and found.nfev < SIGMA_OPTIONS["maxfun"]
+    ended = optimum.nit < SIGMA_OPTIONS["maxiter"] and optimum.nfev < SIGMA_OPTIONS["maxfun"]
     remark = "" if ended else "The search stopped at its limit of iterations."
     return Ranking(scores, expected(scores, gamma), judges=gamma, remark=remark)
 
@@ -172,9 +172,9 @@ def _cells(comparisons: Comparisons) -> Comparisons:
 def _sigma_loss(x: np.ndarray, cells: Comparisons, ridge: float) -> tuple[float, np.ndarray]:
     """Minus the penalised log-likelihood a comparison, and its gradient in (s, -log sigma), shape (N + K,)."""
     n = len(cells.models)
-    here = evaluate(cells, JUDGE_AWARE, Parameters(x[:n], x[None, n:]))
-    value = here.log_likelihood - 0.5 * ridge * x @ x
-    gradient = np.r_[here.top_gradient, here.judge_gradient[0]] - ridge * x
+    evaluation = evaluate(cells, JUDGE_AWARE, Parameters(x[:n], x[None, n:]))
+    value = evaluation.log_likelihood - 0.5 * ridge * x @ x
+    gradient = np.r_[evaluation.top_gradient, evaluation.judge_gradient[0]] - ridge * x
     return -value / cells.n_comparisons, -gradient / cells.n_comparisons
 
 
@@ -187,10 +187,10 @@ def by_evaluatorq(comparisons: Comparisons) -> Ranking:
         JudgedComparison(judge=c.judges[k], item_a=c.models[i], item_b=c.models[j], p_a=float(y), weight=float(n))
         for i, j, k, y, n in zip(c.first, c.second, c.judge, c.outcome, c.count, strict=True)
     ]
-    found = fit_bt(records)
-    scores = pd.Series(found.skills)[list(c.models)]
-    gamma = 1.0 / pd.Series(found.sigmas, dtype=float).reindex(list(c.judges), fill_value=1.0)
-    return Ranking(scores, expected(scores, gamma), judges=gamma, remark="; ".join(found.warnings))
+    fitted = fit_bt(records)
+    scores = pd.Series(fitted.skills)[list(c.models)]
+    gamma = 1.0 / pd.Series(fitted.sigmas, dtype=float).reindex(list(c.judges), fill_value=1.0)
+    return Ranking(scores, expected(scores, gamma), judges=gamma, remark="; ".join(fitted.warnings))
 
 
 # Product of Gaussian experts: each comparison is an expert on the difference of two scores.
@@ -265,8 +265,8 @@ def _pooled(comparisons: Comparisons) -> Comparisons:
     """Aggregated over judges too, with ties where they are known."""
     if comparisons.tied is None and np.all(comparisons.count == 1):
         comparisons = comparisons.with_ties()
-    one = np.zeros(len(comparisons), np.int32)
-    return replace(comparisons, judges=("all judges",), judge=one, covariate=None).aggregate()
+    judge = np.zeros(len(comparisons), np.int32)
+    return replace(comparisons, judges=("all judges",), judge=judge, covariate=None).aggregate()
 
 
 def _least_squares(cells: Comparisons, beta: float, ridge: float) -> tuple[np.ndarray, np.ndarray, float]:
@@ -351,7 +351,7 @@ def graded_response(
     bounds = [(None, None)] * n + [(-LARGEST_LOG, LARGEST_LOG)] * k
     bounds += [(LEAST_THRESHOLD, None) if some else (0.0, 0.0) for some in ties]  # no ties: the mode is b = 0
     x = np.r_[np.zeros(n + k), np.where(ties, START, 0.0)]
-    found = minimize(
+    optimum = minimize(
         _graded_loss,
         x,
         (cells, _answers(cells), spread),
@@ -360,8 +360,8 @@ def graded_response(
         bounds=bounds,
         options=GRADED_OPTIONS,
     )
-    scores = pd.Series(found.x[:n] - found.x[:n].mean(), cells.models, name="score")
-    judges = pd.DataFrame({"a": np.exp(found.x[n : n + k]), "b": found.x[n + k :]}, cells.judges)
+    scores = pd.Series(optimum.x[:n] - optimum.x[:n].mean(), cells.models, name="score")
+    judges = pd.DataFrame({"a": np.exp(optimum.x[n : n + k]), "b": optimum.x[n + k :]}, cells.judges)
 
     def predict(new: Comparisons) -> np.ndarray:
         s = scores.loc[list(new.models)].to_numpy()
@@ -369,7 +369,7 @@ def graded_response(
         difference = s[new.first] - s[new.second]
         return (1 + expit(a * (difference - b)) - expit(-a * (difference + b))) / 2
 
-    ended = found.nit < GRADED_OPTIONS["maxiter"] and found.nfev < GRADED_OPTIONS["maxfun"]
+    ended = optimum.nit < GRADED_OPTIONS["maxiter"] and optimum.nfev < GRADED_OPTIONS["maxfun"]
     remark = "" if ended else "The search stopped at its limit of iterations."
     return Ranking(scores, predict, judges=judges["a"].rename("discrimination"), remark=remark)
 

@@ -48,8 +48,8 @@ def elo(
     k: float = 4.0,
 ) -> Ranking:
     """Online Elo ratings in the order of the rows (Elo, 1978), by evalica with its defaults."""
-    found = evalica.elo(**_as_evalica(comparisons), initial=initial, base=base, scale=scale, k=k)
-    rating = _by_name(found.scores, comparisons)
+    result = evalica.elo(**_as_evalica(comparisons), initial=initial, base=base, scale=scale, k=k)
+    rating = _by_name(result.scores, comparisons)
 
     def predict(c: Comparisons) -> np.ndarray:
         r = rating[list(c.models)].to_numpy()
@@ -89,29 +89,33 @@ def glicko(
     return Ranking(scores, predict, spread)
 
 
-def period(rating, rd, volatility, one, other, outcome, tau: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def period(
+    rating, rd, volatility, player, opponent, outcome, tau: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Ratings, deviations and volatilities after one period, all of its games being simultaneous.
 
     Parameters
     ----------
     rating, rd, volatility : float array, shape (N,)
         On Glicko-2's internal scale.
-    one, other : int array, shape (G,)
+    player, opponent : int array, shape (G,)
         A player and the opponent of each game; every game is there from both sides.
     outcome : float array, shape (G,)
-        For `one`: 1, 1/2 or 0.
+        For `player`: 1, 1/2 or 0.
     tau : float
         How much volatilities may change.
     """
     n = len(rating)
-    g = 1 / np.sqrt(1 + 3 * rd[other] ** 2 / np.pi**2)
-    expected = expit(g * (rating[one] - rating[other]))
-    information = np.bincount(one, g**2 * expected * (1 - expected), n)
-    surplus = np.bincount(one, g * (outcome - expected), n)
-    played = np.bincount(one, minlength=n) > 0
+    g = 1 / np.sqrt(1 + 3 * rd[opponent] ** 2 / np.pi**2)
+    expected = expit(g * (rating[player] - rating[opponent]))
+    information = np.bincount(player, g**2 * expected * (1 - expected), n)
+    surplus = np.bincount(player, g * (outcome - expected), n)
+    played = np.bincount(player, minlength=n) > 0
     volatility = volatility.copy()
-    known, gained = information[played], surplus[played]
-    volatility[played] = _volatilities(gained / known, rd[played], 1 / known, volatility[played], tau)
+    information_played, gained = information[played], surplus[played]
+    volatility[played] = _volatilities(
+        gained / information_played, rd[played], 1 / information_played, volatility[played], tau
+    )
     before = rd**2 + volatility**2
     rd = 1 / np.sqrt(1 / before + information)  # of those who did not play, no information
     return rating + rd**2 * surplus, rd, volatility
@@ -120,12 +124,12 @@ def period(rating, rd, volatility, one, other, outcome, tau: float) -> tuple[np.
 def _volatilities(delta, rd, v, volatility, tau: float) -> np.ndarray:
     """Step 5 of Glickman's description, all players at once: x = log volatility^2 by the Illinois method."""
     a = np.log(volatility**2)
-    given = np.array([a, delta**2, rd**2 + v])
+    constants = np.array([a, delta**2, rd**2 + v])
 
-    def f(x, given):
-        a, square, known = given
+    def f(x, constants):
+        a, square, variances = constants
         change = np.exp(x)
-        total = known + change
+        total = variances + change
         return change * (square - total) / (2 * total**2) - (x - a) / tau**2
 
     room = delta**2 - rd**2 - v
@@ -134,19 +138,19 @@ def _volatilities(delta, rd, v, volatility, tau: float) -> np.ndarray:
     high[below] = a[below]
     while len(below):
         high[below] -= tau
-        below = below[f(high[below], given[:, below]) < 0]
-    found, f_low, f_high = low.copy(), f(low, given), f(high, given)
+        below = below[f(high[below], constants[:, below]) < 0]
+    log_square, f_low, f_high = low.copy(), f(low, constants), f(high, constants)
     i = np.arange(len(a))
     while len(i):
         going = np.abs(high - low) > PRECISION
         if not going.all():
             i, low, high, f_low, f_high = (values[going] for values in (i, low, high, f_low, f_high))
-            given = given[:, going]
+            constants = constants[:, going]
             continue
         x = low + (low - high) * f_low / (f_high - f_low)
-        f_x = f(x, given)
+        f_x = f(x, constants)
         across = f_x * f_high <= 0
         low, f_low = np.where(across, high, low), np.where(across, f_high, f_low / 2)
         high, f_high = x, f_x
-        found[i] = low
-    return np.exp(found / 2)
+        log_square[i] = low
+    return np.exp(log_square / 2)

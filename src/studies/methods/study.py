@@ -38,19 +38,19 @@ def method_of(name: str, function: str, settings: Mapping[str, Any]) -> Rank:
         If there is no such function, the library behind it is not installed, or it takes no such settings.
     """
     try:
-        found = get_method(function)
+        method = get_method(function)
     except Exception as error:  # whatever is wrong with the path or its import, Hydra wraps
         missing = isinstance(error.__cause__, ModuleNotFoundError)
         hint = ": the optional extra 'methods' has its library" if missing else ""
         raise ConfigError(f"methods.{name}.function={function} cannot be loaded{hint}") from None
-    taken = signature(found, eval_str=True).parameters
+    parameters = signature(method, eval_str=True).parameters
     for key, value in settings.items():
-        if key not in taken:
+        if key not in parameters:
             raise ConfigError(f"methods.{name}.settings.{key}: {function} takes no such setting")
-        wanted = taken[key].annotation
+        wanted = parameters[key].annotation
         if wanted in (float, int) and not isinstance(value, float | int):
             raise ConfigError(f"methods.{name}.settings.{key}={value} is not a number")
-    return partial(found, **settings)
+    return partial(method, **settings)
 
 
 def on_set(settings: dict, rng: np.random.Generator, sets: dict[str, tuple[Comparisons, np.ndarray]]) -> Record:
@@ -79,14 +79,14 @@ def in_orders(comparisons: Comparisons, orders: int, rng: np.random.Generator) -
         yield comparisons if orders == 1 else comparisons.take(rng.permutation(len(comparisons)))
 
 
-def whole_record(found: list[Ranking]) -> Record:
+def whole_record(rankings: list[Ranking]) -> Record:
     """What a method says of a set, by the rankings from one or several orders of its rows."""
-    first = found[0]
-    scores = pd.DataFrame([ranking.scores for ranking in found])
+    first = rankings[0]
+    scores = pd.DataFrame([ranking.scores for ranking in rankings])
     pairs = combinations(scores.to_numpy(), 2)
     return {
         "scores": scores.mean().to_dict(),
-        "errors": None if first.errors is None else pd.DataFrame([r.errors for r in found]).mean().to_dict(),
+        "errors": None if first.errors is None else pd.DataFrame([r.errors for r in rankings]).mean().to_dict(),
         "judges": None if first.judges is None else first.judges.to_dict(),
         "probabilities": first.predict is not None,
         "remark": first.remark,
@@ -104,8 +104,8 @@ def on_panel(settings: dict, rng: np.random.Generator) -> Record:
     record: Record = {}
     for name, method in settings["methods"].items():
         try:
-            found = method_of(name, method["function"], method["settings"])(data)
-            record[name] = against_truth(found, truth, everything, settings["level"])
+            ranking = method_of(name, method["function"], method["settings"])(data)
+            record[name] = against_truth(ranking, truth, everything, settings["level"])
         except (JudgerankError, ArithmeticError, ValueError) as error:
             if isinstance(error, ConfigError):
                 raise
@@ -142,25 +142,25 @@ def drawn_panel(panel: Mapping, rng: np.random.Generator) -> tuple[Comparisons, 
     return data, pd.Series(scores, index=list(models)), Comparisons(models, judges, *triples, mean(*triples))
 
 
-def against_truth(found: Ranking, truth: pd.Series, everything: Comparisons, level: float) -> Record:
+def against_truth(ranking: Ranking, truth: pd.Series, everything: Comparisons, level: float) -> Record:
     """Agreement with the true scores, excess log-loss over all triples, and coverage.
 
     The excess is the expected log-loss less that of the true probabilities. Since each method has a scale of its
     own, its intervals are held against the true scores times the constant, zero or above, best for its scores.
     """
-    scores = found.scores[truth.index].to_numpy()
+    scores = ranking.scores[truth.index].to_numpy()
     scores = scores - scores.mean()
     record = {
         "spearman": spearman(scores, truth),
         "kendall": kendall(scores, truth),
     }
-    if found.predict is not None:
+    if ranking.predict is not None:
         p = everything.outcome
         entropy = losses(p, p)["log_loss"]
-        record["log_loss"] = losses(p, found.predict(everything))["log_loss"] - entropy
-    if found.errors is not None:
+        record["log_loss"] = losses(p, ranking.predict(everything))["log_loss"] - entropy
+    if ranking.errors is not None:
         target = truth.to_numpy() * max(0.0, scores @ truth.to_numpy() / (truth @ truth))
-        half = normal_quantile(level) * found.errors[truth.index].to_numpy()
+        half = normal_quantile(level) * ranking.errors[truth.index].to_numpy()
         record["coverage"] = float(np.mean(np.abs(scores - target) <= half))
     return {name: float(value) for name, value in record.items()}
 
@@ -178,27 +178,29 @@ def sets_table(
         people = published.numbers("chatbot_arena_human", "elo") if name == "chatbot_arena" else None
         reference = None if judgments.is_surrogate else people
         for method in methods:
-            (whole,) = study.records(f"{name}-{method}-whole")
+            (full_record,) = study.records(f"{name}-{method}-whole")
             orders = methods[method]["orders"]
             row = {"data": name, "title": judgments.title, "kind": "set", "method": method, "n": 1 + cfg.folds}
             row["orders"] = orders
-            if "failure" in whole:
-                rows.append({**row, "n_ranked": 0, "why": whole["failure"]})
+            if "failure" in full_record:
+                rows.append({**row, "n_ranked": 0, "why": full_record["failure"]})
                 continue
             folds = [record for fold in range(cfg.folds) for record in study.records(f"{name}-{method}-{fold}")]
-            row |= {"n_ranked": 1 + sum("failure" not in fold for fold in folds), "why": whole["remark"]}
-            found, by_order = pd.Series(whole["scores"]), pd.DataFrame(whole["by_order"])
+            row |= {"n_ranked": 1 + sum("failure" not in fold for fold in folds), "why": full_record["remark"]}
+            full_scores, by_order = pd.Series(full_record["scores"]), pd.DataFrame(full_record["by_order"])
             if reference is not None:
                 row |= agreement(by_order[reference.index], reference)
-            row["kendall_orders"] = whole["kendall_orders"]
+            row["kendall_orders"] = full_record["kendall_orders"]
             rows.append(row | held_out(pd.DataFrame(folds)))
-            table = pd.DataFrame({"score": found, "rank": found.rank(ascending=False), "error": whole["errors"]})
+            table = pd.DataFrame(
+                {"score": full_scores, "rank": full_scores.rank(ascending=False), "error": full_record["errors"]}
+            )
             table["sd_orders"] = by_order.std() if orders > 1 else np.nan
-            place = {"data": name, "method": method}
-            scores.append(table.rename_axis("model").reset_index().assign(**place))
-            if whole["judges"]:
-                said = pd.Series(whole["judges"], name="value").rename_axis("judge").reset_index()
-                judges.append(said.assign(**place))
+            labels = {"data": name, "method": method}
+            scores.append(table.rename_axis("model").reset_index().assign(**labels))
+            if full_record["judges"]:
+                judge_values = pd.Series(full_record["judges"], name="value").rename_axis("judge").reset_index()
+                judges.append(judge_values.assign(**labels))
     of_models, of_judges = ["model", "score", "rank", "error", "sd_orders"], ["judge", "value"]
     return pd.DataFrame(rows), _stacked(scores, of_models), _stacked(judges, of_judges)
 
@@ -256,12 +258,22 @@ def methods_table(methods: dict, study: Study) -> pd.DataFrame:
     """What each method is, and what it gave where it ranked one of the sets."""
     rows = []
     for name, method in methods.items():
-        cells = [cell for cell, at in study.cells.items() if at["method"] == name and at["fold"] is None]
-        found = [record for cell in cells for record in study.records(cell) if "failure" not in record]
+        cells = [
+            cell
+            for cell, settings in study.cells.items()
+            if settings["method"] == name and settings["fold"] is None
+        ]
+        ranked_records = [record for cell in cells for record in study.records(cell) if "failure" not in record]
         row = {"method": name, **{key: method[key] for key in ("title", "source", "limits")}}
-        if found:
-            row |= {"probabilities": found[0]["probabilities"], "intervals": found[0]["errors"] is not None}
-            row |= {"judges": found[0]["judges"] is not None}
-            row |= {"orders": method["orders"], "least_kendall_orders": min(r["kendall_orders"] for r in found)}
+        if ranked_records:
+            row |= {
+                "probabilities": ranked_records[0]["probabilities"],
+                "intervals": ranked_records[0]["errors"] is not None,
+            }
+            row |= {"judges": ranked_records[0]["judges"] is not None}
+            row |= {
+                "orders": method["orders"],
+                "least_kendall_orders": min(r["kendall_orders"] for r in ranked_records),
+            }
         rows.append({**row, "settings": ", ".join(f"{key}={value}" for key, value in method["settings"].items())})
     return pd.DataFrame(rows)

@@ -70,16 +70,18 @@ def greedy_triplets(comparisons: Comparisons) -> Ranking:
         If fewer than three models are judges, or a triplet on the way lacks a judgment.
     """
     panel = _panel(comparisons)
-    votes, left, places = panel.votes, list(range(len(panel.names))), []
+    votes, left, ranked_indices = panel.votes, list(range(len(panel.names))), []
     while left:
         best = left[:2]
         for new in left[2:]:
             best.append(new)
             best.remove(_worst(panel, votes, best))
         best = best if len(best) < 2 else _in_order(panel, votes, *best)
-        places += best
+        ranked_indices += best
         left = [model for model in left if model not in best]
-    scores = pd.Series(np.arange(len(places))[::-1].astype(float), [panel.names[i] for i in places], name="score")
+    scores = pd.Series(
+        np.arange(len(ranked_indices))[::-1].astype(float), [panel.names[i] for i in ranked_indices], name="score"
+    )
     return Ranking(scores.loc[list(panel.names)], remark=panel.remark)
 
 
@@ -108,11 +110,11 @@ def full_triplets(comparisons: Comparisons) -> Ranking:
     """
     panel = _panel(comparisons)
     m = len(panel.names)
-    votes, own = panel.votes, np.arange(m)
-    votes[:, own, own] = 0.5
-    votes[own, own, :] = 1.0
-    votes[own, :, own] = 0.0
-    votes[own, own, own] = 0.5
+    votes, diagonal = panel.votes, np.arange(m)
+    votes[:, diagonal, diagonal] = 0.5
+    votes[diagonal, diagonal, :] = 1.0
+    votes[diagonal, :, diagonal] = 0.0
+    votes[diagonal, diagonal, diagonal] = 0.5
     lacking = np.argwhere(np.isnan(votes))
     if len(lacking):
         raise panel.missing(*lacking[0])
@@ -136,12 +138,12 @@ def _panel(comparisons: Comparisons) -> _Panel:
     names = tuple(name for name in c.models if name in judged)
     m = len(names)
     if m < FEWEST:
-        there = f"only {', '.join(map(repr, names))} of {len(c.models)}" if m else f"none of {len(c.models)}"
+        judging = f"only {', '.join(map(repr, names))} of {len(c.models)}" if m else f"none of {len(c.models)}"
         raise MethodUnavailableError(
-            f"triplets need three models that are judges too: {there} judged any comparison"
+            f"triplets need three models that are judges too: {judging} judged any comparison"
         )
-    place = {name: index for index, name in enumerate(names)}
-    model, judge = (np.array([place.get(name, -1) for name in labels]) for labels in (c.models, c.judges))
+    index_of = {name: index for index, name in enumerate(names)}
+    model, judge = (np.array([index_of.get(name, -1) for name in labels]) for labels in (c.models, c.judges))
     i, j, k = model[c.first], model[c.second], judge[c.judge]
     inside = (i >= 0) & (j >= 0) & (k >= 0)
     i, j, k, y, count = (column[inside] for column in (i, j, k, c.outcome, c.count))
@@ -149,7 +151,7 @@ def _panel(comparisons: Comparisons) -> _Panel:
     total = np.bincount(key, np.r_[count, count], m**3)
     won = np.bincount(key, np.r_[count * y, count * (1 - y)], m**3)
     shares = np.divide(won, total, out=np.full(m**3, np.nan), where=total > 0).reshape(m, m, m)
-    outside = [name for name in c.models if name not in place]
+    outside = [name for name in c.models if name not in index_of]
     remark = f"Models that are no judges are left out: {', '.join(outside)}." if outside else ""
     return _Panel(names, shares, remark)
 
@@ -157,7 +159,7 @@ def _panel(comparisons: Comparisons) -> _Panel:
 def _worst(panel: _Panel, votes: np.ndarray, three: list[int]) -> int:
     keys = []
     for i in three:
-        j, k = (other for other in three if other != i)
+        j, k = (rival for rival in three if rival != i)
         wins = votes[k, i, j] + votes[j, i, k]
         if np.isnan(wins):
             raise panel.missing(*((k, i, j) if np.isnan(votes[k, i, j]) else (j, i, k)))
@@ -166,11 +168,11 @@ def _worst(panel: _Panel, votes: np.ndarray, three: list[int]) -> int:
 
 
 def _in_order(panel: _Panel, votes: np.ndarray, i: int, j: int) -> list[int]:
-    others = np.setdiff1d(np.arange(len(panel.names)), (i, j))
-    others = others[~np.isnan(votes[others, i, j])]
-    if not len(others):
+    voters = np.setdiff1d(np.arange(len(panel.names)), (i, j))
+    voters = voters[~np.isnan(votes[voters, i, j])]
+    if not len(voters):
         raise MethodUnavailableError(
             f"no other candidate compared {panel.names[i]!r} with {panel.names[j]!r}, the two left of a pass"
         )
-    keys = [(votes[others, a, b].mean(), panel.shares[others, a, b].mean(), -a) for a, b in ((i, j), (j, i))]
+    keys = [(votes[voters, a, b].mean(), panel.shares[voters, a, b].mean(), -a) for a, b in ((i, j), (j, i))]
     return [i, j] if keys[0] > keys[1] else [j, i]

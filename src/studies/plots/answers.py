@@ -17,20 +17,20 @@ def strength(table: pd.DataFrame, title: str) -> Figure:
     """Judgments by winner or tie that carry as much as one with its strength, and coverage of intervals."""
     figure, (left, right) = canvas(PAGE, 3.4, 1, 2, sharey=True)
     settings = list(dict.fromkeys(table["setting"]))
-    at = -np.arange(len(settings), dtype=float)
+    heights = -np.arange(len(settings), dtype=float)
     rows = table.set_index(["way", "setting"])
     gain = rows.loc["strength"].loc[settings]
     colour, marker = shades(3)[0]
-    left.errorbar(gain["gain"], at, xerr=2 * gain["gain_se"], fmt=marker, color=colour, capsize=1.5)
+    left.errorbar(gain["gain"], heights, xerr=2 * gain["gain_se"], fmt=marker, color=colour, capsize=1.5)
     left.axvline(1.0, color=COLOURS["reference"], linewidth=0.6)
-    left.set_yticks(at, settings)
+    left.set_yticks(heights, settings)
     left.set_ylim(-len(settings) + 0.4, 0.6)
     left.set(xlabel="judgments of winner or tie that carry\nas much as one with its strength")
-    for shift, way, (colour, marker) in zip((0.22, 0.0, -0.22), WAYS, shades(3), strict=True):
-        held = rows.loc[way].loc[settings]
+    for shift, variant, (colour, marker) in zip((0.22, 0.0, -0.22), WAYS, shades(3), strict=True):
+        held = rows.loc[variant].loc[settings]
         errors = 2 * held["covered_plug_in_se"]
-        look = {"fmt": marker, "color": colour, "capsize": 1.5, "label": way}
-        right.errorbar(held["covered_plug_in"], at + shift, xerr=errors, **look)
+        style = {"fmt": marker, "color": colour, "capsize": 1.5, "label": variant}
+        right.errorbar(held["covered_plug_in"], heights + shift, xerr=errors, **style)
     right.axvline(0.95, color=COLOURS["reference"], linewidth=0.6)
     right.set(xlabel="coverage of 95% intervals of the scores")
     right.legend(loc="upper center", bbox_to_anchor=(0.4, -0.17), ncols=3)
@@ -43,20 +43,28 @@ def use_of_confidence(judges: pd.DataFrame, title: str) -> Figure:
     sets = list(dict.fromkeys(judges["dataset"]))
     most = int(judges.groupby("dataset").size().max())
     figure, axes = canvas(PAGE, 0.2 * most * ((len(sets) + 1) // 2) + 1.2, (len(sets) + 1) // 2, 2)
-    looks = dict(zip(("share_close", "share_far"), shades(2), strict=True))
+    styles = dict(zip(("share_close", "share_far"), shades(2), strict=True))
     labels = {"share_close": "close models", "share_far": "models far apart"}
-    for place, name in zip(np.ravel(axes), sets, strict=False):
-        own = judges[(judges["dataset"] == name) & judges["share_far"].notna()]
-        own = own.assign(rise=own["share_far"] - own["share_close"]).sort_values("rise")
-        at = np.arange(len(own))
-        place.hlines(at, own["share_close"], own["share_far"], color=COLOURS["reference"], linewidth=0.8)
-        for column, (colour, marker) in looks.items():
-            place.plot(own[column], at, marker, color=colour, label=labels[column], markersize=4)
-        place.set_yticks(at, [short(judge) for judge in own["judge"]], fontsize=6)
-        place.set(title=NAMES.get(name, name), xlim=(-0.02, 1.02), xlabel="share of answers with high confidence")
+    for panel, name in zip(np.ravel(axes), sets, strict=False):
+        judges_of_set = judges[(judges["dataset"] == name) & judges["share_far"].notna()]
+        judges_of_set = judges_of_set.assign(
+            rise=judges_of_set["share_far"] - judges_of_set["share_close"]
+        ).sort_values("rise")
+        heights = np.arange(len(judges_of_set))
+        panel.hlines(
+            heights,
+            judges_of_set["share_close"],
+            judges_of_set["share_far"],
+            color=COLOURS["reference"],
+            linewidth=0.8,
+        )
+        for column, (colour, marker) in styles.items():
+            panel.plot(judges_of_set[column], heights, marker, color=colour, label=labels[column], markersize=4)
+        panel.set_yticks(heights, [short(judge) for judge in judges_of_set["judge"]], fontsize=6)
+        panel.set(title=NAMES.get(name, name), xlim=(-0.02, 1.02), xlabel="share of answers with high confidence")
     np.ravel(axes)[0].legend(loc="lower right", fontsize=6)
-    for place in np.ravel(axes)[len(sets) :]:
-        place.set_axis_off()
+    for panel in np.ravel(axes)[len(sets) :]:
+        panel.set_axis_off()
     figure.suptitle(title, fontsize=8)
     return figure
 
@@ -78,8 +86,8 @@ def ranked_answers(fits: pd.DataFrame, title: str) -> Figure:
     """Pair judgments that a ranking is worth, coverage of intervals, and agreement with the true order."""
     figure, (left, middle, right) = canvas(PAGE, 3.4, 1, 3)
     table = fits.set_index(["way", "setting"])
-    held = [setting for way, setting in table.index if way == "pairs"]
-    few = [setting for way, setting in table.index if way == "whole, shrunk"]
+    held = [setting for variant, setting in table.index if variant == "pairs"]
+    few = [setting for variant, setting in table.index if variant == "whole, shrunk"]
     _ranking_points(left, table, held, (("whole", "pairs_worth", "whole rankings"),))
     _ranking_points(middle, table, held, SERIES)
     _ranking_points(right, table, few, ORDERS)
@@ -96,21 +104,21 @@ def ranked_answers(fits: pd.DataFrame, title: str) -> Figure:
 
 def _short(setting: str) -> str:
     """What judges are like, of a setting with few rankings."""
-    told = setting.partition(", ")[2] or "no judge at random"
-    return told.replace(" at", "\nat")
+    text = setting.partition(", ")[2] or "no judge at random"
+    return text.replace(" at", "\nat")
 
 
 def _ranking_points(
     axes: Axes, table: pd.DataFrame, settings: list[str], series: tuple[tuple[str, str, str], ...]
 ) -> None:
     """One row of points for each setting, with bars of two Monte Carlo errors."""
-    at = -np.arange(len(settings), dtype=float)
+    heights = -np.arange(len(settings), dtype=float)
     shifts = np.linspace(0.2, -0.2, len(series)) if len(series) > 1 else [0.0]
-    for shift, (way, column, label), (colour, marker) in zip(shifts, series, shades(len(series)), strict=True):
-        rows = table.loc[way].reindex(settings)
+    for shift, (variant, column, label), (colour, marker) in zip(shifts, series, shades(len(series)), strict=True):
+        rows = table.loc[variant].reindex(settings)
         style = {"fmt": marker, "color": colour, "elinewidth": 0.9, "capsize": 1.5}
-        axes.errorbar(rows[column], at + shift, xerr=2 * rows[f"{column}_se"], label=label, **style)
-    axes.set_yticks(at, settings)
+        axes.errorbar(rows[column], heights + shift, xerr=2 * rows[f"{column}_se"], label=label, **style)
+    axes.set_yticks(heights, settings)
     axes.set_ylim(-len(settings) + 0.4, 0.6)
 
 
@@ -128,8 +136,8 @@ GAINS = (
     ("p, BTL", "gain", "p, unweighted BTL", {"color": COLOURS["btl"], "fmt": MARKERS["btl"]}),
 )
 HELD = tuple(
-    (way, column, label, {"color": colour, "fmt": marker})
-    for (way, column, label), (colour, marker) in zip(
+    (variant, column, label, {"color": colour, "fmt": marker})
+    for (variant, column, label), (colour, marker) in zip(
         (
             ("p", "covered_clustered", "p, clustered standard errors"),
             ("p", "covered_plug_in", "p, plug-in standard errors"),
@@ -164,15 +172,15 @@ def soft(worth: pd.DataFrame, title: str) -> Figure:
 
 def _probability_points(axes: Axes, table: pd.DataFrame, settings: list[str], series: tuple) -> None:
     """One row of points for each setting, with bars of two Monte Carlo errors."""
-    at = -np.arange(len(settings), dtype=float)
-    for shift, (way, column, label, look) in zip((0.22, 0.0, -0.22), series, strict=True):
-        rows = table.loc[way].loc[settings]
+    heights = -np.arange(len(settings), dtype=float)
+    for shift, (variant, column, label, marker_style) in zip((0.22, 0.0, -0.22), series, strict=True):
+        rows = table.loc[variant].loc[settings]
         axes.errorbar(
             rows[column],
-            at + shift,
+            heights + shift,
             xerr=2 * rows[f"{column}_se"],
             elinewidth=0.9,
             capsize=1.5,
             label=label,
-            **look,
+            **marker_style,
         )

@@ -29,12 +29,12 @@ def adaptive(looks: pd.DataFrame, title: str) -> Figure:
     sets = looks["title"].unique()
     figure, panels = canvas(PAGE, 0.7 + 2.1 * len(sets), len(sets), 3)
     for row, name in zip(panels.reshape(len(sets), 3), sets, strict=True):
-        own = looks[looks["title"] == name]
+        looks_of_set = looks[looks["title"] == name]
         for axes, (measure, label) in zip(row, MEASURES.items(), strict=True):
             for (rule, words), (colour, marker) in zip(
                 COLLECTION_RULES.items(), shades(len(COLLECTION_RULES)), strict=True
             ):
-                line = own[own["rule"] == rule].groupby("look")[["comparisons", measure]].mean()
+                line = looks_of_set[looks_of_set["rule"] == rule].groupby("look")[["comparisons", measure]].mean()
                 if len(line):
                     axes.plot(line["comparisons"], line[measure], marker=marker, color=colour, label=words)
             axes.set(xscale="log", xlabel="comparisons", ylabel=label)
@@ -67,9 +67,9 @@ def gate(levels: pd.DataFrame, power: pd.DataFrame, title: str) -> Figure:
     everything = everything[(everything["condition"] == "everything") & (everything["n_judges"] == 3)]
     for panel, (case, label) in zip(axes, PANELS.items(), strict=True):
         for (rule, name), (colour, marker) in zip(GATE_RULES.items(), shades(len(GATE_RULES)), strict=True):
-            own = everything[(everything["case"] == case) & (everything["rule"] == rule)]
+            rows = everything[(everything["case"] == case) & (everything["rule"] == rule)]
             style = {"fmt": marker + "-", "color": colour, "linewidth": 0.9, "capsize": 1.5, "label": name}
-            panel.errorbar(own["n_questions"], own["share"], yerr=2 * own["share_se"], **style)
+            panel.errorbar(rows["n_questions"], rows["share"], yerr=2 * rows["share_se"], **style)
         panel.set_xscale("log")
         panel.set(xlabel="questions", ylabel=label)
         panel.set_ylim(bottom=0)

@@ -27,10 +27,10 @@ def defaults(accuracy: pd.DataFrame, simulated: pd.DataFrame, title: str) -> Fig
         part = accuracy[accuracy["method"] == method].set_index(["dataset", "n_comparisons"]).reindex(rows)
         _accuracy_points(left, part["spearman"], part["spearman_se"], label, colour, marker)
         same = simulated["method"].isin([method, method.replace("position", "judge")])
-        known = simulated[same & simulated["coverage"].notna()]
+        with_coverage = simulated[same & simulated["coverage"].notna()]
         designs = list(dict.fromkeys(simulated[simulated["coverage"].notna()]["title"]))
-        if len(known):
-            of_design = known.set_index("title").reindex(designs)
+        if len(with_coverage):
+            of_design = with_coverage.set_index("title").reindex(designs)
             _accuracy_points(right, of_design["coverage"], of_design["coverage_se"], label, colour, marker)
             right.set_yticks(-np.arange(len(designs)), designs)
     left.set_yticks(-np.arange(len(labels)), labels)
@@ -42,10 +42,10 @@ def defaults(accuracy: pd.DataFrame, simulated: pd.DataFrame, title: str) -> Fig
     return figure
 
 
-def _accuracy_points(axes: Axes, at: pd.Series, error: pd.Series, label: str, colour: str, marker: str) -> None:
+def _accuracy_points(axes: Axes, means: pd.Series, error: pd.Series, label: str, colour: str, marker: str) -> None:
     shift = {"o": 0.2, "s": 0.0}.get(marker, -0.2)
     style = {"fmt": marker, "color": colour, "elinewidth": 0.9, "capsize": 1.5}
-    axes.errorbar(at, -np.arange(len(at)) + shift, xerr=2 * error, label=label, **style)
+    axes.errorbar(means, -np.arange(len(means)) + shift, xerr=2 * error, label=label, **style)
 
 
 # Tests of fit: how often they find a departure, by design, and pairs of models with few questions.
@@ -56,14 +56,14 @@ KINDS = {"rank": "judgerank rank", "plain": "plain standard errors"}
 def fitness(levels: pd.DataFrame, few: pd.DataFrame, title: str) -> Figure:
     """Shares of sets in which each test finds a departure, and in which equal models are said to differ."""
     figure, (left, right) = canvas(PAGE, 4.4, 1, 2)
-    at, shifts = -np.arange(len(levels)), np.linspace(0.27, -0.27, len(FIT_TESTS))
-    for (test, told), shift, style in zip(FIT_TESTS.items(), shifts, shades(len(FIT_TESTS)), strict=True):
-        _level_points(left, levels[test], levels[f"{test}_se"], at + shift, told, style)
+    heights, shifts = -np.arange(len(levels)), np.linspace(0.27, -0.27, len(FIT_TESTS))
+    for (test, label), shift, style in zip(FIT_TESTS.items(), shifts, shades(len(FIT_TESTS)), strict=True):
+        _level_points(left, levels[test], levels[f"{test}_se"], heights + shift, label, style)
     equal = few[few["rank_power"].isna()]
     at_few = -np.arange(len(equal))
-    for (kind, told), shift, style in zip(KINDS.items(), (0.1, -0.1), shades(len(KINDS)), strict=True):
-        _level_points(right, equal[f"{kind}_false"], equal[f"{kind}_false_se"], at_few + shift, told, style)
-    left.set_yticks(at, levels["design"])
+    for (kind, label), shift, style in zip(KINDS.items(), (0.1, -0.1), shades(len(KINDS)), strict=True):
+        _level_points(right, equal[f"{kind}_false"], equal[f"{kind}_false_se"], at_few + shift, label, style)
+    left.set_yticks(heights, levels["design"])
     left.set(xlabel="share of sets with a departure", xlim=(-0.03, 1.03))
     right.set_yticks(at_few, [f"{questions} questions" for questions in equal["n_questions"]])
     right.set(xlabel="share of sets with a significant pair", xlim=(-0.03, 0.53), ylim=(at_few.min() - 0.6, 0.6))
@@ -76,11 +76,13 @@ def fitness(levels: pd.DataFrame, few: pd.DataFrame, title: str) -> Figure:
     return figure
 
 
-def _level_points(axes, values: pd.Series, errors: pd.Series, at: np.ndarray, label: str, style: tuple) -> None:
+def _level_points(
+    axes, values: pd.Series, errors: pd.Series, heights: np.ndarray, label: str, style: tuple
+) -> None:
     colour, marker = style
     axes.errorbar(
         values,
-        at,
+        heights,
         xerr=2 * errors,
         fmt=marker,
         color=colour,
@@ -131,9 +133,9 @@ NOMINAL = 0.95
 def methods(comparison: pd.DataFrame, titles: pd.Series, title: str) -> Figure:
     """Agreement, log-loss and coverage by method (rows) and data (colours); standard errors, doubled, as bars."""
     figure, panels = canvas(PAGE, 4.8, 1, 4, sharey=True)
-    place = pd.Series(np.arange(len(titles))[::-1], index=titles.index)
+    height_of_method = pd.Series(np.arange(len(titles))[::-1], index=titles.index)
     sets = comparison["kind"] == "set"
-    shown = (
+    measures = (
         ("spearman", comparison, "Spearman with the truth,\nor with people"),
         ("log_loss", comparison[sets], "held-out log-loss"),
         ("log_loss", comparison[~sets], "log-loss above\nthat of the truth"),
@@ -141,26 +143,26 @@ def methods(comparison: pd.DataFrame, titles: pd.Series, title: str) -> Figure:
     )
     kinds = list(comparison.groupby("data", sort=False).first()["title"].items())
     simulated = iter(shades(sum(name not in DATA_SETS for name, _ in kinds)))
-    looks = {
+    styles = {
         name: (label, *((COLOURS[name], MARKERS[name]) if name in DATA_SETS else next(simulated)))
         for name, label in kinds
     }
-    for axes, (measure, rows, label) in zip(panels, shown, strict=True):
-        for number, (name, (_, colour, marker)) in enumerate(looks.items()):
+    for axes, (measure, rows, label) in zip(panels, measures, strict=True):
+        for number, (name, (_, colour, marker)) in enumerate(styles.items()):
             of_data = rows[(rows["data"] == name) & rows[measure].notna()]
-            y = place[of_data["method"]] + 0.3 * (1 - 2 * number / (len(looks) - 1))
+            y = height_of_method[of_data["method"]] + 0.3 * (1 - 2 * number / (len(styles) - 1))
             error = 2 * of_data.get(f"{measure}_se", pd.Series(np.nan, of_data.index)).fillna(0)
             axes.errorbar(of_data[measure], y, xerr=error, fmt=marker, color=colour, markersize=3, linewidth=0.7)
         axes.set_xlabel(label)
-        axes.set_yticks(place, titles)
-        for y in place:
+        axes.set_yticks(height_of_method, titles)
+        for y in height_of_method:
             axes.axhspan(y - 0.5, y + 0.5, color="black", alpha=0.04 if y % 2 else 0.0, linewidth=0)
     panels[0].set_ylim(-0.6, len(titles) - 0.4)
     panels[2].set_xscale("log")
     panels[3].axvline(NOMINAL, color=COLOURS["reference"], linestyle="--", linewidth=0.8)
     handles = [
         panels[0].plot([], [], marker, linestyle="", color=colour, label=label)[0]
-        for label, colour, marker in looks.values()
+        for label, colour, marker in styles.values()
     ]
     figure.legend(handles=handles, loc="outside lower center", ncols=3)
     figure.suptitle(f"{title} (no point: the method does not give it)", fontsize=8)

@@ -23,21 +23,21 @@ def uncertainty(errors: pd.DataFrame, ranks: pd.DataFrame, title: str) -> Figure
     rows = errors[errors["member"] == member].iloc[::-1]
     held = ranks[ranks["member"] == member].iloc[::-1]
     figure, (left, right) = canvas(PAGE, 1.0 + 0.14 * len(rows), 1, 2, sharey=True)
-    at = np.arange(len(rows))
-    looks = {
+    heights = np.arange(len(rows))
+    styles = {
         "plug_in": ("standard errors by comparison", 0.16),
         "clustered": ("standard errors clustered by question", -0.16),
     }
-    for (kind, (label, shift)), (colour, _) in zip(looks.items(), shades(len(looks)), strict=True):
+    for (kind, (label, shift)), (colour, _) in zip(styles.items(), shades(len(styles)), strict=True):
         # ticks at both ends: an interval of one rank has no length
         style = {"color": colour, "marker": "|", "markersize": 3}
         for axes, table in ((left, rows), (right, held)):
             ends = table[[f"low_{kind}", f"high_{kind}"]].to_numpy().T
-            lines = axes.plot(ends, np.tile(at + shift, (2, 1)), **style)
+            lines = axes.plot(ends, np.tile(heights + shift, (2, 1)), **style)
             lines[0].set_label(label)
-    left.plot(rows["score"], at, "o", color="black", markersize=2)
-    right.plot(held["rank"], at, "o", color="black", markersize=2)
-    name_rows(left, rows["model"], at, fontsize=6)
+    left.plot(rows["score"], heights, "o", color="black", markersize=2)
+    right.plot(held["rank"], heights, "o", color="black", markersize=2)
+    name_rows(left, rows["model"], heights, fontsize=6)
     left.set(xlabel="score over the standard deviation of scores")
     right.set(xlabel="rank, simultaneous intervals")
     right.xaxis.get_major_locator().set_params(integer=True)
@@ -50,20 +50,20 @@ def panel(summary: pd.DataFrame, title: str) -> Figure:
     """How much a model's answers differ, by set, and errors with and without that beside the clustered ones."""
     rows = summary.iloc[::-1]
     figure, (left, right) = canvas(PAGE, 1.1 + 0.32 * len(rows), 1, 2, sharey=True)
-    at = np.arange(len(rows))
+    heights = np.arange(len(rows))
     reach = np.abs(rows[["low", "high"]].to_numpy().T - rows["relative_sigma"].to_numpy())
     style = {"fmt": "o", "color": shades(1)[0][0], "elinewidth": 0.9, "capsize": 1.5}
-    left.errorbar(rows["relative_sigma"], at, xerr=reach, **style)
+    left.errorbar(rows["relative_sigma"], heights, xerr=reach, **style)
     left.set(xlabel="spread of answers over spread of scores")
     left.set_xlim(left=0)
     kinds = {"without_ratio": "question effects left out", "with_ratio": "question effects integrated out"}
     for (kind, label), (colour, marker) in zip(kinds.items(), shades(len(kinds)), strict=True):
-        right.plot(rows[kind], at, marker, color=colour, label=label)
+        right.plot(rows[kind], heights, marker, color=colour, label=label)
     right.axvline(1, color=COLOURS["reference"], linewidth=0.6)
     right.set(xlabel="standard error over the one clustered")
     right.set_xlim(0, 1.2)
     names = rows["title"] + "\n" + rows["comparisons_each"].map("{:.1f} judgments a question".format)
-    name_rows(left, names, at, fontsize=6)
+    name_rows(left, names, heights, fontsize=6)
     left.set_ylim(-0.5, len(rows) - 0.5)
     figure.legend(*right.get_legend_handles_labels(), loc="outside lower center", ncols=2)
     figure.suptitle(title, fontsize=8)
@@ -80,10 +80,10 @@ def shrunk(frame: pd.DataFrame, title: str) -> Figure:
         for axes, (parameter, label) in zip(column, ERROR_LABELS.items(), strict=True):
             line = rows[rows["parameter"] == parameter]
             x = line["n_comparisons"]
-            look = {"marker": MARKERS["judge_aware"], "color": COLOURS["judge_aware"]}
-            axes.loglog(x, line["mean"], label="judge-aware, maximum likelihood", **look)
+            style = {"marker": MARKERS["judge_aware"], "color": COLOURS["judge_aware"]}
+            axes.loglog(x, line["mean"], label="judge-aware, maximum likelihood", **style)
             hollow = {"linestyle": "--", "markerfacecolor": "white"}
-            axes.loglog(x, line["mean_shrunk"], label="judge-aware, with shrinkage", **look, **hollow)
+            axes.loglog(x, line["mean_shrunk"], label="judge-aware, with shrinkage", **style, **hollow)
             axes.set_ylabel(label if axes in panels[:, 0] else "")
         column[0].set_title(name)
         column[1].set_xlabel("comparisons T")
@@ -97,14 +97,14 @@ def slot_bias(summary: pd.DataFrame, bias: pd.DataFrame, title: str) -> Figure:
     figure, (left, right) = canvas(PAGE, 2.9, 1, 2)
     lines = {"names": ("-", "order follows names"), "random": (":", "random order")}
     for member, rows in summary.groupby("member", sort=False):
-        look = {"color": COLOURS.get(member), "marker": MARKERS.get(member, "v")}
+        style = {"color": COLOURS.get(member), "marker": MARKERS.get(member, "v")}
         for order, (line, _) in lines.items():
             of_order = rows[rows["order"] == order]
             label = NAMES.get(member, member) if order == "names" else None
-            left.loglog(of_order["n_comparisons"], of_order["rms_bias"], line, label=label, **look)
+            left.loglog(of_order["n_comparisons"], of_order["rms_bias"], line, label=label, **style)
         last = bias[(bias["member"] == member) & (bias["order"] == "names")]
         last = last[last["n_comparisons"] == last["n_comparisons"].max()]
-        right.errorbar(last["model"] + 1, last["bias"], 2 * last["bias_se"], linewidth=0.8, **look)
+        right.errorbar(last["model"] + 1, last["bias"], 2 * last["bias_se"], linewidth=0.8, **style)
     noise = summary.groupby("n_comparisons")["rms_noise"].min()
     left.loglog(
         noise.index, noise, color=COLOURS["reference"], linestyle="--", label="no bias (Monte Carlo noise)"
@@ -159,33 +159,33 @@ def blocks(rows: pd.DataFrame, coverage: pd.DataFrame | None, title: str) -> Fig
     rows = rows[rows["gain"].notna()].iloc[::-1]
     wide = 2 if coverage is not None else 1
     figure, panels = canvas(PAGE, 1.3 + 0.26 * max(len(rows), 6), 1, wide)
-    left, at = panels[0], np.arange(len(rows))
+    left, heights = panels[0], np.arange(len(rows))
     for dataset in dict.fromkeys(rows["dataset"][::-1]):
         chosen = (rows["dataset"] == dataset).to_numpy()
         style = {"fmt": MARKERS[dataset], "color": COLOURS[dataset], "elinewidth": 0.9, "capsize": 1.5}
         part = rows[chosen]
-        left.errorbar(part["gain"], at[chosen], xerr=2 * part["gain_se"], **style)
+        left.errorbar(part["gain"], heights[chosen], xerr=2 * part["gain_se"], **style)
     left.axvline(0, color=COLOURS["reference"], linewidth=0.6)
     left.set(xlabel="held-out log-loss saved per comparison\n(with two standard errors; to the right is better)")
-    name_rows(left, rows["block"] + "\n" + rows["title"], at, fontsize=6)
+    name_rows(left, rows["block"] + "\n" + rows["title"], heights, fontsize=6)
     left.set_ylim(-0.6, len(rows) - 0.4)
     if coverage is not None:
-        _found(panels[1], coverage)
+        _shares_detected(panels[1], coverage)
     figure.suptitle(title, fontsize=8)
     return figure
 
 
-def _found(axes: Axes, coverage: pd.DataFrame) -> None:
+def _shares_detected(axes: Axes, coverage: pd.DataFrame) -> None:
     """Share of simulated data sets in which the test finds a block."""
     names = list(dict.fromkeys(coverage["block"]))
     words = {0.0: "comparisons independent", 1.0: "judges of a question err together"}
     groups = list(coverage.groupby("question_sd"))
     for (sd, part), (colour, marker) in zip(groups, shades(len(groups)), strict=True):
         label = words.get(float(sd), f"spread of answers {sd:g}")
-        for there, fill in ((True, colour), (False, "white")):
-            some = part[(part["size"] > 0) == there]
+        for is_present, fill in ((True, colour), (False, "white")):
+            some = part[(part["size"] > 0) == is_present]
             y = np.array([names.index(name) for name in some["block"]]) + (0.12 if sd else -0.12)
-            what = "effect present" if there else "no effect"
+            what = "effect present" if is_present else "no effect"
             axes.errorbar(
                 some["rejected"],
                 y,
@@ -212,12 +212,12 @@ def categories(rows: pd.DataFrame, title: str) -> Figure:
     figure, panels = canvas(PAGE, 0.5 + down * (0.65 + 0.16 * len(models)), down, across, sharex=True, sharey=True)
     for axes, category in zip(panels, names, strict=False):
         part = rows[rows["category"] == category].set_index("model").loc[models]
-        at = -np.arange(len(models))
+        heights = -np.arange(len(models))
         reach = [part["rank"] - part["low"], part["high"] - part["rank"]]
         style = {"fmt": "o", "color": COLOURS["judge_aware"], "elinewidth": 0.9, "capsize": 1.5}
-        axes.errorbar(part["rank"], at, xerr=reach, **style)
-        told = f"{part['separated'].iloc[0]:.0f} of {part['pairs'].iloc[0]:.0f} pairs differ significantly"
-        axes.set_title(f"{category}\n{told}", fontsize=6)
+        axes.errorbar(part["rank"], heights, xerr=reach, **style)
+        remark = f"{part['separated'].iloc[0]:.0f} of {part['pairs'].iloc[0]:.0f} pairs differ significantly"
+        axes.set_title(f"{category}\n{remark}", fontsize=6)
         axes.set_xticks(range(1, len(models) + 1))
     for axes in panels[len(names) :]:
         axes.set_visible(False)
@@ -246,9 +246,9 @@ def tastes(simulated: pd.DataFrame, title: str) -> Figure:
     for panel, (target, kinds) in zip(axes, KINDS.items(), strict=True):
         shifts = np.linspace(0.12, -0.12, len(kinds))
         for (kind, label), shift, (colour, marker) in zip(kinds.items(), shifts, shades(len(kinds)), strict=True):
-            at = -np.arange(len(simulated)) + shift
+            heights = -np.arange(len(simulated)) + shift
             style = {"fmt": marker, "color": colour, "elinewidth": 0.9, "capsize": 1.5}
-            panel.errorbar(simulated[kind], at, xerr=2 * simulated[f"{kind}_se"], label=label, **style)
+            panel.errorbar(simulated[kind], heights, xerr=2 * simulated[f"{kind}_se"], label=label, **style)
         panel.axvline(0.95, color=COLOURS["reference"], linewidth=0.6)
         panel.set(xlabel="coverage of 95% intervals", xlim=(0.3, 1.02))
         panel.set_title(target, fontsize=7)
@@ -266,14 +266,14 @@ def fragility(summary: pd.DataFrame, changes: pd.DataFrame, title: str) -> Figur
     swaps = changes[(changes["change"] == "swap") & (changes["by"] == "judgments") & changes["size"].notna()]
     figure, (left, right) = canvas(PAGE, 3.0, 1, 2)
     titles = summary.drop_duplicates("dataset").set_index("dataset")["title"]
-    heights = {name: -float(place) for place, name in enumerate(titles.index)}
+    heights = {name: -float(index) for index, name in enumerate(titles.index)}
     for shift, member in zip((0.16, -0.16), summary["member"].unique(), strict=False):
         style = {"color": COLOURS[member]}
         mine = swaps[swaps["member"] == member]
         left.plot(mine["size"], mine["dataset"].map(heights) + shift, "|", markersize=7, **style)
         rows = summary[summary["member"] == member].dropna(subset="top_judgments")
-        at = rows["dataset"].map(heights) + shift
-        left.plot(rows["top_judgments"], at, MARKERS[member], label=NAMES[member], **style)
+        row_heights = rows["dataset"].map(heights) + shift
+        left.plot(rows["top_judgments"], row_heights, MARKERS[member], label=NAMES[member], **style)
         right.plot(mine["forecast"], mine["size"], MARKERS[member], alpha=0.7, **style)
     name_rows(left, titles, heights.values())
     left.set(xscale="log", xlabel="judgments left out, of 10,000 (in-house 36,000)")
@@ -300,8 +300,8 @@ def effective(summary: pd.DataFrame, calibration: pd.DataFrame | None, title: st
     style = {"fmt": "o", "elinewidth": 0.9, "capsize": 1.5}
     for member in summary["member"].unique():
         mine = (rows["member"] == member).to_numpy()
-        look = style | {"fmt": MARKERS[member], "color": COLOURS[member]}
-        left.errorbar(rows["information"][mine], rows.index[mine], xerr=reach[:, mine], **look)
+        marker_style = style | {"fmt": MARKERS[member], "color": COLOURS[member]}
+        left.errorbar(rows["information"][mine], rows.index[mine], xerr=reach[:, mine], **marker_style)
     left.plot(rows["judges"], rows.index, "s", color=COLOURS["reference"], markerfacecolor="white")
     name_rows(left, rows["title"] + ", " + rows["member"].map(NAMES), rows.index)
     left.set_xlim(0, 1.08 * rows["judges"].max())
@@ -313,16 +313,16 @@ def effective(summary: pd.DataFrame, calibration: pd.DataFrame | None, title: st
         _calibration(right, calibration, style)
     figure.suptitle(title, fontsize=8)
     if calibration is not None:
-        places = calibration["worth"], calibration["information"]
-        label_points(right, *places, calibration["panel"], reach=2 * calibration["information_se"])
+        points = calibration["worth"], calibration["information"]
+        label_points(right, *points, calibration["panel"], reach=2 * calibration["information_se"])
     return figure
 
 
-def _calibration(axes: Axes, known: pd.DataFrame, style: dict[str, Any]) -> None:
+def _calibration(axes: Axes, calibration: pd.DataFrame, style: dict[str, Any]) -> None:
     """Estimated effective number of judges of simulated panels, against the known one."""
-    top = 1.15 * float(known["n_judges"].max())
+    top = 1.15 * float(calibration["n_judges"].max())
     axes.plot([0, top], [0, top], color=COLOURS["reference"], linewidth=0.6)
-    errors = {"xerr": 2 * known["worth_se"], "yerr": 2 * known["information_se"]}
-    axes.errorbar(known["worth"], known["information"], color=shades(1)[0][0], **errors, **style)
+    errors = {"xerr": 2 * calibration["worth_se"], "yerr": 2 * calibration["information_se"]}
+    axes.errorbar(calibration["worth"], calibration["information"], color=shades(1)[0][0], **errors, **style)
     axes.set(xlim=(0, 1.3 * top), ylim=(0, top), xlabel="by the variance of the scores", ylabel="estimated")
     axes.set_title("eight simulated judges; bars: two standard errors", fontsize=7)

@@ -272,7 +272,7 @@ class Wanted:
 
 
 @dataclass
-class Asked:
+class QuestionPlan:
     """How questions are asked; null is as in the file, or nothing in common and one comparison each."""
 
     sd: float | None = within(0, 20, None)
@@ -304,7 +304,7 @@ class Plan(Judged, Replicated):
     data: OwnData = field(default_factory=OwnData)
     wanted: Wanted = field(default_factory=Wanted)
     model: str | None = MISSING
-    questions: Asked = field(default_factory=Asked)
+    questions: QuestionPlan = field(default_factory=QuestionPlan)
     promises: Promises = field(default_factory=Promises)
     pair: list[str] | None = MISSING
     weights: Weights = field(default_factory=Weights)

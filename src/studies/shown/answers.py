@@ -20,21 +20,25 @@ def graded_table(results: Results) -> str:
     for setting in dict.fromkeys(table.index.get_level_values("setting")):
         of = table.loc[setting]
         gain = f"{of.at['strength', 'gain']:.2f} ({of.at['strength', 'gain_se']:.2f})"
-        cells = [(kind, way) for way in ("strength", "winner or tie") for kind in ("plug_in", "clustered")]
+        cells = [(kind, variant) for variant in ("strength", "winner or tie") for kind in ("plug_in", "clustered")]
         held = (
-            f"{of.at[way, f'covered_{kind}']:.3f} ({of.at[way, f'covered_{kind}_se']:.3f})" for kind, way in cells
+            f"{of.at[variant, f'covered_{kind}']:.3f} ({of.at[variant, f'covered_{kind}_se']:.3f})"
+            for kind, variant in cells
         )
         rows.append((setting, gain, *held))
     columns = ["judges", "judgments that one replaces", "coverage: strength", "the same, clustered"]
     columns += ["coverage: winner or tie", "the same, clustered "]
     frame = pd.DataFrame(rows, columns=columns)
     equal = results.table("graded/equal.csv").set_index("way")
-    told = "; ".join(
-        f"{way}, {equal.at[way, 'separated_plug_in']:.2f} ({equal.at[way, 'separated_plug_in_se']:.2f})"
-        for way in equal.index
+    shares = "; ".join(
+        (
+            f"{variant}, {equal.at[variant, 'separated_plug_in']:.2f} "
+            f"({equal.at[variant, 'separated_plug_in_se']:.2f})"
+        )
+        for variant in equal.index
     )
-    said = f"Share of sets of judgments of equal models in which any two are significantly different: {told}."
-    return f"{frame.to_markdown(index=False, disable_numparse=True)}\n\n{said}"
+    note = f"Share of sets of judgments of equal models in which any two are significantly different: {shares}."
+    return f"{frame.to_markdown(index=False, disable_numparse=True)}\n\n{note}"
 
 
 def levels_table(results: Results) -> str:
@@ -43,8 +47,8 @@ def levels_table(results: Results) -> str:
     for _, row in results.table("graded/levels.csv").iterrows():
         held = (f"{row[name]:.3f} ({row[f'{name}_se']:.3f})" for name in ("covered_plug_in", "covered_clustered"))
         gain, saved = f"{row['gain']:.2f} ({row['gain_se']:.2f})", f"{1 - 1 / row['gain']:.0%}"
-        told = ("", "") if row["levels"] == MOST_LEVELS else (gain, saved)
-        rows.append((row["setting"].removeprefix("seven levels, "), str(row["levels"]), *told, *held))
+        gain_cells = ("", "") if row["levels"] == MOST_LEVELS else (gain, saved)
+        rows.append((row["setting"].removeprefix("seven levels, "), str(row["levels"]), *gain_cells, *held))
     columns = ["judges", "levels used", "judgments that one on seven replaces", "judgments that seven save"]
     columns += ["coverage", "coverage, clustered"]
     return str(pd.DataFrame(rows, columns=columns).to_markdown(index=False, disable_numparse=True))
@@ -55,25 +59,28 @@ def scores_table(results: Results) -> str:
     table, rows = results.table("graded/scores.csv").set_index(["setting", "way"]), []
     for setting in dict.fromkeys(table.index.get_level_values("setting")):
         of = table.loc[setting]
-        gains = (f"{of.at[way, 'gain']:.2f} ({of.at[way, 'gain_se']:.2f})" for way in READ)
-        losses = (f"{of.at[way, 'loss_difference']:+.4f} ({of.at[way, 'loss_difference_se']:.4f})" for way in READ)
+        gains = (f"{of.at[variant, 'gain']:.2f} ({of.at[variant, 'gain_se']:.2f})" for variant in READ)
+        losses = (
+            f"{of.at[variant, 'loss_difference']:+.4f} ({of.at[variant, 'loss_difference_se']:.4f})"
+            for variant in READ
+        )
         rows.append((setting, *gains, *losses))
-    columns = ["judges", *(f"pairs that one replaces: {way}" for way in READ)]
-    columns += [f"held-out log-loss: {way}" for way in READ]
+    columns = ["judges", *(f"pairs that one replaces: {variant}" for variant in READ)]
+    columns += [f"held-out log-loss: {variant}" for variant in READ]
     return str(pd.DataFrame(rows, columns=columns).to_markdown(index=False, disable_numparse=True))
 
 
 def confidence_table(results: Results) -> str:
     """Held-out log-loss of winner or tie on the real sets, with confidence as strength and without."""
-    whole, few = (
+    all_questions, few = (
         results.table(f"graded/{name}.csv").set_index(["dataset", "way"]) for name in ("confidence", "few")
     )
     rows = []
-    for name in dict.fromkeys(whole.index.get_level_values("dataset")):
-        cells = [f"{whole.at[(name, 'winner or tie'), 'log_loss']:.4f}"]
-        for table in (whole, few):
-            for way in ("confidence as strength", "shuffled confidence"):
-                row = table.loc[(name, way)]
+    for name in dict.fromkeys(all_questions.index.get_level_values("dataset")):
+        cells = [f"{all_questions.at[(name, 'winner or tie'), 'log_loss']:.4f}"]
+        for table in (all_questions, few):
+            for variant in ("confidence as strength", "shuffled confidence"):
+                row = table.loc[(name, variant)]
                 cells.append(f"{row['difference']:+.4f} ({row['difference_se']:.4f})")
         rows.append((NAMES[name], *cells))
     columns = ["data set", "winner or tie", "with confidence", "with shuffled confidence"]
@@ -98,7 +105,7 @@ def human_boards_table(results: Results) -> str:
     rows = []
     for _, board in results.table("human_scale/boards.csv").iterrows():
         of = errors.loc[board["board"]]
-        off = (f"{of.at[way, 'error']:.1f} ({of.at[way, 'error_se']:.1f})" for way in SHOWN)
+        off = (f"{of.at[variant, 'error']:.1f} ({of.at[variant, 'error_se']:.1f})" for variant in SHOWN)
         held = (f"{board[name]:.3f} ({board[f'{name}_se']:.3f})" for name in ("held", "held_conformal"))
         rows.append((board["board"], *off, *held, f"{board['informative']:.2f}"))
     columns = [
@@ -114,12 +121,12 @@ def human_boards_table(results: Results) -> str:
 def null_boards_table(results: Results) -> str:
     """Boards on which judges, or models, have nothing to find: coverage, and how often judges are believed."""
     boards = results.table("human_scale/boards.csv")
-    found = pd.concat([boards[boards["board"] == UNRELATED], results.table("human_scale/nulls.csv")])
+    null_boards = pd.concat([boards[boards["board"] == UNRELATED], results.table("human_scale/nulls.csv")])
     rows = []
-    for _, board in found.iterrows():
+    for _, board in null_boards.iterrows():
         held = (f"{board[name]:.3f} ({board[f'{name}_se']:.3f})" for name in ("held_conformal", "held"))
-        wide, told = f"{board['width_conformal']:.0f}", f"{board['informative']:.2f}"
-        rows.append((board["board"], *held, wide, told, str(board["n_replications"])))
+        wide, informative = f"{board['width_conformal']:.0f}", f"{board['informative']:.2f}"
+        rows.append((board["board"], *held, wide, informative, str(board["n_replications"])))
     columns = ["board", "coverage: conformal", "coverage: interval", "width of the conformal interval"]
     columns += ["judges found to predict people", "simulated boards"]
     return str(pd.DataFrame(rows, columns=columns).to_markdown(index=False, disable_numparse=True))
@@ -153,7 +160,7 @@ def left_off_table(results: Results) -> str:
 def rankings_table(results: Results) -> str:
     """Rankings fitted whole and broken into pairs: information, coverage, and the stretch of scores."""
     table, rows = results.table("rankings/fits.csv").set_index(["setting", "way"]), []
-    for setting in [setting for setting, way in table.index if way == "pairs"]:
+    for setting in [setting for setting, variant in table.index if variant == "pairs"]:
         cells = [("pairs_worth", "whole"), ("covered_plug_in", "whole")]
         cells += [("covered_plug_in", "pairs"), ("covered_clustered", "pairs")]
         cells += [("stretch", "whole"), ("stretch", "pairs")]
@@ -166,22 +173,22 @@ def rankings_table(results: Results) -> str:
 def ranking_orders_table(results: Results) -> str:
     """Kendall's tau with the true order, judges weighted, judges alike and mean ranks; and equal models."""
     table, rows = results.table("rankings/fits.csv").set_index(["setting", "way"]), []
-    for setting in [setting for setting, way in table.index if way == "whole, shrunk"]:
-        ways = ("whole, shrunk", "whole, judges alike", "mean ranks")
-        rows.append((setting, *_cells(table.loc[setting], [("tau", way) for way in ways])))
+    for setting in [setting for setting, variant in table.index if variant == "whole, shrunk"]:
+        variants = ("whole, shrunk", "whole, judges alike", "mean ranks")
+        rows.append((setting, *_cells(table.loc[setting], [("tau", variant) for variant in variants])))
     columns = ["rankings", "judges weighted", "judges alike", "mean ranks"]
     frame = pd.DataFrame(rows, columns=columns)
     equal = results.table("rankings/equal.csv").set_index(["setting", "way"])
-    told = "; ".join(
-        f"{setting.removeprefix('equal models, ')}, {way.removesuffix(', shrunk')}: "
+    shares = "; ".join(
+        f"{setting.removeprefix('equal models, ')}, {variant.removesuffix(', shrunk')}: "
         f"{row['separated_plug_in']:.3f} ({row['separated_plug_in_se']:.3f})"
-        for (setting, way), row in equal.iterrows()
+        for (setting, variant), row in equal.iterrows()
     )
     sets = f"{equal['n_replications'].max()} sets of rankings of equal models"
-    said = f"Share of {sets} in which any two are separated: {told}."
-    return f"{frame.to_markdown(index=False, disable_numparse=True)}\n\n{said}"
+    note = f"Share of {sets} in which any two are separated: {shares}."
+    return f"{frame.to_markdown(index=False, disable_numparse=True)}\n\n{note}"
 
 
 def _cells(of: pd.DataFrame, cells: Iterable[tuple[str, str]]) -> list[str]:
     """Means with their Monte Carlo errors."""
-    return [f"{of.at[way, name]:.2f} ({of.at[way, f'{name}_se']:.2f})" for name, way in cells]
+    return [f"{of.at[variant, name]:.2f} ({of.at[variant, f'{name}_se']:.2f})" for name, variant in cells]

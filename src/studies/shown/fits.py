@@ -71,13 +71,13 @@ def _people(results: Results) -> str:
     """Whether position changes the agreement with people on Chatbot Arena, in a sentence."""
     row = results.table("model_comparison/chatbot_arena/people.csv").set_index("member").loc["position_aware"]
     low, high = row["difference_low"], row["difference_high"]
-    said = "no difference is supported"
+    conclusion = "no difference is supported"
     if low > 0 or high < 0:
-        said = f"agreement is {'higher' if low > 0 else 'lower'} with position"
+        conclusion = f"agreement is {'higher' if low > 0 else 'lower'} with position"
     interval = f"{row['level']:.0%} interval from {low:.3f} to {high:.3f} over {row['resamples']} resamples"
     return (
         f"Spearman with people, position_aware less judge_aware: {row['difference']:.4f} ({interval} of the "
-        f"questions): {said}."
+        f"questions): {conclusion}."
     )
 
 
@@ -95,13 +95,13 @@ def slots_table(results: Results) -> str:
 def shrinkage_table(results: Results) -> str:
     """Mean squared errors over those with shrinkage, at both ends of the grid, from `make small_samples`."""
     table = results.table("small_samples/mse.csv")
-    further = table[table["draws"] == "further"]
+    other_draws = table[table["draws"] == "further"]
     rows = []
-    for place, setting in further.groupby(["n_models", "n_judges"], sort=False):
+    for size_pair, setting in other_draws.groupby(["n_models", "n_judges"], sort=False):
         for size in (setting["n_comparisons"].min(), setting["n_comparisons"].max()):
             ends = setting[setting["n_comparisons"] == size].set_index("parameter")
             ratios = (f"{ends.at[p, 'ratio']:.2f} ({ends.at[p, 'ratio_se']:.2f})" for p in ERROR_HEADS)
-            rows.append((str(place), f"{size:,}", *ratios))
+            rows.append((str(size_pair), f"{size:,}", *ratios))
     counted = []
     for parameter, head in ERROR_HEADS.items():
         parts = (table[(table["parameter"] == parameter) & (table["draws"] == kind)] for kind in DRAW_KINDS)
@@ -119,8 +119,8 @@ def uncertainty_table(results: Results) -> str:
     for name, title in SET_TITLES.items():
         for _, row in results.table(f"uncertainty/{name}/summary.csv").iterrows():
             ratios = (f"{row[ratio]:.2f}" for ratio in ("clustered_ratio", "misfit_ratio", "bootstrap_ratio"))
-            apart = f"{row['separated_plug_in']}, {row['separated_clustered']} of {row['pairs']}"
-            rows.append((title, row["member"], f"{row['questions']:,}", *ratios, apart))
+            separated = f"{row['separated_plug_in']}, {row['separated_clustered']} of {row['pairs']}"
+            rows.append((title, row["member"], f"{row['questions']:,}", *ratios, separated))
     columns = ["set", "member", "questions", "by question / plug-in", "each judgment alone / plug-in"]
     columns.append("bootstrap / plug-in")
     return markdown_table(rows, [*columns, "pairs separated (Holm): plug-in, clustered"])
@@ -142,7 +142,7 @@ def methods_table(results: Results) -> str:
         rows.append((title, *(number.replace("nan", "-") for number in numbers)))
     heads = [f"log-loss, {title}" for title in data["title"][sets]]
     heads += [f"truth, {title.removeprefix('simulated: ')}" for title in data["title"][panels]]
-    shown = markdown_table(rows, ["method", "people, Chatbot Arena", *heads])
+    table_text = markdown_table(rows, ["method", "people, Chatbot Arena", *heads])
     contrary = table[table["data"] == "adversarial"].set_index("method")[["n_reversed", "n_ranked"]]
     counts = (
         f"{titles[name]}, {row['n_reversed']:.0f} of {row['n_ranked']:.0f}"
@@ -152,7 +152,8 @@ def methods_table(results: Results) -> str:
     orders = table["orders"].max()
     noted = f"In brackets: standard deviation over {orders:.0f} random orders of the rows."
     return (
-        f"{shown}\n\n{noted} Rankings that run against the truth where judges are contrary: {'; '.join(counts)}."
+        f"{table_text}\n\n{noted} Rankings that run against the truth where judges are contrary: "
+        f"{'; '.join(counts)}."
     )
 
 
@@ -168,13 +169,13 @@ def torture_table(results: Results) -> str:
     slopes = maxima["of"].str.contains("length")
     missed = [int(maxima["happened"][chosen].sum()) for chosen in (slopes, ~slopes)]
     sizes = [int(maxima["cases"][chosen].sum()) for chosen in (slopes, ~slopes)]
-    told = (
+    totals = (
         f"Missed maxima: {missed[0]} of {sizes[0]} fits of members with slopes in length, {missed[1]} of "
         f"{sizes[1]} of the others. One climb from the unweighted scores, without a search, misses "
         f"{maxima['by one climb'].sum():.0f} of the {sum(sizes):,}."
     )
     table = markdown_table(rows, ["what was tried", "what must not happen", "cases", "happened"])
-    return f"{table}\n\n{told}\n\n{_counted(results, counts)}"
+    return f"{table}\n\n{totals}\n\n{_counted(results, counts)}"
 
 
 def _counted(results: Results, counts: pd.DataFrame) -> str:
@@ -219,8 +220,8 @@ def accuracy_table(results: Results) -> str:
     """Spearman's correlation of samples with the rest by set, size and method."""
     table, rows = results.table("defaults/accuracy.csv"), []
     for (dataset, size), part in table.groupby(["dataset", "n_comparisons"], sort=False):
-        own = part.set_index("method")
-        cells = (_with_share(own.loc[method]) for method in METHODS)
+        rows_of_method = part.set_index("method")
+        cells = (_with_share(rows_of_method.loc[method]) for method in METHODS)
         rows.append((NAMES[dataset], f"{size:,}", *cells))
     columns = ["data set", "comparisons", *METHODS.values()]
     return str(pd.DataFrame(rows, columns=columns).to_markdown(index=False, disable_numparse=True))

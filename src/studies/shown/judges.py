@@ -121,8 +121,8 @@ def taste_stops(results: Results) -> str:
         for rule in ("plain", "drift", "like_these"):
             stopped, wrong = (f"{row[f'{name}_{rule}']:.0%}" for name in ("stopped", "wrong"))
             cells.append(f"{stopped}, {wrong} ({row[f'wrong_{rule}_se']:.0%})")
-        own = f"{row['wrong_panel_drift']:.0%} ({row['wrong_panel_drift_se']:.0%})"
-        rows.append((row["design"], *cells, own))
+        wrong_share = f"{row['wrong_panel_drift']:.0%} ({row['wrong_panel_drift_se']:.0%})"
+        rows.append((row["design"], *cells, wrong_share))
     columns = [
         "collections",
         "no look for change",
@@ -156,9 +156,9 @@ def effective_table(results: Results) -> str:
     another, rows = results.table("trust/another.csv"), []
     for _, row in results.table("trust/summary.csv").iterrows():
         mine = (another["dataset"] == row["dataset"]) & (another["member"] == row["member"])
-        one = another[mine & (another["quality"] == 1)].iloc[0]
+        additional = another[mine & (another["quality"] == 1)].iloc[0]
         worth = f"{row['information']:.1f} ({row['information_low']:.1f} to {row['information_high']:.1f})"
-        adds = f"{one['adds']:.2f}, {one['questions_per_cost']:.2f}"
+        adds = f"{additional['adds']:.2f}, {additional['questions_per_cost']:.2f}"
         rows.append((row["title"], row["member"], f"{row['judges']}", f"{row['correlation']:.2f}", worth, adds))
     columns = ["set", "member", "judges", "correlation of errors", "effective number of judges"]
     frame = pd.DataFrame(
@@ -171,11 +171,11 @@ def calibration_table(results: Results) -> str:
     """Simulated panels of known dependence: their worth, what was said, and how often the interval held it."""
     rows = []
     for _, row in results.table("trust/calibration.csv").iterrows():
-        worth, said = (
+        worth, estimate = (
             f"{row[name]:.2f} ({row[f'{name}_se']:.2f})" if row[f"{name}_se"] else f"{row[name]:.2f}"
             for name in ("worth", "information")
         )
-        rows.append((row["panel"], worth, said, f"{row['information_covered']:.2f}"))
+        rows.append((row["panel"], worth, estimate, f"{row['information_covered']:.2f}"))
     columns = ["eight judges", "true effective number", "estimated, mean"]
     frame = pd.DataFrame(rows, columns=[*columns, "coverage of its intervals"])
     return str(frame.to_markdown(index=False, disable_numparse=True))
@@ -229,9 +229,9 @@ def crowds_table(results: Results) -> str:
     """Simulated crowds: error, rank correlation and coverage of every way to scores."""
     rows = []
     for _, row in results.table("people/crowds.csv").iterrows():
-        for way in ("alone", "helped", "toward the panel", "reported"):
-            names = (f"{measure}/{way}" for measure in ("error", "spearman", "covered"))
-            rows.append((row["crowd"], way, *(f"{row[name]:.3f} ({row[f'{name}_se']:.3f})" for name in names)))
+        for variant in ("alone", "helped", "toward the panel", "reported"):
+            names = (f"{measure}/{variant}" for measure in ("error", "spearman", "covered"))
+            rows.append((row["crowd"], variant, *(f"{row[name]:.3f} ({row[f'{name}_se']:.3f})" for name in names)))
     columns = ["crowd", "scores", "error", "Spearman", "coverage"]
     return str(pd.DataFrame(rows, columns=columns).to_markdown(index=False, disable_numparse=True))
 
@@ -241,19 +241,24 @@ def soft_table(results: Results) -> str:
     table, rows = results.table("soft/worth.csv").set_index(["setting", "way"]), []
     for setting in dict.fromkeys(table.index.get_level_values("setting")):
         of = table.loc[setting]
-        cells = [("gain", way) for way in ("p", "p, weighted", "p, BTL")]
+        cells = [("gain", variant) for variant in ("p", "p, weighted", "p, BTL")]
         cells += [("narrower", "p"), ("covered_plug_in", "p"), ("covered_clustered", "p")]
         cells += [("discrimination", "letter"), ("discrimination", "p")]
-        shown = (f"{of.at[way, name]:.2f} ({of.at[way, f'{name}_se']:.2f})" for name, way in cells)
-        rows.append((setting, *shown))
+        cell_texts = (
+            f"{of.at[variant, name]:.2f} ({of.at[variant, f'{name}_se']:.2f})" for name, variant in cells
+        )
+        rows.append((setting, *cell_texts))
     columns = ["judges", "letters per p", "judges weighted", "by BTL", "p is narrower"]
     columns += ["coverage: p, plug-in", "coverage: p, clustered", "judges in order: letters", "judges in order: p"]
     frame = pd.DataFrame(rows, columns=columns)
     equal = results.table("soft/equal.csv").set_index("way")
-    told = "; ".join(
-        f"{way}, {equal.at[way, 'separated_clustered']:.2f} ({equal.at[way, 'separated_clustered_se']:.2f})"
-        for way in ("letter", "p", "p, weighted")
+    shares = "; ".join(
+        (
+            f"{variant}, {equal.at[variant, 'separated_clustered']:.2f} "
+            f"({equal.at[variant, 'separated_clustered_se']:.2f})"
+        )
+        for variant in ("letter", "p", "p, weighted")
     )
     sets = f"{equal['n_replications'].max()} sets of judgments of equal models"
-    said = f"Share of {sets} in which any two are separated by clustered errors: {told}."
-    return f"{frame.to_markdown(index=False, disable_numparse=True)}\n\n{said}"
+    note = f"Share of {sets} in which any two are separated by clustered errors: {shares}."
+    return f"{frame.to_markdown(index=False, disable_numparse=True)}\n\n{note}"

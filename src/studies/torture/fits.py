@@ -37,7 +37,7 @@ def drawn(settings: dict, rng: np.random.Generator) -> Comparisons:
     s, gamma, b = rng.normal(size=n), rng.normal(0.6, 0.8, k), rng.normal(size=k)
     y = (rng.random(size) < 1 / (1 + np.exp(-gamma[judge] * (s[i] - s[j]) - b[judge]))).astype(float)
     y[rng.random(size) < 0.1] = 0.5
-    names = (tuple(f"{kind}{x}" for x in range(many)) for kind, many in (("m", n), ("j", k)))
+    names = (tuple(f"{kind}{x}" for x in range(n_of_kind)) for kind, n_of_kind in (("m", n), ("j", k)))
     covariate = rng.choice([-1.0, 1.0], size) if MODELS[settings["member"]].weights_vary else None
     return Comparisons(*names, i, j, judge, y, None, covariate)
 
@@ -48,23 +48,23 @@ def maximum_missed(settings: dict, rng: np.random.Generator) -> Record:
     And, as ``one_climb``, whether that itself is higher than where the one climb from the unweighted scores ends.
     """
     try:
-        found = fit(drawn(settings, rng), settings["member"])
+        fitted = fit(drawn(settings, rng), settings["member"])
     except (NoMaximumError, NotIdentifiedError) as error:
         return {"status": type(error).__name__, "bad": 0, "gap": 0.0}
-    if not found.status.converged:
-        return {"status": str(found.status), "bad": 0, "gap": 0.0}
-    cells, model, height, gap = found.comparisons, found.model, found.log_likelihood, 0.0
+    if not fitted.status.converged:
+        return {"status": str(fitted.status), "bad": 0, "gap": 0.0}
+    cells, model, height, gap = fitted.comparisons, fitted.model, fitted.log_likelihood, 0.0
     least = HIGHER * max(1.0, abs(height))
     first = guess(cells, model, search.unweighted_scores(cells, Newton()))
-    one = search.maximise(cells, model, Newton(), first).evaluation.log_likelihood
+    single_climb = search.maximise(cells, model, Newton(), first).evaluation.log_likelihood
     for _ in range(settings["starts"]):
         judges = 1.5 * rng.normal(size=(len(model.judge_blocks), len(cells.judges)))
         start = Parameters(rng.normal(size=len(cells.models)), judges)
-        other = search.maximise(cells, model, Newton(), start)
-        if other.status.converged:
-            gap = max(gap, other.evaluation.log_likelihood - height)
-    record = {"status": str(found.status), "bad": int(gap > least), "gap": float(gap)}
-    return record | {"one_climb": int(height - one > least)}
+        climbed = search.maximise(cells, model, Newton(), start)
+        if climbed.status.converged:
+            gap = max(gap, climbed.evaluation.log_likelihood - height)
+    record = {"status": str(fitted.status), "bad": int(gap > least), "gap": float(gap)}
+    return record | {"one_climb": int(height - single_climb > least)}
 
 
 def certificate_false(settings: dict, rng: np.random.Generator) -> Record:
@@ -103,10 +103,17 @@ def rises(rows: Comparisons, model: Model) -> bool:
         tie[n + k + judge] = 1.0
         forms = {1.0: half, 0.0: -half} | ({0.5: tie} if judge in ties else {})
         observed = (y,) if y in forms else (1.0, 0.0)  # without propensities, a tie is half of either
-        gaps += [forms[seen] - form for seen in observed for other, form in forms.items() if other != seen]
+        gaps += [
+            forms[seen] - form
+            for seen in observed
+            for other_outcome, form in forms.items()
+            if other_outcome != seen
+        ]
     matrix = np.array(gaps)
-    found = linprog(-matrix.sum(axis=0), A_ub=-matrix, b_ub=np.zeros(len(matrix)), bounds=(-1, 1), method="highs")
-    return -found.fun > 1e-6
+    optimum = linprog(
+        -matrix.sum(axis=0), A_ub=-matrix, b_ub=np.zeros(len(matrix)), bounds=(-1, 1), method="highs"
+    )
+    return -optimum.fun > 1e-6
 
 
 # The same judgments told otherwise: counted more often, written twice, turned round, names in another order.
@@ -130,9 +137,11 @@ def told_otherwise(settings: dict, rng: np.random.Generator) -> Record:
     """Whether a fit ends otherwise for any telling of the same judgments, counts times ``factors`` among them."""
     rows = drawn(settings, rng)
     first = answer(rows, settings["member"])
-    told = tellings(rows.with_ties(), settings["factors"], rng)
-    others = [name for name, other in told if differ(first, answer(other, settings["member"]))]
-    return {"status": first.status, "bad": int(len(others) > 0), "told": ", ".join(others)}
+    versions = tellings(rows.with_ties(), settings["factors"], rng)
+    differing = [
+        name for name, rows_of_version in versions if differ(first, answer(rows_of_version, settings["member"]))
+    ]
+    return {"status": first.status, "bad": int(len(differing) > 0), "told": ", ".join(differing)}
 
 
 def tellings(
@@ -144,39 +153,39 @@ def tellings(
     yield "twice", rows.take(np.tile(np.arange(len(rows)), 2))
     yield "turned", replace(rows, first=rows.second, second=rows.first, outcome=1 - rows.outcome)
     models, judges = rng.permutation(len(rows.models)), rng.permutation(len(rows.judges))
-    places = {"first": models[rows.first], "second": models[rows.second], "judge": judges[rows.judge]}
+    label_columns = {"first": models[rows.first], "second": models[rows.second], "judge": judges[rows.judge]}
     names = {
         kind: tuple(np.array(labels)[np.argsort(order)].tolist())
         for kind, labels, order in (("models", rows.models, models), ("judges", rows.judges, judges))
     }
-    yield "renamed", replace(rows, **places, **names).take(rng.permutation(len(rows)))
+    yield "renamed", replace(rows, **label_columns, **names).take(rng.permutation(len(rows)))
 
 
 def answer(rows: Comparisons, member: str) -> Answer:
     """How the fit ends."""
     try:
-        found = fit(rows, member)
+        fitted = fit(rows, member)
     except (DisconnectedError, NotIdentifiedError, NoMaximumError) as error:
         named = (frozenset(re.findall(r"\w+", str(error))),)
         return Answer(type(error).__name__, named, 0.0, np.zeros(1), np.zeros(1))
-    named = frozenset(found.judges_at_zero), frozenset(found.unbounded_judges)
-    height = found.log_likelihood / found.comparisons.n_comparisons
-    scores = found.scores
+    named = frozenset(fitted.judges_at_zero), frozenset(fitted.unbounded_judges)
+    height = fitted.log_likelihood / fitted.comparisons.n_comparisons
+    scores = fitted.scores
     try:
-        errors = np.sqrt(np.diag(found.covariance)[: len(scores)])
+        errors = np.sqrt(np.diag(fitted.covariance)[: len(scores)])
     except NoIntervalError:
         errors = np.full(len(scores), np.inf)
     order = np.argsort(scores.index)
-    return Answer(str(found.status), named, height, scores.to_numpy()[order], errors[order])
+    return Answer(str(fitted.status), named, height, scores.to_numpy()[order], errors[order])
 
 
-def differ(one: Answer, other: Answer) -> bool:
+def differ(first: Answer, second: Answer) -> bool:
     """Whether two answers are not the same but for rounding."""
-    if one[:2] != other[:2]:
+    if first[:2] != second[:2]:
         return True
-    slack = np.maximum(HIGHER * max(1.0, np.abs(one.scores).max()), SHARE * one.errors)
-    apart = np.abs(one.scores - other.scores) > slack
-    return bool(apart.any() or abs(one.height - other.height) > HIGHER * abs(one.height))
+    slack = np.maximum(HIGHER * max(1.0, np.abs(first.scores).max()), SHARE * first.errors)
+    is_different = np.abs(first.scores - second.scores) > slack
+    return bool(is_different.any() or abs(first.height - second.height) > HIGHER * abs(first.height))
 
 
 # Few judgments of many models: where a judge may run off above an ordinary maximum, and an optimiser of its own.
@@ -196,21 +205,21 @@ def runaway_missed(settings: dict, rng: np.random.Generator) -> Record:
     """
     rows = drawn(settings, rng)
     try:
-        found = fit(rows, settings["member"])
+        fitted = fit(rows, settings["member"])
     except (DisconnectedError, NoMaximumError, NotIdentifiedError) as error:
         return {"status": type(error).__name__, "bad": 0, "gap": 0.0}
-    if not found.status.converged:
-        return {"status": str(found.status), "bad": 0, "gap": 0.0}
-    problem, at = Problem(found.comparisons, found.model.has_position), found.solution.parameters
-    start = np.r_[at.scores, np.exp(at.judges[0]), at.judges[1:].ravel()]
+    if not fitted.status.converged:
+        return {"status": str(fitted.status), "bad": 0, "gap": 0.0}
+    problem, parameters = Problem(fitted.comparisons, fitted.model.has_position), fitted.solution.parameters
+    start = np.r_[parameters.scores, np.exp(parameters.judges[0]), parameters.judges[1:].ravel()]
     starts = [problem.climb(start, factors)[1] for factors in _counted_more(problem.k)]
     for number in range(settings["starts"]):
         gamma = np.exp(SPREADS[number % len(SPREADS)] * rng.normal(size=problem.k))
         offsets = rng.normal(size=len(start) - problem.n - problem.k)
         starts.append(np.r_[rng.normal(size=problem.n), gamma, offsets])
-    gap = max(problem.climb(one)[0] for one in starts) - found.log_likelihood
-    bad = gap > HIGHER * max(1.0, abs(found.log_likelihood))
-    return {"status": str(found.status), "bad": int(bad), "gap": float(max(gap, 0.0))}
+    gap = max(problem.climb(start_point)[0] for start_point in starts) - fitted.log_likelihood
+    bad = gap > HIGHER * max(1.0, abs(fitted.log_likelihood))
+    return {"status": str(fitted.status), "bad": int(bad), "gap": float(max(gap, 0.0))}
 
 
 def _counted_more(k: int) -> list[np.ndarray]:
@@ -248,11 +257,11 @@ class Problem:
             scale = np.diag(info) + 1e-3 * np.diag(info).mean() + 1e-10
             before = height
             for _ in range(TRIES):
-                ahead = x.copy()
-                ahead[free] += np.linalg.solve(info + damping * np.diag(scale), gradient[free])
-                ahead[gammas] = np.maximum(ahead[gammas], 0.0)
-                if (there := self._height(ahead, count)) >= height:
-                    x, height, damping = ahead, there, max(damping / EASIER, 1e-8)
+                candidate = x.copy()
+                candidate[free] += np.linalg.solve(info + damping * np.diag(scale), gradient[free])
+                candidate[gammas] = np.maximum(candidate[gammas], 0.0)
+                if (candidate_height := self._height(candidate, count)) >= height:
+                    x, height, damping = candidate, candidate_height, max(damping / EASIER, 1e-8)
                     break
                 damping *= HARDER
             if height - before < DONE:

@@ -169,12 +169,12 @@ def _clean_file(form: str, rng: np.random.Generator) -> bytes:
 def _damaged(content: bytes, rng: np.random.Generator) -> bytes:
     """One or two random changes: bytes taken out, put in, replaced or doubled, or the end cut off."""
     for _ in range(int(rng.integers(1, 3))):
-        at = int(rng.integers(len(content) + 1))
-        stop = at + int(rng.integers(1, 6))
+        begin = int(rng.integers(len(content) + 1))
+        stop = begin + int(rng.integers(1, 6))
         word = DAMAGING_WORDS[rng.integers(len(DAMAGING_WORDS))]
-        changes = (b"", word + content[at:stop], word, content[at:stop] * 2)
+        changes = (b"", word + content[begin:stop], word, content[begin:stop] * 2)
         kind = int(rng.integers(len(changes) + 1))
-        content = content[:at] if kind == len(changes) else content[:at] + changes[kind] + content[stop:]
+        content = content[:begin] if kind == len(changes) else content[:begin] + changes[kind] + content[stop:]
     return content
 
 
@@ -195,7 +195,7 @@ def _plainly_read(form: str, content: bytes) -> list[list[str | None]]:
         row = [next((record[name] for name in ours[key] if name in record), None) for key in KEYS]
         row[1:] = [value.strip() if isinstance(value, str) else value for value in row[1:]]
         row[-1] = ANSWERS.get(row[-1], {row[1]: "a", row[2]: "b"}.get(row[-1]))
-        if row[3] is None and not any(set(ours[KEYS[3]]) & set(other) for other in records):
+        if row[3] is None and not any(set(ours[KEYS[3]]) & set(plain_record) for plain_record in records):
             row[3] = "one judge"
         rows.append(
             [
@@ -232,13 +232,13 @@ def misread_slip(settings: dict, rng: np.random.Generator) -> Record:
     with tempfile.TemporaryDirectory() as folder:
         clean = _read(_written(rows, form, Path(folder, "clean")))
         try:
-            found = _read(_written(slipped, form, Path(folder, "slipped")))
+            rows_read = _read(_written(slipped, form, Path(folder, "slipped")))
         except JudgerankError as error:
             innocent = names == ["innocent"]
             return {"status": "refused", "slips": "+".join(names), "bad": int(innocent or "\n" in str(error))}
         except Exception as error:
             return {"status": type(error).__name__, "slips": "+".join(names), "bad": 1}
-    return {"status": "read", "slips": "+".join(names), "bad": int(found != clean)}
+    return {"status": "read", "slips": "+".join(names), "bad": int(rows_read != clean)}
 
 
 def _read(path: Path) -> list[tuple]:
@@ -288,8 +288,11 @@ def _one_hot(drawn: Rows) -> Rows:
     rows = _table(drawn, "question", "model_a", "model_b", "judge", "_")
     return [
         {key: value for key, value in row.items() if key != "_"}
-        | {name: None if one["letter"] is None else int(one["letter"] == letter) for name, letter in hot.items()}
-        for row, one in zip(rows, drawn, strict=True)
+        | {
+            name: None if drawn_row["letter"] is None else int(drawn_row["letter"] == letter)
+            for name, letter in hot.items()
+        }
+        for row, drawn_row in zip(rows, drawn, strict=True)
     ]
 
 
@@ -319,7 +322,7 @@ def _arena_hard(drawn: Rows) -> Rows:
 def _evaluatorq(drawn: Rows) -> Rows:
     shares = {"a": 1.0, "b": 0.0, "c": 0.5, None: None}
     rows = _table(drawn, "question", "item_a", "item_b", "judge", "p_a", winner=shares)
-    return [row | {"weight": 1 + place % 3} for place, row in enumerate(rows)]
+    return [row | {"weight": 1 + index % 3} for index, row in enumerate(rows)]
 
 
 def _battles(drawn: Rows) -> Rows:
@@ -327,17 +330,22 @@ def _battles(drawn: Rows) -> Rows:
     rows = _table(drawn, "question_id", "model_a", "model_b", "judge_model", "winner")
     return [
         row
-        | {"pref": sides[one["letter"]], "source": "llm-judge", "orientation": ("direct", "reversed")[place % 2]}
-        for place, (row, one) in enumerate(zip(rows, drawn, strict=True))
+        | {
+            "pref": sides[drawn_row["letter"]],
+            "source": "llm-judge",
+            "orientation": ("direct", "reversed")[index % 2],
+        }
+        for index, (row, drawn_row) in enumerate(zip(rows, drawn, strict=True))
     ]
 
 
 def _by_name(drawn: Rows) -> Rows:
     rows = _table(drawn, "question", "model_a", "model_b", "judge", "winner")
-    own = {"a": "a", "b": "b"}
+    letters = {"a": "a", "b": "b"}
     return [
-        row | {"winner": one[own[one["letter"]]] if one["letter"] in own else row["winner"]}
-        for row, one in zip(rows, drawn, strict=True)
+        row
+        | {"winner": drawn_row[letters[drawn_row["letter"]]] if drawn_row["letter"] in letters else row["winner"]}
+        for row, drawn_row in zip(rows, drawn, strict=True)
     ]
 
 
@@ -379,7 +387,7 @@ def _renamed(
 
 
 def _spelled(rows: Rows, rng: np.random.Generator) -> Rows:
-    ways: Sequence[Callable[[str], str]] = (
+    spellings: Sequence[Callable[[str], str]] = (
         str.upper,
         str.title,
         str.capitalize,
@@ -387,7 +395,7 @@ def _spelled(rows: Rows, rng: np.random.Generator) -> Rows:
         lambda name: name.replace("_", "-"),
         lambda name: name.replace("_", " ").title(),
     )
-    return _renamed(rows, rng, ways[int(rng.integers(len(ways)))])
+    return _renamed(rows, rng, spellings[int(rng.integers(len(spellings)))])
 
 
 def _blank(rows: Rows, rng: np.random.Generator) -> Rows:
@@ -396,14 +404,14 @@ def _blank(rows: Rows, rng: np.random.Generator) -> Rows:
 
 
 def _typo(rows: Rows, rng: np.random.Generator) -> Rows:
-    at, letter = rng.random(), str(rng.choice(list("abeosx_1")))
+    position, letter = rng.random(), str(rng.choice(list("abeosx_1")))
 
     def change(name: str) -> str:
-        place = int(at * (len(name) - 1))
-        kind = int(at * 1e6) % 5
-        turned = name[:place] + name[place : place + 2][::-1] + name[place + 2 :]
-        without = name[:place] + name[place + 1 :]
-        return (name + letter, letter + name, turned, without, name[:place] + letter + name[place:])[kind]
+        index = int(position * (len(name) - 1))
+        kind = int(position * 1e6) % 5
+        turned = name[:index] + name[index : index + 2][::-1] + name[index + 2 :]
+        without = name[:index] + name[index + 1 :]
+        return (name + letter, letter + name, turned, without, name[:index] + letter + name[index:])[kind]
 
     return _renamed(rows, rng, change)
 
@@ -412,25 +420,25 @@ def _double(rows: Rows, rng: np.random.Generator) -> Rows:
     """A column beside another spelling of it, with other values."""
     name = str(rng.choice([name for name in rows[0] if name not in JUDGES]))
     order = rng.permutation(len(rows))
-    other = (name.upper(), f"{name} ", f"\ufeff{name}")[int(rng.integers(3))]
-    if other in rows[0]:
+    respelled = (name.upper(), f"{name} ", f"\ufeff{name}")[int(rng.integers(3))]
+    if respelled in rows[0]:
         return rows
-    return [row | {other: rows[place][name]} for row, place in zip(rows, order, strict=True)]
+    return [row | {respelled: rows[index][name]} for row, index in zip(rows, order, strict=True)]
 
 
 def _names(rows: Rows, rng: np.random.Generator) -> Rows:
     """Names of models and judges with what nobody sees, or in capitals, in some records."""
-    ways: Sequence[Callable[[str], str]] = (
+    spellings: Sequence[Callable[[str], str]] = (
         lambda text: f"{text} ",
         lambda text: f" {text}",
         lambda text: f"{text}\u200b",
         lambda text: unicodedata.normalize("NFD", text),
         str.upper,
     )
-    way = ways[int(rng.integers(len(ways)))]
-    known = {*MODELS, *JUDGES}
+    spelling = spellings[int(rng.integers(len(spellings)))]
+    names = {*MODELS, *JUDGES}
     return [
-        {key: way(value) if value in known and rng.random() < 0.4 else value for key, value in row.items()}
+        {key: spelling(value) if value in names and rng.random() < 0.4 else value for key, value in row.items()}
         if not any(isinstance(value, list) for value in row.values())
         else row
         for row in rows
@@ -451,11 +459,11 @@ def _swapped(rows: Rows, rng: np.random.Generator) -> Rows:
 
 def _index(rows: Rows, rng: np.random.Generator) -> Rows:
     """The winner as the place of the model, counted from zero."""
-    places = {"model_a": 0, "model_b": 1, "a": 0, "b": 1}
-    told = [name for name in ("winner", "judge_preferred_model") if name in rows[0]]
-    if not told or any(row[told[0]] not in (*places, "tie", "c", None) for row in rows):
+    index_of_side = {"model_a": 0, "model_b": 1, "a": 0, "b": 1}
+    winner_columns = [name for name in ("winner", "judge_preferred_model") if name in rows[0]]
+    if not winner_columns or any(row[winner_columns[0]] not in (*index_of_side, "tie", "c", None) for row in rows):
         return rows
-    return [row | {told[0]: places.get(row[told[0]])} for row in rows]
+    return [row | {winner_columns[0]: index_of_side.get(row[winner_columns[0]])} for row in rows]
 
 
 def _innocent(rows: Rows, rng: np.random.Generator) -> Rows:

@@ -50,11 +50,11 @@ def overwritten(settings: dict, rng: np.random.Generator) -> Record:
     with tempfile.TemporaryDirectory() as name, _inside(Path(name).resolve()) as home:
         _lay_out(home)
         OF_WAYS[settings["way"]](home, rng)
-        before, there = _contents(home), {*home.rglob("*")}
+        before, paths_before = _contents(home), {*home.rglob("*")}
         words = [*RUN.split(), *_targets(home, rng)]
         ended = _run(words)
         lost = sorted(path for path, content in before.items() if not _is_kept(home, path, content))
-        left = {*home.rglob("*.partial")} - there
+        left = {*home.rglob("*.partial")} - paths_before
         bad = bool(lost or left or ended not in (0, 1, 2))
         return {
             "status": f"exit {ended}",
@@ -65,12 +65,12 @@ def overwritten(settings: dict, rng: np.random.Generator) -> Record:
 
 @contextlib.contextmanager
 def _inside(folder: Path) -> Iterator[Path]:
-    back = Path.cwd()
+    previous = Path.cwd()
     os.chdir(folder)
     try:
         yield folder
     finally:
-        os.chdir(back)
+        os.chdir(previous)
 
 
 def _lay_out(home: Path) -> None:
@@ -84,8 +84,8 @@ def _lay_out(home: Path) -> None:
 
 def _plain(home: Path, rng: np.random.Generator) -> None:
     """Links to the user's files, by either kind of link."""
-    there = [path for path in sorted(home.rglob("*")) if path.is_file()]
-    for number, path in enumerate(rng.permutation(there)[:4]):
+    files = [path for path in sorted(home.rglob("*")) if path.is_file()]
+    for number, path in enumerate(rng.permutation(files)[:4]):
         (home / f"hard{number}.csv").hardlink_to(path)
         (home / f"soft{number}.npz").symlink_to(path)
     (home / "here").symlink_to(home)
@@ -95,7 +95,7 @@ def _edited(home: Path, rng: np.random.Generator) -> None:
     """The earlier ranking, in which the user wrote: it is the user's from then on."""
     _plain(home, rng)
     ours = [path for name in EARLIER for path in _files(home / name)]
-    for path in (ours[place] for place in rng.permutation(len(ours))[: rng.integers(1, 6)]):
+    for path in (ours[index] for index in rng.permutation(len(ours))[: rng.integers(1, 6)]):
         if path.suffix != ".npz" and path.name not in ("run.json", "notes.txt"):  # nobody edits a fit by hand
             path.write_bytes(path.read_bytes() + b"\nmy notes")
 
@@ -108,9 +108,9 @@ def _hostile(home: Path, rng: np.random.Generator) -> None:
         folder = home / f"shared{number}"
         folder.mkdir()
         names = [_name_of(home, path, rng) for path in rng.permutation(list(FOREIGN))[:3]]
-        told: dict[str, object] = {"section": "rank", "source": {"path": str(home / "judgments.csv")}}
-        told["files"] = (dict.fromkeys(names, digest), names, {}, 7)[rng.integers(4)]
-        (folder / "run.json").write_text(json.dumps(told))
+        record: dict[str, object] = {"section": "rank", "source": {"path": str(home / "judgments.csv")}}
+        record["files"] = (dict.fromkeys(names, digest), names, {}, 7)[rng.integers(4)]
+        (folder / "run.json").write_text(json.dumps(record))
         if rng.random() < 0.6:
             staging = folder / ".judgerank.partial"
             staging.mkdir()
@@ -135,13 +135,16 @@ OF_WAYS: dict[str, Callable[[Path, np.random.Generator], None]] = {
 
 def _targets(home: Path, rng: np.random.Generator) -> list[str]:
     """Options with places to write to: new ones, and any that is there, under any of its names."""
-    there = [path.relative_to(home).as_posix() for path in sorted(home.rglob("*"))]
-    own = ["new", "new.npz", "new.csv", "no/new.csv", "thesis.tex", *EARLIER]
+    existing = [path.relative_to(home).as_posix() for path in sorted(home.rglob("*"))]
+    new_names = ["new", "new.npz", "new.csv", "no/new.csv", "thesis.tex", *EARLIER]
     words = []
     for option, often in TARGETS.items():
         if rng.random() < often:
-            place = str(rng.choice(own if rng.random() < 0.3 else there))
-            words += [option, str(rng.choice([place, f"./papers/../{place}", str(home / place), f"here/{place}"]))]
+            target = str(rng.choice(new_names if rng.random() < 0.3 else existing))
+            words += [
+                option,
+                str(rng.choice([target, f"./papers/../{target}", str(home / target), f"here/{target}"])),
+            ]
     return words
 
 
@@ -158,17 +161,17 @@ def _run(words: list[str]) -> int:
 
 
 def _files(path: Path) -> list[Path]:
-    return [one for one in sorted(path.rglob("*")) if one.is_file()] if path.is_dir() else [path]
+    return [child for child in sorted(path.rglob("*")) if child.is_file()] if path.is_dir() else [path]
 
 
 def _contents(home: Path) -> dict[str, bytes]:
     """What the user would miss: all files but those that are as the earlier ranking wrote them."""
     listed = json.loads((home / "board/run.json").read_text())["files"]
-    ours = {f"board/{one}" for one in [*listed, "run.json"]} | {*EARLIER, ".board.csv.judgerank"}
-    found = {path.relative_to(home).as_posix(): path for path in home.rglob("*") if not path.is_symlink()}
+    ours = {f"board/{file_name}" for file_name in [*listed, "run.json"]} | {*EARLIER, ".board.csv.judgerank"}
+    files_by_name = {path.relative_to(home).as_posix(): path for path in home.rglob("*") if not path.is_symlink()}
     return {
         name: path.read_bytes()
-        for name, path in found.items()
+        for name, path in files_by_name.items()
         if path.is_file() and (name not in ours or b"my notes" in path.read_bytes())
     }
 
@@ -177,7 +180,7 @@ def _is_kept(home: Path, name: str, content: bytes) -> bool:
     """Whether a file is as it was; of those in the ranking's folder, a copy beside it will do."""
     path = home / name
     copies = [path, *path.parent.glob(f"{path.name}.edited*")]
-    return any(one.is_file() and one.read_bytes() == content for one in copies)
+    return any(copy.is_file() and copy.read_bytes() == content for copy in copies)
 
 
 # A study, a ledger of judgments and a folder of results killed at random moments: whole in the end.
@@ -188,7 +191,7 @@ SIZE = 12  # cells of the study, judgments of the ledger, files of the folder
 
 def lost(settings: dict, rng: np.random.Generator) -> Record:
     """One victim of the ``kind``, killed up to ``kills`` times and then left alone: whether anything was lost."""
-    run, whole = {
+    run, is_complete = {
         "study": (_study, _study_whole),
         "ledger": (_ledger, _ledger_whole),
         "results": (_results, _results_whole),
@@ -200,7 +203,7 @@ def lost(settings: dict, rng: np.random.Generator) -> Record:
         return {
             "status": "killed" if killed else "too fast",
             "kills": killed,
-            "bad": int(not (ended and whole(folder))),
+            "bad": int(not (ended and is_complete(folder))),
         }
 
 
@@ -245,8 +248,8 @@ def _tree(folder: Path) -> dict[str, bytes]:
 def _study_whole(folder: Path) -> bool:
     _study(folder.with_name("unharmed"))
     blocks = (
-        {name: text for name, text in _tree(place).items() if name.endswith(".jsonl")}
-        for place in (folder, folder.with_name("unharmed"))
+        {name: text for name, text in _tree(study_folder).items() if name.endswith(".jsonl")}
+        for study_folder in (folder, folder.with_name("unharmed"))
     )
     return next(blocks) == next(blocks)
 
@@ -302,36 +305,45 @@ def strayed(settings: dict, rng: np.random.Generator) -> Record:
         folder = Path(name)
         named, judges = _judges(settings["way"], server, elsewhere, rng)
         allowed = bool(rng.integers(2))
-        with _environment(keys | _astray(elsewhere, rng) | named), _heard() as said:
+        with _environment(keys | _astray(elsewhere, rng) | named), _heard() as printed:
             status = _collected(folder, judges, allowed)
-        places = [path.read_text("utf-8", "replace") for path in folder.rglob("*") if path.is_file()]
-        places += [said.getvalue(), *server.bodies, b"".join(elsewhere.came).decode("latin-1")]
+        texts = [path.read_text("utf-8", "replace") for path in folder.rglob("*") if path.is_file()]
+        texts += [printed.getvalue(), *server.bodies, b"".join(elsewhere.came).decode("latin-1")]
     called = elsewhere.connections if settings["way"] != "https" else 0
     unasked = server.connections if named and not allowed else 0
-    found = sum(shows(text, key) for text in places for key in keys.values())
-    return {"status": status, "found": found, "called": called + unasked, "bad": int(found + called + unasked > 0)}
+    n_exposed = sum(shows(text, key) for text in texts for key in keys.values())
+    return {
+        "status": status,
+        "found": n_exposed,
+        "called": called + unasked,
+        "bad": int(n_exposed + called + unasked > 0),
+    }
 
 
 def shows(text: str, key: str) -> bool:
     """Whether a text has a key, a part of it, or either as addresses and Base64 write it."""
     forms = (key, quote(key, safe=""), b64encode(key.encode()).decode()[: len(key) * 4 // 3])
     lower = text.lower()
-    return any(form[at : at + PART].lower() in lower for form in forms for at in range(len(form) - PART + 1))
+    return any(
+        form[begin : begin + PART].lower() in lower for form in forms for begin in range(len(form) - PART + 1)
+    )
 
 
-def _judges(way: str, server: Echo, elsewhere: Ear, rng: np.random.Generator) -> tuple[dict[str, str], list[dict]]:
+def _judges(
+    address_kind: str, server: Echo, elsewhere: Ear, rng: np.random.Generator
+) -> tuple[dict[str, str], list[dict]]:
     """Two judges with a key each, and variables that name where they are asked."""
-    if way == "provider":
-        asked = [
+    if address_kind == "provider":
+        addresses = [
             {"judge": "j0", "model": "openai/gpt-4.1", "api_key_env": "KEY_0"},
             {"judge": "j1", "model": "anthropic/claude-sonnet-4-5", "api_key_env": "KEY_1"},
         ]
         first, second = ADDRESSES[rng.integers(2)], ADDRESSES[2 + rng.integers(2)]
-        return {first: f"{server.place}/v1", second: server.place}, asked
-    place = f"https://{elsewhere.place}/v1" if way == "https" else f"{server.place}/v1"
+        return {first: f"{server.address}/v1", second: server.address}, addresses
+    base_url = f"https://{elsewhere.address}/v1" if address_kind == "https" else f"{server.address}/v1"
     providers = ("openai", "anthropic", "cohere_chat")
     return {}, [
-        {"judge": f"j{x}", "base_url": place, "api_key_env": f"KEY_{x}", "provider": str(rng.choice(providers))}
+        {"judge": f"j{x}", "base_url": base_url, "api_key_env": f"KEY_{x}", "provider": str(rng.choice(providers))}
         for x in range(2)
     ]
 
@@ -339,8 +351,8 @@ def _judges(way: str, server: Echo, elsewhere: Ear, rng: np.random.Generator) ->
 def _astray(elsewhere: Ear, rng: np.random.Generator) -> dict[str, str]:
     """Random variables of proxies and of providers' addresses, and none that names loopback as an exception."""
     chosen = [name for name in PROXIES if rng.integers(2)]
-    found = dict.fromkeys(chosen, f"http://{elsewhere.place}") | {"NO_PROXY": "", "no_proxy": ""}
-    return found | {"GEMINI_API_BASE": f"http://{elsewhere.place}"}
+    variables = dict.fromkeys(chosen, f"http://{elsewhere.address}") | {"NO_PROXY": "", "no_proxy": ""}
+    return variables | {"GEMINI_API_BASE": f"http://{elsewhere.address}"}
 
 
 def _collected(folder: Path, judges: list[dict], allowed: bool) -> str:
@@ -383,16 +395,16 @@ def _environment(named: dict[str, str]) -> Iterator[None]:
 @contextmanager
 def _heard() -> Iterator[io.StringIO]:
     """All that is printed and logged meanwhile."""
-    said, log = io.StringIO(), logging.getLogger()
-    handler = logging.StreamHandler(said)
+    printed, log = io.StringIO(), logging.getLogger()
+    handler = logging.StreamHandler(printed)
     ours = logging.getLogger("judgerank")
     before = log.level, ours.level
     log.addHandler(handler)
     log.setLevel(logging.DEBUG)
     ours.setLevel(logging.INFO)
     try:
-        with redirect_stdout(said), redirect_stderr(said):
-            yield said
+        with redirect_stdout(printed), redirect_stderr(printed):
+            yield printed
     finally:
         log.removeHandler(handler)
         log.setLevel(before[0])
@@ -409,7 +421,7 @@ class Ear(ThreadingTCPServer):
         self.connections, self.came = 0, list[bytes]()
 
     @property
-    def place(self) -> str:
+    def address(self) -> str:
         return f"127.0.0.1:{self.server_address[1]}"
 
 
@@ -438,7 +450,7 @@ class Echo(ThreadingHTTPServer):
         self.failing = float(rng.choice([0.0, 0.1, 0.5]))
 
     @property
-    def place(self) -> str:
+    def address(self) -> str:
         return f"http://127.0.0.1:{self.server_port}"
 
     def secret(self) -> str:
@@ -487,25 +499,25 @@ def _fault(path: str, secret: Callable[[], str], rng: np.random.Generator) -> by
 
 def _answer(path: str, secret: Callable[[], str], rng: np.random.Generator) -> bytes:
     """A reply with keys in its text, model, reason and other fields, whole or in two pieces, plain or escaped."""
-    whole = secret()
-    cut = int(rng.integers(len(whole)))
-    text = ["a, 0.90", f"{whole} a, 0.90", f"[[A]] {whole[:cut]}"][rng.integers(3)]
-    model, reason = [("m", "stop"), (whole, "stop"), (whole[cut:], whole)][rng.integers(3)]
+    key_text = secret()
+    cut = int(rng.integers(len(key_text)))
+    text = ["a, 0.90", f"{key_text} a, 0.90", f"[[A]] {key_text[:cut]}"][rng.integers(3)]
+    model, reason = [("m", "stop"), (key_text, "stop"), (key_text[cut:], key_text)][rng.integers(3)]
     if "/messages" in path:
-        pieces = [{"type": "text", "text": part} for part in (whole[:cut], whole[cut:], text)]
-        body: dict[str, Any] = {"id": whole, "type": "message", "role": "assistant", "content": pieces}
+        pieces = [{"type": "text", "text": part} for part in (key_text[:cut], key_text[cut:], text)]
+        body: dict[str, Any] = {"id": key_text, "type": "message", "role": "assistant", "content": pieces}
         body |= {"stop_reason": "end_turn", "usage": {"input_tokens": 9, "output_tokens": 9}}
     elif "chat/completions" in path:
-        message = {"role": "assistant", "content": text, "refusal": whole}
-        body = {"id": whole, "object": "chat.completion", "created": 1}
+        message = {"role": "assistant", "content": text, "refusal": key_text}
+        body = {"id": key_text, "object": "chat.completion", "created": 1}
         body |= {"choices": [{"index": 0, "finish_reason": reason, "message": message}]}
     else:
-        body = {"id": whole, "message": {"role": "assistant", "content": [{"type": "text", "text": text}]}}
+        body = {"id": key_text, "message": {"role": "assistant", "content": [{"type": "text", "text": text}]}}
         body |= {"finish_reason": "COMPLETE", "usage": {"tokens": {"input_tokens": 9, "output_tokens": 9}}}
-    said = json.dumps(body | {"model": model})
+    reply_body = json.dumps(body | {"model": model})
     if rng.integers(3) == 0:
-        said = said.replace("s", "\\u0073").replace("/", "\\/")
-    return said.encode("utf-16" if rng.integers(5) == 0 else "utf-8")
+        reply_body = reply_body.replace("s", "\\u0073").replace("/", "\\/")
+    return reply_body.encode("utf-16" if rng.integers(5) == 0 else "utf-8")
 
 
 @contextmanager

@@ -110,7 +110,7 @@ class Batches:
         except Refused:
             await self._give_back(tasks)
             raise
-        return self._pending.begin(judge.judge, name, map(self._collector.asked, tasks)), items
+        return self._pending.begin(judge.judge, name, map(self._collector.request_fields, tasks)), items
 
     async def _item(self, form: Form, name: str, number: int, task: Task) -> bytes:
         request = await self._client.prepared(self._judges[task.judge], self._collector.messages(task))
@@ -122,18 +122,19 @@ class Batches:
             which = await self._submit(which, server, items)
         batch = await server.ended(which.batch)
         wanted = {custom_id(which.name, number): task for number, task in enumerate(which.tasks)}
-        found: dict[str, Result] = {}
-        for each in await server.results(batch, len(wanted)):
-            if each.custom_id not in wanted or each.custom_id in found:
+        results: dict[str, Result] = {}
+        for result in await server.results(batch, len(wanted)):
+            if result.custom_id not in wanted or result.custom_id in results:
                 self._collector.breakers[which.judge].failure("result of no request", "")
             else:
-                found[each.custom_id] = each
+                results[result.custom_id] = result
         untold = (
-            sum(each.answer is not None and each.answer.is_success for each in found.values()) < batch.succeeded
+            sum(result.answer is not None and result.answer.is_success for result in results.values())
+            < batch.succeeded
         )
         for name, task in wanted.items():
-            missing = Result(name, None, NO_RESULT if untold else f"batch {batch.status}", batch.said)
-            await self._keep(which, task, found.get(name, missing))
+            missing = Result(name, None, NO_RESULT if untold else f"batch {batch.status}", batch.message)
+            await self._keep(which, task, results.get(name, missing))
             self._collector.show(self._progress)
         self._pending.drop(which)
 
@@ -143,7 +144,10 @@ class Batches:
         async def all_items() -> list[bytes]:
             if items is not None:
                 return items
-            return [await self._item(server.form, which.name, *each) for each in enumerate(which.tasks)]
+            return [
+                await self._item(server.form, which.name, *numbered_task)
+                for numbered_task in enumerate(which.tasks)
+            ]
 
         try:
             batch = await server.submit(which, items is not None, all_items)
@@ -154,8 +158,8 @@ class Batches:
             raise
         self._progress.clear()
         aside = money(sum(map(self._most, which.tasks)), self._collector.currency)
-        told = "judge %r: batch %s is submitted with %d requests; %s set aside for it"
-        log.info(told, which.judge, batch, len(which.tasks), aside)
+        template = "judge %r: batch %s is submitted with %d requests; %s set aside for it"
+        log.info(template, which.judge, batch, len(which.tasks), aside)
         return self._pending.submitted(which, batch)
 
     async def _keep(self, which: Submission, task: Task, result: Result) -> None:
@@ -170,9 +174,9 @@ class Batches:
                 await self._budget.settle(self._most(task), charged)
                 if charged:
                     collector.without_answer(task.judge, charged)
-                kind, said = (shortened(text) for text in (result.kind, result.said))
-                collector.breakers[task.judge].failure(kind, said)
-                raise Refused(kind, said)
+                kind, message = (shortened(text) for text in (result.kind, result.message))
+                collector.breakers[task.judge].failure(kind, message)
+                raise Refused(kind, message)
             reply = self._client.read(judge, collector.messages(task), result.answer)
             await collector.take(task, self._most(task), reply, {"batch": which.batch, "asked_at": which.begun})
         except (AttemptFailed, Refused) as error:

@@ -75,7 +75,7 @@ class Pending:
                 values = None
             if not isinstance(values, dict):
                 raise DataError(f"{self.path.name} is not a record of batches of an earlier run")
-            self._entries = {each.name: each for each in checked(_Stored, values, self.path.name).batches}
+            self._entries = {entry.name: entry for entry in checked(_Stored, values, self.path.name).batches}
 
     def __iter__(self) -> Iterator[Submission]:
         return iter(list(self._entries.values()))
@@ -83,12 +83,12 @@ class Pending:
     @property
     def requests(self) -> list[Record]:
         """All that are in batches."""
-        return [request for each in self for request in each.requests]
+        return [request for submission in self for request in submission.requests]
 
     @property
     def tasks(self) -> list[Task]:
         """The same, as tasks."""
-        return [task for each in self for task in each.tasks]
+        return [task for submission in self for task in submission.tasks]
 
     def begin(self, judge: str, name: str, requests: Iterable[Record]) -> Submission:
         """A batch that is about to be submitted."""

@@ -34,7 +34,7 @@ class Batch(NamedTuple):
     succeeded: int
     created: float
     results: tuple[str, ...]
-    said: str = ""
+    message: str = ""
 
 
 class Result(NamedTuple):
@@ -43,7 +43,7 @@ class Result(NamedTuple):
     custom_id: str
     answer: httpx.Response | None
     kind: str = ""
-    said: str = ""
+    message: str = ""
 
 
 class Form(Protocol):
@@ -51,7 +51,7 @@ class Form(Protocol):
 
     Attributes
     ----------
-    asked : str
+    live_path : str
         End of the address of live requests, which all others share but for it.
     folder : str
         That of batches.
@@ -61,7 +61,7 @@ class Form(Protocol):
         That a batch may have.
     """
 
-    asked: str
+    live_path: str
     folder: str
     after: str
     most_requests: int
@@ -73,53 +73,58 @@ class Form(Protocol):
     async def order(self, call: Call, name: str, items: Sequence[bytes]) -> Mapping[str, Any]:
         """Content of the request that begins a batch, after all that must come before it."""
 
-    def batch(self, said: Mapping[str, Any]) -> Batch:
+    def batch(self, response: Mapping[str, Any]) -> Batch:
         """What is said of a batch."""
 
-    def result(self, said: Mapping[str, Any]) -> Result:
+    def result(self, line: Mapping[str, Any]) -> Result:
         """A line of the results."""
 
 
 class OpenAI:
-    asked, folder, after = "/chat/completions", "/batches", "after"
+    live_path, folder, after = "/chat/completions", "/batches", "after"
     most_requests, most_bytes = 50_000, 200_000_000
 
     def item(self, custom_id: str, body: bytes) -> bytes:
-        wanted = {"custom_id": custom_id, "method": "POST", "url": f"/v1{self.asked}", "body": json.loads(body)}
+        wanted = {
+            "custom_id": custom_id,
+            "method": "POST",
+            "url": f"/v1{self.live_path}",
+            "body": json.loads(body),
+        }
         return json.dumps(wanted).encode()
 
     async def order(self, call: Call, name: str, items: Sequence[bytes]) -> Mapping[str, Any]:
         file = (f"{name}.jsonl", b"".join(item + b"\n" for item in items), "application/jsonl")
         uploaded = await call("POST", "/files", data={"purpose": "batch"}, files={"file": file})
-        wanted = {"input_file_id": uploaded["id"], "endpoint": f"/v1{self.asked}", "completion_window": "24h"}
+        wanted = {"input_file_id": uploaded["id"], "endpoint": f"/v1{self.live_path}", "completion_window": "24h"}
         return {"json": wanted | {"metadata": {LABEL: name}}}
 
-    def batch(self, said: Mapping[str, Any]) -> Batch:
-        counts = said.get("request_counts") or {}
-        files = (said.get(key) for key in ("output_file_id", "error_file_id"))
-        faults = (said.get("errors") or {}).get("data") or [{}]
+    def batch(self, response: Mapping[str, Any]) -> Batch:
+        counts = response.get("request_counts") or {}
+        files = (response.get(key) for key in ("output_file_id", "error_file_id"))
+        faults = (response.get("errors") or {}).get("data") or [{}]
         return Batch(
-            id=_text(said["id"]),
-            status=_text(said["status"]),
-            ended=said["status"] in ("completed", "failed", "expired", "cancelled"),
-            name=str((said.get("metadata") or {}).get(LABEL, "")),
+            id=_text(response["id"]),
+            status=_text(response["status"]),
+            ended=response["status"] in ("completed", "failed", "expired", "cancelled"),
+            name=str((response.get("metadata") or {}).get(LABEL, "")),
             total=int(counts.get("total", 0)),
             succeeded=int(counts.get("completed", 0)),
-            created=float(said.get("created_at", 0)),
+            created=float(response.get("created_at", 0)),
             results=tuple(f"/files/{quote(file, safe='')}/content" for file in files if file),
-            said=str(faults[0].get("message") or ""),
+            message=str(faults[0].get("message") or ""),
         )
 
-    def result(self, said: Mapping[str, Any]) -> Result:
-        answer, error = said.get("response"), said.get("error") or {}
+    def result(self, line: Mapping[str, Any]) -> Result:
+        answer, error = line.get("response"), line.get("error") or {}
         if answer:
-            return Result(_text(said["custom_id"]), _answer(answer["status_code"], answer["body"]))
+            return Result(_text(line["custom_id"]), _answer(answer["status_code"], answer["body"]))
         kind = str(error.get("code") or "no answer")
-        return Result(_text(said["custom_id"]), None, kind, str(error.get("message") or ""))
+        return Result(_text(line["custom_id"]), None, kind, str(error.get("message") or ""))
 
 
 class Anthropic:
-    asked, folder, after = "/messages", "/messages/batches", "after_id"
+    live_path, folder, after = "/messages", "/messages/batches", "after_id"
     most_requests, most_bytes = 100_000, 256_000_000
 
     def item(self, custom_id: str, body: bytes) -> bytes:
@@ -129,21 +134,21 @@ class Anthropic:
         content = b'{"requests": [' + b", ".join(items) + b"]}"
         return {"content": content, "headers": {"content-type": "application/json"}}
 
-    def batch(self, said: Mapping[str, Any]) -> Batch:
-        counts = said.get("request_counts") or {}
+    def batch(self, response: Mapping[str, Any]) -> Batch:
+        counts = response.get("request_counts") or {}
         return Batch(
-            id=_text(said["id"]),
-            status=_text(said["processing_status"]),
-            ended=said["processing_status"] == "ended",
+            id=_text(response["id"]),
+            status=_text(response["processing_status"]),
+            ended=response["processing_status"] == "ended",
             name=None,
             total=sum(int(count) for count in counts.values()),
             succeeded=int(counts.get("succeeded", 0)),
-            created=datetime.fromisoformat(said["created_at"]).timestamp(),
-            results=(f"{self.folder}/{quote(said['id'], safe='')}/results",),
+            created=datetime.fromisoformat(response["created_at"]).timestamp(),
+            results=(f"{self.folder}/{quote(response['id'], safe='')}/results",),
         )
 
-    def result(self, said: Mapping[str, Any]) -> Result:
-        name, result = _text(said["custom_id"]), said["result"]
+    def result(self, line: Mapping[str, Any]) -> Result:
+        name, result = _text(line["custom_id"]), line["result"]
         if result["type"] == "succeeded":
             return Result(name, _answer(200, result["message"]))
         error = (result.get("error") or {}).get("error") or {}

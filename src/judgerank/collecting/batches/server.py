@@ -61,9 +61,9 @@ class Server:
         self._client, self._judge, self.form = client, judge, form
         self._retrying, self._failed, self._poll = retrying, failed, poll
         address = str(live.url)
-        if not address.endswith(form.asked):
+        if not address.endswith(form.live_path):
             raise Refused("no batches", f"there are none for requests to {address}")
-        self._place = address.removesuffix(form.asked)
+        self._base_url = address.removesuffix(form.live_path)
         self._headers = {name: value for name, value in live.headers.items() if name not in OF_THE_CONTENT}
 
     async def submit(self, which: Submission, fresh: bool, items: Callable[[], Awaitable[Sequence[bytes]]]) -> str:
@@ -84,29 +84,29 @@ class Server:
         Refused
             If it was not.
         """
-        found = None if fresh else await self._find(which, self._call)
-        if found is not None:
-            return found
+        batch_id = None if fresh else await self._find(which, self._call)
+        if batch_id is not None:
+            return batch_id
         order = await self.form.order(self._call, which.name, await items())
         sent = False
 
         async def once() -> str:
             nonlocal sent
-            found = await self._find(which, self._once) if sent else None
-            if found is None:
+            found_id = await self._find(which, self._once) if sent else None
+            if found_id is None:
                 sent = True
                 count = len(which.requests)
-                found = (await self._once("POST", self.form.folder, count=count, read=self._batch, **order)).id
-            return found
+                found_id = (await self._once("POST", self.form.folder, count=count, read=self._batch, **order)).id
+            return found_id
 
         return await self._retrying()(once)
 
     async def ended(self, batch: str) -> Batch:
         """What is said of a batch when it has ended."""
         while True:
-            said = await self._call("GET", f"{self.form.folder}/{quote(batch, safe='')}", read=self._batch)
-            if said.ended:
-                return said
+            batch_state = await self._call("GET", f"{self.form.folder}/{quote(batch, safe='')}", read=self._batch)
+            if batch_state.ended:
+                return batch_state
             await asyncio.sleep(self._poll)
 
     async def results(self, batch: Batch, count: int) -> list[Result]:
@@ -119,22 +119,25 @@ class Server:
         AttemptFailed
             If they are cut off.
         """
-        found: list[Result] = []
+        received: list[Result] = []
 
         async def once() -> list[Result]:
-            found.clear()
+            received.clear()
             for address in batch.results:
-                found.extend(await self._once("GET", address, count=count, read=self._results))
-            if sum(each.answer is not None and each.answer.is_success for each in found) < batch.succeeded:
+                received.extend(await self._once("GET", address, count=count, read=self._results))
+            if (
+                sum(result.answer is not None and result.answer.is_success for result in received)
+                < batch.succeeded
+            ):
                 raise self._fault(FEWER, f"there are fewer than {batch.succeeded}")
-            return found
+            return received
 
         try:
             return await self._retrying()(once)
         except AttemptFailed as error:
             if error.kind != FEWER:
                 raise
-            return found
+            return received
 
     async def _find(self, which: Submission, call: Call) -> str | None:
         """The provider's name for a batch that may have been submitted; None if it was not."""
@@ -149,7 +152,7 @@ class Server:
                     return None
                 page[self.form.after] = batches[-1].id
         except Refused as error:  # it may be there all the same
-            raise AttemptFailed(error.kind, error.said) from None
+            raise AttemptFailed(error.kind, error.message) from None
         raise AttemptFailed("no end", "its list of batches has no end")
 
     async def _is(self, batch: Batch, which: Submission) -> bool:
@@ -160,11 +163,11 @@ class Server:
         if batch.total != count or batch.created < begun - CLOCKS:
             return False
         results = await self.results(await self.ended(batch.id), count)
-        own = {custom_id(which.name, number) for number in range(count)}
-        return any(each.custom_id in own for each in results)
+        request_ids = {custom_id(which.name, number) for number in range(count)}
+        return any(result.custom_id in request_ids for result in results)
 
-    async def _call(self, *asked: Any, **more: Any) -> Any:
-        return await self._retrying()(self._once, *asked, **more)
+    async def _call(self, *call: Any, **more: Any) -> Any:
+        return await self._retrying()(self._once, *call, **more)
 
     async def _once(
         self,
@@ -176,29 +179,31 @@ class Server:
         **content: Any,
     ) -> Any:
         """One attempt at one call; what it says, as it is read. `count` requests or their results are carried."""
-        request = httpx.Request(method, self._place + address, headers=self._headers | (headers or {}), **content)
+        request = httpx.Request(
+            method, self._base_url + address, headers=self._headers | (headers or {}), **content
+        )
         seconds = self._client.timeout * (1 + count / REQUESTS_IN_TIME)
         try:
             body = await self._client.call(self._judge, request, seconds, LARGEST_BODY + count * LARGEST_RESULT)
         except (AttemptFailed, Refused) as error:
-            self._failed(error.kind, error.said)
+            self._failed(error.kind, error.message)
             raise
         try:
             return read(body)
         except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError):
             raise self._fault("unreadable body", "") from None
 
-    def _fault(self, kind: str, said: str) -> AttemptFailed:
-        self._failed(kind, said)
-        return AttemptFailed(kind, said)
+    def _fault(self, kind: str, message: str) -> AttemptFailed:
+        self._failed(kind, message)
+        return AttemptFailed(kind, message)
 
     def _batch(self, body: bytes) -> Batch:
         return self.form.batch(json.loads(body))
 
     def _listed(self, body: bytes) -> tuple[list[Batch], bool]:
         """A page of a list of batches, and whether another follows."""
-        said = json.loads(body)
-        return [self.form.batch(each) for each in said["data"]], bool(said.get("has_more"))
+        listing = json.loads(body)
+        return [self.form.batch(entry) for entry in listing["data"]], bool(listing.get("has_more"))
 
     def _results(self, body: bytes) -> list[Result]:
         return [self.form.result(json.loads(line)) for line in body.split(b"\n") if line.strip()]

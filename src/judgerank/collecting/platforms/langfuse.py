@@ -21,13 +21,13 @@ FAILED = "ERROR"  # the level of an item whose task failed
 
 
 async def _fetch(session: Session, dataset: str, experiment: str | None) -> list[Found]:
-    told = await session.get(f"api/public/v2/datasets/{quote(dataset, safe='')}")
-    if told is None:
+    dataset_record = await session.get(f"api/public/v2/datasets/{quote(dataset, safe='')}")
+    if dataset_record is None:
         raise DataError(f"Langfuse at {session.address} has no data set {dataset!r}")
-    asked = {"fromStartTime": SINCE, "fields": "core,io", "limit": PAGE, "datasetId": told["id"]}
+    query = {"fromStartTime": SINCE, "fields": "core,io", "limit": PAGE, "datasetId": dataset_record["id"]}
     name = None if experiment and LIST in experiment else experiment  # by name only where that is no list of names
-    given = await session.pages("api/public/experiment-items", _cursor, experimentName=name, **asked)
-    items = [item for item in given if experiment in (None, item["experimentName"])]
+    entries = await session.pages("api/public/experiment-items", _cursor, experimentName=name, **query)
+    items = [item for item in entries if experiment in (None, item["experimentName"])]
     if not items:
         which = f"experiment {experiment!r}" if experiment else "experiment"
         raise DataError(f"there is no {which} on the data set {dataset!r} (Langfuse 4 or later has them)")

@@ -20,24 +20,26 @@ Examples = dict[str, Mapping[str, Any]]
 
 
 async def _fetch(session: Session, dataset: str, experiment: str | None) -> list[Found]:
-    known = await session.pages("v1/datasets", _cursor, name=dataset)
-    if not known and not _is_id(dataset):
+    datasets = await session.pages("v1/datasets", _cursor, name=dataset)
+    if not datasets and not _is_id(dataset):
         raise DataError(f"Phoenix at {session.address} has no data set {dataset!r}")
-    place = quote(str(known[0]["id"]) if known else dataset, safe="")
-    listed = await session.pages(f"v1/datasets/{place}/experiments", _cursor)
-    meant = [one for one in listed if experiment in (None, one.get("name"), one["id"])]
+    dataset_id = quote(str(datasets[0]["id"]) if datasets else dataset, safe="")
+    listed = await session.pages(f"v1/datasets/{dataset_id}/experiments", _cursor)
+    meant = [run_set for run_set in listed if experiment in (None, run_set.get("name"), run_set["id"])]
     if not meant:
         which = f"experiment {experiment!r}" if experiment else "experiment"
         raise DataError(f"there is no {which} on a data set {dataset!r} at {session.address}")
     by_version: dict[str, Examples] = {}
-    found: list[Found] = []
-    for one in meant:
-        version = str(one["dataset_version_id"])
+    answers: list[Found] = []
+    for run_set in meant:
+        version = str(run_set["dataset_version_id"])
         if version not in by_version:
-            by_version[version] = await _examples(session, place, version)
-        runs = await session.pages(f"v1/experiments/{quote(str(one['id']), safe='')}/runs", _cursor, limit=PAGE)
-        found += [_of_run(n, run, one, by_version[version]) for n, run in enumerate(runs, len(found) + 1)]
-    return found
+            by_version[version] = await _examples(session, dataset_id, version)
+        runs = await session.pages(
+            f"v1/experiments/{quote(str(run_set['id']), safe='')}/runs", _cursor, limit=PAGE
+        )
+        answers += [_of_run(n, run, run_set, by_version[version]) for n, run in enumerate(runs, len(answers) + 1)]
+    return answers
 
 
 def _is_id(text: str) -> bool:
@@ -48,10 +50,10 @@ def _is_id(text: str) -> bool:
         return False
 
 
-async def _examples(session: Session, place: str, version: str) -> Examples:
-    told = await session.get(f"v1/datasets/{place}/examples", version_id=version)
-    listed = ((told or {}).get("data") or {}).get("examples") or []
-    return {str(name): one for one in listed for name in (one["id"], one.get("node_id")) if name}
+async def _examples(session: Session, dataset_id: str, version: str) -> Examples:
+    response = await session.get(f"v1/datasets/{dataset_id}/examples", version_id=version)
+    listed = ((response or {}).get("data") or {}).get("examples") or []
+    return {str(name): example for example in listed for name in (example["id"], example.get("node_id")) if name}
 
 
 def _cursor(page: Mapping[str, Any]) -> Any:

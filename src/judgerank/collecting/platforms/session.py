@@ -55,15 +55,15 @@ class Session:
         DataError
             If it answers something else.
         """
-        told = {name: str(value) for name, value in params.items() if value is not None}
+        query = {name: str(value) for name, value in params.items() if value is not None}
         try:
             async for attempt in retrying(ATTEMPTS, FIRST_WAIT, PATIENCE):
                 with attempt:
-                    return await self._once(path, told)
+                    return await self._once(path, query)
         except AttemptFailed as error:
-            said = f": {error.said}" if error.said else ""
+            server_message = f": {error.message}" if error.message else ""
             raise DataUnavailableError(
-                f"{self.name} at {self.address} gives no answer ({error.kind}){said}"
+                f"{self.name} at {self.address} gives no answer ({error.kind}){server_message}"
             ) from None
         return None
 
@@ -82,10 +82,10 @@ class Session:
         if response.status_code == MISSING:
             return None
         if response.status_code in TRIED_AGAIN or response.status_code >= 500:
-            raise AttemptFailed(str(response.status_code), line.said, retry_after(line.headers))
+            raise AttemptFailed(str(response.status_code), line.short_message, retry_after(line.headers))
         if response.status_code != FINE:
-            said = f"sends requests on to {line.redirected}" if line.redirected else line.said
-            raise DataUnavailableError(f"{self.name} at {self.address} refuses ({response.status_code}): {said}")
+            reason = f"sends requests on to {line.redirected}" if line.redirected else line.short_message
+            raise DataUnavailableError(f"{self.name} at {self.address} refuses ({response.status_code}): {reason}")
         try:
             return json.loads(response.content)
         except ValueError:
@@ -102,18 +102,18 @@ class Session:
         params
             What goes with each request.
         """
-        found: list[Any] = []
+        records: list[Any] = []
         after = None
         while True:
             page = await self.get(path, cursor=after, **params)
             if page is None:
-                return found
+                return records
             if not isinstance(page, Mapping) or not isinstance(page.get("data"), list):
                 raise DataError(f"{self.name} answers without a list of data")
-            found += page["data"]
+            records += page["data"]
             after, before = cursor(page), after
             if not after or after == before:
-                return found
+                return records
 
     async def close(self) -> None:
         await self._network.close()
