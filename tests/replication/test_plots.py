@@ -132,7 +132,7 @@ def test_titles_fit_into_their_figure(name):
         figure.draw_without_rendering()
         if figure._suptitle is not None:
             extent = figure._suptitle.get_window_extent()
-            assert 0 <= extent.x0 and extent.x1 <= figure.bbox.width
+            assert extent.x0 >= 0 and extent.x1 <= figure.bbox.width
 
 
 def require_labelled(figure: Figure) -> None:
