@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 import re
@@ -11,6 +12,7 @@ import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_info
@@ -107,6 +109,14 @@ def commit(root: Path) -> dict[str, str | bool | None]:
         return unknown
     head, changes = _git(root, "rev-parse", "HEAD"), _git(root, "status", "--porcelain", "--", *CODE)
     return unknown if head is None or changes is None else {"commit": head, "clean": not changes}
+
+
+def committed(root: Path, path: Path) -> dict[str, Any]:
+    """The content of a JSON file as of the last commit; empty if the commit has none."""
+    if not path.is_relative_to(root):
+        return {}
+    text = _git(root, "show", f"HEAD:{path.relative_to(root).as_posix()}")
+    return json.loads(text) if text else {}
 
 
 def commit_date(root: Path, name: str) -> str | None:

@@ -19,7 +19,7 @@ from judgerank.data.judgments import Judgments
 from judgerank.writing.atomic import staged, versions
 from judgerank.writing.sidecars import content_of, digest
 from replication.freshness import inputs_of, made_by, settings_of
-from replication.machine import machine
+from replication.machine import committed, machine
 from replication.sources import texts_in
 from replication.tables import Replications, Table
 
@@ -75,6 +75,8 @@ def store(
 def write_record(folder: Path, target: Path, fields: dict[str, Any], root: Path, start: float) -> None:
     """Write the record of a run beside its files; that of an earlier run with the same results, if there is one.
 
+    The earlier one is looked for in the folder, and where that is empty in the last commit.
+
     Parameters
     ----------
     folder : Path
@@ -92,11 +94,11 @@ def write_record(folder: Path, target: Path, fields: dict[str, Any], root: Path,
     files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
     now["files"] = {path.relative_to(folder).as_posix(): digest(path) for path in files}
     now["digest"] = record_digest(now)
-    earlier = content_of(target / RECORD) or {}
+    earlier = content_of(target / RECORD) or committed(root, target / RECORD)
     if earlier.get("digest") == record_digest(earlier) and is_same(earlier, now):
         made, again = earlier["machine"], now["machine"]
-        fields = (made["commit"] or "unknown")[:7], made["seconds"], again["seconds"]
-        log.info("the same results as stored: the record of commit %s stays (%s s then, %s s now)", *fields)
+        message = "the same results as stored: the record of commit %s stays (%s s then, %s s now)"
+        log.info(message, (made["commit"] or "unknown")[:7], made["seconds"], again["seconds"])
         now = earlier
     (folder / RECORD).write_text(json.dumps(now, indent=2) + "\n")
 

@@ -6,7 +6,6 @@ where the truth is known, intervals of the reported scores, tests of all pairs a
 
 from __future__ import annotations
 
-import time
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -55,7 +54,6 @@ class Against:
     """A fit of a sample: how it ended, Spearman's correlation with a fit of the rest, log-loss of the rest."""
 
     status: str
-    seconds: float
     spearman: float | None = None
     log_loss: float | None = None
 
@@ -65,7 +63,6 @@ class Promised:
     """A fit of a simulated set: how it ended, coverage of reported scores, and what pairs and ranks keep."""
 
     status: str
-    seconds: float
     spearman: float | None = None
     coverage: float | None = None
     error: float | None = None
@@ -87,26 +84,24 @@ def _of_those_seen(comparisons: Comparisons) -> Comparisons:
 
 
 def _against(part: Comparisons, rest: Comparisons, reference: pd.Series, method: Fitted) -> Against:
-    fit_result, seconds = _timed(part, method)
+    fit_result = _fitted(part, method)
     if not isinstance(fit_result, Fit):
-        return Against(fit_result, seconds)
+        return Against(fit_result)
     scores = fit_result.scores
     is_comparable = np.isin(np.array(rest.judges, object)[rest.judge], part.judges)
     is_comparable &= np.isin(np.array(rest.models, object)[rest.first], part.models)
     is_comparable &= np.isin(np.array(rest.models, object)[rest.second], part.models)
     seen = rest.take(np.flatnonzero(is_comparable)).with_judges(part.judges)
     loss = losses(seen.outcome, fit_result.probability(seen))["log_loss"]
-    return Against(str(fit_result.status), seconds, spearman(scores, reference[scores.index]), loss)
+    return Against(str(fit_result.status), spearman(scores, reference[scores.index]), loss)
 
 
-def _timed(comparisons: Comparisons, method: Fitted) -> tuple[Fit | str, float]:
-    """A fit, or the error's name in place of one, and its processor seconds."""
-    start = time.process_time()
+def _fitted(comparisons: Comparisons, method: Fitted) -> Fit | str:
+    """A fit, or `NO_ESTIMATE` in place of one."""
     try:
-        fit_result: Fit | str = fit(comparisons, method.member, method.solver)
+        return fit(comparisons, method.member, method.solver)
     except JudgerankError:
-        fit_result = NO_ESTIMATE
-    return fit_result, time.process_time() - start
+        return NO_ESTIMATE
 
 
 def simulated(cell: Simulated, rng: np.random.Generator) -> Record:
@@ -118,18 +113,18 @@ def simulated(cell: Simulated, rng: np.random.Generator) -> Record:
 def _promised(
     cell: Simulated, data: Comparisons, question: np.ndarray, truth: Parameters, method: Fitted
 ) -> Promised:
-    fit_result, seconds = _timed(data, method)
+    fit_result = _fitted(data, method)
     if not isinstance(fit_result, Fit):
-        return Promised(fit_result, seconds)
+        return Promised(fit_result)
     correlation = spearman(fit_result.scores, pd.Series(truth.scores)) if cell.design.sigma_scores else None
     try:
         reported = fit_result.clustered(data, question) if cell.design.clustered else fit_result
         order = list(orders(reported))
         promises = order_kept(by_test(order)["both"], simultaneous_quantile(order, cell.level), truth, cell.level)
     except JudgerankError:
-        return Promised(str(fit_result.status), seconds, correlation)
+        return Promised(str(fit_result.status), correlation)
     coverage, error = _covered(reported, truth, cell)
-    return Promised(str(fit_result.status), seconds, correlation, coverage, error, {"both": promises})
+    return Promised(str(fit_result.status), correlation, coverage, error, {"both": promises})
 
 
 def _covered(fitted: Fit, truth: Parameters, cell: Simulated) -> tuple[float | None, float | None]:
@@ -176,7 +171,7 @@ def accuracy_rows(study: Study) -> list[dict[str, Any]]:
             row |= {"boundary": (status == Status.BOUNDARY).mean()}
             for measure in ("spearman", "log_loss"):
                 row |= _mean(_column(frame, f"{method}/{measure}"), measure)
-            rows.append(row | {"seconds": frame[f"{method}/seconds"].mean(), "n_replications": len(frame)})
+            rows.append(row | {"n_replications": len(frame)})
     return rows
 
 
@@ -212,7 +207,7 @@ def simulated_rows(study: Study) -> list[dict[str, Any]]:
                 row |= _mean(_column(frame, f"{method}/{measure}"), measure)
             for measure in ("false", "wrong", "ranks", "power"):
                 row |= _mean(_column(frame, f"{method}/kept/both/{measure}"), measure)
-            rows.append(row | {"seconds": frame[f"{method}/seconds"].mean(), "n_replications": len(frame)})
+            rows.append(row | {"n_replications": len(frame)})
     return rows
 
 

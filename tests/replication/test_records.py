@@ -3,6 +3,7 @@
 import json
 import multiprocessing
 import runpy
+import shutil
 import subprocess
 import sys
 import time
@@ -71,13 +72,13 @@ def test_a_record_of_code_that_was_not_committed_gives_way():
     assert not is_same(changed(machine={"clean": False}), RECORDED)
 
 
-def stored(folder, value, seed=1):
+def stored(folder, value, seed=1, root=ROOT):
     with staged(folder) as staging:
         Table(pd.DataFrame({"x": [value]}), "A table").write(staging, "a")
         told = {key: RECORDED[key] for key in ("section", "surrogate", "data", "versions")} | {
             "config": {"seed": seed}
         }
-        write_record(staging, folder, told, ROOT, time.monotonic() - value)
+        write_record(staging, folder, told, root, time.monotonic() - value)
     return (folder / RECORD).read_bytes()
 
 
@@ -97,12 +98,31 @@ def test_a_table_that_was_edited_is_made_again_under_the_same_record(tmp_path):
     assert (tmp_path / "r/a.csv.edited").read_text() == "x\n3\n"
 
 
-def test_a_section_run_twice_leaves_a_repository_clean(tmp_path):
-    def git(*command: str) -> str:
-        names = ["-c", "user.name=n", "-c", "user.email=e@example.org"]
-        done = subprocess.run(["git", *names, *command], cwd=tmp_path, check=True, capture_output=True, text=True)
-        return done.stdout
+def git(folder, *command: str) -> str:
+    names = ["-c", "user.name=n", "-c", "user.email=e@example.org"]
+    done = subprocess.run(["git", *names, *command], cwd=folder, check=True, capture_output=True, text=True)
+    return done.stdout
 
+
+def commit_all(folder) -> None:
+    git(folder, "init", "--quiet")
+    git(folder, "add", "--all")
+    git(folder, "commit", "--quiet", "--allow-empty", "-m", "results")
+
+
+def test_results_made_again_in_an_empty_folder_leave_a_repository_clean(tmp_path):
+    commit_all(tmp_path)
+    stored(tmp_path / "results", 1.0, root=tmp_path)
+    commit_all(tmp_path)
+    shutil.rmtree(tmp_path / "results")
+    time.sleep(0.2)
+    stored(tmp_path / "results", 1.0, root=tmp_path)
+    assert git(tmp_path, "status", "--porcelain") == ""
+    stored(tmp_path / "results", 2.0, root=tmp_path)
+    assert git(tmp_path, "status", "--porcelain") != ""
+
+
+def test_a_section_run_twice_leaves_a_repository_clean(tmp_path):
     def run():
         script = runpy.run_path(str(script_of("mixed_judges")))
         cfg = composed(
@@ -117,12 +137,10 @@ def test_a_section_run_twice_leaves_a_repository_clean(tmp_path):
         )
         run_section("mixed_judges", cfg, script["compute"], script["draw"])
 
-    git("init", "--quiet")
     run()
-    git("add", "--all")
-    git("commit", "--quiet", "-m", "results")
+    commit_all(tmp_path)
     run()
-    assert git("status", "--porcelain") == ""
+    assert git(tmp_path, "status", "--porcelain") == ""
 
 
 def busy() -> None:
