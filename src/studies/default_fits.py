@@ -22,7 +22,6 @@ from judgerank.fits.result import Fit
 from judgerank.inference.wald import wald
 from judgerank.model.members import Parameters
 from judgerank.order.pairs import orders
-from judgerank.order.rank_intervals import simultaneous_quantile
 from judgerank.order.scale import reported_covariance, scale_at, scale_of
 from replication.correlation import spearman
 from replication.replicate import Record, Study
@@ -125,7 +124,7 @@ def _promised(
     try:
         shown = found.clustered(data, question) if cell.design.clustered else found
         order = list(orders(shown))
-        kept = order_kept(by_test(order)["both"], simultaneous_quantile(order, cell.level), truth, cell.level)
+        kept = order_kept(by_test(order)["both"], truth, cell.level)
     except JudgerankError:
         return Promised(str(found.status), seconds, correlation)
     coverage, error = _covered(shown, truth, cell)

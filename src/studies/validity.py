@@ -16,8 +16,8 @@ from judgerank.fits.fit import fit
 from judgerank.fits.result import Fit
 from judgerank.inference.wald import wald
 from judgerank.model.members import Model, Parameters
-from judgerank.order.pairs import Order, holm, orders, orders_by_errors
-from judgerank.order.rank_intervals import simultaneous_quantile
+from judgerank.order.claims import holm
+from judgerank.order.pairs import Order, claims_of, orders, orders_by_errors
 from studies.schemas.beyond import Design, Fitted
 
 # Fit each connected component by itself, where there is no ranking of all models.
@@ -161,8 +161,7 @@ def measured(cell: Cell, rng: np.random.Generator) -> Measured:
         found = [order for part in fits for order in orders(part)]
     except (NoMaximumError, NoIntervalError) as error:
         return Measured(type(error).__name__)
-    reach = simultaneous_quantile(found, cell.level)
-    tests = {name: order_kept(kept, reach, truth, cell.level) for name, kept in by_test(found).items()}
+    tests = {name: order_kept(kept, truth, cell.level) for name, kept in by_test(found).items()}
     return Measured(str(fits[0].status), tests, _covered(fits[0], truth, cell) if len(fits) == 1 else None)
 
 
@@ -177,31 +176,30 @@ def _fits(cell: Cell, data: Comparisons, cluster) -> tuple[Fit, ...]:
 def by_test(found: list[Order]) -> dict[str, list[Order]]:
     """The orders by the Wald tests of the fit alone, and by both."""
     alone = [
-        replace(order, difference=order.difference[[0, 0]], error=order.error[[0, 0]], leads=None)
-        for order in found
+        replace(order, difference=order.difference[[0, 0]], error=order.error[[0, 0]], own=None) for order in found
     ]
     return dict(zip(TESTS, (alone, found), strict=True))
 
 
-def order_kept(found: list[Order], reach: float, truth: Parameters, level: float) -> Kept:
-    """What the tests of all pairs and the ranks keep; equal models may be ranked either way."""
-    statistic, p, apart, ranks_held = [], [], [], True
-    for order in found:
-        s = truth.scores[[int(name[1:]) for name in order.models]]
-        difference = np.subtract.outer(s, s)
+def order_kept(found: list[Order], truth: Parameters, level: float) -> Kept:
+    """What the claims on all pairs keep; equal models may be ranked either way.
+
+    Ranks hold where no claim is false, since they are views of the claims.
+    """
+    false, wrong, power = [], [], []
+    for claims in claims_of(found, level):
+        s = truth.scores[[int(name[1:]) for name in claims.models]]
         i, j = np.triu_indices(len(s), 1)
-        statistic.append(order.statistic[i, j])
-        p.append(order.p_value[i, j])
-        apart.append(difference[i, j])
-        surely = order.statistic > reach
-        ranks_held &= not (surely & (difference <= 0)).any()
-    statistic, p, apart = (np.concatenate(values) for values in (statistic, p, apart))
-    separated, differ = holm(p) <= 1 - level, apart != 0
+        better, difference = claims.better[i, j], s[i] - s[j]
+        false.append(better & (difference == 0))
+        wrong.append(better & (difference < 0))
+        power.append(claims.is_separated[i, j][difference != 0])
+    false, wrong, power = (np.concatenate(values) for values in (false, wrong, power))
     return Kept(
-        false=float((separated & ~differ).any()),
-        wrong=float((separated & (apart * statistic < 0)).any()),
-        ranks=float(ranks_held),
-        power=float(separated[differ].mean()) if differ.any() else np.nan,
+        false=float(false.any()),
+        wrong=float(wrong.any()),
+        ranks=float(not (false | wrong).any()),
+        power=float(power.mean()) if len(power) else np.nan,
     )
 
 
