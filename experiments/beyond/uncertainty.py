@@ -13,8 +13,7 @@ from omegaconf import DictConfig
 from judgerank import Fit, fit
 from judgerank.data.judgments import Judgments
 from judgerank.inference.wald import wald
-from judgerank.order.pairs import orders_by_errors, pairwise
-from judgerank.order.rank_intervals import rank_intervals
+from judgerank.order.pairs import orders_by_errors, pairwise, rank_intervals
 from replication.config import solver_settings
 from replication.outputs import run_section
 from replication.replicate import Study, studied

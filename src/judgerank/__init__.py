@@ -34,8 +34,7 @@ if TYPE_CHECKING:  # what is here to import; each is loaded when it is first ask
     from judgerank.gating.gate import gate
     from judgerank.gating.rule import Rule
     from judgerank.model.block import Block, Records
-    from judgerank.order.pairs import pairwise
-    from judgerank.order.rank_intervals import rank_intervals
+    from judgerank.order.pairs import pairwise, rank_intervals
     from judgerank.people.report import on_human_board, people_report
     from judgerank.ranking.ranking import rank
     from judgerank.reading.large.cells import aggregate
@@ -59,8 +58,7 @@ _FROM = {
     "gating.gate": ["gate"],
     "gating.rule": ["Rule"],
     "people.report": ["on_human_board", "people_report"],
-    "order.pairs": ["pairwise"],
-    "order.rank_intervals": ["rank_intervals"],
+    "order.pairs": ["pairwise", "rank_intervals"],
     "reading.read": ["read"],
     "fits.result": ["Fit"],
     "reading.large.cells": ["aggregate"],

@@ -21,7 +21,6 @@ from judgerank.fits.result import Fit
 from judgerank.inference.wald import wald
 from judgerank.model.members import Parameters
 from judgerank.order.pairs import orders
-from judgerank.order.rank_intervals import simultaneous_quantile
 from judgerank.order.scale import reported_covariance, scale_at, scale_of
 from replication.correlation import spearman
 from replication.replicate import Record, Study
@@ -119,8 +118,7 @@ def _promised(
     correlation = spearman(fit_result.scores, pd.Series(truth.scores)) if cell.design.sigma_scores else None
     try:
         reported = fit_result.clustered(data, question) if cell.design.clustered else fit_result
-        order = list(orders(reported))
-        promises = order_kept(by_test(order)["both"], simultaneous_quantile(order, cell.level), truth, cell.level)
+        promises = order_kept(by_test(list(orders(reported)))["both"], truth, cell.level)
     except JudgerankError:
         return Promised(str(fit_result.status), correlation)
     coverage, error = _covered(reported, truth, cell)

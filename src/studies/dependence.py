@@ -21,8 +21,7 @@ from judgerank.fits.result import Fit
 from judgerank.inference.wald import normal_quantile
 from judgerank.model.members import Parameters
 from judgerank.model.streams import generator
-from judgerank.order.pairs import Order, orders_by_errors, pairwise
-from judgerank.order.rank_intervals import rank_intervals
+from judgerank.order.pairs import Order, orders_by_errors, pairwise, rank_intervals
 from judgerank.order.scale import standardised
 from replication.correlation import spearman
 from replication.replicate import Record

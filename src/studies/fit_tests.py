@@ -19,8 +19,7 @@ from judgerank.data.errors import JudgerankError
 from judgerank.data.judgments import Judgments
 from judgerank.fits.errors_by_question import by_question
 from judgerank.fits.fit import fit
-from judgerank.order.pairs import pairwise
-from judgerank.order.rank_intervals import rank_intervals
+from judgerank.order.pairs import pairwise, rank_intervals
 from judgerank.trust.fitness import fitness
 from judgerank.trust.repeats import repeats_of
 from replication.replicate import Record

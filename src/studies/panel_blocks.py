@@ -19,8 +19,7 @@ from judgerank.inference.wald import normal_quantile, wald
 from judgerank.model.block import Records
 from judgerank.model.kinds.category import in_category
 from judgerank.model.streams import generator
-from judgerank.order.pairs import pairwise
-from judgerank.order.rank_intervals import rank_intervals
+from judgerank.order.pairs import pairwise, rank_intervals
 from judgerank.order.scale import standardised
 from replication.datasets import find_file
 from replication.replicate import Record

@@ -16,8 +16,8 @@ from judgerank.fits.fit import fit
 from judgerank.fits.result import Fit
 from judgerank.inference.wald import wald
 from judgerank.model.members import Model, Parameters
-from judgerank.order.pairs import Order, holm, orders, orders_by_errors
-from judgerank.order.rank_intervals import simultaneous_quantile
+from judgerank.order.claims import holm
+from judgerank.order.pairs import Order, claims_of, orders, orders_by_errors
 from studies.schemas.beyond import Design, Fitted
 
 # Fit each connected component by itself, where there is no ranking of all models.
@@ -161,11 +161,7 @@ def measured(cell: Cell, rng: np.random.Generator) -> Measured:
         fit_orders = [order for part in fits for order in orders(part)]
     except (NoMaximumError, NoIntervalError) as error:
         return Measured(type(error).__name__)
-    reach = simultaneous_quantile(fit_orders, cell.level)
-    tests = {
-        name: order_kept(tested_orders, reach, truth, cell.level)
-        for name, tested_orders in by_test(fit_orders).items()
-    }
+    tests = {name: order_kept(tested, truth, cell.level) for name, tested in by_test(fit_orders).items()}
     return Measured(str(fits[0].status), tests, _covered(fits[0], truth, cell) if len(fits) == 1 else None)
 
 
@@ -180,31 +176,31 @@ def _fits(cell: Cell, data: Comparisons, cluster) -> tuple[Fit, ...]:
 def by_test(fit_orders: list[Order]) -> dict[str, list[Order]]:
     """The orders by the Wald tests of the fit alone, and by both."""
     alone = [
-        replace(order, difference=order.difference[[0, 0]], error=order.error[[0, 0]], leads=None)
+        replace(order, difference=order.difference[[0, 0]], error=order.error[[0, 0]], own=None)
         for order in fit_orders
     ]
     return dict(zip(TESTS, (alone, fit_orders), strict=True))
 
 
-def order_kept(fit_orders: list[Order], reach: float, truth: Parameters, level: float) -> TestsKept:
-    """What the tests of all pairs and the ranks keep; equal models may be ranked either way."""
-    statistic, p, true_differences, ranks_held = [], [], [], True
-    for order in fit_orders:
-        s = truth.scores[[int(name[1:]) for name in order.models]]
-        difference = np.subtract.outer(s, s)
+def order_kept(fit_orders: list[Order], truth: Parameters, level: float) -> TestsKept:
+    """What the claims on all pairs keep; equal models may be ranked either way.
+
+    Ranks hold where no claim is false, since they are views of the claims.
+    """
+    false, wrong, power = [], [], []
+    for claims in claims_of(fit_orders, level):
+        s = truth.scores[[int(name[1:]) for name in claims.models]]
         i, j = np.triu_indices(len(s), 1)
-        statistic.append(order.statistic[i, j])
-        p.append(order.p_value[i, j])
-        true_differences.append(difference[i, j])
-        surely = order.statistic > reach
-        ranks_held &= not (surely & (difference <= 0)).any()
-    statistic, p, true_differences = (np.concatenate(values) for values in (statistic, p, true_differences))
-    separated, differ = holm(p) <= 1 - level, true_differences != 0
+        better, difference = claims.better[i, j], s[i] - s[j]
+        false.append(better & (difference == 0))
+        wrong.append(better & (difference < 0))
+        power.append(claims.is_separated[i, j][difference != 0])
+    false, wrong, power = (np.concatenate(values) for values in (false, wrong, power))
     return TestsKept(
-        false=float((separated & ~differ).any()),
-        wrong=float((separated & (true_differences * statistic < 0)).any()),
-        ranks=float(ranks_held),
-        power=float(separated[differ].mean()) if differ.any() else np.nan,
+        false=float(false.any()),
+        wrong=float(wrong.any()),
+        ranks=float(not (false | wrong).any()),
+        power=float(power.mean()) if len(power) else np.nan,
     )
 
 

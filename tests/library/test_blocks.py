@@ -25,8 +25,7 @@ from judgerank.model.block import Block, Design, Placed, Records, Role
 from judgerank.model.kinds.family import families_of, family_of, read_families
 from judgerank.model.members import NAMED, Parameters
 from judgerank.model.naming import known, named
-from judgerank.order.pairs import pairwise
-from judgerank.order.rank_intervals import rank_intervals
+from judgerank.order.pairs import pairwise, rank_intervals
 
 N, K, Q, EACH = 5, 4, 30, 40
 MODELS_OF = tuple(f"m{i}" for i in range(N))

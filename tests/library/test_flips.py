@@ -20,8 +20,7 @@ from judgerank.fits.presentation import leaderboard, win_rate_intervals
 from judgerank.inference.clusters import effective_by_pair, sums_and_products
 from judgerank.inference.wald import at_degrees, two_sided
 from judgerank.order.flips import leads_by_question, p_either
-from judgerank.order.pairs import Order, orders, pairwise
-from judgerank.order.rank_intervals import rank_intervals
+from judgerank.order.pairs import Order, orders, pairwise, rank_intervals
 from judgerank.ranking.ranking import rank
 from judgerank.ranking.studies.next_comparisons import cost_of_pair
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from judgerank.order.rank_intervals import _ranks, rank_intervals, simultaneous_quantile
 from numpy.testing import assert_allclose
 from scipy.linalg import block_diag
 from scipy.sparse import csr_array
@@ -25,7 +26,6 @@ from judgerank.order import pairs as ranks
 from judgerank.order.equality import NetResults, differences_under_equality
 from judgerank.order.head_to_head import LOPSIDED, PAID, lopsided_leads
 from judgerank.order.pairs import orders, pairwise
-from judgerank.order.rank_intervals import _ranks, rank_intervals, simultaneous_quantile
 from studies.validity import fit_apart
 
 SCORES, GAMMA = (1.0, 0.3, 0.2, -0.6, -0.9), (0.5, 1.0, 2.0)

@@ -25,7 +25,8 @@ from judgerank.fits.presentation import leaderboard
 from judgerank.inference.wald import normal_quantile
 from judgerank.model.members import NAMED, POSITION_AWARE, Parameters
 from judgerank.model.streams import generator
-from judgerank.order.pairs import holm, pairwise
+from judgerank.order.claims import holm
+from judgerank.order.pairs import pairwise
 from judgerank.order.scale import reported_covariance
 from judgerank.planning.panels import Panel, assumed, sub_panels
 from judgerank.planning.plans import WANTED as PLANNED

@@ -24,7 +24,7 @@ from judgerank.fits.storing import kept_weights
 from judgerank.inference.clusters import cluster_gradients
 from judgerank.inference.wald import require_level, two_sided
 from judgerank.model.block import Role
-from judgerank.order.pairs import holm, significant
+from judgerank.order.claims import holm, significant
 from judgerank.order.scale import scale_by, scale_of
 
 # Changes of scores between two boards, and a test that nothing moved.

@@ -33,7 +33,7 @@ from judgerank.fits.result import Fit
 from judgerank.fits.storing import kept_weights
 from judgerank.inference.clusters import cluster_gradients
 from judgerank.inference.wald import two_sided
-from judgerank.order.pairs import holm, significant
+from judgerank.order.claims import holm, significant
 from judgerank.order.scale import scale_by, scale_of
 
 if TYPE_CHECKING:

@@ -35,7 +35,7 @@ from judgerank.fits.result import Fit
 from judgerank.inference.clusters import cluster_gradients, effective_number
 from judgerank.inference.wald import normal_quantile, require_level, two_sided, wald
 from judgerank.model.members import Model, Parameters
-from judgerank.order.pairs import holm
+from judgerank.order.claims import holm
 from judgerank.order.scale import scale_of
 
 # Errors of newcomers' scores by their own questions.

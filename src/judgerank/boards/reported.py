@@ -14,7 +14,7 @@ from judgerank.data.judgments import Judgments
 from judgerank.data.listing import listed, p_of
 from judgerank.fits.errors_by_question import Questions
 from judgerank.fits.result import Fit
-from judgerank.order.pairs import significant
+from judgerank.order.claims import significant
 from judgerank.ranking.page_options import Changelog
 
 # What is kept with a board, and what a placement and a difference say, in words.

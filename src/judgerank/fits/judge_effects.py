@@ -26,7 +26,7 @@ from judgerank.data.comparisons import Comparisons
 from judgerank.engine.likelihood_rows import At, row_by_row, row_derivatives
 from judgerank.fits.result import Fit
 from judgerank.inference.wald import two_sided
-from judgerank.order.pairs import holm
+from judgerank.order.claims import holm
 
 LEAST = 30  # of a judge's comparisons that an effect is seen in
 NOTHING = 1e-9  # share of the information on an effect that counts as none beside lapses

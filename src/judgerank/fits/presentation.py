@@ -14,8 +14,7 @@ from judgerank.data.errors import ConfigError, NoIntervalError
 from judgerank.fits.fitted import Fitted
 from judgerank.inference.uncertainty import Uncertainty
 from judgerank.inference.wald import wald, wald_by_covariance
-from judgerank.order.pairs import Order, orders, pairwise
-from judgerank.order.rank_intervals import rank_intervals
+from judgerank.order.pairs import Order, orders, pairwise, rank_intervals
 from judgerank.order.scale import reported_covariance, scale_of
 from judgerank.writing.extras import needed
 

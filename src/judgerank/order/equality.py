@@ -188,38 +188,59 @@ def _weights_under_equality(results: NetResults, contrast: FloatArray) -> tuple[
     def quadratic_forms(v: FloatArray) -> tuple[FloatArray, FloatArray]:
         return v @ results.net.T, np.einsum("pkn,pn->pk", results._times(v), v)
 
-    gamma, v = weights_and_scores(
-        np.ones((1, len(results.net))),
+    return weights_and_scores(
+        results.discrimination,
         lambda gamma: _equal_scores(results, contrast, gamma),
         quadratic_forms,
         ROUNDS if results.weighted else 0,
     )
-    return np.broadcast_to(gamma, (len(v), gamma.shape[1])), v
 
 
 def weights_and_scores(
-    gamma: FloatArray,
+    of_fit: FloatArray,
     scores_by: Callable[[FloatArray], FloatArray],
     quadratic_forms: Callable[[FloatArray], tuple[FloatArray, FloatArray]],
     rounds: int,
 ) -> tuple[FloatArray, FloatArray]:
     """Judges' weights and scores, each fitted to the other in turn.
 
+    There are two ends where a judge contradicts the others: either he is at `LEAST`, or all others are, and the
+    scores are reversed. From equal weights he may win, since near a fit the information of judges who are sure is
+    small. Then nothing that the others say counts, and models far apart seem equal. So where a judge ends at
+    `LEAST`, both ends are computed, and that counts which agrees better with the judges of the fit. This takes one
+    bit from what may suit the noise; `docs/beyond/claims.md` has the level with it.
+
     Parameters
     ----------
-    gamma : float array, shape (..., K)
-        Weights to begin with.
+    of_fit : float array, shape (K,)
+        Discriminations of the fit.
     scores_by : callable
-        Scores v given weights.
-    told : callable
-        v'U_k and v'L_k v given scores, as `weights_by` takes them.
+        From weights, shape (..., K), to scores v, shape (..., N).
+    quadratic_forms : callable
+        From scores to v'U_k and v'L_k v, each of shape (..., K), as `weights_by` takes them.
     rounds : int
+
+    Returns
+    -------
+    weights : float array, shape (..., K)
+    scores : float array, shape (..., N)
     """
-    v = scores_by(gamma)
-    for _ in range(rounds):
-        gamma = weights_by(*quadratic_forms(v))
-        v = scores_by(gamma)
-    return gamma, v
+    begin = scores_by(np.ones((1, len(of_fit))))
+
+    def settled(v: FloatArray) -> tuple[FloatArray, FloatArray]:
+        gamma = np.ones((*v.shape[:-1], len(of_fit)))
+        for _ in range(rounds):
+            gamma = weights_by(*quadratic_forms(v))
+            v = scores_by(gamma)
+        return gamma, v
+
+    gamma, v = settled(begin)
+    if rounds == 0 or (gamma > LEAST).all():
+        return gamma, v
+    reversed_gamma, reversed_v = settled(-begin)
+    trusted = np.minimum(of_fit, 1 / LEAST)
+    is_reversed = (reversed_gamma @ trusted > gamma @ trusted)[..., None]
+    return np.where(is_reversed, reversed_gamma, gamma), np.where(is_reversed, reversed_v, v)
 
 
 def weights_by(net: FloatArray, information: FloatArray) -> FloatArray:
@@ -390,8 +411,10 @@ class Panel:
             If the net results do not determine every difference.
         """
         gamma, f = weights_and_scores(
-            np.ones(len(results.net)),
-            lambda gamma: np.asarray(np.linalg.solve(results.total(gamma), gamma @ results.net), float),
+            results.discrimination,
+            lambda gamma: np.asarray(
+                np.linalg.solve(results.total(gamma.ravel()), gamma.ravel() @ results.net), float
+            ),
             lambda f: (results.net @ f, results.image(f) @ f),
             ROUNDS if results.weighted else 0,
         )

@@ -7,11 +7,10 @@ for known; where models are all but equal these suit the noise, and it rejects f
 judges by what they say if the two models are equal (`judgerank.order.equality`), which keeps its level there. The
 larger p-value counts. Where all judges weigh the same the two are one test.
 
-Where there are too few questions for errors by question, the second test is by sign flips of whole questions
-(`judgerank.order.flips`). Ranks then follow from the pairs that Holm's procedure rejects.
-
-Where one model wins nearly all, both tests lose power, and comparisons of the two by themselves may stand in for
-them (`judgerank.order.head_to_head`).
+Where there are too few questions for errors by question, pairs are tested by sign flips of whole questions instead
+(`judgerank.order.flips`). Few comparisons, and models of which one wins nearly all, have an exact test by
+their own comparisons (`judgerank.order.head_to_head`). What follows from all tests together is in
+`judgerank.order.claims`; the tables here are views of it.
 
 Models that no chain of comparisons connects are never ranked against each other.
 """
@@ -31,10 +30,11 @@ from judgerank.data.cache import remembered
 from judgerank.data.connectivity import components
 from judgerank.data.errors import ConfigError, NoIntervalError
 from judgerank.inference.uncertainty import Uncertainty
-from judgerank.inference.wald import at_degrees, quantile, two_sided, wald
+from judgerank.inference.wald import at_degrees, quantile, require_level, two_sided, wald
+from judgerank.order.claims import Claims, closed, holm
 from judgerank.order.equality import tests_of_equality
 from judgerank.order.flips import tests_by_flips
-from judgerank.order.head_to_head import lopsided_leads
+from judgerank.order.head_to_head import OwnTests, own_tests
 from judgerank.order.scale import reported_covariance, scale_of
 
 ROUNDING = 1e-9  # of differences and errors, over the largest error
@@ -54,10 +54,9 @@ class Order:
     degrees_of_freedom : float
         Of the errors, all together.
     flipped : bool
-        Whether the second test is by sign flips; its errors are those that its p-values imply.
-    leads : float array, shape (n, n), optional
-        By comparisons of a pair alone, over their errors, where one wins nearly all
-        (`judgerank.order.head_to_head`).
+        Whether the second test is by sign flips, and counts alone; its errors are those that its p-values imply.
+    own : OwnTests, optional
+        Exact tests by the pairs' own comparisons (`judgerank.order.head_to_head`).
     degrees_of_pairs : float array, shape (n, n), optional
         Of the errors, where some pairs have fewer than all together.
     """
@@ -68,7 +67,7 @@ class Order:
     covariance: FloatArray
     degrees_of_freedom: float
     flipped: bool = False
-    leads: FloatArray | None = None
+    own: OwnTests | None = None
     degrees_of_pairs: FloatArray | None = None
 
     @property
@@ -79,31 +78,35 @@ class Order:
 
     @property
     def statistic(self) -> FloatArray:
-        """Difference over its error, of the test that is less sure; zero where the two contradict each other.
+        """Difference over its error, by the test that counts; zero where tests contradict each other.
 
-        Where a pair has fewer degrees of freedom, what has its p-value at those of all together.
+        That is the exact test where it counts alone, and else the surer one of it and the tests of the fit. Where
+        a pair has fewer degrees of freedom, what has its p-value at those of all together.
         """
-        return np.where(self.by_leads, self._of_leads, self._of_both)
+        return np.where(self.by_own, self._of_own, self._of_fit)
 
     @cached_property
-    def _of_both(self) -> FloatArray:
+    def _of_fit(self) -> FloatArray:
         fit, equal = self.ratios
-        smaller = np.where(fit * equal > 0, np.sign(fit) * np.minimum(np.abs(fit), np.abs(equal)), 0.0)
-        return at_degrees(smaller, self.by_pair, self.degrees_of_freedom)
+        size = np.abs(equal) if self.flipped else np.minimum(np.abs(fit), np.abs(equal))
+        smaller = np.where(fit * equal > 0, np.sign(fit) * size, 0.0)
+        return smaller if self.flipped else at_degrees(smaller, self.by_pair, self.degrees_of_freedom)
 
     @cached_property
-    def _of_leads(self) -> FloatArray:
-        """The leads, with p-values of normal ones at these degrees of freedom; zero where the fit contradicts."""
-        if self.leads is None:
+    def _of_own(self) -> FloatArray:
+        """The exact tests' statistics, with their p-values at these degrees of freedom; zero against the fit."""
+        if self.own is None:
             return np.zeros_like(self.covariance)
-        fit, sure, dof = self.ratios[0], np.abs(self.leads), self.degrees_of_freedom
+        fit, sure, dof = self.ratios[0], np.abs(self.own.leads), self.degrees_of_freedom
         sure = sure if np.isinf(dof) else -quantile(ndtr(-sure), dof)
-        return np.where(fit * self.leads > 0, np.copysign(sure, fit), 0.0)
+        return np.where(fit * self.own.leads > 0, np.copysign(sure, fit), 0.0)
 
     @property
-    def by_leads(self) -> BoolArray:
-        """Which pairs are known best by their own comparisons, shape (n, n)."""
-        return np.asarray(np.abs(self._of_leads) > np.abs(self._of_both))
+    def by_own(self) -> BoolArray:
+        """Which pairs are judged by their own comparisons, shape (n, n)."""
+        if self.own is None:
+            return np.zeros(self.covariance.shape, bool)
+        return np.asarray(self.own.alone | (np.abs(self._of_own) > np.abs(self._of_fit)))
 
     @property
     def never_differ(self) -> BoolArray:
@@ -177,6 +180,7 @@ def orders_by_errors(*results: Uncertainty) -> list[list[Order]]:
     result = results[0]
     orders_by_kind: list[list[Order]] = [[] for _ in results]
     scale = scale_of(result)
+    groups = sorted(components(result.comparisons), key=len, reverse=True)
     names, s = np.asarray(result.comparisons.models, object), scale.scores
     covariances = [reported_covariance(result_by_error) for result_by_error in results]
     cells, at = result.comparisons, result.solution.parameters
@@ -186,11 +190,11 @@ def orders_by_errors(*results: Uncertainty) -> list[list[Order]]:
         at = result.effects.without
         longer = float(s.std() / at.scores.std()) if np.ptp(at.scores) > 0 else 1.0
     pooled = cells if result.model.judge_blocks or result.model.further else cells.pool_judges()
-    few, leads = result.flips is not None, [lopsided_leads(result_by_error) for result_by_error in results]
+    few, places = result.flips is not None, [np.flatnonzero(np.isin(names, group)) for group in groups]
+    exact = [None if few else own_tests(result_by_error, places) for result_by_error in results]
     test = tests_by_flips(result.flips, s / longer) if few else tests_of_equality(pooled, result.model, at, kinds)
-    for group in sorted(components(cells), key=len, reverse=True):
-        chosen = np.flatnonzero(np.isin(names, group))
-        chosen = chosen[np.argsort(-s[chosen], kind="stable")]
+    for place in places:
+        chosen = place[np.argsort(-s[place], kind="stable")]
         among = np.array([v[np.ix_(chosen, chosen)] for v in covariances])
         variances = np.diagonal(among, axis1=1, axis2=2)
         errors = np.sqrt(np.maximum(variances[:, :, None] + variances[:, None, :] - 2 * among, 0.0))
@@ -205,11 +209,11 @@ def orders_by_errors(*results: Uncertainty) -> list[list[Order]]:
         for number, result_by_error in enumerate(results):
             error = np.array([errors[number], longer * equal_errors[0 if few else number]])
             dof = result_by_error.degrees_of_freedom
-            by_pair = leads[number]
-            component_leads = None if by_pair is None else by_pair[np.ix_(chosen, chosen)]
+            own = exact[number]
+            own = None if own is None else own.of_models(chosen)
             of_pairs = result_by_error.degrees_of_pairs[np.ix_(chosen, chosen)]
             orders_by_kind[number].append(
-                Order(names[chosen], difference, error, among[number], dof, few, component_leads, of_pairs)
+                Order(names[chosen], difference, error, among[number], dof, few, own, of_pairs)
             )
     return orders_by_kind
 
@@ -222,11 +226,11 @@ def pairwise(result: Fitted, level: float = 0.95) -> pd.DataFrame:
     DataFrame
         ``first, second, comparable, difference, standard_error, low, high, p_value, p_holm, separated, test``.
         ``difference`` and ``standard_error`` are of the fit's reported scores. The interval, by itself, holds zero
-        exactly if either test leaves equality open: it reaches over the intervals of both, and is missing where
-        flips say nothing of the pair. ``p_value`` is the larger of both tests', or that of the pair's own
-        comparisons where these stand in; ``test`` says whose it is (``wald``, ``equality``, ``flips`` or
-        ``head_to_head``), ``p_holm`` has Holm's (1979) adjustment for all comparable pairs; a pair is separated if
-        that is at most one minus the level.
+        exactly if the pair's test leaves equality open; it is missing where flips say nothing of the pair.
+        ``p_value`` is that of the test that counts, which ``test`` names: ``wald``, ``equality``, ``flips``,
+        ``head_to_head`` (its own comparisons, exactly), or ``implied`` where it follows from other pairs.
+        ``p_holm`` has Holm's (1979) adjustment for all comparable pairs, closed under transitivity
+        (`judgerank.order.claims`); a pair is separated if that is at most one minus the level.
         Pairs that no chain of comparisons connects are not comparable, and nothing is said of them.
 
     Raises
@@ -235,9 +239,9 @@ def pairwise(result: Fitted, level: float = 0.95) -> pd.DataFrame:
         If the fit has no intervals.
     """
     component_orders = list(orders(result))
-    frame = pd.concat([_pairs(order, level) for order in component_orders], ignore_index=True)
-    frame["p_holm"] = holm(frame["p_value"].to_numpy())
-    frame["separated"] = frame["p_holm"] <= 1 - level  # as `separated` has it
+    adjusted = _adjusted(component_orders)
+    parts = [_pairs(order, p, level) for order, p in zip(component_orders, adjusted, strict=True)]
+    frame = pd.concat(parts, ignore_index=True)
     across = [
         (first, second)
         for number, order in enumerate(component_orders)
@@ -251,22 +255,74 @@ def pairwise(result: Fitted, level: float = 0.95) -> pd.DataFrame:
     return both[[*columns, "separated", "test"]]
 
 
+def rank_intervals(result: Fitted, level: float = 0.95) -> pd.DataFrame:
+    """Intervals that hold all ranks at once with the given confidence: ``model, rank, low, high``.
+
+    Views of the claims (`judgerank.order.claims`): a model's rank is at least one plus the number of models that
+    are significantly better, and at most their number less that of those significantly worse. Ranks are among the
+    models of a component, one component after the other.
+
+    Raises
+    ------
+    NoIntervalError
+        If the fit has no intervals.
+    """
+    parts = [
+        pd.DataFrame(
+            {
+                "model": claims.models,
+                "rank": np.arange(1, len(claims.models) + 1),
+                "low": claims.best_rank,
+                "high": claims.worst_rank,
+            }
+        )
+        for claims in claims_of(result, level)
+    ]
+    return pd.concat(parts, ignore_index=True)
+
+
+def claims_of(result: Fitted, level: float = 0.95) -> list[Claims]:
+    """The claims of every component, the largest first; all pairs are tested together.
+
+    Raises
+    ------
+    NoIntervalError
+        If the fit has no intervals.
+    """
+    require_level(level)
+    component_orders = list(orders(result))
+    return [
+        Claims(tuple(order.models), p <= 1 - level)
+        for order, p in zip(component_orders, _adjusted(component_orders), strict=True)
+    ]
+
+
 def separated(component_orders: Sequence[Order], level: float) -> BoolArray:
     """Whether the pairs i < j of every order, one after the other, are separated, as in `pairwise`."""
-    p = np.concatenate([order.p_value[np.triu_indices(len(order.models), 1)] for order in component_orders])
-    rejected: BoolArray = holm(p) <= 1 - level
-    return rejected
+    claims = claims_of(component_orders, level)
+    return np.concatenate([part.better[np.triu_indices(len(part.models), 1)] for part in claims])
 
 
-def _pairs(order: Order, level: float) -> pd.DataFrame:
+def _adjusted(component_orders: Sequence[Order]) -> list[FloatArray]:
+    """Adjusted p-values of every component, closed under transitivity, shape (n, n) each."""
+    places = [np.triu_indices(len(order.models), 1) for order in component_orders]
+    p = holm(np.concatenate([order.p_value[place] for order, place in zip(component_orders, places, strict=True)]))
+    adjusted = []
+    for order, place in zip(component_orders, places, strict=True):
+        matrix = np.ones_like(order.covariance)
+        matrix[place], p = p[: len(place[0])], p[len(place[0]) :]
+        adjusted.append(closed(np.where(order.statistic > 0, matrix, 1.0)))
+    return adjusted
+
+
+def _pairs(order: Order, adjusted: FloatArray, level: float) -> pd.DataFrame:
     i, j = np.triu_indices(len(order.models), 1)
     difference, error, (fit, equal) = order.difference[:, i, j], order.error[:, i, j], order.ratios[:, i, j]
-    low, high = wald(difference, np.where(np.isinf(error), np.nan, error), level, order.by_pair[i, j])
-    (fit_low, fit_high), by_leads, p = (low[0], high[0]), order.by_leads[i, j], order.p_value[i, j]
-    sure = by_leads & (p <= 1 - level)  # equality is out, and how far they differ is known as before
-    low = np.where(sure, np.maximum(fit_low, ROUNDING * difference[0]), low.min(axis=0))
-    high = np.where(sure, fit_high, high.max(axis=0))
+    p_holm, by_own = adjusted[i, j], order.by_own[i, j]
+    p = np.minimum(order.p_value[i, j], p_holm)  # above it only where the claim follows from others
+    low, high = _intervals(order, p <= 1 - level, level)
     second = "flips" if order.flipped else "equality"
+    test = np.where(by_own, "head_to_head", np.where((fit <= equal) & ~order.flipped, "wald", second))
     columns = {
         "first": order.models[i],
         "second": order.models[j],
@@ -276,20 +332,28 @@ def _pairs(order: Order, level: float) -> pd.DataFrame:
         "low": low,
         "high": high,
         "p_value": p,
-        "test": np.where(by_leads, "head_to_head", np.where(fit <= equal, "wald", second)),
+        "p_holm": p_holm,
+        "separated": p_holm <= 1 - level,
+        "test": np.where(p < order.p_value[i, j], "implied", test),
     }
     return pd.DataFrame(columns)
 
 
-def holm(p: FloatArray) -> FloatArray:
-    """p-values adjusted so that none is rejected falsely with the probability they are held to (Holm, 1979)."""
-    order = np.argsort(p, kind="stable")
-    adjusted = np.empty_like(p)
-    steps = np.arange(len(p), 0, -1) * p[order]
-    adjusted[order] = np.minimum(1.0, np.maximum.accumulate(steps))
-    return adjusted
+def _intervals(order: Order, is_sure: BoolArray, level: float) -> tuple[FloatArray, FloatArray]:
+    """Ends of the intervals of the differences of all pairs i < j, shape (P,) each.
 
-
-def significant(tests: pd.DataFrame, level: float) -> pd.DataFrame:
-    """The rows whose ``p_holm`` is at most 1 - level."""
-    return tests[tests["p_holm"] <= 1 - level]
+    Wald's, and where the judges' weights under equality say otherwise, reaching over the interval by these, by no
+    more than a width. They hold zero exactly where the pair is not sure.
+    """
+    i, j = np.triu_indices(len(order.models), 1)
+    difference, error = order.difference[:, i, j], order.error[:, i, j]
+    low, high = wald(difference, np.where(np.isinf(error), np.nan, error), level, order.by_pair[i, j])
+    (fit_low, fit_high), missing = (low[0], high[0]), np.isnan(low[1]) & order.flipped
+    if not order.flipped:
+        width, by_fit = fit_high - fit_low, order.by_own[i, j] | np.isnan(low[1])
+        low = np.where(by_fit, fit_low, np.clip(low[1], fit_low - width, fit_low))
+        high = np.where(by_fit, fit_high, np.clip(high[1], fit_high, fit_high + width))
+    else:
+        low, high = fit_low, fit_high
+    low = np.where(is_sure, np.maximum(low, ROUNDING * difference[0]), np.minimum(low, 0.0))
+    return np.where(missing, np.nan, low), np.where(missing, np.nan, high)

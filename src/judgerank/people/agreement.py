@@ -15,7 +15,7 @@ from judgerank.data.arrays import BoolArray, FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.listing import listed
 from judgerank.inference.wald import normal_quantile, require_level, two_sided
-from judgerank.order.pairs import holm
+from judgerank.order.claims import holm
 
 COLUMNS = ["judge", "agreement", "low", "high", "pairs", "questions", "p_as_best"]
 CHANCE = 0.5  # of agreement, by answers that do not depend on the models

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from judgerank.data.listing import counted, shortened
+from judgerank.data.listing import counted, listed, shortened
 from judgerank.fits.presentation import win_rate_intervals
 from judgerank.fits.result import Fit
 from judgerank.ranking.choices import Record
 from judgerank.ranking.page_options import FILTERS, Additions, Changelog
 from judgerank.ranking.studies import by_judge, panel
+from judgerank.ranking.studies.leaderboard import claims_of
 
 # Who leads, in one line, by a leaderboard and the tests of its pairs.
+NAMED = 3  # models in a sentence
 WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 
 
@@ -32,28 +33,27 @@ def in_words(number: int) -> str:
 
 
 def headline(board: pd.DataFrame, pairs: pd.DataFrame) -> str:
-    """Who leads, without a full stop."""
-    best, tied = board["model"].iloc[0], board["band"].eq(1).fillna(False)
-    n_tied, contenders = int(tied.sum()), list(as_good(board, pairs)["model"])
-    if n_tied == 0:
+    """Who leads, without a full stop, by the claims on a leaderboard's models."""
+    claims, best = claims_of(board, pairs), board["model"].iloc[0]
+    if claims is None:
         return f"{best} has the highest score"
-    if n_tied > 1 and n_tied + len(contenders) == len(board):
-        return f"No clear leader among {in_words(len(board))} models"
-    lead = f"{in_words(n_tied).capitalize()} models share the lead"
-    if n_tied <= 2:
-        lead = f"{best} leads" if n_tied == 1 else f"{best} and {board['model'].iloc[1]} share the lead"
+    if not claims.has_any:
+        return f"Not enough data to order {in_order(claims.models)}"
+    shared, contenders = claims.shared_lead, claims.contenders
+    lead = f"{in_words(len(shared)).capitalize()} models share the lead"
+    if len(shared) <= 2:
+        lead = f"{best} leads" if len(shared) == 1 else f"{best} and {shared[1]} share the lead"
     if not contenders:
         return lead
     who = contenders[0] if len(contenders) == 1 else f"{in_words(len(contenders))} others"
     return f"{lead}, but {who} may be as good"
 
 
-def as_good(board: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame:
-    """Rows of models below the first band that the best is not separated from, such as those compared rarely."""
-    if board["band"].isna().any():
-        return board.head(0)
-    separated = pairs["second"][(pairs["first"] == board["model"].iloc[0]) & pairs["separated"].fillna(False)]
-    return board[board["band"].gt(1) & ~board["model"].isin(separated)]
+def in_order(models: Sequence[str]) -> str:
+    """Models that are not ordered, in words: their names, or of many how many there are."""
+    if len(models) > NAMED:
+        return f"the {in_words(len(models))} models"
+    return " and ".join(filter(None, [listed(models[:-1]), models[-1]]))
 
 
 WIDTH = 100.0  # of a drawn row, in its own units
@@ -117,7 +117,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Group:
-    """Models no two of which are significantly different; `head` is empty for a model by itself."""
+    """Models drawn together, and what is said of them; empty where nothing is."""
 
     head: str
     rows: list[Row]
@@ -193,8 +193,7 @@ def picture(
         rows.append(
             _row(line, anchors[line["model"]], positions, f"{at:.0%}", description, additions or Additions())
         )
-    groups = _groups(board, rows)
-    return Picture(*_folded(groups), drawn(0.5), not board["low"].isna().all())
+    return Picture(*_groups(board, rows), drawn(0.5), not board["low"].isna().all())
 
 
 def _row(
@@ -228,13 +227,6 @@ def _move(model: str, changelog: Changelog) -> Move | None:
     return Move(kind, f"{sign}{abs(by)}", f"{kind} {counted(abs(by), 'rank')} since {changelog.since}, {sure}")
 
 
-def _folded(groups: list[Group]) -> tuple[list[Group], list[Group]]:
-    """Groups shown at once, of about `SHOWN` models, and the others."""
-    cumulative = np.cumsum([len(group.rows) for group in groups])
-    first = int(np.searchsorted(cumulative, SHOWN)) + 1
-    return groups[:first], groups[first:]
-
-
 def _ranks(line: Mapping[Hashable, Any]) -> str:
     low, high = line["rank_low"], line["rank_high"]
     if pd.isna(low):
@@ -242,22 +234,18 @@ def _ranks(line: Mapping[Hashable, Any]) -> str:
     return str(low) if low == high else f"{low}\N{EN DASH}{high}"
 
 
-def _groups(board: pd.DataFrame, rows: list[Row]) -> list[Group]:
-    if board["band"].isna().any():
-        return [Group("", rows)]
-    groups = []
-    for band, members in groupby(zip(board["band"], rows, strict=True), key=lambda item: item[0]):
-        among = [row for _, row in members]
-        head = ""
-        if len(among) > 1:
-            these = f"these {in_words(len(among))}"
-            head = (
-                f"Tied for first: no significant difference between {these}"
-                if band == 1
-                else f"Group {band}: no significant differences"
-            )
-        groups.append(Group(head, among))
-    return groups
+def _groups(board: pd.DataFrame, rows: list[Row]) -> tuple[list[Group], list[Group]]:
+    """Groups shown at once, of about `SHOWN` models, and the others: those who share the lead, and the rest."""
+    leads = board["rank_low"].eq(1).fillna(False).to_numpy(bool)
+    n_leads = int(np.argmin(np.r_[leads, False]))
+    head = ""
+    if n_leads == len(board):
+        head = "No significant difference between any two models"
+    elif n_leads > 1:
+        head = f"Tied for first: no significant difference between these {in_words(n_leads)}"
+    n_shown = max(SHOWN, n_leads)
+    parts = (head, rows[:n_leads]), ("", rows[n_leads:n_shown])
+    return [Group(*part) for part in parts if part[1]], [Group("", rows[n_shown:])] if rows[n_shown:] else []
 
 
 # The judges beside the models on the first screen of a page: a verdict on each, and the reason.

@@ -39,7 +39,7 @@ HEADS |= {"model_a": "shown first", "model_b": "shown second", "width_after": "w
 HEADS |= {"log_loss": "held-out log-loss", "log_loss_error": "standard error", "worse": "worse by"}
 HEADS |= {"win_rate": "win rate", "score_without": "score unadjusted", "rank_without": "rank unadjusted"}
 HEADS |= {"worse_error": "its standard error", "note": "why not compared", "standard_error": "standard error"}
-HEADS |= {"to_separate": "comparisons needed", "elo": "Elo scale", "versus": "wins against", "band": "group"}
+HEADS |= {"to_separate": "comparisons needed", "elo": "Elo scale", "versus": "wins against"}
 HEADS |= {"separated": "significant", "unparsed": "unreadable"}
 HEADS |= {"p_adjusted": "p, adjusted", "flip_rate": "changed", "second_answer": "second answer adds"}
 FURTHER = (*strengths(MOST_STRENGTHS)[1:], *larger_ties(range(MOST_TIED + 1)))
@@ -58,7 +58,7 @@ ABOUT = {
     "high": "upper end of the confidence interval",
     "rank_low": "best rank that the model may have; the ranges hold for all models at once",
     "rank_high": "worst rank that the model may have; the ranges hold for all models at once",
-    "band": "neighbours in rank with no significant difference between any two of them",
+    "group": "models that share a letter are not significantly different, all others are",
     "comparisons": "number of judgments",
     "elo": "the score in Elo points: mean 1000; a lead of 400 means odds of ten to one for an average judge",
     "versus": "how often it is preferred to the model chosen above (judges weighted as in the ranking); a tie "

@@ -78,7 +78,7 @@ def without_partial(ranking: Record, board: pd.DataFrame, judges: pd.DataFrame) 
 
     None where there is none of them, where nobody is left, or where the others make no ranking.
     """
-    leaders = list(board["model"][board["band"].eq(1).fillna(False)])
+    leaders = list(board["model"][board["rank_low"].eq(1).fillna(False)])
     partial = tuple(
         judge
         for judge, verdict in zip(judges["judge"], judges["verdict"], strict=True)
@@ -91,7 +91,7 @@ def without_partial(ranking: Record, board: pd.DataFrame, judges: pd.DataFrame) 
     except (JudgerankError, np.linalg.LinAlgError):
         return None
     lead = headline(remaining_board, pairs(fitted, ranking.settings.level))
-    best = list(remaining_board["model"][remaining_board["band"].eq(1).fillna(False)])
+    best = list(remaining_board["model"][remaining_board["rank_low"].eq(1).fillna(False)])
     return Without(partial, lead, best, {*best} == {*leaders})
 
 

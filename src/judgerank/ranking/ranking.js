@@ -202,10 +202,10 @@ function links() {
   });
 }
 
-// bands: every other one is shaded
+// the models that share the lead are shaded
 function shade() {
-  const table = tables.leaderboard, band = table.column("band:name").nodes().toArray();
-  for (const cell of band) cell.parentElement.classList.toggle("shaded", Number(cell.textContent) % 2 === 1);
+  const table = tables.leaderboard, best = table.column("rank_low:name").nodes().toArray();
+  for (const cell of best) cell.parentElement.classList.toggle("shaded", cell.textContent === "1");
 }
 
 // tabs of categories

@@ -18,7 +18,7 @@ from judgerank.ranking import exports
 from judgerank.ranking.choices import SHRUNK, Record, Settings
 from judgerank.ranking.exports import write_tables
 from judgerank.ranking.findings import findings, ranked_set
-from judgerank.ranking.page import HEADS, to_html
+from judgerank.ranking.page import to_html
 from judgerank.ranking.page_options import Additions
 from judgerank.ranking.verdict import reading_lines, verdict
 from judgerank.reading.files import behind
@@ -57,7 +57,7 @@ def record(ranking: Record) -> dict[str, object]:
 
 
 MOST_ROWS = 20  # of the leaderboard as text: with more, the verdict above it is out of sight
-OF_GROUPS = "group: no two models of a group are significantly different"
+OF_GROUPS = "group: models that share a letter are not significantly different"
 LONGEST_NAME = 40  # characters of a model in it, so that a row fits a terminal
 
 
@@ -164,10 +164,10 @@ class Ranking(Record):
         rows = board.head(len(board) if most is None else most)
         short = rows["model"].map(lambda name: shortened(name, LONGEST_NAME))
         table = (rows.assign(model=short) if short.is_unique else rows).astype(object).fillna("--")
-        text = table.rename(columns={"band": HEADS["band"]}).to_string(
+        text = table.to_string(
             index=False, float_format=lambda value: f"{round(value, 3) + 0.0:.3f}", max_colwidth=LONGEST
         )
-        return text if board["band"].isna().all() else f"{text}\n{OF_GROUPS}"
+        return text if board["group"].isna().all() else f"{text}\n{OF_GROUPS}"
 
     def __str__(self) -> str:
         more = len(self.tables["leaderboard"]) - MOST_ROWS

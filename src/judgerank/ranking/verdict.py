@@ -6,7 +6,6 @@ The page and the terminal say the same sentences. All numbers come from the rank
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -21,10 +20,11 @@ from judgerank.fits.errors_by_question import too_few
 from judgerank.fits.presentation import pairs, win_probability
 from judgerank.ranking.choices import Record, Settings
 from judgerank.ranking.components import links_between
-from judgerank.ranking.first_screen import as_good, headline, in_words, largest
+from judgerank.ranking.first_screen import NAMED, headline, in_words, largest
 from judgerank.ranking.page_records import head_to_head
 from judgerank.ranking.partial_judges import unread, warnings_of, without_partial
 from judgerank.ranking.studies import panel
+from judgerank.ranking.studies.leaderboard import claims_of
 from judgerank.ranking.studies.next_comparisons import CHANCE, cost_of_pair, tastes_matter
 from judgerank.reading.files import run_again
 from judgerank.trust.sentences import FRAGILITY
@@ -44,16 +44,10 @@ def leaders(ranking: Record) -> dict[str, str]:
         return {}
     level, leading = 1 - (1 - ranking.settings.level) / len(ranking.categories), dict[str, str]()
     for name, fitted in ranking.categories.items():
-        best, tested = boards["model"][boards["category"] == name].iloc[0], pairs(fitted, level)
-        if "separated" in tested and _wins(tested, best, len(fitted.scores)):
-            leading[name] = str(best)
+        claims = claims_of(boards[boards["category"] == name], pairs(fitted, level))
+        if claims is not None and len(claims.leaders) == 1:
+            leading[name] = claims.leaders[0]
     return leading
-
-
-def _wins(tested: pd.DataFrame, best: str, models: int) -> bool:
-    """Whether a model is separated from each other one."""
-    tests = tested[(tested["first"] == best) | (tested["second"] == best)]
-    return int(tests["separated"].fillna(False).sum()) == models - 1
 
 
 def by_category(ranking: Record, overall: str) -> str:
@@ -135,7 +129,6 @@ def one_order(cells: Comparisons, best: str, second: str) -> ShownOrder | None:
 
 HARDER = "Ask harder questions, or tell the judges to choose where they can."
 CHOOSE = "Choose the model by category. "  # before what decides between models in general
-NAMED = 3  # models in a sentence
 TOO_DEAR = 10  # times the comparisons there are, beyond which more of them are not worth it
 
 
@@ -187,7 +180,7 @@ def verdict(ranking: Record, passed_on: bool = False) -> Verdict:
         title = f"No clear leader among {in_words(len(board))} models"
         return Verdict(title, lead, "", "", _facts(ranking, judges.assign(information=np.nan)), unread(ranking))
     order = None if len(ranking.fits) > 1 else one_order(ranking.fitted.comparisons, *board["model"].iloc[:2])
-    fewer, best = without_partial(ranking, board, judges), board[board["band"].eq(1).fillna(False)]
+    fewer, best = without_partial(ranking, board, judges), board[board["rank_low"].eq(1).fillna(False)]
     next_step = OTHER_ORDER if order else fewer.next if fewer else ""
     where = "" if order else by_category(ranking, best["model"].iloc[0] if len(best) == 1 else "")
     return Verdict(
@@ -208,7 +201,8 @@ def _headline(ranking: Record, board: pd.DataFrame, pairs: pd.DataFrame, but: li
         return f"No overall leader: {n_groups} groups of models were never compared with each other"
     lead = headline(board, pairs)
     condition = next(filter(None, but), "")
-    if condition and _separated(pairs, *board["model"].iloc[:2]):
+    claims = claims_of(board, pairs)
+    if condition and claims is not None and claims.separates(*board["model"].iloc[:2]):
         return f"{lead}, {condition}"
     return lead
 
@@ -217,10 +211,12 @@ def _lead(ranking: Record, board: pd.DataFrame, pairs: pd.DataFrame, order: Show
     best, second = board.iloc[0], board.iloc[1]
     where = "" if len(ranking.fits) == 1 else "In the first group, "
     text = f"{where}{_preferred(ranking, best, second)}"
-    if board["rank_low"].isna().any():
+    claims = claims_of(board, pairs)
+    if claims is None:
         return f"{text}. This fit has no confidence intervals, so the difference may be chance."
-    how = "a significant difference" if _separated(pairs, best["model"], second["model"]) else "too close to call"
-    if order and order.position and how != "too close to call":
+    is_separated = claims.separates(best["model"], second["model"])
+    how = "a significant difference" if is_separated else "too close to call"
+    if order and order.position and is_separated:
         how = f"{how}, {order.unless}"
     low, high, level = best["rank_low"], best["rank_high"], f"{ranking.settings.level:.0%} confidence"
     name = best["model"]
@@ -230,12 +226,12 @@ def _lead(ranking: Record, board: pd.DataFrame, pairs: pd.DataFrame, order: Show
     elif low != high:
         range_ = f"T{range_[1:]}"
     text = f"{text}: {how}. {range_} ({level}, jointly for all {'its ' * bool(where)}models)."
-    contenders = as_good(board, pairs)
-    if contenders.empty:
+    if not (claims.contenders and claims.has_any):
         return text
-    counts = zip(contenders["model"], contenders["comparisons"], strict=True)
+    among = board[board["model"].isin(claims.contenders)]
+    counts = zip(among["model"], among["comparisons"], strict=True)
     named = [f"{model} ({count:,} {noun(count, 'comparison')})" for model, count in counts][:NAMED]
-    more = f" and {len(contenders) - NAMED:,} more" if len(contenders) > NAMED else ""
+    more = f" and {len(among) - NAMED:,} more" if len(among) > NAMED else ""
     return f"{text} {name} is not significantly different from {', '.join(named)}{more}."
 
 
@@ -260,11 +256,6 @@ def _preferred(ranking: Record, best: pd.Series, second: pd.Series) -> str:
     return f"{text}. Fitted to all comparisons,{weights} that is {chance}"
 
 
-def _separated(pairs: pd.DataFrame, first: str, second: str) -> bool:
-    row = pairs[(pairs["first"] == first) & (pairs["second"] == second)]
-    return bool(row["separated"].fillna(False).any())
-
-
 def _change(ranking: Record, passed_on: bool) -> str:
     """A sentence on what would change who leads; empty where that is known of another fit alone."""
     fragility = next(
@@ -284,17 +275,12 @@ def _next(ranking: Record, board: pd.DataFrame, pairs: pd.DataFrame) -> str:
     if len(ranking.fits) > 1:
         links = listed(f"{a} with {b}" for a, b in links_between(ranking.judgments))
         return f"To rank all models together, compare {links}."
-    if "separated" not in pairs or board["band"].isna().any():
+    claims = claims_of(board, pairs)
+    if claims is None:
         return "For confidence intervals, compare the models again until no judge is always of one mind."
-    names = list(board["model"])
-    rivals = [(names[0], rival) for rival in (names[1], *as_good(board, pairs)["model"])]
-    close = next(((a, b) for a, b in (*rivals, *pairwise(names)) if not _separated(pairs, a, b)), None)
-    if close is None:
-        text = "Every model is significantly different from the next"
-        if board["rank_low"].eq(board["rank_high"]).all():
-            return f"{text}: this ranking needs no more data."
-        return f"{text}, pair by pair. Ranges of ranks are wider, as they hold for all models at once."
-    first, second = close
+    if claims.undecided is None:
+        return "Every model is significantly different from the next: this ranking needs no more data."
+    first, second = claims.undecided
     few = too_few(ranking.fitted)
     if few:
         unknown = few.too_few_to_tell("how many comparisons that takes")

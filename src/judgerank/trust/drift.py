@@ -25,7 +25,7 @@ from judgerank.data.arrays import AnyArray, FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import NoMaximumError
 from judgerank.engine.ascent import logistic, peak
-from judgerank.order.pairs import holm, significant
+from judgerank.order.claims import holm, significant
 from judgerank.trust.retest import firsts, requests_of
 
 LEAST = 5  # comparisons for each parameter of a judge, below which it is not tested

@@ -10,8 +10,7 @@ from judgerank.fits.fitted import Fitted
 from judgerank.fits.result import Fit
 from judgerank.fits.testing import without_blocks
 from judgerank.inference.wald import wald_by_covariance
-from judgerank.order.pairs import orders
-from judgerank.order.rank_intervals import rank_intervals
+from judgerank.order.pairs import orders, rank_intervals
 from judgerank.order.scale import scale_of
 from judgerank.ranking.study import Component, Finding
 

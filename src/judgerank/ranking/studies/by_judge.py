@@ -11,7 +11,7 @@ from judgerank.data.listing import listed, p_of
 from judgerank.fits.judge_effects import alike, judge_effects
 from judgerank.model.block import Records
 from judgerank.model.kinds import family, style
-from judgerank.order.pairs import significant
+from judgerank.order.claims import significant
 from judgerank.ranking.study import Component, Finding
 from judgerank.trust.sentences import MOST_PARAMETERS, MOST_ROWS
 

@@ -10,7 +10,7 @@ import pandas as pd
 from judgerank.data.arrays import AnyArray
 from judgerank.data.judgments import Judgments
 from judgerank.data.listing import counted, listed, p_of
-from judgerank.order.pairs import significant
+from judgerank.order.claims import significant
 from judgerank.ranking.study import Component, Finding
 from judgerank.trust.drift import drift
 from judgerank.trust.retest import asked_again, changed
