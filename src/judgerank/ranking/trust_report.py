@@ -154,7 +154,7 @@ def trust_report(
     numbered = judgments.frame.assign(**{RECORD: _numbers(judgments)})
     parts = parts_of(replace(judgments, frame=numbered))
     name = settings.model or default_member([part.comparisons for part in parts])[0]
-    part, remarks = parts[0], judgments.warnings
+    part, remarks = parts[0], [*judgments.left_out_by_request, *judgments.warnings]
     if len(parts) > 1:
         remarks.append(
             f"The comparisons fall into {len(parts)} unconnected groups of models; this is the largest."
