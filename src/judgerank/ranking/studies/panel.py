@@ -43,12 +43,12 @@ MEANING = {  # by `kind_of`
     BY_EFFECT: "it prefers longer or shorter answers, or those of its own family, whatever their quality: more "
     "than 60% of the time between two equal models (significantly)",
     RANDOM: "its answers do not follow the scores: its discrimination is zero, or may be",
-    CONTRARY: "it answers against the majority of the other judges, who agree with each other, at least 60% of the "
-    "time (significantly, all judges tested together at 1%): its labels may be swapped",
+    CONTRARY: "it answers against the majority of the other judges, who agree with each other, at least 60% of "
+    "the time (significantly, all judges tested together at 1%): its labels may be swapped",
     COPY: "it disagrees with that judge less than half as often as two different judges would, given how much "
     "the others agree on the same questions: one model under two names?",
-    UNSURE: "too few answers to assess: its discrimination may be below half of the panel's median, or near it; or "
-    "no two models differ significantly",
+    UNSURE: "too few answers to assess: its discrimination may be below half of the panel's median, or near it, "
+    "or no two models differ significantly",
     UNRATED: "all judges have equal weight, so no discrimination is estimated: there is one judge, or two models, "
     "or the chosen model has none",
     UNBOUNDED: "it never contradicted the ranking, so its discrimination has no upper limit",
