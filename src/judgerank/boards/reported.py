@@ -31,13 +31,15 @@ OTHER_UNIT = (
 
 
 def about_of(judgments: Judgments, notes: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """What a saved fit keeps of its judgments: digests of files and of the set of questions, and notes."""
+    """What a saved fit keeps of its judgments: digests of files and of questions, a filter, and notes."""
     sources = judgments.source.get("files", [judgments.source])
     about: dict[str, Any] = {"files": sorted(str(source["sha256"]) for source in sources if "sha256" in source)}
     if "question_id" in judgments.frame:
         names = sorted({str(name) for name in judgments.frame["question_id"]})
         digest = hashlib.sha256("\n".join(names).encode()).hexdigest()
         about["questions"] = f"{len(names)} questions, {digest[:12]}"
+    if "filter" in judgments.source:
+        about["filter"] = judgments.source["filter"]
     return {**about, "notes": dict(notes or {})}
 
 
@@ -139,6 +141,8 @@ def _kept(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
             yield f"- {what}: not kept with {'both' if old_value is new_value else 'one'}."
         else:
             yield f"- {what} are {'the same' if old_value == new_value else 'not the same'}."
+    if old.get("filter") != new.get("filter"):
+        yield "- WARNING: other judgments were left out by request (--without-judge and the like)."
     notes = [metadata.get("notes", {}) for metadata in (old, new)]
     for name in sorted({*notes[0], *notes[1]}):
         old_value, new_value = (metadata.get(name) for metadata in notes)

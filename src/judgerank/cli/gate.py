@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -12,6 +12,7 @@ from judgerank.cli.options import (
     ASK_COPIES,
     ASK_NAMES,
     OUTPUT,
+    CategoryOption,
     ColumnOption,
     CopiesOption,
     EncodingOption,
@@ -20,9 +21,12 @@ from judgerank.cli.options import (
     FormatOption,
     JsonOption,
     NamesOption,
+    OnlyJudgeOption,
     WinnerValuesOption,
+    WithoutJudgeOption,
+    WithoutModelOption,
     between,
-    columns_of,
+    how_read,
     words_of,
 )
 from judgerank.gating.rule import MODES, SCALES, SCORE, Rule
@@ -50,7 +54,7 @@ SURENESS, PANEL = "Uncertainty", "Asking a panel"
 OF_PANEL = ("until", "budget", "judgments", "order", "allow_env_url")  # options that say how a panel is asked
 OF_FILES = (  # options on judgments that are there
     *("criteria", "question_cost", "answers", "format", "column", "winner_values"),
-    *("encoding", "names", "copies"),
+    *("encoding", "names", "copies", "without_judge", "only_judge", "without_model", "category"),
 )
 
 
@@ -144,6 +148,10 @@ def gate(
     encoding: EncodingOption = None,
     names: NamesOption = ASK_NAMES,
     copies: CopiesOption = ASK_COPIES,
+    without_judge: WithoutJudgeOption = None,
+    only_judge: OnlyJudgeOption = None,
+    without_model: WithoutModelOption = None,
+    category: CategoryOption = None,
     json: JsonOption = False,
     json_file: Annotated[
         Path | None, typer.Option(rich_help_panel=OUTPUT, help="File for the verdict as JSON.")
@@ -200,8 +208,13 @@ def gate(
             files, panel, by_rounds, rule, candidate_model, {**request_settings, "names": pair}
         )
     else:
-        read: dict[str, Any] = {"columns": columns_of(column), "winner_values": words, "encoding": encoding}
-        read |= {"form": format and format.value, "names": names.value, "copies": copies.value}
+        selection = {
+            "without_judge": without_judge,
+            "only_judge": only_judge,
+            "without_model": without_model,
+            "category": category,
+        }
+        read = how_read(column, words, format, None, encoding, names, copies, selection)
         judgments_by_criterion = gate_run.read_by_criterion(files, criteria, read)
         named = {"baseline": baseline, "candidate": candidate}
         by_default = {option: name for option, name in named.items() if not _is_given(ctx, option)}

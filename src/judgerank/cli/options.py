@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
 from enum import StrEnum
 from pathlib import Path
@@ -104,9 +104,11 @@ def how_read(
     encoding: str | None,
     names: Names,
     copies: Copies,
+    selection: Mapping[str, Iterable[str] | None] | None = None,
 ) -> dict[str, Any]:
     """How files of judgments are read, as keyword arguments of `judgerank.reading.read.read_judgments`."""
     return {
+        **{name: tuple(chosen or ()) for name, chosen in (selection or {}).items()},
         "form": format and format.value,
         "columns": columns_of(column),
         "winner_values": words,
@@ -199,6 +201,43 @@ CopiesOption = Annotated[
         "--copies",
         rich_help_panel=FILE,
         help="Exact copies of records: refused where most are (ask), counted, or left out.",
+    ),
+]
+# which judgments count: each option is the argument of `read_judgments` with underscores for hyphens
+WithoutJudgeOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--without-judge",
+        rich_help_panel=FILE,
+        metavar="NAME",
+        help="Leave out the judgments of this judge. Can be given several times.",
+    ),
+]
+OnlyJudgeOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--only-judge",
+        rich_help_panel=FILE,
+        metavar="NAME",
+        help="Count the judgments of this judge, and of others named so, alone. Can be given several times.",
+    ),
+]
+WithoutModelOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--without-model",
+        rich_help_panel=FILE,
+        metavar="NAME",
+        help="Leave out the comparisons of this model. Can be given several times.",
+    ),
+]
+CategoryOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--category",
+        rich_help_panel=FILE,
+        metavar="NAME",
+        help="Count the judgments of this category, and of others named so, alone. Can be given several times.",
     ),
 ]
 ForceOption = Annotated[

@@ -15,6 +15,7 @@ from judgerank.cli.options import (
     ASK_NAMES,
     OUTPUT,
     BaselineOption,
+    CategoryOption,
     ColumnOption,
     CopiesOption,
     EncodingOption,
@@ -24,8 +25,11 @@ from judgerank.cli.options import (
     JsonOption,
     LevelOption,
     NamesOption,
+    OnlyJudgeOption,
     RawOption,
     WinnerValuesOption,
+    WithoutJudgeOption,
+    WithoutModelOption,
     how_read,
     words_of,
 )
@@ -56,6 +60,10 @@ def people(
     encoding: EncodingOption = None,
     names: NamesOption = ASK_NAMES,
     copies: CopiesOption = ASK_COPIES,
+    without_judge: WithoutJudgeOption = None,
+    only_judge: OnlyJudgeOption = None,
+    without_model: WithoutModelOption = None,
+    category: CategoryOption = None,
     level: LevelOption = 0.95,
     next_: Annotated[
         Path | None,
@@ -69,7 +77,13 @@ def people(
     from judgerank.cli import people_run
 
     files, words = words_of(winner_values, files)
-    read = how_read(column, words, format, baseline, encoding, names, copies)
+    selection = {
+        "without_judge": without_judge,
+        "only_judge": only_judge,
+        "without_model": without_model,
+        "category": category,
+    }
+    read = how_read(column, words, format, baseline, encoding, names, copies, selection)
     items = people_run.NextItems(next_, force, raw)
     if board is not None:
         people_run.place_on_human_board(files, read, board, level, human or [], items, json)

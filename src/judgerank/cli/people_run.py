@@ -58,11 +58,12 @@ def place_on_human_board(
     if human or items.path is not None:
         raise ConfigError("--board takes the place of human votes: leave out --human and --next")
     human_board = HumanBoard.read(board)
-    scale = on_human_board(read_judgments(paths_of(files), **read), human_board, level)
+    judgments = read_judgments(paths_of(files), **read)
+    scale = on_human_board(judgments, human_board, level)
     if json:
-        say_json("people", _placement_report(scale))
+        say_json("people", {**_placement_report(scale), "notes": judgments.left_out_by_request})
         return
-    say(str(scale))
+    say("\n".join([str(scale), *(f"- {remark}" for remark in judgments.left_out_by_request)]))
 
 
 def _placement_report(scale: HumanScale) -> dict[str, object]:

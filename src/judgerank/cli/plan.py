@@ -16,6 +16,7 @@ from judgerank.cli.options import (
     GOALS,
     NEWTON,
     BaselineOption,
+    CategoryOption,
     ColumnOption,
     CopiesOption,
     EncodingOption,
@@ -24,8 +25,11 @@ from judgerank.cli.options import (
     LevelOption,
     ModelOption,
     NamesOption,
+    OnlyJudgeOption,
     SolverOption,
     WinnerValuesOption,
+    WithoutJudgeOption,
+    WithoutModelOption,
     between,
     finite,
     how_read,
@@ -138,6 +142,10 @@ def plan(
     encoding: EncodingOption = None,
     names: NamesOption = ASK_NAMES,
     copies: CopiesOption = ASK_COPIES,
+    without_judge: WithoutJudgeOption = None,
+    only_judge: OnlyJudgeOption = None,
+    without_model: WithoutModelOption = None,
+    category: CategoryOption = None,
     model: ModelOption = None,
     solver: SolverOption = NEWTON,
     level: LevelOption = 0.95,
@@ -153,7 +161,13 @@ def plan(
     assumption = plan_run.Assumption(models, judges, sigma_scores, sigma_discrimination)
     goals = plan_run.goals_of(want)
     if files:
-        read = how_read(column, words, format, baseline, encoding, names, copies)
+        selection = {
+            "without_judge": without_judge,
+            "only_judge": only_judge,
+            "without_model": without_model,
+            "category": category,
+        }
+        read = how_read(column, words, format, baseline, encoding, names, copies, selection)
         basis = plan_run.fitted_to(files, read, (model, solver.value), level, assumption)
     else:
         basis = plan_run.assumed_panel(assumption, model)

@@ -108,7 +108,7 @@ def fitted_to(
     seen, rows = None, judgments.comparisons
     if "question_id" in judgments.frame and rows.stages is None:
         seen = repeats_of(fitted, rows, judgments.question, level, judgments.item)
-    return Basis(panel, questions, seen, judgments.warnings)
+    return Basis(panel, questions, seen, [*judgments.left_out_by_request, *judgments.warnings])
 
 
 def planned(

@@ -21,6 +21,7 @@ from judgerank.cli.options import (
     SHRUNK,
     UNCERTAINTY,
     BaselineOption,
+    CategoryOption,
     ColumnOption,
     CopiesOption,
     EncodingOption,
@@ -31,9 +32,12 @@ from judgerank.cli.options import (
     LevelOption,
     ModelOption,
     NamesOption,
+    OnlyJudgeOption,
     RawOption,
     SolverOption,
     WinnerValuesOption,
+    WithoutJudgeOption,
+    WithoutModelOption,
     how_read,
     notes_of,
     words_of,
@@ -109,6 +113,10 @@ def rank(
     encoding: EncodingOption = None,
     names: NamesOption = ASK_NAMES,
     copies: CopiesOption = ASK_COPIES,
+    without_judge: WithoutJudgeOption = None,
+    only_judge: OnlyJudgeOption = None,
+    without_model: WithoutModelOption = None,
+    category: CategoryOption = None,
     model: ModelOption = None,
     block: Annotated[
         list[str] | None,
@@ -213,7 +221,13 @@ def rank(
     }
     settings |= {"next": next_, "next_size": next_size, "blocks": tuple(block or ())}
     files, words = words_of(winner_values, files)
-    read = how_read(column, words, format, baseline, encoding, names, copies)
+    selection = {
+        "without_judge": without_judge,
+        "only_judge": only_judge,
+        "without_model": without_model,
+        "category": category,
+    }
+    read = how_read(column, words, format, baseline, encoding, names, copies, selection)
     output_paths = rank_run.OutputPaths(
         output, tuple(export or ()), save, notes_of(note, save), one_card(card), force, raw
     )

@@ -129,6 +129,7 @@ class Written:
             "next": sentences.next,
             "warnings": sentences.warnings,
             "read": read,
+            "filter": ranking.judgments.source.get("filter", []),
             "notes": ranking.remarks[len(read) :],
             "leaderboard": records(ranking.tables["leaderboard"]),
             "tables": {name: table for name, table in tables.items() if name != "leaderboard"},

@@ -17,6 +17,7 @@ from judgerank.cli.options import (
     SHRUNK,
     UNCERTAINTY,
     BaselineOption,
+    CategoryOption,
     ColumnOption,
     CopiesOption,
     EncodingOption,
@@ -27,8 +28,11 @@ from judgerank.cli.options import (
     LevelOption,
     ModelOption,
     NamesOption,
+    OnlyJudgeOption,
     SolverOption,
     WinnerValuesOption,
+    WithoutJudgeOption,
+    WithoutModelOption,
     how_read,
     words_of,
 )
@@ -43,6 +47,10 @@ def trust(
     encoding: EncodingOption = None,
     names: NamesOption = ASK_NAMES,
     copies: CopiesOption = ASK_COPIES,
+    without_judge: WithoutJudgeOption = None,
+    only_judge: OnlyJudgeOption = None,
+    without_model: WithoutModelOption = None,
+    category: CategoryOption = None,
     model: ModelOption = None,
     solver: SolverOption = SHRUNK,
     level: LevelOption = 0.95,
@@ -74,7 +82,13 @@ def trust(
     from judgerank.cli import trust_run
 
     files, words = words_of(winner_values, files)
-    read = how_read(column, words, format, baseline, encoding, names, copies)
+    selection = {
+        "without_judge": without_judge,
+        "only_judge": only_judge,
+        "without_model": without_model,
+        "category": category,
+    }
+    read = how_read(column, words, format, baseline, encoding, names, copies, selection)
     trust_run.tested(
         files, read, {"model": model, "solver": solver.value, "level": level}, most, output, force, json
     )

@@ -44,6 +44,7 @@ def _document(report: TrustReport, folder: Path | None) -> dict[str, object]:
     return {
         "title": report.judgments.title,
         "model": report.fitted.model.name,
+        "filter": report.judgments.source.get("filter", []),
         "notes": report.remarks,
         "same_judges": report.same,
         "tables": tables,

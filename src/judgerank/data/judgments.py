@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from judgerank.data.arrays import IntArray, UIntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import DataError, DataUnavailableError
-from judgerank.data.frames import OUTCOMES, UNHEARD, question_keys, standardised_log
+from judgerank.data.frames import BY_REQUEST, OUTCOMES, UNHEARD, question_keys, standardised_log
 from judgerank.data.numbering import numbered, places_among
 from judgerank.data.representation import Shown
 
@@ -99,6 +99,11 @@ class Judgments(Shown):
     def warnings(self) -> list[str]:
         """Those of the remarks without which no result should be read: which judges are left out."""
         return [remark for remark in self.remarks if remark.startswith(UNHEARD)]
+
+    @property
+    def left_out_by_request(self) -> list[str]:
+        """The remarks on judgments that a request left out (`judgerank.reading.selection`)."""
+        return [remark for remark in self.remarks if remark.startswith(BY_REQUEST)]
 
     @property
     def ordered(self) -> bool:

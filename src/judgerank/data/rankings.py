@@ -8,7 +8,7 @@ either. The first stage of a tie holds all of its answers; with ties as an outco
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from math import comb
@@ -256,3 +256,46 @@ def as_pairs(judgments: Judgments) -> Judgments:
     frame = frame.assign(judge_preferred_model=letters)
     pairs = replace(Comparisons.from_frame(frame), ordered=c.ordered, dropped=c.dropped)
     return replace(judgments, frame=frame, comparisons=pairs)
+
+
+def rankings_of(judgments: Judgments) -> tuple[list[Ranked], IntArray]:
+    """The rankings that stages are of, and the first record of each, shape (R,); without comparisons of two.
+
+    A group of tied answers is chosen at once in one stage, the one that counts once.
+    """
+    c = judgments.comparisons
+    stages = c.stages
+    if stages is None:
+        return [], np.zeros(0, np.intp)
+    number = number_of_ranking(c, judgments.question if "question_id" in judgments.frame else None)
+    record = np.flatnonzero(judgments.parsed)
+    counts_once = in_stages(judgments.frame)[record] & (c.choices > 1 - ROUNDING)
+    either = (1 - stages.neither) / 2  # half the shares of both answers
+    shares = either + c.outcome - 0.5, either - c.outcome + 0.5
+    names, parts = np.array(c.models, object), dict[int, list[tuple[list[str], tuple[str, ...]]]]()
+    first_records = dict[int, int]()
+    for start in stages.first_rows[counts_once[stages.first_rows]].tolist():
+        size = int(stages.size[start])
+        rows = slice(start, start + size - 1)  # those of the first answer with each of the others
+        among = [names[c.first[start]], *names[c.second[rows]]]
+        share = [shares[0][start], *shares[1][rows]]
+        chosen = tuple(name for name, part in zip(among, share, strict=True) if part > ROUNDING)
+        parts.setdefault(int(number[start]), []).append((among, chosen))
+        first_records.setdefault(int(number[start]), int(record[start]))
+    rankings = []
+    for choices in parts.values():
+        everyone, groups = choices[0][0], tuple(group for _, group in choices)
+        chosen = {name for group in groups for name in group}
+        unranked = tuple(name for name in everyone if name not in chosen)
+        rankings.append(Ranked(groups, unranked, None if stages.apart is None else tuple(everyone)))
+    return rankings, np.array(list(first_records.values()), np.intp)
+
+
+def ranked_among(ranking: Ranked, models: Collection[str]) -> Ranked | None:
+    """A ranking of those of its models that are among some; None where it says nothing of them."""
+    groups = tuple(tuple(name for name in group if name in models) for group in ranking.groups)
+    groups, unranked = tuple(filter(None, groups)), tuple(name for name in ranking.unranked if name in models)
+    if not groups or len([name for group in groups for name in group]) + len(unranked) < 2:
+        return None
+    shown = None if ranking.shown is None else tuple(name for name in ranking.shown if name in models)
+    return Ranked(groups, unranked, shown)

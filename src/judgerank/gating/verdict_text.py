@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from judgerank.data.frames import BY_REQUEST
 from judgerank.data.listing import listed
 from judgerank.gating.gate_result import Criterion, Result
 from judgerank.gating.rule import EQUIVALENCE, SCORE, TWO_SIDED, WIN_RATE, Rule, score_of
@@ -112,7 +113,7 @@ def _more(result: Result) -> str:
 
 
 def table(result: Result) -> list[tuple[str, str]]:
-    """What to know of the verdict: at most eleven lines of a name and a text, and four on categories."""
+    """What to know of the verdict: at most twelve lines of a name and a text, and four on categories."""
     rule, first = result.rule, result.criteria[0]
     lines = [_criterion(criterion, len(result.criteria) > 1, result) for criterion in result.criteria[:SHOWN]]
     if len(result.criteria) > SHOWN:
@@ -123,6 +124,8 @@ def table(result: Result) -> list[tuple[str, str]]:
     mode = rule.mode + ("" if rule.mode == TWO_SIDED else f", margin {margin}")
     lines.append(("rule", f"{mode}, alpha {share(rule.alpha)} ({look_text}), power {share(rule.power)}"))
     lines.append(("judges", _judges(first)))
+    requests = (remark.partition(BY_REQUEST)[2] for remark in result.remarks)
+    lines += [("left out", f"by request: {text}") for text in dict.fromkeys(filter(None, requests))]
     notes = [_gaps(result), _position(first), _noise(first), _family(result), _weak(result)]
     return lines + [note for note in notes if note is not None] + _categories(result)
 

@@ -188,15 +188,19 @@ class Model:
 
     def counterpart(self) -> Model:
         """The member with positions besides, or without those it has, by its usual name if it has one."""
-        blocks = in_order(({*self.judge_blocks} ^ {"position"}) | {SCALE})
-        fixed = self.fixed_scale or not self.judge_blocks
-        if fixed and blocks == (SCALE,):
-            blocks, fixed = (), False
         name = f"{self.name}_without_position" if self.has_position else f"{self.name}_position"
-        candidate = Model(name, blocks, fixed)
-        usual = replace(candidate, name=name, judge_blocks=plain(blocks))  # whatever the number of strengths
-        names = (model.name for model in NAMED.values() if replace(model, name=name) == usual)
-        return replace(candidate, name=next(names, name))
+        return _usual(name, {*self.judge_blocks} ^ {"position"}, self.fixed_scale or not self.judge_blocks)
+
+    def with_ties(self) -> Model:
+        """The member with ties as an outcome of their own, by its usual name if it has one."""
+        blocks = {*self.judge_blocks} | {"log_tie"}
+        return _usual(f"{self.name}_ties", blocks, self.fixed_scale or not self.judge_blocks)
+
+    def with_equal_weights(self) -> Model:
+        """The member with all discriminations one, by its usual name if it has one; itself if none is free."""
+        if not self.weighs_judges:
+            return self
+        return _usual(f"{self.name}_equal_weights", {*self.judge_blocks} - {"slope"}, True)
 
     @cached_property
     def offsets(self) -> slice:
@@ -247,6 +251,17 @@ class Model:
         slope, position = (rows.get(name, np.zeros(size)) for name in ("slope", "position"))
         strong = np.array([rows[name] for name in strengths(self.n_strengths)]).reshape(-1, size)
         return JudgeValues(gamma, slope, position, nu, strong)
+
+
+def _usual(name: str, blocks: set[str], fixed: bool) -> Model:
+    """A member with these blocks of judges, by its usual name if it has one, else by `name`."""
+    ordered = in_order(blocks | {SCALE})
+    if fixed and ordered == (SCALE,):
+        ordered, fixed = (), False
+    candidate = Model(name, ordered, fixed)
+    usual = replace(candidate, judge_blocks=plain(ordered))  # whatever the number of strengths
+    names = (model.name for model in NAMED.values() if replace(model, name=name) == usual)
+    return replace(candidate, name=next(names, name))
 
 
 BTL = Model("btl", ())

@@ -223,7 +223,7 @@ def people_report(judgments: Source, human: str | Collection[str] = (), level: f
     drawn, (helped, unhelped), losses = drawn_toward_panel(items, panel), _helped(items), vote_losses(items, panel)
     by_votes = helped is not None and losses["helped"] < losses["toward_panel"]
     human_scores: HumanScores = helped if helped is not None and by_votes else drawn
-    remarks = [why, *([BROKEN] if broken else [])]
+    remarks = [*judgments.left_out_by_request, why, *([BROKEN] if broken else [])]
     if items.unjudged:
         remarks.append(f"Left out: {items.unjudged:,} items that people judged and the panel did not.")
     table = _joined(human_scores.table(level), items, drawn, helped)

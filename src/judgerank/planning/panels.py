@@ -49,7 +49,7 @@ class Panel:
     judge_weight : float array, shape (K,)
         How often a judge is asked relative to others.
     model : Model
-        One in which judges differ in discrimination.
+        One in which judges differ in discrimination, or of two models one in which they do not.
     doubt : float array, shape (N (N - 1) / 2,), optional
         Standard errors of the differences of pairs over the standard deviation of the scores, as left by the
         judgments that the panel was fitted to; None where the panel is taken as known.
@@ -91,7 +91,8 @@ class Panel:
     @property
     def n_parameters(self) -> int:
         """Parameters that are fitted to data on the panel's design."""
-        return len(self.models) - 1 + max(len(self.judges) * len(self.model.judge_blocks) - 1, 0)
+        n_of_judges = len(self.judges) * len(self.model.free_blocks)
+        return len(self.models) - 1 + max(n_of_judges - self.model.weighs_judges, 0)
 
     def reporting(self, spread: float) -> Panel:
         """The same, its scores stretched so that the reported ones have this standard deviation."""
@@ -132,7 +133,8 @@ class Panel:
         of_pairs = [row for row, block in enumerate(model.blocks) if block.role.tied <= 2]
         model = replace(model, judge_blocks=tuple(model.judge_blocks[row] for row in of_pairs))
         rest = fitted.judges[of_pairs[1:]][:, fitted.in_play]
-        at = Parameters(panel.at.scores, np.vstack([panel.at.judges, rest]))
+        by_judge = [panel.at.judges, rest] if model.judge_blocks else [np.zeros((0, len(in_play)))]
+        at = Parameters(panel.at.scores, np.vstack(by_judge))
         panel = replace(panel, at=at, model=model)
         return replace(panel, steadiness=panel._steady())
 
@@ -274,7 +276,7 @@ class Panel:
         at_truth = evaluate(self._designed, self.model, self.at, "expected")
         try:
             info = information(at_truth, self.free)
-            return covariance(info, len(self.models), len(self.judges))
+            return covariance(info, len(self.models), len(self.judges) * self.model.weighs_judges)
         except np.linalg.LinAlgError:
             raise NotIdentifiedError("the design does not determine every score and discrimination") from None
 
@@ -286,8 +288,10 @@ class Panel:
 
     @property
     def free(self) -> BoolArray:
-        """Judges' parameters that are not at a limit, shape (B, K)."""
-        return np.isfinite(self.at.judges)
+        """Judges' parameters that are neither held nor at a limit, shape (B, K)."""
+        return (
+            np.isfinite(self.at.judges) & (np.arange(len(self.at.judges)) >= self.model.free_rows.start)[:, None]
+        )
 
 
 def of_differences(covariance: FloatArray) -> FloatArray:

@@ -131,7 +131,12 @@ def precision_of(panel: Panel, questions: Questions = INDEPENDENT) -> Precision:
         plain = scale.covariance(alone)
         free = np.diag(standardised(scale.scores, plain)[1])
         by_itself = {"score": np.diag(plain), "standardised": free, "distance": of_differences(plain) ** 2}
-        few = {whose: effect * variance / variances[whose] for whose, variance in by_itself.items()}
+        few = {
+            whose: np.divide(
+                effect * variance, variances[whose], out=np.zeros_like(variance), where=variances[whose] > 0
+            )  # the standardised scores of two models do not vary
+            for whose, variance in by_itself.items()
+        }
     distance = np.abs(scale.scores[i] - scale.scores[j]) / error
     doubt = np.zeros(len(error)) if panel.doubt is None else panel.doubt * scale.scores.std() / error
     if panel.steadiness is not None:

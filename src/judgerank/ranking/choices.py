@@ -15,6 +15,7 @@ from judgerank.data.errors import ConfigError
 from judgerank.data.judgments import Judgments
 from judgerank.engine.solvers import SOLVERS
 from judgerank.fits.result import Fit
+from judgerank.model.members import Model
 from judgerank.model.naming import all_of, member
 
 # How judgments are ranked: what can be chosen, and between what.
@@ -72,26 +73,49 @@ class Settings:
 DEFAULT, FALLBACK = "position_aware", "judge_aware"
 
 
+def identified(model: Model, part: Comparisons) -> Model:
+    """The member that ranks a component unless one is chosen: with equal weights where it has two models.
+
+    Between two models a judge has one log-odds, which its discrimination fits whatever the scores are. A judge who
+    always says the same would then have nearly all of the information.
+    """
+    return model.with_equal_weights() if len(part.models) == 2 and len(part.judges) > 1 else model
+
+
+EQUAL_WEIGHTS = (
+    "All judges have equal weight: with two models, the answers do not show which judge distinguishes models best."
+)
+
+
 def default_member(parts: Iterable[Comparisons]) -> tuple[str, str]:
     """Name of the member that ranks unless one is chosen, and a sentence that says why.
 
     Parameters
     ----------
     parts : iterable of Comparisons
-        The components of the comparison graph: the member must be identified in each.
+        The components of the comparison graph: the member must be identified in each. That of a component with two
+        models is then `identified`.
     """
     parts = [part.aggregate() for part in parts]
+    models = [member(DEFAULT), member(FALLBACK)]
+    equal = [[identified(model, part) for model in models] for part in parts]
+    if all(len(part.models) == 2 for part in parts) and all(model == equal[0] for model in equal):
+        models = equal[0]
+    default, fallback = (model.name for model in models)
+    weights = "" if default == DEFAULT else f" {EQUAL_WEIGHTS}"
     if not all(part.ordered for part in parts):
-        return FALLBACK, f"Fitted without position bias ({FALLBACK}): the records have no order of presentation."
+        return fallback, (
+            f"Fitted without position bias ({fallback}): the records have no order of presentation.{weights}"
+        )
     if any(positions_are_imitated(part) for part in parts):
-        return FALLBACK, (
-            f"Fitted without position bias ({FALLBACK}): each pair was shown in one order, so position bias and "
-            "quality cannot be distinguished. Show some pairs in the other order."
+        return fallback, (
+            f"Fitted without position bias ({fallback}): each pair was shown in one order, so position bias and "
+            f"quality cannot be distinguished. Show some pairs in the other order.{weights}"
         )
     share = min(position_share(part) for part in parts)
-    return DEFAULT, (
-        f"Fitted with position bias ({DEFAULT}, the default). The order of answers tells {share:.0%} of what a "
-        f"balanced order would tell about it. Without it: --model {FALLBACK}."
+    return default, (
+        f"Fitted with position bias ({default}, the default). The order of answers tells {share:.0%} of what a "
+        f"balanced order would tell about it. Without it: --model {fallback}.{weights}"
     )
 
 

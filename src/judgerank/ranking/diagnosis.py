@@ -17,8 +17,9 @@ from judgerank.data.listing import counted, listed, shortened
 from judgerank.data.rankings import sizes_of_rankings
 from judgerank.data.tied_choices import chosen, whole
 from judgerank.model.members import GRADED_MEMBERS, MODELS, Model
+from judgerank.model.naming import member
 from judgerank.model.needs import Need
-from judgerank.ranking.choices import EXACT, SHRUNK, Settings, default_member
+from judgerank.ranking.choices import EXACT, SHRUNK, Settings, default_member, identified
 from judgerank.ranking.components import fit_member, links_between, never_compared, parts_of
 from judgerank.ranking.studies.convergence import on_fit
 from judgerank.ranking.studies.few_comparisons import on_few
@@ -214,11 +215,9 @@ def on_ranking(judgments: Judgments, command: str) -> Lines:
     for part in parts:
         who = f"of {listed(part.models)}: " if len(parts) > 1 else ""
         try:
-            fitted = fit_member(part, name, EXACT)
-            yield (
-                "maximum",
-                f"{who}{'none' if fitted.unbounded_judges else 'found'} with --model {name} ({fitted.status})",
-            )
+            fitted = fit_member(part, identified(member(name), part), EXACT)
+            is_found = "none" if fitted.unbounded_judges else "found"
+            yield "maximum", f"{who}{is_found} with --model {fitted.model.name} ({fitted.status})"
         except NoMaximumError as error:
             refused.append(error)
             yield "maximum", f"{who}none without shrinkage, since {error}"
@@ -233,7 +232,7 @@ def on_ranking(judgments: Judgments, command: str) -> Lines:
 
 def _shrinks(part: Comparisons, name: str) -> bool:
     try:
-        fit_member(part, name, SHRUNK)
+        fit_member(part, identified(member(name), part), SHRUNK)
     except JudgerankError:
         return False
     return True

@@ -286,7 +286,7 @@ def judges_of(ranking: Record) -> list[Judge]:
             line["information"] / most if most > 0 else float("nan"),
             line["verdict"],
             REASONS[panel.kind_of(line["verdict"])](line, about),
-            line["verdict"] == panel.FINE,
+            line["verdict"] in (panel.FINE, panel.UNRATED),
         )
         for line in table.to_dict("records")
     ]
@@ -348,15 +348,28 @@ def _random(_: Line, __: _About) -> str:
     return "its answers do not follow the ranking, so they have little or no weight"
 
 
+def _contrary(line: Line, _: _About) -> str:
+    against = f"{1 - line['agreement']:.0%} of {_answers(line)}"
+    return f"answers against the majority of the others in {against}: are its labels swapped?"
+
+
 def _same(line: Line, _: _About) -> str:
     judge = line["verdict"].removeprefix(panel.SAME)
     return f"its answers match those of {judge} far more often than any other judge's"
 
 
 def _unsure(line: Line, about: _About) -> str:
-    if line["comparisons"] < about.few:
-        return f"{_answers(line)} are too few to tell"
-    return f"its {_answers(line)} do not tell how well they follow the ranking"
+    few = f"{_answers(line)} are too few to assess"
+    low, high = (line.get(f"{end}_discrimination", np.nan) / about.middle for end in ("low", "high"))
+    if line["comparisons"] < about.few or not np.isfinite(low + high):
+        return few
+    return (
+        f"{few}: it may separate better from worse models {low:.0%} to {high:.0%} as sharply as the median judge"
+    )
+
+
+def _unrated(line: Line, _: _About) -> str:
+    return f"all judges have equal weight; {_answers(line)}"
 
 
 def _unbounded(line: Line, _: _About) -> str:
@@ -370,7 +383,9 @@ REASONS: Mapping[str, Callable[[Line, _About], str]] = {
     panel.BY_POSITION: _by_position,
     panel.BY_EFFECT: _by_effect,
     panel.RANDOM: _random,
+    panel.CONTRARY: _contrary,
     panel.COPY: _same,
     panel.UNSURE: _unsure,
+    panel.UNRATED: _unrated,
     panel.UNBOUNDED: _unbounded,
 }

@@ -298,10 +298,11 @@ def _source_line(ranking: Record) -> str:
         size = counted(
             len(sizes_of_rankings(judgments)), "ranking" if in_stages(judgments.frame).all() else "judgment"
         )
-    return (
+    line = (
         f"{c.n_comparisons:,.0f} comparisons of {len(c.models):,} models by {counted(len(c.judges), 'judge')}, "
         f"from {judgments.source.get('file', 'a table')} ({size})."
     )
+    return " ".join([line, *judgments.left_out_by_request])
 
 
 def _data(ranking: Record, texts: Texts | None) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from judgerank.ranking.components import parts_of
 from judgerank.ranking.first_screen import headline
 from judgerank.ranking.studies import panel
 from judgerank.ranking.studies.by_judge import BY_JUDGE
+from judgerank.ranking.studies.contrary_judges import CONTRARY_JUDGES
 from judgerank.ranking.studies.exact_fit import HARMLESS, WHICH_FIT
 from judgerank.ranking.studies.leaderboard import board_of
 from judgerank.ranking.studies.rivals import DISAGREE
@@ -134,7 +135,7 @@ def warnings_of(ranking: Record, judges: pd.DataFrame, fewer: Without | None = N
     fitted = ranking.fitted
     warnings = [
         note.removeprefix(start)
-        for start in (WHICH_FIT, BY_JUDGE)
+        for start in (WHICH_FIT, BY_JUDGE, CONTRARY_JUDGES)
         for note in (remark.removeprefix("Component 1: ") for remark in ranking.remarks)
         if note.startswith(start) and not note.endswith(HARMLESS)
     ]
@@ -146,7 +147,7 @@ def warnings_of(ranking: Record, judges: pd.DataFrame, fewer: Without | None = N
     if not fitted.converged:
         warnings.append(f"The fit ended as {fitted.status}, not at a maximum.")
     warnings += _on_judges(judges, fewer)
-    if 2 * (judges["verdict"] == panel.RANDOM).sum() >= len(judges):
+    if 2 * judges["verdict"].isin((panel.RANDOM, panel.CONTRARY)).sum() >= len(judges):
         warnings.append("At least half of the judges disagree with the ranking or ignore it.")
     share = judges["information"]
     if len(judges) > 1 and share.notna().all() and share.max() >= MOST_WEIGHT:
@@ -168,7 +169,7 @@ def _on_judges(judges: pd.DataFrame, fewer: Without | None) -> Iterator[str]:
         yield (
             f"For {unsure.sum()} of {len(judges)} judges, the answers do not tell what kind of judge it is{who}."
         )
-    doubtful = judges[~unsure & (judges["verdict"] != panel.FINE)]
+    doubtful = judges[~judges["verdict"].isin(panel.NO_PROBLEM)]
     if len(doubtful):
         have = "has" if len(doubtful) == 1 else "have"
         names = list(doubtful["judge"])

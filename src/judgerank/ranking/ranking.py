@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from html import escape
 from pathlib import Path
@@ -193,6 +193,10 @@ def rank(
     encoding: str | None = None,
     names: str = "ask",
     copies: str = "ask",
+    without_judge: str | Iterable[str] = (),
+    only_judge: str | Iterable[str] = (),
+    without_model: str | Iterable[str] = (),
+    category: str | Iterable[str] = (),
 ) -> Ranking:
     """Rank models from judgments of one's own.
 
@@ -232,6 +236,8 @@ def rank(
         The model that all others were compared with, as in `read_judgments`.
     names, copies : str
         How names that differ in case alone, and copies of records, are read, as in `read_judgments`.
+    without_judge, only_judge, without_model, category : str or collection of str
+        Which judgments are left out, or count alone, as in `read_judgments`.
 
     Raises
     ------
@@ -243,9 +249,16 @@ def rank(
         If no component of the comparison graph can be ranked; it says what would make it possible.
     """
     settings = Settings(model, solver, level, cluster, few, next, next_size, tuple(blocks))
-    return ranked(
-        read_judgments(source, form, columns, winner_values, baseline, encoding, names, copies), settings
+    selection = {
+        "without_judge": without_judge,
+        "only_judge": only_judge,
+        "without_model": without_model,
+        "category": category,
+    }
+    judgments = read_judgments(
+        source, form, columns, winner_values, baseline, encoding, names, copies, **selection
     )
+    return ranked(judgments, settings)
 
 
 def ranked(

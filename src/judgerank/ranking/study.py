@@ -21,8 +21,7 @@ from judgerank.fits.fit import fit
 from judgerank.fits.presentation import has_errors, orders_of, pairs
 from judgerank.fits.result import Fit
 from judgerank.model.members import Model
-from judgerank.model.naming import member
-from judgerank.ranking.choices import EFFECTS, EXACT, SHRUNK, Settings
+from judgerank.ranking.choices import EFFECTS, EQUAL_WEIGHTS, EXACT, SHRUNK, Settings, identified
 from judgerank.ranking.components import fit_member
 from judgerank.ranking.sampled import sampled
 from judgerank.trust.sentences import MOST_PARAMETERS, MOST_ROWS
@@ -174,7 +173,10 @@ def component_of(judgments: Judgments, model: Model, settings: Settings) -> Comp
     NoMaximumError, NotIdentifiedError
         If the component cannot be ranked.
     """
-    requested, departures = _requested(judgments, model, settings)
+    unweighted = identified(model, judgments.comparisons) if settings.model is None else model
+    requested, departures = _requested(judgments, unweighted, settings)
+    if unweighted != model:
+        departures.insert(0, f"Model {unweighted.name} in place of {model.name}. {EQUAL_WEIGHTS}")
     member_alone = requested.member
     independent = requested if requested.without is None or is_usable(requested) else requested.without
     reported = _by_question(independent, judgments, settings)
@@ -232,7 +234,7 @@ def _with_effects(judgments: Judgments, model: Model, settings: Settings) -> tup
     judgments.comparisons.require_pairs("a model with question effects")
     departures = []
     if settings.model is None and (judgments.comparisons.outcome == 0.5).any():
-        plain, model = model.name, member(f"{model.name}_ties")
+        plain, model = model.name, model.with_ties()
         why = "since with question effects ties have to be an outcome of their own"
         departures = [f"Model {model.name} in place of {plain}, {why}."]
     blocks, solver = settings.blocks, settings.solver

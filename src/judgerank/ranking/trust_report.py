@@ -18,7 +18,8 @@ from judgerank.data.rankings import as_pairs, number_of_ranking
 from judgerank.data.representation import Shown
 from judgerank.fits.result import Fit
 from judgerank.fits.same_judges import same_judges
-from judgerank.ranking.choices import Settings, default_member
+from judgerank.model.naming import member
+from judgerank.ranking.choices import Settings, default_member, identified
 from judgerank.ranking.components import fit_member, parts_of
 from judgerank.reading.files import behind
 from judgerank.trust.effective_judges import EffectiveJudges, effective_judges
@@ -154,12 +155,13 @@ def trust_report(
     numbered = judgments.frame.assign(**{RECORD: _numbers(judgments)})
     parts = parts_of(replace(judgments, frame=numbered))
     name = settings.model or default_member([part.comparisons for part in parts])[0]
-    part, remarks = parts[0], judgments.warnings
+    chosen = member(name) if settings.model else identified(member(name), parts[0].comparisons)
+    part, remarks = parts[0], [*judgments.left_out_by_request, *judgments.warnings]
     if len(parts) > 1:
         remarks.append(
             f"The comparisons fall into {len(parts)} unconnected groups of models; this is the largest."
         )
-    fitted = fit_member(part.comparisons, name, settings.solver)
+    fitted = fit_member(part.comparisons, chosen, settings.solver)
     question = part.question if "question_id" in part.frame and settings.cluster == "question" else None
     fragile, panel = fragility(fitted, part.comparisons, question, settings.level, most, progress), None
     if part.comparisons.stages is not None:

@@ -145,7 +145,7 @@ def judgments_from(tables: Sequence[Table], name: str, source: Mapping[str, obje
         ordered = ordered and not always
         frame = frame if ordered else by_name(frame)
         comparisons = comparisons_of(frame, ordered)
-        remarks = [*on_unheard(_unheard(frame, comparisons)), *remarks]
+        remarks = [*remarks_on_judges(frame, comparisons), *remarks]
     if left_out:
         comparisons = replace(comparisons, dropped={**comparisons.dropped, NO_QUESTION: left_out})
         remarks.insert(0, f"Left out: {counted(left_out, 'judgment')} without a question.")
@@ -158,6 +158,11 @@ def judgments_from(tables: Sequence[Table], name: str, source: Mapping[str, obje
     if always:
         provenance["winners_side"] = side
     return Judgments(name, name, frame, comparisons, provenance, remarks=(*always, *remarks))
+
+
+def remarks_on_judges(frame: pd.DataFrame, comparisons: Comparisons) -> list[str]:
+    """A remark on the judges of records none of whose answers could be read, where there are any."""
+    return list(on_unheard(_unheard(frame, comparisons)))
 
 
 def _unheard(frame: pd.DataFrame, comparisons: Comparisons) -> dict[str, int]:
@@ -199,7 +204,13 @@ def comparisons_of(frame: pd.DataFrame, ordered: bool = True) -> Comparisons:
 def of_records(judgments: Judgments, which: pd.Index | pd.Series) -> Judgments:
     """Some of the records, by their labels or by whether each is one of them, as judgments without remarks."""
     frame = judgments.frame.loc[which].reset_index(drop=True)
-    return replace(judgments, frame=frame, comparisons=comparisons_of(frame, judgments.ordered), remarks=())
+    comparisons = comparisons_of(frame, judgments.ordered)
+    z = judgments.comparisons.covariate
+    if z is not None and comparisons.covariate is None:  # given without the lengths that it is of
+        rows = pd.Series(z, judgments.frame.index[judgments.parsed])
+        selected = judgments.frame.loc[which].index
+        comparisons = replace(comparisons, covariate=rows[selected[selected.isin(rows.index)]].to_numpy())
+    return replace(judgments, frame=frame, comparisons=comparisons, remarks=())
 
 
 def _settled(table: Table) -> tuple[Layout, Table]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -32,6 +32,7 @@ from judgerank.reading.layouts.names import require_copies, require_names
 from judgerank.reading.layouts.table import ASK, EXACT, ONE_JUDGE
 from judgerank.reading.layouts.unordered import won_lost
 from judgerank.reading.layouts.words import ANSWERS, meanings
+from judgerank.reading.selection import Selection
 from judgerank.reading.tabular import Pairs, Tabular, are_pairs, frame_of, is_tabular, refuse_other
 from judgerank.writing.sidecars import digest
 
@@ -48,6 +49,11 @@ def read_judgments(
     encoding: str | None = None,
     names: str = ASK,
     copies: str = ASK,
+    *,
+    without_judge: str | Iterable[str] = (),
+    only_judge: str | Iterable[str] = (),
+    without_model: str | Iterable[str] = (),
+    category: str | Iterable[str] = (),
 ) -> Judgments:
     """Read judgments from files or a table, each in one of the layouts that are known by their columns.
 
@@ -87,6 +93,13 @@ def read_judgments(
     copies : {"ask", "keep", "drop"}
         Records that are exact copies of others count (``keep``), or do not (``drop``). By default a set is refused
         whose records are doubled.
+    without_judge, only_judge : str or collection of str
+        Judges whose judgments do not count, or whose judgments alone count. An argument like this is an option of
+        the command: ``--without-judge NAME``, given once for every name.
+    without_model : str or collection of str
+        Models whose comparisons do not count. Rankings of several answers become rankings of the others.
+    category : str or collection of str
+        Categories whose judgments alone count.
 
     Returns
     -------
@@ -103,8 +116,26 @@ def read_judgments(
         Naming the file, and the record or line (counted from 1), the column or the judge at fault.
     ConfigError
         If the form is not known, or the file's name does not tell it; if an answer is to mean something else;
-        if a baseline is given that is not wanted; if an option does not apply to the source.
+        if a baseline is given that is not wanted; if an option does not apply to the source; if no record has a
+        name that is to be left out or kept.
     """
+    selection = Selection.of(
+        without_judge=without_judge, only_judge=only_judge, without_model=without_model, category=category
+    )
+    return selection.applied(_read(path, form, columns, winner_values, baseline, encoding, names, copies))
+
+
+def _read(
+    path: Source,
+    form: str | None,
+    columns: Mapping[str, str | None] | None,
+    winner_values: Mapping[str, str] | None,
+    baseline: str | None,
+    encoding: str | None,
+    names: str,
+    copies: str,
+) -> Judgments:
+    """All judgments of a source, as `read_judgments` describes them."""
     require_names(names)
     require_copies(copies)
     if are_pairs(path):

@@ -27,7 +27,7 @@ OF_COMPONENT = (
         "top_change",
     ),
     *("few_comparisons", "far_models", "few_questions", "goodness_of_fit", "repeated_requests", "adjusted"),
-    *("by_judge", "whose_opinion", "changed_judges", "large_set"),
+    *("by_judge", "contrary_judges", "whose_opinion", "changed_judges", "large_set"),
 )
 CLOSING = ("categories", "failures")  # of the set
 # of a component, and only where every answer is a choice between two

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 
 from judgerank.data.arrays import FloatArray
+from judgerank.data.cache import remembered
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import NoIntervalError
 from judgerank.data.judgments import Judgments
 from judgerank.data.numbering import numbered
+from judgerank.data.rankings import ROUNDING, as_pairs
 from judgerank.engine.likelihood_rows import product, row_by_row
 from judgerank.fits.result import Fit
 from judgerank.fits.same_judges import same_judges
@@ -21,29 +24,41 @@ from judgerank.order.scale import reported_log_errors, scale_of
 from judgerank.ranking.candidates import half_information
 from judgerank.ranking.studies.by_judge import BEGINNINGS, LEAST, effects_of, problem
 from judgerank.ranking.study import Component, Finding
+from judgerank.reading.from_tables import of_records
 
-FINE, NOISY, RANDOM, UNSURE = "fine", "noisy", "random or contrary", "unclear"
-UNBOUNDED = "never wrong"
+FINE, NOISY, RANDOM, UNSURE = "fine", "noisy", "random", "unclear"
+CONTRARY, UNRATED, UNBOUNDED = "contrary", "not assessed", "never wrong"
 LEANS = ("favours the first answer", "favours the second answer")
 SAME = "same as "
 MERGED = "merged"  # status of a judge id whose votes are part of another's
-PLAIN = (FINE, NOISY, RANDOM, UNSURE, UNBOUNDED)
+PLAIN = (FINE, NOISY, RANDOM, CONTRARY, UNSURE, UNRATED, UNBOUNDED)
+NO_PROBLEM = (FINE, UNSURE, UNRATED)  # verdicts that accuse nobody
 BY_POSITION, BY_EFFECT, COPY = "favours", "goes by", "same"  # kinds of verdict that have several texts
 UNBIASED = ", and picks neither position more than 60% of the time (significantly)"  # if positions are fitted
 MEANING = {  # by `kind_of`
-    FINE: f"separates models at least about as well as the panel{UNBIASED}",
+    FINE: "separates models about as well as the panel or better: the interval of its discrimination lies above "
+    f"half of the panel's median, and some models differ significantly{UNBIASED}",
     NOISY: "its discrimination is below half of the panel's median, and significantly below the median",
     BY_POSITION: "between two equal models it picks one position more than 60% of the time (significantly)",
     BY_EFFECT: "it prefers longer or shorter answers, or those of its own family, whatever their quality: more "
     "than 60% of the time between two equal models (significantly)",
     RANDOM: "its answers do not follow the scores: its discrimination is zero, or may be",
+    CONTRARY: "it answers against the majority of the other judges, who agree with each other, at least 60% of "
+    "the time (significantly, all judges tested together at 1%): its labels may be swapped",
     COPY: "it disagrees with that judge less than half as often as two different judges would, given how much "
     "the others agree on the same questions: one model under two names?",
-    UNSURE: "its answers do not tell what kind of judge it is: too few, or all models alike",
+    UNSURE: "too few answers to assess: its discrimination may be below half of the panel's median, or near it, "
+    "or no two models differ significantly",
+    UNRATED: "all judges have equal weight, so no discrimination is estimated: there is one judge, or two models, "
+    "or the chosen model has none",
     UNBOUNDED: "it never contradicted the ranking, so its discrimination has no upper limit",
 }
 HALF = 0.5  # of the panel's median discrimination, below which a judge may be weak
 LEANING = LEAST  # log-odds of the first shown among equals, beyond which a judge leans
+AGAINST, CONTRARY_LEVEL = (
+    0.4,
+    0.01,
+)  # agreement up to which a judge may be contrary; level of the tests of all judges
 
 
 def of_component(component: Component) -> Finding:
@@ -61,6 +76,10 @@ def of_component(component: Component) -> Finding:
         for judge, keep in zip(table["judge"], selected, strict=True)
     ]
     table["verdict"] = [reason or verdict for reason, verdict in zip(reasons, table["verdict"], strict=True)]
+    if "separated" not in component.pairs or not component.pairs["separated"].fillna(False).any():
+        table.loc[table["verdict"] == FINE, "verdict"] = UNSURE  # of models that are all alike, nothing is known
+    turnable = ~table["verdict"].isin((FINE, UNBOUNDED)) & ~table["verdict"].str.startswith(SAME)
+    table.loc[turnable & table["judge"].isin(contrary_judges(component)), "verdict"] = CONTRARY
     return Finding(tables={"judges": table})
 
 
@@ -102,6 +121,79 @@ def agreement(cells: Comparisons) -> pd.Series:
     with np.errstate(invalid="ignore"):
         share = np.bincount(judge, alike * has_others, k) / np.where(total > 0, total, np.nan)
     return pd.Series(share, list(cells.judges), name="agreement")
+
+
+@remembered
+def contrary_judges(component: Component) -> tuple[str, ...]:
+    """Judges who answer against the others, where these agree with each other.
+
+    Significantly so by `opposition`, all judges tested together (Bonferroni), and at least 60% of the time. Nobody
+    is contrary to a panel without an opinion: of the others, at least half must agree with the rest.
+    """
+    judgments = as_pairs(component.sample)
+    judges = list(judgments.comparisons.judges)
+    share, z = agreement(judgments.comparisons), opposition(judgments)
+    critical = float(normal_quantile(1 - 2 * CONTRARY_LEVEL / len(judges)))
+    candidates = [judge for judge in judges if share[judge] <= AGAINST and z[judge] < -critical]
+    named = []
+    for judge in candidates if len(judges) > 2 else ():
+        others = opposition(of_records(judgments, judgments.frame["judge_model"] != judge)).dropna()
+        if len(others) and others.median() > normal_quantile(1 - 2 * CONTRARY_LEVEL):
+            named.append(judge)
+    return tuple(named)
+
+
+def opposition(judgments: Judgments) -> pd.Series:
+    """How each judge's answers vary with the majority of the others on the same pair, in standard errors.
+
+    The covariance of answers and majorities, both as +1 for the model shown first and -1 for the second, over its
+    standard error if a judge ignores the models. About the judge's means where the order is known, so that neither
+    a preference for a position nor the order in which favourites are shown counts. The error allows for dependence
+    within questions (Liang and Zeger, 1986), and is never below that of independent answers. NaN where no other
+    judge compared the models, or answers and majorities are constant.
+    """
+    c = judgments.comparisons
+    k, side = len(c.judges), np.where(c.first < c.second, 1, -1)
+    pair, where = numbered(c.pair)
+    lead = c.choices * side * (c.outcome - 0.5)
+    of_pair = np.bincount(where, lead, len(pair))
+    cell, codes = numbered(where * k + c.judge)
+    others = of_pair[cell // k] - np.bincount(codes, lead, len(cell))
+    x = side * np.sign(np.where(np.abs(others) < ROUNDING, 0.0, others))[codes]
+    y, weight = 2 * c.outcome - 1, c.count * (x != 0)
+    total = np.bincount(c.judge, weight, k)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        if c.ordered:
+            means = [(np.bincount(c.judge, weight * values, k) / total)[c.judge] for values in (x, y)]
+        else:
+            means = [np.zeros(len(c))] * 2
+        part = np.where(weight > 0, weight * (x - means[0]) * (y - means[1]), 0.0)
+        spread = np.where(weight > 0, weight * (x - means[0]) ** 2 * (1 - means[1] ** 2), 0.0)
+        variance = np.bincount(c.judge, spread, k)
+        if "question_id" in judgments.frame:
+            group, members = numbered(judgments.question * k + c.judge)
+            squares = np.bincount(members, part, len(group)) ** 2
+            clusters = np.bincount(group % k, minlength=k)
+            clustered = np.bincount(group % k, squares, k) * clusters / np.maximum(clusters - 1, 1)
+            variance = np.maximum(variance, clustered)
+        z = np.bincount(c.judge, part, k) / np.sqrt(np.where(variance > ROUNDING, variance, np.nan))
+    return pd.Series(z, list(c.judges), name="opposition")
+
+
+def turned(judgments: Judgments, judges: Collection[str]) -> Judgments:
+    """The judgments with the answers of some judges turned: for each the other model wins; ties stay.
+
+    Rankings of several answers are broken into comparisons of two.
+    """
+    pairs = as_pairs(judgments)
+    frame = pairs.frame
+    rows = frame["judge_model"].isin(judges)
+    letters = frame["judge_preferred_model"].astype(object)
+    changed = {"judge_preferred_model": letters.mask(rows, letters.replace({"a": "b", "b": "a"}))}
+    if "outcome" in frame:
+        shares = pd.to_numeric(frame["outcome"])
+        changed["outcome"] = shares.mask(rows, 1 - shares)
+    return of_records(replace(pairs, frame=frame.assign(**changed)), frame.index)
 
 
 def information_share(fitted: Fit) -> pd.Series:
@@ -169,12 +261,14 @@ def verdicts(fitted: Fit, few: int, level: float, same: Mapping[str, str], exact
         ends = None
     gamma = reported_discriminations(fitted)
     middle = float(gamma[gamma > 0].median())
+    rated = fitted.model.weighs_judges and len(judges) > 1 and len(fitted.scores) > 2
     by_judge = {}
     for judge, count in zip(judges, counts, strict=True):
         width = float(gamma[judge] * widths.get(judge, np.nan))
-        by_judge[judge] = _verdict(judge, ends, middle, exact or fitted, same, float(gamma[judge]), width)
-        if count < few and by_judge[judge] in (FINE, NOISY, RANDOM, UNBOUNDED):
-            by_judge[judge] = UNSURE
+        verdict = _verdict(judge, ends, middle, exact or fitted, same, float(gamma[judge]), width)
+        if verdict in (FINE, NOISY, RANDOM, UNSURE, UNBOUNDED):
+            verdict = UNRATED if not rated else UNSURE if count < few else verdict
+        by_judge[judge] = verdict
     return pd.Series(by_judge, judges, name="verdict")
 
 
@@ -226,7 +320,7 @@ def _verdict(
         return RANDOM
     if gamma < HALF * middle and high < middle:
         return NOISY
-    return UNSURE if low < HALF * middle and high > middle / HALF else FINE
+    return FINE if low >= HALF * middle else UNSURE
 
 
 def position_of(low: float, high: float) -> str:

@@ -32,7 +32,7 @@ from judgerank.fits.result import Fit
 from judgerank.model.members import GRADED_MEMBERS, MEMBERS, NAMED, Model
 from judgerank.model.needs import Need, unmet
 from judgerank.model.streams import generator
-from judgerank.ranking.choices import EXACT
+from judgerank.ranking.choices import EXACT, identified
 from judgerank.ranking.studies.exact_fit import on_trust
 from judgerank.ranking.study import Finding, Ranked
 
@@ -71,10 +71,10 @@ class Sample(NamedTuple):
 
 
 def of_set(ranked: Ranked) -> Finding:
-    """The table ``members``, and a remark, where no member was named; of the largest component."""
-    if ranked.settings.model is not None:
-        return Finding()
+    """The table ``members``, and a remark, where no member was chosen; of the largest component."""
     first = ranked.components[0]
+    if ranked.settings.model is not None or first.reported.model.name not in NAMED:
+        return Finding()
     if all_ties(first.judgments.comparisons):
         return Finding()
     if first.comparisons.stages is not None and len(first.comparisons.models) > MOST_MODELS:
@@ -141,8 +141,10 @@ def compared(judgments: Judgments, used: str, ranking: Fit | None = None) -> tup
 
 
 def compared_members(judgments: Judgments) -> tuple[Model, ...]:
-    """The members, those for graded answers among them where the answers are graded."""
-    return MEMBERS + (GRADED_MEMBERS if judgments.comparisons.strong is not None else ())
+    """The members that are identified, those for graded answers among them where the answers are graded."""
+    c = judgments.comparisons
+    members = MEMBERS + (GRADED_MEMBERS if c.strong is not None else ())
+    return tuple(member for member in members if identified(member, c) == member)
 
 
 def mean_of(total: FloatArray, weight: FloatArray) -> tuple[float, float]:

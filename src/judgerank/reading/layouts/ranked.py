@@ -61,7 +61,7 @@ def _in_cells(table: Table) -> pd.DataFrame:
         context["judge_model"] = judges_in(names_of(table, columns["judge"]).tolist(), columns["judge"])
     if "category" in columns:
         context["category"] = values(table.frame, columns["category"]).tolist()
-    return _as_rows(rankings, pd.DataFrame(context).iloc[filled])
+    return as_rows(rankings, pd.DataFrame(context).iloc[filled])
 
 
 def _on_empty(table: Table) -> Iterator[str]:
@@ -132,7 +132,7 @@ def _in_rows(table: Table) -> pd.DataFrame:
             first_rows.append(part.index[0])
     if not rankings:
         raise DataError("no judge ranks two models on one question: there are no comparisons")
-    return _as_rows(rankings, frame.loc[first_rows].drop(columns=["model", "rank", PLACE], errors="ignore"))
+    return as_rows(rankings, frame.loc[first_rows].drop(columns=["model", "rank", PLACE], errors="ignore"))
 
 
 def _of_rows(part: pd.DataFrame) -> Ranked:
@@ -159,7 +159,7 @@ def _number(row: int, column: str, value: object) -> float:
     return parsed
 
 
-def _as_rows(rankings: Sequence[Ranked], context: pd.DataFrame) -> pd.DataFrame:
+def as_rows(rankings: Sequence[Ranked], context: pd.DataFrame) -> pd.DataFrame:
     """Rows of all rankings in the published columns, with what stands beside each ranking."""
     rows = rows_of(rankings)
     whose = context.iloc[rows.pop("record").to_numpy(int)].reset_index(drop=True)
