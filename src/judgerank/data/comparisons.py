@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 
 from judgerank.data import frames
 from judgerank.data.aggregation import merged
-from judgerank.data.arrays import AnyArray, FloatArray, IntArray
+from judgerank.data.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from judgerank.data.errors import DataError
 from judgerank.data.frames import OUTCOMES
 from judgerank.data.listing import listed
@@ -25,6 +25,11 @@ from judgerank.data.tied_choices import Choices
 from judgerank.data.validation import checked
 
 POOLED_JUDGE = "all judges"
+# Answers of a judge below which its discrimination is not fitted: an estimate from fewer is mostly chance, and many
+# accounts with one vote each could outvote a panel by it (docs/beyond/few_answers.md).
+FEW_ANSWERS = 10
+FEW_JUDGES = "judges with few answers"  # the label that all such judges share
+LEAST_OTHERS = 2  # judges with a discrimination of their own from which a mean is taken
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -209,7 +214,7 @@ class Comparisons(Choices, Shown):
 
     def __getstate__(self) -> dict[str, object]:
         """Without what can be computed again: small to send, and the same whether it was computed or not."""
-        return {name: value for name, value in vars(self).items() if name not in ("_pooled", "_cells", "response")}
+        return {name: value for name, value in vars(self).items() if name not in ("_pooled", "_cells", "at_mean", "response")}
 
     def pool_judges(self) -> Comparisons:
         """Forget who judged: the data of the unweighted Bradley-Terry-Luce model, aggregated."""
@@ -221,6 +226,37 @@ class Comparisons(Choices, Shown):
         return replace(
             self, judges=(POOLED_JUDGE,), judge=single_judge, covariate=None, tied=None, columns=None, strong=None
         ).aggregate()
+
+    def pool_few(self, least: int = FEW_ANSWERS) -> Comparisons:
+        """Give judges with few comparisons one label, `FEW_JUDGES`, and with it one set of parameters.
+
+        Parameters
+        ----------
+        least : int
+            Comparisons from which a judge keeps its label.
+
+        Returns
+        -------
+        Comparisons
+            The same rows in the same order; itself if no judge has fewer.
+        """
+        n_answers = np.bincount(self.judge, self.count, len(self.judges))
+        few = ((n_answers < least) & (n_answers > 0)) | (np.array(self.judges, object) == FEW_JUDGES)
+        if not few.any() or [*compress(self.judges, few)] == [FEW_JUDGES]:
+            return self
+        judges = (*compress(self.judges, ~few), FEW_JUDGES)
+        index = np.where(few, len(judges) - 1, np.cumsum(~few) - 1).astype(np.int32)
+        return replace(self, judges=judges, judge=index[self.judge])
+
+    @cached_property
+    def at_mean(self) -> BoolArray:
+        """Mask of the judges whose discrimination is held at the mean of the others', shape (K,).
+
+        That is who stands for all judges with few answers, where others have a mean; the mean of one judge would
+        be that judge.
+        """
+        few = np.array(self.judges, object) == FEW_JUDGES
+        return np.asarray(few & (np.count_nonzero(~few) >= LEAST_OTHERS), bool)
 
     def take(self, rows: IntArray) -> Comparisons:
         """The rows at these indices (repeats allowed), with the judges they have; models stay as they are."""

@@ -11,7 +11,7 @@ import pandas as pd
 from scipy.special import chdtrc
 
 from judgerank.data.arrays import BoolArray, FloatArray
-from judgerank.data.comparisons import Comparisons
+from judgerank.data.comparisons import FEW_JUDGES, Comparisons
 from judgerank.data.errors import ConfigError
 from judgerank.data.listing import p_of
 from judgerank.data.portable_math import exp
@@ -316,7 +316,10 @@ class Estimates:
 
     @property
     def judge_status(self) -> pd.Series:
-        """How each judge ended: interior, zero, unbounded, slope_bound, or that of an unfinished fit."""
+        """How each judge ended: interior, zero, unbounded, slope_bound, or that of an unfinished fit.
+
+        Who stands for all judges with few answers is pooled (`Comparisons.pool_few`).
+        """
         usual = self.status
         if self.converged or self.solution.alone is not None:  # the others are at their best, given that judge's
             usual = Status.SHRUNK if self.solution.shrinks_scores else Status.INTERIOR
@@ -324,6 +327,7 @@ class Estimates:
         status[self._slope_held] = "slope_bound"
         status[~self.solution.parameters.in_play] = "zero"
         status[list(self.solution.unbounded_judges)] = str(Status.UNBOUNDED)
+        status[[judge == FEW_JUDGES for judge in self.comparisons.judges]] = "pooled"
         return pd.Series(status.tolist(), index=labels(self.comparisons.judges), name="status")
 
     def _judges(self, where: BoolArray | list[int]) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from judgerank.data.comparisons import FEW_ANSWERS
 from judgerank.data.listing import counted, shortened
 from judgerank.fits.presentation import win_rate_intervals
 from judgerank.fits.result import Fit
@@ -371,6 +372,10 @@ def _unsure(line: Line, about: _About) -> str:
     return f"its {_answers(line)} do not tell how well they follow the ranking"
 
 
+def _too_few(line: Line, _: _About) -> str:
+    return f"{_answers(line)} in all, fewer than {FEW_ANSWERS} by each judge: they count with average weight"
+
+
 def _unbounded(line: Line, _: _About) -> str:
     return f"none of its {_answers(line)} contradicts the ranking, so its weight has no upper limit"
 
@@ -385,4 +390,5 @@ REASONS: Mapping[str, Callable[[Line, _About], str]] = {
     panel.COPY: _same,
     panel.UNSURE: _unsure,
     panel.UNBOUNDED: _unbounded,
+    panel.TOO_FEW: _too_few,
 }

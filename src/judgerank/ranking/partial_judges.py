@@ -168,7 +168,7 @@ def _on_judges(judges: pd.DataFrame, fewer: Without | None) -> Iterator[str]:
         yield (
             f"For {unsure.sum()} of {len(judges)} judges, the answers do not tell what kind of judge it is{who}."
         )
-    doubtful = judges[~unsure & (judges["verdict"] != panel.FINE)]
+    doubtful = judges[~unsure & ~judges["verdict"].isin((panel.FINE, panel.TOO_FEW))]
     if len(doubtful):
         have = "has" if len(doubtful) == 1 else "have"
         names = list(doubtful["judge"])

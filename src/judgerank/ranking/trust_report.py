@@ -152,7 +152,7 @@ def trust_report(
     """
     settings = settings or Settings()
     numbered = judgments.frame.assign(**{RECORD: _numbers(judgments)})
-    parts = parts_of(replace(judgments, frame=numbered))
+    parts = parts_of(replace(judgments, frame=numbered).pool_few())
     name = settings.model or default_member([part.comparisons for part in parts])[0]
     part, remarks = parts[0], judgments.warnings
     if len(parts) > 1:

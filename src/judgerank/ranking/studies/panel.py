@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from judgerank.data.arrays import FloatArray
-from judgerank.data.comparisons import Comparisons
+from judgerank.data.comparisons import FEW_ANSWERS, FEW_JUDGES, Comparisons
 from judgerank.data.errors import NoIntervalError
 from judgerank.data.judgments import Judgments
 from judgerank.data.numbering import numbered
@@ -24,10 +24,11 @@ from judgerank.ranking.study import Component, Finding
 
 FINE, NOISY, RANDOM, UNSURE = "fine", "noisy", "random or contrary", "unclear"
 UNBOUNDED = "never wrong"
+TOO_FEW = "too few answers"  # of each of the judges that one label stands for
 LEANS = ("favours the first answer", "favours the second answer")
 SAME = "same as "
 MERGED = "merged"  # status of a judge id whose votes are part of another's
-PLAIN = (FINE, NOISY, RANDOM, UNSURE, UNBOUNDED)
+PLAIN = (FINE, NOISY, RANDOM, UNSURE, UNBOUNDED, TOO_FEW)
 BY_POSITION, BY_EFFECT, COPY = "favours", "goes by", "same"  # kinds of verdict that have several texts
 UNBIASED = ", and picks neither position more than 60% of the time (significantly)"  # if positions are fitted
 MEANING = {  # by `kind_of`
@@ -40,6 +41,8 @@ MEANING = {  # by `kind_of`
     COPY: "it disagrees with that judge less than half as often as two different judges would, given how much "
     "the others agree on the same questions: one model under two names?",
     UNSURE: "its answers do not tell what kind of judge it is: too few, or all models alike",
+    TOO_FEW: f"judges with fewer than {FEW_ANSWERS} answers each, together: they have one position bias and the "
+    "average discrimination of the others",
     UNBOUNDED: "it never contradicted the ranking, so its discrimination has no upper limit",
 }
 HALF = 0.5  # of the panel's median discrimination, below which a judge may be weak
@@ -142,10 +145,14 @@ def _information(fitted: Fit, c: Comparisons) -> FloatArray:
     return np.asarray(g**2 * (half[:, 0] ** 2).sum(axis=1))
 
 
-def effective_judges(share: Iterable[float]) -> float:
-    """How many judges with equal shares would be spread as widely: (sum x)^2 / sum x^2 (Kish, 1965)."""
+def effective_judges(share: Iterable[float], n_judges: Iterable[int] | None = None) -> float:
+    """How many judges with equal shares would be spread as widely: (sum x)^2 / sum x^2 (Kish, 1965).
+
+    A share of several judges together, whose number `n_judges` gives, is divided evenly among them.
+    """
     x = np.asarray(list(share), float)
-    return float(x.sum() ** 2 / (x @ x))
+    among = np.ones(len(x)) if n_judges is None else np.asarray(list(n_judges), float)
+    return float(x.sum() ** 2 / (x**2 / among).sum())
 
 
 def verdicts(fitted: Fit, few: int, level: float, same: Mapping[str, str], exact: Fit | None = None) -> pd.Series:
@@ -175,6 +182,8 @@ def verdicts(fitted: Fit, few: int, level: float, same: Mapping[str, str], exact
         by_judge[judge] = _verdict(judge, ends, middle, exact or fitted, same, float(gamma[judge]), width)
         if count < few and by_judge[judge] in (FINE, NOISY, RANDOM, UNBOUNDED):
             by_judge[judge] = UNSURE
+        if judge == FEW_JUDGES:
+            by_judge[judge] = TOO_FEW
     return pd.Series(by_judge, judges, name="verdict")
 
 
