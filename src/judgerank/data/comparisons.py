@@ -25,11 +25,11 @@ from judgerank.data.tied_choices import Choices
 from judgerank.data.validation import checked
 
 POOLED_JUDGE = "all judges"
-# Answers of a judge below which its discrimination is not fitted: an estimate from fewer is mostly chance, and many
-# accounts with one vote each could outvote a panel by it (docs/beyond/few_answers.md).
+# Answers of a judge below which its discrimination is not fitted: an estimate from fewer is mostly chance, and by it
+# many accounts with one vote each could outvote a panel (docs/beyond/few_answers.md).
 FEW_ANSWERS = 10
 FEW_JUDGES = "judges with few answers"  # the label that all such judges share
-LEAST_OTHERS = 2  # judges with a discrimination of their own from which a mean is taken
+ONE_SIDED = 0.9  # share of a judge's answers for one model, or one position, from which they tell no order
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -214,7 +214,11 @@ class Comparisons(Choices, Shown):
 
     def __getstate__(self) -> dict[str, object]:
         """Without what can be computed again: small to send, and the same whether it was computed or not."""
-        return {name: value for name, value in vars(self).items() if name not in ("_pooled", "_cells", "at_mean", "response")}
+        return {
+            name: value
+            for name, value in vars(self).items()
+            if name not in ("_pooled", "_cells", "at_mean", "favourite", "response")
+        }
 
     def pool_judges(self) -> Comparisons:
         """Forget who judged: the data of the unweighted Bradley-Terry-Luce model, aggregated."""
@@ -252,11 +256,26 @@ class Comparisons(Choices, Shown):
     def at_mean(self) -> BoolArray:
         """Mask of the judges whose discrimination is held at the mean of the others', shape (K,).
 
-        That is who stands for all judges with few answers, where others have a mean; the mean of one judge would
-        be that judge.
+        That is who stands for all judges with few answers, if another judge's answers tell an order of the models.
         """
-        few = np.array(self.judges, object) == FEW_JUDGES
-        return np.asarray(few & (np.count_nonzero(~few) >= LEAST_OTHERS), bool)
+        in_order = self.favourite.max(axis=1) < ONE_SIDED
+        return self.is_pooled & bool(np.any(~self.is_pooled & in_order))
+
+    @cached_property
+    def favourite(self) -> FloatArray:
+        """Share of a judge's comparisons won by each model, by the first shown and the second, shape (K, N + 2)."""
+        n, k = len(self.models), len(self.judges)
+        first, second = self.count * self.outcome, self.count * (1 - self.outcome)
+        won = np.zeros((k, n + 2))
+        ends = ((self.first, first), (self.second, second), (n, first), (n + 1, second))
+        for column, values in ends if self.ordered else ends[:2]:
+            np.add.at(won, (self.judge, column), values)
+        return np.asarray(won / np.maximum(np.bincount(self.judge, self.count, k), 1)[:, None], float)
+
+    @property
+    def is_pooled(self) -> BoolArray:
+        """Mask of who stands for all judges with few answers, shape (K,); see `pool_few`."""
+        return np.array([judge == FEW_JUDGES for judge in self.judges], bool)
 
     def take(self, rows: IntArray) -> Comparisons:
         """The rows at these indices (repeats allowed), with the judges they have; models stay as they are."""

@@ -108,7 +108,7 @@ class Judgments(Shown):
         if comparisons is self.comparisons:
             return self
         judge = self.frame["judge_model"].astype(object)
-        few = judge.isin({*self.comparisons.judges} - {*comparisons.judges})
+        few = judge.isin(set(self.comparisons.judges) - set(comparisons.judges))
         individual = self.frame[INDIVIDUAL] if INDIVIDUAL in self.frame else judge
         frame = self.frame.assign(**{"judge_model": judge.mask(few, FEW_JUDGES), INDIVIDUAL: individual})
         return replace(self, frame=frame, comparisons=comparisons)

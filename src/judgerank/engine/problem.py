@@ -329,7 +329,9 @@ class BlockProblem(Problem):
 
     def _log_determinant(self, info: Information, spread: Spread) -> float:
         assert isinstance(info, Arrow)
-        blocks = [self.n] + [self._n_discriminations] * (len(info.sums.T) - 1)  # from orthonormal coordinates to these
+        blocks = [self.n] + [self._n_discriminations] * (
+            len(info.sums.T) - 1
+        )  # from orthonormal coordinates to these
         return info.log_determinant() + float(np.log(blocks).sum())
 
 

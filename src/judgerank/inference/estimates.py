@@ -11,7 +11,7 @@ import pandas as pd
 from scipy.special import chdtrc
 
 from judgerank.data.arrays import BoolArray, FloatArray
-from judgerank.data.comparisons import FEW_JUDGES, Comparisons
+from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError
 from judgerank.data.listing import p_of
 from judgerank.data.portable_math import exp
@@ -327,7 +327,7 @@ class Estimates:
         status[self._slope_held] = "slope_bound"
         status[~self.solution.parameters.in_play] = "zero"
         status[list(self.solution.unbounded_judges)] = str(Status.UNBOUNDED)
-        status[[judge == FEW_JUDGES for judge in self.comparisons.judges]] = "pooled"
+        status[self.comparisons.is_pooled] = "pooled"
         return pd.Series(status.tolist(), index=labels(self.comparisons.judges), name="status")
 
     def _judges(self, where: BoolArray | list[int]) -> tuple[str, ...]:

@@ -304,5 +304,6 @@ def judges(
         frame["discrimination"] = reported_discriminations(fitted)
         if rows is not None:
             frame["low_discrimination"], frame["high_discrimination"] = discrimination_intervals(fitted, level)
+            frame.loc[frame["verdict"] == TOO_FEW, ["low_discrimination", "high_discrimination"]] = np.nan
         frame = frame.sort_values("discrimination", ascending=False, kind="stable")
     return frame.rename_axis("judge").reset_index()
