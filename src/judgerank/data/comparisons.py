@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import compress
@@ -25,7 +25,7 @@ from judgerank.data.tied_choices import Choices
 from judgerank.data.validation import checked
 
 POOLED_JUDGE = "all judges"
-# Answers of a judge below which its discrimination is not fitted: an estimate from fewer is mostly chance, and by it
+# Answers of a judge below which its discrimination is not fitted: an estimate from fewer is mostly chance, by which
 # many accounts with one vote each could outvote a panel (docs/beyond/few_answers.md).
 FEW_ANSWERS = 10
 FEW_JUDGES = "judges with few answers"  # the label that all such judges share
@@ -231,13 +231,15 @@ class Comparisons(Choices, Shown):
             self, judges=(POOLED_JUDGE,), judge=single_judge, covariate=None, tied=None, columns=None, strong=None
         ).aggregate()
 
-    def pool_few(self, least: int = FEW_ANSWERS) -> Comparisons:
+    def pool_few(self, least: int = FEW_ANSWERS, keep: Collection[str] = ()) -> Comparisons:
         """Give judges with few comparisons one label, `FEW_JUDGES`, and with it one set of parameters.
 
         Parameters
         ----------
         least : int
             Comparisons from which a judge keeps its label.
+        keep : collection of str
+            Judges who keep theirs, such as those of a board.
 
         Returns
         -------
@@ -245,7 +247,7 @@ class Comparisons(Choices, Shown):
             The same rows in the same order; itself if no judge has fewer.
         """
         n_answers = np.bincount(self.judge, self.count, len(self.judges))
-        few = ((n_answers < least) & (n_answers > 0)) | (np.array(self.judges, object) == FEW_JUDGES)
+        few = (n_answers < least) & (n_answers > 0) & [judge not in keep for judge in self.judges] | self.is_pooled
         if not few.any() or [*compress(self.judges, few)] == [FEW_JUDGES]:
             return self
         judges = (*compress(self.judges, ~few), FEW_JUDGES)
@@ -263,7 +265,7 @@ class Comparisons(Choices, Shown):
 
     @cached_property
     def favourite(self) -> FloatArray:
-        """Share of a judge's comparisons won by each model, by the first shown and the second, shape (K, N + 2)."""
+        """Share of a judge's comparisons won by each model, by the first shown and the second; (K, N + 2)."""
         n, k = len(self.models), len(self.judges)
         first, second = self.count * self.outcome, self.count * (1 - self.outcome)
         won = np.zeros((k, n + 2))

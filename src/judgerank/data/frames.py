@@ -24,6 +24,7 @@ OUTCOMES = {"a": 1.0, "b": 0.0, "c": 0.5}
 UNPARSED = "unknown"
 NO_QUESTION = "without a question"  # a reason for leaving a record out
 UNHEARD = "Judges left out, since none of their answers could be read: "  # begins a remark
+STILL_COUNTED = "Marked as not counting, but counted: "  # begins another
 LARGEST = sys.float_info.max
 LARGEST_COUNT = 1e12  # judgments in a record; sums of them stay exact in double precision
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from judgerank.data.arrays import IntArray, UIntArray
 from judgerank.data.comparisons import FEW_ANSWERS, FEW_JUDGES, Comparisons
 from judgerank.data.errors import DataError, DataUnavailableError
-from judgerank.data.frames import OUTCOMES, UNHEARD, question_keys, standardised_log
+from judgerank.data.frames import OUTCOMES, STILL_COUNTED, UNHEARD, question_keys, standardised_log
 from judgerank.data.numbering import numbered, places_among
 from judgerank.data.representation import Shown
 
@@ -109,7 +109,7 @@ class Judgments(Shown):
             return self
         judge = self.frame["judge_model"].astype(object)
         few = judge.isin(set(self.comparisons.judges) - set(comparisons.judges))
-        individual = self.frame[INDIVIDUAL] if INDIVIDUAL in self.frame else judge
+        individual = self.frame.get(INDIVIDUAL, judge)
         frame = self.frame.assign(**{"judge_model": judge.mask(few, FEW_JUDGES), INDIVIDUAL: individual})
         return replace(self, frame=frame, comparisons=comparisons)
 
@@ -122,13 +122,18 @@ class Judgments(Shown):
         return tuple(self.frame.loc[pooled, INDIVIDUAL].unique())
 
     @property
+    def n_judges(self) -> int:
+        """Number of judges, those under one label counted one by one."""
+        return len(self.comparisons.judges) - 1 + max(len(self.few_judges), 1)
+
+    @property
     def is_surrogate(self) -> bool:
         return bool(self.source.get("surrogate", False))
 
     @property
     def warnings(self) -> list[str]:
-        """Those of the remarks without which no result should be read: which judges are left out."""
-        return [remark for remark in self.remarks if remark.startswith(UNHEARD)]
+        """Those of the remarks without which no result should be read: who is left out, and what may be wrongly in."""
+        return [remark for remark in self.remarks if remark.startswith((UNHEARD, STILL_COUNTED))]
 
     @property
     def ordered(self) -> bool:

@@ -298,9 +298,10 @@ def _source_line(ranking: Record) -> str:
         size = counted(
             len(sizes_of_rankings(judgments)), "ranking" if in_stages(judgments.frame).all() else "judgment"
         )
+    judges = counted(judgments.n_judges, "judge")
     return (
-        f"{c.n_comparisons:,.0f} comparisons of {len(c.models):,} models by {counted(len(c.judges), 'judge')}, "
-        f"from {judgments.source.get('file', 'a table')} ({size})."
+        f"{c.n_comparisons:,.0f} comparisons of {len(c.models):,} models by {judges}, from "
+        f"{judgments.source.get('file', 'a table')} ({size})."
     )
 
 

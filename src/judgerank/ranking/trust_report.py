@@ -12,7 +12,7 @@ import pandas as pd
 
 from judgerank.data.arrays import IntArray
 from judgerank.data.errors import ConfigError, DataError
-from judgerank.data.judgments import Judgments
+from judgerank.data.judgments import INDIVIDUAL, Judgments
 from judgerank.data.listing import counted
 from judgerank.data.rankings import as_pairs, number_of_ranking
 from judgerank.data.representation import Shown
@@ -212,7 +212,7 @@ def _lines(report: TrustReport) -> Iterator[str]:
         size = counted(int(report.judgments.frame[RECORD].nunique()), "ranking")
     yield (
         f"How far can the ranking of {report.judgments.title} be trusted? {counted(len(c.models), 'model')}, "
-        f"{counted(len(c.judges), 'judge')}, {size}, --model {report.fitted.model.name}"
+        f"{counted(report.judgments.n_judges, 'judge')}, {size}, --model {report.fitted.model.name}"
     )
     yield from (f"- {text}" for text in report.remarks)
     yield "\nSmallest removals found that change the ranking"
@@ -243,6 +243,8 @@ def _first_records(report: TrustReport) -> Iterator[str]:
     if report.judgments.comparisons.stages is not None:
         what, names = "rankings", [RECORD, "question_id", "judge_model"]
         records = records.drop_duplicates(RECORD)
+    if INDIVIDUAL in records:
+        records = records.assign(judge_model=records[INDIVIDUAL])
     columns = [name for name in names if name in records]
     more = f", the first {SHOWN} of {len(records)}" if len(records) > SHOWN else ""
     yield f"The {what} whose removal changes the leader{more} (all of them: --output FOLDER)"
