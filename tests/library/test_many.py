@@ -238,7 +238,7 @@ def test_blocks_know_when_the_likelihood_curves_upward(many_judges):
         x = np.random.default_rng(seed).normal(scale=0.1 + 0.06 * seed, size=len(whole.coordinates.kept))
         least = np.linalg.eigvalsh(whole.look(x, GIVEN, "observed")[2])[0]
         at, full = whole.parameters(x), whole.evaluated(x, whole.parameters(x), "observed")
-        found = arrow(JUDGE_AWARE, at, whole._logarithmic(full), GIVEN, True)
+        found = arrow(JUDGE_AWARE, at, whole._logarithmic(full), GIVEN, True, cells.at_mean)
         told.append(found.is_positive)
         assert least > 0 or not found.is_positive  # a step that is taken goes up
         assert blocks.look(x, GIVEN, "observed")[2].is_positive

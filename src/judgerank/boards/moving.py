@@ -214,6 +214,8 @@ def place(
     require_fit(board)
     require_member_alone(board, "a place on a board")
     comparisons, question_index = raw_and_question(board, judgments, question)
+    if board.comparisons.is_pooled.any():
+        comparisons = comparisons.pool_few(keep=board.comparisons.judges)
     held = anchored(board, comparisons, question_index)
     table, differences = held.table(level), held.differences(level)
     try:

@@ -102,7 +102,7 @@ def fitted_to(
     if overrides:
         raise typer.BadParameter(f"{', '.join(overrides)}: the file decides that.")
     model, solver = chosen
-    judgments = read_judgments(files, **read)
+    judgments = read_judgments(files, **read).pool_few()
     panel, fitted = fitted_panel(judgments, partial(fit_member, judgments.comparisons, solver=solver), model)
     questions = questions_like(panel, fitted, judgments)
     seen, rows = None, judgments.comparisons

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import compress
@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 
 from judgerank.data import frames
 from judgerank.data.aggregation import merged
-from judgerank.data.arrays import AnyArray, FloatArray, IntArray
+from judgerank.data.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from judgerank.data.errors import DataError
 from judgerank.data.frames import OUTCOMES
 from judgerank.data.listing import listed
@@ -25,6 +25,11 @@ from judgerank.data.tied_choices import Choices
 from judgerank.data.validation import checked
 
 POOLED_JUDGE = "all judges"
+# Answers of a judge below which its discrimination is not fitted: an estimate from fewer is mostly chance, by which
+# many accounts with one vote each could outvote a panel (docs/beyond/few_answers.md).
+FEW_ANSWERS = 10
+FEW_JUDGES = "judges with few answers"  # the label that all such judges share
+ONE_SIDED = 0.9  # share of a judge's answers for one model, or one position, from which they tell no order
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -209,7 +214,11 @@ class Comparisons(Choices, Shown):
 
     def __getstate__(self) -> dict[str, object]:
         """Without what can be computed again: small to send, and the same whether it was computed or not."""
-        return {name: value for name, value in vars(self).items() if name not in ("_pooled", "_cells", "response")}
+        return {
+            name: value
+            for name, value in vars(self).items()
+            if name not in ("_pooled", "_cells", "at_mean", "favourite", "response")
+        }
 
     def pool_judges(self) -> Comparisons:
         """Forget who judged: the data of the unweighted Bradley-Terry-Luce model, aggregated."""
@@ -221,6 +230,54 @@ class Comparisons(Choices, Shown):
         return replace(
             self, judges=(POOLED_JUDGE,), judge=single_judge, covariate=None, tied=None, columns=None, strong=None
         ).aggregate()
+
+    def pool_few(self, least: int = FEW_ANSWERS, keep: Collection[str] = ()) -> Comparisons:
+        """Give judges with few comparisons one label, `FEW_JUDGES`, and with it one set of parameters.
+
+        Parameters
+        ----------
+        least : int
+            Comparisons from which a judge keeps its label.
+        keep : collection of str
+            Judges who keep theirs, such as those of a board.
+
+        Returns
+        -------
+        Comparisons
+            The same rows in the same order; itself if no judge has fewer.
+        """
+        n_answers = np.bincount(self.judge, self.count, len(self.judges))
+        few = (n_answers < least) & (n_answers > 0) & [judge not in keep for judge in self.judges] | self.is_pooled
+        if not few.any() or [*compress(self.judges, few)] == [FEW_JUDGES]:
+            return self
+        judges = (*compress(self.judges, ~few), FEW_JUDGES)
+        index = np.where(few, len(judges) - 1, np.cumsum(~few) - 1).astype(np.int32)
+        return replace(self, judges=judges, judge=index[self.judge])
+
+    @cached_property
+    def at_mean(self) -> BoolArray:
+        """Mask of the judges whose discrimination is held at the mean of the others', shape (K,).
+
+        That is who stands for all judges with few answers, if another judge's answers tell an order of the models.
+        """
+        in_order = self.favourite.max(axis=1) < ONE_SIDED
+        return self.is_pooled & bool(np.any(~self.is_pooled & in_order))
+
+    @cached_property
+    def favourite(self) -> FloatArray:
+        """Share of a judge's comparisons won by each model, by the first shown and the second; (K, N + 2)."""
+        n, k = len(self.models), len(self.judges)
+        first, second = self.count * self.outcome, self.count * (1 - self.outcome)
+        won = np.zeros((k, n + 2))
+        ends = ((self.first, first), (self.second, second), (n, first), (n + 1, second))
+        for column, values in ends if self.ordered else ends[:2]:
+            np.add.at(won, (self.judge, column), values)
+        return np.asarray(won / np.maximum(np.bincount(self.judge, self.count, k), 1)[:, None], float)
+
+    @property
+    def is_pooled(self) -> BoolArray:
+        """Mask of who stands for all judges with few answers, shape (K,); see `pool_few`."""
+        return np.array([judge == FEW_JUDGES for judge in self.judges], bool)
 
     def take(self, rows: IntArray) -> Comparisons:
         """The rows at these indices (repeats allowed), with the judges they have; models stay as they are."""

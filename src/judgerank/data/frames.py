@@ -25,6 +25,7 @@ UNPARSED = "unknown"
 NO_QUESTION = "without a question"  # a reason for leaving a record out
 UNHEARD = "Judges left out, since none of their answers could be read: "  # begins a remark
 BY_REQUEST = "Left out by request: "  # likewise
+STILL_COUNTED = "Marked as not counting, but counted: "  # likewise
 LARGEST = sys.float_info.max
 LARGEST_COUNT = 1e12  # judgments in a record; sums of them stay exact in double precision
 

@@ -11,12 +11,20 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from judgerank.data.arrays import IntArray, UIntArray
-from judgerank.data.comparisons import Comparisons
+from judgerank.data.comparisons import FEW_ANSWERS, FEW_JUDGES, Comparisons
 from judgerank.data.errors import DataError, DataUnavailableError
-from judgerank.data.frames import BY_REQUEST, OUTCOMES, UNHEARD, question_keys, standardised_log
+from judgerank.data.frames import (
+    BY_REQUEST,
+    OUTCOMES,
+    STILL_COUNTED,
+    UNHEARD,
+    question_keys,
+    standardised_log,
+)
 from judgerank.data.numbering import numbered, places_among
 from judgerank.data.representation import Shown
 
+INDIVIDUAL = "individual_judge"  # the column of judges' own labels, where some share one (`Judgments.pool_few`)
 ITEM = "item"  # the column that says which of several answers of a model to one question were judged
 
 
@@ -91,14 +99,48 @@ class Judgments(Shown):
             rows = replace(rows, strong=(answer[:, None] == 3 + np.arange(len(strong))).astype(float))
         return cls("judgments", "judgments", frame, replace(rows, dropped=c.dropped), {})
 
+    def pool_few(self, least: int = FEW_ANSWERS) -> Judgments:
+        """The same with one label for all judges with few answers, as `Comparisons.pool_few`; `rank` ranks these.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> votes = pd.DataFrame({"model_a": ["x", "y"] * 6, "model_b": ["y", "x"] * 6, "winner": ["a"] * 12})
+        >>> votes["judge"] = ["regular"] * 10 + ["guest-1", "guest-2"]
+        >>> import judgerank
+        >>> judgerank.read(votes).pool_few().comparisons.judges
+        ('regular', 'judges with few answers')
+        """
+        comparisons = self.comparisons.pool_few(least)
+        if comparisons is self.comparisons:
+            return self
+        judge = self.frame["judge_model"].astype(object)
+        few = judge.isin(set(self.comparisons.judges) - set(comparisons.judges))
+        individual = self.frame.get(INDIVIDUAL, judge)
+        frame = self.frame.assign(**{"judge_model": judge.mask(few, FEW_JUDGES), INDIVIDUAL: individual})
+        return replace(self, frame=frame, comparisons=comparisons)
+
+    @property
+    def few_judges(self) -> tuple[str, ...]:
+        """Judges whose answers `pool_few` put under one label."""
+        if INDIVIDUAL not in self.frame:
+            return ()
+        pooled = self.parsed & (self.frame["judge_model"] == FEW_JUDGES)
+        return tuple(self.frame.loc[pooled, INDIVIDUAL].unique())
+
+    @property
+    def n_judges(self) -> int:
+        """Number of judges, those under one label counted one by one."""
+        return len(self.comparisons.judges) - 1 + max(len(self.few_judges), 1)
+
     @property
     def is_surrogate(self) -> bool:
         return bool(self.source.get("surrogate", False))
 
     @property
     def warnings(self) -> list[str]:
-        """Those of the remarks without which no result should be read: which judges are left out."""
-        return [remark for remark in self.remarks if remark.startswith(UNHEARD)]
+        """Those of the remarks without which no result should be read: who is left out, and what may be wrongly in."""
+        return [remark for remark in self.remarks if remark.startswith((UNHEARD, STILL_COUNTED))]
 
     @property
     def left_out_by_request(self) -> list[str]:

@@ -18,6 +18,7 @@ from judgerank.engine.penalised import Penalised
 from judgerank.engine.problem import Problem
 from judgerank.engine.solution import Solution, Status, log_odds, unbounded_judges, unerring_judges
 from judgerank.engine.sums import evaluate
+from judgerank.model.limits import at_mean
 from judgerank.model.members import Model, Parameters
 
 ALONE = (
@@ -123,9 +124,12 @@ def _alone(part: Comparisons, model: Model, at: Parameters, away: np.ndarray) ->
     for row in judges:
         is_reference = np.isfinite(row) & ~away
         row[away & np.isfinite(row)] = row[is_reference].mean() if is_reference.any() else 0.0
-    at = Parameters(at.scores, judges).normalised()
+    held = at_mean(model, part)
+    at = Parameters(at.scores, judges).normalised(at_mean=held)
+    judges[:1, held] = 0.0
     free = np.isfinite(judges)
     free[: model.free_rows.start] = False
+    free[:1, held] = False
     chosen = np.r_[np.ones(len(at.scores), bool), free.ravel()]
     precision = penalty_alone(judges, len(at.scores), away)[np.ix_(chosen, chosen)]
     problem = Problem(part, model, Parameters(at.scores, judges), free, alone=precision)

@@ -20,6 +20,7 @@ from judgerank.engine.boundary import slopes_at_zero
 from judgerank.engine.penalty import ALPHA, Spread, pulled
 from judgerank.engine.problem import LOST, Limits, Problem, faint
 from judgerank.engine.sums import Evaluation, evaluate
+from judgerank.model.limits import at_mean
 from judgerank.model.members import Parameters
 
 # Modes one after another, as standard deviations change; judges at zero where they belong there.
@@ -93,7 +94,7 @@ class Climb:
         curvature = near_evaluation.judge_information[returns, 0, 0] / np.exp(2 * judges[0, returns])
         judges[0, returns] = np.log(slope[returns] / np.maximum(curvature, np.finfo(float).tiny))
         free[problem.model.moving] = np.isfinite(judges[0]) & ~self.held[problem.model.moving]
-        self.at = parameters.normalised(problem.model)
+        self.at = parameters.normalised(problem.model, at_mean(problem.model, problem.cells))
         self.problem = Problem(problem.cells, problem.model, self.at, free, problem.free_common)
         return True
 

@@ -24,10 +24,11 @@ from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError
 from judgerank.engine.marginal_likelihood import Climb, Rough, fitted_spread
 from judgerank.engine.penalty import Spread, scale
-from judgerank.engine.problem import Problem, problem_of
+from judgerank.engine.problem import Limits, Problem, problem_of
 from judgerank.engine.solution import Solution, Status, require_positive, require_tolerance, unbounded_judges
 from judgerank.model.block import Role
 from judgerank.model.judge_blocks import JUDGE_BLOCKS, TIE, judge_block, strengths
+from judgerank.model.limits import at_mean
 from judgerank.model.members import Model, Parameters
 
 NARROWEST, WIDEST = 0.05, 5.0  # standard deviations tried, in log-odds and log gamma
@@ -119,7 +120,7 @@ def _begun(start: Parameters | None, model: Model, cells: Comparisons) -> Parame
     if start is None:
         return zeros
     judges = np.where(np.isfinite(start.judges), start.judges, zeros.judges)
-    return Parameters(start.scores, judges, zeros.common).normalised(model)
+    return Parameters(start.scores, judges, zeros.common).normalised(model, at_mean(model, cells))
 
 
 def with_further(
@@ -127,7 +128,7 @@ def with_further(
     model: Model,
     start: Parameters,
     free: BoolArray,
-    settings: Penalised,
+    settings: Limits,
     fixed_spread: Spread | None = None,
 ) -> Solution:
     """The maximum with further blocks that a member's own maximum leads to, the shrunk ones held by their prior.
@@ -138,9 +139,9 @@ def with_further(
         The member's own maximum, further blocks at zero.
     free : bool array, shape (B, K)
         Parameters of the judges that move.
-    settings : Penalised
-        Tolerance and steps; standard deviations of members' blocks have no part in this.
-    known : mapping of str to float, optional
+    settings : Limits
+        Tolerance and steps.
+    fixed_spread : mapping of str to float, optional
         Standard deviations of the shrunk blocks, zero of those that are left out; else they are found.
     """
     climb = Climb(Problem(cells, model, start, free), start, settings)

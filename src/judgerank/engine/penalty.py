@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from judgerank.data.arrays import FloatArray
+from judgerank.data.arrays import BoolArray, FloatArray, IntArray
 from judgerank.engine.sums import Evaluation
 from judgerank.model.block import Role
 from judgerank.model.members import Model, Parameters
@@ -359,7 +359,7 @@ def _of_mean(square: float, n_judges: int) -> float:
     return (1 / (square + n_judges * WIDE**2) - 1 / square) / n_judges
 
 
-def log_prior_determinant(model: Model, at: Parameters, spread: Spread) -> float:
+def log_prior_determinant(model: Model, at: Parameters, spread: Spread, n_discriminations: int) -> float:
     """Log-determinant of the precision of scaled qualities and all else, in coordinates that sum to zero."""
     n, k, total = len(at.scores), at.judges.shape[1], 0.0
     if "scores" in spread:
@@ -369,7 +369,7 @@ def log_prior_determinant(model: Model, at: Parameters, spread: Spread) -> float
             continue
         square = spread[name] ** 2
         if name == ALPHA:
-            total += np.log(k) - (k - 1) * np.log(square)
+            total += np.log(n_discriminations) - (n_discriminations - 1) * np.log(square)
         else:
             total -= (k - 1) * np.log(square) + np.log(square + k * WIDE**2)
     for block in model.further:
@@ -384,7 +384,9 @@ def shrunk_qualities(model: Model, at: Parameters, spread: Spread) -> int:
     return of_blocks + (len(at.scores) - 1) * ("scores" in spread)
 
 
-def arrow(model: Model, at: Parameters, evaluation: Evaluation, spread: Spread, observed: bool) -> Arrow:
+def arrow(
+    model: Model, at: Parameters, evaluation: Evaluation, spread: Spread, observed: bool, at_mean: BoolArray
+) -> Arrow:
     """Information of the comparisons, in the scores and what every judge has, and that of the penalty on it all.
 
     Parameters
@@ -392,6 +394,8 @@ def arrow(model: Model, at: Parameters, evaluation: Evaluation, spread: Spread, 
     here : Evaluation
         With the information in logarithms of discriminations; the expected one, or with `observed` minus the
         Hessian.
+    at_mean : bool array, shape (K,)
+        Judges whose discrimination does not move (`Comparisons.at_mean`): ones on the diagonal, zeros beside it.
     """
     names, n, k = model.free_blocks, len(at.scores), at.judges.shape[1]
     mean_gamma, share = scale(model, at)
@@ -400,30 +404,30 @@ def arrow(model: Model, at: Parameters, evaluation: Evaluation, spread: Spread, 
     judge_blocks = evaluation.judge_information[:, blocks, blocks] + np.diag(
         [1 / spread[name] ** 2 for name in names]
     )
-    held = [(np.sqrt(np.trace(evaluation.top_information) / n), slice(0, n))]
+    cross = evaluation.cross_information[blocks].copy()
+    held = [(np.sqrt(np.trace(evaluation.top_information) / n), np.arange(n))]
     columns, weights = [], []
     if len(share):
         judge_blocks[:, 0, 0] += observed * size * share
+        judge_blocks[at_mean, 0, :] = judge_blocks[at_mean, :, 0] = cross[0, at_mean] = 0.0
+        judge_blocks[at_mean, 0, 0] = 1.0
+        share = np.where(at_mean, 0.0, share)
         columns += [np.pad(at.scores, (0, width - n)), np.pad(share, (n, width - n - k))]
-        held.append((np.sqrt(judge_blocks[:, 0, 0].mean()), slice(n, n + k)))
+        held.append((np.sqrt(judge_blocks[:, 0, 0].mean()), n + np.flatnonzero(~at_mean)))
     for number, name in enumerate(names):
         if name != ALPHA:
-            columns.append(_ones(width, slice(n + number * k, n + (number + 1) * k)))
+            columns.append(_ones(width, np.arange(n + number * k, n + (number + 1) * k)))
             weights.append(_of_mean(spread[name] ** 2, k))
-    sums = np.array(
-        [_ones(width, columns_held) / np.sqrt(columns_held.stop - columns_held.start) for _, columns_held in held]
-    ).T
+    sums = np.array([_ones(width, columns_held) / np.sqrt(len(columns_held)) for _, columns_held in held]).T
     weight = np.diag([*[0.0] * (2 * (len(share) > 0)), *weights, *(stiff**2 for stiff, _ in held)])
     if len(share):
         weight[0, 1] = weight[1, 0] = square * (1 + observed)
         weight[1, 1] = size
     top = evaluation.top_information + square * np.eye(n)
-    return Arrow(
-        top, evaluation.cross_information[blocks], judge_blocks, np.column_stack([*columns, sums]), weight, sums
-    )
+    return Arrow(top, cross, judge_blocks, np.column_stack([*columns, sums]), weight, sums)
 
 
-def _ones(size: int, columns: slice) -> FloatArray:
+def _ones(size: int, columns: IntArray) -> FloatArray:
     ones = np.zeros(size)
     ones[columns] = 1.0
     return ones

@@ -27,6 +27,7 @@ from judgerank.engine.penalty import (
 )
 from judgerank.engine.solution import ROUNDING, log_odds, unbounded_judges
 from judgerank.engine.sums import Curvature, Evaluation, evaluate
+from judgerank.model.limits import at_mean
 from judgerank.model.members import Model, Parameters
 
 FLATTEST = 1e-9  # curvature, relative to the largest, that a step takes for granted
@@ -75,6 +76,7 @@ class Problem:
         self.base = base or Parameters.zeros(model, cells)
         self.free = np.ones(self.base.judges.shape, bool) if free is None else free.copy()
         self.free[: model.free_rows.start] = False
+        self.free[:1, at_mean(model, cells)] = False
         self.free_common = np.ones(len(model.roles), bool) if free_common is None else free_common
         self.chosen = np.concatenate([np.ones(self.n, bool), self.free.ravel(), self.free_common])
         self._n_free, self._all_chosen = int(self.free.sum()), bool(self.chosen.all())
@@ -85,6 +87,11 @@ class Problem:
         self._last: dict[Curvature | None, tuple[np.ndarray, Evaluation]] = {}
         self._often: tuple[np.ndarray, Evaluation] | None = None
         self._whole: dict[Curvature, tuple[Evaluation, FloatArray]] = {}
+
+    @property
+    def _n_discriminations(self) -> int:
+        """Number of those that the prior is on: of all judges but those at the mean."""
+        return self.k - int(at_mean(self.model, self.cells).sum())
 
     def parameters(self, x: np.ndarray) -> Parameters:
         full, judges, common = self.coordinates.full(x), self.base.judges.copy(), self.base.common.copy()
@@ -181,10 +188,12 @@ class Problem:
 
         Where judges are not shrunk, or that is singular, as if it curved downward as much.
         """
-        if isinstance(info, Arrow):
+        if isinstance(info, Arrow):  # which has what does not move, too, but for whole blocks
+            rows = self.free[self.model.free_rows].ravel()
+            kept = np.flatnonzero(np.r_[np.ones(self.n, bool), rows])[self.coordinates.kept]
             correction = np.zeros(len(info.sums))
-            correction[self.coordinates.kept] = gradient
-            return info.solve(correction)[self.coordinates.kept]
+            correction[kept] = gradient
+            return info.solve(correction)[kept]
         with suppress(LinAlgError):
             return positive_solve(info, gradient)
         if self.alone is None:
@@ -207,7 +216,7 @@ class Problem:
         """
         height, _, info = self.look(x, spread, "expected")
         at = self.parameters(x)
-        prior = log_prior_determinant(self.model, at, spread)
+        prior = log_prior_determinant(self.model, at, spread, self._n_discriminations)
         n_qualities = shrunk_qualities(self.model, at, spread)
         if self._restricted(spread) and self.model.weighs_judges:
             # flat in the scores and in the discriminations whose mean is one, so that a judge near zero,
@@ -311,15 +320,18 @@ class BlockProblem(Problem):
     def _second(self, at: Parameters, spread: Spread, evaluation: Evaluation, curvature: Curvature) -> Information:
         """The expected ones where the log-likelihood curves upward."""
         if curvature == "observed":
-            information = arrow(self.model, at, self._logarithmic(evaluation), spread, True)
+            held = at_mean(self.model, self.cells)
+            information = arrow(self.model, at, self._logarithmic(evaluation), spread, True, held)
             if information.is_positive:
                 return information
             evaluation = evaluate(self.cells, self.model, at, "expected")
-        return arrow(self.model, at, evaluation, spread, False)
+        return arrow(self.model, at, evaluation, spread, False, at_mean(self.model, self.cells))
 
     def _log_determinant(self, info: Information, spread: Spread) -> float:
         assert isinstance(info, Arrow)
-        blocks = [self.n] + [self.k] * (len(info.sums.T) - 1)  # from orthonormal coordinates to these
+        blocks = [self.n] + [self._n_discriminations] * (
+            len(info.sums.T) - 1
+        )  # from orthonormal coordinates to these
         return info.log_determinant() + float(np.log(blocks).sum())
 
 

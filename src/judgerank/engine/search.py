@@ -22,9 +22,11 @@ from judgerank.engine.existence import separable_judges
 from judgerank.engine.likelihood_rows import At, by_judge
 from judgerank.engine.multistart import ALONE, SPARSE, Ends, FarOut, Rows, apart, far_starts, rough_maxima, shares
 from judgerank.engine.newton import Newton, climb, with_log_odds
+from judgerank.engine.penalised import Penalised, with_further
 from judgerank.engine.rows import Listed
 from judgerank.engine.solution import LARGEST_LOG_ODDS, Rival, Solution, Status, log_odds, unbounded_judges
 from judgerank.model.block import Role
+from judgerank.model.limits import at_mean
 from judgerank.model.members import BTL, Model, Parameters
 
 # Starts at other slopes of one judge: with lengths, the likelihood has maxima that rough climbs miss.
@@ -173,17 +175,45 @@ def maximise(
     (`engine.count_scaling`).
     """
     if start is not None:
-        return climb(cells, model, settings, start)
+        held = at_mean(model, cells).any()
+        return _from(cells, model, settings, start) if held else climb(cells, model, settings, start)
     if not model.judge_blocks:
         return from_zero(cells, model, settings)
     if not model.weighs_judges:
         return from_unweighted(cells, model, settings)
+    if at_mean(model, cells).any():
+        return _with_some_at_mean(cells, model, settings)
     units, size = in_units(cells)
     first = from_unweighted(units, model, settings)
     if model.weights_vary or not is_sure(units, model, first):
         ends = [first, *(end.times(1 / size) for end in previous_maxima)]
         first = _highest(units, model, settings, ends, unweighted_scores(units, settings), rough)
     return first.times(size)
+
+
+def _with_some_at_mean(cells: Comparisons, model: Model, settings: Newton) -> Solution:
+    """The maximum with some discriminations at the mean of the others', by climbs from three starts.
+
+    From all judges equal, from judges to match the unweighted scores, and from the shrunk fit. There is no search
+    as for judges who are all free: who is at the mean keeps the others from running off or falling together.
+    """
+    scores = unweighted_scores(cells, settings)
+    equal = replace(Parameters.zeros(model, cells), scores=scores)
+    equal.judges[model.offsets] = offsets_at_zero(cells, model)
+    matched = guess(cells, model, scores)
+    matched.judges[0] = np.where(matched.in_play, matched.judges[0], 0.0)
+    shrunk = Penalised().maximise(cells, model).parameters
+    ends = [_from(cells, model, settings, start) for start in (equal, matched, shrunk)]
+    return max(ends, key=lambda end: (end.status.converged, end.evaluation.log_likelihood))
+
+
+def _from(cells: Comparisons, model: Model, settings: Newton, start: Parameters) -> Solution:
+    """The one climb from a start, with some discriminations at the mean of the others'."""
+    held = at_mean(model, cells)
+    at = start.normalised(at_mean=held)
+    free = np.isfinite(at.judges)
+    free[0, held] = False
+    return with_further(cells, model, at, free, settings, {})
 
 
 def _highest(
@@ -291,7 +321,7 @@ def run(
     cells: Comparisons, model: Model, settings: Newton, start: Parameters | None, bar: float | None
 ) -> Solution:
     """`maximise`, or `resumed` where the start is of a part of the comparisons and comes with a bar."""
-    if start is not None and bar is not None:
+    if start is not None and bar is not None and not at_mean(model, cells).any():
         return resumed(cells, model, settings, start, bar)
     return maximise(cells, model, settings, start)
 

@@ -11,6 +11,7 @@ from judgerank.data.connectivity import require_maximum
 from judgerank.data.errors import NoMaximumError, NotIdentifiedError
 from judgerank.engine.existence import near_maximum, rising_direction
 from judgerank.engine.information import SINGULAR, Coordinates, information
+from judgerank.engine.levels import judged, net_wins
 from judgerank.engine.penalty import penalty
 from judgerank.engine.solution import Status
 from judgerank.engine.sums import Evaluation, evaluate
@@ -19,6 +20,7 @@ from judgerank.model.block import Role
 from judgerank.model.members import Model, Parameters
 
 MOVES = 1e-6  # entry of a direction, the largest being one, that counts as moving
+EVEN = 1e-9  # net wins of a model by a judge, over its comparisons, that count as none
 SHARE = 0.05  # of a singular direction's length, scaled, that names a block
 
 
@@ -43,6 +45,17 @@ def _refuse(cells: Comparisons, model: Model, direction: FloatArray | None) -> N
     )
 
 
+def _without_order(cells: Comparisons) -> str:
+    """Why no judge has a discrimination above zero."""
+    largest = np.abs(net_wins(cells)).max(axis=1)
+    if np.all(largest <= EVEN * judged(cells)):
+        return "each judge prefers every model as often as it prefers another to it, so there is nothing to rank"
+    return (
+        "positions or ties alone explain each judge's answers as well as any order of the models does "
+        "(model 'btl' ranks them, or shrinkage does)"
+    )
+
+
 def require_maximum_in_play(result: Fitted) -> None:
     """Scores must be bounded by the judges in play alone: those at zero say nothing of them."""
     shrunk = result.solution.alone is not None
@@ -61,7 +74,7 @@ def require_maximum_in_play(result: Fitted) -> None:
     aside = set(result.judges_at_zero)
     in_play = [judge for judge in result.comparisons.judges if judge not in aside]
     if not in_play:
-        raise NoMaximumError("no judge's answers follow any order of the models, so there is nothing to rank", ())
+        raise NoMaximumError(_without_order(result.comparisons), ())
     try:
         require_maximum(result.comparisons.with_judges(in_play).pool_judges())
     except NoMaximumError as error:

@@ -11,7 +11,7 @@ from scipy.sparse import coo_array, csc_array, triu
 from scipy.sparse.csgraph import connected_components
 
 from judgerank.data.arrays import BoolArray, FloatArray, IntArray
-from judgerank.data.comparisons import Comparisons
+from judgerank.data.comparisons import FEW_JUDGES, Comparisons
 from judgerank.data.errors import DataError, NoMaximumError, NotIdentifiedError
 from judgerank.data.judgments import Judgments
 from judgerank.fits.different_judges import Items, SharedAnswers, shared_answers
@@ -40,10 +40,11 @@ class Decided(NamedTuple):
 
 
 def decided(fitted: Uncertainty, judgments: Judgments) -> Decided:
-    """The answers that are no ties, numbered as the fit numbers models and judges."""
+    """The answers that are no ties, numbered as the fit numbers models and judges; none under a shared label."""
     c = fitted.comparisons
     frame = judgments.frame[judgments.frame["judge_preferred_model"].isin(["a", "b"])]
     frame = frame[frame["model_a"].isin(c.models) & frame["model_b"].isin(c.models)]
+    frame = frame[frame["judge_model"] != FEW_JUDGES]
     models, judges = pd.Index(c.models), pd.Index(c.judges)
     first, second = (models.get_indexer(pd.Index(frame[name])) for name in ("model_a", "model_b"))
     judge = judges.get_indexer(pd.Index(frame["judge_model"]))

@@ -316,7 +316,10 @@ class Estimates:
 
     @property
     def judge_status(self) -> pd.Series:
-        """How each judge ended: interior, zero, unbounded, slope_bound, or that of an unfinished fit."""
+        """How each judge ended: interior, zero, unbounded, slope_bound, or that of an unfinished fit.
+
+        Who stands for all judges with few answers is pooled (`Comparisons.pool_few`).
+        """
         usual = self.status
         if self.converged or self.solution.alone is not None:  # the others are at their best, given that judge's
             usual = Status.SHRUNK if self.solution.shrinks_scores else Status.INTERIOR
@@ -324,6 +327,7 @@ class Estimates:
         status[self._slope_held] = "slope_bound"
         status[~self.solution.parameters.in_play] = "zero"
         status[list(self.solution.unbounded_judges)] = str(Status.UNBOUNDED)
+        status[self.comparisons.is_pooled] = "pooled"
         return pd.Series(status.tolist(), index=labels(self.comparisons.judges), name="status")
 
     def _judges(self, where: BoolArray | list[int]) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import DataError, NoIntervalError
 from judgerank.engine.divergence import penalty_alone
 from judgerank.engine.information import covariance, information
+from judgerank.engine.newton import Newton
 from judgerank.engine.penalised import Penalised, mixture
 from judgerank.engine.penalty import flat, penalty
 from judgerank.engine.problem import moving
@@ -32,7 +33,7 @@ from judgerank.inference.predictions import Predictions
 from judgerank.inference.residuals import residuals_by_cluster
 from judgerank.inference.taste_errors import degrees_of_tastes, panel_means
 from judgerank.model.block import Role
-from judgerank.model.limits import movable
+from judgerank.model.limits import at_mean, movable
 
 MOST_PARAMETERS = 3_000  # of which a covariance is kept: its inverse takes seconds, and time grows as their cube
 
@@ -76,7 +77,7 @@ class Uncertainty(Predictions):
     def free(self) -> BoolArray:
         """The judges' free parameters, shape (B, K)."""
         in_play = self.solution.parameters.in_play
-        weighed = in_play & self.model.weighs_judges
+        weighed = in_play & self.model.weighs_judges & ~self.at_mean
         masks = []
         moves = movable(self.model, self.solution.parameters)
         for block, moved_judges in zip(self.model.blocks, moves, strict=True):
@@ -85,6 +86,12 @@ class Uncertainty(Predictions):
             else:
                 masks.append(moved_judges)  # a judge who never ties has none
         return np.array(masks, bool).reshape(-1, len(in_play))
+
+    @cached_property
+    def at_mean(self) -> BoolArray:
+        """Judges whose discrimination is held at the mean of the others' (`Comparisons.at_mean`), shape (K,)."""
+        held = at_mean(self.model, self.comparisons)
+        return held if isinstance(self.settings, Newton | Penalised) else np.zeros_like(held)
 
     @property
     def n_free_discriminations(self) -> int:

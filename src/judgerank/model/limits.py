@@ -5,9 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from judgerank.data.arrays import BoolArray, FloatArray
+from judgerank.data.comparisons import Comparisons
 from judgerank.model.members import Model, Parameters
 
 ALWAYS_STRONG = 40.0  # least log propensity to say much better that leaves better no chance
+
+
+def at_mean(model: Model, cells: Comparisons) -> BoolArray:
+    """Judges whose discrimination is held at the mean of the others', shape (K,); none where it has a slope."""
+    return cells.at_mean & (model.weighs_judges and not model.weights_vary)
 
 
 def movable(model: Model, at: Parameters) -> BoolArray:

@@ -320,21 +320,26 @@ class Parameters:
         away = self.scores - self.scores.sum() / len(self.scores)
         return float(np.sqrt((away * away).sum() / len(away)))
 
-    def normalised(self, model: Model | None = None) -> Parameters:
+    def normalised(self, model: Model | None = None, at_mean: BoolArray | None = None) -> Parameters:
         """The same probabilities with zero-sum scores and, over judges in play, alpha (equation 3).
 
         Parameters
         ----------
         model : Model, optional
             Where there are further blocks: what they add to the quality of an answer is in the scores' units.
+        at_mean : bool array, shape (K,), optional
+            Judges who have the mean of the others' alpha (`Comparisons.at_mean`), and are given it.
         """
         scores = self.scores - self.scores.sum() / len(self.scores)
         in_play = self.in_play
         if len(self.judges) == 0 or not in_play.any():
             return Parameters(scores, self.judges, self.common)
-        mean = self.judges[0, in_play].sum() / np.count_nonzero(in_play)
+        held = np.zeros(len(in_play), bool) if at_mean is None else at_mean
+        free = in_play & ~held
+        mean = self.judges[0, free].sum() / max(np.count_nonzero(free), 1)
         judges, common = self.judges.copy(), self.common
         judges[0] -= mean
+        judges[0, held] = 0.0
         if model is not None and len(common):
             common = np.where(np.equal(model.roles, Role.QUALITY), common * exp(mean), common)
         return Parameters(scores * exp(mean), judges, common)

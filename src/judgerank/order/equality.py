@@ -31,10 +31,12 @@ from scipy.sparse import coo_array, csr_array
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.inference.residuals import Residuals
+from judgerank.model.limits import at_mean
 from judgerank.model.members import Model, Parameters
 
 SPREAD = 2.0  # tau of the discriminations about their mean of one
 PRIOR = 1 / SPREAD**2
+HELD = 1e9  # in place of it for a judge whose weight is one, whatever the judge answers
 LEAST = 0.05  # weight of a judge, so that no model hangs on nothing
 ROUNDS = 4  # of weights given scores and scores given weights
 AT_ONCE = 1_000_000  # numbers held for the pairs worked on at a time
@@ -56,6 +58,8 @@ class NetResults:
         Whether discriminations are free.
     offsets : float array, shape (K, B, N)
         Regression of the net results on the offsets.
+    prior : float array, shape (K,)
+        Precision with which the weights are shrunk toward one (`prior_precision`).
     by_cluster : tuple of sparse float arrays, shape (Q, K (N + B)), or None
         For every kind of error wanted, residuals by cluster: net ones by judge and model, then those of the
         judges' offsets. None stands for errors of the model.
@@ -66,6 +70,7 @@ class NetResults:
     discrimination: FloatArray
     weighted: bool
     offsets: FloatArray
+    prior: FloatArray
     by_cluster: tuple[csr_array | None, ...] = (None,)
 
     @classmethod
@@ -82,7 +87,7 @@ class NetResults:
             information -= np.einsum("kba,kbc->kac", cross, slopes)
         gamma = model.of_judges(at).gamma[:k]
         weighted = model.weighs_judges and k > 1
-        return cls(results, information, gamma, weighted, slopes)
+        return cls(results, information, gamma, weighted, slopes, prior_precision(cells, model, k))
 
     def with_clusters(self, *by_cluster: csr_array | None) -> NetResults:
         """The same with the residuals of clusters (`residuals_by_cluster`), or None, for every kind of error."""
@@ -97,8 +102,8 @@ class NetResults:
         )
         information = self.information[:, chosen][:, :, chosen]
         offsets = self.offsets[:, :, chosen]
-        return NetResults(
-            self.net[:, chosen], information, self.discrimination, self.weighted, offsets, by_cluster
+        return replace(
+            self, net=self.net[:, chosen], information=information, offsets=offsets, by_cluster=by_cluster
         )
 
     @cached_property
@@ -150,13 +155,13 @@ def differences_under_equality(results: NetResults) -> tuple[FloatArray, FloatAr
 def _some_differences(results: NetResults, contrast: FloatArray) -> tuple[FloatArray, FloatArray]:
     gamma, v = _weights_under_equality(results, contrast)
     image = results._times(v)
-    precision = np.einsum("pkn,pn->pk", image, v) + PRIOR
+    precision = np.einsum("pkn,pn->pk", image, v) + results.prior
     gamma_terms = image * (gamma / np.sqrt(precision))[..., None]  # what the fit of gamma_k takes away
     free = results.total(gamma) - results.weighted * np.matmul(gamma_terms.transpose(0, 2, 1), gamma_terms)
     t = np.linalg.solve(free, contrast[..., None])[..., 0]
     gamma_shift = results.weighted * gamma * np.einsum("pkn,pn->pk", image, t) / precision
     a = gamma[..., None] * t[:, None, :] - gamma_shift[..., None] * v[:, None, :]
-    estimate = np.einsum("pkn,kn->p", a, results.net) - gamma_shift.sum(axis=1) * PRIOR
+    estimate = np.einsum("pkn,kn->p", a, results.net) - (gamma_shift * results.prior).sum(axis=1)
     response = np.einsum("pkn,pkn->pk", results._times(t), a)
     above, below = response @ results.discrimination, np.einsum("pk,pk->p", response, gamma)
     scale = np.divide(above, below, out=np.ones_like(below), where=above * below > 0)
@@ -179,7 +184,7 @@ def _variance(
     on_offsets = -np.einsum("kbn,pkn->pkb", results.offsets, a)
     scores = by_cluster @ np.hstack([x.reshape(len(a), -1) for x in (a, on_offsets)]).T
     clustered = np.einsum("qp,qp->p", scores, scores) * len(scores) / (len(scores) - 1)
-    return clustered + (gamma_shift**2).sum(axis=1) * PRIOR
+    return clustered + (gamma_shift**2 * results.prior).sum(axis=1)
 
 
 def _weights_under_equality(results: NetResults, contrast: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -192,6 +197,7 @@ def _weights_under_equality(results: NetResults, contrast: FloatArray) -> tuple[
         results.discrimination,
         lambda gamma: _equal_scores(results, contrast, gamma),
         quadratic_forms,
+        results.prior,
         ROUNDS if results.weighted else 0,
     )
 
@@ -200,6 +206,7 @@ def weights_and_scores(
     of_fit: FloatArray,
     scores_by: Callable[[FloatArray], FloatArray],
     quadratic_forms: Callable[[FloatArray], tuple[FloatArray, FloatArray]],
+    prior: FloatArray,
     rounds: int,
 ) -> tuple[FloatArray, FloatArray]:
     """Judges' weights and scores, each fitted to the other in turn.
@@ -218,6 +225,8 @@ def weights_and_scores(
         From weights, shape (..., K), to scores v, shape (..., N).
     quadratic_forms : callable
         From scores to v'U_k and v'L_k v, each of shape (..., K), as `weights_by` takes them.
+    prior : float array, shape (K,)
+        As `weights_by` takes it.
     rounds : int
 
     Returns
@@ -230,7 +239,7 @@ def weights_and_scores(
     def settled(v: FloatArray) -> tuple[FloatArray, FloatArray]:
         gamma = np.ones((*v.shape[:-1], len(of_fit)))
         for _ in range(rounds):
-            gamma = weights_by(*quadratic_forms(v))
+            gamma = weights_by(*quadratic_forms(v), prior)
             v = scores_by(gamma)
         return gamma, v
 
@@ -243,9 +252,15 @@ def weights_and_scores(
     return np.where(is_reversed, reversed_gamma, gamma), np.where(is_reversed, reversed_v, v)
 
 
-def weights_by(net: FloatArray, information: FloatArray) -> FloatArray:
+def weights_by(net: FloatArray, information: FloatArray, prior: FloatArray | float) -> FloatArray:
     """gamma_k by v'U_k and v'L_k v, shrunk toward one and at least `LEAST`; of the same shape."""
-    return np.asarray(np.maximum((net + PRIOR) / (information + PRIOR), LEAST), float)
+    return np.asarray(np.maximum((net + prior) / (information + prior), LEAST), float)
+
+
+def prior_precision(cells: Comparisons, model: Model, k: int) -> FloatArray:
+    """Precision of the prior of each judge's weight, whose mean is one, shape (K,)."""
+    held = at_mean(model, cells)
+    return np.where(held, HELD, PRIOR) if held.any() else np.full(k, PRIOR)
 
 
 def _equal_scores(results: NetResults, contrast: FloatArray, gamma: FloatArray) -> FloatArray:
@@ -312,6 +327,7 @@ class ManyResults:
         Covariance of the net results with the offsets, and regression on them.
     discrimination : float array, shape (K,)
     weighted : bool
+    prior : float array, shape (K,)
     """
 
     first: IntArray
@@ -323,6 +339,7 @@ class ManyResults:
     slopes: FloatArray
     discrimination: FloatArray
     weighted: bool
+    prior: FloatArray
 
     @classmethod
     def of(cls, cells: Comparisons, model: Model, at: Parameters, chosen: IntArray) -> ManyResults:
@@ -344,6 +361,7 @@ class ManyResults:
             slopes[:, :, chosen],
             model.of_judges(at).gamma[:k],
             model.weighs_judges and k > 1,
+            prior_precision(cells, model, k),
         )
 
     def total(self, gamma: FloatArray) -> FloatArray:
@@ -416,6 +434,7 @@ class Panel:
                 np.linalg.solve(results.total(gamma.ravel()), gamma.ravel() @ results.net), float
             ),
             lambda f: (results.net @ f, results.image(f) @ f),
+            results.prior,
             ROUNDS if results.weighted else 0,
         )
         total = results.total(gamma)
@@ -423,7 +442,7 @@ class Panel:
         image = results.image(f)
         if not results.weighted:
             return cls(results, gamma, f, plain, np.zeros((len(f), 0)), np.zeros((0, 0)), np.zeros_like(image))
-        precision, total_image = image @ f + PRIOR, gamma**2 @ image
+        precision, total_image = image @ f + results.prior, gamma**2 @ image
         gamma_terms = image * (gamma / np.sqrt(precision))[:, None]
         scaled_image = total_image / np.sqrt(total_image @ f)
         if len(gamma_terms) < len(f):
@@ -461,7 +480,7 @@ class Panel:
         square = square.toarray() if len(weights) <= 3 * n else square  # all but full, or not
         n_clusters = by_cluster.shape[0]
         meat = weights.T @ (square @ weights) * (n_clusters / (n_clusters - 1))
-        return meat + PRIOR * self.moves.T @ self.moves
+        return meat + self.moves.T @ (results.prior[:, None] * self.moves)
 
 
 def differences_of_many(
@@ -519,13 +538,13 @@ def _sums_over_judges(panel: Panel, pairs: Pairs) -> tuple[FloatArray, FloatArra
         if results.weighted:
             v_information = image[k] @ f - 2 * pull * (by_scores[k, i] - by_scores[k, j])
             v_information += pull**2 * contrasts(seen, pairs)
-            gamma = weights_by(net_v, v_information)
+            gamma = weights_by(net_v, v_information, results.prior[k])
             on_v = scores_t[k, i] - scores_t[k, j] - pull * contrasts(seen + on_rest @ rest.T, pairs)  # v'L_k t
-            gamma_shift = gamma * on_v / (v_information + PRIOR)
+            gamma_shift = gamma * on_v / (v_information + results.prior[k])
             t_information = gamma * t_information - gamma_shift * on_v
         else:
             gamma, gamma_shift = np.ones(1), np.zeros(1)
-        estimate += gamma * (net_t[k, i] - net_t[k, j]) - gamma_shift * (net_v + PRIOR)
+        estimate += gamma * (net_t[k, i] - net_t[k, j]) - gamma_shift * (net_v + results.prior[k])
         pair_scale += gamma * t_information
         fitted += results.discrimination[k] * t_information
     return estimate, pair_scale, fitted

@@ -260,6 +260,7 @@ def panel_of(judges: Comparisons, question: IntArray | None) -> tuple[Fit, str]:
 
     Of the fit only scores are used: it takes more questions than there are free ones.
     """
+    judges = judges.pool_few()
     name, why = default_member([judges])
     panel = fit_member(judges, name)
     if question is None:

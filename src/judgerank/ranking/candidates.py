@@ -82,6 +82,8 @@ class Candidates:
         if not self.result.model.judge_blocks:
             return np.array([0])
         in_play, cells = self._gamma > 0, self.result.comparisons
+        single = in_play & ~cells.is_pooled  # nobody can be asked who is not one judge
+        in_play = single if single.any() else in_play
         often = np.bincount(cells.judge, cells.count, len(in_play)) >= self.few
         return np.flatnonzero(in_play & often if (in_play & often).any() else in_play)
 

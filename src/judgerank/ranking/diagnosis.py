@@ -191,7 +191,7 @@ def _lengths(has_lengths: bool, ordered: bool) -> str:
 
 def on_design(judgments: Judgments) -> Lines:
     """Order of presentation, connections, models and judges with few comparisons."""
-    parts = [part.comparisons for part in parts_of(judgments)]
+    parts = [part.comparisons for part in parts_of(judgments.pool_few())]
     yield "order", default_member(parts)[1]
     remarks = on_parts([part.models for part in parts], links_between(judgments))
     yield "connected", " ".join(remarks) or "a chain of comparisons connects any two models"
@@ -210,7 +210,7 @@ def on_ranking(judgments: Judgments, command: str) -> Lines:
     NoMaximumError
         If there is none of any component, and none with shrinkage, by which `rank` fits.
     """
-    parts = [part.comparisons for part in parts_of(judgments)]
+    parts = [part.comparisons for part in parts_of(judgments.pool_few())]
     name, refused = default_member(parts)[0], []
     for part in parts:
         who = f"of {listed(part.models)}: " if len(parts) > 1 else ""

@@ -16,7 +16,7 @@ from judgerank.ranking.study import Component, Finding, Ranked, component_of
 
 
 def ranked_set(judgments: Judgments, settings: Settings) -> Ranked:
-    """Fit every component of the comparison graph by itself.
+    """Fit every component of the comparison graph by itself, judges with few answers under one label.
 
     Raises
     ------
@@ -25,6 +25,7 @@ def ranked_set(judgments: Judgments, settings: Settings) -> Ranked:
     NoMaximumError, NotIdentifiedError
         If no component can be ranked: that of the largest.
     """
+    judgments = judgments.pool_few()
     parts = parts_of(judgments)
     if settings.model is None:
         name, reason = default_member([part.comparisons for part in parts])

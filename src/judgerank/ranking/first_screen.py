@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from judgerank.data.comparisons import FEW_ANSWERS
 from judgerank.data.listing import counted, listed, shortened
 from judgerank.fits.presentation import win_rate_intervals
 from judgerank.fits.result import Fit
@@ -372,6 +373,10 @@ def _unrated(line: Line, _: _About) -> str:
     return f"all judges have equal weight; {_answers(line)}"
 
 
+def _too_few(line: Line, _: _About) -> str:
+    return f"{_answers(line)} in all, fewer than {FEW_ANSWERS} by each judge: they count with average weight"
+
+
 def _unbounded(line: Line, _: _About) -> str:
     return f"none of its {_answers(line)} contradicts the ranking, so its weight has no upper limit"
 
@@ -388,4 +393,5 @@ REASONS: Mapping[str, Callable[[Line, _About], str]] = {
     panel.UNSURE: _unsure,
     panel.UNRATED: _unrated,
     panel.UNBOUNDED: _unbounded,
+    panel.TOO_FEW: _too_few,
 }

@@ -299,8 +299,8 @@ def _source_line(ranking: Record) -> str:
             len(sizes_of_rankings(judgments)), "ranking" if in_stages(judgments.frame).all() else "judgment"
         )
     line = (
-        f"{c.n_comparisons:,.0f} comparisons of {len(c.models):,} models by {counted(len(c.judges), 'judge')}, "
-        f"from {judgments.source.get('file', 'a table')} ({size})."
+        f"{c.n_comparisons:,.0f} comparisons of {len(c.models):,} models by "
+        f"{counted(judgments.n_judges, 'judge')}, from {judgments.source.get('file', 'a table')} ({size})."
     )
     return " ".join([line, *judgments.left_out_by_request])
 

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from judgerank.data.cache import remembered
+from judgerank.data.comparisons import FEW_JUDGES
 from judgerank.data.errors import JudgerankError
 from judgerank.data.judgments import Judgments
 from judgerank.data.listing import counted, listed, noun, shortened
@@ -23,6 +24,7 @@ from judgerank.ranking.studies.by_judge import BY_JUDGE
 from judgerank.ranking.studies.contrary_judges import CONTRARY_JUDGES
 from judgerank.ranking.studies.exact_fit import HARMLESS, WHICH_FIT
 from judgerank.ranking.studies.leaderboard import board_of
+from judgerank.ranking.studies.one_sided_votes import ONE_SIDED
 from judgerank.ranking.studies.rivals import DISAGREE
 from judgerank.ranking.study import component_of
 from judgerank.reading.from_tables import of_records
@@ -135,7 +137,7 @@ def warnings_of(ranking: Record, judges: pd.DataFrame, fewer: Without | None = N
     fitted = ranking.fitted
     warnings = [
         note.removeprefix(start)
-        for start in (WHICH_FIT, BY_JUDGE, CONTRARY_JUDGES)
+        for start in (WHICH_FIT, BY_JUDGE, CONTRARY_JUDGES, ONE_SIDED)
         for note in (remark.removeprefix("Component 1: ") for remark in ranking.remarks)
         if note.startswith(start) and not note.endswith(HARMLESS)
     ]
@@ -150,8 +152,8 @@ def warnings_of(ranking: Record, judges: pd.DataFrame, fewer: Without | None = N
     if 2 * judges["verdict"].isin((panel.RANDOM, panel.CONTRARY)).sum() >= len(judges):
         warnings.append("At least half of the judges disagree with the ranking or ignore it.")
     share = judges["information"]
-    if len(judges) > 1 and share.notna().all() and share.max() >= MOST_WEIGHT:
-        most = judges["judge"].iloc[share.argmax()]
+    most = judges["judge"].iloc[share.argmax()] if share.notna().all() else FEW_JUDGES
+    if len(judges) > 1 and most != FEW_JUDGES and share.max() >= MOST_WEIGHT:
         warnings.append(f"One judge, {most}, largely decides the ranking: it has {share.max():.0%} of the weight.")
     warnings += [*ranking.judgments.warnings, *unread(ranking)]
     if any(DISAGREE in note for note in ranking.remarks):

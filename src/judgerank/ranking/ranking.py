@@ -268,5 +268,6 @@ def ranked(
     every = ranked_set(judgments, settings)
     finding = findings(every, progress)
     remarks = [*judgments.remarks, *finding.remarks]
+    judgments = every.judgments
     fits = [component.reported for component in every.components]
     return Ranking(judgments, settings, fits, remarks, dict(finding.tables), dict(finding.categories))

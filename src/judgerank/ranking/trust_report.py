@@ -12,7 +12,7 @@ import pandas as pd
 
 from judgerank.data.arrays import IntArray
 from judgerank.data.errors import ConfigError, DataError
-from judgerank.data.judgments import Judgments
+from judgerank.data.judgments import INDIVIDUAL, Judgments
 from judgerank.data.listing import counted
 from judgerank.data.rankings import as_pairs, number_of_ranking
 from judgerank.data.representation import Shown
@@ -153,7 +153,7 @@ def trust_report(
     """
     settings = settings or Settings()
     numbered = judgments.frame.assign(**{RECORD: _numbers(judgments)})
-    parts = parts_of(replace(judgments, frame=numbered))
+    parts = parts_of(replace(judgments, frame=numbered).pool_few())
     name = settings.model or default_member([part.comparisons for part in parts])[0]
     chosen = member(name) if settings.model else identified(member(name), parts[0].comparisons)
     part, remarks = parts[0], [*judgments.left_out_by_request, *judgments.warnings]
@@ -214,7 +214,7 @@ def _lines(report: TrustReport) -> Iterator[str]:
         size = counted(int(report.judgments.frame[RECORD].nunique()), "ranking")
     yield (
         f"How far can the ranking of {report.judgments.title} be trusted? {counted(len(c.models), 'model')}, "
-        f"{counted(len(c.judges), 'judge')}, {size}, --model {report.fitted.model.name}"
+        f"{counted(report.judgments.n_judges, 'judge')}, {size}, --model {report.fitted.model.name}"
     )
     yield from (f"- {text}" for text in report.remarks)
     yield "\nSmallest removals found that change the ranking"
@@ -245,6 +245,8 @@ def _first_records(report: TrustReport) -> Iterator[str]:
     if report.judgments.comparisons.stages is not None:
         what, names = "rankings", [RECORD, "question_id", "judge_model"]
         records = records.drop_duplicates(RECORD)
+    if INDIVIDUAL in records:
+        records = records.assign(judge_model=records[INDIVIDUAL])
     columns = [name for name in names if name in records]
     more = f", the first {SHOWN} of {len(records)}" if len(records) > SHOWN else ""
     yield f"The {what} whose removal changes the leader{more} (all of them: --output FOLDER)"

@@ -317,11 +317,13 @@ def _facts(ranking: Record, judges: pd.DataFrame) -> list[tuple[str, str]]:
     if "question_id" in frame:
         questions = ranking.judgments.n_questions
         facts.append((f"{questions:,}", noun(questions, "question")))
-    share = judges["information"]
-    if len(judges) < 2 or share.isna().any():
-        return [*facts, (f"{len(judges):,}", noun(len(judges), "judge"))]
-    equal = panel.effective_judges(share)
-    return [*facts, (f"{len(judges):,}", f"judges, weighted like {equal:.1f} equal ones")]
+    share, few = judges["information"], len(ranking.judgments.few_judges)
+    n_judges = np.where(judges["verdict"] == panel.TOO_FEW, max(few, 1), 1)
+    total = int(n_judges.sum())
+    if total < 2 or share.isna().any():
+        return [*facts, (f"{total:,}", noun(total, "judge"))]
+    equal = panel.effective_judges(share, n_judges)
+    return [*facts, (f"{total:,}", f"judges, weighted like {equal:.1f} equal ones")]
 
 
 def reading_lines(ranking: Record) -> list[str]:

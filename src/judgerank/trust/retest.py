@@ -78,7 +78,11 @@ def changed(tests: pd.DataFrame, level: float) -> Iterator[str]:
 
 
 def requests_of(comparisons: Comparisons, question: IntArray) -> IntArray:
-    """Which request each row answers, from 0: a question, a judge, and two models in their order; shape (T,)."""
+    """Which request each row answers, from 0: a question, a judge, and two models in their order; shape (T,).
+
+    Each answer under the one label of judges with few answers is a request of its own: another judge may have
+    given it (`Comparisons.pool_few`).
+    """
     comparisons.require_pairs("the study of repeated requests")
     n, k = len(comparisons.models), len(comparisons.judges)
     first, second = comparisons.first.astype(np.int64), comparisons.second.astype(np.int64)
@@ -88,7 +92,9 @@ def requests_of(comparisons: Comparisons, question: IntArray) -> IntArray:
     request: IntArray = np.unique(
         ((question_index * k + comparisons.judge) * n + first) * n + second, return_inverse=True
     )[1]
-    return request
+    shared = comparisons.is_pooled[comparisons.judge]
+    request[shared] = len(request) + np.arange(np.count_nonzero(shared))
+    return request if not shared.any() else np.unique(request, return_inverse=True)[1]
 
 
 def firsts(request: IntArray, time: AnyArray | None = None) -> IntArray:

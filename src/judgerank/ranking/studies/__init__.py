@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib import import_module
 
-from judgerank.data.errors import ConfigError
+from numpy.linalg import LinAlgError
+
+from judgerank.data.errors import ConfigError, JudgerankError
 from judgerank.data.modules import names_in
 from judgerank.ranking.study import Component, Finding, Ranked
 
@@ -26,12 +28,21 @@ OF_COMPONENT = (
         "convergence",
         "top_change",
     ),
-    *("few_comparisons", "far_models", "few_questions", "goodness_of_fit", "repeated_requests", "adjusted"),
+    *(
+        "few_comparisons",
+        "one_sided_votes",
+        "far_models",
+        "few_questions",
+        "goodness_of_fit",
+        "repeated_requests",
+        "adjusted",
+    ),
     *("by_judge", "contrary_judges", "whose_opinion", "changed_judges", "large_set"),
 )
+REQUIRED = OF_COMPONENT[:4]  # whose tables are the ranking itself
 CLOSING = ("categories", "failures")  # of the set
 # of a component, and only where every answer is a choice between two
-OF_PAIRS = ("top_change", "goodness_of_fit", "repeated_requests", "by_judge", "changed_judges")
+OF_PAIRS = ("top_change", "one_sided_votes", "goodness_of_fit", "repeated_requests", "by_judge", "changed_judges")
 # processor time beside that of most others, on sets of 10,000 and 36,000 judgments; for estimates of what is left
 COSTS = {"goodness_of_fit": 60.0, "top_change": 25.0, "prediction": 20.0, "panel": 10.0}
 LISTED = (*OPENING, *OF_COMPONENT, *CLOSING)
@@ -76,8 +87,18 @@ def _has(name: str, function: str) -> bool:
 
 
 def _run(name: str, function: str, about: Ranked | Component) -> Finding:
+    """The finding of a study, or a note that it has none: the ranking stands without it.
+
+    Only the input's errors and those of arithmetic are so noted. Others are the code's, and raised; so is any of a
+    study in `REQUIRED`.
+    """
     study: Callable[[Ranked | Component], Finding] = getattr(import_module(f"{__name__}.{name}"), function)
-    finding = study(about)
+    try:
+        finding = study(about)
+    except (JudgerankError, ArithmeticError, LinAlgError) as error:
+        if name in REQUIRED:
+            raise
+        return Finding([f"Left out: {name.replace('_', ' ')} could not be computed ({error})."])
     if not isinstance(finding, Finding):
         raise ConfigError(f"study {name!r} returned a {type(finding).__name__}: it must return a Finding")
     return finding

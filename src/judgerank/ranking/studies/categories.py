@@ -27,7 +27,7 @@ def of_set(ranked: Ranked) -> Finding:
     settings = replace(ranked.settings, blocks=())
     for category, judgments in categories_of(ranked.judgments).items():
         try:
-            fitted = component_of(parts_of(judgments)[0], ranked.member, settings)
+            fitted = component_of(parts_of(judgments.pool_few())[0], ranked.member, settings)
             board = board_of(fitted)
         except (DataError, NoMaximumError, NotIdentifiedError) as error:
             unranked.append(f"Category {category} is not ranked by itself: {error}.")

@@ -50,7 +50,11 @@ def on_fit(fitted: Fit) -> list[str]:
         remarks.append(f"Slope in length at its bound and held there: {listed(fitted.slopes_at_bound)}.")
     if fitted.status is Status.ITERATION_LIMIT:
         remarks.append("The fit did not converge within its number of iterations (solver.max_iterations).")
-    if len(fitted.comparisons.judges) == 1 and fitted.model.judge_blocks:
+    if (
+        len(fitted.comparisons.judges) == 1
+        and fitted.model.judge_blocks
+        and not fitted.comparisons.is_pooled.any()
+    ):
         remarks.append(
             "With a single judge, its discrimination is one by definition: scores are on that judge's scale."
         )

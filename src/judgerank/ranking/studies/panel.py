@@ -10,7 +10,7 @@ import pandas as pd
 
 from judgerank.data.arrays import FloatArray
 from judgerank.data.cache import remembered
-from judgerank.data.comparisons import Comparisons
+from judgerank.data.comparisons import FEW_ANSWERS, FEW_JUDGES, Comparisons
 from judgerank.data.errors import NoIntervalError
 from judgerank.data.judgments import Judgments
 from judgerank.data.numbering import numbered
@@ -28,11 +28,12 @@ from judgerank.reading.from_tables import of_records
 
 FINE, NOISY, RANDOM, UNSURE = "fine", "noisy", "random", "unclear"
 CONTRARY, UNRATED, UNBOUNDED = "contrary", "not assessed", "never wrong"
+TOO_FEW = "too few answers"  # of each of the judges that one label stands for
 LEANS = ("favours the first answer", "favours the second answer")
 SAME = "same as "
 MERGED = "merged"  # status of a judge id whose votes are part of another's
-PLAIN = (FINE, NOISY, RANDOM, CONTRARY, UNSURE, UNRATED, UNBOUNDED)
-NO_PROBLEM = (FINE, UNSURE, UNRATED)  # verdicts that accuse nobody
+PLAIN = (FINE, NOISY, RANDOM, CONTRARY, UNSURE, UNRATED, UNBOUNDED, TOO_FEW)
+NO_PROBLEM = (FINE, UNSURE, UNRATED, TOO_FEW)  # verdicts that accuse nobody
 BY_POSITION, BY_EFFECT, COPY = "favours", "goes by", "same"  # kinds of verdict that have several texts
 UNBIASED = ", and picks neither position more than 60% of the time (significantly)"  # if positions are fitted
 MEANING = {  # by `kind_of`
@@ -51,6 +52,8 @@ MEANING = {  # by `kind_of`
     "or no two models differ significantly",
     UNRATED: "all judges have equal weight, so no discrimination is estimated: there is one judge, or two models, "
     "or the chosen model has none",
+    TOO_FEW: f"judges with fewer than {FEW_ANSWERS} answers each, together: they have one position bias and the "
+    "average discrimination of the others",
     UNBOUNDED: "it never contradicted the ranking, so its discrimination has no upper limit",
 }
 HALF = 0.5  # of the panel's median discrimination, below which a judge may be weak
@@ -234,10 +237,14 @@ def _information(fitted: Fit, c: Comparisons) -> FloatArray:
     return np.asarray(g**2 * (half[:, 0] ** 2).sum(axis=1))
 
 
-def effective_judges(share: Iterable[float]) -> float:
-    """How many judges with equal shares would be spread as widely: (sum x)^2 / sum x^2 (Kish, 1965)."""
+def effective_judges(share: Iterable[float], n_judges: Iterable[int] | None = None) -> float:
+    """How many judges with equal shares would be spread as widely: (sum x)^2 / sum x^2 (Kish, 1965).
+
+    A share of several judges together, whose number `n_judges` gives, is divided evenly among them.
+    """
     x = np.asarray(list(share), float)
-    return float(x.sum() ** 2 / (x @ x))
+    among = np.ones(len(x)) if n_judges is None else np.asarray(list(n_judges), float)
+    return float(x.sum() ** 2 / (x**2 / among).sum())
 
 
 def verdicts(fitted: Fit, few: int, level: float, same: Mapping[str, str], exact: Fit | None = None) -> pd.Series:
@@ -268,7 +275,7 @@ def verdicts(fitted: Fit, few: int, level: float, same: Mapping[str, str], exact
         verdict = _verdict(judge, ends, middle, exact or fitted, same, float(gamma[judge]), width)
         if verdict in (FINE, NOISY, RANDOM, UNSURE, UNBOUNDED):
             verdict = UNRATED if not rated else UNSURE if count < few else verdict
-        by_judge[judge] = verdict
+        by_judge[judge] = TOO_FEW if judge == FEW_JUDGES else verdict
     return pd.Series(by_judge, judges, name="verdict")
 
 
@@ -389,5 +396,6 @@ def judges(
         frame["discrimination"] = reported_discriminations(fitted)
         if rows is not None:
             frame["low_discrimination"], frame["high_discrimination"] = discrimination_intervals(fitted, level)
+            frame.loc[frame["verdict"] == TOO_FEW, ["low_discrimination", "high_discrimination"]] = np.nan
         frame = frame.sort_values("discrimination", ascending=False, kind="stable")
     return frame.rename_axis("judge").reset_index()

@@ -202,7 +202,8 @@ def sampled(comparisons: Comparisons, unit: IntArray, description: str) -> Sampl
     c = comparisons if comparisons.stages is not None else comparisons.with_ties()
     units = int(unit.max(initial=-1)) + 1
     fold = (generator(0, "members", "folds").permutation(units) % FOLDS)[unit]
-    parts = tuple(_parted(c, fold == number) for number in range(FOLDS)) if units >= FOLDS else ()
+    folds = (_parted(c, fold == number) for number in range(FOLDS)) if units >= FOLDS else ()
+    parts = tuple(part for part in folds if part is not None)
     without = len(c) - sum(len(rows) for *_, rows in parts)
     alone = f" ({without} by judges who are in one fold only left out)" if parts and without else ""
     tied = c.stages is not None and tie_sizes(c)
@@ -226,7 +227,7 @@ def held_out(sample: Sample, member: Model, shrunk: Fit | None = None) -> tuple[
     c = sample.comparisons
     why = unmet(member.needs, c)
     if why or not sample.folds:
-        return why or f"there are fewer than {FOLDS} to leave out"
+        return why or f"there are fewer than {FOLDS} to leave out, or no judge is in two folds"
     try:
         full_fit = shrunk or fit(c.aggregate(), member)
         settings = Newton() if shrunk is None else Penalised().held_at(shrunk.solution.spread or {})
@@ -259,11 +260,13 @@ def _by_unit(sample: Sample, values: FloatArray, rows: IntArray | slice) -> Floa
     return np.bincount(sample.unit[rows], values[rows], int(sample.unit.max()) + 1).astype(float)
 
 
-def _parted(c: Comparisons, left_out: BoolArray) -> tuple[Comparisons, Comparisons, IntArray]:
-    """One of a sample's folds."""
+def _parted(c: Comparisons, left_out: BoolArray) -> tuple[Comparisons, Comparisons, IntArray] | None:
+    """One of a sample's folds; None where each of its judges is in no other."""
     train = c.take(np.flatnonzero(~left_out))
     is_fitted = np.isin(np.array(c.judges, object), train.judges)
     rows = np.flatnonzero(left_out & is_fitted[c.judge])
+    if not len(rows):
+        return None
     return train.aggregate(), c.take(rows), rows
 
 
