@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from judgerank.data.arrays import FloatArray
+from judgerank.data.cache import remembered
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import NoIntervalError
 from judgerank.data.judgments import Judgments
@@ -48,6 +49,12 @@ LEANING = LEAST  # log-odds of the first shown among equals, beyond which a judg
 
 def of_component(component: Component) -> Finding:
     """The table ``judges``."""
+    return Finding(tables={"judges": table_of(component)})
+
+
+@remembered
+def table_of(component: Component) -> pd.DataFrame:
+    """The judges of a component with their verdicts (`judges`), what single ones go by included."""
     chosen, requested = component.settings, component.requested
     exact = component.exact if isinstance(component.exact, Fit) else None
     pairs = component.reported.comparisons.stages is None and not requested.merged
@@ -61,7 +68,12 @@ def of_component(component: Component) -> Finding:
         for judge, keep in zip(table["judge"], selected, strict=True)
     ]
     table["verdict"] = [reason or verdict for reason, verdict in zip(reasons, table["verdict"], strict=True)]
-    return Finding(tables={"judges": table})
+    return table
+
+
+def flagged(judges: pd.DataFrame) -> list[str]:
+    """The judges of a table who have a problem: those that are neither fine nor unclear."""
+    return list(judges["judge"][~judges["verdict"].isin((FINE, UNSURE))])
 
 
 def kind_of(verdict: str) -> str:
@@ -81,6 +93,17 @@ def kind_of(verdict: str) -> str:
     if verdict.startswith(BEGINNINGS):
         return BY_EFFECT
     raise ValueError(f"there is no verdict {verdict!r}")
+
+
+def in_a_clause(verdict: str) -> str:
+    """A verdict to follow *which*: is noisy, favours the first answer."""
+    clauses = {FINE: "is fine", NOISY: "is noisy", UNSURE: "is hard to tell", UNBOUNDED: "never contradicts it"}
+    clauses |= {RANDOM: "answers at random or against the ranking"}
+    return (
+        f"answers as {verdict.removeprefix(SAME)} does"
+        if kind_of(verdict) == COPY
+        else clauses.get(verdict, verdict)
+    )
 
 
 def agreement(cells: Comparisons) -> pd.Series:

@@ -1,0 +1,131 @@
+"""A judge has no vote on models of his own maker: which judgments that leaves out, and which have to count.
+
+Judges prefer answers of their own maker's models (self-preference; Panickssery et al., 2024). Where makers are known,
+such votes are left out of the scores, also on two models of that maker: one may be nearer to the judge.
+
+A vote counts all the same where the comparison graph would fall apart without it: if it joins two models that no
+chain of the other votes connects. Then no other judge says how the two compare.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+
+from judgerank.data.arrays import BoolArray, IntArray
+from judgerank.data.connectivity import components
+from judgerank.data.judgments import Judgments
+from judgerank.model.kinds.family import Relations, relations
+from judgerank.ranking.choices import COUNT, Settings
+
+HOW = "--own-maker count counts them"
+
+
+@dataclass(frozen=True, eq=False)
+class Recusal:
+    """Judgments, and those of them that count.
+
+    Attributes
+    ----------
+    judgments : Judgments
+        All of them, T comparisons.
+    counted : Judgments
+        Those that scores are fitted to.
+    related : Relations
+        Which of their models are of a judge's maker.
+    is_own : bool array, shape (T,)
+        Whether a comparison has a model of its judge's maker, or two.
+    counts : bool array, shape (T,)
+        Whether it is one of `counted`.
+    is_recused : bool
+        Whether such votes are left out where that is possible.
+    """
+
+    judgments: Judgments
+    counted: Judgments
+    related: Relations
+    is_own: BoolArray
+    counts: BoolArray
+    is_recused: bool
+
+    @property
+    def n_left_out(self) -> int:
+        """Votes that do not count."""
+        return round(float(self.judgments.comparisons.count[~self.counts].sum()))
+
+    @cached_property
+    def dependent(self) -> tuple[str, ...]:
+        """Models that only judges of their own maker compared with some of the others, by name.
+
+        Empty where such votes count by choice.
+        """
+        if not self.is_recused:
+            return ()
+        c, rows = self.judgments.comparisons, self.is_own & self.counts
+        judge, chosen = c.judge[rows].astype(np.intp), set[int]()
+        for end in (c.first[rows], c.second[rows]):
+            chosen |= set(end[self.related.is_own[judge, end]].tolist())
+        return tuple(c.models[number] for number in sorted(chosen))
+
+    def are_all_by_maker_of(self, model: str) -> bool:
+        """Whether every judge who compared this model with others of its component is the model, or of its maker."""
+        c = self.judgments.comparisons
+        group = next(group for group in components(c) if model in group)
+        inside = np.isin(np.array(c.models, object), group)
+        judges = np.unique(c.judge[inside[c.first]])
+        return bool(self.related.is_own[judges, c.models.index(model)].all())
+
+    def with_left_out(self, part: Judgments) -> tuple[Judgments, IntArray]:
+        """All judgments on the models of a part of `counted` by its judges, and their rows, shape (T',).
+
+        Of judges without a vote that counts nothing else is known: they are not in it. Models and judges are
+        numbered as in the part.
+        """
+        c, names = self.judgments.comparisons, part.comparisons
+        model = pd.Index(names.models).get_indexer(pd.Index(c.models))
+        judge = pd.Index(names.judges).get_indexer(pd.Index(c.judges))
+        rows = np.flatnonzero((model[c.first] >= 0) & (model[c.second] >= 0) & (judge[c.judge] >= 0))
+        every = c._rows(rows)
+        ends = {name: model[getattr(every, name)] for name in ("first", "second")}
+        every = replace(every, models=names.models, judges=names.judges, judge=judge[every.judge], **ends)
+        frame = self.judgments.frame[self.judgments.parsed].iloc[rows].reset_index(drop=True)
+        return replace(self.judgments, frame=frame, comparisons=every), rows
+
+
+def recusal_of(judgments: Judgments, settings: Settings) -> Recusal:
+    """Leave out votes of judges on models of their own maker, as far as the others connect the same models.
+
+    A ranking of several answers is one vote, of which no part can be left out: it counts.
+    """
+    c = judgments.comparisons
+    related = relations(c.judges, c.models, dict(settings.makers))
+    judge = c.judge.astype(np.intp)
+    is_own = related.is_own[judge, c.first] | related.is_own[judge, c.second]
+    is_recused = settings.own_maker != COUNT and c.stages is None
+    if not is_recused or not is_own.any():
+        return Recusal(judgments, judgments, related, is_own, np.ones(len(c), bool), is_recused)
+    part = _parts(judgments, ~is_own)
+    counts = ~is_own | (part[c.first] != part[c.second])
+    counted = judgments if counts.all() else of_rows(judgments, np.flatnonzero(counts))
+    return Recusal(judgments, counted, related, is_own, counts, is_recused)
+
+
+def _parts(judgments: Judgments, rows: BoolArray) -> IntArray:
+    """Number of the component of every model in the graph of some comparisons, shape (N,)."""
+    c = judgments.comparisons
+    if not rows.any():
+        return np.arange(len(c.models))
+    number = {name: n for n, group in enumerate(components(c._rows(rows))) for name in group}
+    return np.array([number[name] for name in c.models])
+
+
+def of_rows(judgments: Judgments, rows: IntArray) -> Judgments:
+    """Some of the comparisons, at least one, with their records; records that could not be read stay."""
+    parsed = judgments.parsed.to_numpy()
+    keep = ~parsed
+    keep[np.flatnonzero(parsed)[rows]] = True
+    frame = judgments.frame[keep].reset_index(drop=True)
+    return replace(judgments, frame=frame, comparisons=judgments.comparisons.take(rows))
