@@ -14,6 +14,7 @@ from judgerank.cli.options import (
     ASK_COPIES,
     ASK_NAMES,
     OUTPUT,
+    RECUSE,
     BaselineOption,
     ColumnOption,
     CopiesOption,
@@ -24,6 +25,7 @@ from judgerank.cli.options import (
     JsonOption,
     LevelOption,
     NamesOption,
+    OwnMakerOption,
     RawOption,
     WinnerValuesOption,
     how_read,
@@ -56,6 +58,7 @@ def people(
     encoding: EncodingOption = None,
     names: NamesOption = ASK_NAMES,
     copies: CopiesOption = ASK_COPIES,
+    own_maker: OwnMakerOption = RECUSE,
     level: LevelOption = 0.95,
     next_: Annotated[
         Path | None,
@@ -72,6 +75,6 @@ def people(
     read = how_read(column, words, format, baseline, encoding, names, copies)
     items = people_run.NextItems(next_, force, raw)
     if board is not None:
-        people_run.place_on_human_board(files, read, board, level, human or [], items, json)
+        people_run.place_on_human_board(files, read, board, level, human or [], items, json, own_maker.value)
         return
-    people_run.anchored(files, read, human or [], level, items, json)
+    people_run.anchored(files, read, human or [], level, items, json, own_maker.value)

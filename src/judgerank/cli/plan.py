@@ -15,6 +15,7 @@ from judgerank.cli.options import (
     ASK_NAMES,
     GOALS,
     NEWTON,
+    RECUSE,
     BaselineOption,
     ColumnOption,
     CopiesOption,
@@ -24,6 +25,7 @@ from judgerank.cli.options import (
     LevelOption,
     ModelOption,
     NamesOption,
+    OwnMakerOption,
     SolverOption,
     WinnerValuesOption,
     between,
@@ -140,6 +142,7 @@ def plan(
     copies: CopiesOption = ASK_COPIES,
     model: ModelOption = None,
     solver: SolverOption = NEWTON,
+    own_maker: OwnMakerOption = RECUSE,
     level: LevelOption = 0.95,
     json: JsonOption = False,
 ) -> None:
@@ -154,7 +157,7 @@ def plan(
     goals = plan_run.goals_of(want)
     if files:
         read = how_read(column, words, format, baseline, encoding, names, copies)
-        basis = plan_run.fitted_to(files, read, (model, solver.value), level, assumption)
+        basis = plan_run.fitted_to(files, read, (model, solver.value), level, assumption, own_maker.value)
     else:
         basis = plan_run.assumed_panel(assumption, model)
     question_settings = {"sd": question_sd, "pairs": question_pairs, "judges": question_judges}

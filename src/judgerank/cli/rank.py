@@ -18,6 +18,7 @@ from judgerank.cli.options import (
     MODEL,
     OUTPUT,
     PAGE,
+    RECUSE,
     SHRUNK,
     UNCERTAINTY,
     BaselineOption,
@@ -31,6 +32,7 @@ from judgerank.cli.options import (
     LevelOption,
     ModelOption,
     NamesOption,
+    OwnMakerOption,
     RawOption,
     SolverOption,
     WinnerValuesOption,
@@ -48,7 +50,7 @@ FactsOption = Annotated[
         rich_help_panel=PAGE,
         metavar="FILE",
         help="Facts on the models to show and to filter by: a table with a column model and any of "
-        f"{', '.join(FACTS)}.",
+        f"{', '.join(FACTS)}. --own-maker goes by organisation.",
     ),
 ]
 SinceOption = Annotated[
@@ -122,6 +124,7 @@ def rank(
         ),
     ] = None,
     solver: SolverOption = SHRUNK,
+    own_maker: OwnMakerOption = RECUSE,
     level: LevelOption = 0.95,
     cluster: Annotated[
         Cluster,
@@ -212,6 +215,7 @@ def rank(
         "few": few,
     }
     settings |= {"next": next_, "next_size": next_size, "blocks": tuple(block or ())}
+    settings["own_maker"] = own_maker.value
     files, words = words_of(winner_values, files)
     read = how_read(column, words, format, baseline, encoding, names, copies)
     output_paths = rank_run.OutputPaths(

@@ -14,6 +14,7 @@ from judgerank.cli.options import (
     ASK_COPIES,
     ASK_NAMES,
     OUTPUT,
+    RECUSE,
     SHRUNK,
     UNCERTAINTY,
     BaselineOption,
@@ -27,6 +28,7 @@ from judgerank.cli.options import (
     LevelOption,
     ModelOption,
     NamesOption,
+    OwnMakerOption,
     SolverOption,
     WinnerValuesOption,
     how_read,
@@ -45,6 +47,7 @@ def trust(
     copies: CopiesOption = ASK_COPIES,
     model: ModelOption = None,
     solver: SolverOption = SHRUNK,
+    own_maker: OwnMakerOption = RECUSE,
     level: LevelOption = 0.95,
     most: Annotated[
         int,
@@ -75,6 +78,5 @@ def trust(
 
     files, words = words_of(winner_values, files)
     read = how_read(column, words, format, baseline, encoding, names, copies)
-    trust_run.tested(
-        files, read, {"model": model, "solver": solver.value, "level": level}, most, output, force, json
-    )
+    chosen = {"model": model, "solver": solver.value, "level": level, "own_maker": own_maker.value}
+    trust_run.tested(files, read, chosen, most, output, force, json)

@@ -7,11 +7,11 @@ fitted again to first order, gives
 
 z being zero but for judge k's comparisons, r their residuals, W their variances, J the derivatives of the
 predictors in all parameters, and V the inverse of the information (Rao, 1948). Comparisons may be left out of the
-fit to test an effect against scores that hold none of it. J and r are then those of the comparisons fitted, except
-in M, and i_k = z'W z - M'V J'W z: the whole of z'W z where the effect is in none of them. A judge may also answer at random
-now and then, which favours models far down: z is what is left of the effect beside such lapses. Where questions
-are known errors allow for dependence within them, and are the larger of both kinds, since few questions can seem
-to agree.
+fit, to test an effect against scores that hold none of it. J'r then sums over the comparisons fitted alone, and
+i_k = z'W z - M'V J'W z is the whole of z'W z where the effect is in none of these. A judge may also answer at
+random now and then, which favours models far down: z is what is left of the effect beside such lapses. Where
+questions are known errors allow for dependence within them, and are the larger of both kinds, since few questions
+can seem to agree.
 """
 
 from __future__ import annotations

@@ -88,7 +88,7 @@ class Candidates:
 
     @cached_property
     def judges(self) -> IntArray:
-        """Judges in play with that many comparisons, or all in play if none has; only those who may be shown two."""
+        """Judges in play who may be shown two models, with that many comparisons; or all of these if none has."""
         if not self.result.model.judge_blocks:
             return np.array([0])
         in_play, cells = (self._gamma > 0) & (self._allowed.sum(axis=1) > 1), self.result.comparisons

@@ -1,13 +1,14 @@
-"""One policy on judges with a problem: what the leader depends on, what a ranking warns of, and whom to ask no more.
+"""Policy on judges with a problem: what the leader depends on, what a ranking warns of, and whom it does not ask.
 
-A judge has no vote on models of his own maker (`judgerank.ranking.recusal`). Every judge with a problem is left out
-in turn, and all of them together; where another model then leads, the verdict says so. No advice asks such a judge.
+A judge has no vote on models of his own maker (`judgerank.ranking.recusal`). Every judge with a problem is left
+out in turn, and all of them together. Where another model then leads, the verdict says so. No advice asks such a
+judge (`judgerank.ranking.studies.next_comparisons.may_judge`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -20,17 +21,18 @@ from judgerank.fits.presentation import pairs, win_probability
 from judgerank.fits.result import Fit
 from judgerank.ranking.choices import Record, Settings
 from judgerank.ranking.components import parts_of
-from judgerank.ranking.first_screen import headline
-from judgerank.ranking.recusal import recusal_of
+from judgerank.ranking.first_screen import headline, largest
+from judgerank.ranking.recusal import of_rows, recusal_of
 from judgerank.ranking.studies import panel
 from judgerank.ranking.studies.by_judge import BY_JUDGE
 from judgerank.ranking.studies.exact_fit import HARMLESS, WHICH_FIT
 from judgerank.ranking.studies.leaderboard import board_of
 from judgerank.ranking.studies.rivals import DISAGREE
 from judgerank.ranking.study import component_of
-from judgerank.reading.from_tables import of_records
+from judgerank.trust.sentences import MOST_ROWS
 
-MOST_TRIALS = 6  # judges left out one at a time, those with most information first
+MOST_TRIALS = 6  # judges left out one at a time, those with most information first; of large sets one
+STAYS = " The leader stays the same without any of them."
 UNTESTED, OTHER_MAKER = "self-preference cannot be tested here", "Add a judge of another maker."
 
 
@@ -52,10 +54,16 @@ class Policy:
     warnings: tuple[str, ...] = ()
     next: str = ""
 
+    @property
+    def caution(self) -> str:
+        """What belongs beside the headline wherever that stands alone."""
+        others = [warning for warning in self.warnings if not self.next or self.next not in warning]
+        return " ".join(filter(None, [self.next, *others]))
+
 
 @dataclass(frozen=True)
 class Trial:
-    """The ranking without some judges, by which another model leads.
+    """The ranking without some judges.
 
     Attributes
     ----------
@@ -66,64 +74,63 @@ class Trial:
         Who leads without them.
     chance : float
         How often that model is preferred to the one that leads by all judges.
+    is_changed : bool
+        Whether the model that leads without them is not among the leaders, or the leader not among those without.
     """
 
     judges: tuple[str, ...]
     problem: str
     headline: str
     chance: float
+    is_changed: bool
 
     @property
-    def policy(self) -> Policy:
-        """What it means for the ranking by all judges."""
-        who = listed(self.judges)
+    def condition(self) -> str:
+        """The condition on the headline by all judges."""
         them = "without that judge" if len(self.judges) == 1 else "without these judges"
-        return Policy(
-            f"but this depends on {who}, which {self.problem}: {them} {self.headline} ({self.chance:.0%})",
-            next=f"To settle who leads, collect more answers from judges other than {who}.",
+        return (
+            f"but this depends on {listed(self.judges)}, which {self.problem}: {them} {self.headline} "
+            f"({self.chance:.0%})"
         )
 
+    @property
+    def next(self) -> str:
+        """How to settle who leads."""
+        return f"To settle who leads, collect more answers from judges other than {listed(self.judges)}."
 
-def policy_of(ranking: Record, board: pd.DataFrame, judges: pd.DataFrame) -> Policy:
-    """Whether a leader depends on judges of its own maker, or on judges with a problem.
 
-    Parameters
-    ----------
-    ranking : Record
-    board, judges : DataFrame
-        Of the largest component.
-    """
-    best = leading(board)
+@remembered
+def policy_of(ranking: Record) -> Policy:
+    """Whether a leader of the largest component depends on judges of its maker, or on judges with a problem."""
+    board, judges = (largest(ranking.tables[name]) for name in ("leaderboard", "judges"))
+    judges, best = judges[judges["status"] != panel.MERGED], leading(board)
     dependent = [model for model in ranking.recusal.dependent if model in set(board["model"])]
     for model in best:
         if ranking.recusal.are_all_by_maker_of(model):
-            return _of_one_maker(model, best, len(judges))
+            return _of_one_maker(model, best, judges)
     led = [model for model in best if model in dependent]
     if led:
+        whose = "its" if len(led) == 1 else "their"
         return Policy(
-            f"but only judges of {'its' if len(best) == 1 else 'the same'} maker compared {listed(led)} with "
-            "some of the others",
+            f"but only judges of {whose} maker compared {listed(led)} with some of the others",
             next=f"Ask judges of other makers to compare {listed(led)} with the other models.",
         )
-    trial = None if len(ranking.fits) > 1 else first_change(ranking, board, judges)
-    warned = (_on_dependent(dependent),) if dependent else ()
-    return Policy(warnings=warned) if trial is None else replace(trial.policy, warnings=warned)
+    of_dependent = ranking.recusal.dependence()
+    trials = _trials(ranking, judges, best) if len(ranking.fits) == 1 else []
+    changed = next((trial for trial in trials if trial.is_changed), None)
+    if changed is not None:
+        return Policy(changed.condition, (*of_dependent, *_on_judges(judges)), changed.next)
+    stays = len(trials) > 0 and {judge for trial in trials for judge in trial.judges} >= {*panel.flagged(judges)}
+    return Policy(warnings=(*of_dependent, *_on_judges(judges, STAYS if stays else "")))
 
 
-def _of_one_maker(model: str, best: Sequence[str], n_judges: int) -> Policy:
+def _of_one_maker(model: str, best: Sequence[str], judges: pd.DataFrame) -> Policy:
     """No judge of another maker compared a model that leads."""
+    n_judges = len(judges)
     who = "the only judge is" if n_judges == 1 else f"all {n_judges} judges are"
     whose = "the leader's maker" if len(best) == 1 else f"the maker of {model}"
-    condition = f"but {who} by {whose}; {UNTESTED}"
-    return Policy(condition, (f"{condition[4].upper()}{condition[5:]}. {OTHER_MAKER}",), OTHER_MAKER)
-
-
-def _on_dependent(models: Sequence[str]) -> str:
-    have = "ranks" if len(models) > 1 else "rank"
-    return (
-        f"Only judges of the same maker compared {listed(models)} with some of the other models. The {have} of "
-        f"{listed(models)} may be self-preference."
-    )
+    warning = f"{who[0].upper()}{who[1:]} by {whose}; {UNTESTED}. {OTHER_MAKER}"
+    return Policy(f"but {who} by {whose}; {UNTESTED}", (warning, *_on_judges(judges)), OTHER_MAKER)
 
 
 def leading(board: pd.DataFrame) -> list[str]:
@@ -134,34 +141,31 @@ def leading(board: pd.DataFrame) -> list[str]:
 # Judges with a problem, left out alone and in sets.
 
 
-def first_change(ranking: Record, board: pd.DataFrame, judges: pd.DataFrame) -> Trial | None:
-    """The ranking without the fewest judges with a problem by which another model leads; None if none does.
-
-    That is if the model that leads without them is not among the leaders, or the leader no more among those without
-    them. A ranking in which the leader cannot be compared decides nothing.
-    """
-    old = leading(board)
+def _trials(ranking: Record, judges: pd.DataFrame, old: Sequence[str]) -> list[Trial]:
+    """The ranking without judges with a problem, each alone, then all; none in which a leader has no place."""
+    trials = []
     for those in _sets(ranking, judges, old):
         try:
-            fitted, remaining = without(ranking, those)
+            fitted, board = without(ranking, those)
         except (JudgerankError, np.linalg.LinAlgError):
             continue
-        scores, new = fitted.scores, leading(remaining)
-        if old[0] not in scores.index or (new[0] in old and old[0] in new):
-            continue
-        lead = headline(remaining, pairs(fitted, ranking.settings.level))
-        gap, middle = scores[new[0]] - scores[old[0]], (scores[new[0]] + scores[old[0]]) / 2
-        chance = float(win_probability(fitted, np.array(gap), middle))
-        return Trial(those, _problem_of(judges, those), lead, chance)
-    return None
+        scores, new = fitted.scores, leading(board)
+        if old[0] in scores.index:
+            lead = headline(board, pairs(fitted, ranking.settings.level))
+            gap, middle = scores[new[0]] - scores[old[0]], (scores[new[0]] + scores[old[0]]) / 2
+            chance = float(win_probability(fitted, np.array(gap), middle))
+            is_changed = not (new[0] in old and old[0] in new)
+            trials.append(Trial(those, _problem_of(judges, those), lead, chance, is_changed))
+    return trials
 
 
 def _sets(ranking: Record, judges: pd.DataFrame, leaders: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    """Judges to leave out: each with a problem, all of these, and those of a leader's maker if their votes count."""
+    """Judges to leave out: each with a problem, all of these, those of a leader's maker if their votes count."""
     n, related = len(judges), ranking.recusal.related
     flagged = judges[judges["judge"].isin(panel.flagged(judges))]
     flagged = flagged.sort_values("information", ascending=False, kind="stable")
-    sets = [(judge,) for judge in flagged["judge"].head(MOST_TRIALS)]
+    alone = 1 if len(ranking.recusal.counts) > MOST_ROWS else MOST_TRIALS
+    sets = [(judge,) for judge in flagged["judge"].head(alone)]
     sets.append(tuple(flagged["judge"]))
     if not ranking.recusal.is_recused:
         c = ranking.recusal.judgments.comparisons
@@ -188,8 +192,9 @@ def without(ranking: Record, judges: tuple[str, ...]) -> tuple[Fit, pd.DataFrame
         If the others make no ranking.
     """
     judgments = ranking.recusal.judgments
-    remaining = of_records(judgments, ~judgments.frame["judge_model"].isin(judges))
-    return refitted(ranking, remaining, ranking.settings)
+    c = judgments.comparisons
+    rows = np.flatnonzero(~np.isin(np.array(c.judges, object), judges)[c.judge])
+    return refitted(ranking, of_rows(judgments, rows), ranking.settings)
 
 
 def refitted(ranking: Record, judgments: Judgments, settings: Settings) -> tuple[Fit, pd.DataFrame]:
@@ -221,7 +226,6 @@ def warnings_of(ranking: Record, judges: pd.DataFrame) -> list[str]:
         )
     if not fitted.converged:
         warnings.append(f"The fit ended as {fitted.status}, not at a maximum.")
-    warnings += _on_judges(judges)
     if 2 * (judges["verdict"] == panel.RANDOM).sum() >= len(judges):
         warnings.append("At least half of the judges disagree with the ranking or ignore it.")
     share = judges["information"]
@@ -236,8 +240,8 @@ def warnings_of(ranking: Record, judges: pd.DataFrame) -> list[str]:
     return warnings
 
 
-def _on_judges(judges: pd.DataFrame) -> Iterator[str]:
-    """Which judges have a problem, or may have."""
+def _on_judges(judges: pd.DataFrame, stays: str = "") -> Iterator[str]:
+    """Which judges have a problem, or may have; `stays` where the leader is the same without them."""
     unsure = judges["verdict"] == panel.UNSURE
     if unsure.any():
         who = f": {listed(judges['judge'][unsure])}" if unsure.sum() <= NAMED_WARNED else ""
@@ -254,6 +258,7 @@ def _on_judges(judges: pd.DataFrame) -> Iterator[str]:
             ]
         yield (
             f"{len(doubtful)} of {len(judges)} judges {have} a problem (see Judges on the page): {listed(names)}."
+            f"{stays}"
         )
 
 

@@ -1,7 +1,7 @@
 """A judge has no vote on models of his own maker: which judgments that leaves out, and which have to count.
 
-Judges prefer answers of their own maker's models (self-preference; Panickssery et al., 2024). Where makers are known,
-such votes are left out of the scores, also on two models of that maker: one may be nearer to the judge.
+Judges prefer answers of their own maker's models (self-preference; Panickssery et al., 2024). Where makers are
+known, such votes are left out of the scores, also on two models of that maker: one may be nearer to the judge.
 
 A vote counts all the same where the comparison graph would fall apart without it: if it joins two models that no
 chain of the other votes connects. Then no other judge says how the two compare.
@@ -9,6 +9,7 @@ chain of the other votes connects. Then no other judge says how the two compare.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -18,10 +19,9 @@ import pandas as pd
 from judgerank.data.arrays import BoolArray, IntArray
 from judgerank.data.connectivity import components
 from judgerank.data.judgments import Judgments
+from judgerank.data.listing import counted, listed, percent
 from judgerank.model.kinds.family import Relations, relations
 from judgerank.ranking.choices import COUNT, Settings
-
-HOW = "--own-maker count counts them"
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,8 +70,30 @@ class Recusal:
             chosen |= set(end[self.related.is_own[judge, end]].tolist())
         return tuple(c.models[number] for number in sorted(chosen))
 
+    def sentences(self) -> list[str]:
+        """How many votes do not count, and whose place rests on those that have to; empty where there are none."""
+        return [*self._on_left_out(), *self.dependence()]
+
+    def _on_left_out(self) -> Iterator[str]:
+        n_judges = len(np.unique(self.judgments.comparisons.judge[~self.counts]))
+        if n_judges:
+            share = self.n_left_out / self.judgments.comparisons.n_comparisons
+            yield (
+                f"Left out: {counted(self.n_left_out, 'vote')} of {counted(n_judges, 'judge')} on models of their "
+                f"own maker ({percent(share)} of all)."
+            )
+
+    def dependence(self) -> list[str]:
+        """Whose place rests on votes of judges of their own maker; empty where nobody's does."""
+        if not self.dependent:
+            return []
+        return [
+            f"Only judges of the same maker compared {listed(self.dependent)} with some of the other models: "
+            "self-preference cannot be tested there."
+        ]
+
     def are_all_by_maker_of(self, model: str) -> bool:
-        """Whether every judge who compared this model with others of its component is the model, or of its maker."""
+        """Whether every judge who compared models of this one's component is that model, or of its maker."""
         c = self.judgments.comparisons
         group = next(group for group in components(c) if model in group)
         inside = np.isin(np.array(c.models, object), group)

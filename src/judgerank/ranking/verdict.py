@@ -22,8 +22,8 @@ from judgerank.fits.presentation import pairs, win_probability
 from judgerank.ranking.choices import Record, Settings
 from judgerank.ranking.components import links_between
 from judgerank.ranking.first_screen import as_good, headline, in_words, largest
-from judgerank.ranking.page_records import head_to_head
 from judgerank.ranking.judge_policy import policy_of, unread, warnings_of
+from judgerank.ranking.page_records import head_to_head
 from judgerank.ranking.studies import panel
 from judgerank.ranking.studies.next_comparisons import CHANCE, cost_of_pair, may_compare, may_judge, tastes_matter
 from judgerank.reading.files import run_again
@@ -156,6 +156,8 @@ class Verdict:
         A number and what it counts.
     warnings : list of str
         Sentences.
+    caution : str
+        What belongs beside the headline wherever it stands alone, such as on a card; empty where nothing does.
     """
 
     headline: str
@@ -165,6 +167,7 @@ class Verdict:
     facts: list[tuple[str, str]]
     warnings: list[str]
     categories: str = ""
+    caution: str = ""
 
     def lines(self) -> list[str]:
         """The verdict as lines of text, the headline first."""
@@ -188,7 +191,7 @@ def verdict(ranking: Record, passed_on: bool = False) -> Verdict:
         title = f"No clear leader among {in_words(len(board))} models"
         return Verdict(title, lead, "", "", _facts(ranking, judges.assign(information=np.nan)), unread(ranking))
     order = None if len(ranking.fits) > 1 else one_order(ranking.fitted.comparisons, *board["model"].iloc[:2])
-    policy, best = policy_of(ranking, board, judges), board[board["band"].eq(1).fillna(False)]
+    policy, best = policy_of(ranking), board[board["band"].eq(1).fillna(False)]
     next_step = OTHER_ORDER if order else policy.next
     where = "" if order else by_category(ranking, best["model"].iloc[0] if len(best) == 1 else "")
     return Verdict(
@@ -199,6 +202,7 @@ def verdict(ranking: Record, passed_on: bool = False) -> Verdict:
         _facts(ranking, judges),
         [*([order.sentence()] if order else []), *policy.warnings, *warnings_of(ranking, judges)],
         where,
+        policy.caution,
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 
@@ -11,9 +13,13 @@ from judgerank.data.errors import JudgerankError
 from judgerank.data.judgments import Judgments
 from judgerank.data.listing import listed, p_of
 from judgerank.fits.judge_effects import alike, judge_effects
+from judgerank.fits.result import Fit
 from judgerank.model.block import Records
 from judgerank.model.kinds import family, style
 from judgerank.order.pairs import significant
+from judgerank.ranking.choices import COUNT, RECUSE
+from judgerank.ranking.components import fit_member
+from judgerank.ranking.recusal import recusal_of
 from judgerank.ranking.study import Component, Finding
 from judgerank.trust.sentences import MOST_PARAMETERS, MOST_ROWS
 
@@ -41,7 +47,10 @@ def of_component(component: Component) -> Finding:
 @remembered
 def effects_of(component: Component) -> pd.DataFrame:
     """Effects by judge of length, of columns of the block ``style``, and of families, where they are known."""
-    member, (judgments, is_counted) = component.member, _all_votes(component)
+    try:
+        member, judgments, is_counted = _without_own_maker(component)
+    except JudgerankError:
+        return pd.DataFrame()
     records = Records.of(judgments)
     large = member.n_parameters > MOST_PARAMETERS or len(records.comparisons) > MOST_ROWS
     large = large or records.comparisons.stages is not None  # they take answers one by one
@@ -59,13 +68,22 @@ def effects_of(component: Component) -> pd.DataFrame:
         return pd.DataFrame()
 
 
-def _all_votes(component: Component) -> tuple[Judgments, BoolArray]:
-    """Judgments on a component, also those on models of a judge's own maker, and which of them count."""
-    judgments, recusal = component.judgments, component.recusal
+def _without_own_maker(component: Component) -> tuple[Fit, Judgments, BoolArray]:
+    """A fit that holds no votes on models of a judge's own maker, as far as possible; all votes; which it holds.
+
+    Scores that hold them make others seem partial: who does not share a judge's preference for a model that it put
+    too high, seems to prefer the rival.
+    """
+    fitted, judgments, recusal = component.member, component.judgments, component.recusal
+    settings = component.settings
+    if settings.own_maker == COUNT:
+        recusal = recusal_of(judgments, replace(settings, own_maker=RECUSE))
+        if not recusal.counts.all():
+            fitted = fit_member(recusal.counted.comparisons, fitted.model, settings.solver)
     if recusal is None or recusal.counts.all():
-        return judgments, np.ones(len(judgments.comparisons), bool)
-    judgments, rows = recusal.with_left_out(judgments)
-    return judgments, recusal.counts[rows]
+        return fitted, judgments, np.ones(len(judgments.comparisons), bool)
+    judgments, rows = recusal.with_left_out(recusal.counted if settings.own_maker == COUNT else judgments)
+    return fitted, judgments, recusal.counts[rows]
 
 
 def _columns(component: Component, records: Records) -> list[tuple[list[str], np.ndarray] | None]:

@@ -182,10 +182,10 @@ def to_separate(
 
     That is if their difference is as estimated, and the pair is the next of `steps` whose turn it is in Holm's
     procedure. A discrimination that is known badly cannot be made up for by many comparisons: where `MOST` are
-    too few the answer is None. So it is where no judge may be asked, and where there are too few questions: what is
-    known then of the difference, apart from what judgments of a question have in common, is not known. And so it is where judges have tastes of
-    which there are too few to tell the models apart: more comparisons by the same judges leave that part of the
-    variance as it is.
+    too few the answer is None. So it is where no judge may be asked. So it is where there are too few questions:
+    what is known then of the difference, apart from what judgments of a question have in common, is not known. And
+    so it is where judges have tastes of which there are too few to tell the models apart: more comparisons by the
+    same judges leave that part of the variance as it is.
     """
     asked = those.between(i, j)
     if too_few(result) or not asked.size:

@@ -16,8 +16,8 @@ from judgerank.ranking.study import Component, Finding, Ranked
 LARGE = 200_000  # judgments beyond which the ranking with all votes is not fitted beside
 COLUMNS = ["judge", "maker", "votes", "left_out", "share_own", "share_expected"]
 OF_RANKINGS = (
-    "Some judges rank models of their own maker among others. No part of a ranking can be left out, so these votes "
-    "count: a maker's models may be ranked too high."
+    "Some judges rank models of their own maker among others. No part of a ranking can be left out, so these "
+    "votes count: a maker's models may be ranked too high."
 )
 
 
@@ -38,9 +38,10 @@ def table_of(recusal: Recusal, components: Sequence[Component]) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        ``judge, maker, votes, left_out``: how many there are, and how many do not count. ``share_own``: share won by
-        the model of his maker, of those with one such model, a tie being half a win; ``share_expected``: the same as
-        the scores, the judge's discrimination and his position bias have it. NaN where nothing is known of them.
+        ``judge, maker, votes, left_out``: how many there are, and how many do not count. ``share_own``: share won
+        by the model of his maker, of those with one such model, a tie being half a win; ``share_expected``: the
+        same as the scores, the judge's discrimination and his position bias have it. NaN where nothing is known
+        of them.
     """
     c, related = recusal.judgments.comparisons, recusal.related
     judge = c.judge.astype(np.intp)
@@ -84,14 +85,11 @@ def _remark(ranked: Ranked, table: pd.DataFrame) -> Iterator[str]:
             f"{'count' if votes > 1 else 'counts'} ({percent(votes / total)} of all; table own_maker)."
         )
         return
-    yield (
-        f"Left out of the scores: {counted(n, 'vote')} of {len(table)} {noun(len(table), 'judge')} on models of "
-        f"their own maker ({percent(n / total)} of all; table own_maker)."
-    )
+    yield from recusal.sentences()
     known = table.dropna()
     if len(known):
         won, expected = (float(np.average(known[name], weights=known["votes"])) for name in COLUMNS[-2:])
-        yield f"Their own maker's model wins {won:.0%} of these votes, where the others let one expect {expected:.0%}."
+        yield f"Their own maker's model wins {won:.0%} of them; the other votes let one expect {expected:.0%}."
     leader = _leader_if_counted(ranked)
     if leader:
         yield f"If they counted, {leader} would have the highest score (--own-maker count counts them)."
