@@ -286,8 +286,9 @@ CLUSTERS = ("question", "effects", "none")  # `judgerank.ranking.choices.CLUSTER
 EXPORT_FORMS = ("csv", "tsv", "parquet", "json", "jsonl", "tex", "md")  # `judgerank.ranking.exports.FORMS`
 EXPORT_TABLES = (  # `judgerank.ranking.exports.TABLES`
     *("leaderboard", "judges", "pairs", "next", "members", "exact", "effects", "categories", "blocks"),
-    *("adjusted", "fitness", "repeats", "lmarena", "eee"),
+    *("adjusted", "fitness", "repeats", "own_maker", "lmarena", "eee"),
 )
+OWN_MAKER = ("recuse", "count")  # `judgerank.ranking.choices.OWN_MAKER`
 FACTS = ("organisation", "licence", "price", "context", "link", "date")  # `judgerank.ranking.page_options.FACTS`
 DIALECTS = ("duckdb", "spark", "bigquery", "postgres", "sqlite")  # `judgerank.reading.cells_in_sql.QUOTES`
 CELL_TABLE = "judgments"  # `judgerank.reading.cells_in_sql.TABLE`
@@ -331,5 +332,17 @@ SolverOption = Annotated[
         rich_help_panel=MODEL,
         help="newton is exact. penalised shrinks toward the panel and always has an estimate. localized is exact "
         "over a box. adam is the paper's Algorithm A.1.",
+    ),
+]
+
+OwnMaker = StrEnum("OwnMaker", {name: name for name in OWN_MAKER})  # type: ignore[misc]  # likewise
+RECUSE = OwnMaker("recuse")
+OwnMakerOption = Annotated[
+    OwnMaker,
+    typer.Option(
+        "--own-maker",
+        rich_help_panel=MODEL,
+        help="Votes of judges on models of their own maker, as far as names say who makes them. recuse: they do "
+        "not count, unless no other votes connect the same models. count: they count.",
     ),
 ]

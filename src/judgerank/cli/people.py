@@ -14,6 +14,7 @@ from judgerank.cli.options import (
     ASK_COPIES,
     ASK_NAMES,
     OUTPUT,
+    RECUSE,
     BaselineOption,
     CategoryOption,
     ColumnOption,
@@ -26,6 +27,7 @@ from judgerank.cli.options import (
     LevelOption,
     NamesOption,
     OnlyJudgeOption,
+    OwnMakerOption,
     RawOption,
     WinnerValuesOption,
     WithoutJudgeOption,
@@ -64,6 +66,7 @@ def people(
     only_judge: OnlyJudgeOption = None,
     without_model: WithoutModelOption = None,
     category: CategoryOption = None,
+    own_maker: OwnMakerOption = RECUSE,
     level: LevelOption = 0.95,
     next_: Annotated[
         Path | None,
@@ -86,6 +89,6 @@ def people(
     read = how_read(column, words, format, baseline, encoding, names, copies, selection)
     items = people_run.NextItems(next_, force, raw)
     if board is not None:
-        people_run.place_on_human_board(files, read, board, level, human or [], items, json)
+        people_run.place_on_human_board(files, read, board, level, human or [], items, json, own_maker.value)
         return
-    people_run.anchored(files, read, human or [], level, items, json)
+    people_run.anchored(files, read, human or [], level, items, json, own_maker.value)

@@ -12,6 +12,7 @@ from judgerank.data.errors import ConfigError
 from judgerank.people.anchor import next_pairs
 from judgerank.people.human_scale import HumanBoard, HumanScale
 from judgerank.people.report import PeopleReport, on_human_board, people_report
+from judgerank.ranking.choices import RECUSE
 from judgerank.reading.files import paths_of, plain
 from judgerank.reading.read import read_judgments
 from judgerank.writing.spreadsheets import csv_of
@@ -27,14 +28,20 @@ class NextItems(NamedTuple):
 
 
 def anchored(
-    files: list[Path], read: Mapping[str, Any], human: list[str], level: float, items: NextItems, json: bool
+    files: list[Path],
+    read: Mapping[str, Any],
+    human: list[str],
+    level: float,
+    items: NextItems,
+    json: bool,
+    own_maker: str = RECUSE,
 ) -> None:
     """Report on files; `read` is what `read_judgments` is told."""
     paths = paths_of(files)
     outputs = Outputs(plain(paths), items.force)
     if items.path is not None:
         outputs.file(items.path)  # before anything is computed
-    report = people_report(read_judgments(paths, **read), human, level)
+    report = people_report(read_judgments(paths, **read), human, level, own_maker)
     if items.path is not None:
         outputs.write({items.path: csv_of(report.next, raw=items.raw).encode()})
     if json:
@@ -53,13 +60,14 @@ def place_on_human_board(
     human: list[str],
     items: NextItems,
     json: bool,
+    own_maker: str = RECUSE,
 ) -> None:
     """Report on models that are not on a human leaderboard."""
     if human or items.path is not None:
         raise ConfigError("--board takes the place of human votes: leave out --human and --next")
     human_board = HumanBoard.read(board)
     judgments = read_judgments(paths_of(files), **read)
-    scale = on_human_board(judgments, human_board, level)
+    scale = on_human_board(judgments, human_board, level, own_maker)
     if json:
         say_json("people", {**_placement_report(scale), "notes": judgments.left_out_by_request})
         return

@@ -15,6 +15,7 @@ from judgerank.cli.options import (
     ASK_NAMES,
     GOALS,
     NEWTON,
+    RECUSE,
     BaselineOption,
     CategoryOption,
     ColumnOption,
@@ -26,6 +27,7 @@ from judgerank.cli.options import (
     ModelOption,
     NamesOption,
     OnlyJudgeOption,
+    OwnMakerOption,
     SolverOption,
     WinnerValuesOption,
     WithoutJudgeOption,
@@ -148,6 +150,7 @@ def plan(
     category: CategoryOption = None,
     model: ModelOption = None,
     solver: SolverOption = NEWTON,
+    own_maker: OwnMakerOption = RECUSE,
     level: LevelOption = 0.95,
     json: JsonOption = False,
 ) -> None:
@@ -168,7 +171,7 @@ def plan(
             "category": category,
         }
         read = how_read(column, words, format, baseline, encoding, names, copies, selection)
-        basis = plan_run.fitted_to(files, read, (model, solver.value), level, assumption)
+        basis = plan_run.fitted_to(files, read, (model, solver.value), level, assumption, own_maker.value)
     else:
         basis = plan_run.assumed_panel(assumption, model)
     question_settings = {"sd": question_sd, "pairs": question_pairs, "judges": question_judges}

@@ -34,8 +34,9 @@ from judgerank.planning.plans import (
 )
 from judgerank.planning.precision import precision_of, require_reasonable
 from judgerank.planning.questions import INDEPENDENT, Questions
-from judgerank.ranking.choices import DEFAULT
+from judgerank.ranking.choices import DEFAULT, RECUSE, Settings
 from judgerank.ranking.components import fit_member
+from judgerank.ranking.recusal import recusal_of
 from judgerank.reading.read import read_judgments
 from judgerank.trust.repeats import Repeats, repeats_of
 
@@ -96,19 +97,22 @@ def fitted_to(
     chosen: tuple[str | None, str],
     level: float,
     assumption: Assumption,
+    own_maker: str = RECUSE,
 ) -> Basis:
     """The panel fitted to files by a model and a solver; nothing may be said of an assumed one."""
     overrides = [name for name, value in assumption._asdict().items() if value is not None]
     if overrides:
         raise typer.BadParameter(f"{', '.join(overrides)}: the file decides that.")
     model, solver = chosen
-    judgments = read_judgments(files, **read).pool_few()
+    recusal = recusal_of(read_judgments(files, **read), Settings(own_maker=own_maker))
+    judgments = recusal.counted
     panel, fitted = fitted_panel(judgments, partial(fit_member, judgments.comparisons, solver=solver), model)
     questions = questions_like(panel, fitted, judgments)
     seen, rows = None, judgments.comparisons
     if "question_id" in judgments.frame and rows.stages is None:
         seen = repeats_of(fitted, rows, judgments.question, level, judgments.item)
-    return Basis(panel, questions, seen, [*judgments.left_out_by_request, *judgments.warnings])
+    remarks = [*judgments.left_out_by_request, *judgments.warnings, *recusal.sentences()]
+    return Basis(panel, questions, seen, remarks)
 
 
 def planned(

@@ -18,6 +18,7 @@ from judgerank.cli.options import (
     MODEL,
     OUTPUT,
     PAGE,
+    RECUSE,
     SHRUNK,
     UNCERTAINTY,
     BaselineOption,
@@ -33,6 +34,7 @@ from judgerank.cli.options import (
     ModelOption,
     NamesOption,
     OnlyJudgeOption,
+    OwnMakerOption,
     RawOption,
     SolverOption,
     WinnerValuesOption,
@@ -52,7 +54,7 @@ FactsOption = Annotated[
         rich_help_panel=PAGE,
         metavar="FILE",
         help="Facts on the models to show and to filter by: a table with a column model and any of "
-        f"{', '.join(FACTS)}.",
+        f"{', '.join(FACTS)}. --own-maker goes by organisation.",
     ),
 ]
 SinceOption = Annotated[
@@ -130,6 +132,7 @@ def rank(
         ),
     ] = None,
     solver: SolverOption = SHRUNK,
+    own_maker: OwnMakerOption = RECUSE,
     level: LevelOption = 0.95,
     cluster: Annotated[
         Cluster,
@@ -220,6 +223,7 @@ def rank(
         "few": few,
     }
     settings |= {"next": next_, "next_size": next_size, "blocks": tuple(block or ())}
+    settings["own_maker"] = own_maker.value
     files, words = words_of(winner_values, files)
     selection = {
         "without_judge": without_judge,

@@ -5,11 +5,12 @@ What takes long to load and only some options need is loaded where it is used.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import typer
 
 from judgerank.cli.documents import records, sized
@@ -23,7 +24,7 @@ from judgerank.ranking.card import card as draw_card
 from judgerank.ranking.card import require_card, sentence
 from judgerank.ranking.choices import Settings
 from judgerank.ranking.exports import Export, contents, export_of
-from judgerank.ranking.page_options import Additions, Texts, read_facts
+from judgerank.ranking.page_options import Additions, Texts, makers_in, read_facts
 from judgerank.ranking.ranking import MOST_ROWS, SECTION, Ranking, ranked
 from judgerank.ranking.verdict import reading_lines, verdict
 from judgerank.reading.files import paths_of, place_of, plain, title_of
@@ -59,15 +60,18 @@ class PageOptions:
         """The files."""
         return [path for path in (self.models, self.since, self.answers) if path is not None]
 
-    def of(self, ranking: Ranking, old: Fit | None) -> Additions:
-        """Read it all.
+    def facts(self, models: Iterable[str]) -> pd.DataFrame | None:
+        """Facts on the models, if there is a file of them."""
+        return None if self.models is None else read_facts(self.models, models)
+
+    def of(self, ranking: Ranking, old: Fit | None, facts: pd.DataFrame | None) -> Additions:
+        """Read the rest.
 
         Raises
         ------
         JudgerankError
             If a file cannot be read, or the board has too few models in common with the ranking.
         """
-        facts = None if self.models is None else read_facts(self.models, ranking.tables["leaderboard"]["model"])
         log = None
         if old is not None and self.since is not None:
             from judgerank.boards.reported import changelog_of
@@ -122,12 +126,14 @@ class Written:
             "model": ranking.fitted.model.name,
             "solver": ranking.settings.solver,
             "level": ranking.settings.level,
+            "own_maker": ranking.settings.own_maker,
             "headline": sentences.headline,
             "lead": sentences.lead,
             "categories": sentences.categories,
             "change": sentences.change,
             "next": sentences.next,
             "warnings": sentences.warnings,
+            "caution": sentences.caution,
             "read": read,
             "filter": ranking.judgments.source.get("filter", []),
             "notes": ranking.remarks[len(read) :],
@@ -164,6 +170,8 @@ def ranked_into(
     outputs = _outputs(paths, target, settings, exports, output_paths, page_options)
     old = None if page_options.since is None else loading.load(page_options.since)  # before anything is computed
     judgments = read_judgments(files, **read)
+    facts = page_options.facts(judgments.comparisons.models)
+    settings = replace(settings, makers=makers_in(facts))
     ranking = ranked(judgments, settings, Progress("ranking"))
     extra_contents = contents(ranking, exports, output_paths.raw)
     if output_paths.save is not None:
@@ -172,7 +180,7 @@ def ranked_into(
         extra_contents[output_paths.save] = content(ranking.fitted, about_of(judgments, output_paths.notes))
     if output_paths.card is not None:
         extra_contents[output_paths.card] = draw_card(ranking, output_paths.card)
-    additions = page_options.of(ranking, old)
+    additions = page_options.of(ranking, old, facts)
     with outputs.writing(extra_contents):
         page = ranking.write(target, force=output_paths.force, raw=output_paths.raw, additions=additions)
     note = (

@@ -14,6 +14,7 @@ from judgerank.cli.options import (
     ASK_COPIES,
     ASK_NAMES,
     OUTPUT,
+    RECUSE,
     SHRUNK,
     UNCERTAINTY,
     BaselineOption,
@@ -29,6 +30,7 @@ from judgerank.cli.options import (
     ModelOption,
     NamesOption,
     OnlyJudgeOption,
+    OwnMakerOption,
     SolverOption,
     WinnerValuesOption,
     WithoutJudgeOption,
@@ -53,6 +55,7 @@ def trust(
     category: CategoryOption = None,
     model: ModelOption = None,
     solver: SolverOption = SHRUNK,
+    own_maker: OwnMakerOption = RECUSE,
     level: LevelOption = 0.95,
     most: Annotated[
         int,
@@ -89,6 +92,5 @@ def trust(
         "category": category,
     }
     read = how_read(column, words, format, baseline, encoding, names, copies, selection)
-    trust_run.tested(
-        files, read, {"model": model, "solver": solver.value, "level": level}, most, output, force, json
-    )
+    chosen = {"model": model, "solver": solver.value, "level": level, "own_maker": own_maker.value}
+    trust_run.tested(files, read, chosen, most, output, force, json)

@@ -26,8 +26,9 @@ from judgerank.people.anchor import People, anchored_by_people, disagreement, ne
 from judgerank.people.human_scale import HumanBoard, HumanScale, human_scale, scale_text
 from judgerank.people.items import HumanScores, Items, human_marks, human_rows, items_of
 from judgerank.people.toward_panel import TowardPanel, drawn_toward_panel
-from judgerank.ranking.choices import default_member
+from judgerank.ranking.choices import RECUSE, Settings, default_member
 from judgerank.ranking.components import fit_member
+from judgerank.ranking.recusal import of_rows, recusal_of
 from judgerank.reading.read import Source, read_judgments
 
 # People as one more judge, whose discrimination is the unit: scores on the human scale, if the panel is right.
@@ -197,7 +198,9 @@ class PeopleReport(Shown):
         return self.table
 
 
-def people_report(judgments: Source, human: str | Collection[str] = (), level: float = 0.95) -> PeopleReport:
+def people_report(
+    judgments: Source, human: str | Collection[str] = (), level: float = 0.95, own_maker: str = RECUSE
+) -> PeopleReport:
     """Scores on the human scale, from the judgments of people on some items and of a panel on more.
 
     Parameters
@@ -206,6 +209,8 @@ def people_report(judgments: Source, human: str | Collection[str] = (), level: f
         With questions. People are told by their names as judges, or by a column ``human``.
     human : str or collection of str
     level : float
+    own_maker : {"recuse", "count"}
+        As of `judgerank.rank`.
 
     Raises
     ------
@@ -217,13 +222,19 @@ def people_report(judgments: Source, human: str | Collection[str] = (), level: f
     judgments = as_pairs(judgments)
     if "question_id" not in judgments.frame:
         raise DataError("people and panel are compared question by question: name the column of questions")
-    c, question, people = judgments.comparisons, judgments.question, human_rows(judgments, human)
+    people = human_rows(judgments, human)
+    recusal = recusal_of(of_rows(judgments, np.flatnonzero(~people)), Settings(own_maker=own_maker))
+    if recusal.n_left_out:
+        counts = people.copy()
+        counts[~people] = recusal.counts
+        judgments, people = of_rows(judgments, np.flatnonzero(counts)), people[counts]
+    c, question = judgments.comparisons, judgments.question
     panel, why = panel_of(c.take(np.flatnonzero(~people)), question[~people])
     items = items_of(c, question, people, panel)
     drawn, (helped, unhelped), losses = drawn_toward_panel(items, panel), _helped(items), vote_losses(items, panel)
     by_votes = helped is not None and losses["helped"] < losses["toward_panel"]
     human_scores: HumanScores = helped if helped is not None and by_votes else drawn
-    remarks = [*judgments.left_out_by_request, why, *([BROKEN] if broken else [])]
+    remarks = [*judgments.left_out_by_request, *recusal.sentences(), why, *([BROKEN] if broken else [])]
     if items.unjudged:
         remarks.append(f"Left out: {items.unjudged:,} items that people judged and the panel did not.")
     table = _joined(human_scores.table(level), items, drawn, helped)
@@ -276,7 +287,10 @@ def panel_of(judges: Comparisons, question: IntArray | None) -> tuple[Fit, str]:
 
 
 def on_human_board(
-    judgments: Source, board: HumanBoard | pd.DataFrame | str | Path, level: float = 0.95
+    judgments: Source,
+    board: HumanBoard | pd.DataFrame | str | Path,
+    level: float = 0.95,
+    own_maker: str = RECUSE,
 ) -> HumanScale:
     """Models that no person has judged on the scale of a published human board, from judges' verdicts.
 
@@ -287,6 +301,8 @@ def on_human_board(
     board : HumanBoard, DataFrame or path
         With the columns ``model`` and ``elo``, as `HumanBoard.read` says.
     level : float
+    own_maker : {"recuse", "count"}
+        As of `judgerank.rank`.
 
     Raises
     ------
@@ -296,6 +312,7 @@ def on_human_board(
     judgments = read_judgments(judgments)
     if "human" in judgments.frame and human_marks(judgments.frame).any():
         raise DataError("some judgments are people's: leave them out, or leave out the human board")
+    judgments = recusal_of(judgments, Settings(own_maker=own_maker)).counted
     question = judgments.question if "question_id" in judgments.frame else None
     return human_scale(panel_of(judgments.comparisons, question)[0], HumanBoard.given(board), level)
 

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from judgerank.data.arrays import FloatArray, IntArray
+from judgerank.data.arrays import BoolArray, FloatArray, IntArray
 from judgerank.fits.result import Fit
 from judgerank.inference.estimates import covariances
 from judgerank.inference.intervals import FURTHEST
@@ -59,17 +59,20 @@ class Candidates:
     result : Fit
     few : int
         Judges with fewer comparisons are left out, unless all have fewer.
+    may_judge : bool array, shape (K, N), optional
+        Which models may be shown to which judge; by default all to all. Not where judges are pooled.
     excluded : set of tuples
         Candidates (first, second, judge) that count no more.
     """
 
     result: Fit
     few: int
+    may_judge: BoolArray | None = None
     excluded: set[tuple[int, int, int]] = field(default_factory=set)
 
     def __len__(self) -> int:
-        n = len(self.result.comparisons.models)
-        return n * (n - 1) // 2 * self._orders * len(self.judges)
+        n = self._allowed[self.judges].sum(axis=1)
+        return int((n * (n - 1) // 2).sum()) * self._orders
 
     @property
     def _orders(self) -> int:
@@ -77,11 +80,18 @@ class Candidates:
         return 1 + self.result.model.uses(Need.ORDER)
 
     @cached_property
+    def _allowed(self) -> BoolArray:
+        """Which models may be shown to which judge, shape (K, N)."""
+        shape = len(self._gamma), len(self._scores)
+        pooled = self.may_judge is None or not self.result.model.judge_blocks
+        return np.ones(shape, bool) if pooled else np.asarray(self.may_judge, bool)
+
+    @cached_property
     def judges(self) -> IntArray:
-        """Judges in play with that many comparisons, or all in play if none has."""
+        """Judges in play who may be shown two models, with that many comparisons; or all of these if none has."""
         if not self.result.model.judge_blocks:
             return np.array([0])
-        in_play, cells = self._gamma > 0, self.result.comparisons
+        in_play, cells = (self._gamma > 0) & (self._allowed.sum(axis=1) > 1), self.result.comparisons
         single = in_play & ~cells.is_pooled  # nobody can be asked who is not one judge
         in_play = single if single.any() else in_play
         often = np.bincount(cells.judge, cells.count, len(in_play)) >= self.few
@@ -117,8 +127,9 @@ class Candidates:
     def between(self, i: int, j: int) -> IntArray:
         """Candidates that compare these two models: first, second and judge, shape (3, C)."""
         ends = [(min(i, j), max(i, j)), (max(i, j), min(i, j))][: self._orders]
-        first, second = np.repeat(np.array(ends, np.intp).T, len(self.judges), axis=1)
-        return np.array([first, second, np.tile(self.judges, len(ends))])
+        judges = self.judges[self._allowed[self.judges, i] & self._allowed[self.judges, j]]
+        first, second = np.repeat(np.array(ends, np.intp).T, len(judges), axis=1)
+        return np.array([first, second, np.tile(judges, len(ends))])
 
     def outcomes(self, who: IntArray) -> Outcomes:
         """Parameters and information of the outcomes of some candidates, shape (3, C)."""
@@ -165,7 +176,7 @@ class Candidates:
 
     def _highest(self, who: IntArray, v: FloatArray, c: FloatArray, size: int) -> tuple[IntArray, float]:
         """The best of some candidates, the first of equals, and its fall; -1 if all of them are taken."""
-        best, top = who[:, 0], -1.0
+        best, top = who[:, :1].ravel(), -1.0
         excluded = self._key(np.array(sorted(self.excluded), np.intp).reshape(-1, 3).T)
         for start in range(0, who.shape[1], AT_ONCE):
             part = who[:, start : start + AT_ONCE]
@@ -202,6 +213,8 @@ class Candidates:
             x = w[:n] + self._scores * alpha
             least = np.sqrt(max((1 - SLACK) * top / (size * most) - by_threshold, 0.0)) - abs(b)
             i, j = _distant_pairs(x, least / self._gamma[k])
+            allowed = self._allowed[k, i] & self._allowed[k, j]
+            i, j = i[allowed], j[allowed]
             parts.append(np.array([np.minimum(i, j), np.maximum(i, j), np.full(len(i), k)]))
         who = np.concatenate(parts, axis=1)
         who = who[:, np.lexsort(who[::-1])]

@@ -61,15 +61,19 @@ def sentence(ranking: Record) -> str:
     """The verdict as text to paste."""
     summary, c = verdict(ranking), ranking.judgments.comparisons
     facts = f"{c.n_comparisons:,.0f} judgments by {counted(len(c.judges), 'judge')}, ranked with judgerank."
-    return " ".join(filter(None, [f"{summary.headline}.", summary.lead, facts]))
+    return " ".join(filter(None, [f"{summary.headline}.", summary.lead, summary.caution, facts]))
 
 
 def _shapes(ranking: Record) -> Iterator[Shape]:
     summary = verdict(ranking)
     yield Box(0, 0, WIDTH, HEIGHT, PAPER)
-    title = shortened(summary.headline, MOST_TITLE)
+    title, text = summary.headline, f"{summary.caution} {summary.lead}"
+    if len(title) > MOST_TITLE:  # its condition stands below, in full
+        title, but, condition = title.partition(", but ")
+        text = f"But {condition}. {text}" if but else text
+    title = shortened(title, MOST_TITLE)
     yield Label(LEFT, 84, title, 44 * min(1.0, LONGEST_TITLE / len(title)), INK, bold=True)
-    lines = wrap(summary.lead, LONGEST_LINE, max_lines=MOST_LINES, placeholder=" ...")
+    lines = wrap(text.strip(), LONGEST_LINE, max_lines=MOST_LINES, placeholder=" ...")
     for number, line in enumerate(lines):
         yield Label(LEFT, 126 + 30 * number, line, 22, INK)
     top = 150 + 30 * len(lines)

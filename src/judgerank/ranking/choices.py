@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -18,11 +19,15 @@ from judgerank.fits.result import Fit
 from judgerank.model.members import Model
 from judgerank.model.naming import all_of, member
 
+if TYPE_CHECKING:
+    from judgerank.ranking.recusal import Recusal
+
 # How judgments are ranked: what can be chosen, and between what.
 EFFECTS = "effects"
 CLUSTERS = ("question", EFFECTS, "none")
 FEWEST, MOST_NEXT, MOST_SIZE = 10**9, 1000, 10**6  # largest values of few, next and next_size
 SHRUNK, EXACT = "penalised", "newton"  # what is fitted unless a user says otherwise, and what stands beside it
+OWN_MAKER = RECUSE, COUNT = "recuse", "count"  # votes of judges on models of their own maker
 DESCRIBED = (EXACT, SHRUNK)  # solvers that further blocks and question effects go with
 
 
@@ -44,9 +49,11 @@ class Settings:
     next: int = 10
     next_size: int = 10
     blocks: tuple[str, ...] = ()
+    own_maker: str = RECUSE
+    makers: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
-        choices = {"solver": tuple(SOLVERS), "cluster": CLUSTERS}
+        choices = {"solver": tuple(SOLVERS), "cluster": CLUSTERS, "own_maker": OWN_MAKER}
         for name, allowed in choices.items():
             if getattr(self, name) not in allowed:
                 raise ConfigError(f"there is no {name} {getattr(self, name)!r} (known: {', '.join(allowed)})")
@@ -129,6 +136,7 @@ class Record:
     Attributes
     ----------
     judgments : Judgments
+        Those that count.
     settings : Settings
     fits : list of Fit
         One for each component of the comparison graph.
@@ -139,7 +147,10 @@ class Record:
         ``members``, how well each member of the family predicts (`studies.prediction`), if no model was named.
         ``exact``, the leaderboard beside the fit without shrinkage, where there is one.
         ``effects``, what single judges go by besides quality (`studies.by_judge`), where that can be tested.
+        ``own_maker``, votes of judges on models of their own maker (`studies.own_maker`), where there are any.
         ``categories``, leaderboards one after the other, if the judgments name any.
+    recusal : Recusal
+        Which judgments count, and which are of judges on models of their own maker.
     categories : dict of str to Fit
         Fits of the judgments of each of these.
     """
@@ -149,6 +160,7 @@ class Record:
     fits: list[Fit]
     remarks: list[str]
     tables: dict[str, pd.DataFrame]
+    recusal: Recusal
     categories: dict[str, Fit] = field(default_factory=dict)
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import pandas as pd
 
@@ -11,12 +12,13 @@ from judgerank.data.judgments import Judgments
 from judgerank.model.naming import member
 from judgerank.ranking.choices import Settings, default_member
 from judgerank.ranking.components import across, parts_of, together
+from judgerank.ranking.recusal import recusal_of
 from judgerank.ranking.studies import CLOSING, COSTS, OF_COMPONENT, OPENING, found_in, found_in_component, unlisted
 from judgerank.ranking.study import Component, Finding, Ranked, component_of
 
 
 def ranked_set(judgments: Judgments, settings: Settings) -> Ranked:
-    """Fit every component of the comparison graph by itself, judges with few answers under one label.
+    """Fit every component of the comparison graph by itself, of the judgments that count (`recusal_of`).
 
     Raises
     ------
@@ -25,8 +27,8 @@ def ranked_set(judgments: Judgments, settings: Settings) -> Ranked:
     NoMaximumError, NotIdentifiedError
         If no component can be ranked: that of the largest.
     """
-    judgments = judgments.pool_few()
-    parts = parts_of(judgments)
+    recusal = recusal_of(judgments, settings)
+    parts = parts_of(recusal.counted)
     if settings.model is None:
         name, reason = default_member([part.comparisons for part in parts])
         chosen = member(name)
@@ -35,12 +37,13 @@ def ranked_set(judgments: Judgments, settings: Settings) -> Ranked:
     components, refused = list[Component](), list[tuple[Judgments, JudgerankError]]()
     for part in parts:
         try:
-            components.append(component_of(part, chosen, settings))
+            components.append(replace(component_of(part, chosen, settings), recusal=recusal))
         except (NoMaximumError, NotIdentifiedError) as error:
             refused.append((part, error))
     if not components:
         raise refused[0][1]
-    return Ranked(judgments, settings, chosen, reason, tuple(parts), tuple(components), tuple(refused))
+    counted, every, left = recusal.counted, tuple(components), tuple(refused)
+    return Ranked(counted, settings, chosen, reason, tuple(parts), every, left, recusal)
 
 
 def findings(ranked: Ranked, progress: Callable[[float, float], None] | None = None) -> Finding:

@@ -132,6 +132,13 @@ def read_facts(path: str | Path, models: Iterable[str] | None = None) -> pd.Data
     return facts
 
 
+def makers_in(facts: pd.DataFrame | None) -> tuple[tuple[str, str], ...]:
+    """Names and makers of models, where facts have a column ``organisation``; empty ones are left out."""
+    if facts is None or "organisation" not in facts:
+        return ()
+    return tuple((str(name), str(maker)) for name, maker in facts["organisation"].items() if maker)
+
+
 def _check(path: Path, facts: pd.DataFrame, models: set[str]) -> None:
     twice = facts.index[facts.index.duplicated()]
     if len(twice):

@@ -15,7 +15,7 @@ from judgerank.data.judgments import Judgments
 from judgerank.data.listing import LONGEST, counted, shortened
 from judgerank.fits.presentation import MOST
 from judgerank.ranking import exports
-from judgerank.ranking.choices import SHRUNK, Record, Settings
+from judgerank.ranking.choices import RECUSE, SHRUNK, Record, Settings
 from judgerank.ranking.exports import write_tables
 from judgerank.ranking.findings import findings, ranked_set
 from judgerank.ranking.page import to_html
@@ -197,6 +197,8 @@ def rank(
     only_judge: str | Iterable[str] = (),
     without_model: str | Iterable[str] = (),
     category: str | Iterable[str] = (),
+    own_maker: str = RECUSE,
+    makers: Mapping[str, str] | None = None,
 ) -> Ranking:
     """Rank models from judgments of one's own.
 
@@ -238,6 +240,11 @@ def rank(
         How names that differ in case alone, and copies of records, are read, as in `read_judgments`.
     without_judge, only_judge, without_model, category : str or collection of str
         Which judgments are left out, or count alone, as in `read_judgments`.
+    own_maker : {"recuse", "count"}
+        Whether votes of judges on models of their own maker are left out of the scores. They count where no other
+        votes connect the same models. The table ``own_maker`` shows what they would say.
+    makers : mapping of str to str, optional
+        Makers of models or judges by name, where their names do not say it (`model/kinds/families.csv`).
 
     Raises
     ------
@@ -248,7 +255,8 @@ def rank(
     NoMaximumError, NotIdentifiedError
         If no component of the comparison graph can be ranked; it says what would make it possible.
     """
-    settings = Settings(model, solver, level, cluster, few, next, next_size, tuple(blocks))
+    named = tuple((makers or {}).items())
+    settings = Settings(model, solver, level, cluster, few, next, next_size, tuple(blocks), own_maker, named)
     selection = {
         "without_judge": without_judge,
         "only_judge": only_judge,
@@ -270,4 +278,5 @@ def ranked(
     remarks = [*judgments.remarks, *finding.remarks]
     judgments = every.judgments
     fits = [component.reported for component in every.components]
-    return Ranking(judgments, settings, fits, remarks, dict(finding.tables), dict(finding.categories))
+    tables, categories = dict(finding.tables), dict(finding.categories)
+    return Ranking(every.judgments, settings, fits, remarks, tables, every.recusal, categories)

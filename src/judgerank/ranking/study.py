@@ -23,6 +23,7 @@ from judgerank.fits.result import Fit
 from judgerank.model.members import Model
 from judgerank.ranking.choices import EFFECTS, EQUAL_WEIGHTS, EXACT, SHRUNK, Settings, identified
 from judgerank.ranking.components import fit_member
+from judgerank.ranking.recusal import Recusal
 from judgerank.ranking.sampled import sampled
 from judgerank.trust.sentences import MOST_PARAMETERS, MOST_ROWS
 
@@ -53,7 +54,7 @@ class Component:
     Attributes
     ----------
     judgments : Judgments
-        Those of its models.
+        Those of its models that count.
     settings : Settings
     reported : Fit
         The fit that the ranking reports.
@@ -66,6 +67,8 @@ class Component:
         asked for, or if it has no maximum.
     departures : tuple of str
         Where the fits are not those that the settings ask for, and why.
+    recusal : Recusal, optional
+        Which judgments of the set count; by default all do.
     """
 
     judgments: Judgments
@@ -75,6 +78,7 @@ class Component:
     member: Fit
     requested: Fit
     departures: tuple[str, ...] = ()
+    recusal: Recusal | None = None
 
     @property
     def comparisons(self) -> Comparisons:
@@ -133,6 +137,7 @@ class Ranked:
     Attributes
     ----------
     judgments : Judgments
+        Those that count.
     settings : Settings
     member : Model
         The member of the family that ranks.
@@ -144,6 +149,8 @@ class Ranked:
         Those that could be ranked.
     refused : tuple of (Judgments, JudgerankError)
         Those that could not, and why.
+    recusal : Recusal
+        Which judgments of the set count.
     """
 
     judgments: Judgments
@@ -153,6 +160,7 @@ class Ranked:
     parts: tuple[Judgments, ...]
     components: tuple[Component, ...]
     refused: tuple[tuple[Judgments, JudgerankError], ...]
+    recusal: Recusal
 
 
 # The fits of one component: as the settings describe it, and what stands in where that is impossible.

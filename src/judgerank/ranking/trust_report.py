@@ -21,6 +21,7 @@ from judgerank.fits.same_judges import same_judges
 from judgerank.model.naming import member
 from judgerank.ranking.choices import Settings, default_member, identified
 from judgerank.ranking.components import fit_member, parts_of
+from judgerank.ranking.recusal import recusal_of
 from judgerank.reading.files import behind
 from judgerank.trust.effective_judges import EffectiveJudges, effective_judges
 from judgerank.trust.fitness import Fitness, fitness_if_quick
@@ -153,10 +154,11 @@ def trust_report(
     """
     settings = settings or Settings()
     numbered = judgments.frame.assign(**{RECORD: _numbers(judgments)})
-    parts = parts_of(replace(judgments, frame=numbered).pool_few())
+    recusal = recusal_of(replace(judgments, frame=numbered), settings)
+    parts = parts_of(recusal.counted)
     name = settings.model or default_member([part.comparisons for part in parts])[0]
     chosen = member(name) if settings.model else identified(member(name), parts[0].comparisons)
-    part, remarks = parts[0], [*judgments.left_out_by_request, *judgments.warnings]
+    part, remarks = parts[0], [*judgments.left_out_by_request, *judgments.warnings, *recusal.sentences()]
     if len(parts) > 1:
         remarks.append(
             f"The comparisons fall into {len(parts)} unconnected groups of models; this is the largest."

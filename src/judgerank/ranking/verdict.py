@@ -21,11 +21,11 @@ from judgerank.fits.presentation import pairs, win_probability
 from judgerank.ranking.choices import Record, Settings
 from judgerank.ranking.components import links_between
 from judgerank.ranking.first_screen import NAMED, headline, in_words, largest
+from judgerank.ranking.judge_policy import policy_of, unread, warnings_of
 from judgerank.ranking.page_records import head_to_head
-from judgerank.ranking.partial_judges import unread, warnings_of, without_partial
 from judgerank.ranking.studies import panel
 from judgerank.ranking.studies.leaderboard import claims_of
-from judgerank.ranking.studies.next_comparisons import CHANCE, cost_of_pair, tastes_matter
+from judgerank.ranking.studies.next_comparisons import CHANCE, cost_of_pair, may_compare, may_judge, tastes_matter
 from judgerank.reading.files import run_again
 from judgerank.trust.sentences import FRAGILITY
 
@@ -129,6 +129,7 @@ def one_order(cells: Comparisons, best: str, second: str) -> ShownOrder | None:
 
 HARDER = "Ask harder questions, or tell the judges to choose where they can."
 CHOOSE = "Choose the model by category. "  # before what decides between models in general
+NOBODY = "each of these has a problem, or is of the maker of one of the two"
 TOO_DEAR = 10  # times the comparisons there are, beyond which more of them are not worth it
 
 
@@ -148,6 +149,8 @@ class Verdict:
         A number and what it counts.
     warnings : list of str
         Sentences.
+    caution : str
+        What belongs beside the headline wherever it stands alone, such as on a card; empty where nothing does.
     """
 
     headline: str
@@ -157,6 +160,7 @@ class Verdict:
     facts: list[tuple[str, str]]
     warnings: list[str]
     categories: str = ""
+    caution: str = ""
 
     def lines(self) -> list[str]:
         """The verdict as lines of text, the headline first."""
@@ -180,31 +184,32 @@ def verdict(ranking: Record, passed_on: bool = False) -> Verdict:
         title = f"No clear leader among {in_words(len(board))} models"
         return Verdict(title, lead, "", "", _facts(ranking, judges.assign(information=np.nan)), unread(ranking))
     order = None if len(ranking.fits) > 1 else one_order(ranking.fitted.comparisons, *board["model"].iloc[:2])
-    fewer, best = without_partial(ranking, board, judges), board[board["rank_low"].eq(1).fillna(False)]
-    next_step = OTHER_ORDER if order else fewer.next if fewer else ""
+    policy, best = policy_of(ranking), board[board["rank_low"].eq(1).fillna(False)]
+    next_step = OTHER_ORDER if order else policy.next
     where = "" if order else by_category(ranking, best["model"].iloc[0] if len(best) == 1 else "")
     return Verdict(
-        _headline(ranking, board, pairs, [order.unless if order else "", fewer.condition if fewer else ""]),
+        _headline(ranking, board, pairs, order.unless if order else "", policy.condition),
         _lead(ranking, board, pairs, order),
         _change(ranking, passed_on),
         next_step or f"{CHOOSE if where else ''}{_next(ranking, board, pairs)}",
         _facts(ranking, judges),
-        [*([order.sentence()] if order else []), *warnings_of(ranking, judges, fewer)],
+        [*([order.sentence()] if order else []), *policy.warnings, *warnings_of(ranking, judges)],
         where,
+        policy.caution,
     )
 
 
-def _headline(ranking: Record, board: pd.DataFrame, pairs: pd.DataFrame, but: list[str]) -> str:
-    """Who leads, and on which condition."""
+def _headline(ranking: Record, board: pd.DataFrame, pairs: pd.DataFrame, unless: str, but: str) -> str:
+    """Who leads, and on which condition: on judges at any rate, on positions if the lead is significant."""
     if len(ranking.fits) > 1:
         n_groups = in_words(len(ranking.fits))
-        return f"No overall leader: {n_groups} groups of models were never compared with each other"
+        lead = f"No overall leader: {n_groups} groups of models were never compared with each other"
+        return f"{lead}. In the first, {board['model'].iloc[0]} leads, {but}" if but else lead
     lead = headline(board, pairs)
-    condition = next(filter(None, but), "")
     claims = claims_of(board, pairs)
-    if condition and claims is not None and claims.separates(*board["model"].iloc[:2]):
-        return f"{lead}, {condition}"
-    return lead
+    is_significant = claims is not None and claims.separates(*board["model"].iloc[:2])
+    condition = but or (unless if is_significant else "")
+    return f"{lead}, {condition}" if condition else lead
 
 
 def _lead(ranking: Record, board: pd.DataFrame, pairs: pd.DataFrame, order: ShownOrder | None) -> str:
@@ -285,7 +290,12 @@ def _next(ranking: Record, board: pd.DataFrame, pairs: pd.DataFrame) -> str:
     if few:
         unknown = few.too_few_to_tell("how many comparisons that takes")
         return f"To decide between {first} and {second}, compare the two on new questions. {unknown}"
-    cost = cost_of_pair(ranking.fitted, first, second, ranking.settings.level, ranking.settings.few)
+    settings, judges = ranking.settings, largest(ranking.tables["judges"])
+    allowed = may_judge(ranking.fitted, judges, settings)
+    asked = may_compare(ranking.fitted, allowed, first, second)
+    if not asked:
+        return f"To decide between {first} and {second}, add judges: {NOBODY}."
+    cost = cost_of_pair(ranking.fitted, first, second, settings.level, settings.few, allowed)
     total = ranking.judgments.comparisons.n_comparisons
     if tastes_matter(ranking.fitted) and (cost is None or cost > TOO_DEAR * total):
         return (
@@ -299,11 +309,20 @@ def _next(ranking: Record, board: pd.DataFrame, pairs: pd.DataFrame) -> str:
         )
     size = int(float(f"{cost:.2g}"))
     more = f"{percent(cost / total)} more data" if cost < total else f"{cost / total:.1f} times the data you have"
-    spread = ", spread over the judges" if len(ranking.fitted.comparisons.judges) > 1 else ""
+    spread = _by_whom(asked, list(ranking.fitted.comparisons.judges))
     return (
         f"To decide between {first} and {second}, collect about {size:,} more comparisons of the two on new "
         f"questions{spread} ({more}; {CHANCE:.0%} power if the estimated gap is right)."
     )
+
+
+def _by_whom(asked: list[str], judges: list[str]) -> str:
+    """Which judges to ask, to follow the questions."""
+    if len(asked) == len(judges):
+        return ", spread over the judges" if len(judges) > 1 else ""
+    if len(asked) <= NAMED:
+        return f" by {listed(asked)}" if len(asked) == 1 else f", spread over {listed(asked)}"
+    return f", spread over the judges except {listed([name for name in judges if name not in asked])}"
 
 
 def _facts(ranking: Record, judges: pd.DataFrame) -> list[tuple[str, str]]:

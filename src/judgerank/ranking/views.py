@@ -19,7 +19,7 @@ from judgerank.fits.presentation import pairs
 from judgerank.fits.result import Fit
 from judgerank.ranking.choices import DESCRIBED, Record
 from judgerank.ranking.first_screen import Picture, headline, picture
-from judgerank.ranking.partial_judges import refitted, without
+from judgerank.ranking.judge_policy import refitted, without
 from judgerank.ranking.studies.categories import BY_CHANCE
 from judgerank.reading.layouts.table import SIDES, other_side
 

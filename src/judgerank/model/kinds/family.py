@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
@@ -10,6 +12,8 @@ import numpy as np
 import pandas as pd
 from scipy.sparse import csr_array
 
+from judgerank.data.arrays import BoolArray, FloatArray
+from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError, DataError, DataUnavailableError
 from judgerank.model.block import Block, Design, Records, Role
 
@@ -38,32 +42,97 @@ def block(*files: str) -> tuple[Block, ...]:
 
     def design(records: Records) -> Design:
         c, table = records.comparisons, own_table() if path == TABLE else read_families(path)
-        of_all = families_of((*c.judges, *c.models), table)
-        families, model_families = of_all[: len(c.judges)], of_all[len(c.judges) :]
-        judges, models = [plain(name) for name in c.judges], [plain(name) for name in c.models]
-        is_self = np.array([[judge == model for model in models] for judge in judges])  # (K, N)
-        maker = (
-            np.array(
-                [
-                    [family != "" and family == model_family for model_family in model_families]
-                    for family in families
-                ]
-            )
-            & ~is_self
-        )
-        first, second = (c.judge.astype(np.intp) * len(c.models) + end for end in (c.first, c.second))
-        columns = {
-            name: kind.take(first) - kind.take(second)
-            for name, kind in ((OWN, is_self.astype(float)), (MAKER, maker.astype(float)))
-        }
-        nonempty = {name: values for name, values in columns.items() if values.any()}
-        if not nonempty:
+        labels, values = own_columns(c, relations(c.judges, c.models, table=table))
+        if not labels:
             raise DataError(
                 "block 'family' has nothing to go by: no judge compares its own or its maker's answers with others"
             )
-        return Design(csr_array(np.column_stack(list(nonempty.values()))), tuple(nonempty))
+        return Design(csr_array(values), labels)
 
     return (Block("family", Role.OFFSET, design, what="preference in log-odds"),)
+
+
+@dataclass(frozen=True, eq=False)
+class Relations:
+    """Which models are a judge's own, or its maker's.
+
+    Attributes
+    ----------
+    makers : tuple of str
+        Maker of each judge; empty where nobody knows.
+    is_self, is_makers : bool array, shape (K, N)
+        Whether a model is the judge itself, and whether it is another one of the same maker.
+    """
+
+    makers: tuple[str, ...]
+    is_self: BoolArray
+    is_makers: BoolArray
+
+    @property
+    def is_own(self) -> BoolArray:
+        """Whether a model is the judge itself or its maker's, shape (K, N)."""
+        return self.is_self | self.is_makers
+
+
+def relations(
+    judges: Sequence[str],
+    models: Sequence[str],
+    facts: Mapping[str, str] | None = None,
+    table: pd.DataFrame | None = None,
+) -> Relations:
+    """Compare the makers of judges with those of models.
+
+    Parameters
+    ----------
+    judges, models : sequence of str
+        K and N names.
+    facts : mapping of str to str, optional
+        Makers of models or judges by name, where their names do not say it; they come before the table.
+    table : DataFrame, optional
+        As of `read_families`; by default the one beside this module.
+    """
+    given = {plain(name): maker for name, maker in (facts or {}).items() if maker.strip()}
+    names = [*judges, *models]
+    by_name = families_of(names, own_table() if table is None else table)
+    makers = [given.get(plain(name), family) for name, family in zip(names, by_name, strict=True)]
+    of_judges, of_models = makers[: len(judges)], makers[len(judges) :]
+    is_self = _pairs_where(list(map(plain, judges)), list(map(plain, models)), str.__eq__)
+    same = _pairs_where(of_judges, of_models, _is_same_maker)
+    return Relations(tuple(of_judges), is_self, same & ~is_self)
+
+
+def _pairs_where(first: Sequence[str], second: Sequence[str], holds: Callable[[str, str], bool]) -> BoolArray:
+    """Whether something holds of every name of `first` with every one of `second`; each two names once."""
+    (rows, i), (columns, j) = (
+        np.unique(np.array(names, object), return_inverse=True) for names in (first, second)
+    )
+    of_distinct = [[holds(a, b) for b in columns] for a in rows] if len(columns) else np.zeros((len(rows), 0))
+    return np.asarray(of_distinct, bool).reshape(len(rows), len(columns))[i[:, None], j]
+
+
+@lru_cache(maxsize=4096)
+def _is_same_maker(first: str, second: str) -> bool:
+    """Whether two names of makers are one: Mistral is Mistral AI, and openai is OpenAI Inc."""
+    short, long = sorted((re.findall(r"\w+", name.lower()) for name in (first, second)), key=len)
+    return bool(short) and long[: len(short)] == short
+
+
+def own_columns(c: Comparisons, related: Relations) -> tuple[tuple[str, ...], FloatArray]:
+    """Whether the first model of each row is the judge's own, less whether the second is; likewise its maker's.
+
+    Returns
+    -------
+    labels : tuple of str
+        `OWN` and `MAKER`, those that some row differs in.
+    values : float array, shape (T, len(labels))
+    """
+    judge = c.judge.astype(np.intp)
+    columns = {
+        name: kind[judge, c.first].astype(float) - kind[judge, c.second]
+        for name, kind in ((OWN, related.is_self), (MAKER, related.is_makers))
+    }
+    nonempty = {name: values for name, values in columns.items() if values.any()}
+    return tuple(nonempty), np.column_stack([*nonempty.values(), np.empty((len(c), 0))])
 
 
 def plain(name: str) -> str:

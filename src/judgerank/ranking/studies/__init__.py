@@ -15,7 +15,7 @@ from judgerank.data.errors import ConfigError, JudgerankError
 from judgerank.data.modules import names_in
 from judgerank.ranking.study import Component, Finding, Ranked
 
-OPENING = ("default", "prediction", "unconnected", "left_out")  # of the set
+OPENING = ("own_maker", "default", "prediction", "unconnected", "left_out")  # of the set
 OF_COMPONENT = (
     *("leaderboard", "panel", "differences", "next_comparisons"),  # tables alone
     *(

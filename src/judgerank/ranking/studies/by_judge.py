@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 
+from judgerank.data.arrays import BoolArray
 from judgerank.data.cache import remembered
 from judgerank.data.errors import JudgerankError
+from judgerank.data.judgments import Judgments
 from judgerank.data.listing import listed, p_of
 from judgerank.fits.judge_effects import alike, judge_effects
+from judgerank.fits.result import Fit
 from judgerank.model.block import Records
 from judgerank.model.kinds import family, style
 from judgerank.order.claims import significant
+from judgerank.ranking.choices import COUNT, RECUSE
+from judgerank.ranking.components import fit_member
+from judgerank.ranking.recusal import recusal_of
 from judgerank.ranking.study import Component, Finding
 from judgerank.trust.sentences import MOST_PARAMETERS, MOST_ROWS
 
 LENGTH = "length"
 BY_JUDGE = "Effects by judge: "  # how the remark begins on one coefficient for judges who differ
 STYLE, FAMILY = "style", "family"
+OF_MAKERS = (family.OWN, family.MAKER)
 # how `problem` begins
 BEGINNINGS = ("prefers ", f"favours {family.OWN}", f"favours {family.MAKER}", "marks down ", "goes by ")
 LEAST = float(np.log(0.6 / 0.4))  # log-odds from which a significant effect is a problem: 60% between equal models
@@ -38,7 +47,11 @@ def of_component(component: Component) -> Finding:
 @remembered
 def effects_of(component: Component) -> pd.DataFrame:
     """Effects by judge of length, of columns of the block ``style``, and of families, where they are known."""
-    member, records = component.member, Records.of(component.judgments)
+    try:
+        member, judgments, is_counted = _without_own_maker(component)
+    except JudgerankError:
+        return pd.DataFrame()
+    records = Records.of(judgments)
     large = member.n_parameters > MOST_PARAMETERS or len(records.comparisons) > MOST_ROWS
     large = large or records.comparisons.stages is not None  # they take answers one by one
     parts = [] if large or component.requested.merged else [part for part in _columns(component, records) if part]
@@ -46,12 +59,31 @@ def effects_of(component: Component) -> pd.DataFrame:
         return pd.DataFrame()
     names = [name for labels, _ in parts for name in labels]
     values = np.column_stack([columns for _, columns in parts])
-    question = component.judgments.question if "question_id" in component.judgments.frame else None
+    values[np.ix_(~is_counted, [name not in OF_MAKERS for name in names])] = 0.0  # of votes that count
+    question = judgments.question if "question_id" in judgments.frame else None
     comparisons = member.model.observed(records.comparisons)
     try:
-        return judge_effects(member, comparisons, values, names, question)
+        return judge_effects(member, comparisons, values, names, question, is_counted)
     except JudgerankError:  # without intervals
         return pd.DataFrame()
+
+
+def _without_own_maker(component: Component) -> tuple[Fit, Judgments, BoolArray]:
+    """A fit that holds no votes on models of a judge's own maker, as far as possible; all votes; which it holds.
+
+    Scores that hold them make others seem partial: who does not share a judge's preference for a model that it put
+    too high, seems to prefer the rival.
+    """
+    fitted, judgments, recusal = component.member, component.judgments, component.recusal
+    settings = component.settings
+    if settings.own_maker == COUNT:
+        recusal = recusal_of(judgments, replace(settings, own_maker=RECUSE))
+        if not recusal.counts.all():
+            fitted = fit_member(recusal.counted.comparisons, fitted.model, settings.solver)
+    if recusal is None or recusal.counts.all():
+        return fitted, judgments, np.ones(len(judgments.comparisons), bool)
+    judgments, rows = recusal.with_left_out(recusal.counted if settings.own_maker == COUNT else judgments)
+    return fitted, judgments, recusal.counts[rows]
 
 
 def _columns(component: Component, records: Records) -> list[tuple[list[str], np.ndarray] | None]:
@@ -59,12 +91,9 @@ def _columns(component: Component, records: Records) -> list[tuple[list[str], np
     for name in dict.fromkeys([LENGTH, *_style_columns(component)]):
         if {f"{name}_a", f"{name}_b"} <= {*records.frame.columns}:
             columns.append(_of_style(name, records))
-    try:
-        design = family.block()[0].design(records)
-        columns.append((list(design.labels), design.columns.toarray()))
-    except JudgerankError:  # nobody judges its own
-        pass
-    return columns
+    c = records.comparisons
+    labels, values = family.own_columns(c, family.relations(c.judges, c.models, dict(component.settings.makers)))
+    return [*columns, (list(labels), values)] if labels else columns
 
 
 def _of_style(name: str, records: Records) -> tuple[list[str], np.ndarray] | None:
@@ -94,7 +123,7 @@ def problem(effects: pd.DataFrame, judge: str, level: float) -> str:
         return ""
     if row["effect"] == LENGTH:
         return f"prefers {'longer' if row['estimate'] > 0 else 'shorter'} answers"
-    if row["effect"] in (family.OWN, family.MAKER):
+    if row["effect"] in OF_MAKERS:
         return f"{'favours' if row['estimate'] > 0 else 'marks down'} {row['effect']}"
     return f"goes by {row['effect']}"
 
@@ -120,7 +149,7 @@ def on_one_coefficient(effects: pd.DataFrame, effect: str, component: Component)
     if p > 1 - component.settings.level:
         return []
     most = list(selected.loc[selected["estimate"].abs().sort_values(ascending=False).index[:3], "judge"])
-    if effect in (family.OWN, family.MAKER):
+    if effect in OF_MAKERS:
         in_what, named = f"how much they favour {effect.replace('its', 'their')}", most[0]
         then = f"corrects too little for {named}. Compare with the ranking without that judge."
     else:

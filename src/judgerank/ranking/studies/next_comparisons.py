@@ -22,7 +22,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtri
 
-from judgerank.data.arrays import FloatArray, IntArray
+from judgerank.data.arrays import BoolArray, FloatArray, IntArray
 from judgerank.data.cache import remembered
 from judgerank.data.comparisons import POOLED_JUDGE
 from judgerank.data.errors import ConfigError
@@ -30,9 +30,12 @@ from judgerank.fits.errors_by_question import too_few
 from judgerank.fits.result import Fit
 from judgerank.inference.taste_errors import has_tastes
 from judgerank.inference.wald import normal_quantile
+from judgerank.model.kinds.family import relations
 from judgerank.order.pairs import orders, separated
 from judgerank.order.scale import best_known_scores, scale_of
 from judgerank.ranking.candidates import Candidates
+from judgerank.ranking.choices import COUNT, Settings
+from judgerank.ranking.studies.panel import flagged, table_of
 from judgerank.ranking.study import Component, Finding
 
 COLUMNS = ["model_a", "model_b", "judge_model", "comparisons", "first", "second", "width", "width_after"]
@@ -45,14 +48,41 @@ def of_component(component: Component) -> Finding:
     """The table ``next``: what to collect next."""
     chosen, reported = component.settings, component.reported
     if component.has_intervals:
-        return Finding(
-            tables={"next": next_comparisons(reported, chosen.next, chosen.next_size, chosen.level, chosen.few)}
-        )
+        numbers = chosen.next, chosen.next_size, chosen.level, chosen.few
+        allowed = may_judge(reported, table_of(component), chosen)
+        return Finding(tables={"next": next_comparisons(reported, *numbers, allowed)})
     return Finding(tables={"next": bounding_comparisons(reported, chosen.next, chosen.next_size)})
 
 
+def may_judge(fitted: Fit, judges: pd.DataFrame, settings: Settings) -> BoolArray:
+    """Which models advice may send to which judge, shape (K, N).
+
+    None to judges with a problem by their table; none of a judge's own maker, if such votes do not count.
+    """
+    c, has_problem = fitted.comparisons, flagged(judges)
+    fine = ~np.isin(np.array(c.judges, object), np.array(has_problem, object))
+    allowed = np.repeat(fine[:, None], len(c.models), axis=1)
+    if settings.own_maker == COUNT:
+        return allowed
+    return allowed & ~relations(c.judges, c.models, dict(settings.makers)).is_own
+
+
+def may_compare(fitted: Fit, allowed: BoolArray, first: str, second: str) -> list[str]:
+    """Judges to whom advice may send two models; everybody where judges are pooled."""
+    c = fitted.comparisons
+    if not fitted.model.judge_blocks:
+        return list(c.judges)
+    i, j = c.models.index(first), c.models.index(second)
+    return [c.judges[k] for k in np.flatnonzero(allowed[:, i] & allowed[:, j])]
+
+
 def next_comparisons(
-    result: Fit, picks: int = 10, size: int = 10, level: float = 0.95, few: int = 0
+    result: Fit,
+    picks: int = 10,
+    size: int = 10,
+    level: float = 0.95,
+    few: int = 0,
+    allowed: BoolArray | None = None,
 ) -> pd.DataFrame:
     """Comparisons to collect next, best first: a pick takes those before it as collected, and none comes twice.
 
@@ -67,6 +97,8 @@ def next_comparisons(
         Of the intervals.
     few : int
         Judges with fewer comparisons are not asked, unless all have fewer.
+    allowed : bool array, shape (K, N), optional
+        Which models may be shown to which judge; by default all to all.
 
     Returns
     -------
@@ -86,7 +118,7 @@ def next_comparisons(
     """
     if picks < 1 or size < 1:
         raise ConfigError("there must be at least one comparison to suggest, and one in each suggestion")
-    those = Candidates(result, few)
+    those = Candidates(result, few, allowed)
     v = result.covariance.copy()
     to_scores = best_known_scores(result)
     i, j, steps = _open_pairs(result, level)
@@ -114,14 +146,22 @@ def next_comparisons(
     return pd.DataFrame(rows, columns=COLUMNS).astype({"to_separate": "Int64"})
 
 
-def cost_of_pair(result: Fit, first: str, second: str, level: float = 0.95, few: int = 0) -> int | None:
+def cost_of_pair(
+    result: Fit,
+    first: str,
+    second: str,
+    level: float = 0.95,
+    few: int = 0,
+    allowed: BoolArray | None = None,
+) -> int | None:
     """Comparisons of two models, spread evenly over the judges, that are expected to separate them.
 
-    As `to_separate`; `few` as of `next_comparisons`.
+    As `to_separate`; `few` and `allowed` as of `next_comparisons`.
     """
     to_scores = best_known_scores(result)
     i, j = (result.comparisons.models.index(name) for name in (first, second))
-    return to_separate(result, Candidates(result, few), to_scores, i, j, _open_pairs(result, level)[2], level)
+    those = Candidates(result, few, allowed)
+    return to_separate(result, those, to_scores, i, j, _open_pairs(result, level)[2], level)
 
 
 def tastes_matter(result: Fit) -> bool:
@@ -142,12 +182,13 @@ def to_separate(
 
     That is if their difference is as estimated, and the pair is the next of `steps` whose turn it is in Holm's
     procedure. A discrimination that is known badly cannot be made up for by many comparisons: where `MOST` are
-    too few the answer is None. So it is where there are too few questions: what is known then of the difference,
-    apart from what judgments of a question have in common, is not known. And so it is where judges have tastes of
-    which there are too few to tell the models apart: more comparisons by the same judges leave that part of the
-    variance as it is.
+    too few the answer is None. So it is where no judge may be asked. So it is where there are too few questions:
+    what is known then of the difference, apart from what judgments of a question have in common, is not known. And
+    so it is where judges have tastes of which there are too few to tell the models apart: more comparisons by the
+    same judges leave that part of the variance as it is.
     """
-    if too_few(result):
+    asked = those.between(i, j)
+    if too_few(result) or not asked.size:
         return None
     c, scores = to_scores[i] - to_scores[j], scale_of(result).scores
     panel_fit, of_tastes, degrees = result, 0.0, np.inf
@@ -157,7 +198,7 @@ def to_separate(
     reach = normal_quantile(1 - (1 - level) / steps, degrees) + ndtri(CHANCE)
     wanted = abs(scores[i] - scores[j]) / reach
     v = panel_fit.covariance
-    outcomes = those.outcomes(those.between(i, j))
+    outcomes = those.outcomes(asked)
     roots = np.zeros((len(v), len(outcomes.index), outcomes.root.shape[2]))
     for position, (index, root) in enumerate(zip(outcomes.index, outcomes.root, strict=True)):
         roots[index, position] = root / np.sqrt(len(outcomes.index))

@@ -66,6 +66,12 @@ AGAINST, CONTRARY_LEVEL = (
 
 def of_component(component: Component) -> Finding:
     """The table ``judges``."""
+    return Finding(tables={"judges": table_of(component)})
+
+
+@remembered
+def table_of(component: Component) -> pd.DataFrame:
+    """The judges of a component with their verdicts (`judges`), what single ones go by included."""
     chosen, requested = component.settings, component.requested
     exact = component.exact if isinstance(component.exact, Fit) else None
     pairs = component.reported.comparisons.stages is None and not requested.merged
@@ -83,7 +89,12 @@ def of_component(component: Component) -> Finding:
         table.loc[table["verdict"] == FINE, "verdict"] = UNSURE  # of models that are all alike, nothing is known
     turnable = ~table["verdict"].isin((FINE, UNBOUNDED)) & ~table["verdict"].str.startswith(SAME)
     table.loc[turnable & table["judge"].isin(contrary_judges(component)), "verdict"] = CONTRARY
-    return Finding(tables={"judges": table})
+    return table
+
+
+def flagged(judges: pd.DataFrame) -> list[str]:
+    """The judges of a table who have a problem."""
+    return list(judges["judge"][~judges["verdict"].isin(NO_PROBLEM)])
 
 
 def kind_of(verdict: str) -> str:
@@ -103,6 +114,17 @@ def kind_of(verdict: str) -> str:
     if verdict.startswith(BEGINNINGS):
         return BY_EFFECT
     raise ValueError(f"there is no verdict {verdict!r}")
+
+
+def in_a_clause(verdict: str) -> str:
+    """A verdict to follow *which*: is noisy, favours the first answer."""
+    clauses = {FINE: "is fine", NOISY: "is noisy", UNSURE: "is hard to tell", UNBOUNDED: "never contradicts it"}
+    clauses |= {RANDOM: "answers at random or against the ranking"}
+    return (
+        f"answers as {verdict.removeprefix(SAME)} does"
+        if kind_of(verdict) == COPY
+        else clauses.get(verdict, verdict)
+    )
 
 
 def agreement(cells: Comparisons) -> pd.Series:

@@ -1,0 +1,290 @@
+"""Policy on judges with a problem: what the leader depends on, what a ranking warns of, and whom it does not ask.
+
+A judge has no vote on models of his own maker (`judgerank.ranking.recusal`). Every judge with a problem is left
+out in turn, and all of them together. Where another model then leads, the verdict says so. No advice asks such a
+judge (`judgerank.ranking.studies.next_comparisons.may_judge`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from judgerank.data.cache import remembered
+from judgerank.data.comparisons import FEW_JUDGES
+from judgerank.data.errors import JudgerankError
+from judgerank.data.judgments import Judgments
+from judgerank.data.listing import counted, listed, noun, shortened
+from judgerank.fits.presentation import pairs, win_probability
+from judgerank.fits.result import Fit
+from judgerank.ranking.choices import Record, Settings
+from judgerank.ranking.components import parts_of
+from judgerank.ranking.first_screen import headline, largest
+from judgerank.ranking.recusal import of_rows, recusal_of
+from judgerank.ranking.studies import panel
+from judgerank.ranking.studies.by_judge import BY_JUDGE
+from judgerank.ranking.studies.contrary_judges import CONTRARY_JUDGES
+from judgerank.ranking.studies.exact_fit import HARMLESS, WHICH_FIT
+from judgerank.ranking.studies.leaderboard import board_of
+from judgerank.ranking.studies.one_sided_votes import ONE_SIDED
+from judgerank.ranking.studies.rivals import DISAGREE
+from judgerank.ranking.study import component_of
+from judgerank.trust.sentences import MOST_ROWS
+
+MOST_TRIALS = 6  # judges left out one at a time, those with most information first; of large sets one
+STAYS = " The leader stays the same without any of them."
+UNTESTED, OTHER_MAKER = "self-preference cannot be tested here", "Add a judge of another maker."
+
+
+@dataclass(frozen=True)
+class Policy:
+    """What the votes of some judges mean for the leader.
+
+    Attributes
+    ----------
+    condition : str
+        Of the headline, to follow a comma; empty where there is none.
+    warnings : tuple of str
+        Sentences.
+    next : str
+        What settles it; empty where nothing is to be settled.
+    """
+
+    condition: str = ""
+    warnings: tuple[str, ...] = ()
+    next: str = ""
+
+    @property
+    def caution(self) -> str:
+        """What belongs beside the headline wherever that stands alone."""
+        others = [warning for warning in self.warnings if not self.next or self.next not in warning]
+        return " ".join(filter(None, [self.next, *others]))
+
+
+@dataclass(frozen=True)
+class Trial:
+    """The ranking without some judges.
+
+    Attributes
+    ----------
+    judges : tuple of str
+    problem : str
+        What is the matter with them, to follow *which*.
+    headline : str
+        Who leads without them.
+    chance : float
+        How often that model is preferred to the one that leads by all judges.
+    is_changed : bool
+        Whether the model that leads without them is not among the leaders, or the leader not among those without.
+    """
+
+    judges: tuple[str, ...]
+    problem: str
+    headline: str
+    chance: float
+    is_changed: bool
+
+    @property
+    def condition(self) -> str:
+        """The condition on the headline by all judges."""
+        them = "without that judge" if len(self.judges) == 1 else "without these judges"
+        return (
+            f"but this depends on {listed(self.judges)}, which {self.problem}: {them} {self.headline} "
+            f"({self.chance:.0%})"
+        )
+
+    @property
+    def next(self) -> str:
+        """How to settle who leads."""
+        return f"To settle who leads, collect more answers from judges other than {listed(self.judges)}."
+
+
+@remembered
+def policy_of(ranking: Record) -> Policy:
+    """Whether a leader of the largest component depends on judges of its maker, or on judges with a problem."""
+    board, judges = (largest(ranking.tables[name]) for name in ("leaderboard", "judges"))
+    judges, best = judges[judges["status"] != panel.MERGED], leading(board)
+    dependent = [model for model in ranking.recusal.dependent if model in set(board["model"])]
+    for model in best:
+        if ranking.recusal.are_all_by_maker_of(model):
+            return _of_one_maker(model, best, judges)
+    led = [model for model in best if model in dependent]
+    if led:
+        whose = "its" if len(led) == 1 else "their"
+        return Policy(
+            f"but only judges of {whose} maker compared {listed(led)} with some of the others",
+            next=f"Ask judges of other makers to compare {listed(led)} with the other models.",
+        )
+    of_dependent = ranking.recusal.dependence()
+    trials = _trials(ranking, judges, best) if len(ranking.fits) == 1 else []
+    changed = next((trial for trial in trials if trial.is_changed), None)
+    if changed is not None:
+        return Policy(changed.condition, (*of_dependent, *_on_judges(judges)), changed.next)
+    stays = len(trials) > 0 and {judge for trial in trials for judge in trial.judges} >= {*panel.flagged(judges)}
+    return Policy(warnings=(*of_dependent, *_on_judges(judges, STAYS if stays else "")))
+
+
+def _of_one_maker(model: str, best: Sequence[str], judges: pd.DataFrame) -> Policy:
+    """No judge of another maker compared a model that leads."""
+    n_judges = len(judges)
+    who = "the only judge is" if n_judges == 1 else f"all {n_judges} judges are"
+    whose = "the leader's maker" if len(best) == 1 else f"the maker of {model}"
+    warning = f"{who[0].upper()}{who[1:]} by {whose}; {UNTESTED}. {OTHER_MAKER}"
+    return Policy(f"but {who} by {whose}; {UNTESTED}", (warning, *_on_judges(judges)), OTHER_MAKER)
+
+
+def leading(board: pd.DataFrame) -> list[str]:
+    """The models that lead by a leaderboard."""
+    return list(board["model"][board["rank_low"].eq(1).fillna(False)]) or [board["model"].iloc[0]]
+
+
+# Judges with a problem, left out alone and in sets.
+
+
+def _trials(ranking: Record, judges: pd.DataFrame, old: Sequence[str]) -> list[Trial]:
+    """The ranking without judges with a problem, each alone, then all; none in which a leader has no place."""
+    trials = []
+    for those in _sets(ranking, judges, old):
+        try:
+            fitted, board = without(ranking, those)
+        except (JudgerankError, np.linalg.LinAlgError):
+            continue
+        scores, new = fitted.scores, leading(board)
+        if old[0] in scores.index:
+            lead = headline(board, pairs(fitted, ranking.settings.level))
+            gap, middle = scores[new[0]] - scores[old[0]], (scores[new[0]] + scores[old[0]]) / 2
+            chance = float(win_probability(fitted, np.array(gap), middle))
+            is_changed = not (new[0] in old and old[0] in new)
+            trials.append(Trial(those, _problem_of(judges, those), lead, chance, is_changed))
+    return trials
+
+
+def _sets(ranking: Record, judges: pd.DataFrame, leaders: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """Judges to leave out: each with a problem, all of these, those of a leader's maker if their votes count."""
+    n, related = len(judges), ranking.recusal.related
+    flagged = judges[judges["judge"].isin(panel.flagged(judges))]
+    flagged = flagged.sort_values("information", ascending=False, kind="stable")
+    alone = 1 if len(ranking.recusal.counts) > MOST_ROWS else MOST_TRIALS
+    sets = [(judge,) for judge in flagged["judge"].head(alone)]
+    sets.append(tuple(flagged["judge"]))
+    if not ranking.recusal.is_recused:
+        c = ranking.recusal.judgments.comparisons
+        own = related.is_own[:, [c.models.index(model) for model in leaders]].any(axis=1)
+        sets.append(tuple(judge for judge, is_own in zip(c.judges, own, strict=True) if is_own))
+    yield from (those for those in dict.fromkeys(sets) if 0 < len(those) < n)
+
+
+def _problem_of(judges: pd.DataFrame, those: Sequence[str]) -> str:
+    """What is the matter with some judges, to follow *which*."""
+    verdicts = dict(zip(judges["judge"], judges["verdict"], strict=True))
+    if len(those) > 1:
+        return "have a problem or are of its maker"
+    return panel.in_a_clause(verdicts[those[0]])
+
+
+@remembered
+def without(ranking: Record, judges: tuple[str, ...]) -> tuple[Fit, pd.DataFrame]:
+    """The fit without the judgments of some judges, and its leaderboard.
+
+    Raises
+    ------
+    JudgerankError
+        If the others make no ranking.
+    """
+    judgments = ranking.recusal.judgments
+    c = judgments.comparisons
+    rows = np.flatnonzero(~np.isin(np.array(c.judges, object), judges)[c.judge])
+    return refitted(ranking, of_rows(judgments, rows), ranking.settings)
+
+
+def refitted(ranking: Record, judgments: Judgments, settings: Settings) -> tuple[Fit, pd.DataFrame]:
+    """The fit of those of some judgments that count by the member that ranks, and its leaderboard."""
+    counted = recusal_of(judgments, settings).counted
+    component = component_of(parts_of(counted)[0], ranking.fitted.model.alone, settings)
+    return component.reported, board_of(component)
+
+
+# Warnings of the verdict, to know before trusting a ranking, one sentence or two each.
+MANY_DROPPED = 0.05  # share of records that could not be read, from which it is a warning
+NAMED_WARNED = 3  # judges up to which the problem of each is named
+MOST_WEIGHT = 2 / 3  # share of the information from which one judge outweighs all others two to one
+
+
+def warnings_of(ranking: Record, judges: pd.DataFrame) -> list[str]:
+    """The warnings on the largest component, by the table of its judges."""
+    fitted = ranking.fitted
+    warnings = [
+        note.removeprefix(start)
+        for start in (WHICH_FIT, BY_JUDGE, CONTRARY_JUDGES, ONE_SIDED)
+        for note in (remark.removeprefix("Component 1: ") for remark in ranking.remarks)
+        if note.startswith(start) and not note.endswith(HARMLESS)
+    ]
+    if len(ranking.fits) > 1:
+        warnings.append(
+            f"The comparisons fall into {len(ranking.fits)} groups of models that were never compared with each "
+            "other. Each group is ranked by itself, and scores of different groups are not comparable."
+        )
+    if not fitted.converged:
+        warnings.append(f"The fit ended as {fitted.status}, not at a maximum.")
+    if 2 * judges["verdict"].isin((panel.RANDOM, panel.CONTRARY)).sum() >= len(judges):
+        warnings.append("At least half of the judges disagree with the ranking or ignore it.")
+    share = judges["information"]
+    most = judges["judge"].iloc[share.argmax()] if share.notna().all() else FEW_JUDGES
+    if len(judges) > 1 and most != FEW_JUDGES and share.max() >= MOST_WEIGHT:
+        warnings.append(f"One judge, {most}, largely decides the ranking: it has {share.max():.0%} of the weight.")
+    warnings += [*ranking.judgments.warnings, *unread(ranking)]
+    if any(DISAGREE in note for note in ranking.remarks):
+        warnings.append("The ranking changes a lot if all judges count equally (see the notes).")
+    if not ranking.clustered or ranking.fitted.flips is not None:
+        warnings.append(_on_dependence(ranking))
+    return warnings
+
+
+def _on_judges(judges: pd.DataFrame, stays: str = "") -> Iterator[str]:
+    """Which judges have a problem, or may have; `stays` where the leader is the same without them."""
+    unsure = judges["verdict"] == panel.UNSURE
+    if unsure.any():
+        who = f": {listed(judges['judge'][unsure])}" if unsure.sum() <= NAMED_WARNED else ""
+        yield (
+            f"For {unsure.sum()} of {len(judges)} judges, the answers do not tell what kind of judge it is{who}."
+        )
+    doubtful = judges[judges["judge"].isin(panel.flagged(judges))]
+    if len(doubtful):
+        have = "has" if len(doubtful) == 1 else "have"
+        names = list(doubtful["judge"])
+        if len(doubtful) <= NAMED_WARNED:
+            names = [
+                f"{shortened(judge)} ({what})" for judge, what in zip(names, doubtful["verdict"], strict=True)
+            ]
+        yield (
+            f"{len(doubtful)} of {len(judges)} judges {have} a problem (see Judges on the page): {listed(names)}."
+            f"{stays}"
+        )
+
+
+def unread(ranking: Record) -> list[str]:
+    """A warning where many answers could not be read."""
+    c = ranking.judgments.comparisons
+    dropped = sum(c.dropped.values())
+    exceeds_limit = dropped > MANY_DROPPED * (dropped + c.n_comparisons)
+    return [f"{dropped:,} {noun(dropped, 'answer')} could not be read."] if exceeds_limit else []
+
+
+def _on_dependence(ranking: Record) -> str:
+    """A warning on dependence that intervals cannot allow for, without enough questions or their names."""
+    frame = ranking.judgments.frame
+    if "question_id" not in frame:
+        return (
+            "No questions are named, so judgments of the same item and judges that copy each other cannot be "
+            "recognised. If there are any, the intervals are too narrow (--column question=NAME names them)."
+        )
+    if ranking.fitted.flips is not None:
+        narrow = " The intervals of scores may be too narrow." if ranking.fitted.robust is None else ""
+        return (
+            f"Only {counted(ranking.judgments.n_questions, 'question')}: significance is tested by exchanging "
+            f"the names of two models in whole questions.{narrow}"
+        )
+    return "Judgments are taken as independent. If questions repeat, the intervals are too narrow."
