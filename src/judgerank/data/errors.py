@@ -42,8 +42,12 @@ class NotIdentifiedError(JudgerankError):
     """The design cannot tell two kinds of parameters apart."""
 
 
-class NoIntervalError(JudgerankError):
-    """A fit at which no covariance exists."""
+class NoIntervalError(JudgerankError, AttributeError):
+    """A fit at which no covariance exists.
+
+    An AttributeError, too, as scikit-learn's NotFittedError is: a covariance that does not exist is an attribute
+    that is not there, for ``hasattr``, ``getattr`` with a default, and `inspect.getmembers`.
+    """
 
 
 class EndpointError(JudgerankError):

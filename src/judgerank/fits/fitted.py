@@ -17,7 +17,6 @@ from judgerank.engine.penalised import Penalised
 from judgerank.engine.penalty import scale
 from judgerank.engine.search import is_sure
 from judgerank.inference.clusters import drawn_clusters
-from judgerank.inference.estimates import QuestionEffects
 from judgerank.inference.intervals import Intervals
 from judgerank.model.block import Placed, Role
 from judgerank.model.members import Model, Parameters
@@ -87,22 +86,13 @@ class Fitted(Intervals):
     def sigma(self) -> float:
         """Standard deviation of an answer's quality about its model's score, in the scores' units.
 
-        Raises
-        ------
-        ConfigError
-            If the fit has no question effects.
+        NaN if the fit has no question effects, which ``fit(..., questions="effects")`` has.
         """
-        return self._known_effects.sigma
+        return np.nan if self.effects is None else self.effects.sigma
 
     @property
     def relative_sigma(self) -> float:
-        """Sigma over the standard deviation of the scores: free of the scale of either.
-
-        Raises
-        ------
-        ConfigError
-            If the fit has no question effects.
-        """
+        """Sigma over the standard deviation of the scores: free of the scale of either; NaN where sigma is."""
         return self.sigma / float(self.scores.std(ddof=0))
 
     def likelihood_ratio(self) -> tuple[float, float]:
@@ -113,13 +103,9 @@ class Fitted(Intervals):
         ConfigError
             If the fit has no question effects.
         """
-        return self._known_effects.likelihood_ratio()
-
-    @property
-    def _known_effects(self) -> QuestionEffects:
         if self.effects is None:
             raise ConfigError("this fit has no question effects: fit(..., questions='effects') has them")
-        return self.effects
+        return self.effects.likelihood_ratio()
 
     def independent_rows(self) -> tuple[Comparisons, IntArray | None] | None:
         """The comparisons behind the fit, and, if errors are by question, the number of that of each.

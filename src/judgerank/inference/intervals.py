@@ -11,7 +11,7 @@ import pandas as pd
 from judgerank.data.arrays import FloatArray
 from judgerank.data.errors import ConfigError, DataError, NoIntervalError
 from judgerank.inference.uncertainty import Uncertainty
-from judgerank.inference.wald import wald
+from judgerank.inference.wald import two_sided, wald
 
 # How many parameters a fit has, and the information criteria that count them.
 
@@ -28,31 +28,37 @@ class Criteria(Uncertainty):
     """
 
     @property
+    def llf(self) -> float:
+        """Log-likelihood at the estimates: equation (5), or with question effects integrated out."""
+        return self.log_likelihood
+
+    @property
+    def nobs(self) -> float:
+        """Number of comparisons; not a whole number where they have weights."""
+        return self.comparisons.n_comparisons
+
+    @property
     def aic(self) -> float:
         """Akaike's information criterion, twice the parameters less twice the log-likelihood.
 
-        Compare it between members of the same outcomes only: those that take ties for half a win, those with ties
-        as an outcome (``_ties``), and those with strength (``_graded``) have likelihoods of different events.
-
-        Raises
-        ------
-        ConfigError
-            If something is shrunk: its parameters do not count as one each.
+        NaN if something is shrunk: its parameters do not count as one each (compare held-out loss). Compare it
+        between members of the same outcomes only: those that take ties for half a win, those with ties as an
+        outcome (``_ties``), and those with strength (``_graded``) have likelihoods of different events.
         """
         return 2.0 * self._n_counted() - 2.0 * self.log_likelihood
 
     @property
     def bic(self) -> float:
-        """Schwarz's: the logarithm of the number of comparisons in place of two.
+        """Schwarz's: the logarithm of the number of comparisons in place of two; NaN where `aic` is."""
+        return float(np.log(self.nobs)) * self._n_counted() - 2.0 * self.log_likelihood
 
-        `aic` says between which members it can be compared, and what is raised.
-        """
-        return float(np.log(self.comparisons.n_comparisons)) * self._n_counted() - 2.0 * self.log_likelihood
+    @property
+    def _is_shrunk(self) -> bool:
+        """Whether scores or further blocks are shrunk."""
+        return self.solution.shrinks_scores or any(block.shrunk for block in self.model.further)
 
-    def _n_counted(self) -> int:
-        if self.solution.shrinks_scores or any(block.shrunk for block in self.model.further):
-            raise ConfigError("there is no information criterion where something is shrunk: compare held-out loss")
-        return self.n_parameters
+    def _n_counted(self) -> float:
+        return np.nan if self._is_shrunk else self.n_parameters
 
     @property
     def n_parameters(self) -> int:
@@ -61,6 +67,7 @@ class Criteria(Uncertainty):
         return of_model + (self.effects is not None)
 
 
+RELATIVE = "relative sigma"
 FURTHEST = 50.0  # of an interval's end from the estimate, in its logarithm: of a judge all but at zero
 
 
@@ -98,7 +105,93 @@ class Intervals(Criteria):
         """
         return self._table(self.standard_errors, level)[["parameter", "name", "estimate", "low", "high"]]
 
-    conf_int = confidence_intervals
+    def conf_int(self, alpha: float = 0.05) -> pd.DataFrame:
+        """Wald intervals as in statsmodels: a row for each of `params`, the ends in columns 0 and 1.
+
+        The same intervals as in `to_frame`, NaN if the fit has none.
+
+        Parameters
+        ----------
+        alpha : float
+            Share of intervals that may miss, below one half: 0.05 for intervals of 95%.
+
+        Returns
+        -------
+        DataFrame, shape (P, 2)
+
+        Raises
+        ------
+        ConfigError
+            If alpha is not between 0 and 0.5.
+        """
+        if not 0 < alpha < 0.5:
+            raise ConfigError(
+                f"alpha={alpha:g} is out of range: it is the share of intervals that may miss, between 0 and 0.5 "
+                "(95% intervals are conf_int(0.05), or to_frame(0.95))"
+            )
+        return self._labelled(1 - alpha)[["low", "high"]].set_axis([0, 1], axis=1)
+
+    @property
+    def params(self) -> pd.Series:
+        """Estimates by kind of parameter and name, shape (P,); ``params["score"]`` are those of one kind, by name.
+
+        Kinds are those of `to_frame`, on the scale of the fit.
+        """
+        return self._labelled()["estimate"].rename(None)
+
+    @property
+    def bse(self) -> pd.Series:
+        """Standard errors of `params`, shape (P,); NaN of what has none (`cov_params` says why)."""
+        return self._labelled()["standard_error"].rename(None)
+
+    @property
+    def pvalues(self) -> pd.Series:
+        """Two-sided p-values of Wald tests of each of `params` by itself, shape (P,).
+
+        The null value is zero; for discriminations and propensities, whose intervals are in the logarithm, it is
+        one. NaN of what has no standard error, and of sigma, which `effects` tests. They are
+        not adjusted for their number. For pairs of models use `judgerank.pairwise`, which is.
+        """
+        return self._labelled()["p_value"].rename(None)
+
+    def cov_params(self) -> pd.DataFrame:
+        """Covariance of `params`, labelled by them on both sides; NaN of what has no standard error.
+
+        Returns
+        -------
+        DataFrame, shape (P, P)
+
+        Raises
+        ------
+        NoIntervalError
+            If the fit has no covariance.
+        """
+        size = len(self.chosen) + (self.effects is not None)
+        chosen, factor = np.flatnonzero(self.chosen), self._by_log
+        values, fixed = np.full((size, size), np.nan), np.flatnonzero(np.isnan(self.standard_errors))
+        values[np.ix_(chosen, chosen)] = self.covariance_discrimination
+        if self.effects is not None and self.effects.with_log_sigma is not None:
+            chosen, factor = np.r_[chosen, size - 1], np.r_[factor, self.effects.sigma]
+            values[-1, chosen] = values[chosen, -1] = self.effects.with_log_sigma * factor * self.effects.sigma
+        values[fixed], values[:, fixed] = np.nan, np.nan
+        kinds = np.array([kind for kind, names, *_ in self._parts() for _ in names], object)
+        is_param = np.ones(size, bool)
+        is_param[: len(kinds)] = self.model.weighs_judges | (kinds != "discrimination")
+        labels = self._labelled().index
+        return pd.DataFrame(values[np.ix_(is_param, is_param)], labels, labels)
+
+    def _labelled(self, level: float = 0.95) -> pd.DataFrame:
+        """All estimates by kind and name, but for the relative sigma, which follows from others."""
+        rows = self._table(self._errors, level)
+        return rows[rows["parameter"] != RELATIVE].set_index(["parameter", "name"])
+
+    @property
+    def _errors(self) -> FloatArray:
+        """Standard errors of all estimates, NaN if the fit has no covariance."""
+        try:
+            return self.standard_errors
+        except NoIntervalError:
+            return np.full(len(self.chosen), np.nan)
 
     def to_frame(self, level: float = 0.95) -> pd.DataFrame:
         """All estimates: ``parameter, name, estimate, standard_error, low, high, status``, one row each.
@@ -111,14 +204,10 @@ class Intervals(Criteria):
         ConfigError
             If the level is not between 0 and 1.
         """
-        try:
-            errors = self.standard_errors
-        except NoIntervalError:
-            errors = np.full(len(self.chosen), np.nan)
-        return self._table(errors, level)
+        return self._table(self._errors, level).drop(columns="p_value")
 
-    def _table(self, errors: FloatArray, level: float) -> pd.DataFrame:
-        """All estimates, given their standard errors, shape (N + B K + P,)."""
+    def _parts(self) -> list[tuple[str, list[str], FloatArray, bool, list[str]]]:
+        """By kind of parameter: its name, labels, estimates, whether intervals are in its logarithm, statuses."""
         models, judges = list(self.comparisons.models), list(self.comparisons.judges)
         at, status = self.solution.parameters, self.judge_status.tolist()
         parts = [("score", models, at.scores, False, [str(self.status)] * len(models))]
@@ -128,20 +217,28 @@ class Intervals(Criteria):
             values = at.common[self.model.place(extra.name)]
             ended = [str(self.status)] * len(values)
             parts.append((extra.name, list(extra.labels), values, False, ended))
+        return parts
+
+    def _table(self, errors: FloatArray, level: float) -> pd.DataFrame:
+        """All estimates, given their standard errors, shape (N + B K + P,), with p-values last."""
+        parts = self._parts()
         parameter = [name for name, labels, *_ in parts for _ in labels]
         estimate = np.concatenate([values for _, _, values, *_ in parts])
         positive = np.concatenate([np.full(len(labels), log) for _, labels, _, log, _ in parts])
-        n, degrees = len(models), self.degrees_of_freedom
+        n, degrees = len(self.comparisons.models), self.degrees_of_freedom
         freedom = np.r_[self.degrees_of_scores, np.full(len(estimate) - n, degrees)]
         low, high = wald(estimate, errors, level, freedom)
-        with np.errstate(invalid="ignore"):
+        with np.errstate(invalid="ignore", divide="ignore"):
             relative = errors[positive] / estimate[positive]
+            statistic = estimate / errors
+            statistic[positive] = np.log(estimate[positive]) / relative
         ends = wald(np.zeros(len(relative)), relative, level, degrees)
         low[positive], high[positive] = estimate[positive] * np.exp(np.clip(ends, -FURTHEST, FURTHEST))
         name = [label for _, labels, *_ in parts for label in labels]
         numbers = {"estimate": estimate, "standard_error": errors, "low": low, "high": high}
         every = [ended for *_, parameters in parts for ended in parameters]
         rows = pd.DataFrame({"parameter": parameter, "name": name, **numbers, "status": every})
+        rows["p_value"] = two_sided(statistic, freedom)
         if not self.model.weighs_judges:
             rows = rows[rows["parameter"] != "discrimination"].reset_index(drop=True)
         if self.effects is None:
@@ -160,7 +257,7 @@ class Intervals(Criteria):
             relative = with_sigma[-1] + 2 * along @ with_sigma[:n] + along @ v @ along
             errors = np.sqrt([with_sigma[-1], max(relative, 0.0)])
         low, high = wald(np.zeros(2), errors, level, self.degrees_of_freedom)
-        rows = {"parameter": ["sigma", "relative sigma"], "name": ["all questions"] * 2, "estimate": values}
+        rows = {"parameter": ["sigma", RELATIVE], "name": ["all questions"] * 2, "estimate": values}
         ends = {"low": values * np.exp(low), "high": values * np.exp(high)}
         return pd.DataFrame(rows | {"standard_error": values * errors} | ends | {"status": str(self.status)})
 

@@ -394,12 +394,16 @@ class Uncertainty(Predictions):
     @cached_property
     def covariance_discrimination(self) -> FloatArray:
         """Covariance of (s, gamma[, beta], nu) by the delta method (last display of the proof of theorem 3.4)."""
+        return self.covariance * np.outer(self._by_log, self._by_log)
+
+    @property
+    def _by_log(self) -> FloatArray:
+        """Derivatives of the free parameters in the coordinates of `covariance`, some of them logarithms; (D,)."""
         judges = self.solution.parameters.judges
         logarithmic = np.array([block.logarithmic for block in self.model.blocks], bool)
         by_judge = np.where(logarithmic[:, None], np.exp(np.where(logarithmic[:, None], judges, 0.0)), 1.0)
         common = np.ones(int(self.free_common.sum()))
-        factor = np.r_[np.ones(len(self.comparisons.models)), by_judge[self.free], common]
-        return self.covariance * np.outer(factor, factor)
+        return np.r_[np.ones(len(self.comparisons.models)), by_judge[self.free], common]
 
     @cached_property
     def standard_errors(self) -> FloatArray:
