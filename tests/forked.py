@@ -13,6 +13,7 @@ import importlib
 import json
 import os
 import random
+import re
 import runpy
 import subprocess
 import sys
@@ -30,6 +31,7 @@ USUAL = ("pandas", "pyarrow", "pydantic", "scipy.optimize", "scipy.stats", "judg
 DRAWING = ("itables", "hydra", "matplotlib.backends.backend_agg", "matplotlib.backends.backend_pdf")
 DRAWING += (*USUAL, "fontTools.subset", "replication.config", "replication.outputs", "replication.plots")
 COLLECTING = (*USUAL, "judgerank.collecting.run", "litellm")
+PROGRESS = re.compile(r"^[a-z ]+: \d+%(, about \d+ (s|min) left)?\n", re.MULTILINE)  # on a slow machine alone
 QUIET = {"LITELLM_LOCAL_MODEL_COST_MAP": "True", "LITELLM_MODE": "PRODUCTION"}  # as its import is told to be
 
 
@@ -94,14 +96,22 @@ def run(
 ) -> subprocess.CompletedProcess:
     """A program to its end; its arguments are those of the interpreter: a script's path, or -m and a module."""
     process = Forked(arguments, cwd, env)
-    return subprocess.CompletedProcess(arguments, process.wait(), *process.communicate())
+    return without_progress(subprocess.CompletedProcess(arguments, process.wait(), *process.communicate()))
 
 
 def run_anew(
     arguments: list[str], cwd: Path = ROOT, env: Mapping[str, str] = os.environ
 ) -> subprocess.CompletedProcess:
     """The same in a process that shares nothing with another."""
-    return subprocess.run([*PYTHON, *arguments], cwd=cwd, env=env, capture_output=True, text=True)
+    return without_progress(
+        subprocess.run([*PYTHON, *arguments], cwd=cwd, env=env, capture_output=True, text=True)
+    )
+
+
+def without_progress(done: subprocess.CompletedProcess) -> subprocess.CompletedProcess:
+    """What a program printed without how far it was, which depends on the machine and what else runs there."""
+    done.stderr = PROGRESS.sub("", done.stderr)
+    return done
 
 
 def ended(pid: int, codes: dict[int, int]) -> int | None:

@@ -113,6 +113,33 @@ def test_gradient_and_information_are_derivatives_of_the_likelihood(records, mem
     np.testing.assert_allclose(by.sum(axis=0)[moving], whole[moving], atol=1e-8)
 
 
+@pytest.mark.parametrize("member", [member for member in MEMBERS if NAMED[member].weighs_judges])
+def test_the_slope_at_zero_with_further_blocks_is_the_derivative_in_gamma_at_zero(records, member):
+    """One judge at zero discrimination after the other, by differences that Richardson extrapolates to zero."""
+    blocks, c = in_every_role(records)
+    thresholds = {None, *NAMED[member].judge_blocks}
+    placed = [place for place, block in enumerate(blocks) if THRESHOLDS.get(block.role) in thresholds]
+    chosen = np.concatenate([[2 * place, 2 * place + 1] for place in placed])
+    model = replace(NAMED[member], further=tuple(blocks[place] for place in placed))
+    c = model.alone.observed(replace(c, columns=c.columns[:, chosen])).aggregate()
+    rng = np.random.default_rng(12)
+    at = Parameters(
+        rng.normal(size=N), 0.3 * rng.normal(size=(len(model.judge_blocks), K)), 0.2 * rng.normal(size=len(chosen))
+    )
+
+    def rise(judge, gamma):
+        judges = np.stack([at.judges, at.judges])
+        judges[:, 0, judge] = -np.inf, np.log(gamma)
+        zero, above = (evaluate(c, model, replace(at, judges=values)).log_likelihood for values in judges)
+        return (above - zero) / gamma
+
+    slopes, step = [], 1e-3
+    for judge in range(K):
+        wide, half, quarter = (rise(judge, step / divisor) for divisor in (1, 2, 4))
+        slopes.append((wide - 6 * half + 8 * quarter) / 3)
+    assert_allclose(evaluate(c, model, at, "observed").slope_at_zero, slopes, rtol=1e-6, atol=1e-4)
+
+
 def test_the_penalty_and_its_derivatives(records):
     rng = np.random.default_rng(3)
     blocks = tuple(

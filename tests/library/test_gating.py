@@ -1,6 +1,7 @@
 """The decision of `judgerank gate`: exact where it says so, and with the question as the unit."""
 
-from itertools import product
+from collections import Counter
+from itertools import combinations_with_replacement, product
 from math import factorial, prod
 
 import numpy as np
@@ -394,6 +395,21 @@ def test_a_worse_candidate_takes_as_many_questions_to_be_shown_different_as_in_a
     assert one == other > 100
 
 
+@pytest.mark.parametrize("n_criteria", [1, 3, 10])
+@pytest.mark.parametrize(("mode", "won"), [("non-inferiority", 0.0), ("two-sided", 1.0), ("equivalence", 0.0)])
+def test_a_candidate_who_always_wins_or_loses_takes_as_many_questions_as_an_exact_test(mode, won, n_criteria):
+    """Sign flips of n questions have a p-value of 2^-n at least: the forecast is enough for that, and no more."""
+    rule = Rule(mode, margin=0.01)
+    seen = scored(np.full((2, 1), won), np.zeros((2, 1)))
+    assert outcome([evidence(seen, rule)] * n_criteria, rule) == "inconclusive"
+    total = 2 + more_needed([seen] * n_criteria, rule)
+    at_total, before = (
+        outcome([evidence(scored(np.full((n, 1), won), np.zeros((n, 1))), rule)] * n_criteria, rule)
+        for n in (total, total - 1)
+    )
+    assert (at_total, before) == ("ship" if won else "block", "inconclusive")
+
+
 def test_a_tie_that_stays_a_tie_is_never_decided_by_a_two_sided_gate():
     assert more_needed([scored(np.full((9, 1), 0.5), np.zeros((9, 1)))], Rule("two-sided").next_look) is None
 
@@ -447,6 +463,29 @@ def test_equal_variants_are_blocked_at_most_as_often_as_said():
         found = scored((rng.random((5, 3)) < lead).astype(float), first)
         blocked += outcome([evidence(found, Rule())], Rule()) == "block"
     assert blocked / 400 <= 1 / 32 + 3 * np.sqrt(1 / 32 * 31 / 32 / 400)
+
+
+def false_blocks(rule: Rule, n: int, n_criteria: int) -> float:
+    """The exact chance of a block where the two are equal: criteria apart, n questions each, no ties."""
+    won = [
+        evidence(scored(np.repeat([1.0, 0.0], [w, n - w])[:, None], np.zeros((n, 1))), rule) for w in range(n + 1)
+    ]
+    chance = binom(n, 0.5).pmf(np.arange(n + 1))
+    total = 0.0
+    for counts in combinations_with_replacement(range(n + 1), n_criteria):
+        if outcome([won[w] for w in counts], rule) == "block":
+            arrangements = factorial(n_criteria) / prod(map(factorial, Counter(counts).values()))
+            total += arrangements * float(np.prod(chance[list(counts)]))
+    return total
+
+
+@pytest.mark.parametrize("n_criteria", [1, 2, 3, 5])
+@pytest.mark.parametrize("mode", MODES)
+def test_false_blocks_are_within_alpha_over_all_criteria(mode, n_criteria):
+    """At 18 questions a one-sided test alone nearly spends alpha, 4.8%: two of them would exceed it."""
+    rule = Rule(mode, margin=0.1)
+    false = false_blocks(rule, 18, n_criteria)
+    assert 0 < false <= (0.025 if mode == "two-sided" else 0.05) * (1 + 1e-9)
 
 
 def test_what_cannot_be_used_is_refused():
@@ -539,6 +578,13 @@ def test_a_judge_is_not_named_on_weak_evidence():
     few = (np.ones(10), np.zeros(10))
     assert gate(in_both_orders(few), "old", "new").uninformative == {}
     assert gate(records(np.ones((40, 1)), np.ones((40, 1))), "old", "new").uninformative == {}
+
+
+@pytest.mark.parametrize(("n", "named"), [(64, False), (1600, True)])
+def test_a_judge_is_called_a_coin_only_where_an_agreement_of_its_answers_is_ruled_out(n, named):
+    """Answers in the two orders that agree exactly as often as not: of few questions they may yet be related."""
+    better = np.tile([1.0, 1.0, 0.0, 0.0], n // 4), np.tile([1.0, 0.0, 1.0, 0.0], n // 4)
+    assert bool(gate(in_both_orders(better), "old", "new").uninformative) == named
 
 
 def test_answers_of_judges_without_names_are_no_repeats_of_one_request():

@@ -313,6 +313,11 @@ def test_a_barely_positive_judge_stays_in_play(cells_of, half):
     assert 0 < gamma_of(found.parameters)[0] / gamma_of(found.parameters)[1] < 1 / half
     assert found.iterations <= 10
     assert_stationary(cells, found.parameters)
+    judges = found.parameters.judges.copy()
+    judges[0, 0] = -np.inf
+    again = maximise(cells, JUDGE_AWARE, EXACT, Parameters(found.parameters.scores, judges))
+    assert again.status is Status.INTERIOR  # as soon as the slope at zero is above the tolerance
+    assert_same_point(again.parameters, found.parameters, **SAME)
 
 
 def test_every_newton_step_goes_uphill(cells):

@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose
 from scipy.linalg import block_diag
 from scipy.sparse import csr_array
 from scipy.special import ndtr
-from scipy.stats import norm, studentized_range
+from scipy.stats import binom, norm, studentized_range
 from scipy.stats import t as student
 
 import judgerank
@@ -350,6 +350,34 @@ def test_weights_under_equality_have_settled(monkeypatch):
     assert apart < 0.06 and after_one > 2 * apart, (apart, after_one)
 
 
+def test_a_difference_under_equality_is_a_gauss_newton_step_of_the_shrunk_least_squares(monkeypatch):
+    """A dense step from the fit with equal scores; few comparisons, so that shrinking the weights matters."""
+    rounds = 2000
+    monkeypatch.setattr("judgerank.order.equality.ROUNDS", rounds)
+    rng, n, k, tau = np.random.default_rng(5), 4, 3, 2.0
+    weight = rng.uniform(0.5, 2, (k, n, n))
+    weight = np.triu(weight, 1) + np.triu(weight, 1).transpose(0, 2, 1)
+    information = np.array([np.diag(w.sum(axis=0)) - w for w in weight])
+    net = np.einsum("kij,j->ki", information, [0.9, 0.5, -0.2, -1.2]) * [[0.6], [1.0], [1.7]]
+    noise = rng.normal(size=(k, n))
+    net += noise - noise.mean(axis=1, keepdims=True)
+    for i, j in zip(*np.triu_indices(n, 1), strict=True):
+        contrast = np.eye(n)[i] - np.eye(n)[j]
+        basis = np.linalg.svd(np.stack([contrast, np.ones(n)]))[2][2:].T  # scores that are equal there
+        gamma = np.ones(k)
+        for _ in range(rounds):
+            total = np.einsum("k,kij->ij", gamma**2, information)
+            v = basis @ np.linalg.solve(basis.T @ total @ basis, basis.T @ (gamma @ net))
+            precision = information @ v @ v + tau**-2
+            gamma = (net @ v + tau**-2) / precision
+        assert gamma.min() > 0.05
+        across = gamma[:, None] * (information @ v)
+        normal = np.block([[total + 1.0, across.T], [across, np.diag(precision)]])
+        step = np.linalg.solve(normal, np.r_[gamma @ net - total @ v, np.zeros(k)])[:n]
+        results = NetResults(net, information, gamma, True, np.zeros((k, 0, n)))
+        assert_allclose(differences_under_equality(results)[0][i, j], contrast @ step, rtol=1e-9)
+
+
 # Pairs of which one model wins nearly all, told apart by their own comparisons.
 
 
@@ -407,6 +435,19 @@ def test_the_worse_a_model_the_surer_is_its_place():
     assert not pairs[pairs.index.get_level_values("second") != "C"]["separated"].any()
     board = ranking.tables["leaderboard"].set_index("model")
     assert board.loc["C", ["rank_low", "rank_high"]].tolist() == [3, 3]
+
+
+def test_claims_by_the_pair_alone_add_a_hundredth_of_the_level_to_its_errors():
+    """The exact chance, where two models are equal, that only the pair's own comparisons separate them."""
+    n, claimed, by_pair_alone = 20, 0.0, 0.0
+    for won in range(n + 1):
+        comparisons = judgerank.read(judged({("a", "b"): {"j0": won}}, n)).comparisons
+        pair = pairwise(fit(comparisons, solver="penalised")).iloc[0]
+        chance = binom(n, 0.5).pmf(won) * bool(pair["separated"])
+        claimed += chance
+        by_pair_alone += chance * (pair["test"] == "head_to_head")
+    assert claimed <= 0.05
+    assert 0 < by_pair_alone <= 0.05 / 100
 
 
 @pytest.mark.parametrize("questions", [20, 60])

@@ -15,7 +15,7 @@ from judgerank.engine.boundary import NEGLIGIBLE, guess, slopes_at_zero
 from judgerank.engine.existence import can_rise, near_maximum, rising_direction, separable_judges
 from judgerank.engine.information import SINGULAR, covariance
 from judgerank.engine.localized import Localized, maximise
-from judgerank.engine.multistart import FarOut, far_starts
+from judgerank.engine.multistart import Ends, FarOut, far_starts
 from judgerank.engine.newton import Newton, climb
 from judgerank.engine.search import EQUAL_HEIGHT, highest
 from judgerank.engine.solution import EQUAL, Solution, unerring_judges
@@ -96,6 +96,20 @@ def test_an_end_that_was_stopped_counts_last_among_ends_of_one_height(cells_of):
     ended = replace(found, parameters=found.rival.parameters)
     for order in ([stopped, ended], [ended, stopped]):
         assert highest(order, found.parameters.scores).parameters is ended.parameters
+
+
+def test_rough_ends_a_little_below_the_highest_are_climbed_from_and_others_if_they_rank_otherwise():
+    """A rough height is not that of the maximum above it: an end that lacks a little may lead to the highest."""
+    cells = drawn(1).aggregate()
+    n, k = len(cells.models), len(cells.judges)
+    scores = np.linspace(1, -1, n)
+    ends = [
+        Parameters(sign * scores, np.full((1, k), log_gamma))
+        for log_gamma, sign in ((0.0, 1), (0.1, 1), (0.2, 1), (0.3, -1))
+    ]
+    rough = Ends(ends, np.array([-100.0, -100.5, -200.0, -300.0]))
+    starts = search.worth_climbing(cells, JUDGE_AWARE, rough)
+    assert [start.judges[0, 0] for start in starts] == [0.0, 0.1, 0.3]
 
 
 def test_a_lower_maximum_over_the_box_is_not_taken():

@@ -166,6 +166,19 @@ def test_every_verdict_falls_when_what_it_reads_moves(table, numbers):
         assert count >= (5 if table == "slopes" else 8)
 
 
+def test_a_random_result_agrees_with_what_is_printed_from_one_end_of_its_interval_to_the_other(numbers):
+    random = numbers[numbers["rule"].ne("") & numbers["verdict"].isin([Verdict.MONTE_CARLO, Verdict.TAKEN_OVER])]
+    assert set(random["rule"]) == set(RULES)
+    for _, rows in random.groupby(["rule", "kind"]):
+        entry = rows.iloc[0].to_dict()
+        width = entry["high"] - entry["low"]
+        ends = {"low": 0, "high": 0} | {"below": -1e-6 * width, "above": 1e-6 * width}
+        for name, step in ends.items():
+            end = entry["low" if name in ("low", "below") else "high"] + step
+            verdict = judged(entry | {"printed": repr(float(end))}, STORED, set(), [])["verdict"]
+            assert (verdict == entry["verdict"]) == (step == 0), (entry["table"], entry["row"], name)
+
+
 def test_without_its_finding_a_printed_value_is_not_ruled_out(numbers):
     bare = audit(STORED, set())
     assert Verdict.RULED_OUT not in set(bare["verdict"])

@@ -390,6 +390,16 @@ def test_a_column_of_swapped_orders_is_refused_read_or_left(name, values):
     assert list(shown.iloc[1::2]["model_a"]) == list(CLEAN["model_a"][1::2])
 
 
+def test_a_column_that_names_the_model_shown_first_is_read_by_the_name_even_if_that_is_a_word_for_yes():
+    """Models called yes and no: a name is a name before it is a word."""
+    names = sorted({*CLEAN["model_a"], *CLEAN["model_b"]})
+    table = CLEAN.replace(dict(zip(names, ("yes", "no", "y"), strict=True)))
+    for shown, other in (("model_a", "model_b"), ("model_b", "model_a")):
+        judgments = judgments_of(table.assign(swapped=table[shown]), {"swapped": "swapped"}).frame
+        assert list(judgments["model_a"]) == list(table[shown])
+        assert list(judgments["model_b"]) == list(table[other])
+
+
 def test_a_column_that_says_nothing_was_swapped_is_left_alone():
     assert judgments_of(CLEAN.assign(swapped=False, order=range(60))).remarks == ()
     with pytest.raises(DataError, match=r"record 1 has 'maybe' as 'swapped', which does not say"):

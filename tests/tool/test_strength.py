@@ -182,6 +182,21 @@ def test_gaps_between_scores_are_strength_when_asked_by_each_judges_own_median()
         read(frame.assign(other=1), columns={"strength": "other"})
 
 
+def test_a_gap_as_large_as_the_median_of_its_judge_is_not_much_better():
+    """On a scale of few grades many gaps are the median: only those above it count as much better."""
+    gaps = [1, 2, 2, 2, 3, 0, -2, -3, -1]
+    rows = [
+        {"question_id": f"q{q}", "model": model, "judge": "one", "score": score}
+        for q, gap in enumerate(gaps)
+        for model, score in (("a", 5 + gap), ("b", 5))
+    ]
+    c = read(pd.DataFrame(rows), columns={"strength": "score"}).comparisons
+    of_a = np.where(np.array([c.models[first] == "a" for first in c.first]), c.strong[:, 0], c.strong[:, 1])
+    of_b = c.strong.sum(axis=1) - of_a
+    assert of_a.tolist() == [float(gap == 3) for gap in gaps]
+    assert of_b.tolist() == [float(gap == -3) for gap in gaps]
+
+
 def test_the_command_ranks_by_strength_when_asked_and_compares_it_always(table, tmp_path):
     table.to_csv(tmp_path / "v.csv", index=False)
     done = judgerank("rank", tmp_path / "v.csv", "--model", MODEL, "--output", tmp_path / "out")
