@@ -27,7 +27,7 @@ from judgerank.order.scale import reported_covariance, scale_at, scale_of
 from replication.correlation import spearman
 from replication.replicate import Record, Study
 from studies.schemas.beyond import Design, Fitted
-from studies.validity import TestsKept, by_test, drawn, order_kept
+from studies.validity import TestsKept, by_test, drawn, tests_kept
 
 NO_ESTIMATE = "no estimate"
 
@@ -125,7 +125,7 @@ def _promised(
     try:
         reported = fit_result.clustered(data, question) if cell.design.clustered else fit_result
         order = list(orders(reported))
-        promises = order_kept(by_test(order)["both"], simultaneous_quantile(order, cell.level), truth, cell.level)
+        promises = tests_kept(by_test(order)["both"], simultaneous_quantile(order, cell.level), truth, cell.level)
     except JudgerankError:
         return Promised(str(fit_result.status), seconds, correlation)
     coverage, error = _covered(reported, truth, cell)

@@ -23,7 +23,7 @@ from studies.schemas.beyond import Design, Fitted
 # Fit each connected component by itself, where there is no ranking of all models.
 
 
-def fit_apart(
+def fit_components(
     comparisons: Comparisons,
     model: str | Model = "judge_aware",
     solver: str | Settings = "newton",
@@ -163,7 +163,7 @@ def measured(cell: Cell, rng: np.random.Generator) -> Measured:
         return Measured(type(error).__name__)
     reach = simultaneous_quantile(fit_orders, cell.level)
     tests = {
-        name: order_kept(tested_orders, reach, truth, cell.level)
+        name: tests_kept(tested_orders, reach, truth, cell.level)
         for name, tested_orders in by_test(fit_orders).items()
     }
     return Measured(str(fits[0].status), tests, _covered(fits[0], truth, cell) if len(fits) == 1 else None)
@@ -172,7 +172,7 @@ def measured(cell: Cell, rng: np.random.Generator) -> Measured:
 def _fits(cell: Cell, data: Comparisons, cluster) -> tuple[Fit, ...]:
     member, solver = cell.fitted.member, cell.fitted.solver
     if cell.design.islands and solver != "penalised":
-        return fit_apart(data, member, solver, cluster=cluster)
+        return fit_components(data, member, solver, cluster=cluster)
     fitted = fit(data, member, solver)
     return (fitted if cluster is None else fitted.clustered(data, cluster),)
 
@@ -186,7 +186,7 @@ def by_test(fit_orders: list[Order]) -> dict[str, list[Order]]:
     return dict(zip(TESTS, (alone, fit_orders), strict=True))
 
 
-def order_kept(fit_orders: list[Order], reach: float, truth: Parameters, level: float) -> TestsKept:
+def tests_kept(fit_orders: list[Order], reach: float, truth: Parameters, level: float) -> TestsKept:
     """What the tests of all pairs and the ranks keep; equal models may be ranked either way."""
     statistic, p, true_differences, ranks_held = [], [], [], True
     for order in fit_orders:
