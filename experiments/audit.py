@@ -32,7 +32,7 @@ from replication.auditing.reviewing import manifest
 from replication.auditing.shown import blocks, keep_current, markdown_in
 from replication.config import ROOT, main
 from replication.freshness import files_stored, made_by, settings_of, stale, tables_of
-from replication.pages import whole_page
+from replication.pages import html_page
 from replication.plots.drawn import figure_record
 from replication.plots.labels import save_figures
 
@@ -67,7 +67,7 @@ def run(cfg: DictConfig) -> None:
     if not cfg.accept_falls:
         require_no_fall(results.audit, audited.numbers, audited.claims)
     brief, table = page(audited, results), every_number(audited, results)
-    html = whole_page(
+    html = html_page(
         brief, "Audit of the paper's numbers and claims", results.audit, [table], ("place", "verdict")
     )
     with staged(results.audit, "audit.json") as stored:

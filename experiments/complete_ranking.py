@@ -35,7 +35,7 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
     (judgments,) = data.values()
     title, everyone = judgments.title, judgments.comparisons
     all_fits = both_fits(cfg.solver, everyone)
-    weak = not_told_from_zero(all_fits["judge_aware"], cfg.level)
+    weak = not_above_zero(all_fits["judge_aware"], cfg.level)
     fit_above_zero = fit(without(everyone, weak), "judge_aware", solver_settings(cfg.solver, "judge_aware"))
     left_out = list(cfg.dataset.left_out)
     missing = [judge for judge in left_out if judge not in everyone.judges]
@@ -81,7 +81,7 @@ def ranked(fits: dict[str, Fit], level: float) -> pd.DataFrame:
     return ranking.assign(rank_difference=ranking["rank_btl"] - ranking["rank_judge_aware"])
 
 
-def not_told_from_zero(fitted: Fit, level: float) -> list[str]:
+def not_above_zero(fitted: Fit, level: float) -> list[str]:
     """Judges at zero, and judges whose interval given the scores reaches zero.
 
     Given the scores, since otherwise one judge near zero, whose logarithm is nearly free, would take the scale of

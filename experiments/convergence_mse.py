@@ -45,7 +45,7 @@ def compute(cfg: DictConfig, _: dict) -> dict[str, Table | Replications]:
         "mse": Table(every, "Mean squared error (Figure 1)", 4),
         "mse_interior": Table(interior, "Mean squared error over replications with an interior maximum", 4),
         "mse_draws": Table(errors.query("draw > 0"), "Mean squared error under further draws of the truth", 4),
-        "slopes": Table(_beside_paper(slopes), "Log-log slopes of the last five points (Table A.3)"),
+        "slopes": Table(_with_printed_slopes(slopes), "Log-log slopes of the last five points (Table A.3)"),
         "slopes_draws": Table(slopes, "Slopes under every draw of the truth"),
         "endings": Table(endings_of(study), "How the fits ended, as shares"),
         "truths": Table(truths_of(cfg), "Every truth drawn (appendix C.1)"),
@@ -142,7 +142,7 @@ def slope(line: pd.DataFrame) -> pd.Series:
     return pd.Series(estimate | {"n_replications": points["n_replications"].min()})
 
 
-def _beside_paper(slopes: pd.DataFrame) -> pd.DataFrame:
+def _with_printed_slopes(slopes: pd.DataFrame) -> pd.DataFrame:
     """Slopes of the main draw, over all and over interior replications, with their ranges over all draws."""
     key_names = [*SETTING, "parameter"]
     frame = slopes.query("draw == 0 and subset == 'all'")[key_names].merge(

@@ -25,10 +25,10 @@ from replication.outputs import run_section
 from replication.stopping import (
     Search,
     Tried,
-    beside_printed,
     combinations_of,
     gradient_at_printed,
     one_at_a_time,
+    printed_differences,
     search,
     starts,
 )
@@ -115,7 +115,7 @@ def searched(cfg: DictConfig, data: dict[str, Judgments], fits: dict[str, Fit]) 
     """Which settings and stops of Algorithm A.1, of a finite list, give the printed columns."""
     searches = {name: search_of(name, cfg, data, fits) for name in ("ultrafeedback", "mt_bench")}
     ultrafeedback = searches["ultrafeedback"]
-    numbers = beside_printed(ultrafeedback, "ultrafeedback", fits["ultrafeedback"])
+    numbers = printed_differences(ultrafeedback, "ultrafeedback", fits["ultrafeedback"])
     best = ultrafeedback.best
     settings = (
         f"steps {best['step_scores']:g} and {best['step_judges']:g}, beta1 {best['beta1']:g}, beta2 "

@@ -58,10 +58,10 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
     fits = fit_rows([scalar, length, iterated], cfg.level).assign(
         solver=[cfg.solver.name, cfg.solver.name, "adam"]
     )
-    judges_shown = list(cfg.curves or representative(slopes))
+    judges_plotted = list(cfg.curves or representative(slopes))
     z = np.linspace(comparisons.covariate.min(), comparisons.covariate.max(), 81)
     curves = pd.concat(
-        [length.discrimination_curve(judge, z, cfg.level).assign(judge=judge) for judge in judges_shown]
+        [length.discrimination_curve(judge, z, cfg.level).assign(judge=judge) for judge in judges_plotted]
     )
     return {
         "slopes": Table(slopes, f"{title}: discrimination at average length, and slope in length, by judge"),

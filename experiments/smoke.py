@@ -17,7 +17,7 @@ from replication.auditing.smoke import HERE, Layered, compared, smoke_page
 from replication.config import ROOT, main
 from replication.errors import NotAsStoredError
 from replication.launching import launched
-from replication.pages import whole_page
+from replication.pages import html_page
 
 log = logging.getLogger("replication")
 
@@ -48,7 +48,7 @@ def run(cfg: DictConfig) -> None:
     numbers = compared(results)
     text = smoke_page(numbers, results, figures, failed)
     fresh.mkdir(parents=True, exist_ok=True)
-    replace_file(fresh / "index.html", whole_page(text, "The paper's tables and figures, and ours", fresh))
+    replace_file(fresh / "index.html", html_page(text, "The paper's tables and figures, and ours", fresh))
     verdicts = numbers[numbers["from"] == HERE]["verdict"].value_counts()
     log.info("of the numbers of this run:\n%s", verdicts.to_string())
     log.info("%s, after %.0f s", fresh / "index.html", time.monotonic() - start)

@@ -72,10 +72,10 @@ def stopped_fits(
     return fits
 
 
-def end_search(kept_comparisons: Comparisons, cfg: DictConfig) -> pd.DataFrame:
+def end_search(used_comparisons: Comparisons, cfg: DictConfig) -> pd.DataFrame:
     """Table A.7's judge-aware column at the maximum, and where the published algorithm may have been stopped."""
-    fits = {("maximum", "--"): fit(kept_comparisons)} | stopped_fits(
-        kept_comparisons, cfg.ranking_algorithms, list(cfg.ranking_stops)
+    fits = {("maximum", "--"): fit(used_comparisons)} | stopped_fits(
+        used_comparisons, cfg.ranking_algorithms, list(cfg.ranking_stops)
     )
     rows = []
     for (algorithm, iterations), fitted in fits.items():

@@ -17,12 +17,12 @@ from studies.config import main
 from studies.gates import (
     CONDITIONS,
     RARE,
-    beside_levels,
     held,
     judged_once,
     looked_once,
     money,
     played_back,
+    power_and_level,
     rare_once,
     shares,
     verdicts,
@@ -47,7 +47,7 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
     return {
         "levels": Table(levels, "False decisions: equal variants blocked, inferior ones shipped", 4),
         "power": Table(
-            beside_levels(power, levels, skewed),
+            power_and_level(power, levels, skewed),
             "Right decisions: worse variants blocked, better ones shipped, beside false ones",
             4,
         ),

@@ -48,7 +48,7 @@ from studies.planning import (
 )
 
 log = logging.getLogger("studies")
-ASKED = ("sd", "pairs", "judges")  # of questions
+QUESTION_KEYS = ("sd", "pairs", "judges")  # of questions
 
 
 def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
@@ -122,7 +122,7 @@ def assumed_panel(cfg: DictConfig) -> Panel:
 
 def panel_of(cfg: DictConfig, data: dict[str, Judgments]) -> tuple[str, Panel, Questions]:
     """Title, panel and questions: of a fit if there are judgments, else as assumed."""
-    weights, wanted = OmegaConf.to_container(cfg.weights), {key: cfg.questions[key] for key in ASKED}
+    weights, wanted = OmegaConf.to_container(cfg.weights), {key: cfg.questions[key] for key in QUESTION_KEYS}
     if data:
         (judgments,) = data.values()
         panel, fitted = fitted_panel(

@@ -13,12 +13,12 @@ from omegaconf import DictConfig, OmegaConf
 from replication.config import ROOT
 from replication.errors import NotAsStoredError
 from replication.freshness import stamp_run
-from replication.outputs import output_folder, shown_path
+from replication.outputs import display_path, output_folder
 from replication.records import provenance, store
 from replication.replicate import Study
 from replication.tables import Table
 from studies.config import main
-from studies.torture.fits import certificate_false, maximum_missed, runaway_missed, told_otherwise
+from studies.torture.fits import certificate_false, differs_by_version, maximum_missed, runaway_missed
 from studies.torture.reading import misread, misread_slip
 from studies.torture.writing import lost, overwritten, strayed
 
@@ -28,7 +28,7 @@ PARTS = {
     "maxima": (maximum_missed, "members", "member", "a higher maximum missed"),
     "thin": (runaway_missed, "members", "member", "a higher point missed"),
     "existence": (certificate_false, "members", "member", "a false certificate or refusal"),
-    "scales": (told_otherwise, "members", "member", "another answer for the same judgments"),
+    "scales": (differs_by_version, "members", "member", "another answer for the same judgments"),
     "inputs": (misread, "forms", "form", "misread, or no sentence"),
     "slips": (misread_slip, "layouts", "layout", "misread, or no sentence"),
     "kills": (lost, "kinds", "kind", "lost or mixed"),
@@ -84,7 +84,7 @@ def run(cfg: DictConfig) -> None:
     table = Table(frame, "Adverse cases at random, and how often what must not happen did")
     store(target, {"counts": table}, record, ROOT, start)
     stamp_run(target, "torture", "")
-    log.info("torture: table in %s", shown_path(target))
+    log.info("torture: table in %s", display_path(target))
     happened = frame["happened"].sum()
     if happened:
         raise NotAsStoredError(f"{happened} of {frame['cases'].sum()} cases ended as none must")

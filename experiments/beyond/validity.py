@@ -21,7 +21,7 @@ from studies.schemas.beyond import Fitted
 from studies.validity import TESTS, Cell, OnSet, half, measured, separated
 
 log = logging.getLogger("studies")
-KEPT = ("false", "wrong", "ranks", "power")
+MEASURES = ("false", "wrong", "ranks", "power")
 INTERVALS = ("scores", "across", "discrimination", "far")
 
 
@@ -73,7 +73,7 @@ def order_table(study: Study) -> pd.DataFrame:
         for test in TESTS:
             row = {"design": cell.name, "title": cell.design.title, "method": cell.method}
             row |= {"clustered": cell.design.clustered, "test": test}
-            for measure in KEPT:
+            for measure in MEASURES:
                 row |= shares(measure, records.get(f"tests/{test}/{measure}"))
             rows.append(row | {"n_replications": int(records[f"tests/{test}/false"].notna().sum())})
     return pd.DataFrame(rows)

@@ -23,7 +23,7 @@ COLUMNS = [
     "hold_paper_repeats",
 ]
 CLEAR = 2.0  # standard errors beyond which a difference counts as clear
-Place = tuple[int, int]  # judges K, comparisons T
+Point = tuple[int, int]  # judges K, comparisons T
 Difference = tuple[pd.Series, pd.Series | None]  # its repeats, or those of the two means that it is between
 
 
@@ -45,7 +45,7 @@ def efficiency_claims(replications: pd.DataFrame, paper_repeats: int) -> pd.Data
     own_reference = replications[replications["method"] == replications["reference"]]
     rows = []
     for estimator, measure in product(dict.fromkeys(own_reference["estimator"]), MEASURES):
-        by_method: dict[str, dict[Place, pd.Series]] = {}
+        by_method: dict[str, dict[Point, pd.Series]] = {}
         for (method, *point), draws in own_reference[own_reference["estimator"] == estimator].groupby(
             ["method", "n_judges", "n_comparisons"], sort=False
         ):
@@ -57,7 +57,7 @@ def efficiency_claims(replications: pd.DataFrame, paper_repeats: int) -> pd.Data
     return pd.DataFrame([row for row in rows if row["places"]], columns=COLUMNS)
 
 
-def _claims(values: dict[str, dict[Place, pd.Series]]) -> Iterator[tuple[str, str, list[Difference]]]:
+def _claims(values: dict[str, dict[Point, pd.Series]]) -> Iterator[tuple[str, str, list[Difference]]]:
     lead = {point: ours - values["btl"][point] for point, ours in values["judge_aware"].items()}
     yield (
         "judge-aware is at least as close as BTL, each to its own full-data fit",
@@ -74,7 +74,7 @@ def _claims(values: dict[str, dict[Place, pd.Series]]) -> Iterator[tuple[str, st
             yield f"{direction} close with more judges at T = {size}", method, steps
 
 
-def _along(curve: dict[Place, pd.Series], axis: int, falling: bool = False) -> Iterator[Difference]:
+def _along(curve: dict[Point, pd.Series], axis: int, falling: bool = False) -> Iterator[Difference]:
     """Successive steps along one axis, the other held."""
     for level in sorted({point[1 - axis] for point in curve}):
         line = sorted((point for point in curve if point[1 - axis] == level), key=lambda point: point[axis])

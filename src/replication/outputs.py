@@ -179,7 +179,7 @@ def _draw(section: str, cfg: DictConfig, draw: Draw, kind: str) -> None:
         record = {"section": section, "surrogate": bool(kind), **figure_record(figures)}
         record["made_by"] = made_by(section, settings_of(cfg), drawn_from, "figures")
         (folder / "figures.json").write_text(json.dumps(record))
-    log.info("%s: tables in %s, figures in %s", section, shown_path(stored), shown_path(target))
+    log.info("%s: tables in %s, figures in %s", section, display_path(stored), display_path(target))
 
 
 def output_folder(cfg: DictConfig, name: str, section: str, kind: str = "") -> Path:
@@ -213,6 +213,6 @@ def _chosen(cfg: DictConfig) -> tuple[str, str]:
     return (cfg.assumed.name, f"{cfg.assumed.name} panel") if cfg.get("assumed") else ("", "")
 
 
-def shown_path(path: Path) -> Path:
+def display_path(path: Path) -> Path:
     """A path as messages have it: relative to the project, if it is inside."""
     return path.relative_to(ROOT) if path.is_relative_to(ROOT) else path

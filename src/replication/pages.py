@@ -15,7 +15,7 @@ from judgerank.pages import Shown, render
 TEMPLATE = Path(__file__).with_name("page.html")
 
 
-def whole_page(
+def html_page(
     text: str, title: str, folder: Path, tables: Sequence[Shown] = (), filters: Sequence[str] = ()
 ) -> str:
     """A page in Markdown as one HTML file, with the figures it shows (PNG, relative to a folder) inside.

@@ -89,7 +89,7 @@ class Study:
 
     def run(self, parallel: Parallel) -> int:
         """Compute the blocks that are missing and return how many replications that took."""
-        missing = [job for job in self._jobs() if not self._is_whole(*job)]
+        missing = [job for job in self._jobs() if not self._is_complete(*job)]
         total = sum(stop - start for _, start, stop in missing)
         if not missing:
             log.info("%s: every replication was computed before", self.name)
@@ -148,7 +148,7 @@ class Study:
         frame = pd.json_normalize(list(self.records(cell)), sep="/")
         return frame.assign(**{name: None for name in ("status", "failure") if name not in frame})
 
-    def _is_whole(self, cell: str, start: int, stop: int) -> bool:
+    def _is_complete(self, cell: str, start: int, stop: int) -> bool:
         path = self._path(cell, start, stop)
         if not path.exists():
             return False

@@ -191,8 +191,8 @@ def sparse_part(graph: Graph, rng: np.random.Generator, full_data: FullData) -> 
     c = full_data.comparisons
     n = len(c.models)
     edges, edge_of_row = np.unique(c.pair, return_inverse=True)
-    edges_kept = rng.permutation(connected_edges(rng, *np.divmod(edges, n), n, graph.n_edges, graph.tree))
-    edge = np.resize(edges_kept, graph.n_comparisons or len(c))  # as evenly as whole numbers go
+    edges_drawn = rng.permutation(connected_edges(rng, *np.divmod(edges, n), n, graph.n_edges, graph.tree))
+    edge = np.resize(edges_drawn, graph.n_comparisons or len(c))  # as evenly as whole numbers go
     if graph.redraw == "simulate":
         i, j = np.divmod(edges[edge], n)
         judge = rng.choice(c.judge, len(edge))

@@ -85,10 +85,10 @@ def exchanged(before: Fit, after: Fit, level: float) -> list[dict]:
 
 def versions_of(comparisons: Comparisons, left_out: list[str]) -> Iterator[tuple[tuple[str, str], Comparisons]]:
     """All judges or those the paper keeps, with ties as half a win or without."""
-    kept_judges = [judge for judge in comparisons.judges if judge not in left_out]
+    judges_used = [judge for judge in comparisons.judges if judge not in left_out]
     for ties, those in (("half", comparisons), ("dropped", comparisons.without_ties())):
         yield ("all", ties), those
-        yield ("kept", ties), those.with_judges(kept_judges)
+        yield ("kept", ties), those.with_judges(judges_used)
 
 
 def width_search(fits: Fits, level: float) -> pd.DataFrame:
@@ -152,8 +152,8 @@ def rank_search(judgments: Judgments, most: int) -> pd.DataFrame:
         comparisons = answered(judgments, answers)
         choices = (combinations(comparisons.judges, n_left_out) for n_left_out in range(most + 1))
         for left_out in chain.from_iterable(choices):
-            kept_judges = [judge for judge in comparisons.judges if judge not in left_out]
-            fitted = fit(comparisons.with_judges(kept_judges), "btl")
+            judges_used = [judge for judge in comparisons.judges if judge not in left_out]
+            fitted = fit(comparisons.with_judges(judges_used), "btl")
             ours = pd.DataFrame({"score_btl": fitted.scores, "rank_btl": fitted.ranks})
             compared = published.compare("complete_ranking", ours, list(ours))
             same = compared.groupby("column")["reproduced"].sum()

@@ -261,8 +261,8 @@ def search(
     runs = []
     for setting in settings:
         comparisons = answered(judgments, setting.answers)
-        kept_judges = [judge for judge in comparisons.judges if judge not in setting.left_out]
-        cells = comparisons.with_judges(kept_judges).aggregate()
+        judges_used = [judge for judge in comparisons.judges if judge not in setting.left_out]
+        cells = comparisons.with_judges(judges_used).aggregate()
         runs.append(
             (cells, _without(starts_by_name[setting.start], judgments.comparisons, cells), setting.algorithm)
         )
@@ -311,7 +311,7 @@ def _row(path: Path, frame: pd.DataFrame, iteration: int, table: str) -> dict:
     }
 
 
-def beside_printed(result: Search, table: str, maximum: Fit) -> pd.DataFrame:
+def printed_differences(result: Search, table: str, maximum: Fit) -> pd.DataFrame:
     """Every printed discrimination and score of a set, at the best stop and at the maximum.
 
     Returns

@@ -54,7 +54,7 @@ class Verification:
 
     compared: str
     differences: list[Difference] = field(default_factory=list)
-    is_whole: bool = False
+    is_full: bool = False
     unavailable: str = ""
 
 
@@ -84,12 +84,12 @@ def verify(cfg: DictConfig) -> None:
     log.info("verified in %.0f s" if done else "nothing to verify (%.0f s)", time.monotonic() - start)
     equal = {}
     for (section, name), result in done.items():
-        if result.is_whole and not result.differences:
+        if result.is_full and not result.differences:
             equal.setdefault(section, []).append(name)
     if equal and not cfg.overrides:
         freshness.stamp(Path(ROOT, cfg.results), equal)
     _require_equal({" ".join(filter(None, parts)): result for parts, result in done.items()})
-    if is_whole(cfg):
+    if is_full(cfg):
         keep(cfg, [" ".join(filter(None, parts)) for parts in done], start)
 
 
@@ -186,7 +186,7 @@ def verified(cfg: DictConfig, section: str, job: list[str], rng: np.random.Gener
     composed = compose(section, [*job, *cfg.overrides, *more])
     with open_dict(composed):
         composed.surrogate = "never"
-    axes_kept = list(sampled(composed, plan.axes, cfg.sample, rng, tables)) if cfg.sample else []
+    sampled_axes = list(sampled(composed, plan.axes, cfg.sample, rng, tables)) if cfg.sample else []
     script = runpy.run_path(str(script_of(section)))
     try:
         data, again, cost = recomputed(cfg, composed, script)
@@ -194,20 +194,20 @@ def verified(cfg: DictConfig, section: str, job: list[str], rng: np.random.Gener
         result.unavailable = str(error)
         return result
     differences += unlike_settings(record, provenance(section, composed, data, ""), "data")
-    if not axes_kept:
+    if not sampled_axes:
         differences += unlike_cost(record, cost)
     differences += _unlike_drawn(section, script, composed, tables, figures)
     left_out = [*plan.without] if cfg.sample else []
     again = {name: table for name, table in again.items() if name not in left_out}
     for name in dict.fromkeys([*again, *tables]):
         if name in again and name in tables:
-            differences += compare(f"{stored.name}/{name}", tables[name], again[name], part=bool(axes_kept))
-        elif name in again or not (name in plan.optional or axes_kept):
+            differences += compare(f"{stored.name}/{name}", tables[name], again[name], part=bool(sampled_axes))
+        elif name in again or not (name in plan.optional or sampled_axes):
             both = ("there" if name in side else "missing" for side in (tables, again))
             differences.append(Difference(stored.name, "", name, *both))
     rows, drawers = sum(map(len, again.values())), other_drawers(figures)
-    result.is_whole = not (axes_kept or drawers)
-    sample = f" ({'; '.join(axes_kept)})" if axes_kept else ""
+    result.is_full = not (sampled_axes or drawers)
+    sample = f" ({'; '.join(sampled_axes)})" if sampled_axes else ""
     pictures = f", pixels not compared (pictures {drawers}; `make study` installs those)" if drawers else ""
     result.compared = f"{len(again)} tables, {rows} rows{sample}{pictures}"
     return result
@@ -281,15 +281,15 @@ def sampled(
         for holder, name in grids:
             stored = {value for table in tables.values() if name in table for value in table[name]}
             elements = [key for key in holder[name] if key in stored] or list(holder[name])
-            elements_kept = [elements[i] for i in sorted(rng.permutation(len(elements))[:size])]
+            sampled_elements = [elements[i] for i in sorted(rng.permutation(len(elements))[:size])]
             with open_dict(holder):
                 # a group of named elements, such as panels, or a list
                 named = isinstance(holder[name], DictConfig)
-                holder[name] = {key: holder[name][key] for key in elements_kept} if named else elements_kept
-            yield f"{axis if axis == name else holder._key()} {', '.join(map(str, elements_kept))}"
+                holder[name] = {key: holder[name][key] for key in sampled_elements} if named else sampled_elements
+            yield f"{axis if axis == name else holder._key()} {', '.join(map(str, sampled_elements))}"
 
 
-def is_whole(cfg: DictConfig) -> bool:
+def is_full(cfg: DictConfig) -> bool:
     """Whether all of the paper's stored results are recomputed."""
     is_part = cfg.only or cfg.datasets or cfg.overrides or cfg.sample
     return cfg.lot == "paper" and cfg.recompute and not is_part

@@ -89,7 +89,7 @@ def compare(name: str, stored: pd.DataFrame, again: pd.DataFrame, part: bool = F
     # a column with decimals has none where the rows recomputed happen to be whole
     decimals = [column for column in key if pd.api.types.is_float_dtype(stored[column])]
     again = again.astype({column: float for column in decimals if pd.api.types.is_numeric_dtype(again[column])})
-    rows, rows_again = (_by_place(frame, key) for frame in (stored, again))
+    rows, rows_again = (_rows_by_key(frame, key) for frame in (stored, again))
     differences = [
         Difference(name, row_key, "row", "missing", "there") for row_key in rows_again if row_key not in rows
     ]
@@ -119,7 +119,7 @@ def _key(frame: pd.DataFrame, part: bool) -> list[str]:
     return []
 
 
-def _by_place(frame: pd.DataFrame, key: list[str]) -> dict[str, dict]:
+def _rows_by_key(frame: pd.DataFrame, key: list[str]) -> dict[str, dict]:
     records = frame.to_dict("records")
     if not key:
         return {f"row {number}": record for number, record in enumerate(records, 1)}
@@ -132,7 +132,11 @@ def _row(name: str, key: str, stored: dict, again: dict, kind: str) -> Iterator[
         if old_value == new_value or (pd.isna(old_value) and pd.isna(new_value)) or column in MEASURED:
             continue
         allowed = TOLERANCES["exact"].of(0.0, 0.0)
-        if _is_number(old_value) and _is_number(new_value) and not (_is_whole(old_value) and _is_whole(new_value)):
+        if (
+            _is_number(old_value)
+            and _is_number(new_value)
+            and not (_is_integer(old_value) and _is_integer(new_value))
+        ):
             allowed = TOLERANCES[kind].of(old_value, new_value)
         if not (allowed and abs(old_value - new_value) <= allowed):
             yield Difference(name, key, column, old_value, new_value, allowed)
@@ -142,7 +146,7 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int | float | np.number) and not isinstance(value, bool) and bool(np.isfinite(value))
 
 
-def _is_whole(value: float) -> bool:
+def _is_integer(value: float) -> bool:
     """A count, not a number with decimals that looks whole because nine digits of it are stored."""
     return isinstance(value, int | np.integer) or (float(value).is_integer() and abs(value) < 1e9)
 

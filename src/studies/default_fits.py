@@ -25,7 +25,7 @@ from judgerank.order.scale import reported_covariance, scale_at, scale_of
 from replication.correlation import spearman
 from replication.replicate import Record, Study
 from studies.schemas.beyond import Design, Fitted
-from studies.validity import TestsKept, by_test, drawn, order_kept
+from studies.validity import TestsKept, by_test, drawn, tests_kept
 
 NO_ESTIMATE = "no estimate"
 
@@ -118,7 +118,7 @@ def _promised(
     correlation = spearman(fit_result.scores, pd.Series(truth.scores)) if cell.design.sigma_scores else None
     try:
         reported = fit_result.clustered(data, question) if cell.design.clustered else fit_result
-        promises = order_kept(by_test(list(orders(reported)))["both"], truth, cell.level)
+        promises = tests_kept(by_test(list(orders(reported)))["both"], truth, cell.level)
     except JudgerankError:
         return Promised(str(fit_result.status), correlation)
     coverage, error = _covered(reported, truth, cell)

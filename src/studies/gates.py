@@ -210,7 +210,7 @@ def money(looks: pd.DataFrame, price: float) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def beside_levels(power: pd.DataFrame, levels: pd.DataFrame, rare: pd.DataFrame) -> pd.DataFrame:
+def power_and_level(power: pd.DataFrame, levels: pd.DataFrame, rare: pd.DataFrame) -> pd.DataFrame:
     """Power with every test's own false decisions: in the same cell, and at the worst over conditions.
 
     ``worst_level`` is over all conditions with as many questions, and the skewed scores whose win rate is at the

@@ -299,13 +299,13 @@ def arenas(folder: Path) -> dict[str, Judged]:
     boards_by_arena = {}
     for arena_folder in sorted(path for path in folder.iterdir() if path.is_dir()) if folder.is_dir() else []:
         if files := sorted(arena_folder.glob(FILES)):
-            boards_by_arena[arena_folder.name] = judged_beside_people(files)
+            boards_by_arena[arena_folder.name] = verdicts_and_votes(files)
     if not boards_by_arena:
         raise DataUnavailableError(f"{folder} has no folder with files {FILES}")
     return boards_by_arena
 
 
-def judged_beside_people(files: list[Path]) -> Judged:
+def verdicts_and_votes(files: list[Path]) -> Judged:
     """Verdicts of some files, and the board of the human votes in them."""
     judgments = read_judgments(files)
     c, question, people = judgments.comparisons, judgments.question, human_rows(judgments)

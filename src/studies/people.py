@@ -92,7 +92,12 @@ def voted_once(settings: dict, rng: np.random.Generator) -> Record:
 
 
 CROWDS = {"600 votes": 600, "1,500 votes": 1500}  # of one person each, on items that are drawn at random
-CROWD_MODELS, CROWD_ITEMS, SLOPE, OWN = 59, 3000, 0.8, 0.4  # b, and standard deviation of people's own tastes
+CROWD_MODELS, CROWD_ITEMS, SLOPE, PEOPLE_SD = (
+    59,
+    3000,
+    0.8,
+    0.4,
+)  # b, and standard deviation of people's own tastes
 
 
 def crowded(
@@ -122,7 +127,7 @@ def crowded(
 
 def crowd_once(settings: dict, rng: np.random.Generator) -> Record:
     """One crowd: error, Spearman's correlation and coverage of every way to scores; NaN where there are none."""
-    (rows, question, human), truth = crowded(rng, CROWD_MODELS, CROWD_ITEMS, settings["asked"], OWN)
+    (rows, question, human), truth = crowded(rng, CROWD_MODELS, CROWD_ITEMS, settings["asked"], PEOPLE_SD)
     panel = fit(rows.take(np.flatnonzero(~human)), "judge_aware")
     items, level = items_of(rows, question, human, panel), settings["level"]
     toward = drawn_toward_panel(items, panel)

@@ -182,7 +182,7 @@ def rows_by_way(records: pd.DataFrame, name: str) -> Rows:
 def with_worth(table: pd.DataFrame) -> pd.DataFrame:
     """The table with ``pairs_worth`` (see `rows_by_way`) of whole fits of as many rankings as there are pairs."""
     of = table[table["way"] == "whole"].set_index("setting")
-    pair, is_whole = of.loc["2 answers"], table["way"] == "whole"
+    pair, is_full = of.loc["2 answers"], table["way"] == "whole"
     worth = pair["squared"] / table["squared"]
     error = worth * np.hypot(table["squared_se"] / table["squared"], pair["squared_se"] / pair["squared"])
-    return table.assign(pairs_worth=worth.where(is_whole), pairs_worth_se=error.where(is_whole))
+    return table.assign(pairs_worth=worth.where(is_full), pairs_worth_se=error.where(is_full))

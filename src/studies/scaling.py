@@ -23,7 +23,7 @@ from judgerank.model.streams import generator
 from judgerank.reading.large.sources import session
 from replication.random_designs import draw_truth, uniform_triples
 
-N_MODELS, N_JUDGES, ASKED = 1000, 100, 10  # comparisons of a question, on average
+N_MODELS, N_JUDGES, N_PER_QUESTION = 1000, 100, 10  # comparisons of a question, on average
 PART = 1_000_000  # rows written at a time
 REPLICATES = 5
 KEYS = ("model_a", "model_b", "judge_model")
@@ -38,7 +38,7 @@ def write_judgments(
     forms: tuple[str, ...],
     n_models: int = N_MODELS,
     n_judges: int = N_JUDGES,
-    per_question: int = ASKED,
+    per_question: int = N_PER_QUESTION,
 ) -> dict[str, Path]:
     """Simulated judgments on a uniform design, one comparison in ten a tie, in files of several forms."""
     import pyarrow as pa

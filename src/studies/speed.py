@@ -77,7 +77,7 @@ def simulated(seed: int, n_models: int, n_judges: int, size: int) -> tuple[Compa
     return Comparisons(*names, i, j, k, draw_outcomes(rng, expit(eta))), truth
 
 
-def whole_rank(rows: Comparisons, solver: str, questions: int) -> tuple[float, float]:
+def rank_command(rows: Comparisons, solver: str, questions: int) -> tuple[float, float]:
     """Seconds of `judgerank.rank` from a file, in a process of its own, and the peak memory of that in bytes."""
     question = generator(0, "bench", "questions", len(rows)).integers(questions, size=len(rows))
     frame = rows.to_frame().rename(columns={"judge_preferred_model": "winner"}).assign(question_id=question)
@@ -87,14 +87,14 @@ def whole_rank(rows: Comparisons, solver: str, questions: int) -> tuple[float, f
         done = subprocess.run(
             [sys.executable, "-c", RANK, str(path), solver], capture_output=True, text=True, check=True
         )
-    seconds_taken, peak = map(float, done.stdout.split())
-    return seconds_taken, peak
+    elapsed, peak = map(float, done.stdout.split())
+    return elapsed, peak
 
 
 def against_many(cfg: DictConfig) -> Iterator[tuple]:
     """Many models, and many judges with ten votes each; beside limits in seconds and bytes."""
     for count, size, goal in ((1000, 100_000, 5.0), (5000, 500_000, 45.0)):
-        elapsed, peak = whole_rank(simulated(cfg.seed, count, 20, size)[0], "newton", 5000)
+        elapsed, peak = rank_command(simulated(cfg.seed, count, 20, size)[0], "newton", 5000)
         yield (
             f"seconds of rank from a file, N={count:,} K=20 T={size:,} / {goal:.0f} s",
             elapsed,

@@ -23,7 +23,7 @@ from studies.schemas.beyond import Design, Fitted
 # Fit each connected component by itself, where there is no ranking of all models.
 
 
-def fit_apart(
+def fit_components(
     comparisons: Comparisons,
     model: str | Model = "judge_aware",
     solver: str | Settings = "newton",
@@ -161,14 +161,14 @@ def measured(cell: Cell, rng: np.random.Generator) -> Measured:
         fit_orders = [order for part in fits for order in orders(part)]
     except (NoMaximumError, NoIntervalError) as error:
         return Measured(type(error).__name__)
-    tests = {name: order_kept(tested, truth, cell.level) for name, tested in by_test(fit_orders).items()}
+    tests = {name: tests_kept(tested, truth, cell.level) for name, tested in by_test(fit_orders).items()}
     return Measured(str(fits[0].status), tests, _covered(fits[0], truth, cell) if len(fits) == 1 else None)
 
 
 def _fits(cell: Cell, data: Comparisons, cluster) -> tuple[Fit, ...]:
     member, solver = cell.fitted.member, cell.fitted.solver
     if cell.design.islands and solver != "penalised":
-        return fit_apart(data, member, solver, cluster=cluster)
+        return fit_components(data, member, solver, cluster=cluster)
     fitted = fit(data, member, solver)
     return (fitted if cluster is None else fitted.clustered(data, cluster),)
 
@@ -182,7 +182,7 @@ def by_test(fit_orders: list[Order]) -> dict[str, list[Order]]:
     return dict(zip(TESTS, (alone, fit_orders), strict=True))
 
 
-def order_kept(fit_orders: list[Order], truth: Parameters, level: float) -> TestsKept:
+def tests_kept(fit_orders: list[Order], truth: Parameters, level: float) -> TestsKept:
     """What the claims on all pairs keep; equal models may be ranked either way.
 
     Ranks hold where no claim is false, since they are views of the claims.

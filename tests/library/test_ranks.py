@@ -26,7 +26,7 @@ from judgerank.order import pairs as ranks
 from judgerank.order.equality import NetResults, differences_under_equality
 from judgerank.order.head_to_head import LOPSIDED, PAID, lopsided_leads
 from judgerank.order.pairs import orders, pairwise
-from studies.validity import fit_apart
+from studies.validity import fit_components
 
 SCORES, GAMMA = (1.0, 0.3, 0.2, -0.6, -0.9), (0.5, 1.0, 2.0)
 N, K = len(SCORES), len(GAMMA)
@@ -156,7 +156,7 @@ def islands(simulated) -> Comparisons:
 
 @pytest.mark.parametrize("solver", ["newton", "penalised"])
 def test_models_that_nothing_connects_are_never_compared(islands, solver):
-    found = fit_apart(islands) if solver == "newton" else fit(islands, solver=solver)
+    found = fit_components(islands) if solver == "newton" else fit(islands, solver=solver)
     pairs = ranks.pairwise(found)
     assert len(pairs) == 28
     assert pairs["comparable"].dtype == pairs["separated"].dtype == bool
@@ -174,7 +174,7 @@ def test_models_that_nothing_connects_are_never_compared(islands, solver):
 
 def test_components_fitted_apart_are_the_fits_of_their_comparisons(islands):
     question = np.random.default_rng(3).integers(40, size=len(islands))
-    found = fit_apart(islands, "position_aware", cluster=question)
+    found = fit_components(islands, "position_aware", cluster=question)
     for part, rows in zip(found, (islands.first < N, islands.first >= N), strict=True):
         alone = Comparisons.from_frame(islands.take(np.flatnonzero(rows)).to_frame())
         expected = fit(alone, "position_aware").clustered(alone, question[rows])

@@ -26,7 +26,7 @@ from replication.auditing.results import Missing, Results
 from replication.auditing.shown import blocks, current, markdown_in
 from replication.config import ROOT
 from replication.freshness import stale
-from replication.pages import whole_page
+from replication.pages import html_page
 from replication.pictures import unlike_figures
 from replication.prediction import LEAST_ORDERED, one_more, one_more_by_order
 from tests import forked
@@ -420,7 +420,7 @@ def test_page_csv_and_readme_are_current(audited):
 
 
 def test_the_html_page_stands_alone(audited):
-    shown = whole_page(page(audited, STORED), "Audit", STORED.audit)
+    shown = html_page(page(audited, STORED), "Audit", STORED.audit)
     assert shown.count("<table>") == len(re.findall(r"^\|[-:|]+\|$", page(audited, STORED), re.MULTILINE))
     assert 'src="data:image/png;base64,' in shown
     assert not re.search(r'src="(?!data:)', shown)

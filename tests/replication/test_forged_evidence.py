@@ -334,7 +334,7 @@ def test_without_data_one_sentence_says_what_is_wanted(section, tmp_path, monkey
     target = moved(section)
     result = verified(target)
     assert result.unavailable == "judgments.json is not on disk and cannot be fetched (ConnectionError)"
-    assert not result.is_whole
+    assert not result.is_full
 
 
 def _offline(_: object) -> Path:

@@ -13,13 +13,13 @@ import pytest
 
 from judgerank.writing.atomic import staged
 from replication.auditing.results import Results
-from replication.auditing.shown_times import times_of, times_table, whole_runs
+from replication.auditing.shown_times import full_run_times, times_of, times_table
 from replication.config import ROOT, SCRIPTS, script_of
 from replication.machine import processor_seconds
 from replication.outputs import run_section
 from replication.records import RECORD, is_same, write_record
 from replication.tables import Table
-from replication.verification import is_whole, keep
+from replication.verification import is_full, keep
 from tests.replication.test_config import composed
 
 MACHINE = {"commit": "a" * 40, "clean": True, "cpu": "C", "seconds": 1.0, "processor_seconds": 2.0}
@@ -182,7 +182,7 @@ def test_times_are_those_of_the_stored_runs_sets_together(tmp_path):
     )
     assert times_of(results).set_index("section")["seconds"].to_dict() == {"panel": 120.0, "sparsity": 90.0}
     assert "| `make sparsity` | 90 s         | 150 s              |" in times_table(results)
-    paper, beyond = whole_runs(results).splitlines()[2:]
+    paper, beyond = full_run_times(results).splitlines()[2:]
     assert paper.split("|")[1:5] == [
         " `make reproduce` ",
         " 1 sections     ",
@@ -208,14 +208,14 @@ def test_seconds_that_a_record_does_not_tell_are_not_made_up(tmp_path):
 
 def test_a_whole_verification_is_timed_and_leaves_its_own_record(tmp_path):
     cfg = composed("verify", f"results={tmp_path}")
-    assert is_whole(cfg)
-    assert not is_whole(composed("verify", "only=[chatbot_arena]"))
-    assert not is_whole(composed("verify", "sample=1"))
+    assert is_full(cfg)
+    assert not is_full(composed("verify", "only=[chatbot_arena]"))
+    assert not is_full(composed("verify", "sample=1"))
     keep(cfg, ["chatbot_arena"], time.monotonic() - 120)
     first = (tmp_path / "paper/verify" / RECORD).read_bytes()
     keep(cfg, ["chatbot_arena"], time.monotonic() - 180)
     assert (tmp_path / "paper/verify" / RECORD).read_bytes() == first
-    assert "| `make verify`    | 0 sections     | 2.0 min" in whole_runs(records(tmp_path, panel=(1.0, 1.0)))
+    assert "| `make verify`    | 0 sections     | 2.0 min" in full_run_times(records(tmp_path, panel=(1.0, 1.0)))
 
 
 def test_the_papers_own_sections_are_those_beside_which_ours_lie(tmp_path):

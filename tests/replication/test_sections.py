@@ -21,7 +21,7 @@ from replication.auditing.results import Results
 from replication.auditing.smoke import HERE, STORED, Layered, compared, places_of, smoke_page
 from replication.config import ROOT, script_of
 from replication.outputs import Draw, load_section_data, run_section
-from replication.pages import whole_page
+from replication.pages import html_page
 from replication.verifying import compare
 from tests import forked
 from tests.real_data import FILES, needs_data
@@ -271,7 +271,7 @@ def test_the_page_shows_every_item_and_its_links_lead_somewhere(copied):
     printed = text.partition("## Numbers in the text")
     assert text.count("| this run") + text.count("| the whole run") == (numbers["from"] != "").sum()
     assert f"({(~placed).sum()})" in printed[2].splitlines()[0]
-    assert "data:image/png" in whole_page(text, "page", copied.fresh)
+    assert "data:image/png" in html_page(text, "page", copied.fresh)
 
 
 def test_without_data_a_section_runs_on_a_surrogate_and_the_page_says_so(tmp_path):

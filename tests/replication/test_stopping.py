@@ -20,11 +20,11 @@ from replication.stopping import (
     LIMIT,
     Path,
     Tried,
-    beside_printed,
     combinations_of,
     followed,
     gradient_at_printed,
     one_at_a_time,
+    printed_differences,
     same_as_printed,
     search,
     stops,
@@ -125,7 +125,7 @@ def test_ultrafeedbacks_numbers_come_out_by_other_decay_rates_than_published():
     best = found.best
     assert (best["beta2"], best["matched"], best["of"]) == (0.955, 19, 20)
     assert best["scores_matched"] == best["scores_of"] == 5
-    numbers = beside_printed(found, "ultrafeedback", fit(cells))
+    numbers = printed_differences(found, "ultrafeedback", fit(cells))
     assert numbers["reproduced"].sum() == 24
     assert numbers.groupby("column")["maximum"].min()["ultrafeedback"] == 0.0
     assert found.rows.query("beta2 == 0.999")["matched"].max() < 10

@@ -9,7 +9,7 @@ import pytest
 from judgerank.model.streams import generator
 from replication.config import ROOT
 from studies import adaptive
-from studies.gates import CONDITIONS, RULE, TRUTHS, beside_levels, drawn, held, money
+from studies.gates import CONDITIONS, RULE, TRUTHS, drawn, held, money, power_and_level
 
 # The section on collecting by rounds: what is counted of a run, and what savings are.
 SETTINGS = {"rule": "information", "level": 0.95, "most": 400}
@@ -130,7 +130,7 @@ def test_power_stands_beside_the_level_in_the_same_cell_and_at_the_worst():
         [{**cell, "case": "worse", "rule": rule, "share": share} for rule, share in (("gate", 0.2), ("t", 0.5))]
     )
     rare = pd.DataFrame([{**cell, "condition": "rarely broken", "case": "ship", "rule": "t", "share": 0.9}])
-    found = beside_levels(power, levels, rare).set_index("rule")
+    found = power_and_level(power, levels, rare).set_index("rule")
     assert found.loc["t", ["level", "worst_level", "worst_condition"]].tolist() == [0.04, 0.3, "clones"]
     assert found["holds"].tolist() == [True, False]
     assert found["gap"].tolist() == pytest.approx([0, 0.3])

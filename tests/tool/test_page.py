@@ -22,7 +22,7 @@ from judgerank.ranking import study
 from judgerank.ranking.ranking import Ranking
 from judgerank.ranking.verdict import verdict
 from replication.config import ROOT
-from replication.pages import whole_page
+from replication.pages import html_page
 from tests.tool.test_panel import panel_of
 
 sync_api = pytest.importorskip("playwright.sync_api")
@@ -459,7 +459,7 @@ def test_a_page_of_the_study_is_within_its_policy(opened, tmp_path):
     text = "# Title\n\n## Part\n\n| a | b |\n|:--|--:|\n| x | 1 |\n"
     table = shown("numbers", "Numbers", pd.DataFrame({"name": ["constructor"], "value": [1.5]}))
     path = tmp_path / "page.html"
-    path.write_text(whole_page(text, "Title", tmp_path, [table], ["name"]))
+    path.write_text(html_page(text, "Title", tmp_path, [table], ["name"]))
     page = opened(path)
     assert page.locator("td.number").first.inner_text() == "1"
     assert "Content-Security-Policy" in path.read_text()

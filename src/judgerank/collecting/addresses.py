@@ -16,7 +16,7 @@ import httpx
 from judgerank.collecting.client import Client
 from judgerank.collecting.library import ALWAYS_SET
 from judgerank.collecting.response import AttemptFailed, Refused
-from judgerank.collecting.secrets import Secrets, keys_there_are
+from judgerank.collecting.secrets import Secrets, available_keys
 from judgerank.collecting.settings import Judge, Prompt
 from judgerank.collecting.transport import proxy_for, proxy_without_password
 from judgerank.data.errors import ConfigError
@@ -38,7 +38,7 @@ def addressed(judges: Mapping[str, Judge], prompt: Prompt, allow_env_url: bool) 
     of_providers = {name: judge for name, judge in judges.items() if judge.base_url is None and not judge.is_local}
     addressed_judges = dict(judges)
     if of_providers:
-        secrets = Secrets(keys_there_are(judges.values()))
+        secrets = Secrets(available_keys(judges.values()))
         addressed_judges |= asyncio.run(_addressed(of_providers, prompt, secrets))
     for name, judge in addressed_judges.items():
         proxy_for(judge.address)

@@ -1,8 +1,8 @@
 """Anchors: a few requests that judges are asked again on later days, to see whether they still answer as they did.
 
 Of what a judge has answered, those asked most often come first, then a fixed random order by a keyed hash. So the
-anchors stay the same from week to week. One is due if its last answer is more than `APART` old: a run that was cut
-off goes on with its round, and a second run on the same day asks nothing.
+anchors stay the same from week to week. One is due if its last answer is more than `MIN_INTERVAL` old: a run that
+was cut off goes on with its round, and a second run on the same day asks nothing.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from judgerank.data.comparisons import Comparisons
 from judgerank.data.frames import OUTCOMES
 from judgerank.trust.retest import COLUMNS, asked_again, changed
 
-APART = timedelta(hours=20)
+MIN_INTERVAL = timedelta(hours=20)
 LEVEL = 0.99  # of the test after each run, which may be one of many
 LONG_AGO = datetime.min.replace(tzinfo=UTC)
 Item = tuple[str, str, str, str]
@@ -77,13 +77,13 @@ def due(
     tasks: list[Task] = []
     for judge in judges:
         askable_items = [
-            item for item, answers in answers_by_item.items() if _can_be_asked(item, judge, answers, questions)
+            item for item, answers in answers_by_item.items() if _is_askable(item, judge, answers, questions)
         ]
         askable_items.sort(key=lambda item: (-answers_by_item[item].count, order_key(seed, *item)))
         tasks += [
             Task(*item, max(repeats, answers_by_item[item].highest + 1))
             for item in askable_items[:size]
-            if item not in waited_for and now - answers_by_item[item].last >= APART
+            if item not in waited_for and now - answers_by_item[item].last >= MIN_INTERVAL
         ]
     return tasks
 
@@ -92,7 +92,7 @@ def _item(task: Task) -> Item:
     return task.question_id, task.first, task.second, task.judge
 
 
-def _can_be_asked(item: Item, judge: str, answers: _Answers, questions: Questions) -> bool:
+def _is_askable(item: Item, judge: str, answers: _Answers, questions: Questions) -> bool:
     question, first, second, of = item
     return of == judge and answers.readable and {first, second} <= questions.answers.get(question, {}).keys()
 

@@ -245,19 +245,19 @@ def _agree(texts: dict[str, Text], record: int, name: str, text: Text | None, wh
         raise DataError(f"record {record} has another {what} for question {name!r} than an earlier one")
 
 
-def _add(answers: dict[str, dict[str, Text]], text: Mapping[str, Text], found_answer: Found) -> None:
-    name, model = found_answer.question_id, str(found_answer.model)
+def _add(answers: dict[str, dict[str, Text]], text: Mapping[str, Text], answer_read: Found) -> None:
+    name, model = answer_read.question_id, str(answer_read.model)
     if name not in text:
         raise DataError(
-            f"record {found_answer.record} answers question {name!r}, and no file has its text: "
+            f"record {answer_read.record} answers question {name!r}, and no file has its text: "
             "name that of the questions"
         )
     if model in answers.setdefault(name, {}):
-        raise DataError(f"record {found_answer.record} is a second answer of {model!r} to question {name!r}")
-    answer = found_answer.answer if found_answer.answer is not None else ""
+        raise DataError(f"record {answer_read.record} is a second answer of {model!r} to question {name!r}")
+    answer = answer_read.answer if answer_read.answer is not None else ""
     if _turns(text[name]) != _turns(answer):
         raise DataError(
-            f"record {found_answer.record} answers {_turns(answer)} of the {_turns(text[name])} turns of {name!r}"
+            f"record {answer_read.record} answers {_turns(answer)} of the {_turns(text[name])} turns of {name!r}"
         )
     answers[name][model] = answer
 

@@ -13,8 +13,8 @@ from judgerank.adaptive.goals import Goal, read_goal
 from judgerank.collecting.anchors import due
 from judgerank.collecting.functions import code_digest
 from judgerank.collecting.group_order import Groups
-from judgerank.collecting.images import askable, digest_of, mode_of, shown_by
-from judgerank.collecting.ledger import UNKNOWN, Record, choice_of, task_of, what_was_asked
+from judgerank.collecting.images import askable, digest_of, images_of_task, mode_of
+from judgerank.collecting.ledger import UNKNOWN, Record, choice_of, request_record, task_of
 from judgerank.collecting.settings import LENGTHS, Collection, Judge, Prompt
 from judgerank.collecting.task_order import Plan, Questions, Task
 from judgerank.reading.answers.found import Named
@@ -32,7 +32,7 @@ def identified(task: Task, judge: Judge, questions: Questions, prompt: Prompt) -
     """What is asked, as a record begins, and what identifies it."""
     with_params, images = judge_digest(judge), _sent(task, questions, judge)
     return {
-        **what_was_asked(task, prompt.ranks),
+        **request_record(task, prompt.ranks),
         "model_sent": judge.sent,
         "address": judge.address,
         "provider": judge.form,
@@ -70,7 +70,7 @@ def texts_digest(task: Task, questions: Questions, prompt: Prompt, judge: Judge 
 
 def _sent(task: Task, questions: Questions, judge: Judge | None) -> list[Named]:
     """Images that a judge is sent with a task."""
-    return shown_by(task, questions) if judge is not None and mode_of(judge) == "send" else []
+    return images_of_task(task, questions) if judge is not None and mode_of(judge) == "send" else []
 
 
 def _digest(content: list[Any]) -> str:

@@ -25,8 +25,8 @@ from judgerank.collecting.settings import Collection, Judge
 from judgerank.collecting.task_order import Questions, Task
 from judgerank.data.listing import counted
 
-LEAST_SHOWN = 1e-9  # of money; less is an error of rounding
-TOLD_FROM = 5.0  # seconds of a pause that is worth a word
+MIN_LOGGED_AMOUNT = 1e-9  # of money; less is an error of rounding
+MIN_LOGGED_PAUSE = 5.0  # seconds of a pause that is worth a word
 
 log = logging.getLogger("judgerank")
 
@@ -70,7 +70,7 @@ class Collector:
         }
         self.pauses = {name: Pause(settings.first_wait, settings.patience) for name in judges}
         self._bounds = learned(ledger.records, judges, questions, settings.prompt)
-        self._told = set[str]()
+        self._paused_logged = set[str]()
         self._progress: tqdm | None = None
         for record in ledger.records:
             client.refused[record["judge_model"]] |= set(record.get("asked_without", ()))
@@ -102,7 +102,7 @@ class Collector:
     def show(self, progress: tqdm, done: int = 1) -> None:
         """Say that so many requests were dealt with, and what all attempts have cost."""
         held = self.budget.set_aside
-        aside = f", {digits(held)} set aside" if held > LEAST_SHOWN else ""
+        aside = f", {digits(held)} set aside" if held > MIN_LOGGED_AMOUNT else ""
         progress.set_postfix_str(f"spent {money(self.budget.spent, self.currency)}{aside}", refresh=False)
         progress.update(done)
         if not done:  # which tqdm takes for nothing new
@@ -153,8 +153,8 @@ class Collector:
 
     def _answers_again(self, name: str, turn: int) -> None:
         lasted = self.pauses[name].answered(turn)
-        if name in self._told:
-            self._told.discard(name)
+        if name in self._paused_logged:
+            self._paused_logged.discard(name)
             self._say("judge %r answers again after %s", name, duration(lasted))
 
     def _tell_pause(self, name: str, error: AttemptFailed, paused: float) -> None:
@@ -165,8 +165,8 @@ class Collector:
             if error.wait and error.wait > given_up:
                 reason = f"it asks to wait for {duration(error.wait)} ({error.kind}), longer than --patience"
             self.stop(name, reason, error.kind)
-        elif paused >= TOLD_FROM and name not in self._told:
-            self._told.add(name)
+        elif paused >= MIN_LOGGED_PAUSE and name not in self._paused_logged:
+            self._paused_logged.add(name)
             server_message = f"; it says: {error.message}" if error.message else ""
             longest = duration(self.patience)
             self._say(

@@ -116,7 +116,7 @@ def reply_of(value: Any) -> Reply:
 PERSON = "person"  # the provider of such a judge
 KEYS = {"a": "a", "1": "a", "b": "b", "2": "b", "t": "c", "0": "c"}
 SKIP, QUIT = "s", "q"
-ASKED = "Which answer is better? a, b, t (equally good), s (skip), q (stop): "
+KEY_PROMPT = "Which answer is better? a, b, t (equally good), s (skip), q (stop): "
 _one_at_a_time = threading.Lock()
 
 
@@ -145,7 +145,7 @@ def _ask(name: str, question: Text, first: Text, second: Text) -> str:
             turns = [text] if isinstance(text, str) else text
             print(f"\n--- {heading} ---", *turns, sep="\n", file=sys.stderr)
         while True:
-            print(f"\n{name}: {ASKED}", end="", file=sys.stderr, flush=True)
+            print(f"\n{name}: {KEY_PROMPT}", end="", file=sys.stderr, flush=True)
             line = sys.stdin.readline()
             key = line.strip().lower()[:1] if line else QUIT
             if key in (*KEYS, SKIP, QUIT):

@@ -56,7 +56,7 @@ def referenced_images(texts: Iterable[Text], images: Mapping[str, Named]) -> lis
     return [images[name] for name in references(texts) if name in images]
 
 
-def shown_by(task: Task, questions: Questions) -> list[Named]:
+def images_of_task(task: Task, questions: Questions) -> list[Named]:
     """Images of the question and of the answers, in an order that is the same for all orders of the answers."""
     answers = questions.answers[task.question_id]
     texts = questions.text[task.question_id], *(answers[name] for name in sorted(task.models))
@@ -172,7 +172,7 @@ def _form(image: Named, content: bytes) -> str:
 def askable(tasks: Sequence[Task], judges: Mapping[str, Judge], questions: Questions) -> list[Task]:
     """The requests but those that show an image to a judge who sees none."""
     blind = {name for name, judge in judges.items() if mode_of(judge) == "skip"} if questions.images else set()
-    return [task for task in tasks if task.judge not in blind or not shown_by(task, questions)]
+    return [task for task in tasks if task.judge not in blind or not images_of_task(task, questions)]
 
 
 def image_sentences(tasks: Sequence[Task], judges: Mapping[str, Judge], questions: Questions) -> Iterator[str]:
@@ -180,7 +180,7 @@ def image_sentences(tasks: Sequence[Task], judges: Mapping[str, Judge], question
     if not questions.images:
         return
     all_of = Counter(task.judge for task in tasks)
-    with_images = Counter(task.judge for task in tasks if shown_by(task, questions))
+    with_images = Counter(task.judge for task in tasks if images_of_task(task, questions))
     for name, n_requests in sorted(with_images.items()):
         judge, mode = judges[name], mode_of(judges[name])
         if mode == "skip":
@@ -203,7 +203,7 @@ def require_images(tasks: Iterable[Task], judges: Mapping[str, Judge], questions
     """
     seen = set[str]()
     for task in tasks if questions.images else ():
-        for image in shown_by(task, questions) if mode_of(judges[task.judge]) == "send" else ():
+        for image in images_of_task(task, questions) if mode_of(judges[task.judge]) == "send" else ():
             if image.reference not in seen:
                 seen.add(image.reference)
                 try:

@@ -183,13 +183,13 @@ def task_of(record: Record) -> Task:
     return Task(*(record[key] for key in TASK))
 
 
-def what_was_asked(task: Task, ranked: bool) -> Record:
+def request_record(task: Task, ranked: bool) -> Record:
     """The first keys of a record, from which `task_of` makes the request again; `ranked` says how it was asked."""
     models = {SHOWN: list(task.models)} if ranked else {"model_a": task.first, "model_b": task.second}
     return {"question_id": task.question_id, **models, "judge_model": task.judge, "repeat": task.repeat}
 
 
-def says_what_was_asked(record: Record) -> bool:
+def is_request_record(record: Record) -> bool:
     """Whether a record has the keys of a request."""
     if SHOWN not in record:
         return record.keys() >= set(TASK) and not any(isinstance(record[key], dict | list) for key in TASK)
@@ -276,7 +276,7 @@ def _record(path: Path, number: int, line: bytes) -> Record:
         record = json.loads(line)
     except ValueError:
         record = None
-    if not isinstance(record, dict) or not says_what_was_asked(record):
+    if not isinstance(record, dict) or not is_request_record(record):
         raise DataError(f"{path.name}: line {number} is not a judgment of an earlier run")
     return record
 

@@ -262,9 +262,9 @@ def tell(collector: Collector, wanted: int, pending: Pending) -> None:
             log.info("%s", sentence)
     for name in collector.raised:
         log.info("judge %r uses more tokens than were counted on; what it may cost was raised to that", name)
-    judges_asked = {record["judge_model"] for record in collector.written}
-    judges_asked |= {name for name, breaker in collector.breakers.items() if breaker.unpriced}
-    spent = with_unknown(budget.spent, currency, unpriced(collector.judges, judges_asked))
+    judges_used = {record["judge_model"] for record in collector.written}
+    judges_used |= {name for name, breaker in collector.breakers.items() if breaker.unpriced}
+    spent = with_unknown(budget.spent, currency, unpriced(collector.judges, judges_used))
     log.info("spent %s%s%s", spent, limit, aside)
     for sentence in unfetched(pending, collector.judges):
         log.info("%s", sentence)

@@ -15,12 +15,12 @@ import httpx
 from judgerank.collecting.client import Client
 from judgerank.collecting.collection import Study
 from judgerank.collecting.costs import is_priced, prompt_tokens
-from judgerank.collecting.images import mode_of, shown_by
+from judgerank.collecting.images import images_of_task, mode_of
 from judgerank.collecting.library import listed
 from judgerank.collecting.prompts import messages
 from judgerank.collecting.requests import is_bounded, longest, refused_sentences, request, rule_of
 from judgerank.collecting.response import AttemptFailed, Refused
-from judgerank.collecting.secrets import STANDS_FOR, Secrets, keys, keys_there_are
+from judgerank.collecting.secrets import STANDS_FOR, Secrets, available_keys, keys
 from judgerank.collecting.settings import Judge, Prompt
 from judgerank.collecting.task_order import Task
 
@@ -41,7 +41,7 @@ def preview(study: Study, tasks: Sequence[Task]) -> None:
         first.setdefault(task.judge, task)
     if study.questions.images:
         for task in reversed(tasks):
-            if mode_of(study.judges[task.judge]) == "send" and shown_by(task, study.questions):
+            if mode_of(study.judges[task.judge]) == "send" and images_of_task(task, study.questions):
                 first[task.judge] = task
     judges = {name: judge for name, judge in study.judges.items() if not judge.is_local and name in first}
     if judges:
@@ -51,7 +51,7 @@ def preview(study: Study, tasks: Sequence[Task]) -> None:
 async def _preview(study: Study, judges: Mapping[str, Judge], first: Mapping[str, Task]) -> None:
     prompt = study.settings.prompt
     known_keys = keys(judge for judge in judges.values() if _has_key(judge))
-    client, secrets = Client(judges, prompt, 60.0, known_keys), Secrets(keys_there_are(judges.values()))
+    client, secrets = Client(judges, prompt, 60.0, known_keys), Secrets(available_keys(judges.values()))
     try:
         for name, judge in judges.items():
             sent = messages(prompt, study.questions, first[name], judge)

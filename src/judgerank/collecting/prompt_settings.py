@@ -124,7 +124,7 @@ class Prompt(Settings):
         return self
 
     @model_validator(mode="after")
-    def _with_a_place(self) -> Self:
+    def _require_valid_criteria(self) -> Self:
         if bool(self.criteria) != ("{criterion}" in self.text):
             raise ValueError("the criteria go where the text says {criterion}: there must be both, or neither")
         unsafe = [name for name in self.criteria if not name.replace("-", "").replace("_", "").isalnum()]

@@ -159,9 +159,9 @@ def _first_fitting(families: Iterable[Family], provider: str, model: str, otherw
     return next(fits, otherwise)
 
 
-BESIDE = 5  # likely tokens whose log-probabilities are asked for
+N_TOP_LOGPROBS = 5  # likely tokens whose log-probabilities are asked for
 TRANSLATED = ("temperature", "max_tokens")  # parameters that every provider has, each by its own name
-PLACE = ("model", "api_base")
+TARGET_KEYS = ("model", "api_base")
 SCHEMA = {
     "type": "object",
     "properties": {
@@ -244,7 +244,7 @@ def request(judge: Judge, prompt: Prompt, refused: Set[str] = NOTHING) -> dict[s
     if structured_by(judge, refused) == JSON_SCHEMA:
         parameters |= STRUCTURED[JSON_SCHEMA]
     if judge.logprobs and _applies(rule.logprobs, judge) and "logprobs" not in refused:
-        parameters |= {"logprobs": True, "top_logprobs": BESIDE}
+        parameters |= {"logprobs": True, "top_logprobs": N_TOP_LOGPROBS}
     given_parameters = {name: value for name, value in parameters.items() if value is not None}
     return given_parameters | {"model": judge.called, "api_base": judge.base_url}
 
@@ -277,7 +277,7 @@ def unknown(parameters: Iterable[str], translated: Iterable[str]) -> list[str]:
     They are sent all the same: its lists of what a model takes are older than some models. What it translates must
     not go out twice, by the provider's name and by OpenAI's: Anthropic's servers refuse fields they do not know.
     """
-    return sorted(set(parameters) - {*TRANSLATED, *PLACE, *translated})
+    return sorted(set(parameters) - {*TRANSLATED, *TARGET_KEYS, *translated})
 
 
 def wire_params(judge: Judge, refused: Set[str] = NOTHING) -> dict[str, Any]:
@@ -303,7 +303,7 @@ STRUCTURED_REPLY = (
     *("structured output", "response format", "response_schema", "responseschema", "response_json_schema"),
 )
 NOT_THESE = (401, 402, 429)  # of the key, the account and the pace: their words may name anything
-TOLD = {
+REFUSED_PHRASES = {
     "temperature": "refuses temperature; it is asked without",
     "logprobs": "refuses logprobs; it is asked without, and letters have no probabilities",
     "max_tokens": "refuses max_tokens; it is asked with max_completion_tokens",
@@ -345,4 +345,6 @@ def refusal(judge: Judge, parameters: Mapping[str, Any], refused: Set[str], mess
 
 def refused_sentences(name: str, refused: Set[str]) -> list[str]:
     """Sentences on what a judge's server has refused."""
-    return [f"judge {name!r} {TOLD[parameter]}" for parameter in TOLD if parameter in refused]
+    return [
+        f"judge {name!r} {REFUSED_PHRASES[parameter]}" for parameter in REFUSED_PHRASES if parameter in refused
+    ]

@@ -27,7 +27,7 @@ from judgerank.collecting.messages import show, tell, tell_goal, tell_left, tell
 from judgerank.collecting.preview import preview
 from judgerank.collecting.prices import priced
 from judgerank.collecting.prompts import for_criterion, messages, require_references
-from judgerank.collecting.secrets import Secrets, keys, keys_there_are
+from judgerank.collecting.secrets import Secrets, available_keys, keys
 from judgerank.collecting.settings import Collection, Judge
 from judgerank.collecting.stop_goal import ask_until
 from judgerank.collecting.task_order import Questions, Task
@@ -73,7 +73,7 @@ def collect(
     EndpointError
         If a judge was stopped; the others were asked all the same, and what was answered is kept.
     """
-    with Secrets(keys_there_are(settings.panel.judges)).out_of_logs():
+    with Secrets(available_keys(settings.panel.judges)).out_of_logs():
         return _collect(settings, dry_run, pilot_only, questions)
 
 

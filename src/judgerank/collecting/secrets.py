@@ -164,7 +164,7 @@ def keys(judges: Iterable[Judge]) -> dict[str, str]:
     return keys_by_judge
 
 
-def keys_there_are(judges: Iterable[Judge]) -> list[str]:
+def available_keys(judges: Iterable[Judge]) -> list[str]:
     """The keys that the environment holds, where some may be missing."""
     names = {judge.api_key_env for judge in judges} - {None}
     return [os.environ[name] for name in names if name and os.environ.get(name)]

@@ -21,7 +21,7 @@ from judgerank.data.errors import ConfigError
 
 LARGEST_BODY = 4 << 20  # bytes; a thousand tokens take some thousand
 UNSENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.UnsupportedProtocol)
-LONGEST_SAID = 300  # characters of a server's message
+MAX_MESSAGE_LENGTH = 300  # characters of a server's message
 
 
 class TooLarge(Exception):
@@ -149,7 +149,7 @@ class Line(httpx.AsyncBaseTransport):
 def shortened(text: str) -> str:
     """What a server said in one short line of printable letters."""
     text = " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
-    return text if len(text) <= LONGEST_SAID else text[:LONGEST_SAID] + " ..."
+    return text if len(text) <= MAX_MESSAGE_LENGTH else text[:MAX_MESSAGE_LENGTH] + " ..."
 
 
 REPLACED = ("content-length", "transfer-encoding", "host")  # follow from the content and the address

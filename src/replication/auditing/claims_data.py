@@ -135,9 +135,9 @@ def arena_top_four(stored: Estimates) -> Decided:
 def arena_gpt_4(stored: Estimates) -> Decided:
     ranking = _arena(stored)
     ranks = {f: ranking.loc[TOP_FOUR[:3], f"rank_{f}"].tolist() for f in FITS}
-    as_said = [ranks["judge_aware"][0] == 1, ranks["btl"][0] == 3 and max(ranks["btl"][1:]) < 3]
+    is_as_stated = [ranks["judge_aware"][0] == 1, ranks["btl"][0] == 3 and max(ranks["btl"][1:]) < 3]
     evidence = f"Ranks of GPT-4 and the two Claudes: weighted {ranks['judge_aware']}, unweighted {ranks['btl']}."
-    return against(as_said.count(False), 2), evidence
+    return against(is_as_stated.count(False), 2), evidence
 
 
 @claim

@@ -133,7 +133,7 @@ def correlations_by_set(gamma: pd.DataFrame, numbers: pd.Series) -> dict[str, tu
     return {name: tuple(spearmanr(numbers, gamma[name].reindex(numbers.index))) for name in gamma}
 
 
-def told_by_set(correlations: dict[str, tuple[float, float]]) -> str:
+def correlations_text(correlations: dict[str, tuple[float, float]]) -> str:
     """Correlations with their p-values in words."""
     return ", ".join(f"{TITLES[name]} {rank:.2f} (p = {p:.3f})" for name, (rank, p) in correlations.items())
 
@@ -152,8 +152,9 @@ def size_and_gamma(stored: Estimates) -> Decided:
     printed, every = (correlations_by_set(gamma, sizes.dropna()) for sizes in (printed_sizes(), all_parameters()))
     contrary = sum(rank <= 0 or p > 0.05 for rank, p in printed.values())
     evidence = (
-        f"Rank correlation of the printed size and discrimination: {told_by_set(printed)}. With all parameters of "
-        f"every judge (see the findings): {told_by_set(every)}."
+        f"Rank correlation of the printed size and discrimination: {correlations_text(printed)}. With all "
+        "parameters of "
+        f"every judge (see the findings): {correlations_text(every)}."
     )
     return against(contrary, len(printed)), evidence
 
@@ -188,8 +189,8 @@ def tokens_and_gamma(stored: Estimates) -> Decided:
     significant = all(p < 0.05 for _, p in correlations.values())
     evidence = (
         f"Rank correlation of the printed token count and discrimination, {len(tokens)} judges: "
-        f"{told_by_set(correlations)}; with the counts that their makers state: "
-        f"{told_by_set(correlations_by_set(gamma, makers))}."
+        f"{correlations_text(correlations)}; with the counts that their makers state: "
+        f"{correlations_text(correlations_by_set(gamma, makers))}."
     )
     outcome = Outcome.HOLDS if significant else Outcome.PARTLY
     return (outcome if all(positive) else against(positive.count(False), len(positive))), evidence

@@ -165,19 +165,19 @@ def seventeen_judges(results: Results) -> tuple[bool, str]:
             same[name, column] = sum(
                 published.as_printed(x, text) == text for x, text in zip(values, printed, strict=True)
             )
-    kept_table, all_table = ("ranking", "ranking_all_judges")
+    used_table, all_table = ("ranking", "ranking_all_judges")
     text = (
         "Footnote 3 says that a judge with a discrimination near zero, GLM-4.5-Air-FP8, was left out. Without it "
-        f"{same[kept_table, 'score_btl']} of {len(printed)} unweighted scores come out as printed, with all "
+        f"{same[used_table, 'score_btl']} of {len(printed)} unweighted scores come out as printed, with all "
         "18 judges "
-        f"{same[all_table, 'score_btl']}; of the unweighted ranks {same[kept_table, 'rank_btl']} without it and "
+        f"{same[all_table, 'score_btl']}; of the unweighted ranks {same[used_table, 'rank_btl']} without it and "
         f"{same[all_table, 'rank_btl']} with all. The judge-aware fit puts this judge at zero by itself: "
-        f"{same[kept_table, 'score_judge_aware']} and {same[all_table, 'score_judge_aware']} of its scores "
+        f"{same[used_table, 'score_judge_aware']} and {same[all_table, 'score_judge_aware']} of its scores "
         "come out as "
         "printed."
     )
-    by_scores = same[kept_table, "score_btl"] > same[all_table, "score_btl"]
-    return by_scores and same[kept_table, "rank_btl"] < same[all_table, "rank_btl"], text
+    by_scores = same[used_table, "score_btl"] > same[all_table, "score_btl"]
+    return by_scores and same[used_table, "rank_btl"] < same[all_table, "rank_btl"], text
 
 
 @finding(

@@ -6,7 +6,7 @@ import pandas as pd
 
 from replication import published
 from replication.auditing.claim import Estimates, Estimator
-from replication.auditing.claims_judges import correlations_by_set, gamma_by_set, told_by_set
+from replication.auditing.claims_judges import correlations_by_set, correlations_text, gamma_by_set
 from replication.auditing.copied import Agreement, Copied, agreement, copied
 from replication.auditing.finding import finding
 from replication.auditing.registry import registry
@@ -85,9 +85,9 @@ def mixed_sizes(results: Results) -> tuple[bool, str]:
         f"The sizes of Table A.8 are those in the judges' names. They count all parameters of some mixtures of "
         f"experts ({', '.join(total)}) and the active ones or a product for others: "
         f"{'; '.join(differences)}. The rank "
-        f"correlation of size and discrimination is, as printed, {told_by_set(correlations[0])}, and with "
+        f"correlation of size and discrimination is, as printed, {correlations_text(correlations[0])}, and with "
         "all parameters "
-        f"{told_by_set(correlations[1])}."
+        f"{correlations_text(correlations[1])}."
     )
     return len(active) > 0 and len(total) > 0 and _lower(correlations), text
 

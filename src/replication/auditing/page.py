@@ -213,7 +213,7 @@ def _not_held(findings: list[CheckedFinding]) -> str:
 
 def _claims(claims: pd.DataFrame, results: Results) -> str:
     rows = [
-        (row.place, row.statement, read_by(row), str(row.outcome), str(row.algorithm_1), what_is_shown(row))
+        (row.place, row.statement, read_by(row), str(row.outcome), str(row.algorithm_1), evidence_text(row))
         for row in claims.itertuples()
     ]
     columns = [
@@ -235,7 +235,7 @@ def read_by(claim: Any) -> str:
     return f"{claim.estimator}: {measure}" if claim.estimator else measure
 
 
-def what_is_shown(claim: Any) -> str:
+def evidence_text(claim: Any) -> str:
     """What the stored tables show for a claim, by its estimator and by the others."""
     return f"{claim.shown} {claim.others}".strip()
 

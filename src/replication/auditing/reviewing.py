@@ -9,7 +9,7 @@ import pandas as pd
 import yaml
 
 from replication.auditing.audit import OTHERS, RESULTS
-from replication.auditing.page import READ_BY, Audit, read_by, what_is_shown
+from replication.auditing.page import READ_BY, Audit, evidence_text, read_by
 from replication.auditing.registry import items
 from replication.auditing.results import Results
 from replication.auditing.shown_times import times_of
@@ -69,7 +69,7 @@ def words_claimed(audit: Audit, results: Results) -> str:
     rows = []
     for row in audit.claims.itertuples():
         claim, outcomes = f"{row.statement} ({row.place})", (str(row.outcome), str(row.algorithm_1))
-        rows.append((claim, *_run(row.tables, results), read_by(row), what_is_shown(row), *outcomes))
+        rows.append((claim, *_run(row.tables, results), read_by(row), evidence_text(row), *outcomes))
     return markdown_table(rows, [*COLUMNS[:-2], READ_BY, *COLUMNS[-2:], "by Algorithm A.1"])
 
 

@@ -16,7 +16,7 @@ from replication.auditing.results import Missing, Results
 from replication.auditing.reviewing import numbers_claimed, words_claimed
 from replication.auditing.shown_figures import figures_page
 from replication.auditing.shown_numbers import with_numbers
-from replication.auditing.shown_times import times_table, whole_runs
+from replication.auditing.shown_times import full_run_times, times_table
 from replication.tables import markdown_table, number_with_error
 
 log = logging.getLogger("replication")
@@ -90,7 +90,7 @@ BLOCKS: dict[str, Callable[[Results], str]] = {
     "items": items_table,
     "slopes": slopes_table,
     "times": times_table,
-    "whole runs": whole_runs,
+    "whole runs": full_run_times,
 }
 
 

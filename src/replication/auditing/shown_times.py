@@ -26,7 +26,7 @@ def times_table(results: Results) -> str:
     return f"{markdown_table(rows, ['section', 'time taken', 'of the processor'])}\n\n{total}"
 
 
-def whole_runs(results: Results) -> str:
+def full_run_times(results: Results) -> str:
     """How long the commands take that run many sections, as the stored runs did."""
     times = times_of(results)
     is_paper = times["section"].isin([path.stem for path in SCRIPTS.glob("*.py")])

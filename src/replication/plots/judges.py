@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from judgerank.plots.looks import COLOURS, DATA_SETS, MARKERS, NAMES, PAGE, canvas, shades, short
-from replication.plots.labels import label_points, name_beside, name_rows
+from replication.plots.labels import label_points, name_points, name_rows
 
 # What the judges' discriminations look like.
 HEADROOM = 1.6  # of the axis of discriminations, over the largest estimate
@@ -121,7 +121,7 @@ def discrimination_scatter(frame: pd.DataFrame, title: str) -> Figure:
     axes.set(xlim=(-0.07 * top, top), ylim=(-0.07 * top, top), aspect="equal")
     figure.legend(loc="outside lower center", ncols=4)
     crowd = both & (x > CROWDED * top)
-    name_beside(axes, x[crowd], y[crowd], map(short, x.index[crowd]))
+    name_points(axes, x[crowd], y[crowd], map(short, x.index[crowd]))
     for judge in x.index[zero & ~crowd]:  # side by side on the axis, so the names lean
         text_style = {"textcoords": "offset points", "rotation": 45, "ha": "left", "va": "bottom", "fontsize": 6}
         axes.annotate(short(judge), (x[judge], y[judge]), (2, 2), **text_style)

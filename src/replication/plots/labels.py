@@ -86,7 +86,7 @@ def _stable_sorting() -> Iterator[None]:
         yield
 
 
-def name_beside(axes: Axes, x: Iterable[float], y: Iterable[float], names: Iterable[str]) -> None:
+def name_points(axes: Axes, x: Iterable[float], y: Iterable[float], names: Iterable[str]) -> None:
     """Name points in a column to the right of the axes, in order of height, each with a line to its point.
 
     For crowds that leave no room beside their points.

@@ -12,7 +12,7 @@ from omegaconf import MISSING, DictConfig, ListConfig, OmegaConf
 
 from judgerank.data.errors import ConfigError
 
-RANGE, EACH = "range", "each"
+RANGE, PARTS = "range", "each"
 LARGEST_SPREAD = 100.0  # of scores or log-discriminations: beyond it every outcome is certain
 ANY_NUMBER = (-math.inf, math.inf, True)  # that is finite
 
@@ -43,7 +43,7 @@ def above(low: float, default: Any = MISSING) -> Any:
 
 def named_parts(schema: type) -> Any:
     """A field with parts by name, each checked by a schema though the command line may add any."""
-    return field(default_factory=dict, metadata={EACH: schema})
+    return field(default_factory=dict, metadata={PARTS: schema})
 
 
 def require_known_and_in_range(cfg: DictConfig) -> None:
@@ -94,7 +94,7 @@ def _require_value(value: Any, path: str, of_field: Mapping[str, Any], schema: t
             _require(value, schema or typed, f"{path}.")
         else:
             for key, inner in value.items():
-                _require_value(inner, f"{path}.{key}", of_field, of_field.get(EACH))
+                _require_value(inner, f"{path}.{key}", of_field, of_field.get(PARTS))
     elif isinstance(value, ListConfig):
         for inner in value:
             _require_value(inner, path, of_field)

@@ -63,7 +63,7 @@ def on_set(settings: dict, rng: np.random.Generator, sets: dict[str, tuple[Compa
     rank = method_of(settings["method"], settings["function"], settings["settings"])
     comparisons, fold = sets[settings["set"]]
     if settings["fold"] is None:
-        return whole_record([rank(rows) for rows in in_orders(comparisons, settings["orders"], rng)])
+        return full_data_record([rank(rows) for rows in in_orders(comparisons, settings["orders"], rng)])
     held_out = fold == settings["fold"]
     train, test = (comparisons.take(np.flatnonzero(rows)) for rows in (~held_out, held_out))
     predictions = [rank(rows).predict for rows in in_orders(train, settings["orders"], rng)]
@@ -79,7 +79,7 @@ def in_orders(comparisons: Comparisons, orders: int, rng: np.random.Generator) -
         yield comparisons if orders == 1 else comparisons.take(rng.permutation(len(comparisons)))
 
 
-def whole_record(rankings: list[Ranking]) -> Record:
+def full_data_record(rankings: list[Ranking]) -> Record:
     """What a method says of a set, by the rankings from one or several orders of its rows."""
     first = rankings[0]
     scores = pd.DataFrame([ranking.scores for ranking in rankings])

@@ -38,8 +38,8 @@ from studies.shown.judges import (
     calibration_table,
     compared_table,
     crowds_table,
+    detection_table,
     effective_table,
-    found_table,
     fragility_table,
     panel_table,
     people_table,
@@ -56,7 +56,7 @@ from studies.stored_speed import STORED, goals_table
 BLOCKS: dict[str, Callable[[Results], str]] = {
     "bench": lambda _: goals_table(STORED),
     "blocks": blocks_table,
-    "blocks found": found_table,
+    "blocks found": detection_table,
     "boards": boards_table,
     "calibration": calibration_table,
     "compared": compared_table,

@@ -58,7 +58,7 @@ def question_coverage_table(results: Results) -> str:
     return markdown_table(rows, ["questions", "without question effects", "with", "clustered"])
 
 
-def found_table(results: Results) -> str:
+def detection_table(results: Results) -> str:
     """How often tests find a simulated block, and what intervals hold."""
     rows = []
     for _, row in results.table("panel/block_coverage.csv").iterrows():

@@ -133,7 +133,7 @@ class Answer(NamedTuple):
     errors: np.ndarray
 
 
-def told_otherwise(settings: dict, rng: np.random.Generator) -> Record:
+def differs_by_version(settings: dict, rng: np.random.Generator) -> Record:
     """Whether a fit ends otherwise for any telling of the same judgments, counts times ``factors`` among them."""
     rows = drawn(settings, rng)
     first = answer(rows, settings["member"])

@@ -53,7 +53,7 @@ def overwritten(settings: dict, rng: np.random.Generator) -> Record:
         before, paths_before = _contents(home), {*home.rglob("*")}
         words = [*RUN.split(), *_targets(home, rng)]
         ended = _run(words)
-        lost = sorted(path for path, content in before.items() if not _is_kept(home, path, content))
+        lost = sorted(path for path, content in before.items() if not _is_unharmed(home, path, content))
         left = {*home.rglob("*.partial")} - paths_before
         bad = bool(lost or left or ended not in (0, 1, 2))
         return {
@@ -176,7 +176,7 @@ def _contents(home: Path) -> dict[str, bytes]:
     }
 
 
-def _is_kept(home: Path, name: str, content: bytes) -> bool:
+def _is_unharmed(home: Path, name: str, content: bytes) -> bool:
     """Whether a file is as it was; of those in the ranking's folder, a copy beside it will do."""
     path = home / name
     copies = [path, *path.parent.glob(f"{path.name}.edited*")]
@@ -192,9 +192,9 @@ SIZE = 12  # cells of the study, judgments of the ledger, files of the folder
 def lost(settings: dict, rng: np.random.Generator) -> Record:
     """One victim of the ``kind``, killed up to ``kills`` times and then left alone: whether anything was lost."""
     run, is_complete = {
-        "study": (_study, _study_whole),
-        "ledger": (_ledger, _ledger_whole),
-        "results": (_results, _results_whole),
+        "study": (_study, _study_complete),
+        "ledger": (_ledger, _ledger_complete),
+        "results": (_results, _results_complete),
     }[settings["kind"]]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name, "victim")
@@ -245,7 +245,7 @@ def _tree(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def _study_whole(folder: Path) -> bool:
+def _study_complete(folder: Path) -> bool:
     _study(folder.with_name("unharmed"))
     blocks = (
         {name: text for name, text in _tree(study_folder).items() if name.endswith(".jsonl")}
@@ -267,7 +267,7 @@ def _ledger(folder: Path) -> None:
                 ledger.append(record)
 
 
-def _ledger_whole(folder: Path) -> bool:
+def _ledger_complete(folder: Path) -> bool:
     with opened(folder / "judgments.jsonl") as ledger:
         return ledger.records == _judgments() and not ledger.torn
 
@@ -283,7 +283,7 @@ def _results(folder: Path) -> None:
         (inside / "run.json").write_text('{"section": "killed"}')
 
 
-def _results_whole(folder: Path) -> bool:
+def _results_complete(folder: Path) -> bool:
     editions = {(folder / str(x)).read_text() for x in range(SIZE)}
     return len(editions) == 1 and set(written(folder)) | {"run.json"} == set(_tree(folder))
 

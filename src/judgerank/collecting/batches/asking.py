@@ -38,7 +38,7 @@ class Batches:
         self._collector, self._pending, self._poll, self._progress = collector, pending, poll, progress
         self._judges, self._client, self._budget = collector.judges, collector.client, collector.budget
         self._aside = dict(aside)  # what a request may cost changes with what others are told to have cost
-        self._kept = {(record.get("batch"), task_of(record)) for record in collector.ledger.records}
+        self._answered = {(record.get("batch"), task_of(record)) for record in collector.ledger.records}
 
     async def run(self, tasks: Sequence[Task]) -> None:
         """Fetch what was asked before, and ask every task of every judge who is not stopped.
@@ -165,7 +165,7 @@ class Batches:
     async def _keep(self, which: Submission, task: Task, result: Result) -> None:
         """One result, as that of a live request."""
         collector, judge = self._collector, self._judges[task.judge]
-        if (which.batch, task) in self._kept:  # by a run that was killed before it could say that all are
+        if (which.batch, task) in self._answered:  # by a run that was killed before it could say that all are
             await self._give_back([task])
             return
         try:

@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import field_validator
 
 from judgerank.collecting.checking import Settings, checked
-from judgerank.collecting.ledger import Record, says_what_was_asked, task_of
+from judgerank.collecting.ledger import Record, is_request_record, task_of
 from judgerank.collecting.task_order import Task
 from judgerank.data.errors import DataError
 from judgerank.writing.atomic import replace_file
@@ -42,7 +42,7 @@ class Submission(Settings):
     @field_validator("requests")
     @classmethod
     def _are_requests(cls, requests: list[Record]) -> list[Record]:
-        if not all(map(says_what_was_asked, requests)):
+        if not all(map(is_request_record, requests)):
             raise ValueError("there is one that does not say what was asked")
         return requests
 

@@ -92,12 +92,14 @@ class Server:
 
         async def once() -> str:
             nonlocal sent
-            found_id = await self._find(which, self._once) if sent else None
-            if found_id is None:
+            existing_id = await self._find(which, self._once) if sent else None
+            if existing_id is None:
                 sent = True
                 count = len(which.requests)
-                found_id = (await self._once("POST", self.form.folder, count=count, read=self._batch, **order)).id
-            return found_id
+                existing_id = (
+                    await self._once("POST", self.form.folder, count=count, read=self._batch, **order)
+                ).id
+            return existing_id
 
         return await self._retrying()(once)
 
