@@ -289,12 +289,22 @@ def _computed(jobs: Iterable[Any], parallel: Parallel) -> Iterator[Any]:
         raise lost(parallel.options, error) from error
 
 
+def require_workers(backend: str, n_jobs: int) -> None:
+    """Refuse replications without workers; commands ask before anything begins, a progress bar included.
+
+    Raises
+    ------
+    ConfigError
+    """
+    if backend not in BACKENDS:
+        raise ConfigError(f"there is no backend {backend!r} (known: {', '.join(BACKENDS)})")
+    if n_jobs == 0:
+        raise ConfigError("parallel.n_jobs=0 would leave nobody to do the work (-1 takes all processors)")
+
+
 @contextmanager
 def _backend(parallel: Parallel) -> Iterator[None]:
-    if parallel.backend not in BACKENDS:
-        raise ConfigError(f"there is no backend {parallel.backend!r} (known: {', '.join(BACKENDS)})")
-    if parallel.n_jobs == 0:
-        raise ConfigError("parallel.n_jobs=0 would leave nobody to do the work (-1 takes all processors)")
+    require_workers(parallel.backend, parallel.n_jobs)
     if parallel.backend != "dask":
         with joblib.parallel_config(parallel.backend, n_jobs=parallel.n_jobs, **parallel.options):
             yield

@@ -2,6 +2,7 @@
 "missing."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -402,6 +403,14 @@ def test_the_page_in_markdown_is_short_and_leads_to_every_number(audited):
     assert len(text.splitlines()) <= 300
     assert "audit.html" in text and "audit.csv" in text
     assert len(every_number(audited, STORED).rows) == len(audited.numbers)
+
+
+@pytest.mark.filterwarnings("error")
+def test_numbers_without_any_reason_have_empty_cells(audited):
+    numbers = audited.numbers.head(20)
+    without = replace(audited, numbers=numbers.assign(reason=float("nan")))
+    empty = replace(audited, numbers=numbers.assign(reason=""))
+    assert every_number(without, STORED).rows == every_number(empty, STORED).rows
 
 
 def test_page_csv_and_readme_are_current(audited):

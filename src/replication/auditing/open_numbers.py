@@ -10,36 +10,36 @@ from replication.auditing.results import Missing, Results
 from replication.stopping import Tried
 
 
+def _none_gives(numbers: str, fits: str, all_of: str, most: object, link: str = ". The") -> str:
+    """What all kinds of open numbers begin with: what was tried, and how much the best fit gives."""
+    return f"{numbers}: {fits} gives all {all_of}{link} most is {most}"
+
+
 def _discrimination(results: Results) -> str:
     tried = results.rows("judge_reliability/settings_tried.csv", "dataset=mt_bench")
     settings = len(tried[list(Tried(1).columns())].drop_duplicates())
     complete = tried[tried["left_out"] == "none"]
     best = complete[complete["matched"] == complete["matched"].max()]
-    return (
-        f"MT-Bench's discriminations (Table A.8): none of {settings} settings of Algorithm A.1, at any of their "
-        f"stops, gives all {best['of'].iloc[0]}. The most is {best['matched'].iloc[0]}, as at the maximum; then "
-        f"{' or '.join(sorted(best['not_matched'].unique()))} is the one that differs."
-    )
+    fits = f"none of {settings} settings of Algorithm A.1, at any of their stops,"
+    most = _none_gives("MT-Bench's discriminations (Table A.8)", fits, best["of"].iloc[0], best["matched"].iloc[0])
+    others = " or ".join(sorted(best["not_matched"].unique()))
+    return f"{most}, as at the maximum; then {others} is the one that differs."
 
 
 def _interval_end(results: Results) -> str:
     ends = results.table("unstated_settings/interval_ends.csv")
     best = ends.iloc[0]
-    return (
-        f"Judge-aware columns of Table A.7: of the maximum and {len(ends) - 1} stops of Algorithm A.1, also in "
-        f"other steps and decay rates, none gives all {best['tried']} numbers. The most is {best['reproduced']}; "
-        f"{best['worst_row']} then has {best['worst_ours']:.5f} for {best['worst_paper']}."
-    )
+    fits = f"of the maximum and {len(ends) - 1} stops of Algorithm A.1, also in other steps and decay rates, none"
+    most = _none_gives("Judge-aware columns of Table A.7", fits, f"{best['tried']} numbers", best["reproduced"])
+    return f"{most}; {best['worst_row']} then has {best['worst_ours']:.5f} for {best['worst_paper']}."
 
 
 def _ranks(results: Results) -> str:
     ranks = results.table("unstated_settings/btl_ranks.csv")
     best = ranks.iloc[0]
-    return (
-        f"Unweighted ranks of Table A.7, and their differences: of {len(ranks)} fits, by the judges left out and "
-        f"by what ties and unparsed answers count for, none gives all {best['models']} ranks; the most is "
-        f"{best['rank_btls_reproduced']}."
-    )
+    numbers = "Unweighted ranks of Table A.7, and their differences"
+    fits = f"of {len(ranks)} fits, by the judges left out and by what ties and unparsed answers count for, none"
+    return _none_gives(numbers, fits, f"{best['models']} ranks", best["rank_btls_reproduced"], "; the") + "."
 
 
 def _exchanges(results: Results) -> str:

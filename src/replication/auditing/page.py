@@ -150,7 +150,9 @@ def every_number(audit: Audit, results: Results) -> Shown:
     frame["ours"] = [_text(value) for value in frame["ours"]]
     marked = numbers["surrogate"].to_numpy(bool)
     frame.loc[marked, "ours"] += " (surrogate)"
-    frame = frame.fillna({"reason": "", STORED_AS: ""}).astype({"verdict": str})
+    for name in ("reason", STORED_AS):  # all NaN, thus floats, where no row has a text
+        frame[name] = frame[name].astype(object).fillna("")
+    frame = frame.astype({"verdict": str})
     for name, addresses in links.items():
         frame[name] = [Path(to).name if to else "" for to in addresses]
     return shown("every-number", "Every number", frame, links=links, precise={"difference": 4})

@@ -58,17 +58,9 @@ def require_known_and_in_range(cfg: DictConfig) -> None:
     """
     _require(cfg, OmegaConf.get_type(cfg), "")
     if cfg.get("parallel"):
-        _require_workers(cfg.parallel)
+        from replication.replicate import require_workers  # loads joblib, which other commands do without
 
-
-def _require_workers(parallel: DictConfig) -> None:
-    """Refuse replications without workers before anything begins, a progress bar included."""
-    from replication.replicate import BACKENDS  # loads joblib, which commands without replications do without
-
-    if parallel.backend not in BACKENDS:
-        raise ConfigError(f"there is no backend {parallel.backend!r} (known: {', '.join(BACKENDS)})")
-    if parallel.n_jobs == 0:
-        raise ConfigError("parallel.n_jobs=0 would leave nobody to do the work (-1 takes all processors)")
+        require_workers(cfg.parallel.backend, cfg.parallel.n_jobs)
 
 
 def nearest(key: str, schema: type) -> str:

@@ -64,11 +64,17 @@ class Newcomers(RealData, Replicated):
 
 
 @dataclass
-class People(Section, Replicated):
-    """A few human votes beside a panel, simulated."""
+class Simulated(Section, Replicated):
+    """A section on simulated judgments alone."""
 
     level: float = within(0, 1, ends=False)
     replications: int = at_least(2)
+
+
+@dataclass
+class People(Simulated):
+    """A few human votes beside a panel, simulated."""
+
     crowds: int = at_least(2)
 
 
@@ -82,11 +88,8 @@ class HumanScale(RealData, Replicated):
 
 
 @dataclass
-class Soft(Section, Replicated):
+class Soft(Simulated):
     """Probabilities in place of letters, simulated."""
-
-    level: float = within(0, 1, ends=False)
-    replications: int = at_least(2)
 
 
 @dataclass
@@ -99,11 +102,8 @@ class Graded(RealData, Replicated):
 
 
 @dataclass
-class Rankings(Section, Replicated):
+class Rankings(Simulated):
     """Rankings of several answers, simulated."""
-
-    level: float = within(0, 1, ends=False)
-    replications: int = at_least(2)
 
 
 @dataclass
@@ -202,14 +202,18 @@ class SimulatedPanel:
 
 
 @dataclass
-class MethodComparison(Section, Replicated):
-    level: float = within(0, 1, ends=False)
+class SimulatedAndReal(Simulated):
+    """A section on simulated judgments and on sets, whose methods name their own solvers."""
+
     surrogate: Surrogate = MISSING
     datasets: dict[str, Dataset] = field(default_factory=dict)
+
+
+@dataclass
+class MethodComparison(SimulatedAndReal):
     methods: dict[str, Method] = field(default_factory=dict)
     panels: dict[str, SimulatedPanel] = field(default_factory=dict)
     folds: int = at_least(2)
-    replications: int = at_least(2)
 
 
 # Schema of a plan: what is planned for and what is wanted (conf/plan.yaml).
@@ -353,27 +357,19 @@ class Design:
 
 
 @dataclass
-class Validity(Section, Replicated):
-    level: float = within(0, 1, ends=False)
-    surrogate: Surrogate = MISSING
-    datasets: dict[str, Dataset] = field(default_factory=dict)
+class Validity(SimulatedAndReal):
     members: list[str] = MISSING
     methods: dict[str, Fitted] = field(default_factory=dict)
     designs: dict[str, Design] = field(default_factory=dict)
     halves: int = at_least(1)
-    replications: int = at_least(2)
 
 
 @dataclass
-class Defaults(Section, Replicated):
+class Defaults(SimulatedAndReal):
     """What should be fitted unless a user says otherwise."""
 
-    level: float = within(0, 1, ends=False)
-    surrogate: Surrogate = MISSING
-    datasets: dict[str, Dataset] = field(default_factory=dict)
     methods: dict[str, Fitted] = field(default_factory=dict)
     n_comparisons: list[int] = at_least(1)  # of samples
     draws: int = at_least(2)  # samples of every size
     designs: dict[str, Design] = field(default_factory=dict)
-    replications: int = at_least(2)
     fewer: dict[str, int] = field(default_factory=dict)  # replications of designs whose fits take long

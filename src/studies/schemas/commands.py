@@ -11,14 +11,20 @@ from replication.schemas.section import RealData, Replicated, Section
 
 
 @dataclass
-class Problems:
+class Cases:
+    """Random cases of every element of the list that a schema derived from this one has."""
+
+    cases: int = at_least(1)
+
+
+@dataclass
+class Problems(Cases):
     """Random problems: the members they are for, and the least and the most of what they have."""
 
     members: list[str] = MISSING
     models: list[int] = at_least(2)
     judges: list[int] = at_least(1)
     comparisons: list[int] = at_least(1)
-    cases: int = at_least(1)  # of every member
 
 
 @dataclass
@@ -32,34 +38,24 @@ class Scales(Problems):
 
 
 @dataclass
-class Inputs:
+class Inputs(Cases):
     forms: list[str] = MISSING
-    cases: int = at_least(1)  # of every form
 
 
 @dataclass
-class Slips:
+class Slips(Cases):
     layouts: list[str] = MISSING
-    cases: int = at_least(1)  # of every layout
 
 
 @dataclass
-class Kills:
-    kinds: list[str] = MISSING
+class Kills(Cases):
+    kinds: list[str] = MISSING  # of victims
     kills: int = at_least(1)  # of every victim
-    cases: int = at_least(1)  # victims of every kind
 
 
 @dataclass
-class Secrets:
+class Attacks(Cases):
     ways: list[str] = MISSING
-    cases: int = at_least(1)  # of every way
-
-
-@dataclass
-class Files:
-    ways: list[str] = MISSING
-    cases: int = at_least(1)  # of every way
 
 
 @dataclass
@@ -71,8 +67,8 @@ class Torture(Replicated):
     inputs: Inputs = field(default_factory=Inputs)
     slips: Slips = field(default_factory=Slips)
     kills: Kills = field(default_factory=Kills)
-    files: Files = field(default_factory=Files)
-    secrets: Secrets = field(default_factory=Secrets)
+    files: Attacks = field(default_factory=Attacks)
+    secrets: Attacks = field(default_factory=Attacks)
     seed: int = at_least(0)
     results: str | None = MISSING
 

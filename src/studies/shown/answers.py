@@ -8,6 +8,7 @@ import pandas as pd
 
 from judgerank.plots.looks import NAMES
 from replication.auditing.results import Results
+from replication.tables import markdown_table
 
 # What the documentation shows of answers that say how strong they are.
 READ = ("levels", "shares")  # ways to read a pair of scores
@@ -28,7 +29,6 @@ def graded_table(results: Results) -> str:
         rows.append((setting, gain, *held))
     columns = ["judges", "judgments that one replaces", "coverage: strength", "the same, clustered"]
     columns += ["coverage: winner or tie", "the same, clustered "]
-    frame = pd.DataFrame(rows, columns=columns)
     equal = results.table("graded/equal.csv").set_index("way")
     shares = "; ".join(
         (
@@ -38,7 +38,7 @@ def graded_table(results: Results) -> str:
         for variant in equal.index
     )
     note = f"Share of sets of judgments of equal models in which any two are significantly different: {shares}."
-    return f"{frame.to_markdown(index=False, disable_numparse=True)}\n\n{note}"
+    return f"{markdown_table(rows, columns)}\n\n{note}"
 
 
 def levels_table(results: Results) -> str:
@@ -51,7 +51,7 @@ def levels_table(results: Results) -> str:
         rows.append((row["setting"].removeprefix("seven levels, "), str(row["levels"]), *gain_cells, *held))
     columns = ["judges", "levels used", "judgments that one on seven replaces", "judgments that seven save"]
     columns += ["coverage", "coverage, clustered"]
-    return str(pd.DataFrame(rows, columns=columns).to_markdown(index=False, disable_numparse=True))
+    return markdown_table(rows, columns)
 
 
 def scores_table(results: Results) -> str:
@@ -67,7 +67,7 @@ def scores_table(results: Results) -> str:
         rows.append((setting, *gains, *losses))
     columns = ["judges", *(f"pairs that one replaces: {variant}" for variant in READ)]
     columns += [f"held-out log-loss: {variant}" for variant in READ]
-    return str(pd.DataFrame(rows, columns=columns).to_markdown(index=False, disable_numparse=True))
+    return markdown_table(rows, columns)
 
 
 def confidence_table(results: Results) -> str:
@@ -85,7 +85,7 @@ def confidence_table(results: Results) -> str:
         rows.append((NAMES[name], *cells))
     columns = ["data set", "winner or tie", "with confidence", "with shuffled confidence"]
     columns += ["few judgments: with confidence", "few judgments: shuffled"]
-    return str(pd.DataFrame(rows, columns=columns).to_markdown(index=False, disable_numparse=True))
+    return markdown_table(rows, columns)
 
 
 # What the documentation shows of new models on the human scale.
@@ -115,7 +115,7 @@ def human_boards_table(results: Results) -> str:
         "coverage: conformal",
         "judges found to predict people",
     ]
-    return str(pd.DataFrame(rows, columns=columns).to_markdown(index=False, disable_numparse=True))
+    return markdown_table(rows, columns)
 
 
 def null_boards_table(results: Results) -> str:
@@ -129,7 +129,7 @@ def null_boards_table(results: Results) -> str:
         rows.append((board["board"], *held, wide, informative, str(board["n_replications"])))
     columns = ["board", "coverage: conformal", "coverage: interval", "width of the conformal interval"]
     columns += ["judges found to predict people", "simulated boards"]
-    return str(pd.DataFrame(rows, columns=columns).to_markdown(index=False, disable_numparse=True))
+    return markdown_table(rows, columns)
 
 
 def left_off_table(results: Results) -> str:
@@ -151,7 +151,7 @@ def left_off_table(results: Results) -> str:
         "coverage: conformal",
         "width of the conformal interval",
     ]
-    return str(pd.DataFrame(rows, columns=columns).to_markdown(index=False, disable_numparse=True))
+    return markdown_table(rows, columns)
 
 
 # What the documentation shows of rankings of several answers.
@@ -167,7 +167,7 @@ def rankings_table(results: Results) -> str:
         rows.append((setting, *_cells(table.loc[setting], cells)))
     columns = ["rankings", "pair judgments per ranking", "coverage: whole", "coverage: pairs"]
     columns += ["coverage: pairs, clustered", "spread: whole", "spread: pairs"]
-    return str(pd.DataFrame(rows, columns=columns).to_markdown(index=False, disable_numparse=True))
+    return markdown_table(rows, columns)
 
 
 def ranking_orders_table(results: Results) -> str:
@@ -177,7 +177,6 @@ def ranking_orders_table(results: Results) -> str:
         variants = ("whole, shrunk", "whole, judges alike", "mean ranks")
         rows.append((setting, *_cells(table.loc[setting], [("tau", variant) for variant in variants])))
     columns = ["rankings", "judges weighted", "judges alike", "mean ranks"]
-    frame = pd.DataFrame(rows, columns=columns)
     equal = results.table("rankings/equal.csv").set_index(["setting", "way"])
     shares = "; ".join(
         f"{setting.removeprefix('equal models, ')}, {variant.removesuffix(', shrunk')}: "
@@ -186,7 +185,7 @@ def ranking_orders_table(results: Results) -> str:
     )
     sets = f"{equal['n_replications'].max()} sets of rankings of equal models"
     note = f"Share of {sets} in which any two are separated: {shares}."
-    return f"{frame.to_markdown(index=False, disable_numparse=True)}\n\n{note}"
+    return f"{markdown_table(rows, columns)}\n\n{note}"
 
 
 def _cells(of: pd.DataFrame, cells: Iterable[tuple[str, str]]) -> list[str]:

@@ -224,7 +224,7 @@ def accuracy_table(results: Results) -> str:
         cells = (_with_share(rows_of_method.loc[method]) for method in METHODS)
         rows.append((NAMES[dataset], f"{size:,}", *cells))
     columns = ["data set", "comparisons", *METHODS.values()]
-    return str(pd.DataFrame(rows, columns=columns).to_markdown(index=False, disable_numparse=True))
+    return markdown_table(rows, columns)
 
 
 def _with_share(row: pd.Series) -> str:
@@ -243,7 +243,7 @@ def trouble_table(results: Results) -> str:
         cells = (_number(row, name) for name in ("spearman_exact", "spearman_shrunk", "log_loss_saved"))
         rows.append((ENDS.get(row["status"], row["status"]), f"{row['samples']:.0f}", *cells))
     columns = ["the exact fit", "samples", "correlation, exact", "correlation, shrunk", "log-loss saved"]
-    return str(pd.DataFrame(rows, columns=columns).to_markdown(index=False, disable_numparse=True))
+    return markdown_table(rows, columns)
 
 
 def simulated_table(results: Results) -> str:
@@ -258,7 +258,7 @@ def simulated_table(results: Results) -> str:
         *("simulated sets", "fit", "coverage", "error of a score", "equal pair separated", "wrong way round"),
         *("all ranks held", "power"),
     ]
-    return str(pd.DataFrame(rows, columns=columns).to_markdown(index=False, disable_numparse=True))
+    return markdown_table(rows, columns)
 
 
 def _number(row: pd.Series, name: str) -> str:
@@ -308,7 +308,7 @@ def _share(row: pd.Series, name: str) -> str:
 
 
 def _markdown(rows: list[tuple], columns: list[str]) -> str:
-    return str(pd.DataFrame(rows, columns=columns).to_markdown(index=False, disable_numparse=True))
+    return markdown_table(rows, columns)
 
 
 # What the documentation shows of the reported scale and of boards compared on it.
@@ -321,7 +321,7 @@ def useless_table(results: Results) -> str:
         ranges = (f"{row[f'{name}_change']:+.0%}" for name in ("range", "paper"))
         rows.append((NAMES[row["dataset"]], f"{row['useless']} of {row['judges']}", *ranges))
     columns = ["data set", "judges left out", "range of reported scores", "range on the paper's scale"]
-    return str(pd.DataFrame(rows, columns=columns).to_markdown(index=False, disable_numparse=True))
+    return markdown_table(rows, columns)
 
 
 def scale_table(results: Results) -> str:
@@ -332,7 +332,7 @@ def scale_table(results: Results) -> str:
         cells = (f"{row[name]:.3f} ({row[f'{name}_se']:.3f})" for name in names)
         rows.append((row["panel"], f"{row['n_comparisons']:,}", *cells))
     columns = ["judges", "comparisons", "spread over standard error", "coverage", "first model", "last model"]
-    return str(pd.DataFrame(rows, columns=columns).to_markdown(index=False, disable_numparse=True))
+    return markdown_table(rows, columns)
 
 
 def boards_table(results: Results) -> str:
@@ -343,4 +343,4 @@ def boards_table(results: Results) -> str:
         changed = next(cells), next(cells) if row["change"] else ""
         rows.append((row["boards"], *changed))
     columns = ["boards", "share of runs that report a move", "of the model that moved"]
-    return str(pd.DataFrame(rows, columns=columns).to_markdown(index=False, disable_numparse=True))
+    return markdown_table(rows, columns)

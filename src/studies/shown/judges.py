@@ -97,7 +97,7 @@ def tastes_of_sets(results: Results) -> str:
         rows.append((NAMES[row["dataset"]], size, p, gain, widths, f"{pairs} of {row['pairs']}"))
     columns = ["data set", "standard deviation", "p", "held-out log-loss gained"]
     columns += ["width of an interval", "pairs significantly different"]
-    return str(pd.DataFrame(rows, columns=columns).to_markdown(index=False, disable_numparse=True))
+    return markdown_table(rows, columns)
 
 
 def tastes_simulated(results: Results) -> str:
@@ -110,7 +110,7 @@ def tastes_simulated(results: Results) -> str:
         rows.append((*panel, *cells))
     columns = ["tastes", "judges", "comparisons", "estimated", "judges like these", "the same, tastes left out"]
     columns += ["this panel", "this panel, tastes left out", "test rejects"]
-    return str(pd.DataFrame(rows, columns=columns).to_markdown(index=False, disable_numparse=True))
+    return markdown_table(rows, columns)
 
 
 def taste_stops(results: Results) -> str:
@@ -130,7 +130,7 @@ def taste_stops(results: Results) -> str:
         "judges like these",
         "this panel, wrong about itself",
     ]
-    return str(pd.DataFrame(rows, columns=columns).to_markdown(index=False, disable_numparse=True))
+    return markdown_table(rows, columns)
 
 
 # What the documentation shows of how far rankings can be trusted.
@@ -147,8 +147,7 @@ def fragility_table(results: Results) -> str:
         few = f"{row['swapped_by_few']} of {row['neighbours']}"
         rows.append((row["title"], row["member"], *fewest, few))
     columns = ["set", "member", "judgments", "questions", "judges"]
-    frame = pd.DataFrame(rows, columns=[*columns, "neighbours that ten judgments or fewer swap"])
-    return str(frame.to_markdown(index=False, disable_numparse=True))
+    return markdown_table(rows, [*columns, "neighbours that ten judgments or fewer swap"])
 
 
 def effective_table(results: Results) -> str:
@@ -161,10 +160,7 @@ def effective_table(results: Results) -> str:
         adds = f"{additional['adds']:.2f}, {additional['questions_per_cost']:.2f}"
         rows.append((row["title"], row["member"], f"{row['judges']}", f"{row['correlation']:.2f}", worth, adds))
     columns = ["set", "member", "judges", "correlation of errors", "effective number of judges"]
-    frame = pd.DataFrame(
-        rows, columns=[*columns, "gain from one more judge; from new questions for the same money"]
-    )
-    return str(frame.to_markdown(index=False, disable_numparse=True))
+    return markdown_table(rows, [*columns, "gain from one more judge; from new questions for the same money"])
 
 
 def calibration_table(results: Results) -> str:
@@ -177,8 +173,7 @@ def calibration_table(results: Results) -> str:
         )
         rows.append((row["panel"], worth, estimate, f"{row['information_covered']:.2f}"))
     columns = ["eight judges", "true effective number", "estimated, mean"]
-    frame = pd.DataFrame(rows, columns=[*columns, "coverage of its intervals"])
-    return str(frame.to_markdown(index=False, disable_numparse=True))
+    return markdown_table(rows, [*columns, "coverage of its intervals"])
 
 
 def small_sets_table(results: Results) -> str:
@@ -188,8 +183,7 @@ def small_sets_table(results: Results) -> str:
         share = "" if row["by_steps"] == "1" else f"{row['smaller']:.2f} ({row['smaller_se']:.2f})"
         rows.append((row["by_steps"], row["designs"], share, row["single_missed"], row["bound_refuted"]))
     columns = ["judgments, by steps alone", "designs", "the search finds fewer", "one is enough, and was missed"]
-    frame = pd.DataFrame(rows, columns=[*columns, "fewer than the lower bound are enough"])
-    return str(frame.to_markdown(index=False, disable_numparse=True))
+    return markdown_table(rows, [*columns, "fewer than the lower bound are enough"])
 
 
 def placed_table(results: Results) -> str:
@@ -199,8 +193,7 @@ def placed_table(results: Results) -> str:
         names = ("covered", "covered_own", "moved", "partial")
         rows.append((row["setting"], *(f"{row[name]:.2f} ({row[f'{name}_se']:.2f})" for name in names)))
     columns = ["newcomer", "coverage, with the board's uncertainty", "without it", "warned: models move"]
-    frame = pd.DataFrame(rows, columns=[*columns, "warned: a judge sees it otherwise"])
-    return str(frame.to_markdown(index=False, disable_numparse=True))
+    return markdown_table(rows, [*columns, "warned: a judge sees it otherwise"])
 
 
 def compared_table(results: Results) -> str:
@@ -208,8 +201,7 @@ def compared_table(results: Results) -> str:
     rows = []
     for _, row in results.table("newcomers/compared.csv").iterrows():
         rows.append((row["setting"], f"{row['moved']:.2f} ({row['moved_se']:.2f})"))
-    frame = pd.DataFrame(rows, columns=["boards", "share of runs that report a move"])
-    return str(frame.to_markdown(index=False, disable_numparse=True))
+    return markdown_table(rows, ["boards", "share of runs that report a move"])
 
 
 def people_table(results: Results) -> str:
@@ -221,8 +213,7 @@ def people_table(results: Results) -> str:
         rows.append((row["setting"], *(f"{row[name]:.2f} ({row[f'{name}_se']:.2f})" for name in names)))
     columns = ["coverage: toward the panel", "coverage: helped by the panel", "coverage: people alone"]
     columns = ["panel", *columns, "coverage: people as a judge"]
-    frame = pd.DataFrame(rows, columns=[*columns, "variance saved by the help", "runs that report disagreement"])
-    return str(frame.to_markdown(index=False, disable_numparse=True))
+    return markdown_table(rows, [*columns, "variance saved by the help", "runs that report disagreement"])
 
 
 def crowds_table(results: Results) -> str:
@@ -233,7 +224,7 @@ def crowds_table(results: Results) -> str:
             names = (f"{measure}/{variant}" for measure in ("error", "spearman", "covered"))
             rows.append((row["crowd"], variant, *(f"{row[name]:.3f} ({row[f'{name}_se']:.3f})" for name in names)))
     columns = ["crowd", "scores", "error", "Spearman", "coverage"]
-    return str(pd.DataFrame(rows, columns=columns).to_markdown(index=False, disable_numparse=True))
+    return markdown_table(rows, columns)
 
 
 def soft_table(results: Results) -> str:
@@ -250,7 +241,6 @@ def soft_table(results: Results) -> str:
         rows.append((setting, *cell_texts))
     columns = ["judges", "letters per p", "judges weighted", "by BTL", "p is narrower"]
     columns += ["coverage: p, plug-in", "coverage: p, clustered", "judges in order: letters", "judges in order: p"]
-    frame = pd.DataFrame(rows, columns=columns)
     equal = results.table("soft/equal.csv").set_index("way")
     shares = "; ".join(
         (
@@ -261,4 +251,4 @@ def soft_table(results: Results) -> str:
     )
     sets = f"{equal['n_replications'].max()} sets of judgments of equal models"
     note = f"Share of {sets} in which any two are separated by clustered errors: {shares}."
-    return f"{frame.to_markdown(index=False, disable_numparse=True)}\n\n{note}"
+    return f"{markdown_table(rows, columns)}\n\n{note}"
