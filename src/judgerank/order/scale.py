@@ -120,8 +120,8 @@ class _Nodes:
 def averages(cells: Comparisons, model: Model, at: Parameters, spread: Spread) -> Averages | None:
     """Averages of what the judges' discriminations decide, in a shrunk fit.
 
-    None where answers say next to nothing of any discrimination, as where all scores are about equal: averages over
-    the prior alone would be of its largest discriminations.
+    None where answers say next to nothing of any discrimination, as where all scores are about equal: averages
+    over the prior alone would be of its largest discriminations.
 
     Parameters
     ----------
