@@ -174,7 +174,7 @@ def test_all_tables_of_a_ranking_agree(few):
     ranking = rank(frame_of(*few[1:]), model="position_aware")
     pairs, board = ranking.tables["pairs"], ranking.tables["leaderboard"].set_index("model")
     assert pairs["separated"].tolist() == pairwise(ranking.fits)["separated"].tolist() == [True] * 3 + [False] * 3
-    assert board["band"].tolist() == [1, 2, 2, 2]
+    assert board["group"].tolist() == ["a", "b", "b", "b"]
     assert board.loc["m0", ["rank_low", "rank_high"]].tolist() == [1, 1]
     text = str(ranking)
     assert "m0 leads." in text

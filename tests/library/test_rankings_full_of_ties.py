@@ -1,4 +1,4 @@
-"""Rankings most of which are ties: win rates, tests of models that never differ, and ranks that go with bands."""
+"""Rankings most of which are ties: win rates, tests of models that never differ, and ranks that go with groups."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_models_that_never_differ_are_tested_without_a_warning(ranked, member):
     board, tested = ranking.tables["leaderboard"], ranking.tables["pairs"]
     apart = tested[tested["first"] == "w"]["separated"]
     assert bool(apart.any()) == bool(board["rank_high"][0] < len(board))
-    assert (board["band"].max() == 1) == bool((board["rank_low"] == 1).all())
+    assert (board["group"] == "a").all() == (board["rank_low"] == 1).all()
 
 
 def test_the_win_rate_of_ties_of_many_is_what_was_seen(near, ranked):
@@ -78,7 +78,7 @@ def test_where_all_answers_are_ties_nothing_is_ranked(near, member):
     ranking = rank(near.assign(ranking="w=x=y=z"), model=member)
     told = verdict(ranking)
     assert told.lead.startswith("All answers are ties, so there is nothing to rank.") and not told.warnings
-    assert ranking.tables["leaderboard"][["low", "high", "rank_low", "rank_high", "band"]].isna().all(axis=None)
+    assert ranking.tables["leaderboard"][["low", "high", "rank_low", "rank_high", "group"]].isna().all(axis=None)
     assert not any("WARNING" in one or "no comparison with" in one or "predicts" in one for one in ranking.remarks)
 
 

@@ -359,7 +359,7 @@ def test_a_thousand_models_are_searched_in_less_than_ten_megabytes(opened, tmp_p
     bare = rank(frame, model="btl")
     board = bare.tables["leaderboard"]
     full = board.assign(low=board["score"] - 0.2, high=board["score"] + 0.2, rank_low=1, rank_high=n)
-    full["band"] = np.arange(n) // 10 + 1
+    full["group"] = "a"
     pairs = bare.tables["pairs"].assign(low=-0.1, high=0.1, p_value=0.5, p_holm=1.0, separated=False)
     path = tmp_path / "index.html"
     path.write_text(replace(bare, tables=bare.tables | {"leaderboard": full, "pairs": pairs}).to_html())

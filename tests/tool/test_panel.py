@@ -1,4 +1,4 @@
-"""What a ranking says of bands, of its judges and in its verdict, against counts by hand and simulated panels."""
+"""Leaders, judges and verdict of a ranking, against counts by hand and simulated panels."""
 
 from __future__ import annotations
 
@@ -25,7 +25,6 @@ from judgerank.ranking.first_screen import headline, judges_of
 from judgerank.ranking.page_records import head_to_head
 from judgerank.ranking.studies import panel
 from judgerank.ranking.studies.categories import BY_CHANCE
-from judgerank.ranking.studies.leaderboard import bands_of
 from judgerank.ranking.verdict import verdict
 from judgerank.ranking.views import CATEGORY, views
 from judgerank.reading.large import from_engine
@@ -48,22 +47,6 @@ def panel_of(gamma, position=(), n_questions: int = 150, copy: bool = False, see
         for judge, first in enumerate(said):
             rows.append((question, f"m{i}", f"m{j}", f"j{judge}", "a" if first else "b"))
     return pd.DataFrame(rows, columns=["question", "model_a", "model_b", "judge", "winner"])
-
-
-@pytest.mark.parametrize(
-    ("apart", "bands"),
-    [
-        ([], [1, 1, 1, 1]),
-        ([("a", "b")], [1, 2, 2, 2]),
-        ([("a", "c"), ("a", "d")], [1, 1, 2, 2]),
-        ([("a", "c"), ("b", "d"), ("a", "d")], [1, 1, 2, 2]),
-        ([("b", "c")], [1, 1, 2, 2]),  # though a is not separated from c
-        ([(x, y) for x in "abcd" for y in "abcd" if x < y], [1, 2, 3, 4]),
-    ],
-)
-def test_a_band_ends_before_the_first_model_separated_from_one_of_its_own(apart, bands):
-    pairs = pd.DataFrame([(x, y, (x, y) in apart) for x in "abcd" for y in "abcd" if x < y])
-    assert bands_of(list("abcd"), pairs.set_axis(["first", "second", "separated"], axis=1)) == bands
 
 
 def test_agreement_is_with_the_majority_of_the_others_on_the_same_models():
@@ -226,10 +209,10 @@ def test_the_verdict_names_first_second_and_how_surely():
     coins = panel_of([0.0001, 0.0001, 0.0001], n_questions=100, seed="coins")
     tossed = rank(coins, solver="penalised")
     lost = verdict(tossed)
-    assert lost.headline == "No clear leader among six models"
+    assert lost.headline == "Not enough data to order the six models"
     assert "too close to call. The true rank of " in lost.lead
     assert f"The true rank of {tossed.tables['leaderboard']['model'][0]} is between 1 and 6 (95%" in lost.lead
-    assert (tossed.tables["leaderboard"]["band"] == 1).all()
+    assert (tossed.tables["leaderboard"]["group"] == "a").all()
 
 
 def two_models(gamma: list[float], n_questions: int) -> pd.DataFrame:
@@ -273,7 +256,7 @@ def test_a_model_too_rarely_compared_may_be_as_good_as_the_leader(tmp_path):
     new = new.assign(judge="j0", winner=["a", "a"])
     ranking = rank(pd.concat([frame, new], ignore_index=True))
     board, told = ranking.tables["leaderboard"].set_index("model"), verdict(ranking)
-    assert (board["band"]["m0"], board["band"].eq(1).sum()) == (1, 1) and board["rank_low"]["new"] == 1
+    assert (board["rank_low"][["m0", "new"]] == 1).all() and board["rank_low"].eq(1).sum() == 2
     assert told.headline == "m0 leads, but new may be as good"
     assert told.lead.endswith(" m0 is not significantly different from new (2 comparisons).")
     assert told.next.startswith("To decide between m0 and new, ")
@@ -283,21 +266,21 @@ def test_a_model_too_rarely_compared_may_be_as_good_as_the_leader(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("bands", "apart", "said"),
+    ("apart", "said"),
     [
-        ([1, 2, 3, 4], "bcd", "a leads"),
-        ([1, 2, 3, 4], "bc", "a leads, but d may be as good"),
-        ([1, 2, 3, 4], "b", "a leads, but two others may be as good"),
-        ([1, 1, 2, 3], "c", "a and b share the lead, but d may be as good"),
-        ([1, 1, 1, 2], "d", "Three models share the lead"),
-        ([1, 1, 2, 3], "", "No clear leader among four models"),
-        ([1, 1, 1, 1], "", "No clear leader among four models"),
+        ("ab ac ad", "a leads"),
+        ("ab ac", "a leads, but d may be as good"),
+        ("ab", "a leads, but two others may be as good"),
+        ("ac", "a and b share the lead, but d may be as good"),
+        ("ad", "No clear leader: three models may be the best"),
+        ("ad bc", "a and b share the lead"),
+        ("", "Not enough data to order the four models"),
     ],
 )
-def test_the_headline_names_who_may_be_as_good_as_the_first(bands, apart, said):
-    board = pd.DataFrame({"model": list("abcd"), "band": pd.array(bands, "Int64")})
-    pairs = pd.DataFrame({"first": "a", "second": list("bcd"), "separated": [one in apart for one in "bcd"]})
-    assert headline(board, pairs) == said
+def test_the_headline_names_who_may_be_as_good_as_the_first(apart, said):
+    board = pd.DataFrame({"model": list("abcd")})
+    pairs = [(x, y, f"{x}{y}" in apart.split()) for x in "abcd" for y in "abcd" if x < y]
+    assert headline(board, pd.DataFrame(pairs, columns=["first", "second", "separated"])) == said
 
 
 @pytest.mark.parametrize("described", [{"blocks": ["family"]}, {"cluster": "effects"}])
@@ -307,17 +290,6 @@ def test_what_would_change_another_fit_is_not_in_the_verdict(described):
     assert verdict(ranking).change == ""
     what = "further blocks" if "blocks" in described else "question effects"
     assert any(one.startswith(f"Fragility without {what}: Removing ") for one in ranking.remarks)
-
-
-def test_the_verdict_reconciles_significant_neighbours_with_ranges_of_ranks():
-    ranking = rank(panel_of([2.0, 1.5], n_questions=400))
-    pairs = ranking.tables["pairs"].assign(separated=True)
-    board = ranking.tables["leaderboard"].assign(band=range(1, 7), rank_high=[1, 3, 3, 4, 5, 6])
-    told = verdict(replace(ranking, tables=ranking.tables | {"pairs": pairs, "leaderboard": board}))
-    assert told.next == (
-        "Every model is significantly different from the next, pair by pair. Ranges of ranks are wider, as they "
-        "hold for all models at once."
-    )
 
 
 def test_the_verdict_worries_about_components_and_records_without_questions():
@@ -450,7 +422,7 @@ def test_a_file_of_ties_alone_ranks_all_models_as_equal():
     assert verdict(tied).headline == "No clear leader among six models"
     assert verdict(tied).lead.startswith("All answers are ties, so there is nothing to rank.")
     assert verdict(tied).warnings == [] and verdict(tied).next == verdict(tied).change == ""
-    assert tied.tables["leaderboard"][["low", "high", "rank_low", "rank_high", "band"]].isna().all(axis=None)
+    assert tied.tables["leaderboard"][["low", "high", "rank_low", "rank_high", "group"]].isna().all(axis=None)
     assert tied.tables["judges"].filter(like="low_").isna().all(axis=None)
     assert "-0.000" not in tied.board_text()
 

@@ -206,9 +206,9 @@ def test_ranges_of_ranks_and_pairs_agree_with_each_other(ranked):
     assert_allclose(
         pairs["difference"], score[pairs["first"]].to_numpy() - score[pairs["second"]].to_numpy(), atol=1e-8
     )
-    # one that surely comes after k others has k of them separated, since Holm's steps go further
     for row in board.itertuples():
-        assert row.rank_low - 1 <= ((pairs["second"] == row.model) & pairs["separated"]).sum()
+        assert row.rank_low == 1 + ((pairs["second"] == row.model) & pairs["separated"]).sum()
+        assert row.rank_high == len(board) - ((pairs["first"] == row.model) & pairs["separated"]).sum()
 
 
 def test_intervals_allow_for_dependence_within_questions_unless_told_not_to(ranked, mine):

@@ -66,6 +66,7 @@ from judgerank.model.members import Model, Parameters
 #
 # The integrals are by Gauss and Hermite about the mode.
 NODES, STEPS = 9, 4  # of the integrals, and of the search for the level
+LEAST = 1.0  # information on all log-discriminations, over that of the prior of one, from which there are averages
 SETTLED = 1e-4  # of the level, in log-odds
 
 
@@ -87,6 +88,7 @@ class _Nodes:
             slope += np.bincount(cells.judge[rows], terms.residual * terms.signal, k)
             counted = terms.rows.count * terms.law.variance
             information += np.bincount(cells.judge[rows], counted * terms.signal**2, k)
+        self.information = information
         self.mode = np.where(np.isfinite(at.judges[0]), at.judges[0], 0.0)
         self.tilt = slope - self.mode / deviation**2
         x, weight = np.polynomial.hermite.hermgauss(NODES)
@@ -115,8 +117,11 @@ class _Nodes:
         return weight / weight.sum(axis=0), information
 
 
-def averages(cells: Comparisons, model: Model, at: Parameters, spread: Spread) -> Averages:
+def averages(cells: Comparisons, model: Model, at: Parameters, spread: Spread) -> Averages | None:
     """Averages of what the judges' discriminations decide, in a shrunk fit.
+
+    None where answers say next to nothing of any discrimination, as where all scores are about equal: averages
+    over the prior alone would be of its largest discriminations.
 
     Parameters
     ----------
@@ -129,6 +134,8 @@ def averages(cells: Comparisons, model: Model, at: Parameters, spread: Spread) -
     """
     deviation = spread[ALPHA]
     nodes = _Nodes(cells, model, at, deviation)
+    if nodes.information.sum() * deviation**2 < LEAST:
+        return None
     held = float(np.sum(at.scores**2)) * (scale(model, at)[0] / spread["scores"]) ** 2
     pull = pulled(model, at, {"scores": spread["scores"]})[1][: len(at.scores)]
     extra_pull = float(at.scores @ pull) - held
@@ -302,9 +309,12 @@ def _at_mode(fitted: Uncertainty) -> Scale:
 
 @remembered
 def _averages(fitted: Uncertainty) -> Averages | None:
-    """What is known of the judges where their discriminations are shrunk, but for question effects."""
+    """What is known of the judges where their discriminations are shrunk, but for question effects.
+
+    None of a single judge: his discrimination is one by definition, so there is nothing to average over.
+    """
     spread, at = fitted.solution.spread, fitted.solution.parameters
-    if spread is None or ALPHA not in spread or fitted.effects is not None:
+    if spread is None or ALPHA not in spread or fitted.effects is not None or fitted.n_free_discriminations < 2:
         return None
     return averages(fitted.comparisons, fitted.model, at, spread)
 

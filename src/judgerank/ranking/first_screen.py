@@ -41,7 +41,7 @@ def headline(board: pd.DataFrame, pairs: pd.DataFrame) -> str:
     if not claims.has_any:
         return f"Not enough data to order {in_order(claims.models)}"
     shared, contenders = claims.shared_lead, claims.contenders
-    lead = f"{in_words(len(shared)).capitalize()} models share the lead"
+    lead = f"No clear leader: {in_words(len(shared))} models may be the best"
     if len(shared) <= 2:
         lead = f"{best} leads" if len(shared) == 1 else f"{best} and {shared[1]} share the lead"
     if not contenders:

@@ -4,7 +4,7 @@ from judgerank.plots.looks import NAMES
 from studies.plots.answers import ranked_answers, soft, strength, use_of_confidence
 from studies.plots.boards import human_boards, left_off, newcomers, people, scale
 from studies.plots.collecting import adaptive, gate, plan
-from studies.plots.fits import defaults, fitness, methods, validity
+from studies.plots.fits import claims, defaults, fitness, methods, validity
 from studies.plots.judges import (
     blocks,
     categories,
@@ -24,6 +24,7 @@ __all__ = [
     "blocks",
     "categories",
     "character",
+    "claims",
     "defaults",
     "effective",
     "fitness",

@@ -167,3 +167,15 @@ def methods(comparison: pd.DataFrame, titles: pd.Series, title: str) -> Figure:
     figure.legend(handles=handles, loc="outside lower center", ncols=3)
     figure.suptitle(f"{title} (no point: the method does not give it)", fontsize=8)
     return figure
+
+
+def claims(levels: pd.DataFrame, title: str) -> Figure:
+    """Shares of sets with a false claim, by design, beside the level that they are held to."""
+    figure, (axes,) = canvas(PAGE, 3.6)
+    at = -np.arange(len(levels))
+    style = {"fmt": MARKERS[0], "color": COLOURS["judge_aware"], "elinewidth": 0.9, "capsize": 1.5}
+    axes.errorbar(levels["false"], at, xerr=2 * levels["false_se"], **style)
+    axes.axvline(0.05, color=COLOURS["reference"], linewidth=0.6)
+    axes.set_yticks(at, levels["design"])
+    axes.set(xlabel="sets with any false claim (line: 5%; bars: two Monte Carlo standard errors)", title=title)
+    return figure

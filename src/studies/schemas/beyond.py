@@ -107,6 +107,14 @@ class Rankings(Simulated):
 
 
 @dataclass
+class Claims(Section, Replicated):
+    """Statements about order, on random files and simulated sets."""
+
+    files: int = at_least(5)
+    replications: int = at_least(2)
+
+
+@dataclass
 class Adaptive(RealData, Replicated):
     """Judgments collected by rounds, simulated and played back."""
 

@@ -19,6 +19,8 @@ from studies.shown.answers import (
 from studies.shown.fits import (
     accuracy_table,
     boards_table,
+    claim_files_table,
+    claim_levels_table,
     few_table,
     fit_table,
     fitted_sets_table,
@@ -59,6 +61,8 @@ BLOCKS: dict[str, Callable[[Results], str]] = {
     "blocks found": detection_table,
     "boards": boards_table,
     "calibration": calibration_table,
+    "claim files": claim_files_table,
+    "claim levels": claim_levels_table,
     "compared": compared_table,
     "defaults accuracy": accuracy_table,
     "defaults simulated": simulated_table,

@@ -303,6 +303,22 @@ def fitted_sets_table(results: Results) -> str:
     return _markdown(rows, columns)
 
 
+def claim_files_table(results: Results) -> str:
+    """Random files by layout, and statements in them that contradict each other."""
+    table = results.table("claims/files.csv")
+    columns = ["layout", "files", "ranked", "with a significant pair", "contradictions"]
+    return _markdown(list(table.astype(str).itertuples(index=False)), columns)
+
+
+def claim_levels_table(results: Results) -> str:
+    """Sets with a false claim, and the power, by design."""
+    rows = [
+        (row["design"], _number(row, "false"), _number(row, "power"))
+        for _, row in results.table("claims/levels.csv").iterrows()
+    ]
+    return _markdown(rows, ["simulated sets", "sets with a false claim", "different models separated"])
+
+
 def _share(row: pd.Series, name: str) -> str:
     return f"{row[name]:.3f} ({row[f'{name}_se']:.3f})"
 

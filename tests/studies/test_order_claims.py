@@ -1,0 +1,125 @@
+"""No two statements of a ranking contradict each other, whatever the file; claims are seldom false."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import judgerank
+from judgerank.data.errors import JudgerankError
+from judgerank.ranking.choices import Settings
+from judgerank.ranking.first_screen import headline
+from judgerank.ranking.ranking import ranked_set
+from judgerank.ranking.studies.leaderboard import board_of
+from judgerank.ranking.verdict import verdict
+from judgerank.reading.read import read_judgments
+from studies.claims import LAYOUTS, NULLS, File, claimed_once, contradictions, drawn_records, examined
+
+SEEDS = range(40)  # files of every layout
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_no_two_statements_of_random_files_contradict_each_other(layout):
+    ranked = 0
+    for seed in SEEDS:
+        found = examined(File(layout), np.random.default_rng([seed, 1]))
+        ranked += found.ranked
+        assert not found.contradictions, (layout, seed)
+    assert ranked > len(SEEDS) / 2
+
+
+def components_of(seed: int):
+    rng = np.random.default_rng([seed, 2])
+    return ranked_set(read_judgments(LAYOUTS["columns"](drawn_records(rng))), Settings()).components
+
+
+def test_contradictions_are_found_where_there_are_some():
+    """Else that there are none says nothing."""
+    found = set()
+    for seed in range(60):
+        for component in components_of(seed):
+            board, pairs = board_of(component), component.pairs
+            if "separated" not in pairs or len(board) < 3:
+                continue
+            title, turned = headline(board, pairs), pairs.assign(separated=~pairs["separated"].astype(bool))
+            worse = board.assign(rank_low=board["rank_high"], rank_high=board["rank_low"])
+            if contradictions(board, turned, title):
+                found.add("pairs")
+            if contradictions(worse, pairs, title):
+                found.add("ranks")
+            if contradictions(board.assign(group="a"), pairs, title):
+                found.add("groups")
+            other = f"{board['model'][0]} leads"
+            if pairs["separated"].any():
+                other = "Not enough data to order the models"
+            if contradictions(board, pairs, other):
+                found.add("headline")
+            if contradictions(board, pairs.assign(low=0.1, high=0.2), title):
+                found.add("intervals")
+    assert found == {"pairs", "ranks", "groups", "headline", "intervals"}
+
+
+@pytest.fixture(scope="module")
+def rankings():
+    """Whole rankings of random files of one component, as users have them."""
+    found = []
+    for seed in range(60):
+        frame = pd.DataFrame(LAYOUTS["columns"](drawn_records(np.random.default_rng([seed, 3]))))
+        try:
+            ranking = judgerank.rank(frame)
+        except JudgerankError:
+            continue
+        if len(ranking.fits) == 1 and "separated" in ranking.tables["pairs"]:
+            found.append(ranking)
+        if len(found) == 12:
+            break
+    return found
+
+
+def test_the_sentences_of_a_ranking_are_about_its_pairs(rankings):
+    kinds = set()
+    for ranking in rankings:
+        told, board, pairs = verdict(ranking), ranking.tables["leaderboard"], ranking.tables["pairs"]
+        separated = pairs.set_index(["first", "second"])["separated"]
+        first, second = board["model"][:2]
+        assert not contradictions(board, pairs, told.headline)
+        assert ("a significant difference" in told.lead) == separated[first, second]
+        low, high = board["rank_low"][0], board["rank_high"][0]
+        said = f"{first} ranks first" if high == 1 else f"rank of {first} is between {low} and {high}"
+        assert said in told.lead or "unless" in told.lead or "Only if" in told.lead
+        decide = re.search(r"(?:decide|Deciding) between (\S+) and (\S+?),? ", told.next)
+        if decide:
+            assert not separated[decide[1], decide[2]]
+            kinds.add("undecided")
+        if "needs no more data" in told.next:
+            assert separated.all()
+            kinds.add("decided")
+    assert "undecided" in kinds
+
+
+def test_the_page_says_what_the_leaderboard_says(rankings):
+    for ranking in rankings[:4]:
+        page, board = ranking.to_html(), ranking.tables["leaderboard"]
+        assert f"<h1>{verdict(ranking).headline}" in page
+        ranks = re.findall(r'<td class="ranks">([^<]*)</td>', page)
+        lines = board[["rank_low", "rank_high"]].itertuples(index=False)
+        assert ranks == [str(a) if a == b else f"{a}\N{EN DASH}{b}" for a, b in lines]
+        head = re.search(r"Tied for first: no significant difference between these (\w+)", page)
+        n_leads = int(np.argmin(np.r_[board["rank_low"].eq(1).to_numpy(bool), False]))
+        assert bool(head) == (1 < n_leads < len(board))
+
+
+@pytest.mark.parametrize("design", ["2 equal models, 12 questions", "6 equal models, double round robin"])
+def test_exact_tests_keep_the_level_with_few_comparisons(design):
+    """With a level of 5%, 9 of 60 sets or more have a probability of .003."""
+    false = [claimed_once(NULLS[design], np.random.default_rng([seed, 4])).false for seed in range(60)]
+    assert sum(value or 0 for value in false) < 9
+
+
+def test_a_decisive_round_robin_has_power():
+    design = NULLS["6 models in order, double round robin"]
+    power = [claimed_once(design, np.random.default_rng([seed, 5])).power for seed in range(6)]
+    assert np.mean(power) > 0.1
