@@ -151,21 +151,27 @@ def agreement(cells: Comparisons) -> pd.Series:
 
 @remembered
 def contrary_judges(component: Component) -> tuple[str, ...]:
+    """Those of `contrary_in` among the judges of a component."""
+    return contrary_in(component.sample)
+
+
+def contrary_in(judgments: Judgments) -> tuple[str, ...]:
     """Judges who answer against the others, where these agree with each other.
 
     Significantly so by `opposition`, all judges tested together (Bonferroni), and at least 60% of the time. Nobody
     is contrary to a panel without an opinion: of the others, at least half must agree with the rest.
     """
-    judgments = as_pairs(component.sample)
-    judges = list(judgments.comparisons.judges)
-    share, z = agreement(judgments.comparisons), opposition(judgments)
-    critical = float(normal_quantile(1 - 2 * CONTRARY_LEVEL / len(judges)))
-    candidates = [judge for judge in judges if share[judge] <= AGAINST and z[judge] < -critical]
+    pairs = as_pairs(judgments)
+    judges = pairs.comparisons.judges
+    if len(judges) <= 2:
+        return ()
+    share, z = agreement(pairs.comparisons), opposition(pairs)
+    critical, of_others = (float(normal_quantile(1 - 2 * CONTRARY_LEVEL / tests)) for tests in (len(judges), 1))
     named = []
-    for judge in candidates if len(judges) > 2 else ():
-        others = opposition(of_records(judgments, judgments.frame["judge_model"] != judge)).dropna()
-        if len(others) and others.median() > normal_quantile(1 - 2 * CONTRARY_LEVEL):
-            named.append(judge)
+    for judge in judges:
+        if share[judge] <= AGAINST and z[judge] < -critical:
+            others = opposition(of_records(pairs, pairs.frame["judge_model"] != judge)).dropna()
+            named += [judge] * bool(len(others) and others.median() > of_others)
     return tuple(named)
 
 
