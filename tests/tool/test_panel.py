@@ -207,7 +207,7 @@ def test_each_judge_gets_the_verdict_of_its_kind():
     assert judges == verdicts.to_dict()  # the page and the table say the same
     wrong = sum(problem not in ("fine", "unclear") for problem in judges.values())
     warnings = verdict(ranking).warnings
-    assert "For 1 of 8 judges, the answers do not tell what kind of judge it is: new." in warnings
+    assert "Too few answers to assess 1 of 8 judges: new." in warnings
     assert any(f"{wrong} of 8 judges have a problem (see Judges on the page): " in one for one in warnings)
 
 

@@ -58,10 +58,8 @@ MEANING = {  # by `kind_of`
 }
 HALF = 0.5  # of the panel's median discrimination, below which a judge may be weak
 LEANING = LEAST  # log-odds of the first shown among equals, beyond which a judge leans
-AGAINST, CONTRARY_LEVEL = (
-    0.4,
-    0.01,
-)  # agreement up to which a judge may be contrary; level of the tests of all judges
+AGAINST = 0.4  # agreement with the others up to which a judge may be contrary
+CONTRARY_LEVEL = 0.01  # of the tests of all judges together
 
 
 def of_component(component: Component) -> Finding:
@@ -88,7 +86,7 @@ def table_of(component: Component) -> pd.DataFrame:
     if "separated" not in component.pairs or not component.pairs["separated"].fillna(False).any():
         table.loc[table["verdict"] == FINE, "verdict"] = UNSURE  # of models that are all alike, nothing is known
     turnable = ~table["verdict"].isin((FINE, UNBOUNDED)) & ~table["verdict"].str.startswith(SAME)
-    table.loc[turnable & table["judge"].isin(contrary_judges(component)), "verdict"] = CONTRARY
+    table.loc[turnable & table["judge"].isin(contrary_in(component.sample)), "verdict"] = CONTRARY
     return table
 
 
@@ -149,10 +147,10 @@ def agreement(cells: Comparisons) -> pd.Series:
     return pd.Series(share, list(cells.judges), name="agreement")
 
 
-@remembered
 def contrary_judges(component: Component) -> tuple[str, ...]:
-    """Those of `contrary_in` among the judges of a component."""
-    return contrary_in(component.sample)
+    """Judges of a component whose verdict is that they are contrary."""
+    table = table_of(component)
+    return tuple(table["judge"][table["verdict"] == CONTRARY])
 
 
 def contrary_in(judgments: Judgments) -> tuple[str, ...]:
