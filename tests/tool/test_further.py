@@ -225,7 +225,7 @@ def test_where_a_judge_stands_at_zero_the_shrunk_fit_is_the_one_to_trust():
         "is not affected, so there is nothing to do."
     )
     assert said not in verdict(ranking).warnings  # a note: there is nothing to do
-    assert ranking.tables["judges"].set_index("judge")["verdict"]["j2"] == "random or contrary"
+    assert ranking.tables["judges"].set_index("judge")["verdict"]["j2"] == "contrary"
     ranking = rank(drawn_votes(150, (1.5, 1.0, 0.0), seed=5))  # its interval reaches beyond the median judge
     few = ranking.tables["judges"].set_index("judge")
     assert len(which(ranking)) == 1 and few.loc["j2", "comparisons"] > ranking.settings.few

@@ -21,10 +21,12 @@ from judgerank.fits.same_judges import decided, excess_agreement, items_of, same
 from judgerank.model.streams import generator
 from judgerank.ranking import page_records as evidence_of
 from judgerank.ranking.card import card
+from judgerank.ranking.choices import EQUAL_WEIGHTS
 from judgerank.ranking.first_screen import headline, judges_of
 from judgerank.ranking.page_records import head_to_head
 from judgerank.ranking.studies import panel
 from judgerank.ranking.studies.categories import BY_CHANCE
+from judgerank.ranking.studies.contrary_judges import CONTRARY_JUDGES
 from judgerank.ranking.verdict import verdict
 from judgerank.ranking.views import CATEGORY, views
 from judgerank.reading.large import from_engine
@@ -166,7 +168,7 @@ def test_two_judges_alone_are_never_called_one():
 def test_a_judge_who_flips_a_coin_is_random_by_either_fit(solver):
     frame = panel_of([2.0, 1.5, 1.0, 0.0, 1.5], position=[0] * 5, n_questions=400)
     verdicts = rank(frame, model="position_aware", solver=solver).tables["judges"].set_index("judge")["verdict"]
-    assert verdicts["j3"] == "random or contrary"
+    assert verdicts["j3"] == "random"
     assert (verdicts.drop("j3") == "fine").all()
 
 
@@ -180,7 +182,7 @@ def test_each_judge_gets_the_verdict_of_its_kind():
     assert verdicts["j2"] == "favours the first answer"
     assert verdicts["j3"] == "favours the second answer"
     assert verdicts["j4"] == "noisy"
-    assert verdicts["contrary"] == "random or contrary"
+    assert verdicts["contrary"] == "contrary"
     assert (verdicts["j0"], verdicts["j5"]) == ("fine", "same as j0")
     assert verdicts["j1"] == "fine"
     assert verdicts["new"] == "unclear"
@@ -188,8 +190,70 @@ def test_each_judge_gets_the_verdict_of_its_kind():
     assert judges == verdicts.to_dict()  # the page and the table say the same
     wrong = sum(problem not in ("fine", "unclear") for problem in judges.values())
     warnings = verdict(ranking).warnings
-    assert "For 1 of 8 judges, the answers do not tell what kind of judge it is: new." in warnings
+    assert "Too few answers to assess 1 of 8 judges: new." in warnings
     assert any(f"{wrong} of 8 judges have a problem (see Judges on the page): " in one for one in warnings)
+
+
+def turned(frame: pd.DataFrame, judge: str) -> pd.DataFrame:
+    other = frame["winner"].map({"a": "b", "b": "a"})
+    return frame.assign(winner=frame["winner"].mask(frame["judge"] == judge, other))
+
+
+def test_a_contrary_judge_is_named_with_the_ranking_that_its_turned_answers_give():
+    frame = panel_of([1.5, 1.2, 1.0, 1.0, 1.2], n_questions=120)
+    swapped = rank(turned(frame, "j4"))
+    verdicts = swapped.tables["judges"].set_index("judge")["verdict"]
+    assert verdicts[verdicts == "contrary"].index.tolist() == ["j4"]
+    (note,) = (remark for remark in swapped.remarks if remark.startswith(CONTRARY_JUDGES))
+    assert note.endswith(f"With its answers turned: {verdict(rank(frame)).headline}.") and "j4 (" in note
+    assert any("j4 (" in warning and "swapped" in warning for warning in verdict(swapped).warnings)
+    (judge,) = (judge for judge in judges_of(swapped) if judge.name == "j4")
+    agreement = swapped.tables["judges"].set_index("judge")["agreement"]["j4"]
+    assert f"{1 - agreement:.0%}" in judge.reason and "swapped" in judge.reason
+
+
+def test_answers_turned_twice_are_those_that_were_read():
+    judgments = judgments_of(panel_of([1.0, 1.0, 1.0], n_questions=20))
+    once = panel.turned(judgments, ["j1"])
+    changed = once.comparisons.outcome != judgments.comparisons.outcome
+    np.testing.assert_array_equal(changed, judgments.frame["judge_model"] == "j1")
+    np.testing.assert_array_equal(panel.turned(once, ["j1"]).comparisons.outcome, judgments.comparisons.outcome)
+
+
+@pytest.mark.parametrize("gamma", [[0.0] * 5, [1.5, 1.2, 1.0, 1.0, 0.0], [0.0] * 3])
+def test_judges_who_flip_a_coin_are_not_contrary(gamma):
+    """A set has one of them with a chance of 1% at most."""
+    panels = [judgments_of(panel_of(gamma, n_questions=40, seed=f"coin {seed}")) for seed in range(15)]
+    assert sum(bool(panel.contrary_in(judgments)) for judgments in panels) <= 1
+
+
+def test_who_favours_the_second_answer_is_not_contrary_where_favourites_are_shown_first():
+    frame = panel_of([1.5, 1.2, 1.0, 1.0, 0.0], position=[0, 0, 0, 0, -3.0], n_questions=300)
+    frame = frame[(frame["judge"] != "j4") | (frame["model_a"] < frame["model_b"]) | (frame["question"] % 4 == 0)]
+    judgments = judgments_of(frame)
+    assert panel.agreement(judgments.comparisons)["j4"] < panel.AGAINST
+    assert panel.contrary_in(judgments) == ()
+
+
+def test_of_two_judges_nobody_knows_who_is_contrary():
+    frame = panel_of([1.5, 1.5], n_questions=200)
+    assert panel.contrary_in(judgments_of(turned(frame, "j1"))) == ()
+
+
+def test_a_judge_is_fine_only_if_its_interval_shows_it():
+    frame = panel_of([1.5, 1.0, 1.0, 1.0], n_questions=300)
+    frame = frame[(frame["judge"] != "j3") | (frame["question"] < 40)]
+    table = rank(frame).tables["judges"].set_index("judge")
+    half = table["discrimination"].median() / 2
+    assert table.loc["j3", "comparisons"] >= 30 and table.loc["j3", "low_discrimination"] < half
+    assert table.loc["j3", "verdict"] == "unclear"
+    fine = table[table["verdict"] == "fine"]
+    assert len(fine) and (fine["low_discrimination"] >= half).all()
+
+
+def test_no_judge_is_fine_where_no_two_models_differ():
+    table = rank(panel_of([0.0] * 4, n_questions=40)).tables["judges"]
+    assert not table["verdict"].eq("fine").any()
 
 
 def test_the_verdict_names_first_second_and_how_surely():
@@ -228,7 +292,7 @@ def two_models(gamma: list[float], n_questions: int) -> pd.DataFrame:
 def test_a_share_of_comparisons_is_counted_and_that_of_weighted_judges_called_so():
     """One judge of five has nearly all the weight, and so the fit is far from what most comparisons say."""
     frame = two_models([5.0, 0.2, 0.2, 0.2, 0.2], 200)
-    ranking = rank(frame)
+    ranking = rank(frame, model="position_aware")  # by default judges of two models have equal weight
     won = np.where(frame["winner"] == "a", frame["model_a"], frame["model_b"]) == "x"
     fitted = ranking.tables["leaderboard"]["win_rate"][0]
     assert won.mean() < 0.7 < 0.85 < fitted
@@ -239,6 +303,38 @@ def test_a_share_of_comparisons_is_counted_and_that_of_weighted_judges_called_so
     page = ranking.to_html()
     assert f"in {won.mean():.0%} of their 1,000 comparisons" in page
     assert "on average (judges weighted as in the ranking; " in page
+
+
+@pytest.mark.parametrize("ordered", [True, False])
+def test_judges_of_two_models_have_equal_weight(ordered):
+    """One always prefers y; with a discrimination of its own it would have nearly all of the information."""
+    frame = two_models([0.1, 0.1, 0.1, 0.1], 100)
+    always = frame[frame["judge"] == "j0"].assign(judge="always")
+    always["winner"] = np.where(always["model_a"] == "y", "a", "b")
+    frame = pd.concat([frame, always])
+    if not ordered:
+        won = np.where(frame["winner"] == "a", frame["model_a"], frame["model_b"])
+        frame = frame.assign(winner=won, loser=np.where(won == "x", "y", "x")).drop(columns=["model_a", "model_b"])
+        observed = (won == "y").mean()
+    else:
+        observed = (np.where(frame["winner"] == "a", frame["model_a"], frame["model_b"]) == "y").mean()
+    ranking = rank(frame)
+    judges = ranking.tables["judges"]
+    assert ranking.fitted.model.name == ("position_only" if ordered else "btl")
+    assert judges["information"].max() < 0.25 and (judges["verdict"] == "not assessed").all()
+    assert abs(ranking.tables["leaderboard"].set_index("model")["win_rate"]["y"] - observed) < 0.05
+    assert any(EQUAL_WEIGHTS in remark for remark in ranking.remarks)
+    assert not ranking.tables["members"]["member"].str.contains("aware").any()
+
+
+def test_a_component_of_two_models_has_equal_weights_beside_one_of_more():
+    more = panel_of([1.5, 1.0, 0.7], n_questions=60)
+    two = two_models([2.0, 0.2, 0.2], 60)
+    ranking = rank(pd.concat([more, two]))
+    assert [fitted.model.name for fitted in ranking.fits] == ["position_aware", "position_only"]
+    assert sum(EQUAL_WEIGHTS in remark for remark in ranking.remarks) == 1
+    named = rank(pd.concat([more, two]), model="position_aware")
+    assert [fitted.model.name for fitted in named.fits] == ["position_aware"] * 2
 
 
 def test_the_verdict_says_that_the_first_two_were_never_compared():

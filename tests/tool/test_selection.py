@@ -1,4 +1,4 @@
-"""Judges, models, categories left out or kept by request: what a file without the others gives, in every layout."""
+"""Judges, models, categories left out or kept by request: what a file without the others gives, in all layouts."""
 
 import json
 

@@ -248,9 +248,7 @@ def _on_judges(judges: pd.DataFrame, stays: str = "") -> Iterator[str]:
     unsure = judges["verdict"] == panel.UNSURE
     if unsure.any():
         who = f": {listed(judges['judge'][unsure])}" if unsure.sum() <= NAMED_WARNED else ""
-        yield (
-            f"For {unsure.sum()} of {len(judges)} judges, the answers do not tell what kind of judge it is{who}."
-        )
+        yield (f"Too few answers to assess {unsure.sum()} of {counted(len(judges), 'judge')}{who}.")
     doubtful = judges[judges["judge"].isin(panel.flagged(judges))]
     if len(doubtful):
         have = "has" if len(doubtful) == 1 else "have"

@@ -58,10 +58,8 @@ MEANING = {  # by `kind_of`
 }
 HALF = 0.5  # of the panel's median discrimination, below which a judge may be weak
 LEANING = LEAST  # log-odds of the first shown among equals, beyond which a judge leans
-AGAINST, CONTRARY_LEVEL = (
-    0.4,
-    0.01,
-)  # agreement up to which a judge may be contrary; level of the tests of all judges
+AGAINST = 0.4  # agreement with the others up to which a judge may be contrary
+CONTRARY_LEVEL = 0.01  # of the tests of all judges together
 
 
 def of_component(component: Component) -> Finding:
@@ -88,7 +86,7 @@ def table_of(component: Component) -> pd.DataFrame:
     if "separated" not in component.pairs or not component.pairs["separated"].fillna(False).any():
         table.loc[table["verdict"] == FINE, "verdict"] = UNSURE  # of models that are all alike, nothing is known
     turnable = ~table["verdict"].isin((FINE, UNBOUNDED)) & ~table["verdict"].str.startswith(SAME)
-    table.loc[turnable & table["judge"].isin(contrary_judges(component)), "verdict"] = CONTRARY
+    table.loc[turnable & table["judge"].isin(contrary_in(component.sample)), "verdict"] = CONTRARY
     return table
 
 
@@ -149,23 +147,29 @@ def agreement(cells: Comparisons) -> pd.Series:
     return pd.Series(share, list(cells.judges), name="agreement")
 
 
-@remembered
 def contrary_judges(component: Component) -> tuple[str, ...]:
+    """Judges of a component whose verdict is that they are contrary."""
+    table = table_of(component)
+    return tuple(table["judge"][table["verdict"] == CONTRARY])
+
+
+def contrary_in(judgments: Judgments) -> tuple[str, ...]:
     """Judges who answer against the others, where these agree with each other.
 
     Significantly so by `opposition`, all judges tested together (Bonferroni), and at least 60% of the time. Nobody
     is contrary to a panel without an opinion: of the others, at least half must agree with the rest.
     """
-    judgments = as_pairs(component.sample)
-    judges = list(judgments.comparisons.judges)
-    share, z = agreement(judgments.comparisons), opposition(judgments)
-    critical = float(normal_quantile(1 - 2 * CONTRARY_LEVEL / len(judges)))
-    candidates = [judge for judge in judges if share[judge] <= AGAINST and z[judge] < -critical]
+    pairs = as_pairs(judgments)
+    judges = pairs.comparisons.judges
+    if len(judges) <= 2:
+        return ()
+    share, z = agreement(pairs.comparisons), opposition(pairs)
+    critical, of_others = (float(normal_quantile(1 - 2 * CONTRARY_LEVEL / tests)) for tests in (len(judges), 1))
     named = []
-    for judge in candidates if len(judges) > 2 else ():
-        others = opposition(of_records(judgments, judgments.frame["judge_model"] != judge)).dropna()
-        if len(others) and others.median() > normal_quantile(1 - 2 * CONTRARY_LEVEL):
-            named.append(judge)
+    for judge in judges:
+        if share[judge] <= AGAINST and z[judge] < -critical:
+            others = opposition(of_records(pairs, pairs.frame["judge_model"] != judge)).dropna()
+            named += [judge] * bool(len(others) and others.median() > of_others)
     return tuple(named)
 
 
