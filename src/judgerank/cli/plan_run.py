@@ -122,7 +122,7 @@ def planned(
     panel, seen = basis.panel, basis.seen
     questions = asked_as(basis.questions, panel, design.questions, design.repeats)
     at = {"level": level, "pair": pair_of(panel, pair)}
-    rho = design.correlation if design.correlation is not None else seen.correlation if seen is not None else 0.0
+    rho = design.correlation if design.correlation is not None else (seen and seen.correlation) or 0.0
     make = partial(to_make, questions, repeats=design.repeats, correlation=rho)
     return Planned(basis, questions, make, at, plan_table(panel, questions, goals, make, at), pair is None)
 

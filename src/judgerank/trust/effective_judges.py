@@ -29,7 +29,7 @@ from judgerank.fits.arguments import fitted_to, raw_and_question, require_member
 from judgerank.fits.result import Fit
 from judgerank.inference.clusters import cluster_gradients, jackknife
 from judgerank.inference.residuals import Residuals
-from judgerank.inference.wald import normal_quantile
+from judgerank.inference.wald import is_informative, normal_quantile
 from judgerank.model.law import Law
 from judgerank.model.members import Parameters
 from judgerank.order.scale import standardised
@@ -201,6 +201,12 @@ class EffectiveJudges(Shown):
     def most(self) -> float:
         """What no number of judges of the mean correlation is worth more than; infinite if that is zero."""
         return 1 / self.correlation if self.correlation > 0 else np.inf
+
+    @property
+    def is_informative(self) -> bool:
+        """Whether the interval of what the panel is worth, from one judge to all, leaves anything out."""
+        low, high = self.worth.set_index("measure").loc["information", ["low", "high"]]
+        return is_informative((low, high), (1.0, float(self.n_judges)))
 
     def another(
         self, quality: Sequence[float] = (0.5, 1.0, 2.0), correlation: float | None = None, cost: float = 1.0
