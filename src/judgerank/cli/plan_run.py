@@ -13,6 +13,7 @@ import typer
 
 from judgerank.cli.documents import records
 from judgerank.cli.terminal import Progress, say, say_json
+from judgerank.data.comparisons import FEW_JUDGES
 from judgerank.data.errors import ConfigError
 from judgerank.data.listing import counted
 from judgerank.planning.panels import Panel, assumed
@@ -161,6 +162,8 @@ def print_result(planned: Planned, smaller: pd.DataFrame | None, level: float, j
         return
     assumed = "An assumed panel" if panel.doubt is None else "The panel of the file"
     who = f"{counted(len(panel.models), 'model')} and {counted(len(panel.judges), 'judge')}"
+    if FEW_JUDGES in panel.judges:
+        who += " (those with few answers count as one)"
     pair = f" pair_power is for {first} against {second}." if of_pair else ""
     say(f"{assumed}: {who}.{pair}")
     for note in notes:

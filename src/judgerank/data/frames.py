@@ -167,7 +167,10 @@ def codes(frame: pd.DataFrame, columns: list[str]) -> tuple[NDArray[np.int32], t
                 raise DataError(
                     f"record {position + 1} has no {columns[column]!r}: fill in the name or delete the record"
                 )
-            raise DataError(f"record {position + 1} has {labels[number]!r} as {columns[column]!r}, not a name")
+            cure = ": fill it in or delete the record" if labels[number] == "" else ""
+            raise DataError(
+                f"record {position + 1} has {labels[number]!r} as {columns[column]!r}, not a name{cure}"
+            )
     order = np.argsort(labels)
     rank = np.empty(len(labels), np.int32)
     rank[order] = np.arange(len(labels), dtype=np.int32)

@@ -67,6 +67,7 @@ from judgerank.model.members import Model, Parameters
 # The integrals are by Gauss and Hermite about the mode.
 NODES, STEPS = 9, 4  # of the integrals, and of the search for the level
 SETTLED = 1e-4  # of the level, in log-odds
+EQUAL = 1e-9  # range of scores over their prior standard deviation, below which it is rounding
 
 
 class Averages(NamedTuple):
@@ -302,9 +303,14 @@ def _at_mode(fitted: Uncertainty) -> Scale:
 
 @remembered
 def _averages(fitted: Uncertainty) -> Averages | None:
-    """What is known of the judges where their discriminations are shrunk, but for question effects."""
+    """What is known of the judges where their discriminations are shrunk, but for question effects.
+
+    None where all scores are equal: answers then say nothing of discriminations, which stretch no difference.
+    """
     spread, at = fitted.solution.spread, fitted.solution.parameters
     if spread is None or ALPHA not in spread or fitted.effects is not None:
+        return None
+    if np.ptp(at.scores) <= EQUAL * spread["scores"]:
         return None
     return averages(fitted.comparisons, fitted.model, at, spread)
 

@@ -22,7 +22,7 @@ import pandas as pd
 from scipy.sparse import coo_array, csr_array
 
 from judgerank.data.arrays import AnyArray, FloatArray, IntArray
-from judgerank.data.comparisons import Comparisons
+from judgerank.data.comparisons import FEW_ANSWERS, FEW_JUDGES, Comparisons
 from judgerank.data.errors import ConfigError, DataError, NoIntervalError
 from judgerank.data.representation import Shown
 from judgerank.fits.arguments import fitted_to, raw_and_question, require_member_alone
@@ -290,6 +290,8 @@ def effective_judges(
             "how judges depend on each other takes questions: a column question_id, or `question` beside"
         )
     judges = list(fitted.comparisons.judges)
+    if judges == [FEW_JUDGES]:
+        raise DataError(f"no judge has {FEW_ANSWERS} answers: too few to tell how judges depend on each other")
     if len(judges) < 2:
         raise DataError("there is one judge: how judges depend on each other takes two")
     sums = together(fitted, comparisons, question)
