@@ -14,13 +14,14 @@ from judgerank.adaptive.choosing import RULES, at_random
 from judgerank.adaptive.goals import Goal
 from judgerank.data.arrays import BoolArray, FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
-from judgerank.data.errors import JudgerankError, NoIntervalError, NoMaximumError, NotIdentifiedError
+from judgerank.data.errors import JudgerankError, NoIntervalError
 from judgerank.fits.errors_by_question import by_question
 from judgerank.fits.fit import fit
 from judgerank.fits.result import Fit
 from judgerank.inference.taste_errors import TASTE
 from judgerank.model.members import Parameters
-from judgerank.order.pairs import Order, orders, orders_by_errors
+from judgerank.order.pairs import Order, orders
+from judgerank.ranking.choices import SHRUNK
 from judgerank.trust.drift import drifted
 
 # Sources of answers for adaptive collection: simulated judges with a known truth.
@@ -173,9 +174,9 @@ def collect_until(
 ) -> Collected:
     """Collect by rounds until the goal is reached, nothing is left, or there are `most` comparisons.
 
-    Where questions are asked more than once, a claim is sure if it is by both kinds of errors, those of the model
-    and those by question. Where there are too few questions for errors by question, claims are tested by sign
-    flips of whole questions, and no width is reached: no interval allows for so few. If a judge's later answers
+    Claims are tested as a ranking of the same judgments tests its pairs. Where questions are asked more than once,
+    errors are by question. Where there are too few questions for that, claims are tested by sign flips of whole
+    questions, and no width is reached: no interval allows for so few. If a judge's later answers
     differ from its earlier ones where the goal is reached, the claims are about no panel that is still there: the
     collection ends without the goal.
 
@@ -305,34 +306,28 @@ class Kept:
         return len(np.unique(self.question))
 
     def order(self, result: Fit) -> tuple[Order | None, bool]:
-        """All models in one order with the tests of every pair, and whether errors allow for questions.
+        """All models in one order with the tests of a ranking of these, and whether errors allow for questions.
 
-        None while there are no errors, or several parts. With errors by question, each is the larger of both: few
-        questions can seem to agree. Fewer still are tested by sign flips.
+        None while there are no errors, or several parts. Errors are by question where questions are asked more
+        than once; with too few of them, pairs are tested by sign flips.
         """
-        question, several = self.question, False
+        question, has_errors_by_question = self.question, False
         try:
-            kinds = [result]
             if self.questions < len(question):
-                allowing = by_question(result, self.raw, question)
-                several = allowing.flips is None
-                kinds = [result, allowing] if several else [allowing]
-            orders_by_kind = orders_by_errors(*kinds)
+                result = by_question(replace(result, raw=self.raw, question=question), None, question)
+                has_errors_by_question = result.flips is None
+            component_orders = list(orders(result))
         except NoIntervalError:
-            return None, several
-        if len(orders_by_kind[0]) != 1:
-            return None, several
-        component_orders = [order for (order,) in orders_by_kind]
-        return replace(
-            component_orders[-1], error=np.max([order.error for order in component_orders], axis=0)
-        ), several
+            return None, has_errors_by_question
+        return component_orders[0] if len(component_orders) == 1 else None, has_errors_by_question
 
 
 def allowing_for_tastes(comparisons: Comparisons, model: str, order: Order, like_these: bool) -> Order | None:
     """The same with tastes, for judges like these or for this panel; each error is the larger of both.
 
     A fit without tastes weighs what judges think by who was asked about which pair. Where tastes cannot be fitted,
-    nothing is sure about other judges (None), and for this panel the order stays as it is.
+    nothing is sure about other judges (None), and for this panel the order stays as it is. A pair's comparisons by
+    themselves (`order.head_to_head`) say what this panel thinks, and nothing of other judges.
     """
     try:
         taste_fit = fit(comparisons, model, blocks=[TASTE])
@@ -348,16 +343,20 @@ def allowing_for_tastes(comparisons: Comparisons, model: str, order: Order, like
     among = with_tastes.covariance[np.ix_(mine, mine)]
     freedom = min(with_tastes.degrees_of_freedom, order.degrees_of_freedom)
     degrees = np.minimum(with_tastes.by_pair[np.ix_(mine, mine)], order.by_pair)
-    return Order(order.models, difference, error, among, freedom, order.flipped, degrees_of_pairs=degrees)
+    allowing = replace(
+        order,
+        difference=difference,
+        error=error,
+        covariance=among,
+        degrees_of_freedom=freedom,
+        degrees_of_pairs=degrees,
+    )
+    return replace(allowing, own=None) if like_these else allowing
 
 
 def fitted(comparisons: Comparisons, model: str) -> Fit:
-    """The maximum, or, where there is none yet, the penalised one."""
-    try:
-        result = fit(comparisons, model)
-    except (NoMaximumError, NotIdentifiedError):
-        return fit(comparisons, model, "penalised")
-    return result if result.converged else fit(comparisons, model, "penalised")
+    """The shrunk fit, by which a ranking tests its pairs: it exists where a model has won or lost everything, too."""
+    return fit(comparisons, model, SHRUNK)
 
 
 def _pairs(result: Fit, order: Order, goal: Goal, still: BoolArray | None) -> IntArray:

@@ -13,6 +13,7 @@ import typer
 
 from judgerank.cli.documents import records
 from judgerank.cli.terminal import Progress, say, say_json
+from judgerank.data.comparisons import FEW_JUDGES
 from judgerank.data.errors import ConfigError
 from judgerank.data.listing import counted
 from judgerank.planning.panels import Panel, assumed
@@ -122,7 +123,7 @@ def planned(
     panel, seen = basis.panel, basis.seen
     questions = asked_as(basis.questions, panel, design.questions, design.repeats)
     at = {"level": level, "pair": pair_of(panel, pair)}
-    rho = design.correlation if design.correlation is not None else seen.correlation if seen is not None else 0.0
+    rho = design.correlation if design.correlation is not None else (seen and seen.correlation) or 0.0
     make = partial(to_make, questions, repeats=design.repeats, correlation=rho)
     return Planned(basis, questions, make, at, plan_table(panel, questions, goals, make, at), pair is None)
 
@@ -161,6 +162,8 @@ def print_result(planned: Planned, smaller: pd.DataFrame | None, level: float, j
         return
     assumed = "An assumed panel" if panel.doubt is None else "The panel of the file"
     who = f"{counted(len(panel.models), 'model')} and {counted(len(panel.judges), 'judge')}"
+    if FEW_JUDGES in panel.judges:
+        who += " (those with few answers count as one)"
     pair = f" pair_power is for {first} against {second}." if of_pair else ""
     say(f"{assumed}: {who}.{pair}")
     for note in notes:

@@ -22,7 +22,9 @@ COLUMNS = ("question_id", "model_a", "model_b", "judge_model", "judge_preferred_
 NEEDED = ("model_a", "model_b", "judge_model", "judge_preferred_model")
 OUTCOMES = {"a": 1.0, "b": 0.0, "c": 0.5}
 UNPARSED = "unknown"
-NO_QUESTION = "without a question"  # a reason for leaving a record out
+NO_QUESTION = "without a question"  # reasons for leaving a record out
+ITSELF = "of a model with itself"
+LEFT_OUT = (NO_QUESTION, ITSELF)  # of which the answer could be read
 UNHEARD = "Judges left out, since none of their answers could be read: "  # begins a remark
 BY_REQUEST = "Left out by request: "  # likewise
 STILL_COUNTED = "Marked as not counting, but counted: "  # likewise
@@ -105,8 +107,10 @@ def parsed(frame: pd.DataFrame, covariate: str | None = None, count: str | None 
     pair, models = codes(frame, ["model_a", "model_b"])
     judge, judges = codes(frame, ["judge_model"])
     first, second = pair[:size], pair[size:]
-    refuse_itself(models, first, second)
-    read = ~np.isnan(outcome)
+    itself = of_itself(models, first, second) & ~np.isnan(outcome)
+    if itself.any():
+        dropped[ITSELF] = int(itself.sum() if times is None else times[itself].sum())
+    read = ~np.isnan(outcome) & ~itself
     z = None if covariate is None else finite(frame[covariate], read)
     if not read.all():
         first, second, judge, outcome = first[read], second[read], judge[read], outcome[read]
@@ -163,7 +167,10 @@ def codes(frame: pd.DataFrame, columns: list[str]) -> tuple[NDArray[np.int32], t
                 raise DataError(
                     f"record {position + 1} has no {columns[column]!r}: fill in the name or delete the record"
                 )
-            raise DataError(f"record {position + 1} has {labels[number]!r} as {columns[column]!r}, not a name")
+            cure = ": fill it in or delete the record" if labels[number] == "" else ""
+            raise DataError(
+                f"record {position + 1} has {labels[number]!r} as {columns[column]!r}, not a name{cure}"
+            )
     order = np.argsort(labels)
     rank = np.empty(len(labels), np.int32)
     rank[order] = np.arange(len(labels), dtype=np.int32)
@@ -196,6 +203,20 @@ def refuse_itself(models: tuple[str, ...], first: IntArray, second: IntArray) ->
     if itself.any():
         row = int(itself.argmax())
         raise DataError(f"record {row + 1} compares {models[first[row]]!r} with itself")
+
+
+def of_itself(models: tuple[str, ...], first: IntArray, second: IntArray) -> BoolArray:
+    """Which records compare a model with itself, shape (T,): they say nothing, and are left out.
+
+    Raises
+    ------
+    DataError
+        If all do.
+    """
+    itself = np.asarray(first == second)
+    if itself.all():
+        refuse_itself(models, first, second)
+    return itself
 
 
 def require_heard(judges: Sized) -> None:

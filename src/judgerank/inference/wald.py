@@ -136,3 +136,22 @@ def wilson(share: float, n_trials: float, level: float) -> tuple[float, float]:
     middle = (share + z**2 / (2 * n_trials)) / (1 + z**2 / n_trials)
     reach = z / (1 + z**2 / n_trials) * np.sqrt(share * (1 - share) / n_trials + z**2 / (4 * n_trials**2))
     return max(0.0, float(middle - reach)), min(1.0, float(middle + reach))
+
+
+INFORMATIVE = 0.5  # of the range of possible values, which an interval may be wide and still say something
+
+
+def is_informative(interval: tuple[float, float], possible: tuple[float, float]) -> bool:
+    """Whether an interval is at most half as wide as the range of what its quantity can be.
+
+    No sentence has a number whose interval is wider: it says how little data there is, or nothing.
+
+    Parameters
+    ----------
+    interval : tuple of float
+        Its ends; missing where there is none, which says nothing.
+    possible : tuple of float
+        Least and largest value. Of a quantity without an end, where it would no longer matter.
+    """
+    (low, high), (least, most) = interval, possible
+    return bool(high - low <= INFORMATIVE * (most - least))

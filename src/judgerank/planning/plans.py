@@ -15,7 +15,9 @@ from judgerank.data.judgments import Judgments
 from judgerank.data.listing import counted, listed
 from judgerank.fits.errors_by_question import MOST_QUESTIONS, number_of, questions_of
 from judgerank.fits.result import Fit
+from judgerank.inference.wald import is_informative
 from judgerank.model.members import NAMED
+from judgerank.order.scale import scale_of
 from judgerank.planning import precision
 from judgerank.planning.panels import Panel, sub_panels
 from judgerank.planning.precision import Precision
@@ -35,6 +37,7 @@ WANTED = {
     "separated": 0.7,
 }
 PLANNED = tuple(name for name, one in NAMED.items() if one.weighs_judges and not one.weights_vary)
+MATTERS = 2.0  # times the scores' standard deviation, beyond which questions matter so much that it is all one
 DRAWS = 50  # sub-panels of each size, if there are more
 Precisions = Mapping[int, list[Precision]]  # of the panels by number of judges
 
@@ -101,7 +104,8 @@ def questions_like(panel: Panel, fitted: Fit, judgments: Judgments) -> Questions
     rows_and_question = judgments.comparisons, judgments.question
     pairs, judges = asked_in(panel, *rows_and_question)
     sd, interval = deviation(panel, fitted, *rows_and_question, pairs, judges)
-    return Questions(min(sd, WIDEST), pairs, judges, interval)
+    is_known = is_informative(interval, (0.0, MATTERS * float(scale_of(fitted).scores.std())))
+    return Questions(min(sd, WIDEST), pairs, judges, interval, is_known)
 
 
 def _has_questions(judgments: Judgments) -> bool:
@@ -118,8 +122,8 @@ def asked_as(assumed: Questions, panel: Panel, wanted: Mapping[str, Any], repeat
         If one is out of range, or questions have something in common and judgments are repeated, too.
     """
     overrides = {key: value for key, value in wanted.items() if value is not None}
-    interval = None if "sd" in overrides else assumed.interval
-    questions = replace(replace(assumed, **overrides), interval=interval).within(panel)
+    known = (None, True) if "sd" in overrides else (assumed.interval, assumed.is_known)
+    questions = replace(replace(assumed, **overrides), interval=known[0], is_known=known[1]).within(panel)
     if repeats > 1:
         if questions.sd > 0 or max(overrides.get("pairs", 1), overrides.get("judges", 1)) > 1:
             raise ConfigError("repeats are planned for without questions (a deviation of zero leaves those out)")
@@ -138,6 +142,11 @@ def _told(questions: Questions) -> str:
     if questions.sd == 0 and questions.interval is None:
         return (
             "answers to one question are taken to have nothing in common (--question-sd says how much they have)"
+        )
+    if not questions.is_known:
+        return (
+            f"the file does not tell how much answers to one question have in common: a standard deviation of "
+            f"{questions.sd:.2f} is taken (--question-sd takes another)"
         )
     return (
         "in a question answers are better or worse than their models usually are by a standard deviation of "

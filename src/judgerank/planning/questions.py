@@ -62,6 +62,9 @@ class Questions:
         Different judges asked about each of those, J.
     interval : tuple of two floats, optional
         95% interval of tau where it is estimated; infinite where the largest that is tried is not enough.
+    is_known : bool
+        Whether that interval leaves out half of what tau may be, up to where questions matter twice as much as
+        models.
 
     Raises
     ------
@@ -73,6 +76,7 @@ class Questions:
     pairs: int = 1
     judges: int = 1
     interval: tuple[float, float] | None = field(default=None, compare=False)
+    is_known: bool = field(default=True, compare=False)
 
     def __post_init__(self) -> None:
         if not 0 <= self.sd < np.inf:

@@ -14,6 +14,7 @@ from judgerank.data.comparisons import Comparisons
 from judgerank.data.connectivity import position_share, positions_are_imitated
 from judgerank.data.errors import ConfigError
 from judgerank.data.judgments import Judgments
+from judgerank.data.listing import counted
 from judgerank.engine.solvers import SOLVERS
 from judgerank.fits.result import Fit
 from judgerank.model.members import Model
@@ -78,6 +79,7 @@ class Settings:
 # judges share, such as a position: the ranking is then that of the habit. Members with a position are not led
 # astray by it, so they come first wherever the order of presentation identifies them.
 DEFAULT, FALLBACK = "position_aware", "judge_aware"
+LEAST_BALANCED = 30  # judgments in a balanced order that tell as much of a position as these must
 
 
 def identified(model: Model, part: Comparisons) -> Model:
@@ -96,6 +98,10 @@ EQUAL_WEIGHTS = (
 
 def default_member(parts: Iterable[Comparisons]) -> tuple[str, str]:
     """Name of the member that ranks unless one is chosen, and a sentence that says why.
+
+    Little data cannot tell a position from scores, least of all where the two models of each record are in the
+    order of their names: other names would give another ranking. So a position takes an order that tells of it as
+    much as `LEAST_BALANCED` judgments in a balanced order would.
 
     Parameters
     ----------
@@ -119,10 +125,17 @@ def default_member(parts: Iterable[Comparisons]) -> tuple[str, str]:
             f"Fitted without position bias ({fallback}): each pair was shown in one order, so position bias and "
             f"quality cannot be distinguished. Show some pairs in the other order.{weights}"
         )
-    share = min(position_share(part) for part in parts)
+    shares = [position_share(part) for part in parts]
+    balanced = sum(share * part.n_comparisons for share, part in zip(shares, parts, strict=True))
+    if balanced < LEAST_BALANCED:
+        return fallback, (
+            f"Fitted without position bias ({fallback}): the order of answers tells as little about it as "
+            f"{counted(int(balanced), 'judgment')} in a balanced order, and {LEAST_BALANCED} are needed. Show pairs "
+            f"in both orders. With position bias all the same: --model {default}.{weights}"
+        )
     return default, (
-        f"Fitted with position bias ({default}, the default). The order of answers tells {share:.0%} of what a "
-        f"balanced order would tell about it. Without it: --model {fallback}.{weights}"
+        f"Fitted with position bias ({default}, the default). The order of answers tells {min(shares):.0%} of what "
+        f"a balanced order would tell about it. Without it: --model {fallback}.{weights}"
     )
 
 

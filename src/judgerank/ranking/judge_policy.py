@@ -16,6 +16,7 @@ import pandas as pd
 from judgerank.data.cache import remembered
 from judgerank.data.comparisons import FEW_JUDGES
 from judgerank.data.errors import JudgerankError
+from judgerank.data.frames import LEFT_OUT
 from judgerank.data.judgments import Judgments
 from judgerank.data.listing import counted, listed, noun, shortened
 from judgerank.fits.presentation import pairs, win_probability
@@ -266,7 +267,7 @@ def _on_judges(judges: pd.DataFrame, stays: str = "") -> Iterator[str]:
 def unread(ranking: Record) -> list[str]:
     """A warning where many answers could not be read."""
     c = ranking.judgments.comparisons
-    dropped = sum(c.dropped.values())
+    dropped = sum(count for reason, count in c.dropped.items() if reason not in LEFT_OUT)
     exceeds_limit = dropped > MANY_DROPPED * (dropped + c.n_comparisons)
     return [f"{dropped:,} {noun(dropped, 'answer')} could not be read."] if exceeds_limit else []
 

@@ -14,6 +14,7 @@ from judgerank.data.arrays import IntArray
 from judgerank.data.errors import ConfigError, DataError
 from judgerank.data.judgments import INDIVIDUAL, Judgments
 from judgerank.data.listing import counted
+from judgerank.data.tied_choices import all_ties
 from judgerank.data.rankings import as_pairs, number_of_ranking
 from judgerank.data.representation import Shown
 from judgerank.fits.result import Fit
@@ -163,6 +164,8 @@ def trust_report(
         remarks.append(
             f"The comparisons fall into {len(parts)} unconnected groups of models; this is the largest."
         )
+    if all_ties(part.comparisons):
+        raise DataError("all answers are ties, so there is no ranking that removals could change")
     fitted = fit_member(part.comparisons, chosen, settings.solver)
     question = part.question if "question_id" in part.frame and settings.cluster == "question" else None
     fragile, panel = fragility(fitted, part.comparisons, question, settings.level, most, progress), None

@@ -12,7 +12,7 @@ import pandas as pd
 from judgerank.data.arrays import BoolArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError, DataError
-from judgerank.data.frames import NO_QUESTION, OUTCOMES, codes, counts, finite, standardised_log
+from judgerank.data.frames import ITSELF, NO_QUESTION, OUTCOMES, codes, counts, finite, standardised_log
 from judgerank.data.judgments import Judgments
 from judgerank.data.listing import counted
 from judgerank.data.rankings import BEGINS, in_stages, with_stages
@@ -134,7 +134,9 @@ def judgments_from(tables: Sequence[Table], name: str, source: Mapping[str, obje
             _refuse_one_model(layout, table)
         settled, copies = without_copies(settled, tables[0].copies)
     read = [(layout, table, _read(layout, table)) for layout, table in settled]
-    parts, left_out = _with_questions(read)
+    with named(*labels):
+        parts, of_itself = _with_two_models(read)
+    parts, left_out = _with_questions(parts)
     parts, votes = once(parts)
     with named(*labels):
         frame, remarks = together(parts, tables[0].names)
@@ -149,6 +151,9 @@ def judgments_from(tables: Sequence[Table], name: str, source: Mapping[str, obje
     if left_out:
         comparisons = replace(comparisons, dropped={**comparisons.dropped, NO_QUESTION: left_out})
         remarks.insert(0, f"Left out: {counted(left_out, 'judgment')} without a question.")
+    if of_itself:
+        comparisons = replace(comparisons, dropped={**comparisons.dropped, ITSELF: of_itself})
+        remarks.insert(0, f"Left out: {counted(of_itself, 'judgment')} of a model with itself.")
     if STRENGTH in frame and comparisons.strong is None:
         why = "there are rankings of several answers" if BEGINS in frame else "there are shares of a win"
         remarks.append(f"Strength is not used, since {why} among the records: read these by themselves.")
@@ -258,13 +263,41 @@ def _lacks_question(frame: pd.DataFrame) -> BoolArray:
 
 def _with_questions(parts: Sequence[Part]) -> tuple[list[Part], int]:
     """The records without the few that lack a question, and how many judgments these are."""
-    remaining, left_out = [], 0
-    for layout, table, frame in parts:
-        lacks = np.zeros(len(frame), bool) if layout.of_scores else _lacks_question(frame)
-        times = counts(frame["count"])[lacks].sum() if lacks.any() and "count" in frame else lacks.sum()
-        left_out += int(times)
-        remaining.append((layout, table, frame[~lacks].reset_index(drop=True) if lacks.any() else frame))
-    return remaining, left_out
+    return _without(parts, [_lacks_question(frame) & (not layout.of_scores) for layout, _, frame in parts])
+
+
+def _with_two_models(parts: Sequence[Part]) -> tuple[list[Part], int]:
+    """The records without answers about a model and itself, and how many judgments these are.
+
+    Raises
+    ------
+    DataError
+        If there are no others.
+    """
+    itself = [_is_of_itself(layout, frame) for layout, _, frame in parts]
+    if parts and all(rows.all() for rows in itself):
+        models = next((frame["model_a"].iloc[0] for *_, frame in parts if len(frame)), None)
+        if models is not None:
+            raise DataError(f"record 1 compares {models!r} with itself, and no record compares two models")
+    return _without(parts, itself)
+
+
+def _is_of_itself(layout: Layout, frame: pd.DataFrame) -> BoolArray:
+    """Which records are answers about a model and itself, shape (records,); rankings and scores have none."""
+    if layout.of_scores:
+        return np.zeros(len(frame), bool)
+    answered = frame["judge_preferred_model"].isin(list(OUTCOMES)).to_numpy()
+    return np.asarray((frame["model_a"] == frame["model_b"]).to_numpy(bool) & answered & ~in_stages(frame))
+
+
+def _without(parts: Sequence[Part], left_out: Sequence[BoolArray]) -> tuple[list[Part], int]:
+    """The parts without some of their records, and how many judgments these are."""
+    remaining, total = [], 0
+    for (layout, table, frame), rows in zip(parts, left_out, strict=True):
+        times = counts(frame["count"])[rows].sum() if rows.any() and "count" in frame else rows.sum()
+        total += int(times)
+        remaining.append((layout, table, frame[~rows].reset_index(drop=True) if rows.any() else frame))
+    return remaining, total
 
 
 def _refuse_what_is_not_taken(table: Table, layout: Layout) -> None:

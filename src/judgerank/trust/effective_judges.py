@@ -22,14 +22,14 @@ import pandas as pd
 from scipy.sparse import coo_array, csr_array
 
 from judgerank.data.arrays import AnyArray, FloatArray, IntArray
-from judgerank.data.comparisons import Comparisons
+from judgerank.data.comparisons import FEW_ANSWERS, FEW_JUDGES, Comparisons
 from judgerank.data.errors import ConfigError, DataError, NoIntervalError
 from judgerank.data.representation import Shown
 from judgerank.fits.arguments import fitted_to, raw_and_question, require_member_alone
 from judgerank.fits.result import Fit
 from judgerank.inference.clusters import cluster_gradients, jackknife
 from judgerank.inference.residuals import Residuals
-from judgerank.inference.wald import normal_quantile
+from judgerank.inference.wald import is_informative, normal_quantile
 from judgerank.model.law import Law
 from judgerank.model.members import Parameters
 from judgerank.order.scale import standardised
@@ -202,6 +202,12 @@ class EffectiveJudges(Shown):
         """What no number of judges of the mean correlation is worth more than; infinite if that is zero."""
         return 1 / self.correlation if self.correlation > 0 else np.inf
 
+    @property
+    def is_informative(self) -> bool:
+        """Whether the interval of what the panel is worth, from one judge to all, leaves anything out."""
+        low, high = self.worth.set_index("measure").loc["information", ["low", "high"]]
+        return is_informative((low, high), (1.0, float(self.n_judges)))
+
     def another(
         self, quality: Sequence[float] = (0.5, 1.0, 2.0), correlation: float | None = None, cost: float = 1.0
     ) -> pd.DataFrame:
@@ -284,6 +290,8 @@ def effective_judges(
             "how judges depend on each other takes questions: a column question_id, or `question` beside"
         )
     judges = list(fitted.comparisons.judges)
+    if judges == [FEW_JUDGES]:
+        raise DataError(f"no judge has {FEW_ANSWERS} answers: too few to tell how judges depend on each other")
     if len(judges) < 2:
         raise DataError("there is one judge: how judges depend on each other takes two")
     sums = together(fitted, comparisons, question)

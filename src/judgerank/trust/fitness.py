@@ -187,6 +187,7 @@ def against_the_order(flips: FlippedResiduals) -> tuple[FloatArray, FloatArray, 
     return z, p, adjusted, sd
 
 
+FEWEST = 100  # judgments, in which departures of ordinary size are rarely seen
 COLUMNS = ["test", "name", "statistic", "expected", "p_value", "p_adjusted", "departs", "most"]
 MOST_ROWS, MOST_PARAMETERS = 100_000, 500  # beyond which it takes too long to be done unasked
 QUESTIONS = 10  # in the table, those most against the order first
@@ -208,12 +209,15 @@ class Fitness(Shown):
         Whether questions are known, and judges of one may err together.
     answers_sd : float
         Standard deviation of the answers of a model from question to question, in log-odds.
+    n_comparisons : float
+        Fewer than `FEWEST` are too few to say that a model describes them.
     """
 
     table: pd.DataFrame
     level: float
     by_question: bool
     answers_sd: float
+    n_comparisons: float
 
     def found(self, test: str) -> list[str]:
         """Names that depart, of one test."""
@@ -251,7 +255,14 @@ class Fitness(Shown):
             yield f"The answers to {judge_count} contradict the ranking: {listed(questions)}."
         if rejected["overall"] and not (rejected["order"] or judges):
             yield f"The model does not describe all answers ({chance}), but no pair and no judge stands out."
-        if not any(rejected.values()):
+        if any(rejected.values()):
+            return
+        if self.n_comparisons < FEWEST:
+            yield (
+                f"No pair, judge or question departs from the model, but {self.n_comparisons:,.0f} judgments are "
+                f"too few to show any but large departures (overall {chance})."
+            )
+        else:
             yield f"The model describes the answers: no departure by pair, judge or question (overall {chance})."
 
     def _line(self) -> str:
@@ -301,7 +312,7 @@ def fitness(
     if question is not None:
         table, sd = _questions(flips, level, names or [str(label) for label in np.unique(question)])
         table_rows += table
-    return Fitness(pd.DataFrame(table_rows, columns=COLUMNS), level, question is not None, sd)
+    return Fitness(pd.DataFrame(table_rows, columns=COLUMNS), level, question is not None, sd, rows.n_comparisons)
 
 
 def fitness_if_quick(

@@ -23,11 +23,11 @@ from judgerank.data.errors import ConfigError
 from judgerank.data.listing import counted, shortened
 from judgerank.engine.likelihood_rows import row_by_row
 from judgerank.fits.result import Fit
-from judgerank.inference.wald import effective_trials, normal_quantile, ratio_by_cluster
+from judgerank.inference.wald import effective_trials, is_informative, normal_quantile, ratio_by_cluster
 from judgerank.trust.retest import requests_of
 
 ALL = "all judges"
-COLUMNS = ["judge", "requests", "answers", "flip_rate", "low", "high", "noise", "noise_low", "noise_high"]
+COLUMNS = ["judge", "requests", "answers", "differing", "flip_rate", "low", "high", "noise", "noise_low", "noise_high"]
 COLUMNS += ["second_answer", "pays_from"]
 LEAST_PRICE = 0.05  # judgments, below which a price is none to one decimal
 
@@ -61,8 +61,8 @@ class Repeats:
     Attributes
     ----------
     table : DataFrame
-        ``judge, requests`` (asked more than once), ``answers`` to them, ``flip_rate`` with its interval ``low,
-        high``, ``noise`` (share of an answer's variance within a request) with its interval, ``second_answer``
+        ``judge, requests`` (asked more than once), ``answers`` to them, ``differing`` (requests whose answers are not
+        all the same), ``flip_rate`` with its interval ``low, high``, ``noise`` (share of an answer's variance within a request) with its interval, ``second_answer``
         (what it is worth beside an answer to a new question), ``pays_from`` (judgments that a new question must
         cost beside its answers for a second answer to pay). The first row has all judges, if there are several.
     """
@@ -70,20 +70,35 @@ class Repeats:
     table: pd.DataFrame
 
     @property
-    def correlation(self) -> float:
-        """Of two answers to one request, given the model."""
-        return 1.0 - float(self.table["noise"].iloc[0])
+    def correlation(self) -> float | None:
+        """Of two answers to one request, given the model; None where they are too few to say."""
+        overall = self.table.iloc[0]
+        shares = (("low", "high"), ("noise_low", "noise_high"))
+        return 1.0 - float(overall["noise"]) if all(_is_informative(overall, *ends) for ends in shares) else None
 
     def sentences(self) -> Iterator[str]:
-        """How often answers change, who changes them most, and whether asking again pays."""
-        overall, *by_judge = self.table.to_dict("records")
+        """How often answers change, who changes them most, and whether asking again pays.
+
+        Where the interval of a rate leaves nearly all open, requests are counted, and the rest is not said.
+        """
+        overall, *by_judge = (row for _, row in self.table.iterrows())
+        if not _is_informative(overall, "low", "high"):
+            requests = counted(overall["requests"], "repeated request")
+            yield (
+                f"{overall['differing']:,} of {requests} got a different answer: too few to tell how often judges "
+                "change their answer, and what asking again adds."
+            )
+            return
         rate = f"{overall['flip_rate']:.0%} of the time ({overall['low']:.0%} to {overall['high']:.0%})"
         who = ""
-        if by_judge and overall["flip_rate"] > 0:
-            most = max(by_judge, key=lambda row: row["flip_rate"])
+        sure = [row for row in by_judge if _is_informative(row, "low", "high")]
+        if sure and overall["flip_rate"] > 0:
+            most = max(sure, key=lambda row: row["flip_rate"])
             request_count = counted(most["requests"], "request")
             who = f", most often {shortened(most['judge'])} ({most['flip_rate']:.0%} of {request_count})"
         yield f"Asked the same again, judges change their answer {rate}{who}."
+        if self.correlation is None:
+            return
         message = (
             f"A second answer to the same request adds {overall['second_answer']:.0%} of what an answer to a new"
         )
@@ -94,6 +109,11 @@ class Repeats:
         else:
             price = f"{overall['pays_from']:.1f} judgments"
             yield f"{message} question adds. It pays only if making a new question costs more than {price}."
+
+
+def _is_informative(row: pd.Series, low: str, high: str) -> bool:
+    """Whether the interval of a share leaves anything out."""
+    return is_informative((row[low], row[high]), (0.0, 1.0))
 
 
 def repeats_of(
@@ -153,5 +173,5 @@ def _row(name: str, sums: pd.DataFrame, level: float) -> dict[str, object]:
     worth = 2 / design_effect(2, rho) - 1
     pays = 2 * rho / (1 - rho) if rho < 1 else np.inf
     answers = float(sums["size"].sum())
-    values = (name, requests, int(answers), rate, low, high, 1 - rho, *ends.tolist(), worth, pays)
+    values = (name, requests, int(answers), int((sums["differ"] > 0).sum()), rate, low, high, 1 - rho, *ends.tolist(), worth, pays)
     return dict(zip(COLUMNS, values, strict=True))

@@ -82,6 +82,8 @@ def on_panel(panel: EffectiveJudges, same: dict[str, str]) -> Iterator[str]:
         yield f"- {judge} and {duplicate} give almost identical answers: one model under two names?"
     if same:
         yield "- Copies have several votes in the ranking. Merge them and run this again."
+    if not panel.is_informative:
+        return
     yield _on_another(panel)
     table = panel.judges.round(2).astype(object)
     yield "\n" + table.where(table.notna(), "--").to_string(index=False)
@@ -91,6 +93,11 @@ def on_panel(panel: EffectiveJudges, same: dict[str, str]) -> Iterator[str]:
 
 def _on_number(panel: EffectiveJudges) -> Iterator[str]:
     row = panel.worth.set_index("measure").loc["information"]
+    if not panel.is_informative:
+        yield (
+            f"- Too few shared questions to tell how many independent judges the {panel.n_judges} judges amount to."
+        )
+        return
     yield (
         f"- On the same questions, the {panel.n_judges} judges carry as much information as {row['estimate']:.1f} "
         "independent judges of their average quality "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from judgerank.data.comparisons import Comparisons
-from judgerank.data.frames import NO_QUESTION
+from judgerank.data.frames import LEFT_OUT
 from judgerank.data.listing import listed
 from judgerank.ranking.components import never_compared
 from judgerank.ranking.study import Finding, Ranked
@@ -21,7 +21,7 @@ def of_set(ranked: Ranked) -> Finding:
 def on_dropped(comparisons: Comparisons, never: Iterable[str]) -> list[str]:
     """Records left out, and models that are left without a comparison by it."""
     remarks, never = [], list(never)
-    unread = {reason: count for reason, count in comparisons.dropped.items() if count and reason != NO_QUESTION}
+    unread = {reason: count for reason, count in comparisons.dropped.items() if count and reason not in LEFT_OUT}
     if unread:
         reasons = ", ".join(f"{count} {reason}" for reason, count in unread.items())
         remarks.append(f"Dropped because the answer could not be read: {reasons}.")

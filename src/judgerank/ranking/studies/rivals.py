@@ -19,6 +19,7 @@ from judgerank.ranking.choices import DEFAULT
 from judgerank.ranking.study import Component, Finding
 
 AGREE = 0.9  # rank correlation with btl below which a ranking is warned of
+EQUAL = 1e-9  # range of scores, in log-odds, below which it is rounding
 DISAGREE = "WARNING: the two disagree"
 SAME = 0.999  # rank correlation from which two maxima count as one ranking
 
@@ -77,6 +78,8 @@ def _rival_of(fitted: Fit, end: Solution) -> Rival:
 def on_rivals(fitted: Fit, refit: Callable[[str], Fit]) -> list[str]:
     """How far the order hangs on the judges' weights, for a member whose judges have weights and no positions.
 
+    Nothing of one judge, nor where all scores are equal.
+
     Parameters
     ----------
     fitted : Fit
@@ -84,6 +87,8 @@ def on_rivals(fitted: Fit, refit: Callable[[str], Fit]) -> list[str]:
         Fits another member, given by name, to the same comparisons.
     """
     if not fitted.model.weighs_judges or fitted.model.uses(Need.ORDER):
+        return []
+    if len(fitted.comparisons.judges) < 2 or np.ptp(fitted.scores) <= EQUAL:  # no weights, or no order
         return []
     remarks = []
     # rows of rankings keep their ties as outcomes

@@ -12,7 +12,7 @@ from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.frames import require_heard
 from judgerank.reading.files import is_files, named
-from judgerank.reading.large.numbered import DROPPED, FAULT, Columns, Names, Rows, refuse, rows_of
+from judgerank.reading.large.numbered import DROPPED, FAULT, NULL, UNKNOWN, Columns, Names, Rows, refuse, rows_of
 from judgerank.reading.large.sources import MEMORY, Batch, Engine, session
 from judgerank.reading.read import Source, read_judgments
 
@@ -103,7 +103,7 @@ def checked(db: Engine, rows: Rows, cell: IntArray, count: FloatArray) -> dict[s
     """
     if len(cell) and cell[0] == FAULT:
         refuse(db, rows)
-    dropped, most = dict.fromkeys(sorted(DROPPED.values(), reverse=True), 0), len(DROPPED)
+    dropped, most = {DROPPED[UNKNOWN]: 0, DROPPED[NULL]: 0}, len(DROPPED)
     for code, n_records in zip(cell[:most].tolist(), count[:most].tolist(), strict=True):
         if code < 0:
             dropped[DROPPED[code]] = int(n_records)

@@ -26,6 +26,7 @@ from judgerank.reading.large.numbered import (
     FAULT,
     LETTERS,
     NULL,
+    SAME,
     UNKNOWN,
     Columns,
     RecordError,
@@ -130,6 +131,8 @@ def records_of(
                 return None
             if batch["answer"].min() == FAULT:
                 refuse(db, rows)
+            if batch["answer"].min() == SAME:
+                return None
             times = Counter(dict(_answer_counts(db, rows)))
         read = _comparisons(rows, batch)
         if read is None:
@@ -213,7 +216,7 @@ def _query(rows: Rows) -> str:
     columns = (
         f"coalesce(first, {FAULT})::INTEGER AS first, coalesce(second, {FAULT})::INTEGER AS second, "
         f"coalesce(judge, {FAULT})::INTEGER AS judge, coalesce(code, {NO_QUESTION})::INTEGER AS question, "
-        f"(CASE WHEN cell = {FAULT} THEN {FAULT} ELSE answer END)::TINYINT AS answer"
+        f"(CASE WHEN cell IN ({FAULT}, {SAME}) THEN cell ELSE answer END)::TINYINT AS answer"
     )
     columns += ", times" if rows.counted else ""
     every = rows.query(also=also, require_question=False)

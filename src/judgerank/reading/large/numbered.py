@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from judgerank.data.errors import DataError
-from judgerank.data.frames import LARGEST_COUNT, UNPARSED
+from judgerank.data.frames import ITSELF, LARGEST_COUNT, UNPARSED
 from judgerank.data.strengths import STRENGTH
 from judgerank.reading.files import Files, named
 from judgerank.reading.from_tables import judgments_from
@@ -36,8 +36,8 @@ from judgerank.reading.layouts.words import (
 # Names and answers in files as codes that an engine joins to every record.
 MOST_NAMES = 1_000_000  # different values in a column of names or answers: more are no names
 LETTERS = {"a": 2, "c": 1, "b": 0}  # twice what the model shown first won
-UNKNOWN, NULL = -1, -2  # answers that could not be parsed, or are missing
-DROPPED = {UNKNOWN: UNPARSED, NULL: "null"}
+UNKNOWN, NULL, SAME = -1, -2, -3  # answers that could not be parsed, are missing, or of a model with itself
+DROPPED = {UNKNOWN: UNPARSED, NULL: "null", SAME: ITSELF}
 Values = Mapping[str, object]  # what texts in a file stand for
 
 
@@ -221,7 +221,7 @@ class Rows:
             Whether a record without a question is at fault, where questions are read.
         """
         times, kind = "1.0::DOUBLE", "TRY_CAST(r.count AS DOUBLE)"
-        wrong = ["a.code IS NULL", "b.code IS NULL", "a.code = b.code"]
+        wrong = ["a.code IS NULL", "b.code IS NULL"]
         joins = [f"LEFT JOIN models {alias} ON r.model_{alias} = {alias}.text" for alias in "ab"]
         judge = "0"
         if "judge" in self.used:
@@ -242,7 +242,8 @@ class Rows:
         wrong += [f"{answer} IS NULL", f"coalesce({by_model_name} <> w.letter, false)"]
         cell_number = f"(a.code * {len(self.names.models)} + b.code) * {len(self.names.judges)} + {judge}"
         cell = (
-            f"CASE WHEN {' OR '.join(wrong)} THEN {FAULT} WHEN {answer} < 0 THEN {answer} ELSE {cell_number} END"
+            f"CASE WHEN {' OR '.join(wrong)} THEN {FAULT} WHEN {answer} < 0 THEN {answer} "
+            f"WHEN a.code = b.code THEN {SAME} ELSE {cell_number} END"
         )
         return (
             f"SELECT {cell} AS cell, {answer} AS answer, {times} AS times{also} FROM "

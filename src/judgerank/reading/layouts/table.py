@@ -11,7 +11,7 @@ import pandas as pd
 
 from judgerank.data.arrays import BoolArray
 from judgerank.data.errors import DataError
-from judgerank.data.frames import codes, numbers_in, question_name, refuse_itself
+from judgerank.data.frames import codes, numbers_in, question_name
 from judgerank.data.judgments import ITEM
 from judgerank.data.listing import listed
 from judgerank.reading.accepted import COLUMNS
@@ -274,9 +274,8 @@ def as_name(value: object) -> object:
 
 
 def require_models(frame: pd.DataFrame, names: tuple[str, str] = ("model_a", "model_b")) -> None:
-    """Refuse a record without two different models, by the names that their columns have in the file."""
-    pair, models = codes(frame[["model_a", "model_b"]].set_axis(names, axis=1), list(names))
-    refuse_itself(models, pair[: len(frame)], pair[len(frame) :])
+    """Refuse a record without two models, by the names that their columns have in the file."""
+    codes(frame[["model_a", "model_b"]].set_axis(names, axis=1), list(names))
 
 
 def _refuse_unspoken_counts(table: pd.DataFrame, used: set[str]) -> None:
