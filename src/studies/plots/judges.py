@@ -258,6 +258,29 @@ def tastes(simulated: pd.DataFrame, title: str) -> Figure:
     return figure
 
 
+# How often the wrong model is first where a judge favours his maker's model.
+TREATMENTS = {"counted": "all votes count", "btl": "plain BTL", "recused": "no vote on one's maker's models"}
+
+
+def self_preference(simulated: pd.DataFrame, title: str) -> Figure:
+    """Share of sets in which the wrong model is first, by panel, bias and method."""
+    figure, (axes,) = canvas(PAGE, 3.4)
+    rows = np.arange(len(simulated))
+    shifts = np.linspace(0.2, -0.2, len(TREATMENTS))
+    for (method, label), shift, (colour, marker) in zip(
+        TREATMENTS.items(), shifts, shades(len(TREATMENTS)), strict=True
+    ):
+        style = {"fmt": marker, "color": colour, "elinewidth": 0.9, "capsize": 1.5, "label": label}
+        axes.errorbar(
+            simulated[f"wrong_{method}"], shift - rows, xerr=2 * simulated[f"wrong_{method}_se"], **style
+        )
+    axes.set_yticks(-rows, [f"{row.panel}, bias {row.bias:g}" for row in simulated.itertuples()])
+    axes.set(xlabel="share of sets with the wrong model first")
+    figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    figure.suptitle(f"{title}\nbars: two Monte Carlo standard errors", fontsize=8)
+    return figure
+
+
 # How little changes a ranking, and how many judges a panel is worth.
 
 

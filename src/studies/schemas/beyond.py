@@ -163,6 +163,16 @@ class Tastes(RealData, Replicated):
 
 
 @dataclass
+class SelfPreference(RealData, Replicated):
+    """Votes of judges on models of their own maker, on every set and simulated."""
+
+    bias: list[float] = MISSING
+    panels: list[str] = MISSING
+    n_questions: int = at_least(1)
+    replications: int = at_least(2)
+
+
+@dataclass
 class Gating(RealData, Replicated):
     """May a candidate ship? Simulated and played back."""
 

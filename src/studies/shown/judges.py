@@ -133,6 +133,56 @@ def taste_stops(results: Results) -> str:
     return markdown_table(rows, columns)
 
 
+# What the documentation shows of judges of a model's own maker.
+
+
+def own_maker_sets(results: Results) -> str:
+    """Votes left out of every set, and what that changes."""
+    rows = []
+    for _, row in results.table("self_preference/sets.csv").iterrows():
+        shares = f"{row['left_out']:.1%}", f"{row['one_own']:.1%}"
+        same = f"{row['same_first']:.0f} of 3"
+        rows.append((NAMES[row["dataset"]], *shares, f"{row['spearman']:.3f}", same, f"{row['dependent']:.0f}"))
+    columns = [
+        "data set",
+        "votes left out",
+        "on one own model",
+        "rank correlation",
+        "first three in the same place",
+    ]
+    return markdown_table(rows, [*columns, "models that need such votes"])
+
+
+def own_maker_simulated(results: Results) -> str:
+    """Simulated panels: how often the wrong model is first, how far the best leads, who is accused."""
+    rows = []
+    for _, row in results.table("self_preference/simulated.csv").iterrows():
+        wrong = [f"{row[f'wrong_{name}']:.0%} ({row[f'wrong_{name}_se']:.0%})" for name in _METHODS]
+        accused = [f"{row[f'{name}_accused']:.0%} ({row[f'{name}_accused_se']:.0%})" for name in _ACCUSED]
+        lead = f"{row['lead_recused']:.2f} ({row['lead_recused_se']:.2f})"
+        rows.append((row["panel"], f"{row['bias']:g}", *wrong, lead, *accused, f"{row['warned']:.0%}"))
+    columns = [
+        "panel",
+        "bias",
+        "wrong first: all votes",
+        "plain BTL",
+        "without that judge",
+        "his own votes left out",
+    ]
+    columns += [
+        "every judge's own votes left out",
+        "lead then",
+        "partial judge named",
+        "another accused",
+        "warned",
+    ]
+    return markdown_table(rows, columns)
+
+
+_METHODS = ("counted", "btl", "guilty_left_out", "guilty_recused", "recused")
+_ACCUSED = ("guilty", "innocent")
+
+
 # What the documentation shows of how far rankings can be trusted.
 
 

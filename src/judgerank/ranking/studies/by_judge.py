@@ -59,7 +59,8 @@ def effects_of(component: Component) -> pd.DataFrame:
         return pd.DataFrame()
     names = [name for labels, _ in parts for name in labels]
     values = np.column_stack([columns for _, columns in parts])
-    values[np.ix_(~is_counted, [name not in OF_MAKERS for name in names])] = 0.0  # of votes that count
+    of_makers = np.array([name in OF_MAKERS for name in names])
+    values[is_counted[:, None] == of_makers] = 0.0  # makers by votes that do not count, the rest by those that do
     question = judgments.question if "question_id" in judgments.frame else None
     comparisons = member.model.observed(records.comparisons)
     try:
