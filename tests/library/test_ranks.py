@@ -24,7 +24,7 @@ from judgerank.inference.clusters import cluster_gradients, squares_by_cluster
 from judgerank.model.members import BTL, JUDGE_AWARE, LENGTH, POSITION_AWARE
 from judgerank.order import pairs as ranks
 from judgerank.order.claims import Claims, closed
-from judgerank.order.equality import NetResults, differences_under_equality
+from judgerank.order.equality import PRIOR, NetResults, differences_under_equality
 from judgerank.order.flips import p_either
 from judgerank.order.head_to_head import LOPSIDED, PRICE, own_tests
 from judgerank.order.head_to_head import _p_of_exchanges as exchanges
@@ -74,7 +74,7 @@ def test_clusters_that_vary_as_the_model_says_give_the_errors_of_the_model_under
     roots -= roots.mean(axis=2, keepdims=True)
     information = np.einsum("kqa,kqb->kab", roots, roots)
     net = np.einsum("k,kab,b->ka", GAMMA, information, SCORES) / 20
-    results = NetResults(net, information / 20, np.array(GAMMA), True, np.zeros((K, 0, N)))
+    results = NetResults(net, information / 20, np.array(GAMMA), True, np.zeros((K, 0, N)), np.full(K, PRIOR))
     q = 30 * K
     clusters = csr_array(block_diag(*roots) * np.sqrt((q - 1) / q / 20))
     _, (by_model, by_cluster) = differences_under_equality(results.with_clusters(None, clusters))
@@ -111,7 +111,7 @@ def test_a_pair_is_judged_by_the_test_that_is_less_sure():
     found = order([1.0, 0.0], 0.5, equal=[0.2, 0.0])
     assert_allclose(found.statistic[0, 1], 0.2)
     assert_allclose(found.p_value[0, 1], 2 * norm.sf(0.2))
-    row = ranks._pairs(found, 0.95).iloc[0]
+    row = pairwise([found]).iloc[0]
     assert row["test"] == "equality"
     assert_allclose([row["low"], row["high"]], [0.2 - norm.ppf(0.975), 1.0 + norm.ppf(0.975)])
     few = order([1.0, 0.0], 0.5, 4.0)
@@ -193,14 +193,16 @@ def test_an_equal_pair_without_noise_differs_by_nothing():
     pairs = np.triu(pairs, 1) + np.triu(pairs, 1).transpose(0, 2, 1)
     information = np.array([np.diag(p.sum(axis=1)) - p for p in pairs])
     net = np.einsum("k,kab,b->ka", gamma, information, scores)
-    exact = NetResults(net, information, gamma, True, np.zeros((4, 0, N)))
+    exact = NetResults(net, information, gamma, True, np.zeros((4, 0, N)), np.full(4, PRIOR))
     difference, error = differences_under_equality(exact)
     assert abs(difference[1, 2]) < 1e-3 * error[0, 1, 2]
     assert_allclose(difference, -difference.T)
     apart = np.subtract.outer(scores, scores)
     assert (np.sign(difference) == np.sign(np.where(np.abs(apart) > 0, apart, difference))).all()
     assert_allclose(difference[1, 0], apart[1, 0], rtol=0.2)
-    flat = replace(exact, net=exact.net[:1], information=exact.information[:1], weighted=False)
+    flat = replace(
+        exact, net=exact.net[:1], information=exact.information[:1], prior=exact.prior[:1], weighted=False
+    )
     first = differences_under_equality(replace(flat, discrimination=np.ones(1)))[0]
     assert_allclose(first, gamma[0] * apart, atol=1e-9)
 
@@ -390,7 +392,7 @@ def test_a_difference_under_equality_is_a_gauss_newton_step_of_the_shrunk_least_
         across = gamma[:, None] * (information @ v)
         normal = np.block([[total + 1.0, across.T], [across, np.diag(precision)]])
         step = np.linalg.solve(normal, np.r_[gamma @ net - total @ v, np.zeros(k)])[:n]
-        results = NetResults(net, information, gamma, True, np.zeros((k, 0, n)))
+        results = NetResults(net, information, gamma, True, np.zeros((k, 0, n)), np.full(k, PRIOR))
         assert_allclose(differences_under_equality(results)[0][i, j], contrast @ step, rtol=1e-9)
 
 
