@@ -130,12 +130,12 @@ def default_member(parts: Iterable[Comparisons]) -> tuple[str, str]:
     if balanced < LEAST_BALANCED:
         return fallback, (
             f"Fitted without position bias ({fallback}): the order of answers tells as little about it as "
-            f"{counted(int(balanced), 'judgment')} in a balanced order, and {LEAST_BALANCED} are needed. Show pairs "
-            f"in both orders. With position bias all the same: --model {default}.{weights}"
+            f"{counted(int(balanced), 'judgment')} in a balanced order, and {LEAST_BALANCED} are needed. Show "
+            f"pairs in both orders. With position bias all the same: --model {default}.{weights}"
         )
     return default, (
-        f"Fitted with position bias ({default}, the default). The order of answers tells {min(shares):.0%} of what "
-        f"a balanced order would tell about it. Without it: --model {fallback}.{weights}"
+        f"Fitted with position bias ({default}, the default). The order of answers tells {min(shares):.0%} of "
+        f"what a balanced order would tell about it. Without it: --model {fallback}.{weights}"
     )
 
 
