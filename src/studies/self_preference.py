@@ -48,7 +48,7 @@ def of_set(judgments: Judgments) -> dict[str, Any]:
         rank correlation of the scores with and without such votes; ``same_first``: how many of the first three
         models, counted from the first, have the same place.
     """
-    recusal = recusal_of(judgments, Settings())
+    recusal = recusal_of(judgments)
     c, own = recusal.judgments.comparisons, recusal.related.is_own
     judge = c.judge.astype(np.intp)
     one_own = own[judge, c.first] != own[judge, c.second]

@@ -16,7 +16,7 @@ from judgerank.collecting.answer_sources import COLUMNS
 from judgerank.engine.solvers import SOLVERS
 from judgerank.model.members import NAMED
 from judgerank.planning.precision import GOALS
-from judgerank.ranking.choices import CLUSTERS
+from judgerank.ranking.choices import CLUSTERS, OWN_MAKER
 from judgerank.ranking.exports import FORMS, RAW, TABLES
 from judgerank.ranking.page_options import FACTS
 from judgerank.reading.cells_in_sql import QUOTES, TABLE
@@ -39,7 +39,7 @@ def test_options_on_files_model_uncertainty_and_output_are_in_groups(name):
     expected = {
         OUTPUT: ("json", "force", "raw", "output", "save", "export"),
         FILE: ("format", "column", "winner_values", "encoding", "names", "copies"),
-        MODEL: ("model", "solver", "block"),
+        MODEL: ("model", "solver", "block", "own_maker"),
         UNCERTAINTY: ("level", "cluster"),
         PAGE: ("since", "card", "each_judge"),
     }
@@ -51,6 +51,7 @@ def test_names_that_help_lists_are_those_of_the_library():
     assert tuple(NAMED) == options.NAMED
     assert tuple(SOLVERS) == options.SOLVERS
     assert options.CLUSTERS == CLUSTERS
+    assert options.OWN_MAKER == OWN_MAKER
     assert tuple(FORMS) == options.EXPORT_FORMS
     assert options.EXPORT_TABLES == TABLES
     assert tuple(FACTS) == options.FACTS

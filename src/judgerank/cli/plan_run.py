@@ -105,7 +105,7 @@ def fitted_to(
     if overrides:
         raise typer.BadParameter(f"{', '.join(overrides)}: the file decides that.")
     model, solver = chosen
-    recusal = recusal_of(read_judgments(files, **read), Settings(own_maker=own_maker))
+    recusal = recusal_of(read_judgments(files, **read), Settings(own_maker=own_maker).is_recused)
     judgments = recusal.counted
     panel, fitted = fitted_panel(judgments, partial(fit_member, judgments.comparisons, solver=solver), model)
     questions = questions_like(panel, fitted, judgments)

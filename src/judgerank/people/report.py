@@ -223,7 +223,7 @@ def people_report(
     if "question_id" not in judgments.frame:
         raise DataError("people and panel are compared question by question: name the column of questions")
     people = human_rows(judgments, human)
-    recusal = recusal_of(of_rows(judgments, np.flatnonzero(~people)), Settings(own_maker=own_maker))
+    recusal = recusal_of(of_rows(judgments, np.flatnonzero(~people)), Settings(own_maker=own_maker).is_recused)
     if recusal.n_left_out:
         counts = people.copy()
         counts[~people] = recusal.counts
@@ -312,7 +312,7 @@ def on_human_board(
     judgments = read_judgments(judgments)
     if "human" in judgments.frame and human_marks(judgments.frame).any():
         raise DataError("some judgments are people's: leave them out, or leave out the human board")
-    judgments = recusal_of(judgments, Settings(own_maker=own_maker)).counted
+    judgments = recusal_of(judgments, Settings(own_maker=own_maker).is_recused).counted
     question = judgments.question if "question_id" in judgments.frame else None
     return human_scale(panel_of(judgments.comparisons, question)[0], HumanBoard.given(board), level)
 

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -19,15 +18,14 @@ from judgerank.engine.solvers import SOLVERS
 from judgerank.fits.result import Fit
 from judgerank.model.members import Model
 from judgerank.model.naming import all_of, member
-
-if TYPE_CHECKING:
-    from judgerank.ranking.recusal import Recusal
+from judgerank.ranking.recusal import Recusal
 
 # How judgments are ranked: what can be chosen, and between what.
 EFFECTS = "effects"
 CLUSTERS = ("question", EFFECTS, "none")
 FEWEST, MOST_NEXT, MOST_SIZE = 10**9, 1000, 10**6  # largest values of few, next and next_size
 SHRUNK, EXACT = "penalised", "newton"  # what is fitted unless a user says otherwise, and what stands beside it
+FAMILY = "family"  # block that allows for self-preference
 OWN_MAKER = RECUSE, COUNT = "recuse", "count"  # votes of judges on models of their own maker
 DESCRIBED = (EXACT, SHRUNK)  # solvers that further blocks and question effects go with
 
@@ -71,6 +69,11 @@ class Settings:
                 raise ConfigError(
                     f"{name}={getattr(self, name)} is out of range: it must lie from {low} to {high}"
                 )
+
+    @property
+    def is_recused(self) -> bool:
+        """Whether votes on models of a judge's maker do not count: the block ``family`` needs them."""
+        return self.own_maker == RECUSE and not any(name.partition(":")[0] == FAMILY for name in self.blocks)
 
 
 # The default model for ranking the user's judgments.

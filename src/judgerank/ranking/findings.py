@@ -27,7 +27,7 @@ def ranked_set(judgments: Judgments, settings: Settings) -> Ranked:
     NoMaximumError, NotIdentifiedError
         If no component can be ranked: that of the largest.
     """
-    recusal = recusal_of(judgments, settings)
+    recusal = recusal_of(judgments, settings.is_recused, settings.makers)
     parts = parts_of(recusal.counted)
     if settings.model is None:
         name, reason = default_member([part.comparisons for part in parts])

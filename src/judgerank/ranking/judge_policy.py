@@ -91,9 +91,10 @@ class Trial:
     @property
     def condition(self) -> str:
         """The condition on the headline by all judges."""
-        them = "without that judge" if len(self.judges) == 1 else "without these judges"
+        single = len(self.judges) == 1
+        who, them = ("judge", "without that judge") if single else ("judges", "without these judges")
         return (
-            f"but this depends on {listed(self.judges)}, which {self.problem}: {them} {self.headline} "
+            f"but this depends on {who} {listed(self.judges)}, which {self.problem}: {them} {self.headline} "
             f"({self.chance:.0%})"
         )
 
@@ -203,7 +204,7 @@ def without(ranking: Record, judges: tuple[str, ...]) -> tuple[Fit, pd.DataFrame
 
 def refitted(ranking: Record, judgments: Judgments, settings: Settings) -> tuple[Fit, pd.DataFrame]:
     """The fit of those of some judgments that count by the member that ranks, and its leaderboard."""
-    counted = recusal_of(judgments, settings).counted
+    counted = recusal_of(judgments, settings.is_recused, settings.makers).counted
     component = component_of(parts_of(counted)[0], ranking.fitted.model.alone, settings)
     return component.reported, board_of(component)
 

@@ -27,7 +27,7 @@ from judgerank.ranking.page_options import FILTERS, Additions, Texts
 from judgerank.ranking.page_records import evidence
 from judgerank.ranking.studies import panel
 from judgerank.ranking.studies.categories import BY_CHANCE
-from judgerank.ranking.studies.next_comparisons import CHANCE
+from judgerank.ranking.studies.next_comparisons import CHANCE, NOBODY
 from judgerank.ranking.verdict import verdict
 from judgerank.ranking.views import View, views
 
@@ -40,7 +40,8 @@ HEADS |= {"log_loss": "held-out log-loss", "log_loss_error": "standard error", "
 HEADS |= {"win_rate": "win rate", "score_without": "score unadjusted", "rank_without": "rank unadjusted"}
 HEADS |= {"worse_error": "its standard error", "note": "why not compared", "standard_error": "standard error"}
 HEADS |= {"to_separate": "comparisons needed", "elo": "Elo scale", "versus": "wins against"}
-HEADS |= {"separated": "significant", "unparsed": "unreadable"}
+HEADS |= {"separated": "significant", "unparsed": "unreadable", "left_out": "left out"}
+HEADS |= {"share_own": "own model wins", "share_expected": "others expect"}
 HEADS |= {"p_adjusted": "p, adjusted", "flip_rate": "changed", "second_answer": "second answer adds"}
 FURTHER = (*strengths(MOST_STRENGTHS)[1:], *larger_ties(range(MOST_TIED + 1)))
 BLOCKS = (*JUDGE_BLOCKS.values(), *map(judge_block, FURTHER))
@@ -67,6 +68,10 @@ ABOUT = {
     "share_b": "share of answers for the model shown second",
     "share_tie": "share of ties",
     "unparsed": "records whose answer could not be read",
+    "votes": "judgments of this judge on models of his own maker",
+    "left_out": "those that do not count",
+    "share_own": "share that his maker's model wins, where the other one is not his maker's",
+    "share_expected": "the same by the scores, this judge's discrimination and his position bias",
     **{block.shown: block.about for block in BLOCKS},
     "win_rate": "how often it is preferred to another model, averaged over the others (judges weighted as in the "
     "ranking)",
@@ -91,7 +96,8 @@ ABOUT = {
     "uncertain",
 }
 HIDDEN = {"p_value", "standard_error", "test", "unparsed", "status"}
-OTHERS = {"fitness": "Goodness of fit", "repeats": "Requests asked more than once"}
+OTHERS = {"own_maker": "Votes of judges on models of their own maker"}
+OTHERS |= {"fitness": "Goodness of fit", "repeats": "Requests asked more than once"}
 OTHERS |= {
     "failures": "How often both answers are bad, by model",
     "failed_questions": "Questions on which both answers are bad most often",
@@ -378,6 +384,8 @@ def _next(plan: pd.DataFrame, judgments: Judgments) -> pd.DataFrame:
 
 def _next_told(ranking: Record) -> str:
     plan = ranking.tables["next"]
+    if plan.empty and not ranking.tables["leaderboard"]["low"].isna().all():
+        return f"No judge is left to ask: each {NOBODY}. Add other judges."
     if plan.empty:
         return "Without intervals it is not known which comparisons would shorten them."
     if plan["width"].isna().all():

@@ -242,7 +242,8 @@ def rank(
         Which judgments are left out, or count alone, as in `read_judgments`.
     own_maker : {"recuse", "count"}
         Whether votes of judges on models of their own maker are left out of the scores. They count where no other
-        votes connect the same models. The table ``own_maker`` shows what they would say.
+        votes connect the same models, and where the block ``family`` is asked for. The table ``own_maker`` shows
+        what they would say.
     makers : mapping of str to str, optional
         Makers of models or judges by name, where their names do not say it (`model/kinds/families.csv`).
 

@@ -9,7 +9,7 @@ chain of the other votes connects. Then no other judge says how the two compare.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -21,7 +21,6 @@ from judgerank.data.connectivity import components
 from judgerank.data.judgments import Judgments
 from judgerank.data.listing import counted, listed, percent
 from judgerank.model.kinds.family import Relations, relations
-from judgerank.ranking.choices import COUNT, Settings
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,18 +116,26 @@ class Recusal:
         return replace(self.judgments, frame=frame, comparisons=every), rows
 
 
-def recusal_of(judgments: Judgments, settings: Settings) -> Recusal:
+def recusal_of(judgments: Judgments, recuse: bool = True, makers: Iterable[tuple[str, str]] = ()) -> Recusal:
     """Leave out votes of judges on models of their own maker, as far as the others connect the same models.
 
     Of what counts, judges with few answers have one label (`Judgments.pool_few`).
 
     A ranking of several answers is one vote, of which no part can be left out: it counts.
+
+    Parameters
+    ----------
+    judgments : Judgments
+    recuse : bool
+        Whether to leave out any.
+    makers : iterable of (str, str)
+        Names of models or judges, and their makers where names do not say them.
     """
     c = judgments.comparisons
-    related = relations(c.judges, c.models, dict(settings.makers))
+    related = relations(c.judges, c.models, dict(makers))
     judge = c.judge.astype(np.intp)
     is_own = related.is_own[judge, c.first] | related.is_own[judge, c.second]
-    is_recused = settings.own_maker != COUNT and c.stages is None
+    is_recused = recuse and c.stages is None
     if not is_recused or not is_own.any():
         return Recusal(judgments, judgments.pool_few(), related, is_own, np.ones(len(c), bool), is_recused)
     part = _parts(judgments, ~is_own)

@@ -155,7 +155,7 @@ def trust_report(
     """
     settings = settings or Settings()
     numbered = judgments.frame.assign(**{RECORD: _numbers(judgments)})
-    recusal = recusal_of(replace(judgments, frame=numbered), settings)
+    recusal = recusal_of(replace(judgments, frame=numbered), settings.is_recused, settings.makers)
     parts = parts_of(recusal.counted)
     name = settings.model or default_member([part.comparisons for part in parts])[0]
     chosen = member(name) if settings.model else identified(member(name), parts[0].comparisons)

@@ -25,7 +25,14 @@ from judgerank.ranking.judge_policy import policy_of, unread, warnings_of
 from judgerank.ranking.page_records import head_to_head
 from judgerank.ranking.studies import panel
 from judgerank.ranking.studies.leaderboard import claims_of
-from judgerank.ranking.studies.next_comparisons import CHANCE, cost_of_pair, may_compare, may_judge, tastes_matter
+from judgerank.ranking.studies.next_comparisons import (
+    CHANCE,
+    NOBODY,
+    cost_of_pair,
+    may_compare,
+    may_judge,
+    tastes_matter,
+)
 from judgerank.reading.files import run_again
 from judgerank.trust.sentences import FRAGILITY
 
@@ -129,7 +136,6 @@ def one_order(cells: Comparisons, best: str, second: str) -> ShownOrder | None:
 
 HARDER = "Ask harder questions, or tell the judges to choose where they can."
 CHOOSE = "Choose the model by category. "  # before what decides between models in general
-NOBODY = "each of these has a problem, or is of the maker of one of the two"
 TOO_DEAR = 10  # times the comparisons there are, beyond which more of them are not worth it
 
 
@@ -294,7 +300,7 @@ def _next(ranking: Record, board: pd.DataFrame, pairs: pd.DataFrame) -> str:
     allowed = may_judge(ranking.fitted, judges, settings)
     asked = may_compare(ranking.fitted, allowed, first, second)
     if not asked:
-        return f"To decide between {first} and {second}, add judges: {NOBODY}."
+        return f"To decide between {first} and {second}, add judges: each of these {NOBODY}."
     cost = cost_of_pair(ranking.fitted, first, second, settings.level, settings.few, allowed)
     total = ranking.judgments.comparisons.n_comparisons
     if tastes_matter(ranking.fitted) and (cost is None or cost > TOO_DEAR * total):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pandas as pd
 
@@ -17,7 +15,7 @@ from judgerank.fits.result import Fit
 from judgerank.model.block import Records
 from judgerank.model.kinds import family, style
 from judgerank.order.claims import significant
-from judgerank.ranking.choices import COUNT, RECUSE
+from judgerank.ranking.choices import FAMILY
 from judgerank.ranking.components import fit_member
 from judgerank.ranking.recusal import recusal_of
 from judgerank.ranking.study import Component, Finding
@@ -25,7 +23,7 @@ from judgerank.trust.sentences import MOST_PARAMETERS, MOST_ROWS
 
 LENGTH = "length"
 BY_JUDGE = "Effects by judge: "  # how the remark begins on one coefficient for judges who differ
-STYLE, FAMILY = "style", "family"
+STYLE = "style"
 OF_MAKERS = (family.OWN, family.MAKER)
 # how `problem` begins
 BEGINNINGS = ("prefers ", f"favours {family.OWN}", f"favours {family.MAKER}", "marks down ", "goes by ")
@@ -77,13 +75,13 @@ def _without_own_maker(component: Component) -> tuple[Fit, Judgments, BoolArray]
     """
     fitted, judgments, recusal = component.member, component.judgments, component.recusal
     settings = component.settings
-    if settings.own_maker == COUNT:
-        recusal = recusal_of(judgments, replace(settings, own_maker=RECUSE))
+    if not settings.is_recused:
+        recusal = recusal_of(judgments, makers=settings.makers)
         if not recusal.counts.all():
             fitted = fit_member(recusal.counted.comparisons, fitted.model, settings.solver)
     if recusal is None or recusal.counts.all():
         return fitted, judgments, np.ones(len(judgments.comparisons), bool)
-    judgments, rows = recusal.with_left_out(recusal.counted if settings.own_maker == COUNT else judgments)
+    judgments, rows = recusal.with_left_out(judgments if settings.is_recused else recusal.counted)
     return fitted, judgments, recusal.counts[rows]
 
 

@@ -34,13 +34,14 @@ from judgerank.model.kinds.family import relations
 from judgerank.order.pairs import orders, separated
 from judgerank.order.scale import best_known_scores, scale_of
 from judgerank.ranking.candidates import Candidates
-from judgerank.ranking.choices import COUNT, Settings
+from judgerank.ranking.choices import Settings
 from judgerank.ranking.studies.panel import flagged, table_of
 from judgerank.ranking.study import Component, Finding
 
 COLUMNS = ["model_a", "model_b", "judge_model", "comparisons", "first", "second", "width", "width_after"]
 COLUMNS += ["to_separate"]
 CHANCE = 0.8  # of separating a pair by as many comparisons as are said to do so
+NOBODY = "has a problem, or is of the maker of one of the two models"  # why no judge is asked
 MOST = 10_000_000  # comparisons of a pair beyond which it is not said to be separated by any
 
 
@@ -62,7 +63,7 @@ def may_judge(fitted: Fit, judges: pd.DataFrame, settings: Settings) -> BoolArra
     c, has_problem = fitted.comparisons, flagged(judges)
     fine = ~np.isin(np.array(c.judges, object), np.array(has_problem, object))
     allowed = np.repeat(fine[:, None], len(c.models), axis=1)
-    if settings.own_maker == COUNT:
+    if not settings.is_recused:
         return allowed
     return allowed & ~relations(c.judges, c.models, dict(settings.makers)).is_own
 
