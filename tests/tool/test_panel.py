@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 
 from judgerank import Comparisons, fit, rank
 from judgerank.cli import app
+from judgerank.data.comparisons import FEW_JUDGES
 from judgerank.fits.same_judges import decided, excess_agreement, items_of, same_judges
 from judgerank.model.streams import generator
 from judgerank.ranking import page_records as evidence_of
@@ -185,7 +186,7 @@ def test_each_judge_gets_the_verdict_of_its_kind():
     assert verdicts["contrary"] == "contrary"
     assert (verdicts["j0"], verdicts["j5"]) == ("fine", "same as j0")
     assert verdicts["j1"] == "fine"
-    assert verdicts["new"] == "unclear"
+    assert verdicts[FEW_JUDGES] == "too few answers"  # of one judge
     judges = {judge.name: judge.problem for judge in judges_of(ranking)}
     assert judges == verdicts.to_dict()  # the page and the table say the same
     wrong = sum(problem not in ("fine", "unclear") for problem in judges.values())

@@ -257,8 +257,8 @@ def test_what_cannot_be_ranked_is_told_with_what_would_help(rows, sentence, tmp_
 
 
 UNBOUNDED = [
-    ("x", "y", "never wrong", "aaa"),
-    ("y", "z", "never wrong", "aaa"),
+    ("x", "y", "never wrong", "aaaaa"),
+    ("y", "z", "never wrong", "aaaaa"),
     ("x", "y", "other", "aaabb"),
     ("y", "z", "other", "abb"),
     ("x", "z", "other", "aabab"),

@@ -25,8 +25,8 @@ from judgerank.data.tied_choices import Choices
 from judgerank.data.validation import checked
 
 POOLED_JUDGE = "all judges"
-# Answers of a judge below which its discrimination is not fitted: an estimate from fewer is mostly chance, by which
-# many accounts with one vote each could outvote a panel (docs/beyond/few_answers.md).
+# Answers of a judge below which its discrimination is not fitted: from fewer it is mostly chance, by which many
+# accounts with one vote each could outvote a panel (docs/beyond/few_answers.md).
 FEW_ANSWERS = 10
 FEW_JUDGES = "judges with few answers"  # the label that all such judges share
 ONE_SIDED = 0.9  # share of a judge's answers for one model, or one position, from which they tell no order
@@ -269,9 +269,9 @@ class Comparisons(Choices, Shown):
         n, k = len(self.models), len(self.judges)
         first, second = self.count * self.outcome, self.count * (1 - self.outcome)
         won = np.zeros((k, n + 2))
-        ends = ((self.first, first), (self.second, second), (n, first), (n + 1, second))
-        for column, values in ends if self.ordered else ends[:2]:
-            np.add.at(won, (self.judge, column), values)
+        for models, column, values in ((self.first, n, first), (self.second, n + 1, second)):
+            np.add.at(won, (self.judge, models), values)
+            won[:, column] = np.bincount(self.judge, values, k) if self.ordered else 0.0
         return np.asarray(won / np.maximum(np.bincount(self.judge, self.count, k), 1)[:, None], float)
 
     @property

@@ -139,7 +139,7 @@ class Judgments(Shown):
 
     @property
     def warnings(self) -> list[str]:
-        """Those of the remarks without which no result should be read: who is left out, and what may be wrongly in."""
+        """Remarks without which no result should be read: who is left out, and what may be wrongly in."""
         return [remark for remark in self.remarks if remark.startswith((UNHEARD, STILL_COUNTED))]
 
     @property

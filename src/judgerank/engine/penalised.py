@@ -26,6 +26,7 @@ from judgerank.engine.marginal_likelihood import Climb, Rough, fitted_spread
 from judgerank.engine.penalty import Spread, scale
 from judgerank.engine.problem import Limits, Problem, problem_of
 from judgerank.engine.solution import Solution, Status, require_positive, require_tolerance, unbounded_judges
+from judgerank.engine.sums import Evaluation
 from judgerank.model.block import Role
 from judgerank.model.judge_blocks import JUDGE_BLOCKS, TIE, judge_block, strengths
 from judgerank.model.limits import at_mean
@@ -160,9 +161,20 @@ def with_further(
     status = status if climb.done else Status.ITERATION_LIMIT
     unbounded = unbounded_judges(model, climb.at)
     status = Status.UNBOUNDED if unbounded else status
-    evaluation = climb.here()
+    evaluation = _along(climb.here(), climb.at, climb.problem.free)
     integrated = climb.marginal(spread) if spread or model.restricted else evaluation.log_likelihood
     return Solution(climb.at, evaluation, status, climb.steps, unbounded, spread=spread, integrated=integrated)
+
+
+def _along(evaluation: Evaluation, at: Parameters, free: BoolArray) -> Evaluation:
+    """The evaluation with the gradient in what moves, where a discrimination is held at the others' mean."""
+    held = at.in_play & ~free[:1].all(axis=0) if len(free) else np.zeros(0, bool)
+    if not held.any() or not free[:1].any():
+        return evaluation
+    gradient = evaluation.judge_gradient.copy()
+    gradient[0, held] = 0.0
+    gradient[0, free[0]] -= gradient[0, free[0]].mean()
+    return replace(evaluation, judge_gradient=gradient)
 
 
 # Uncertainty of the standard deviations that a penalised fit uses.

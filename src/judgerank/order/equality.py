@@ -21,7 +21,7 @@ which is the efficient score for s_i - s_j (Neyman, 1959): an error in gamma mat
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 
@@ -70,7 +70,7 @@ class NetResults:
     discrimination: FloatArray
     weighted: bool
     offsets: FloatArray
-    prior: FloatArray
+    prior: FloatArray = field(default_factory=lambda: np.array(PRIOR))
     by_cluster: tuple[csr_array | None, ...] = (None,)
 
     @classmethod

@@ -41,7 +41,7 @@ def first_links(comparisons: Comparisons, error: NoMaximumError) -> list[tuple[s
         )
         return [(centre, model) for model in remaining]
     links: list[tuple[str, str]] = []
-    for group in error.models:
+    for group in (group for group in error.models if len(group) < n):
         if not any(model in group for _, model in links):  # a loss of one group is a win of another
             inside = np.isin(names, group)
             a, b = inside[c.first], inside[c.second]

@@ -392,6 +392,6 @@ REASONS: Mapping[str, Callable[[Line, _About], str]] = {
     panel.COPY: _same,
     panel.UNSURE: _unsure,
     panel.UNRATED: _unrated,
-    panel.UNBOUNDED: _unbounded,
     panel.TOO_FEW: _too_few,
+    panel.UNBOUNDED: _unbounded,
 }

@@ -303,7 +303,8 @@ class Part:
         cells, model = self.whole.cells_of(left), self.fitted.model
         before = self.fitted.comparisons
         same = cells.models == before.models and cells.judges == before.judges
-        if not isinstance(self.fitted.settings, Newton) or not model.judge_blocks or not same:
+        by_one_climb = isinstance(self.fitted.settings, Newton) and not self.fitted.at_mean.any()
+        if not by_one_climb or not model.judge_blocks or not same:
             return self.without(left)
         solution = climb(cells, model, ONE_STEP, self.fitted.solution.parameters)
         in_play = self.fitted.solution.parameters.in_play

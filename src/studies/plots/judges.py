@@ -281,6 +281,30 @@ def self_preference(simulated: pd.DataFrame, title: str) -> Figure:
     return figure
 
 
+# Crowds of judges with few answers each.
+WAYS = {"own": "a discrimination for each", "shared": "the panel's for all", "btl": "BTL"}
+
+
+def few_answers(table: pd.DataFrame, title: str) -> Figure:
+    """Rank correlation with the truth by answers a judge: an honest crowd alone, and crowds beside a panel."""
+    panels = [("honest", False), ("honest", True), ("half bloc", True), ("bloc", True)]
+    figure, axes = canvas(PAGE, 2.4, 1, len(panels), sharey=True)
+    for panel, (kind, beside) in zip(axes, panels, strict=True):
+        rows = table[(table["kind"] == kind) & ((table["panel"] > 0) == beside)].sort_values("answers")
+        for (way, label), (colour, marker) in zip(WAYS.items(), shades(len(WAYS)), strict=True):
+            style = {"fmt": f"{marker}-", "color": colour, "elinewidth": 0.9, "capsize": 1.5, "markersize": 3}
+            error = 2 * rows[f"spearman_{way}_se"]
+            panel.errorbar(rows["answers"], rows[f"spearman_{way}"], yerr=error, label=label, **style)
+        panel.set(xscale="log", xlabel="answers a judge", xticks=rows["answers"])
+        panel.set_xticks([], minor=True)
+        panel.set_xticklabels([f"{answers}" for answers in rows["answers"]])
+        panel.set_title(f"{kind} crowd{' beside a panel' if beside else ''}", fontsize=7)
+    axes[0].set_ylabel("rank correlation with the truth")
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=len(WAYS))
+    figure.suptitle(f"{title}\nbars: two Monte Carlo standard errors", fontsize=8)
+    return figure
+
+
 # How little changes a ranking, and how many judges a panel is worth.
 
 

@@ -173,6 +173,22 @@ class SelfPreference(RealData, Replicated):
 
 
 @dataclass
+class FewAnswers(Section, Replicated):
+    """Judges with few answers each, simulated."""
+
+    answers: list[int] = at_least(1)
+    crowd: int = at_least(1)
+    panel: int = at_least(1)
+    panel_answers: int = at_least(1)
+    crowds: list[str] = MISSING
+    panels: list[str] = MISSING
+    tested: list[str] = MISSING
+    level: float = within(0, 1, ends=False)
+    replications: int = at_least(2)
+    tests: int = at_least(2)
+
+
+@dataclass
 class Gating(RealData, Replicated):
     """May a candidate ship? Simulated and played back."""
 

@@ -81,6 +81,44 @@ def _share(row: pd.Series, name: str) -> str:
     return "" if pd.isna(row[name]) else f"{row[name]:.2f} ({row[f'{name}_se']:.2f})"
 
 
+# What the documentation shows of judges with few answers.
+CROWDS = {
+    ("honest", 0): "honest, alone",
+    ("coins", 0): "half toss coins, alone",
+    ("honest", 1): "honest, beside a panel",
+    ("coins", 1): "half toss coins, beside a panel",
+    ("half bloc", 1): "half a bloc, beside a panel",
+    ("bloc", 1): "a bloc, beside a panel",
+}
+
+
+def few_answers_crowds(results: Results) -> str:
+    """Rank correlation, error and coverage by answers a judge, for one's own and a shared discrimination."""
+    rows, table = [], results.table("few_answers/few_answers.csv")
+    for (kind, beside), title in CROWDS.items():
+        for _, row in table[(table["kind"] == kind) & ((table["panel"] > 0) == bool(beside))].iterrows():
+            cells = [
+                f"{row[f'{measure}_{way}']:.2f} ({row[f'{measure}_{way}_se']:.2f})"
+                for measure in ("spearman", "error")
+                for way in ("own", "shared", "btl")
+            ]
+            held = [f"{row[f'coverage_{way}']:.2f} ({row[f'coverage_{way}_se']:.2f})" for way in ("own", "shared")]
+            rows.append((title, f"{row['answers']:.0f}", *cells, *held))
+    columns = ["crowd", "answers a judge", "rank correlation: each its own", "shared", "BTL"]
+    columns += ["error: each its own", "shared", "BTL", "coverage: each its own", "shared"]
+    return str(pd.DataFrame(rows, columns=columns).to_markdown(index=False, disable_numparse=True))
+
+
+def few_answers_blocs(results: Results) -> str:
+    """How often the votes of a crowd beside a panel are called one-sided."""
+    rows, table = [], results.table("few_answers/one_sided.csv")
+    for kind, group in table.groupby("kind", sort=False):
+        cells = [f"{row['accused']:.2f} ({row['accused_se']:.2f})" for _, row in group.iterrows()]
+        rows.append((kind, *cells))
+    columns = ["crowd", *(f"{answers} a judge" for answers in table["answers"].unique())]
+    return str(pd.DataFrame(rows, columns=columns).to_markdown(index=False, disable_numparse=True))
+
+
 # What the documentation shows of judges' tastes.
 
 

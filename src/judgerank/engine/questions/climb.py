@@ -18,6 +18,7 @@ from judgerank.engine.penalty import ALPHA, pulled
 from judgerank.engine.questions.marginal import Marginal, Slopes
 from judgerank.engine.solution import Solution
 from judgerank.model.block import Role
+from judgerank.model.limits import at_mean
 from judgerank.model.members import Model, Parameters
 
 LEAST = 1e-3  # of sigma: about there it counts as zero
@@ -69,10 +70,15 @@ class Plain:
         lost = pulled(self.model, self.solution.parameters, self.spread)[0] if self.spread else 0.0
         return self.solution.evaluation.log_likelihood - 0.5 * lost
 
+    @property
+    def at_mean(self) -> BoolArray:
+        """Judges whose discrimination is that of the others (`Comparisons.at_mean`), shape (K,)."""
+        return at_mean(self.model, self.cells)
+
     def free_at(self, at: Parameters) -> BoolArray:
         """What moves where other judges may be at zero, shape (B, K)."""
         free = self.free.copy()
-        free[self.model.moving] = at.in_play
+        free[self.model.moving] = at.in_play & ~self.at_mean
         return free & np.isfinite(at.judges)
 
 
@@ -118,10 +124,12 @@ class Climb(Ascent[Place]):
         self.to_full = np.zeros((end + len(at.common) + 1, n - 1 + len(columns)))
         self.to_full[:n, : n - 1] = zero_sum_basis(n)
         self.to_full[columns, n - 1 + np.arange(len(columns))] = 1.0
-        # where discriminations are shrunk none is zero, and their scale is not free
-        shrunk = ALPHA in marginal.spread
+        # where discriminations are shrunk none is zero, and their scale is not free, nor where one is held
+        shrunk, held = ALPHA in marginal.spread, plain.at_mean[: len(gamma)]
+        self.to_full[n + np.flatnonzero(held)] = 0.0
         self.least = np.r_[FAINTEST * gamma if shrunk else np.zeros(len(gamma)), np.log(LEAST)]
-        self.scale_free = model.weighs_judges and not shrunk
+        self.least[:-1][held] = gamma[held]
+        self.scale_free = model.weighs_judges and not shrunk and not held.any()
 
     def too_sharp(self, at: Parameters, sigma: float) -> bool:
         """Whether the rules were chosen for judges that are not as sharp."""

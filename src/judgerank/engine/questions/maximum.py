@@ -158,7 +158,7 @@ def _at_spread(
             break
     if sigma <= 2 * LEAST or point.slopes.value <= plain.height:
         return _at_zero(plain, groups, spread, done)
-    at, sigma = normalised(model, at, sigma)
+    at, sigma = normalised(plain, at, sigma)
     free = plain.free_at(at)
     marginal = Marginal.fine(groups, model, model.of_judges(at).gamma, sigma, SHARP, spread)
     for _ in range(ROUNDS):  # until the curvature is that of where it ends
@@ -188,9 +188,9 @@ def _require_bounded(plain: Plain, at: Parameters, sigma: float) -> None:
         )
 
 
-def normalised(model: Model, at: Parameters, sigma: float) -> tuple[Parameters, float]:
-    """The same likelihood with discriminations of geometric mean one."""
-    scaled, size = at.normalised(model), np.abs(at.scores).max()
+def normalised(plain: Plain, at: Parameters, sigma: float) -> tuple[Parameters, float]:
+    """The same likelihood with discriminations of geometric mean one, but for those that are held there."""
+    scaled, size = at.normalised(plain.model, plain.at_mean), np.abs(at.scores).max()
     return scaled, sigma * float(np.abs(scaled.scores).max() / size) if size > 0 else sigma
 
 

@@ -25,14 +25,15 @@ def on_pooled(comparisons: Comparisons, judges: Sequence[str]) -> list[str]:
         return []
     who = f" ({listed(judges)})" if len(judges) <= NAMED else ""
     start = f"{counted(len(judges), 'judge')} with fewer than {FEW_ANSWERS} answers{who}"
-    position = "share one position bias" if comparisons.ordered else "share all else"
+    count = "counts" if len(judges) == 1 else "count"
+    position = " and share one position bias" if comparisons.ordered and len(judges) > 1 else ""
     if comparisons.is_pooled.all():
-        return [f"{start}: nobody has more, so all judges count equally and {position}."]
+        return [f"{start}: nobody has more, so all judges count equally{position}."]
     if not comparisons.at_mean.any():
-        return [f"{start} count like one judge and {position}: too few to tell how well each of them judges."]
+        return [f"{start} {count} like one judge{position}: too few to tell how well each of them judges."]
     return [
-        f"{start} count with the panel's average discrimination and {position}: their answers are too few to tell "
-        "how well each of them judges."
+        f"{start} {count} with the panel's average discrimination{position}: answers are too few to tell how well "
+        "each of them judges."
     ]
 
 

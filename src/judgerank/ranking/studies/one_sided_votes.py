@@ -31,7 +31,7 @@ ONE_SIDED = "One-sided votes: "  # how the remark begins
 TASTE = 0.7  # tau
 SIZE = 0.01  # of the test, over all groups and models
 NEARLY_ALWAYS = 0.9  # share of comparisons that a model wins by votes for it alone
-LEAST_EXCESS = 0.2  # of the share over what is expected, below which little depends on it
+LEAST_EXCESS = 0.3  # of the share over what is expected, below which little depends on it
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ def _of_group(c: Comparisons, group: BoolArray, model: Model, n_tests: int) -> O
 def _by_model(c: Comparisons, rows: IntArray, of_first: FloatArray, of_second: FloatArray) -> FloatArray:
     """Sums over rows by the model that they are of, values of the first and of the second one, shape (N,)."""
     n = len(c.models)
-    return np.bincount(c.first[rows], of_first, n) + np.bincount(c.second[rows], of_second, n)
+    return np.asarray(np.bincount(c.first[rows], of_first, n) + np.bincount(c.second[rows], of_second, n), float)
 
 
 def _expected(fitted: Fit, c: Comparisons, rows: IntArray) -> FloatArray:

@@ -227,7 +227,8 @@ def held_out(sample: Sample, member: Model, shrunk: Fit | None = None) -> tuple[
     c = sample.comparisons
     why = unmet(member.needs, c)
     if why or not sample.folds:
-        return why or f"there are fewer than {FOLDS} to leave out, or no judge is in two folds"
+        enough = len(sample.unit) and sample.unit.max() + 1 >= FOLDS
+        return why or ("no judge is in two folds" if enough else f"there are fewer than {FOLDS} to leave out")
     try:
         full_fit = shrunk or fit(c.aggregate(), member)
         settings = Newton() if shrunk is None else Penalised().held_at(shrunk.solution.spread or {})

@@ -326,7 +326,7 @@ def _on_marked(read: Sequence[Read]) -> Iterator[str]:
             is_marked = [text is not None and text.lower() in mark for text in texts]
             others = {text for text, out in zip(texts, is_marked, strict=True) if not out and text is not None}
             if any(is_marked) and len(others) == 1:
-                marked[name, texts[is_marked.index(True)] or "", *others] += sum(is_marked)
+                marked[name, texts[is_marked.index(True)] or "", others.pop()] += sum(is_marked)
     for (name, value, counting), n_marked in marked.items():
         cure = f"To rank only the others: --column category={name} --category {counting}."
         yield (
