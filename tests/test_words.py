@@ -13,7 +13,7 @@ import pytest
 from typer.main import get_command
 
 from judgerank.cli import app
-from replication.auditing.shown import markdown_in
+from replication.auditing.doc_blocks import markdown_in
 from replication.config import ROOT
 
 # what a colleague would ask the meaning of, and what to write instead
