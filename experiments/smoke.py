@@ -14,9 +14,8 @@ from omegaconf import DictConfig
 from judgerank.writing.atomic import replace_file
 from replication.auditing.results import LOTS
 from replication.auditing.smoke import HERE, Layered, compared, smoke_page
-from replication.config import ROOT, main
+from replication.config import ROOT, launched, main
 from replication.errors import NotAsStoredError
-from replication.launching import launched
 from replication.pages import html_page
 
 log = logging.getLogger("replication")

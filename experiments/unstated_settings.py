@@ -22,7 +22,7 @@ from replication import published
 from replication.config import main
 from replication.outputs import run_section
 from replication.pool_search import against_table_2, sample_search, samples, stop_search, stops, turned
-from replication.searching import FITS, rank_search, reduction_search, tie_search, versions_of, width_search
+from replication.setting_searches import FITS, rank_search, reduction_search, tie_search, versions_of, width_search
 from replication.tables import Table
 
 log = logging.getLogger("replication")

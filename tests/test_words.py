@@ -1,9 +1,10 @@
-"""What people read is in words that anyone knows: no private words, no sentence too long to be read once."""
+"""What people read, and names in code, are in words that anyone knows: none private, no sentence too long."""
 
 from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 from typer.main import get_command
 
 from judgerank.cli import app
-from replication.auditing.shown import markdown_in
+from replication.auditing.doc_blocks import markdown_in
 from replication.config import ROOT
 
 # what a colleague would ask the meaning of, and what to write instead
@@ -160,3 +161,99 @@ def test_a_private_word_is_found(text):
 )
 def test_ordinary_words_are_left_alone(text):
     assert not private_in(text)
+
+
+# names that say what happened to a thing, or where it lies, and not what it is
+VAGUE = {
+    *("apart", "asked", "at", "beside", "each", "found", "further", "here", "kept", "known", "many", "moved"),
+    *("of_whom", "one", "own", "place", "said", "shown", "taken", "there", "told", "way", "whole"),
+}
+MOST_VAGUE = 0.015  # of all names that are stored in src
+# of those of a package: these are in the field's words throughout, others are on the way
+MOST_OF_PACKAGE, MOST_OF_OTHERS = 0.005, 0.05
+PACKAGES = ("collecting", "voting", "inspecting", "plots", "replication", "studies", "experiments")
+CODE = sorted(path for folder in ("src", "experiments") for path in (ROOT / folder).rglob("*.py"))
+
+
+def stored_names(code: str) -> Iterator[str]:
+    """Names that code gives: of variables, parameters, attributes, fields, functions and classes."""
+    for node in ast.walk(ast.parse(code)):
+        match node:
+            case ast.Name(id=name, ctx=ast.Store()) | ast.Attribute(attr=name, ctx=ast.Store()):
+                yield name
+            case ast.arg(arg=name) | ast.ExceptHandler(name=str(name)):
+                yield name
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                yield name
+            case ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
+                yield name
+
+
+def is_vague(name: str) -> bool:
+    return name.strip("_").lower() in VAGUE
+
+
+def package_of(path: Path) -> str:
+    """The folder of the library, or the package of the study."""
+    parts = path.relative_to(ROOT).parts
+    return parts[0] if parts[0] != "src" else parts[1] if parts[1] != "judgerank" else parts[2]
+
+
+@cache
+def names_by_package() -> dict[str, Counter[tuple[str, str]]]:
+    """How often each name is stored in each file, by package."""
+    names: dict[str, Counter[tuple[str, str]]] = {}
+    for path in CODE:
+        file = path.relative_to(ROOT).as_posix()
+        counts = names.setdefault(package_of(path), Counter())
+        counts.update((file, name) for name in stored_names(path.read_text()))
+    return names
+
+
+def require_few_vague(names: Counter[tuple[str, str]], limit: float) -> None:
+    """Fail with the worst offenders where more than a share of names is vague."""
+    vague = Counter({place: count for place, count in names.items() if is_vague(place[1])})
+    share = vague.total() / names.total()
+    worst = ", ".join(f"{name} in {file} ({count} times)" for (file, name), count in vague.most_common(10))
+    assert share <= limit, f"{share:.1%} of the names are vague, more than {limit:.1%}; most of all {worst}"
+
+
+def test_few_names_in_code_are_vague():
+    packages = names_by_package().items()
+    require_few_vague(sum((names for name, names in packages if name != "experiments"), Counter()), MOST_VAGUE)
+
+
+@pytest.mark.parametrize("package", sorted(names_by_package()))
+def test_few_names_of_a_package_are_vague(package):
+    names = names_by_package()[package]
+    require_few_vague(names, MOST_OF_PACKAGE if package in PACKAGES else MOST_OF_OTHERS)
+
+
+def test_every_kind_of_stored_name_is_read():
+    code = """
+class Told:
+    kept: int
+    def moved(self, known, *own, whole=1, **further):
+        self.apart = [one for one in known]
+        for there in own:
+            with open(there) as here:
+                pass
+        match known:
+            case [place, *many]:
+                pass
+        try:
+            asked = lambda each: each
+        except OSError as said:
+            pass
+"""
+    names = [name for name in stored_names(code) if name != "self"]
+    expected = "Told kept moved known own whole further apart one there here place many asked each said"
+    assert sorted(names) == sorted(expected.split())
+    assert all(map(is_vague, names)) and not is_vague("places_kept")
+
+
+def test_the_worst_offenders_are_named():
+    names = Counter({("a.py", "found"): 3, ("b.py", "one"): 1, ("b.py", "score"): 96})
+    require_few_vague(names, 0.04)
+    with pytest.raises(AssertionError, match=r"4.0% .* found in a.py \(3 times\), one in b.py"):
+        require_few_vague(names, 0.039)

@@ -29,7 +29,7 @@ from studies.graded_answers import (
     scored_once,
     seven_levels,
 )
-from studies.ways import of_unlike_and_equal
+from studies.variants import of_unlike_and_equal
 
 
 def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:

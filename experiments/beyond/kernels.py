@@ -15,10 +15,9 @@ from pathlib import Path
 import pandas as pd
 from omegaconf import DictConfig
 
-from replication.config import ROOT
+from replication.config import ROOT, launched
 from replication.errors import NotAsStoredError
-from replication.launching import launched
-from replication.verifying import Difference, compare
+from replication.table_differences import Difference, compare
 from studies.config import main
 
 log = logging.getLogger("studies")
@@ -52,7 +51,7 @@ def tables_in(folder: Path) -> dict[str, pd.DataFrame]:
 
 
 def unlike(first: dict[str, pd.DataFrame], second: dict[str, pd.DataFrame]) -> list[Difference]:
-    """Cells in which the tables of two settings differ by more than the tolerances of `replication.verifying`."""
+    """Cells in which the tables of two settings differ by more than `replication.table_differences` allows."""
     differences = [
         Difference(name, "", "table", name in first, name in second) for name in first.keys() ^ second.keys()
     ]

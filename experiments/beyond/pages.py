@@ -7,11 +7,11 @@ from pathlib import Path
 
 from omegaconf import DictConfig
 
+from replication.auditing.doc_blocks import keep_current, markdown_in, rendered
 from replication.auditing.results import Results
-from replication.auditing.shown import keep_current, markdown_in, rendered
 from replication.config import ROOT
 from studies.config import main
-from studies.shown import BLOCKS
+from studies.doc_tables import BLOCKS
 
 
 @main("pages")

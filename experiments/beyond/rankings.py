@@ -16,7 +16,7 @@ from replication.tables import Table
 from studies import plots
 from studies.config import main
 from studies.ranked_answers import RANKED, ranked_once, rows_by_way, with_worth
-from studies.ways import of_unlike_and_equal
+from studies.variants import of_unlike_and_equal
 
 
 def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:

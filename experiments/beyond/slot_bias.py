@@ -16,7 +16,7 @@ from replication.replicate import studied
 from replication.tables import Table
 from studies import plots
 from studies.config import main
-from studies.slots import ORDERS, standardised_scores, truth_of
+from studies.position_orders import ORDERS, standardised_scores, truth_of
 
 log = logging.getLogger("studies")
 PANEL = ("seed", "n_models", "n_judges", "sigma_scores", "sigma_discrimination", "mean_position", "sigma_position")

@@ -15,8 +15,8 @@ from replication.replicate import studied
 from replication.tables import Table
 from studies import plots
 from studies.config import main
-from studies.soft import ANSWERED, answered, answered_once
-from studies.ways import of_unlike_and_equal
+from studies.soft_labels import ANSWERED, answered, answered_once
+from studies.variants import of_unlike_and_equal
 
 
 def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:

@@ -15,7 +15,7 @@ from replication.replicate import studied
 from replication.tables import Table
 from studies import plots
 from studies.config import main
-from studies.trusting import PANELS, calibration, counted, fits_of, searched, small_sets, trust_of
+from studies.trust_studies import PANELS, calibration, counted, fits_of, searched, small_sets, trust_of
 
 log = logging.getLogger("studies")
 CAPTIONS = {

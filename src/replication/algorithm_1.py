@@ -15,9 +15,9 @@ import pandas as pd
 from omegaconf import DictConfig
 
 from replication.config import ROOT, simulation_settings
+from replication.estimators import read_at
 from replication.random_designs import draw_comparisons
 from replication.replicate import Study
-from replication.side_by_side import read_at
 from replication.simulation import LAST, Point, grid, truth_of
 from replication.tables import as_stored
 

@@ -6,6 +6,7 @@ import hashlib
 import logging
 import os
 import re
+import subprocess
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Mapping
@@ -363,3 +364,27 @@ def _sentence(error: BaseException) -> str:
         if isinstance(cause, ConfigAttributeError | ConfigKeyError) and is_dataclass(cause.object_type):
             lines[-1] += f"; the nearest known one is {nearest(cause.key, cause.object_type)!r}"
     return ": ".join(dict.fromkeys(line.rstrip(".") for line in lines))
+
+
+def launched(section: str, *overrides: str, environment: Mapping[str, str] = os.environ) -> str:
+    """Run a section to its end.
+
+    Parameters
+    ----------
+    section : str
+        The name of its script.
+    *overrides : str
+        Of its configuration, as on the command line.
+    environment : mapping, optional
+        The variables it sees; by default our own.
+
+    Returns
+    -------
+    str
+        Empty if it ended well, else the last line it said.
+    """
+    command = [sys.executable, str(script_of(section)), *overrides]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+    if done.returncode == 0:
+        return ""
+    return (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]

@@ -7,21 +7,23 @@ give scores.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
 import pandas as pd
 from omegaconf import DictConfig
 
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import NoMaximumError
-from judgerank.engine.adam import Adam, maximise_each
+from judgerank.engine.adam import Adam, iterates, maximise_each
 from judgerank.engine.localized import Localized
+from judgerank.engine.side_by_side import side_by_side
 from judgerank.engine.solution import Solution, Status
 from judgerank.engine.solvers import Settings, maximise
 from judgerank.fits.fit import fit
 from judgerank.fits.result import Fit
-from judgerank.model.members import BTL, JUDGE_AWARE
+from judgerank.model.members import BTL, JUDGE_AWARE, Parameters
 from replication.config import both_solvers
 from replication.estimator_names import ALL_DRAWS
 
@@ -116,3 +118,13 @@ def _by_algorithm_1(cells: Sequence[Comparisons], solvers: dict[str, Adam]) -> l
 def _estimate(cells: Comparisons, ends: dict[str, Solution]) -> Estimate:
     scores = {model: pd.Series(end.parameters.scores, list(cells.models)) for model, end in ends.items()}
     return Estimate(str(ends["judge_aware"].status), scores)
+
+
+def read_at(stops: Sequence[int], parts: Sequence[Comparisons]) -> Iterator[tuple[int, Parameters]]:
+    """Every stop, in rising order, with the parameters of all sets after so many iterations."""
+    constants = [Adam(tolerance=0.0, max_iterations=max(stops))] * len(parts)
+    steps, done = iterates(side_by_side(parts), JUDGE_AWARE, constants, quick=True), 0
+    for stop in sorted(stops):
+        *_, (_, parameters, _) = islice(steps, stop - done)
+        done = stop
+        yield stop, parameters

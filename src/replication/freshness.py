@@ -28,9 +28,9 @@ from omegaconf import DictConfig, OmegaConf
 from judgerank.data.errors import ConfigError
 from judgerank.writing.atomic import locked, replace_file
 from judgerank.writing.sidecars import content_of
+from replication.cache_files import JsonCache
 from replication.config import CONF, NOT_RESULTS, ROOT, lot_of, script_of, sets_of
 from replication.datasets import find_file
-from replication.json_cache import JsonCache
 from replication.machine import commit
 from replication.sources import CACHE, SOURCES, digest_of, named_modules, script_digest, texts_in
 

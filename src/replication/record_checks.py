@@ -18,7 +18,7 @@ from typing import Any
 from replication.machine import CODE, differs_from_commit, has_commit
 from replication.records import record_digest
 from replication.sources import CACHE
-from replication.verifying import Difference
+from replication.table_differences import Difference
 
 FASTER = 10  # times, by which another machine may be
 SMALLER = 2  # times, of a process that has only loaded the libraries

@@ -33,7 +33,7 @@ from tqdm import tqdm
 
 from judgerank.data.errors import ConfigError, DataError, JudgerankError
 from judgerank.model.streams import generator
-from replication import blocks
+from replication.cache_files import read_block, write_block
 from replication.sources import SOURCES, code_digest, named_modules
 from replication.workers import Basis, Refusal, client_of, lost, refusal
 
@@ -118,7 +118,7 @@ class Study:
             for cell, start, stop, lines in computed:
                 if isinstance(lines, Refusal):
                     raise lines.error(basis[cell])
-                blocks.write(self._path(cell, start, stop), lines)
+                write_block(self._path(cell, start, stop), lines)
                 progress.update(stop - start)
         for folder in {self._path(*job).parent for job in missing}:
             for left in folder.glob("*.partial"):  # by a run that was killed
@@ -135,7 +135,7 @@ class Study:
             If a block was damaged since the study ran.
         """
         for job in self._jobs(cell):
-            records = blocks.read(self._path(*job))
+            records = read_block(self._path(*job))
             if records is None:
                 raise DataError(f"{self._path(*job)} was damaged while it was in use; run this again")
             yield from records
@@ -152,7 +152,7 @@ class Study:
         path = self._path(cell, start, stop)
         if not path.exists():
             return False
-        is_complete = blocks.read(path) is not None
+        is_complete = read_block(path) is not None
         if not is_complete:
             log.info("%s: %s is damaged, and is computed again", self.name, path)
         return is_complete

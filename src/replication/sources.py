@@ -19,7 +19,7 @@ from importlib.util import resolve_name
 from pathlib import Path
 from typing import Any
 
-from replication.json_cache import JsonCache
+from replication.cache_files import JsonCache
 
 SOURCES = Path(__file__).parents[1]
 PACKAGES = ("judgerank", "replication", "studies")

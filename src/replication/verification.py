@@ -23,13 +23,13 @@ from judgerank.writing.atomic import staged
 from replication import freshness
 from replication.config import ROOT, script_of, sets_of
 from replication.errors import NotAsStoredError
+from replication.figure_differences import SIDECAR, other_drawers, unlike_figures
 from replication.machine import peak_memory_mb, total_processor_seconds
 from replication.outputs import folder_of, load_section_data, suffix_of
-from replication.pictures import SIDECAR, other_drawers, unlike_figures
 from replication.record_checks import Cost, unlike_code, unlike_cost, unlike_record
 from replication.records import RECORD, VERSIONED, provenance, write_record
+from replication.table_differences import Difference, compare, unlike_listed, unlike_settings, unlike_versions
 from replication.tables import Table, stored_frames
-from replication.verifying import Difference, compare, unlike_listed, unlike_settings, unlike_versions
 
 log = logging.getLogger("replication")
 LOCK = ROOT / "requirements.lock"

@@ -22,7 +22,7 @@ from judgerank.fits.result import Fit
 from replication.correlation import kendall
 from replication.replicate import Record
 from replication.tables import with_error
-from studies.ways import Rows, any_separated, by_errors, covered, measures_of, squared_error
+from studies.variants import Rows, any_separated, by_errors, covered, measures_of, squared_error
 
 SCORES = np.linspace(1.2, -1.2, 8)
 UNLIKE = tuple(np.exp(np.linspace(-1.0, 1.0, 6)).tolist())

@@ -6,9 +6,9 @@ import pytest
 
 from experiments.convergence_mse import SETTING
 from replication import published
-from replication.auditing import copied as module
+from replication.auditing import copied_numbers as module
 from replication.auditing.audit import Verdict, audit, judged
-from replication.auditing.copied import Agreement, Copied, agreement, copied
+from replication.auditing.copied_numbers import Agreement, Copied, agreement, copied
 from replication.auditing.finding import check_finding
 from replication.auditing.findings_copied import (
     PRINTED_NORM,

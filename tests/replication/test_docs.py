@@ -27,8 +27,8 @@ from typer.testing import CliRunner
 
 import judgerank
 from judgerank.cli import app
+from replication.auditing.doc_blocks import markdown_in
 from replication.auditing.registry import items
-from replication.auditing.shown import markdown_in
 from replication.config import ROOT, script_of
 from replication.datasets import find_file
 from tests import forked

@@ -25,13 +25,13 @@ from judgerank.plots.looks import in_style
 from judgerank.writing.sidecars import digest
 from replication import verification
 from replication.auditing import words
-from replication.auditing.as_recorded import require_as_recorded
-from replication.auditing.falls import ORDERS, PRINTED, require_no_fall
+from replication.auditing.recorded_settings import require_as_recorded
+from replication.auditing.regressions import ORDERS, PRINTED, require_no_fall
 from replication.auditing.results import Results
 from replication.config import CONF, ROOT, script_of
 from replication.errors import NotAsStoredError
+from replication.figure_differences import SIDECAR, unlike_figures
 from replication.machine import commit
-from replication.pictures import SIDECAR, unlike_figures
 from replication.plots.drawn import figure_record
 from replication.plots.labels import save_figures
 from replication.record_checks import Cost, unlike_code, unlike_cost, unlike_record
@@ -295,7 +295,7 @@ def test_a_forged_or_missing_table_and_another_setting_are_refused_by_the_audit(
 
 def test_fewer_replications_in_the_configuration_are_refused_by_the_audit(section, monkeypatch):
     composed = compose("chatbot_arena", ["level=0.94"])
-    monkeypatch.setattr("replication.auditing.as_recorded.compose", lambda *_: composed)
+    monkeypatch.setattr("replication.auditing.recorded_settings.compose", lambda *_: composed)
     with pytest.raises(NotAsStoredError, match=r"config\.level is 0\.95, and should be 0\.94"):
         require_as_recorded(section.parent)
 

@@ -16,8 +16,8 @@ from matplotlib.text import Text
 
 from judgerank.plots.looks import COLOURS, DATA_SETS, NAMES, in_style
 from replication import plots
+from replication.auditing.doc_figures import figures, figures_page
 from replication.auditing.registry import items
-from replication.auditing.shown_figures import figures, figures_page
 from replication.config import ROOT
 from replication.plots.judges import NO_BAR
 from replication.plots.simulations import DRAWS, ERROR_LABELS, LABELS, LOOKS

@@ -12,8 +12,8 @@ import pandas as pd
 import pytest
 
 from judgerank.writing.atomic import staged
+from replication.auditing.doc_times import full_run_times, times_of, times_table
 from replication.auditing.results import Results
-from replication.auditing.shown_times import full_run_times, times_of, times_table
 from replication.config import ROOT, SCRIPTS, script_of
 from replication.machine import processor_seconds
 from replication.outputs import run_section

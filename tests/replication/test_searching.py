@@ -12,7 +12,7 @@ from judgerank.engine.adam import Adam
 from replication import published
 from replication.datasets import load_judgments
 from replication.pool_search import DRAWS, against_table_2, drawn, sample_search, samples, stops, turned
-from replication.searching import attempts, exchanged, reduction_search, width_search
+from replication.setting_searches import attempts, exchanged, reduction_search, width_search
 from tests.real_data import needs_in_house
 from tests.replication.test_config import composed
 

@@ -22,7 +22,7 @@ from replication.auditing.smoke import HERE, STORED, Layered, compared, places_o
 from replication.config import ROOT, script_of
 from replication.outputs import Draw, load_section_data, run_section
 from replication.pages import html_page
-from replication.verifying import compare
+from replication.table_differences import compare
 from tests import forked
 from tests.real_data import FILES, needs_data
 from tests.replication.test_config import composed

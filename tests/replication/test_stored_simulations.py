@@ -8,7 +8,7 @@ import pytest
 from judgerank.model.streams import generator
 from replication.config import ROOT
 from replication.simulation import interval_coverage, squared_error, study_of
-from replication.verifying import TOLERANCES
+from replication.table_differences import TOLERANCES
 from tests.replication.test_config import composed
 
 

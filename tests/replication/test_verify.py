@@ -21,8 +21,8 @@ from replication import datasets, replicate, verification
 from replication.config import CONF, ROOT, SCRIPTS, lot_of, script_of
 from replication.outputs import run_section
 from replication.records import record_digest
+from replication.table_differences import TOLERANCES, compare, kind_of, unlike_listed
 from replication.tables import Table
-from replication.verifying import TOLERANCES, compare, kind_of, unlike_listed
 from tests import forked
 
 OWN = ["dataset.name=small", "dataset.file=small.json", "dataset.sha256=null", "dataset.git_blob=null"]

@@ -4,10 +4,10 @@ import re
 
 import pytest
 
+from replication.auditing.doc_blocks import current, markdown_in, rendered
 from replication.auditing.results import Results
-from replication.auditing.shown import current, markdown_in, rendered
 from replication.config import ROOT
-from studies.shown import BLOCKS
+from studies.doc_tables import BLOCKS
 from tests import forked
 
 STORED = Results(ROOT / "results")

@@ -8,7 +8,7 @@ from scipy.special import expit
 
 from judgerank.model.streams import generator
 from replication.config import ROOT
-from studies.slots import drawn, standardised_scores, truth_of
+from studies.position_orders import drawn, standardised_scores, truth_of
 from tests.replication.test_sections import run
 
 PANEL = {"seed": 1, "n_models": 5, "n_judges": 3, "sigma_scores": 1.0, "sigma_discrimination": 0.3}

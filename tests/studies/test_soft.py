@@ -15,10 +15,10 @@ from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import NoMaximumError
 from judgerank.model.streams import generator
 from replication.config import ROOT
-from replication.verifying import TOLERANCES
-from studies import plots, soft
-from studies.soft import ANSWERED, Answering
-from studies.ways import gain
+from replication.table_differences import TOLERANCES
+from studies import plots, soft_labels
+from studies.soft_labels import ANSWERED, Answering
+from studies.variants import gain
 from tests.replication.test_config import composed
 from tests.replication.test_sections import run
 
@@ -31,7 +31,7 @@ def worth():
 
 
 def drawn(how: Answering, seed: int = 1):
-    return soft.drawn(np.random.default_rng(seed), how)
+    return soft_labels.drawn(np.random.default_rng(seed), how)
 
 
 def stays_near(values: np.ndarray, mean: np.ndarray, judge: np.ndarray, sign: np.ndarray) -> None:
@@ -47,23 +47,23 @@ def stays_near(values: np.ndarray, mean: np.ndarray, judge: np.ndarray, sign: np
     [
         Answering(drawn=True),
         Answering(),
-        Answering(confidence=soft.WEAK_ARE_SURE, noise=2.0),
+        Answering(confidence=soft_labels.WEAK_ARE_SURE, noise=2.0),
         Answering(equal=True, drawn=True),
     ],
 )
 def test_letters_and_probabilities_have_the_law_that_is_told(how, monkeypatch):
-    monkeypatch.setattr(soft, "N_JUDGMENTS", 60_000)
+    monkeypatch.setattr(soft_labels, "N_JUDGMENTS", 60_000)
     rows, p, _ = drawn(how)
-    gamma, c = soft.DISCRIMINATION[rows.judge], np.array(how.confidence)[rows.judge]
-    d = (0.0 if how.equal else 1.0) * (soft.SCORES[rows.first] - soft.SCORES[rows.second])
-    centre, sd = gamma * d, np.sqrt((gamma * soft.ITEM_SD) ** 2 + soft.READING_SD**2)
+    gamma, c = soft_labels.DISCRIMINATION[rows.judge], np.array(how.confidence)[rows.judge]
+    d = (0.0 if how.equal else 1.0) * (soft_labels.SCORES[rows.first] - soft_labels.SCORES[rows.second])
+    centre, sd = gamma * d, np.sqrt((gamma * soft_labels.ITEM_SD) ** 2 + soft_labels.READING_SD**2)
 
     def mean(of, centre, sd):
         return of(centre[:, None] + sd[:, None] * NODES) @ WEIGHTS / WEIGHTS.sum()
 
     letter = mean(expit, centre, sd) if how.drawn else ndtr(centre / sd)
     stated = c * centre, np.hypot(c * sd, how.noise)
-    sign = np.sign(soft.SCORES[rows.first] - soft.SCORES[rows.second])
+    sign = np.sign(soft_labels.SCORES[rows.first] - soft_labels.SCORES[rows.second])
     stays_near(rows.outcome, letter, rows.judge, sign)
     stays_near(p, mean(expit, *stated), rows.judge, sign)
     stays_near((p - 0.5) ** 2, mean(lambda x: (expit(x) - 0.5) ** 2, *stated), rows.judge, np.ones(len(p)))
@@ -72,7 +72,7 @@ def test_letters_and_probabilities_have_the_law_that_is_told(how, monkeypatch):
 
 
 def test_how_sure_may_be_unrelated_and_the_side_not(monkeypatch):
-    monkeypatch.setattr(soft, "N_JUDGMENTS", 20_000)
+    monkeypatch.setattr(soft_labels, "N_JUDGMENTS", 20_000)
     rows, p, _ = drawn(Answering(unrelated=True))
     sure = (2 * p - 1) * (2 * rows.outcome - 1)
     assert (sure >= 0).all()
@@ -82,29 +82,29 @@ def test_how_sure_may_be_unrelated_and_the_side_not(monkeypatch):
 
 
 def test_a_judge_sure_at_random_says_nothing_by_its_probabilities_and_all_others_as_before(monkeypatch):
-    monkeypatch.setattr(soft, "N_JUDGMENTS", 6_000)
+    monkeypatch.setattr(soft_labels, "N_JUDGMENTS", 6_000)
     (rows, p, _), (plain, before, _) = drawn(Answering(at_random=1)), drawn(Answering())
-    last = rows.judge == len(soft.DISCRIMINATION) - 1
+    last = rows.judge == len(soft_labels.DISCRIMINATION) - 1
     assert_array_equal(rows.outcome, plain.outcome)
     assert_array_equal(p[~last], before[~last])
-    assert_allclose(np.unique(p[last]), expit([-soft.SURE, soft.SURE]))
+    assert_allclose(np.unique(p[last]), expit([-soft_labels.SURE, soft_labels.SURE]))
     assert abs(np.corrcoef(p[last], rows.outcome[last])[0, 1]) < 0.1
     assert fit(replace(rows, outcome=p)).discrimination.iloc[-1] < 0.1  # although it states the surest p
 
 
 def test_all_judges_answer_an_item_or_one_does():
     rows, _, item = drawn(Answering(together=True))
-    judges = len(soft.DISCRIMINATION)
+    judges = len(soft_labels.DISCRIMINATION)
     for of in (rows.first, rows.second):
         assert (of.reshape(-1, judges) == of[::judges, None]).all()
     assert_array_equal(item, np.arange(len(rows)) // judges)
-    assert len(set(drawn(Answering())[2])) == len(rows) == soft.N_JUDGMENTS
+    assert len(set(drawn(Answering())[2])) == len(rows) == soft_labels.N_JUDGMENTS
 
 
 def test_probabilities_of_zero_and_one_are_letters_exactly():
     rows, p, item = drawn(Answering(rounded=True))
     assert_array_equal(p, rows.outcome)
-    found = soft.fits_of(rows, p)
+    found = soft_labels.fits_of(rows, p)
     for by_letter, by_p in (("letter", "p"), ("letter, BTL", "p, BTL")):
         one, other = found[by_letter][0], found[by_p][0]
         assert_array_equal(one.scores, other.scores)
@@ -123,13 +123,17 @@ def test_a_share_is_a_win_and_a_loss_with_weights_that_are_one_observation():
     one, other = whole.clustered(shares, item), split.clustered(halves, item[twice])
     assert_allclose(other.standard_errors, one.standard_errors, rtol=1e-5)
     apart = split.clustered(halves, np.arange(len(halves)))
-    assert (apart.standard_errors[: len(soft.SCORES)] > 1.2 * one.standard_errors[: len(soft.SCORES)]).all()
+    assert (
+        apart.standard_errors[: len(soft_labels.SCORES)] > 1.2 * one.standard_errors[: len(soft_labels.SCORES)]
+    ).all()
 
 
 def test_it_does_not_matter_which_model_is_named_first():
     rows, p, item = drawn(Answering(noise=1.0))
     swapped = replace(rows, first=rows.second, second=rows.first, outcome=1 - rows.outcome)
-    for one, other in zip(soft.fits_of(rows, p).values(), soft.fits_of(swapped, 1 - p).values(), strict=True):
+    for one, other in zip(
+        soft_labels.fits_of(rows, p).values(), soft_labels.fits_of(swapped, 1 - p).values(), strict=True
+    ):
         assert_allclose(other[0].scores, one[0].scores, atol=1e-7)
         errors = (fitted.clustered(of, item).standard_errors for fitted, of in (one, other))
         assert_allclose(*errors, rtol=1e-5)
@@ -137,14 +141,14 @@ def test_it_does_not_matter_which_model_is_named_first():
 
 def test_how_sure_a_judge_states_it_is_weighs_unless_dispersion_is_allowed_for():
     """Near one half p is linear in the margin, so that the same is known however flat it is stated."""
-    flat = tuple(0.002 for _ in soft.DISCRIMINATION)
+    flat = tuple(0.002 for _ in soft_labels.DISCRIMINATION)
     scaled = {}
     for name, confidence in {"alike": flat, "one is surer": (0.02, *flat[1:])}.items():
         rows, p, _ = drawn(Answering(confidence=confidence))
-        fits = {way: fitted for way, (fitted, _) in soft.fits_of(rows, p).items()}
+        fits = {way: fitted for way, (fitted, _) in soft_labels.fits_of(rows, p).items()}
         again = fits["p, weighted"]
         for _ in range(5):  # one step is nearly there, many are there
-            again = fit(soft.weighted(replace(rows, outcome=p), again))
+            again = fit(soft_labels.weighted(replace(rows, outcome=p), again))
         scaled[name] = {way: f.scores / f.scores.std() for way, f in {**fits, "settled": again}.items()}
     moved = {way: np.abs(scores - scaled["one is surer"][way]).max() for way, scores in scaled["alike"].items()}
     assert moved["letter"] == 0
@@ -154,17 +158,17 @@ def test_how_sure_a_judge_states_it_is_weighs_unless_dispersion_is_allowed_for()
 
 
 def test_the_discrimination_is_that_of_what_is_stated(monkeypatch):
-    monkeypatch.setattr(soft, "N_JUDGMENTS", 6_000)
-    flat = tuple(0.02 for _ in soft.DISCRIMINATION)
+    monkeypatch.setattr(soft_labels, "N_JUDGMENTS", 6_000)
+    flat = tuple(0.02 for _ in soft_labels.DISCRIMINATION)
     one, other = (
-        soft.fits_of(*drawn(Answering(confidence=confidence))[:2])["p"][0].discrimination
+        soft_labels.fits_of(*drawn(Answering(confidence=confidence))[:2])["p"][0].discrimination
         for confidence in (flat, (*flat[:-1], 0.06))
     )
     assert (other / other.iloc[0] / (one / one.iloc[0])).iloc[-1] == pytest.approx(3, rel=0.01)
 
 
 def test_few_probabilities_have_a_maximum_where_as_many_letters_have_none(monkeypatch):
-    monkeypatch.setattr(soft, "N_JUDGMENTS", 20)
+    monkeypatch.setattr(soft_labels, "N_JUDGMENTS", 20)
     rows, p, _ = drawn(Answering(), seed=3)
     with pytest.raises(NoMaximumError):
         fit(rows, "btl")
@@ -175,19 +179,19 @@ def test_the_gain_counts_letters(monkeypatch):
     """Twice as many letters come out as worth about two each."""
 
     def squared(many: int) -> list[float]:
-        monkeypatch.setattr(soft, "N_JUDGMENTS", many)
+        monkeypatch.setattr(soft_labels, "N_JUDGMENTS", many)
         fits = (fit(drawn(Answering(), seed)[0], "btl").scores.to_numpy() for seed in range(150))
-        return [float(((s / s.std() - soft.SCORES / soft.SCORES.std()) ** 2).mean()) for s in fits]
+        return [float(((s / s.std() - soft_labels.SCORES / soft_labels.SCORES.std()) ** 2).mean()) for s in fits]
 
     found = gain(pd.Series(squared(1200)), pd.Series(squared(600)))
     assert abs(found["gain"] - 2) < 3 * found["gain_se"] < 0.8
 
 
 def test_failures_are_counted():
-    record = {f"{measure}/{way}": 0.5 for measure in ("squared", "error_clustered") for way in soft.WAYS}
+    record = {f"{measure}/{way}": 0.5 for measure in ("squared", "error_clustered") for way in soft_labels.WAYS}
     record["squared/letter"], record["error_clustered/p"] = 1.0, 0.4
     records = [{**record, "replication": 0}, {**record, "replication": 1}, {"replication": 2, "failure": "x"}]
-    rows = pd.DataFrame(soft.answered(pd.DataFrame(records), "name")).set_index("way")
+    rows = pd.DataFrame(soft_labels.answered(pd.DataFrame(records), "name")).set_index("way")
     assert (rows["failed"] == 1).all() and (rows["n_replications"] == 3).all()
     assert rows["gain"].tolist() == [1, 2, 2, 1, 1] and rows["gain_se"].max() == 0
     assert rows["narrower"].tolist() == [0, 1, 0, 0, 0]
@@ -205,7 +209,7 @@ def test_a_stored_setting_comes_out_again(worth):
     name, cfg = "weak judges c = 3, strong ones 0.3", composed("soft")
     settings = {"how": asdict(ANSWERED[name]), "level": cfg.level}
     seeds = (generator(cfg.seed, "soft", name, r) for r in range(cfg.replications))
-    rows = soft.answered(pd.DataFrame([soft.answered_once(settings, rng) for rng in seeds]), name)
+    rows = soft_labels.answered(pd.DataFrame([soft_labels.answered_once(settings, rng) for rng in seeds]), name)
     for row in rows:
         stored = worth.loc[(row["way"], name)]
         for column, value in row.items():

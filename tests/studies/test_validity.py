@@ -17,7 +17,7 @@ from judgerank.data.connectivity import components
 from judgerank.model.streams import generator
 from judgerank.order import pairs as ranks
 from replication.config import CONF, ROOT
-from studies import plots, trusting
+from studies import plots, trust_studies
 from studies.schemas.beyond import Design, Fitted
 from studies.validity import Cell, OnSet, by_test, drawn, half, measured, separated
 from tests.replication.test_sections import run
@@ -145,17 +145,17 @@ def test_the_section_writes_its_tables(tmp_path):
 # The section on trust: simulated panels of known dependence, and what it writes.
 
 
-@pytest.mark.parametrize("name", trusting.PANELS)
+@pytest.mark.parametrize("name", trust_studies.PANELS)
 def test_every_judge_answers_by_the_model_whatever_the_dependence(name):
-    camps, share = trusting.PANELS[name]
+    camps, share = trust_studies.PANELS[name]
     rng, parts = np.random.default_rng(1), []
     for _ in range(40):
-        rows, question = trusting.drawn(rng, camps, share)
-        d = trusting.SCORES[rows.first] - trusting.SCORES[rows.second]
-        p = expit(trusting.DISCRIMINATION[rows.judge] * d)
+        rows, question = trust_studies.drawn(rng, camps, share)
+        d = trust_studies.SCORES[rows.first] - trust_studies.SCORES[rows.second]
+        p = expit(trust_studies.DISCRIMINATION[rows.judge] * d)
         residual = (rows.outcome - p) / np.sqrt(p * (1 - p))
-        assert len(rows) == trusting.N_JUDGES * trusting.N_QUESTIONS == len(question)
-        parts.append(residual.reshape(-1, trusting.N_JUDGES))
+        assert len(rows) == trust_studies.N_JUDGES * trust_studies.N_QUESTIONS == len(question)
+        parts.append(residual.reshape(-1, trust_studies.N_JUDGES))
     residual = np.concatenate(parts)
     assert np.abs(residual.mean(axis=0)).max() < 4 / np.sqrt(len(residual))
     apart = np.array(camps)[:, None] != np.array(camps)
@@ -175,10 +175,10 @@ def test_worth_is_the_variance_of_independent_judges_over_theirs():
         }
         rows = [{"scores": rng.normal(0, sd, 5).tolist(), **values} for _ in range(2000)]
         records[name] = pd.DataFrame(rows)
-    table = trusting.calibration(records, 2001).set_index("panel")
-    assert table.loc["independent", "worth"] == trusting.N_JUDGES
+    table = trust_studies.calibration(records, 2001).set_index("panel")
+    assert table.loc["independent", "worth"] == trust_studies.N_JUDGES
     row = table.loc["twice"]
-    assert abs(row["worth"] - trusting.N_JUDGES / 2) < 4 * row["worth_se"] < 0.6
+    assert abs(row["worth"] - trust_studies.N_JUDGES / 2) < 4 * row["worth_se"] < 0.6
     assert (table["failed"] == 1).all()
 
 
@@ -189,7 +189,7 @@ def test_a_surrogate_run_writes_what_it_should(tmp_path):
     assert done.returncode == 0, done.stderr
     tables = {path.stem: pd.read_csv(path) for path in (tmp_path / "results/surrogate/trust").glob("*.csv")}
     assert set(tables) == {"summary", "changes", "judges", "panel", "another", "calibration", "small_sets"}
-    assert list(tables["calibration"]["panel"]) == list(trusting.PANELS)
+    assert list(tables["calibration"]["panel"]) == list(trust_studies.PANELS)
     assert {path.stem for path in (tmp_path / "figures/surrogate/trust").glob("*.png")} == {
         "fragility",
         "effective",
@@ -215,13 +215,13 @@ def test_stored_small_sets_refute_no_bound():
 
 
 def test_a_single_judgment_whose_forecast_has_the_wrong_sign_is_found():
-    record = trusting.searched({"member": "position_aware"}, generator(2026, "trust_search", "small", 6))
+    record = trust_studies.searched({"member": "position_aware"}, generator(2026, "trust_search", "small", 6))
     assert record["steps"] == 3 and record["size"] == 1 and record["alone"] == 1
 
 
 def test_a_missed_single_judgment_and_a_refuted_bound_are_counted():
     records = pd.DataFrame({"steps": [2, 2, 4, None], "size": [2, 1, 3, None], "bound": [1, 1, 4, None]})
-    table = trusting.small_sets(records.assign(alone=[1.0, 1.0, 0.0, None])).set_index("by_steps")
+    table = trust_studies.small_sets(records.assign(alone=[1.0, 1.0, 0.0, None])).set_index("by_steps")
     assert list(table.loc["2", ["designs", "smaller", "single_missed"]]) == [2, 0.5, 1]
     assert table.loc["3 to 5", "bound_refuted"] == 1
 

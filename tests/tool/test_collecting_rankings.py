@@ -13,7 +13,7 @@ from judgerank.collecting.group_order import Groups
 from judgerank.collecting.ledger import choice_of
 from judgerank.collecting.prompt_settings import RANKED
 from judgerank.collecting.prompts import fill_ranking
-from judgerank.collecting.ranked_replies import ranking
+from judgerank.collecting.replies import ranking
 from judgerank.collecting.task_order import Questions, Task
 from judgerank.data.errors import ConfigError
 from tests.tool.collecting import collected, judgments, rows

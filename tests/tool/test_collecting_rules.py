@@ -9,11 +9,10 @@ import pytest
 import yaml
 
 from judgerank.collecting.client import Client
-from judgerank.collecting.panel_files import read_panel
 from judgerank.collecting.replies import parse
 from judgerank.collecting.requests import longest, refused_sentences, rule_for
 from judgerank.collecting.response import Refused, retry_after
-from judgerank.collecting.settings import Judge, Prompt
+from judgerank.collecting.settings import Judge, Prompt, read_panel
 from judgerank.data.errors import ConfigError
 from replication.config import ROOT
 from tests.tool import provider_rules as rules

@@ -10,7 +10,7 @@ import yaml
 from typer.testing import CliRunner
 
 from judgerank.cli import app
-from judgerank.collecting.panel_files import read_panel
+from judgerank.collecting.settings import read_panel
 from judgerank.data.errors import DataError
 from judgerank.gating.answer_pairs import paired
 from judgerank.gating.panel_rounds import Asked, ask_until_decided, looks

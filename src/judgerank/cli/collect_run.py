@@ -11,9 +11,8 @@ from judgerank.collecting.checking import checked, read_settings
 from judgerank.collecting.collection import Study
 from judgerank.collecting.costs import estimated, spent_into
 from judgerank.collecting.ledger import Ledger
-from judgerank.collecting.panel_files import read_panel
 from judgerank.collecting.run import collect
-from judgerank.collecting.settings import Collection, Prompt
+from judgerank.collecting.settings import Collection, Prompt, read_panel
 
 
 def asked(

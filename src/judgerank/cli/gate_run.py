@@ -100,7 +100,7 @@ def asked_now(
             f"--panel compares two files, OLD.jsonl NEW.jsonl, not {counted(len(files), 'file')}."
         )
     with asking():
-        from judgerank.collecting.panel_files import read_panel
+        from judgerank.collecting.settings import read_panel
         from judgerank.gating.panel_rounds import Asked, ask_all, ask_until_decided
     for handler in logging.getLogger("judgerank").handlers:  # how it goes; the verdict alone is on standard output
         if isinstance(handler, Messages):

@@ -16,8 +16,7 @@ from filelock import FileLock, Timeout
 from pydantic import Field
 
 from judgerank.collecting.checking import Settings, checked
-from judgerank.collecting.ranked_replies import ranking
-from judgerank.collecting.replies import parse, strength
+from judgerank.collecting.replies import parse, ranking, strength
 from judgerank.collecting.response import Reply
 from judgerank.collecting.task_order import Task
 from judgerank.data.errors import ConfigError, DataError

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from judgerank.collecting.images import content_of, mode_of
-from judgerank.collecting.ranked_replies import LETTERS
+from judgerank.collecting.replies import LETTERS
 from judgerank.collecting.settings import Judge, Prompt
 from judgerank.collecting.task_order import Questions, Task
 from judgerank.data.errors import ConfigError

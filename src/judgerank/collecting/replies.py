@@ -1,4 +1,4 @@
-"""What a judge's reply says: a choice and a confidence, or that it is unclear.
+"""What a judge's reply says: a choice and a confidence, or a ranking, or that it is unclear.
 
 Read are the form that the prompt asks for (``b, 0.75``), labels (``Verdict: B``), JSON with such a label, and the
 verdicts of MT-Bench (``[[A]]``) and Arena-Hard (``[[A>>B]]``). They count where a verdict stands: on the first or
@@ -273,3 +273,38 @@ def _confidence(match: re.Match[str]) -> float | None:
         return None
     value = float(groups["number"]) / (100 if groups["percent"] else 1)
     return value if 0 <= value <= 1 else None
+
+
+# Replies to requests for a ranking: letters from best to worst, such as ``B > A = C``. The first and the last line
+# are read. A ranking has every letter once. Two that differ, one that lacks a letter, and all else are unknown.
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+LONGEST_RANKING = 600  # characters; a longer line is prose
+_RANKING_LABEL = re.compile(
+    r"(?:(?:my|the|final|overall) )*(?:ranking|order|verdict)(?: is)? ?[:=]? ?", re.IGNORECASE
+)
+_RANKING_NOUN = re.compile(r"(?:model|assistant|answer|response) (?=[a-z]\b)", re.IGNORECASE)
+_RANKING = re.compile(r"[A-Z](?: ?(?:>|=) ?[A-Z])+")
+_RANKING_MARKS = str.maketrans("", "", '*_`[]()"')
+
+
+def ranking(reply: str, size: int) -> list[list[int]] | None:
+    """Places of the answers shown in groups from best to worst, those of a group being tied; None if unclear."""
+    answer, is_complete = without_thoughts(reply)
+    if not answer:
+        return None
+    lines = ends(answer)
+    read = (_ranking_of_line(line) for line in ((lines[0], lines[-1]) if is_complete else lines[-1:]))
+    stated = {text for text in read if text is not None}
+    if len(stated) != 1:
+        return None
+    groups = [sorted(LETTERS.index(letter) for letter in group.split("=")) for group in stated.pop().split(">")]
+    return groups if sorted(position for group in groups for position in group) == list(range(size)) else None
+
+
+def _ranking_of_line(line: str) -> str | None:
+    """The ranking that a line consists of, without blanks."""
+    if len(line) > LONGEST_RANKING:
+        return None
+    text = " ".join(line.translate(_RANKING_MARKS).split()).lstrip("#- ").rstrip(".! ")
+    text = _RANKING_NOUN.sub("", text[label.end() :] if (label := _RANKING_LABEL.match(text)) else text)
+    return text.replace(" ", "") if _RANKING.fullmatch(text) else None

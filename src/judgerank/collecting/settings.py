@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, PrivateAttr, field_validator, model_validator
 
 from judgerank.collecting.batches.providers import FORMS
-from judgerank.collecting.checking import Settings, require_no_key, require_plain
+from judgerank.collecting.checking import Settings, checked, keys_of, read_keys, require_no_key, require_plain
 from judgerank.collecting.functions import PERSON, PYTHON, require_function
 from judgerank.collecting.prompt_settings import Count, Name, Prompt, require_rankable, with_ranking_prompt
-from judgerank.collecting.ranked_replies import LETTERS
+from judgerank.collecting.replies import LETTERS
 
 # What the judges of a panel take from it: its address, and its key with that address.
 
@@ -325,3 +326,27 @@ class Collection(Settings):
     def _rankable(self) -> Self:
         require_rankable(self.k, self.prompt, self.panel.judges, self.until, self.anchors)
         return self
+
+
+def read_panel(path: Path | None, more: Iterable[str]) -> Panel:
+    """The judges of a file, if there is one, and those described each in one line of the same keys.
+
+    Raises
+    ------
+    ConfigError
+        Naming the key, or the line at fault.
+    """
+    values: dict[str, Any] = read_keys(path, Panel.model_fields) if path else {}
+    described = [_judge(text) for text in more]
+    if described:
+        listed = values.get("judges", [])
+        values = values | {"judges": [*(listed if isinstance(listed, list) else []), *described]}
+    return checked(Panel, values, path.name if path else "")
+
+
+def _judge(text: str) -> Any:
+    """One judge; a name alone is a judge of the panel's server."""
+    keys = keys_of(f"{{{text}}}", f"judge {text!r}")
+    if isinstance(keys, dict) and list(keys.values()) == [None]:
+        return {"judge": text}
+    return keys

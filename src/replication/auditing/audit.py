@@ -9,7 +9,7 @@ import pandas as pd
 
 from replication import published
 from replication.auditing.claim import estimator_of
-from replication.auditing.copied import Agreement, agreement, copied
+from replication.auditing.copied_numbers import Agreement, agreement, copied
 from replication.auditing.monte_carlo import interval
 from replication.auditing.readings import READINGS
 from replication.auditing.registry import causes, registry

@@ -7,7 +7,7 @@ import pandas as pd
 from replication import published
 from replication.auditing.claim import Estimates, Estimator
 from replication.auditing.claims_judges import correlations_by_set, correlations_text, gamma_by_set
-from replication.auditing.copied import Agreement, Copied, agreement, copied
+from replication.auditing.copied_numbers import Agreement, Copied, agreement, copied
 from replication.auditing.finding import finding
 from replication.auditing.registry import registry
 from replication.auditing.results import Missing, Results

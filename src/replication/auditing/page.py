@@ -14,7 +14,7 @@ import pandas as pd
 from judgerank.data.errors import ConfigError
 from judgerank.pages import Shown, shown
 from replication import published
-from replication.auditing import jointly, open_numbers
+from replication.auditing import joint_tests, open_numbers
 from replication.auditing.audit import MEANING, OTHERS, RESULTS, Verdict, exact_copies, open_and_same, totals
 from replication.auditing.claim import STATED as COUNTED
 from replication.auditing.claims import outcomes
@@ -119,7 +119,7 @@ def page(audit: Audit, results: Results) -> str:
         "### What the verdicts mean",
         "\n".join(f"- *{verdict}*: {meaning}." for verdict, meaning in MEANING.items()),
         "### Whole columns by one run",
-        jointly.section(numbers, results),
+        joint_tests.section(numbers, results),
         "### Random results",
         STATED,
         f"## Findings ({len(audit.held)})",

@@ -25,7 +25,7 @@ def registry() -> pd.DataFrame:
         - ``kind``: ``result`` (computed from data or simulated), ``setting`` (a choice of the paper's, taken over
           if the stored tables show that the run used it), ``stated`` (a definition or a choice of words: there is
           nothing to compute) or ``cited`` (copied from elsewhere and held against its source,
-          `replication.auditing.copied`);
+          `replication.auditing.copied_numbers`);
         - ``source, where, value, reading``: the stored table, conditions on its rows, the column, and how it is
           read (`replication.auditing.readings`);
         - ``rule``: for random results, which error holds (`replication.auditing.monte_carlo`);

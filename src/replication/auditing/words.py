@@ -14,7 +14,7 @@ import re
 from hashlib import sha256
 from pathlib import Path
 
-from replication.auditing.shown_numbers import MARKED
+from replication.auditing.doc_numbers import MARKED
 from replication.config import ROOT
 
 HERE = Path(__file__).parent

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from replication.auditing.results import Results
-from studies.shown.answers import (
+from studies.doc_tables.answers import (
     confidence_table,
     graded_table,
     human_boards_table,
@@ -16,7 +16,7 @@ from studies.shown.answers import (
     rankings_table,
     scores_table,
 )
-from studies.shown.fits import (
+from studies.doc_tables.fits import (
     accuracy_table,
     boards_table,
     claim_files_table,
@@ -35,7 +35,7 @@ from studies.shown.fits import (
     uncertainty_table,
     useless_table,
 )
-from studies.shown.judges import (
+from studies.doc_tables.judges import (
     blocks_table,
     calibration_table,
     compared_table,

@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from replication.legends import wrong_labels
 from replication.plots.drawn import DIGITS, drawn_by, figure_record
 from replication.plots.labels import save_figures
-from replication.verifying import Difference
+from replication.table_differences import Difference
 
 SIDECAR = "figures.json"
 CLOSE = 1.5 * 10.0 ** (1 - DIGITS)  # relative to the largest sum over the points drawn: one of the last digit

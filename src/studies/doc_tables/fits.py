@@ -7,8 +7,8 @@ import json
 import pandas as pd
 
 from judgerank.plots.looks import NAMES
+from replication.auditing.doc_blocks import ERROR_HEADS
 from replication.auditing.results import Results
-from replication.auditing.shown import ERROR_HEADS
 from replication.records import RECORD
 from replication.tables import markdown_table
 

@@ -10,13 +10,13 @@ from pathlib import Path
 from judgerank.data.errors import ConfigError
 from judgerank.writing.atomic import replace_file
 from replication.auditing.claims import outcomes
+from replication.auditing.doc_figures import figures_page
+from replication.auditing.doc_numbers import with_numbers
+from replication.auditing.doc_times import full_run_times, times_table
 from replication.auditing.page import Audit, totals_tables, verdicts_table
 from replication.auditing.registry import items
 from replication.auditing.results import Missing, Results
 from replication.auditing.reviewing import numbers_claimed, words_claimed
-from replication.auditing.shown_figures import figures_page
-from replication.auditing.shown_numbers import with_numbers
-from replication.auditing.shown_times import full_run_times, times_table
 from replication.tables import markdown_table, number_with_error
 
 log = logging.getLogger("replication")

@@ -26,7 +26,7 @@ from judgerank.fits.result import Fit
 from replication.correlation import kendall
 from replication.replicate import Record
 from replication.tables import with_error
-from studies.ways import Rows, any_separated, by_errors, complete, covered, gain, measures_of, squared_error
+from studies.variants import Rows, any_separated, by_errors, complete, covered, gain, measures_of, squared_error
 
 SCORES = np.linspace(0.6, -0.6, 8)
 DISCRIMINATION = 1.5 * np.exp(np.linspace(-0.7, 0.7, 6))

@@ -19,7 +19,7 @@ from replication.errors import NotAsStoredError
 from replication.freshness import AUDIT, LOTS
 from replication.record_checks import unlike_record
 from replication.records import RECORD, provenance
-from replication.verifying import Difference, unlike_listed, unlike_settings
+from replication.table_differences import Difference, unlike_listed, unlike_settings
 
 log = logging.getLogger("replication")
 
