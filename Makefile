@@ -22,8 +22,8 @@
 #   make rank        rank your own models: DATA=my.jsonl, as judgerank rank
 #   make collect     ask LLM judges: ARGS="answers.jsonl --judges panel.yaml", as judgerank collect
 # Tests and documentation
-#   make test        install everything, then lint and all tests
-#   make quick       lint and the tests that take less than a minute
+#   make test        install what most tests need, then lint and all but the slow tests: a few minutes
+#   make test-all    install everything, then lint and all tests, as CI does
 #   make lowest      the library's quick tests at the lowest versions that pyproject.toml allows (PYTHON=python3.13:
 #                    on that Python)
 #   make newest      the same at the newest versions
@@ -32,8 +32,9 @@
 #   make screens     take the pictures of the example's page in docs/images (needs Chromium)
 # Installation
 #   make study       install what `make reproduce` needs in .venv: requirements-study.lock, a part of requirements.lock
+#   make test-environment  install what `make test` needs in .venv: requirements-test.lock, a part of requirements.lock
 #   make environment install everything in .venv: requirements.lock
-#   make lock        resolve both lock files again (needs uv)
+#   make lock        resolve the lock files again (needs uv)
 # Any command: BIN=$CONDA_PREFIX/bin runs it in an environment of your own and installs nothing
 
 PAPER  := data_overview chatbot_arena benchmark_alignment judge_reliability complete_ranking tie_handling length_covariate \
@@ -49,8 +50,8 @@ ARGS     ?=
 UV       := uv==0.13.9
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: help reproduce beyond stale tables test quick lowest newest licences smoke figures audit crate verify verify_beyond kernels bench torture screens rank collect docs lock study \
-        environment \
+.PHONY: help reproduce beyond stale tables test test-all lowest newest licences smoke figures audit crate verify verify_beyond kernels bench torture screens rank collect docs lock study \
+        test-environment environment \
         $(SECTIONS)
 
 reproduce: $(PAPER)
@@ -64,20 +65,25 @@ beyond: $(BEYOND)
 
 ifeq ($(BIN),$(VENV))
 study: .venv/study
+test-environment: .venv/test
 environment: .venv/installed
 else
-study environment:
+study test-environment environment:
 	@test -x '$(BIN)/python' || { echo 'BIN=$(BIN): no program named python in this folder' >&2; exit 1; }
 endif
 
-# One environment: what is installed in full has what the study needs, at the same versions
+# One environment: what is installed in full has what the tests and the study need, at the same versions
 .venv/study: requirements-study.lock pyproject.toml
 	$(call install,$<)
 	touch $@
 
-.venv/installed: requirements.lock pyproject.toml
+.venv/test: requirements-test.lock pyproject.toml
 	$(call install,$<)
 	touch .venv/study $@
+
+.venv/installed: requirements.lock pyproject.toml
+	$(call install,$<)
+	touch .venv/study .venv/test $@
 
 define install
 $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed")'
@@ -103,13 +109,15 @@ verify_beyond: study
 kernels torture licences screens: environment
 	$(BIN)/python experiments/beyond/$@.py $(ARGS)
 
-quick: SELECTED := -m "not slow"
-test quick: environment
+test: test-environment
+test: SELECTED := -m "not slow"
+test-all: environment
+test test-all:
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder $(SELECTED) $(ARGS)
 
-# Not the slow files, and not mypy, which has one answer at the versions of the lock file
+# Not the slow tests, such as mypy, which has one answer at the versions of the lock file
 # Inspect pins fsspec, by s3fs, to a version that the lowest datasets does not take
 lowest: RESOLUTION := lowest-direct
 lowest: WITH = $(filter-out inspect,$(shell sed -n '/optional-dependencies/,/^\[project.scripts/s/^\([a-z]*\) = \[$$/\1/p' pyproject.toml))
@@ -121,8 +129,7 @@ lowest newest:
 	.venv-$@/bin/uv pip install --quiet --python .venv-$@ --resolution $(RESOLUTION) $(WITH:%=--extra %) -r pyproject.toml
 	.venv-$@/bin/uv pip install --quiet --python .venv-$@ --no-deps -e .
 	JUDGERANK_RESOLUTION=$(RESOLUTION) .venv-$@/bin/python -m pytest -n auto --dist loadfile --no-loadscope-reorder \
-	  -m "not slow or versions" tests/library tests/tool/test_versions.py \
-	  --deselect tests/library/test_interface.py::test_the_package_is_typed $(ARGS)
+	  -m "not slow or versions" tests/library tests/tool/test_versions.py $(ARGS)
 
 bench: environment
 	$(BIN)/python experiments/beyond/bench.py $(if $(ROWS),'rows=[$(ROWS)]') $(ARGS)
@@ -137,8 +144,11 @@ rank: environment
 docs: environment
 	$(BIN)/zensical build --strict
 
+lock: TESTED := study test scale zstd excel
 lock:
 	uv pip compile pyproject.toml --all-extras --universal --python-version 3.11 \
 	  --generate-hashes --no-header --quiet -o requirements.lock
 	uv pip compile pyproject.toml --extra study --universal --python-version 3.11 -c requirements.lock \
 	  --generate-hashes --no-header --quiet -o requirements-study.lock
+	uv pip compile pyproject.toml $(TESTED:%=--extra %) --universal --python-version 3.11 -c requirements.lock \
+	  --generate-hashes --no-header --quiet -o requirements-test.lock

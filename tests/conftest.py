@@ -17,22 +17,19 @@ settings.register_profile("core", deadline=None, derandomize=True, max_examples=
 settings.load_profile("core")
 
 
-# Files that take more than five seconds of a processor, which `make quick` leaves out
+# Files that `make test` leaves out: each takes ten seconds of a processor or more;
+# other files cover what it does, if not as far. Single tests of other files are marked where they stand.
 SLOW_BY_PART = {
-    "library": "adaptive boards length localized trust",
-    "replication": "audit cluster config datasets docs faults one_set outputs plots replicate sections "
-    "seeded_faults simulation stored_simulations verify workflows",
+    "replication": "cluster faults one_set replicate seeded_faults simulation stored_simulations verify workflows",
     "studies": "boards dependence growing method_comparison model_comparison panel planning slots soft torture "
     "validity",
-    "tool": "atomic collecting collecting_batches collecting_faults collecting_money collecting_rules "
-    "collecting_runs command faults further hub layouts members other_commands page panel rank "
-    "rank_questions scale suggestions targets versions wheel",
+    "tool": "collecting_faults collecting_money collecting_rules collecting_runs faults versions wheel",
 }
 SLOW = {f"{part}/test_{name}.py" for part, names in SLOW_BY_PART.items() for name in names.split()}
 
 
 def pytest_configure(config):
-    config.addinivalue_line("markers", "slow: of a file that takes more than five seconds of a processor")
+    config.addinivalue_line("markers", "slow: left out by `make test`, and by `make lowest` and `make newest`")
     config.addinivalue_line("markers", "versions: also run by `make lowest` and `make newest`, slow or not")
     gc.disable()  # nothing of what is imported and collected is ever freed
 

@@ -209,3 +209,39 @@ def test_a_file_name_has_one_meaning():
     """No two modules of the library have the same name, but a command and what it is called after."""
     names = Counter(path.name for path in (ROOT / "src" / "judgerank").rglob("*.py") if path.name != "__init__.py")
     assert {name for name, count in names.items() if count > 1} <= {"cells.py", "gate.py"}
+
+
+def shared_names(function: ast.FunctionDef | ast.AsyncFunctionDef) -> set[str]:
+    """Variables of comprehensions that the function also reads as names of its module."""
+    variables, read = set(), set()
+    stored = {argument.arg for argument in ast.walk(function.args) if isinstance(argument, ast.arg)}
+
+    def visit(node: ast.AST, hidden: frozenset[str]) -> None:
+        if isinstance(node, (ast.ListComp, ast.SetComp, ast.DictComp)):
+            names = {
+                name.id for part in node.generators for name in ast.walk(part.target) if isinstance(name, ast.Name)
+            }
+            variables.update(names)
+            hidden |= names
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef, ast.GeneratorExp)):
+            return
+        elif isinstance(node, ast.Name) and node.id not in hidden:
+            (read if isinstance(node.ctx, ast.Load) else stored).add(node.id)
+        for child in ast.iter_child_nodes(node):
+            visit(child, hidden)
+
+    for statement in function.body:
+        visit(statement, frozenset())
+    return variables & read - stored
+
+
+def test_no_comprehension_hides_what_its_function_reads_elsewhere():
+    """Python 3.12.0 and 3.12.1 take the one for the other where comprehensions are within each other."""
+    wrong = "def f(x):\n    a = {n: i for i, n in x}\n    return [[map(i, r) for r in s] for s in x]\n"
+    right = "def f(x):\n    a = {n: i for i, n in x}\n    return [[map(g, r) for r in s] for i, s in x]\n"
+    for text, shared in ((wrong, {"i"}), (right, set())):
+        assert shared_names(ast.parse(text).body[0]) == shared
+    for path in (ROOT / "src").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                assert shared_names(node) == set(), (path, node.name)

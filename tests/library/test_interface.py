@@ -377,6 +377,7 @@ def test_importing_the_package_loads_nothing_heavy():
     assert done.stdout.strip() == "[]"
 
 
+@pytest.mark.slow
 def test_the_package_is_typed():
     if find_spec("mypy") is None:
         pytest.skip("mypy, of the extra `dev`, is not installed")

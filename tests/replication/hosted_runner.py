@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -33,7 +34,7 @@ WITHOUT_EFFECT = {"actions/attest", "actions/cache/restore", "actions/cache/save
 def make_targets(script: str) -> list[str]:
     """Targets of every `make` in a script, without its variables and options."""
     commands = re.findall(r"^\s*make ([^#\n;&|]*)", script, re.MULTILINE)
-    return [word for words in commands for word in words.split() if "=" not in word and word[0] not in "-$"]
+    return [word for words in commands for word in shlex.split(words) if "=" not in word and word[0] not in "-$"]
 
 
 def missing_targets(names: list[str]) -> list[str]:

@@ -391,6 +391,7 @@ def installed_size(lock: str) -> float:
     ("lock", "pattern"),
     [
         ("requirements-study.lock", r"installs what the paper needs \((\d+) MB\)"),
+        ("requirements-test.lock", r"installs what most tests need \((\d+) MB\)"),
         ("requirements.lock", r"installs everything \(([\d.]+) GB\)"),
     ],
 )

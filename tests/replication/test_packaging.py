@@ -84,7 +84,7 @@ def test_the_lock_of_the_study_is_a_part_of_the_whole():
     part, whole = pins("requirements-study.lock"), pins("requirements.lock")
     names = {pin.partition("==")[0] for pin in part}
     assert {requirement.name.lower() for requirement in required("study")} <= names
-    assert part.items() <= whole.items()
+    assert part.items() <= pins("requirements-test.lock").items() <= whole.items()
     assert len(part) < len(whole) / 2
     # documentation, browsers, providers, engines and other yardsticks are for other commands
     assert not names & {
@@ -96,6 +96,15 @@ def test_the_lock_of_the_study_is_a_part_of_the_whole():
         "evaluatorq",
         "mypy",
     }
+
+
+def test_the_lock_of_make_test_has_what_most_tests_need():
+    names = {pin.partition("==")[0] for pin in pins("requirements-test.lock")}
+    extras = re.search(r"^lock: TESTED := (.*)$", MAKEFILE, re.MULTILINE)[1].split()
+    assert {requirement.name.lower() for requirement in required(*extras)} <= names
+    assert {"pytest", "ruff", "duckdb"} <= names
+    # of providers, browsers, types, clusters and other yardsticks `make test-all` alone has tests
+    assert not names & {"litellm", "inspect-ai", "playwright", "mypy", "distributed", "polars", "evaluatorq"}
 
 
 OF_REPRODUCE = ("audit", "crate", "pages", "smoke", "tables", "verify")
@@ -131,14 +140,15 @@ def top_imports(path: Path) -> set[str]:
 
 
 def test_each_command_installs_what_it_needs_first():
-    """`make reproduce` and `make test` need nothing done before them."""
+    """`make reproduce`, `make test` and `make test-all` need nothing done before them."""
     rules = dict(re.findall(r"^([^:\t#\n]+): ([^=\n]*)$", MAKEFILE, re.MULTILINE))
     assert rules["$(SECTIONS)"] == rules["figures"] == rules["audit"] == "study"
     assert rules["smoke verify stale crate tables"] == rules["study"].removeprefix(".venv/") == "study"
-    assert rules["test quick"] == rules["kernels torture licences screens"] == "environment"
+    assert rules["test-all"] == rules["kernels torture licences screens"] == "environment"
+    assert rules["test"] == "test-environment" and rules["test-environment"] == ".venv/test"
     assert rules["environment"] == ".venv/installed"
-    for stamp, lock in ((".venv/study", "requirements-study.lock"), (".venv/installed", "requirements.lock")):
-        assert rules[stamp] == f"{lock} pyproject.toml"
+    for stamp, lock in ((".venv/study", "-study"), (".venv/test", "-test"), (".venv/installed", "")):
+        assert rules[stamp] == f"requirements{lock}.lock pyproject.toml"
     install = re.search(r"^define install\n(.*?)^endef", MAKEFILE, re.MULTILINE | re.DOTALL)[1].splitlines()
     assert install[1].endswith("-m venv .venv")
     assert "--require-hashes" in install[2]
@@ -155,8 +165,19 @@ def test_make_knows_every_section_and_ci_runs_the_test_command_of_the_readme():
     scripts = {path.stem for path in (ROOT / "experiments").rglob("*.py") if "run_section(" in path.read_text()}
     assert set(sections) == scripts
     readme = (ROOT / "README.md").read_text()
-    assert {"make reproduce", "make test"} <= set(re.findall(r"^make \w+", readme, re.MULTILINE))
-    assert (ROOT / ".ci/run").read_text().rstrip().endswith("make test")
+    assert {"make reproduce", "make test", "make test-all"} <= set(
+        re.findall(r"^make [\w-]+", readme, re.MULTILINE)
+    )
+    assert (ROOT / ".ci/run").read_text().rstrip().endswith("\nmake test-all")
+
+
+def test_make_test_leaves_out_the_slow_tests_and_make_test_all_none():
+    planned = [
+        make("--dry-run", command, "BIN=/usr/bin").stdout.splitlines()[-3:] for command in ("test", "test-all")
+    ]
+    assert planned[0][:2] == planned[1][:2] == ["/usr/bin/ruff check .", "/usr/bin/ruff format --check ."]
+    few, every = (lines[2].split() for lines in planned)
+    assert few == [*every, "-m", '"not', 'slow"'] and "-m" not in every[3:]
 
 
 # The packages import one way: studies -> replication -> judgerank.
@@ -211,15 +232,19 @@ def test_help_has_every_command_in_its_part():
     assert set(named) - sections == listed(".PHONY") - {"help"}
 
 
+COPIED = ["Makefile", "requirements.lock", "requirements-study.lock", "requirements-test.lock", "pyproject.toml"]
+COPIED += ["experiments"]
+
+
 @pytest.fixture
 def copy(tmp_path):
     """What make looks at, in a folder where nothing is installed."""
-    for name in ("Makefile", "requirements.lock", "requirements-study.lock", "pyproject.toml", "experiments"):
+    for name in COPIED:
         (shutil.copytree if (ROOT / name).is_dir() else shutil.copy)(ROOT / name, tmp_path / name)
     return tmp_path
 
 
-COMMANDS = ["reproduce", "beyond", "chatbot_arena", "smoke", "verify", "tables", "test", "rank"]
+COMMANDS = ["reproduce", "beyond", "chatbot_arena", "smoke", "verify", "tables", "test", "test-all", "rank"]
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -248,9 +273,7 @@ def test_an_environment_that_is_not_there_ends_in_one_sentence(copy):
     done = make("chatbot_arena", "BIN=/nowhere/bin", folder=copy)
     assert done.returncode != 0
     assert done.stderr.splitlines()[0] == "BIN=/nowhere/bin: no program named python in this folder"
-    assert sorted(path.name for path in copy.iterdir()) == sorted(
-        ["Makefile", "requirements.lock", "requirements-study.lock", "pyproject.toml", "experiments"]
-    )
+    assert sorted(path.name for path in copy.iterdir()) == sorted(COPIED)
 
 
 # The folders of the paper and of what is beyond it: each says what it is, and has its own sections.

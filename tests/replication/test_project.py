@@ -1,7 +1,9 @@
 """What carries the project on: one version, workflows that run what is there, quick tests of every part."""
 
 import json
+import os
 import re
+import subprocess
 import tomllib
 from pathlib import Path
 
@@ -121,11 +123,11 @@ def test_the_data_come_from_the_repository_that_is_cited(dataset):
 
 
 def is_target(name: str) -> bool:
-    return bool(re.search(rf"^(?:[\w ]+ )?{name}\b.*:", MAKEFILE, re.MULTILINE))
+    return bool(re.search(rf"^(?:[\w -]+ )?{name}(?![\w-]).*:", MAKEFILE, re.MULTILINE))
 
 
 def made_by(job: dict) -> list[str]:
-    return [name for step in job["steps"] for name in re.findall(r"^make (\w+)", step.get("run", ""))]
+    return [name for step in job["steps"] for name in re.findall(r"^make ([\w-]+)", step.get("run", ""))]
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
@@ -154,20 +156,51 @@ def test_stored_is_computed_is_looked_at_on_every_push_every_week_and_before_a_r
     assert "make reproduce beyond && git diff --exit-code" in [step.get("run") for step in weekly["steps"]]
     build = yaml.safe_load(RELEASE.read_text())["jobs"]["build"]["steps"]
     steps = [step.get("run", "").partition("#")[0].strip() for step in build]
-    assert steps.index("make stale ARGS=fail=true") < steps.index("make test")
+    assert steps.index("make stale ARGS=fail=true") < steps.index("make test-all")
 
 
 # the whole suite where the lock file holds, the library at its bounds on the oldest and the newest
-TRIED = {"tests": ["3.11", "3.12", "3.13"], "wheel": ["3.11", "3.14"], "versions": ["3.11", "3.14"]}
+PYTHONS = ["3.11", "3.12", "3.13", "3.14"]
+PATCHES = [patch for python in PYTHONS for patch in (f"{python}.0", python)]  # the first and the last of each
+TRIED = {"tests": PYTHONS[:3], "wheel": PATCHES, "versions": [PYTHONS[0], PYTHONS[-1]]}
 
 
 def test_tests_and_wheel_run_on_every_python_that_is_promised():
     (oldest,) = re.findall(r">=(3\.\d+)$", PROJECT["requires-python"])
+    assert oldest == PYTHONS[0]
     for name, expected in TRIED.items():
         (job,) = yaml.safe_load((ROOT / f".github/workflows/{name}.yml").read_text())["jobs"].values()
         assert job["strategy"]["matrix"]["python"] == expected
-        assert expected[0] == oldest
-    assert made_by(yaml.safe_load((ROOT / ".github/workflows/tests.yml").read_text())["jobs"]["test"]) == ["test"]
+    assert made_by(yaml.safe_load((ROOT / ".github/workflows/tests.yml").read_text())["jobs"]["test"]) == [
+        "test-all"
+    ]
+
+
+def test_the_script_of_ci_draws_pages_on_the_first_and_the_last_patch_of_each_python_there(tmp_path):
+    """Five of them, as programs that say which they are; one of the five is too old."""
+    patches = {
+        "python3": "8 1",
+        "python3.11": "11 2",
+        "python3.12": "12 9",
+        "python3.13": "13 0",
+        "python3.14": "",
+    }
+    for name, version in patches.items():
+        said = f"echo {version} {name}" if version else "exit 1"
+        (tmp_path / name).write_text(f"#!/bin/sh\n{said}\n")
+    for minor, patch in ((12, 10), (12, 1), (12, 4)):
+        installed = tmp_path / f".pyenv/versions/3.{minor}.{patch}/bin/python3"
+        installed.parent.mkdir(parents=True)
+        installed.write_text(f"#!/bin/sh\necho {minor} {patch} 3.{minor}.{patch}\n")
+    for program in [*tmp_path.glob("python*"), *tmp_path.rglob("bin/python3")]:
+        program.chmod(0o755)
+    script = (ROOT / ".ci/run").read_text().replace("/usr/bin/", f"{tmp_path}/")
+    lines = re.search(r"^pythons=\$\(.*?^newest=.*?$", script, re.MULTILINE | re.DOTALL)[0]
+    where = {"HOME": str(tmp_path), "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    program = ["bash", "-c", f'set -euo pipefail\n{lines}\necho "$pythons"; echo "$newest"']
+    done = subprocess.run(program, env=where, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["python3.11", "3.12.1", "3.12.10", "python3.13", "python3.13"]
+    assert 'make newest PYTHON="$python" ARGS="-k ranked_in_every_form"' in script
 
 
 def test_hooks_are_pinned_and_lint_as_make_test_does():
@@ -201,16 +234,20 @@ def test_the_devcontainer_and_binder_install_from_the_lock_files():
     assert (ROOT / ".binder/runtime.txt").read_text().strip() == f"python-{oldest}"
 
 
-def test_the_quick_tests_have_some_of_the_library_the_tool_and_the_study():
+def test_make_test_has_tests_of_every_folder_of_the_library_of_the_paper_and_of_the_studies():
     files = {path.relative_to(ROOT / "tests").as_posix() for path in (ROOT / "tests").rglob("test_*.py")}
     assert files >= SLOW
-    quick = {Path(name).parts[0] for name in files - SLOW}
-    assert quick > {"library", "tool", "replication"}
+    assert {Path(name).parts[0] for name in files - SLOW} >= {"library", "tool", "replication", "studies"}
+    text = "".join((ROOT / "tests" / name).read_text() for name in files - SLOW)
+    modules = {path.relative_to(ROOT / "src") for path in (ROOT / "src/judgerank").rglob("*.py")}
+    folders = {".".join(path.parent.parts) for path in modules}
+    assert {folder for folder in folders if not re.search(rf"\b{re.escape(folder)}\b", text)} == set()
+    assert {"replication/test_golden.py", "replication/test_docs.py", "tool/test_first_steps.py"} <= files - SLOW
 
 
 def test_notes_for_contributors_name_targets_that_exist():
     notes = (ROOT / "CONTRIBUTING.md").read_text()
-    named = re.findall(r"(?:^|`)make (\w+)", notes, re.MULTILINE)
+    named = re.findall(r"(?:^|`)make ([\w-]+)", notes, re.MULTILINE)
     assert len(named) > 8
     assert all(map(is_target, named))
     for path in re.findall(r"`((?:src|conf|experiments|tests|results|figures|docs)/[\w./]+)`", notes):

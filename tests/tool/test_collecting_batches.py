@@ -192,6 +192,7 @@ def wait_for(running: Forked, server: Server, step: str) -> None:
         time.sleep(0.005)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGINT])
 def test_a_run_that_was_ended_while_it_waited_is_gone_on_with(tmp_path, form, end):
@@ -220,6 +221,7 @@ def test_a_run_that_was_ended_while_it_waited_is_gone_on_with(tmp_path, form, en
         assert complete(tmp_path, server)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
 def test_a_kill_between_sending_a_batch_and_its_answer_pays_for_nothing_twice(tmp_path, form):
     """It is looked for among others of the same size, on several pages, before anything is submitted anew."""
@@ -272,11 +274,13 @@ def killed_and_gone_on(folder: Path, form: str, seed: int) -> int:
     return submitted
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
 def test_a_kill_at_any_moment_loses_nothing_and_pays_for_nothing_twice(tmp_path, form):
     killed_and_gone_on(tmp_path, form, seed=1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
 def test_a_batch_that_was_never_submitted_is_submitted_by_the_next_run(tmp_path, form):
     fault = lambda step, times: "gone" if step == "create" else None  # noqa: E731
@@ -353,6 +357,7 @@ def test_what_is_on_its_way_stays_of_one_study(tmp_path):
         assert not state.exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("when", ["in the pilot", "after it", "for another criterion"])
 def test_money_for_batches_on_their_way_is_kept_and_nobody_waits_for_it_in_vain(tmp_path, when):
     """A live judge has money for a few requests; the batch cannot be looked at, so that it keeps its own."""
@@ -381,6 +386,7 @@ def test_money_for_batches_on_their_way_is_kept_and_nobody_waits_for_it_in_vain(
 # what comes of a batch
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("again", [True, False], ids=["by batch", "live"])
 def test_requests_without_an_answer_are_counted_and_asked_the_next_time(tmp_path, form, again):
@@ -443,6 +449,7 @@ def test_results_of_no_request_are_counted_and_kept_out(tmp_path, form):
         assert complete(tmp_path, server)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize(
     ("tamper", "kind"),
@@ -490,6 +497,7 @@ def test_fewer_results_than_told_are_kept_and_the_others_asked_by_the_next_run(t
 # faults of the server at each step
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("form", "step"), STEPS)
 @pytest.mark.parametrize("fault", ["401", "404", "400: no"])
 def test_a_step_that_is_refused_stops_the_judge_and_loses_nothing(tmp_path, form, step, fault):
@@ -508,6 +516,7 @@ def test_a_step_that_is_refused_stops_the_judge_and_loses_nothing(tmp_path, form
         assert complete(tmp_path, server, FEW)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("form", "step"), STEPS)
 @pytest.mark.parametrize("fault", ["429 0.01", "503", "cut", "gone", "broken", "html", "lost"])
 def test_a_step_that_fails_is_tried_again_and_nothing_is_submitted_twice(tmp_path, form, step, fault):

@@ -279,7 +279,7 @@ def _drawn(ranking: Record, seen: list[View]) -> list[dict[str, Any]]:
                     [
                         positions[row.model],
                         row.ranks,
-                        *map(number, (row.low, row.at, row.high)),
+                        *map(json_number, (row.low, row.at, row.high)),
                         row.rate,
                         row.description,
                     ]
@@ -292,7 +292,7 @@ def _drawn(ranking: Record, seen: list[View]) -> list[dict[str, Any]]:
     return drawings
 
 
-def number(x: float) -> float | None:
+def json_number(x: float) -> float | None:
     """For JSON, which has no NaN."""
     return None if np.isnan(x) else x
 
