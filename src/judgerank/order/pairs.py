@@ -248,6 +248,16 @@ def pairwise(result: Fitted, level: float = 0.95) -> pd.DataFrame:
     ------
     NoIntervalError
         If the fit has no intervals.
+
+    Examples
+    --------
+    >>> import judgerank
+    >>> result = judgerank.fit(judgerank.example())
+    >>> pairs = judgerank.pairwise(result)
+    >>> len(pairs), list(pairs)[:2]
+    (15, ['first', 'second'])
+    >>> bool(pairs.set_index(["first", "second"])["separated"]["oak", "thorn"])
+    True
     """
     component_orders = list(orders(result))
     adjusted = _adjusted(component_orders)

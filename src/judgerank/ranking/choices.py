@@ -188,6 +188,7 @@ class Record:
 
     @property
     def title(self) -> str:
+        """How many models are ranked, and from which judgments."""
         return f"Ranking of {sum(len(fitted.scores) for fitted in self.fits)} models: {self.judgments.title}"
 
     @cached_property

@@ -112,17 +112,41 @@ class Ranking(Record):
 
     @property
     def leaderboard(self) -> pd.DataFrame:
-        """A row for each model, best first: ``rank, model, score, low, high, win_rate, ...``, as reported."""
+        """A row for each model, best first: ``rank, model, score, low, high, win_rate, ...``, as reported.
+
+        Examples
+        --------
+        >>> import judgerank
+        >>> ranking = judgerank.rank(judgerank.example())
+        >>> ranking.leaderboard[["rank", "model"]].head(2).to_dict("records")
+        [{'rank': 1, 'model': 'oak'}, {'rank': 2, 'model': 'maple'}]
+        """
         return self.tables["leaderboard"].copy()
 
     @property
     def judges(self) -> pd.DataFrame:
-        """A row for each judge: verdict, discrimination, agreement, share of the information, ..."""
+        """A row for each judge: verdict, discrimination, agreement, share of the information, ...
+
+        Examples
+        --------
+        >>> import judgerank
+        >>> ranking = judgerank.rank(judgerank.example())
+        >>> ranking.judges.set_index("judge")["discrimination"].astype(float).idxmax()
+        'judge-large'
+        """
         return self.tables["judges"].copy()
 
     @property
     def pairs(self) -> pd.DataFrame:
-        """A row for each pair of models, with its test; the same as ``judgerank.pairwise(ranking)``."""
+        """A row for each pair of models, with its test; the same as ``judgerank.pairwise(ranking)``.
+
+        Examples
+        --------
+        >>> import judgerank
+        >>> ranking = judgerank.rank(judgerank.example())
+        >>> len(ranking.pairs)
+        15
+        """
         return self.tables["pairs"].copy()
 
     def __len__(self) -> int:
@@ -144,6 +168,13 @@ class Ranking(Record):
         ------
         KeyError
             If there is no such model.
+
+        Examples
+        --------
+        >>> import judgerank
+        >>> ranking = judgerank.rank(judgerank.example())
+        >>> ranking["oak"]["rank"]
+        1
         """
         if model not in self:
             raise KeyError(f"there is no model {model!r} in this ranking (it has: {shortened(', '.join(self))})")
@@ -185,7 +216,15 @@ class Ranking(Record):
         return ranked(of_records(self.judgments, remaining), self.settings)
 
     def summary(self) -> str:
-        """The verdict, what to know first, and the first rows of the leaderboard."""
+        """The verdict, what to know first, and the first rows of the leaderboard.
+
+        Examples
+        --------
+        >>> import judgerank
+        >>> ranking = judgerank.rank(judgerank.example())
+        >>> "oak" in ranking.summary()
+        True
+        """
         more = len(self) - MOST_ROWS
         rest = [f"... and {counted(more, 'more model')}"] if more > 0 else []
         return "\n".join([*verdict(self).lines(), *reading_lines(self), "", self.board_text(), *rest])
@@ -346,6 +385,11 @@ def rank(
     makers : mapping of str to str, optional
         Makers of models or judges by name, where their names do not say it (`model/kinds/families.csv`).
 
+    Returns
+    -------
+    Ranking
+        Tables by name, the fit behind them, and what to know first.
+
     Raises
     ------
     ConfigError
@@ -354,6 +398,15 @@ def rank(
         If the source cannot be read as judgments.
     NoMaximumError, NotIdentifiedError
         If no component of the comparison graph can be ranked; it says what would make it possible.
+
+    Examples
+    --------
+    >>> import judgerank
+    >>> ranking = judgerank.rank(judgerank.example())
+    >>> list(ranking)
+    ['oak', 'maple', 'willow', 'cedar', 'hazel', 'thorn']
+    >>> ranking["oak"]["rank"]
+    1
     """
     named = tuple((makers or {}).items())
     settings = Settings(model, solver, level, cluster, few, next, next_size, tuple(blocks), own_maker, named)
