@@ -23,6 +23,7 @@ if TYPE_CHECKING:  # what is here to import; each is loaded when it is first ask
         NoMaximumError,
         NotIdentifiedError,
     )
+    from judgerank.data.simulated import example
     from judgerank.engine.adam import Adam
     from judgerank.engine.localized import Localized
     from judgerank.engine.newton import Newton
@@ -36,7 +37,7 @@ if TYPE_CHECKING:  # what is here to import; each is loaded when it is first ask
     from judgerank.model.block import Block, Records
     from judgerank.order.pairs import pairwise, rank_intervals
     from judgerank.people.report import on_human_board, people_report
-    from judgerank.ranking.ranking import rank
+    from judgerank.ranking.ranking import Ranking, rank
     from judgerank.reading.large.cells import aggregate
     from judgerank.reading.read import read_judgments as read
     from judgerank.trust.effective_judges import effective_judges
@@ -53,8 +54,9 @@ _FROM = {
         *("ConfigError", "DataError", "DataUnavailableError", "DisconnectedError", "EndpointError"),
         *("JudgerankError", "NoIntervalError", "NoMaximumError", "NotIdentifiedError"),
     ],
+    "data.simulated": ["example"],
     "fits.fit": ["fit"],
-    "ranking.ranking": ["rank"],
+    "ranking.ranking": ["Ranking", "rank"],
     "gating.gate": ["gate"],
     "gating.rule": ["Rule"],
     "people.report": ["on_human_board", "people_report"],
@@ -90,6 +92,7 @@ __all__ = [
     "NoMaximumError",
     "NotIdentifiedError",
     "Penalised",
+    "Ranking",
     "Records",
     "Rule",
     "Status",
@@ -97,6 +100,7 @@ __all__ = [
     "aggregate",
     "compare",
     "effective_judges",
+    "example",
     "fit",
     "fragility",
     "gate",

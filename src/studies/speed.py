@@ -41,7 +41,7 @@ import judgerank
 from studies.scaling import own_peak_bytes
 start = time.process_time()
 ranking = judgerank.rank(sys.argv[1], solver=sys.argv[2])
-assert len(ranking.tables["leaderboard"]) == len(ranking.fitted.comparisons.models)
+assert len(ranking.tables["leaderboard"]) == len(ranking.fit.comparisons.models)
 print(time.process_time() - start, own_peak_bytes())
 """
 

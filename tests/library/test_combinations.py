@@ -62,14 +62,13 @@ VERBS = {
     "plot": lambda f, _: f.plot(),
     "save and load": lambda f, folder: kept(f, folder),
     "clustered": lambda f, _: f.clustered().covariance,
-    "information criteria": lambda f, _: pd.Series([f.aic, f.bic]),
+    "params": lambda f, _: f.params,
     "fragility": lambda f, _: judgerank.fragility(f, most=1),
     "effective_judges": lambda f, _: judgerank.effective_judges(f),
 }
 REFUSED = {  # what does not go together, and the words that say so
     "fragility": "without further blocks|without question effects|penalty",
     "effective_judges": "without further blocks|without question effects",
-    "information criteria": "shrunk",
 }
 
 
@@ -105,6 +104,8 @@ def test_whatever_is_described_is_fitted_and_answers(
         records, "position_aware_ties", blocks=blocks, questions=questions, shrink=shrink, cluster=cluster
     )
     assert fitted.converged
+    is_shrunk = shrink or any(block.shrunk for block in fitted.blocks)
+    assert np.isnan([fitted.aic, fitted.bic]).tolist() == [is_shrunk, is_shrunk]
     assert len(repr(fitted)) < 400
     errors = fitted.to_frame()
     assert np.isfinite(errors.loc[errors["parameter"] == "score", "standard_error"]).all()
@@ -145,12 +146,12 @@ def test_intervals_of_few_questions_are_by_students_t_wherever_they_stand(record
     few = records.frame["question_id"] < 12
     frame = records.comparisons.to_frame()[few].assign(question_id=records.frame["question_id"][few])
     ranking = judgerank.rank(frame, model="btl")  # whose scale is that of the fit
-    fitted, t = ranking.fitted, student.ppf(0.975, 11)
+    fitted, t = ranking.fit, student.ppf(0.975, 11)
     error = pd.Series(np.sqrt(np.diag(fitted.covariance)), NAMES)
     assert fitted.n_clusters == 12 and scale_of(fitted).factor == 1
     board = ranking.tables["leaderboard"].set_index("model")
     estimates = fitted.to_frame().query("parameter == 'score'").set_index("name")
-    for rows in (board, estimates, fitted.conf_int().query("parameter == 'score'").set_index("name")):
+    for rows in (board, estimates, fitted.confidence_intervals().query("parameter == 'score'").set_index("name")):
         np.testing.assert_allclose(rows["high"] - rows["low"], 2 * t * error[rows.index], rtol=1e-12)
     arena = lmarena(ranking).set_index("model_name")
     np.testing.assert_allclose(arena["variance"], (ELO_POINTS * error[arena.index]) ** 2, rtol=1e-12)

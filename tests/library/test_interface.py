@@ -39,7 +39,6 @@ from judgerank import (
     pairwise,
     people_report,
     place,
-    rank,
     read,
 )
 from judgerank.data import errors as named_errors
@@ -419,7 +418,6 @@ def test_a_line_of_text_and_a_table_for_a_notebook(judgments, placed, report):
         fitted,
         fragility(fitted, most=1),
         effective_judges(fitted),
-        rank(judgments),
         compare(fit(judgments), fitted),
         gate(judgments, *judgments.comparisons.models[:2]),
         placed,

@@ -57,7 +57,7 @@ def ranked(near, shown) -> Callable[..., Ranking]:
 @pytest.mark.parametrize("member", ["judge_aware", "judge_aware_ties"])
 def test_models_that_never_differ_are_tested_without_a_warning(ranked, member):
     ranking = ranked(member)
-    pairs = pairwise(ranking.fitted)
+    pairs = pairwise(ranking.fit)
     alike = pairs[(pairs["first"] != "w") & (pairs["second"] != "w")]
     assert (alike["p_value"] == 1).all()
     board, tested = ranking.tables["leaderboard"], ranking.tables["pairs"]

@@ -53,7 +53,7 @@ def assert_same_maximum(comparisons: Comparisons, member: str, start: Parameters
     cells, at = cells_of(comparisons, member), result.solution.parameters
     held = int(member == "position_only")
     judges = np.zeros((len(result.discrimination), len(at.judges) - held))
-    scores = reference.gradient(np.zeros(len(at.scores)), judges, cells)[0] / cells.count.sum()
+    scores = reference.gradient(np.zeros(len(at.scores)), judges, cells)[0] / cells.total.sum()
     if start is not None:
         scores, judges = start.scores, start.judges.T
     scores, judges = reference.maximise(scores, judges, cells)

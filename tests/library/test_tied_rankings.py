@@ -569,7 +569,7 @@ def test_the_page_of_rankings_with_ties(frame):
     assert any("outcome of their own" in remark for remark in found.remarks)
     # a ranking of four compares each of its models with three others, tied or not
     times = frame["ranking"].str.split("[>=]").explode().value_counts() * 3
-    compared = found.to_frame().set_index("model")["comparisons"]
+    compared = found.leaderboard.set_index("model")["comparisons"]
     assert compared.to_dict() == times.to_dict()
 
 

@@ -399,7 +399,7 @@ def test_ones_own_file_needs_no_data_of_the_paper(monkeypatch):
     pytest.importorskip("textalloc", reason="could not import textalloc")
     names = executed(with_data=False)
     assert "arena" not in names
-    assert names["ranking"].to_frame()["model"].iloc[0] == "aster"
+    assert names["ranking"].leaderboard["model"].iloc[0] == "aster"
 
 
 def test_it_is_kept_without_outputs_and_its_links_lead_to_files():

@@ -61,7 +61,7 @@ def test_rankings_are_collected_and_can_be_ranked(folder):
     for body in server.requests:
         assert not any(model in body["messages"][0]["content"] for model in MODELS)
     found = judgerank.rank(str(folder / "judgments.jsonl"))
-    assert list(found.fitted.scores.nlargest(3).index) == ["m5", "m4", "m3"]
+    assert list(found.fit.scores.nlargest(3).index) == ["m5", "m4", "m3"]
     assert found.judgments.ordered and found.judgments.comparisons.stages is not None
     assert found.judgments.frame["question_id"].nunique() == 4
 

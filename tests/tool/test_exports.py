@@ -92,7 +92,7 @@ def test_a_table_is_read_back_as_it_was(which, name, form, request, tmp_path):
 def test_a_form_may_be_named_and_the_frame_is_the_leaderboard(ranking, tmp_path):
     path = ranking.export(tmp_path / "board.txt", form="tsv")
     assert path == tmp_path / "board.txt"
-    frame = ranking.to_frame()
+    frame = ranking.leaderboard
     assert list(pd.read_csv(path, sep="\t")["model"]) == list(frame["model"])
     pd.testing.assert_frame_equal(frame, ranking.tables["leaderboard"])
     frame["rank"] = 0
@@ -182,7 +182,7 @@ def test_the_ratings_of_lmarena_are_on_its_scale(ranking):
     s, r = board["score"], found["rating"]
     assert_allclose(10 ** ((r[0] - r) / 400), np.exp(s[0] - s))
     # the interval is that of the variance
-    reach = normal_quantile(0.95, ranking.fitted.degrees_of_freedom)
+    reach = normal_quantile(0.95, ranking.fit.degrees_of_freedom)
     assert_allclose(found["rating_upper"] - found["rating"], reach * np.sqrt(found["variance"]), rtol=1e-8)
     assert_allclose(ELO_POINTS * (board["high"] - s), found["rating_upper"] - r)
 
@@ -196,7 +196,7 @@ def test_the_variance_does_not_depend_on_the_level(ranking):
 def test_categories_follow_if_there_are_any(ranking):
     board = ranking.tables["leaderboard"]
     within = pd.concat([board.assign(category=name) for name in ("code", "prose")], ignore_index=True)
-    fits = dict.fromkeys(("code", "prose"), ranking.fitted)
+    fits = dict.fromkeys(("code", "prose"), ranking.fit)
     found = lmarena(replace(ranking, tables={**ranking.tables, "categories": within}, categories=fits))
     assert list(found["category"]) == [name for name in ("overall", "code", "prose") for _ in ODD]
     assert_allclose(found["rating"].to_numpy().reshape(3, -1), np.tile(lmarena(ranking)["rating"], (3, 1)))
@@ -365,7 +365,7 @@ def test_files_of_every_eval_ever_are_valid_by_its_schema(tmp_path):
     for record in records:
         assert not [error.message for error in check.iter_errors(record)]
     assert re.fullmatch(r"data/judgments/org/alpha/[0-9a-f-]{36}\.json", next(n for n in names if "alpha" in n))
-    board = ranking.to_frame().set_index("model")
+    board = ranking.leaderboard.set_index("model")
     for record in records:
         (result,) = record["evaluation_results"]
         row = board.loc[record["model_info"]["name"]]

@@ -125,7 +125,7 @@ def test_a_member_of_ones_own_is_tested_against_the_one_with_positions(tmp_path)
         'MEMBER = Model("btl_length", ("log_discrimination", "slope", "position", "log_tie"))\n'
     )
     found = rank(path, model=str(own))
-    assert found.fitted.model.has_position
+    assert found.fit.model.has_position
     assert not any("could not be tested" in text for text in found.remarks)
 
 

@@ -456,8 +456,8 @@ def test_tables_in_memory_are_read_by_every_verb(name, table, plain):
     same(read(source).comparisons, plain)
     if name in ("records", "polars"):
         assert_array_equal(fit(source, "btl").scores, fit(plain, "btl").scores)
-        board = rank(source, model="btl").to_frame()
-        pd.testing.assert_frame_equal(board, rank(FRAME, model="btl").to_frame())
+        board = rank(source, model="btl").leaderboard
+        pd.testing.assert_frame_equal(board, rank(FRAME, model="btl").leaderboard)
 
 
 def test_the_index_of_a_frame_is_read_where_it_is_named_as_a_known_column():

@@ -32,7 +32,7 @@ def table() -> pd.DataFrame:
 def test_the_ranking_is_by_the_fit_with_the_blocks_and_the_one_without_stands_beside_it(table):
     plain = rank(table)
     ranking = rank(table, blocks=["style:length", "category"])
-    assert [block.name for block in ranking.fitted.blocks] == ["style", "category"]
+    assert [block.name for block in ranking.fit.blocks] == ["style", "category"]
     own = ranking.tables["leaderboard"].set_index("model")
     blocks, adjusted = ranking.tables["blocks"], ranking.tables["adjusted"]
     row = blocks.set_index("block").loc["style"]
@@ -91,7 +91,7 @@ def test_where_question_effects_are_zero_all_else_is_said_of_the_fit_with_the_bl
 def test_blocks_whose_fit_has_no_intervals_are_left_out_and_the_ranking_says_so(table, monkeypatch):
     monkeypatch.setattr("judgerank.inference.uncertainty.MOST_PARAMETERS", 3)
     ranking = rank(table, blocks=["style:length"])
-    assert not ranking.fitted.blocks and "adjusted" not in ranking.tables
+    assert not ranking.fit.blocks and "adjusted" not in ranking.tables
     assert "Further blocks (style:length) are left out: the fit with them has no intervals." in ranking.remarks
 
 
@@ -203,8 +203,8 @@ def which(ranking) -> list[str]:
 def test_a_ranking_is_shrunk_and_the_exact_fit_is_in_a_table_beside_it():
     ranking = rank(drawn_votes(600))
     data = ranking.judgments.comparisons
-    assert str(ranking.fitted.status) == "shrunk"
-    np.testing.assert_allclose(ranking.fitted.scores, fit(data, "position_aware", shrink=True).scores, atol=1e-8)
+    assert str(ranking.fit.status) == "shrunk"
+    np.testing.assert_allclose(ranking.fit.scores, fit(data, "position_aware", shrink=True).scores, atol=1e-8)
     exact = fit(data, "position_aware").leaderboard().set_index("model")
     beside = ranking.tables["exact"].set_index("model")
     np.testing.assert_allclose(beside["score_exact"], exact["score"][beside.index], atol=1e-8)

@@ -86,7 +86,7 @@ def test_a_panel_scores_answers_and_judgerank_reads_its_log_back(baseline):
     assert set(judgments.frame["question_id"]) == {f"sums/{n}" for n in range(6)}
     by_rule = judgments.frame[judgments.frame["judge_model"] == "rule.py:judge"]
     assert sorted(by_rule["judge_preferred_model"] == "c") == [False] * 4 + [True] * 2
-    board = rank(judgments, solver="penalised").to_frame()
+    board = rank(judgments, solver="penalised").leaderboard
     assert board["model"].iloc[0] == "mockllm/new"
 
 

@@ -127,7 +127,7 @@ def test_a_rival_is_chosen_and_the_probabilities_are_those_of_the_fit(opened, wr
     found = dict(zip(column(page, "leaderboard", "model"), column(page, "leaderboard", "versus"), strict=True))
     scores = board.set_index("model")["score"]
     for name in board["model"].drop(3):
-        chance = float(win_probability(ranking.fitted, np.array(scores[name] - scores[rival])))
+        chance = float(win_probability(ranking.fit, np.array(scores[name] - scores[rival])))
         assert float(found[name]) == pytest.approx(chance, abs=0.0051)
     assert found[rival] == "--"
 

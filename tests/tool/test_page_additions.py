@@ -63,7 +63,7 @@ def old(ranking):
 
 @pytest.fixture(scope="module")
 def written(ranking, facts, old, tmp_path_factory) -> Path:
-    log = changelog_of(old, ranking.fitted, "last month")
+    log = changelog_of(old, ranking.fit, "last month")
     folder = tmp_path_factory.mktemp("additions") / "ranking"
     return ranking.write(folder, additions=Additions(facts, log, each_judge=True))
 
@@ -134,7 +134,7 @@ def test_rows_are_filtered_by_facts_and_a_model_links_to_its_page(opened, writte
 
 
 def test_changes_since_an_earlier_board_stand_on_the_page(opened, written, ranking, old):
-    page, log = opened(written), changelog_of(old, ranking.fitted, "last month")
+    page, log = opened(written), changelog_of(old, ranking.fit, "last month")
     assert log.new == {"m5"}
     said = page.locator("#changelog").inner_text()
     assert "Changes since last month" in said

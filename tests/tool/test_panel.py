@@ -321,7 +321,7 @@ def test_judges_of_two_models_have_equal_weight(ordered):
         observed = (np.where(frame["winner"] == "a", frame["model_a"], frame["model_b"]) == "y").mean()
     ranking = rank(frame)
     judges = ranking.tables["judges"]
-    assert ranking.fitted.model.name == ("position_only" if ordered else "btl")
+    assert ranking.fit.model.name == ("position_only" if ordered else "btl")
     assert judges["information"].max() < 0.25 and (judges["verdict"] == "not assessed").all()
     assert abs(ranking.tables["leaderboard"].set_index("model")["win_rate"]["y"] - observed) < 0.05
     assert any(EQUAL_WEIGHTS in remark for remark in ranking.remarks)

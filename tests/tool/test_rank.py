@@ -343,7 +343,7 @@ def test_a_file_a_table_and_judgments_give_one_ranking(mine):
     for board in boards[1:]:
         pd.testing.assert_frame_equal(board, boards[0])
     ranking = rank(table, columns={"winner": "said"})
-    assert str(ranking).startswith(f"{verdict(ranking).headline}.\n6 models, ") and len(repr(ranking)) < 400
+    assert str(ranking).startswith(f"{verdict(ranking).headline}.\n6 models, ")
 
 
 def test_a_page_alone_links_to_nothing(mine):

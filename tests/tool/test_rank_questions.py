@@ -105,7 +105,7 @@ def test_models_that_are_equal_are_seldom_separated():
 
 
 def test_probabilities_are_those_of_a_question_drawn_at_random(ranking, found):
-    fitted = ranking.fitted
+    fitted = ranking.fit
     lead = found.scores.iloc[0] - found.scores.iloc[-1]
     either = fitted.win_probability(np.array([lead, -lead, 0.0]))
     assert_allclose([either[0] + either[1], either[2]], [1.0, 0.5])

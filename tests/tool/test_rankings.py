@@ -114,12 +114,12 @@ def file(tmp_path_factory):
 
 def test_the_page_ranks_rankings(file):
     found = rank(file)
-    assert found.to_frame()["model"].iloc[0] == "alpha"
-    assert found.fitted.model.name == "position_aware"
+    assert found.leaderboard["model"].iloc[0] == "alpha"
+    assert found.fit.model.name == "position_aware"
     # a ranking of four compares each of its models with three others
     frame = pd.read_csv(file)
     times = frame["ranking"].str.split(">").explode().value_counts() * 3
-    compared = found.to_frame().set_index("model")["comparisons"]
+    compared = found.leaderboard.set_index("model")["comparisons"]
     assert compared.to_dict() == times.to_dict()
     assert found.tables["judges"]["comparisons"].sum() == 360 * 6
     won = frame.apply(lambda one: _first_won(one["shown"].split(", "), one["ranking"].split(">")), axis=1)

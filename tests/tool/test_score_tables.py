@@ -238,7 +238,7 @@ def test_a_list_of_winners_and_losers_is_ranked():
     found = rank(pairs)
     assert found.to_frame()["model"][0] == "x"
     assert not found.judgments.ordered
-    assert list(rank([(1, 2), (2, 1), (1, 2)]).to_frame()["model"]) == ["1", "2"]
+    assert list(rank([(1, 2), (2, 1), (1, 2)]).leaderboard["model"]) == ["1", "2"]
 
 
 def test_answers_are_no_models():

@@ -419,7 +419,7 @@ def test_winners_that_are_always_in_one_column_have_no_order(winner, place):
     assert not found.judgments.ordered
     expected = rank(CLEAN, model="judge_aware", solver="penalised")
     np.testing.assert_allclose(
-        found.fitted.scores.sort_index(), expected.fitted.scores.sort_index(), rtol=1e-3, atol=1e-3
+        found.fit.scores.sort_index(), expected.fit.scores.sort_index(), rtol=1e-3, atol=1e-3
     )
 
 

@@ -45,7 +45,7 @@ def logs(folder, questions=60, rates=RATES, scorers=("match", "includes")):
 def test_scores_are_ranked_without_positions(tmp_path):
     found = rank(logs(tmp_path))
     assert not found.judgments.ordered
-    assert found.fitted.model.name == "judge_aware"
+    assert found.fit.model.name == "judge_aware"
     assert (
         "Fitted without position bias (judge_aware): the records have no order of presentation." in found.remarks
     )

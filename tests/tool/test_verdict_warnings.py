@@ -175,7 +175,7 @@ def test_one_coefficient_for_judges_who_favour_their_own_unequally_is_warned_of(
 def test_a_judge_who_always_picks_the_first_answer_is_named_as_such():
     judges = {"good": (1.5, 0.0, ""), "ok": (1.0, 0.0, ""), "firster": (0.0, 50.0, "")}
     ranking = rank(drawn({"m0": 0.6, "m1": 0.2, "m2": -0.2, "m3": -0.6}, judges, n_questions=300))
-    assert "firster" in ranking.fitted.comparisons.judges
+    assert "firster" in ranking.fit.comparisons.judges
     (named,) = [judge for judge in judges_of(ranking) if judge.name == "firster"]
     assert named.problem == "favours the first answer"
     assert named.reason == "picks the first answer 100% of the time between two equal models"
@@ -188,7 +188,7 @@ def test_tastes_are_settled_by_more_judges_and_not_by_more_of_their_answers():
     """Three judges, each of whom favours another model: for this panel as it is, two models differ clearly."""
     judges = {"j0": (1.0, 0.0, "m0"), "j1": (1.0, 0.0, "m1"), "j2": (1.0, 0.0, "m0")}
     ranking = rank(drawn({"m0": 0.3, "m1": 0.2, "m2": -0.2, "m3": -0.6}, judges, 400), blocks=["taste"])
-    fitted, (best, second) = ranking.fitted, ranking.tables["leaderboard"]["model"].iloc[:2]
+    fitted, (best, second) = ranking.fit, ranking.tables["leaderboard"]["model"].iloc[:2]
     assert next_comparisons.tastes_matter(fitted) and not next_comparisons.tastes_matter(fitted.for_this_panel())
     assert next_comparisons.cost_of_pair(fitted.for_this_panel(), best, second) is not None
     assert next_comparisons.cost_of_pair(fitted, best, second) is None

@@ -394,6 +394,14 @@ def compare(old: Fit, new: Fit, level: float = 0.95) -> Difference:
         If one of them has no covariance.
     ConfigError
         If the level is not between 0 and 1, or one is no fit.
+
+    Examples
+    --------
+    >>> import judgerank
+    >>> result = judgerank.fit(judgerank.example())
+    >>> other = judgerank.fit(judgerank.example(), "btl")
+    >>> type(judgerank.compare(result, other)).__name__
+    'Difference'
     """
     require_level(level)
     for fitted in (old, new):

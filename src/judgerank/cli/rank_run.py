@@ -76,7 +76,7 @@ class PageOptions:
         if old is not None and self.since is not None:
             from judgerank.boards.reported import changelog_of
 
-            log = changelog_of(old, ranking.fitted, self.since.name, ranking.settings.level)
+            log = changelog_of(old, ranking.fit, self.since.name, ranking.settings.level)
         texts = None
         if self.answers is not None:
             from judgerank.collecting.answer_sources import read_questions
@@ -123,7 +123,7 @@ class Written:
         files = {"page": self.page, "fit": self.places.save, "card": self.places.card}
         report = {
             "title": ranking.title,
-            "model": ranking.fitted.model.name,
+            "model": ranking.fit.model.name,
             "solver": ranking.settings.solver,
             "level": ranking.settings.level,
             "own_maker": ranking.settings.own_maker,
@@ -177,7 +177,7 @@ def ranked_into(
     if output_paths.save is not None:
         from judgerank.boards.reported import about_of
 
-        extra_contents[output_paths.save] = content(ranking.fitted, about_of(judgments, output_paths.notes))
+        extra_contents[output_paths.save] = content(ranking.fit, about_of(judgments, output_paths.notes))
     if output_paths.card is not None:
         extra_contents[output_paths.card] = draw_card(ranking, output_paths.card)
     additions = page_options.of(ranking, old, facts)

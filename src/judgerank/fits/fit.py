@@ -90,6 +90,11 @@ def fit(
         With question effects: merge judge ids that give almost identical answers into one judge, with one vote per
         item. Otherwise `Fit.remarks` names them.
 
+    Returns
+    -------
+    Fit
+        Estimates with their covariance, intervals and tests.
+
     Raises
     ------
     DataError
@@ -100,6 +105,15 @@ def fit(
         If scores cannot be compared, or something runs off to infinity; it is named.
     ConfigError
         If a name is not known, or two things do not go together.
+
+    Examples
+    --------
+    >>> import judgerank
+    >>> result = judgerank.fit(judgerank.example(), "position_aware")
+    >>> result.ranks.sort_values().index.tolist()[:3]
+    ['oak', 'maple', 'willow']
+    >>> str(result.status), len(result.params)
+    ('boundary', 16)
     """
     description = described(judgments, blocks, question, model)
     settings = _settings(solver, shrink, description, questions)

@@ -26,6 +26,17 @@ def load(path: str | PathLike[str]) -> Fit:
     ------
     DataError
         If there is no such file, or it is another one, or it is of another version.
+
+    Examples
+    --------
+    >>> import judgerank, tempfile, pathlib
+    >>> result = judgerank.fit(judgerank.example(), "btl")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, 'fit.npz')
+    ...     result.save(path)
+    ...     again = judgerank.load(path)
+    >>> again.scores.equals(result.scores)
+    True
     """
     try:
         with np.load(path, allow_pickle=False) as file:

@@ -226,18 +226,30 @@ def tables(fitted: Fitted, level: float) -> Iterator[tuple[str, pd.DataFrame]]:
     rows = fitted.to_frame(level).rename(columns={"standard_error": "std error"})
     relative = rows["parameter"] == "relative sigma"
     rows.loc[relative, ["parameter", "name"]] = "sigma", "over the scores' own"
-    units = {"score": SCORES, "sigma": SIGMA, **{block.shown: block.unit for block in fitted.model.blocks}}
+    units = {"score": SCORES + on_scale(fitted), "sigma": SIGMA}
+    units |= {block.shown: block.unit for block in fitted.model.blocks}
     units |= {block.name: block.what for block in fitted.blocks}
     for parameter, table in rows.groupby("parameter", sort=False):
         table = table.sort_values("estimate", ascending=False, kind="stable").drop(columns="parameter")
         if parameter == "score":
             table = table.drop(columns="status")
             table.insert(0, "rank", np.arange(1, len(table) + 1))
-        yield f"{parameter} ({units[str(parameter)]}; {_percent(level)} intervals)", table
+        yield f"{parameter} ({units[str(parameter)]}; {percent(level)} intervals)", table
+
+
+def on_scale(fitted: Fitted) -> str:
+    """On which scale the scores of a fit are, where the leaderboard has another one."""
+    factor = scale_of(fitted).factor
+    return "" if factor == 1 else f"; scale of the fit: leaderboard() has them times {factor:.4f}"
 
 
 def figure(fitted: Fitted, level: float) -> Figure:
-    """The leaderboard as a figure.
+    """The leaderboard of a fit as a figure; `board_figure` says what is raised."""
+    return board_figure(leaderboard(fitted, level), f"{fitted.model.name}, {percent(level)} intervals")
+
+
+def board_figure(board: pd.DataFrame, title: str) -> Figure:
+    """A leaderboard as a figure.
 
     Raises
     ------
@@ -251,10 +263,11 @@ def figure(fitted: Fitted, level: float) -> Figure:
         message = f"a figure takes {needed('plot')}: there is no {error.name}"
         raise ConfigError(message) from None
     with in_style():
-        drawn = standings(leaderboard(fitted, level), f"{fitted.model.name}, {_percent(level)} intervals")
+        drawn = standings(board, title)
         drawn.draw_without_rendering()  # ticks take their style when they are first drawn
     return drawn
 
 
-def _percent(level: float) -> str:
+def percent(level: float) -> str:
+    """A level as a percentage, such as 95%."""
     return f"{100 * level:.4g}%"

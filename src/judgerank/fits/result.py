@@ -63,6 +63,13 @@ class Fit(Fitted):
             If these are other comparisons than those fitted, or there are fewer than two clusters.
         NoIntervalError
             If the fit has no intervals.
+
+        Examples
+        --------
+        >>> import judgerank
+        >>> result = judgerank.fit(judgerank.example())
+        >>> bool(result.clustered().bse["score", "oak"] > 0)
+        True
         """
         if self.effects is not None and self.effects.sigma > 0:
             if cluster is None:
@@ -127,6 +134,13 @@ class Fit(Fitted):
         ------
         ConfigError
             If there is no such block, or it is shrunk and the fit has question effects.
+
+        Examples
+        --------
+        >>> import judgerank
+        >>> result = judgerank.fit(judgerank.example(), blocks="category")
+        >>> bool(result.test("category").p_value < 0.05)
+        False
         """
         self._extra_columns(block)
         return tested(self, block)
@@ -248,6 +262,13 @@ class Fit(Fitted):
         ------
         ConfigError
             If the level is not between 0 and 1.
+
+        Examples
+        --------
+        >>> import judgerank
+        >>> result = judgerank.fit(judgerank.example())
+        >>> print(result.summary().splitlines()[1].split(",")[0])
+        status boundary after 4 iterations of Newton
         """
         return presentation.text(self, level)
 
@@ -263,6 +284,13 @@ class Fit(Fitted):
         ------
         ConfigError
             If the level is not between 0 and 1.
+
+        Examples
+        --------
+        >>> import judgerank
+        >>> result = judgerank.fit(judgerank.example())
+        >>> result.leaderboard()["model"].tolist()[:2]
+        ['oak', 'maple']
         """
         return leaderboard(self, level)
 

@@ -263,6 +263,13 @@ def gate(
         If the judgments cannot be read, or do not compare the two.
     ConfigError
         If a setting of the rule is out of range.
+
+    Examples
+    --------
+    >>> import judgerank
+    >>> verdict = judgerank.gate(judgerank.read(judgerank.example()), "oak", "maple")
+    >>> type(verdict).__name__
+    'Gate'
     """
     rule = rule or Rule()
     named = (

@@ -185,10 +185,12 @@ class Estimates:
 
     @property
     def status(self) -> Status:
+        """How the search ended: interior, boundary, unbounded, shrunk, or a reason why it did not end well."""
         return self.solution.status
 
     @property
     def converged(self) -> bool:
+        """Whether the search ended at a maximum."""
         return self.status.converged
 
     @property
@@ -204,7 +206,15 @@ class Estimates:
 
     @property
     def scores(self) -> pd.Series:
-        """Zero-sum scores by model, on the scale of the fit; `Fit.leaderboard` has the reported ones."""
+        """Zero-sum scores by model, on the scale of the fit; `Fit.leaderboard` has the reported ones.
+
+        Examples
+        --------
+        >>> import judgerank
+        >>> result = judgerank.fit(judgerank.example())
+        >>> result.scores.idxmax()
+        'oak'
+        """
         scores = self.solution.parameters.scores
         return pd.Series(scores, index=labels(self.comparisons.models), name="score", copy=True)
 
@@ -293,7 +303,15 @@ class Estimates:
 
     @property
     def judges_at_zero(self) -> tuple[str, ...]:
-        """Judges whose discrimination the closure gamma_k >= 0 puts at zero."""
+        """Judges whose discrimination the closure gamma_k >= 0 puts at zero.
+
+        Examples
+        --------
+        >>> import judgerank
+        >>> result = judgerank.fit(judgerank.example())
+        >>> result.judges_at_zero
+        ('judge-random',)
+        """
         return self._judges(~self.solution.parameters.in_play)
 
     @property

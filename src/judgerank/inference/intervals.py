@@ -29,12 +29,28 @@ class Criteria(Uncertainty):
 
     @property
     def llf(self) -> float:
-        """Log-likelihood at the estimates: equation (5), or with question effects integrated out."""
+        """Log-likelihood at the estimates: equation (5), or with question effects integrated out.
+
+        Examples
+        --------
+        >>> import judgerank
+        >>> result = judgerank.fit(judgerank.example())
+        >>> round(result.llf, 1)
+        -906.6
+        """
         return self.log_likelihood
 
     @property
     def nobs(self) -> float:
-        """Number of comparisons; not a whole number where they have weights."""
+        """Number of comparisons; not a whole number where they have weights.
+
+        Examples
+        --------
+        >>> import judgerank
+        >>> result = judgerank.fit(judgerank.example())
+        >>> result.nobs
+        1500.0
+        """
         return self.comparisons.n_comparisons
 
     @property
@@ -44,12 +60,29 @@ class Criteria(Uncertainty):
         NaN if something is shrunk: its parameters do not count as one each (compare held-out loss). Compare it
         between members of the same outcomes only: those that take ties for half a win, those with ties as an
         outcome (``_ties``), and those with strength (``_graded``) have likelihoods of different events.
+
+        Examples
+        --------
+        >>> import judgerank
+        >>> result = judgerank.fit(judgerank.example())
+        >>> round(result.aic, 1)
+        1829.2
+        >>> judgerank.fit(judgerank.example(), shrink=True).aic
+        nan
         """
         return 2.0 * self._n_counted() - 2.0 * self.log_likelihood
 
     @property
     def bic(self) -> float:
-        """Schwarz's: the logarithm of the number of comparisons in place of two; NaN where `aic` is."""
+        """Schwarz's: the logarithm of the number of comparisons in place of two; NaN where `aic` is.
+
+        Examples
+        --------
+        >>> import judgerank
+        >>> result = judgerank.fit(judgerank.example())
+        >>> round(result.bic, 1)
+        1871.7
+        """
         return float(np.log(self.nobs)) * self._n_counted() - 2.0 * self.log_likelihood
 
     @property
@@ -123,6 +156,13 @@ class Intervals(Criteria):
         ------
         ConfigError
             If alpha is not between 0 and 0.5.
+
+        Examples
+        --------
+        >>> import judgerank
+        >>> result = judgerank.fit(judgerank.example())
+        >>> result.conf_int().loc[("score", "oak")].round(2).tolist()
+        [0.61, 0.98]
         """
         if not 0 < alpha < 0.5:
             raise ConfigError(
@@ -136,12 +176,27 @@ class Intervals(Criteria):
         """Estimates by kind of parameter and name, shape (P,); ``params["score"]`` are those of one kind, by name.
 
         Kinds are those of `to_frame`, on the scale of the fit.
+
+        Examples
+        --------
+        >>> import judgerank
+        >>> result = judgerank.fit(judgerank.example())
+        >>> result.params["score"].round(2).to_dict()
+        {'cedar': -0.09, 'hazel': -0.72, 'maple': 0.66, 'oak': 0.8, 'thorn': -0.92, 'willow': 0.28}
         """
         return self._labelled()["estimate"].rename(None)
 
     @property
     def bse(self) -> pd.Series:
-        """Standard errors of `params`, shape (P,); NaN of what has none (`cov_params` says why)."""
+        """Standard errors of `params`, shape (P,); NaN of what has none (`cov_params` says why).
+
+        Examples
+        --------
+        >>> import judgerank
+        >>> result = judgerank.fit(judgerank.example())
+        >>> round(float(result.bse["score", "oak"]), 2)
+        0.1
+        """
         return self._labelled()["standard_error"].rename(None)
 
     @property
@@ -151,6 +206,13 @@ class Intervals(Criteria):
         The null value is zero; for discriminations and propensities, whose intervals are in the logarithm, it is
         one. NaN of what has no standard error, and of sigma, which `effects` tests. They are
         not adjusted for their number. For pairs of models use `judgerank.pairwise`, which is.
+
+        Examples
+        --------
+        >>> import judgerank
+        >>> result = judgerank.fit(judgerank.example())
+        >>> bool(result.pvalues["score", "oak"] < 0.001)
+        True
         """
         return self._labelled()["p_value"].rename(None)
 
@@ -165,6 +227,13 @@ class Intervals(Criteria):
         ------
         NoIntervalError
             If the fit has no covariance.
+
+        Examples
+        --------
+        >>> import judgerank
+        >>> result = judgerank.fit(judgerank.example())
+        >>> result.cov_params().shape
+        (11, 11)
         """
         size = len(self.chosen) + (self.effects is not None)
         chosen, factor = np.flatnonzero(self.chosen), self._by_log
@@ -203,6 +272,13 @@ class Intervals(Criteria):
         ------
         ConfigError
             If the level is not between 0 and 1.
+
+        Examples
+        --------
+        >>> import judgerank
+        >>> result = judgerank.fit(judgerank.example())
+        >>> list(result.to_frame())
+        ['parameter', 'name', 'estimate', 'standard_error', 'low', 'high', 'status']
         """
         return self._table(self._errors, level).drop(columns="p_value")
 
@@ -276,6 +352,14 @@ class Intervals(Criteria):
         ------
         DataError
             If a name is neither a model nor a judge in play.
+
+        Examples
+        --------
+        >>> import judgerank
+        >>> result = judgerank.fit(judgerank.example())
+        >>> lead = result.contrast({"oak": 1, "thorn": -1})
+        >>> round(lead["estimate"], 2), round(lead["standard_error"], 2)
+        (1.72, 0.16)
         """
         in_play = np.asarray(self.free[:1].any(axis=0))  # none for BTL
         names = [*self.comparisons.models, *self._judges(in_play)]

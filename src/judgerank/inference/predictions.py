@@ -129,6 +129,13 @@ class Predictions(Estimates):
         ------
         DataError
             If a model or a judge is not among those fitted, or the names are not as many on all sides.
+
+        Examples
+        --------
+        >>> import judgerank
+        >>> result = judgerank.fit(judgerank.example())
+        >>> round(result.predict("oak", "thorn"), 2)
+        0.78
         """
         models, judges = self.comparisons.models, self.comparisons.judges
         i, j = positions_of(first, models), positions_of(second, models)

@@ -20,7 +20,7 @@ class Cells(NamedTuple):
     second: IntArray
     judge: IntArray
     wins: FloatArray  # (T,), of the first model; a tie is half a win
-    count: FloatArray
+    total: FloatArray  # comparisons
     weight: FloatArray  # (T, P), columns of the log-discrimination: none, 1, or 1 and z
     offset: FloatArray  # (T, D - P), columns of what is added whatever the models: none, or 1
 
@@ -37,13 +37,13 @@ def predictor(scores: FloatArray, judges: FloatArray, cells: Cells) -> tuple[Flo
 def log_likelihood(scores: FloatArray, judges: FloatArray, cells: Cells) -> float:
     """Equation (5)."""
     eta = predictor(scores, judges, cells)[0]
-    return float(cells.wins @ log_expit(eta) + (cells.count - cells.wins) @ log_expit(-eta))
+    return float(cells.wins @ log_expit(eta) + (cells.total - cells.wins) @ log_expit(-eta))
 
 
 def gradient(scores: FloatArray, judges: FloatArray, cells: Cells) -> tuple[FloatArray, FloatArray]:
     """Equation (6) and appendix B.1: the sum of (y - p) grad eta; shapes (N,) and (K, D)."""
     eta, by_score, by_judge = predictor(scores, judges, cells)
-    residual = cells.wins - cells.count * expit(eta)
+    residual = cells.wins - cells.total * expit(eta)
     return residual @ by_score, np.eye(len(judges))[:, cells.judge] @ (residual[:, None] * by_judge)
 
 
@@ -51,7 +51,7 @@ def hessian(scores: FloatArray, judges: FloatArray, cells: Cells, observed: bool
     """Minus the Hessian, equation (7), or its expectation: an arrow of shapes (N, N), (K, D, N), (K, D, D)."""
     eta, by_score, by_judge = predictor(scores, judges, cells)
     p, in_gamma = expit(eta), np.hstack([cells.weight, 0 * cells.offset])  # eta is linear in b_k
-    variance, bend = cells.count * p * (1 - p), observed * (cells.wins - cells.count * p) * in_gamma.T
+    variance, bend = cells.total * p * (1 - p), observed * (cells.wins - cells.total * p) * in_gamma.T
     cross = (variance * by_judge.T - bend)[:, :, None] * by_score
     judge = (variance * by_judge.T)[:, :, None] * by_judge - (bend * (by_score @ scores))[:, :, None] * in_gamma
     sums = (np.tensordot(np.eye(len(judges))[:, cells.judge], part, (1, 1)) for part in (cross, judge))
@@ -74,8 +74,8 @@ def newton_step(scores: FloatArray, judges: FloatArray, cells: Cells, observed: 
 def slope_at_zero(scores: FloatArray, cells: Cells, n_judges: int) -> tuple[FloatArray, FloatArray]:
     """Derivative in gamma_k at gamma_k = 0, b_k being at its best there, and that b_k; shape (K,) each."""
     judge, lead = np.eye(n_judges)[:, cells.judge], scores[cells.first] - scores[cells.second]
-    share = (judge @ cells.wins) / (judge @ cells.count) if cells.offset.size else np.full(n_judges, 0.5)
-    return judge @ ((cells.wins - cells.count * share[cells.judge]) * lead), logit(share)
+    share = (judge @ cells.wins) / (judge @ cells.total) if cells.offset.size else np.full(n_judges, 0.5)
+    return judge @ ((cells.wins - cells.total * share[cells.judge]) * lead), logit(share)
 
 
 def maximise(scores: FloatArray, judges: FloatArray, cells: Cells) -> tuple[FloatArray, FloatArray]:

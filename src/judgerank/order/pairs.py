@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import pandas as pd
@@ -127,7 +128,15 @@ class Order:
         return two_sided(self.statistic, self.degrees_of_freedom)
 
 
-Fitted = Uncertainty | Sequence[Uncertainty] | Sequence[Order]
+@runtime_checkable
+class Ranked(Protocol):
+    """What has a fit for each component, as `judgerank.rank` returns it."""
+
+    @property
+    def fits(self) -> Sequence[Uncertainty]: ...
+
+
+Fitted = Uncertainty | Ranked | Sequence[Uncertainty] | Sequence[Order]
 
 
 def orders(result: Fitted) -> Iterator[Order]:
@@ -135,8 +144,8 @@ def orders(result: Fitted) -> Iterator[Order]:
 
     Parameters
     ----------
-    result : Uncertainty, or sequence of Uncertainty or Order
-        A fit, fits of single components, or what this returned before.
+    result : Uncertainty, Ranking, or sequence of Uncertainty or Order
+        A fit, a ranking, fits of single components, or what this returned before.
 
     Raises
     ------
@@ -148,6 +157,8 @@ def orders(result: Fitted) -> Iterator[Order]:
     if isinstance(result, Uncertainty):
         yield from _own_orders(result)
         return
+    if isinstance(result, Ranked):
+        result = result.fits
     if not isinstance(result, list | tuple):
         raise ConfigError(f"this takes a fit, and {type(result).__name__} is none: fit the judgments first (fit)")
     for part in result:
@@ -237,6 +248,16 @@ def pairwise(result: Fitted, level: float = 0.95) -> pd.DataFrame:
     ------
     NoIntervalError
         If the fit has no intervals.
+
+    Examples
+    --------
+    >>> import judgerank
+    >>> result = judgerank.fit(judgerank.example())
+    >>> pairs = judgerank.pairwise(result)
+    >>> len(pairs), list(pairs)[:2]
+    (15, ['first', 'second'])
+    >>> bool(pairs.set_index(["first", "second"])["separated"]["oak", "thorn"])
+    True
     """
     component_orders = list(orders(result))
     adjusted = _adjusted(component_orders)

@@ -180,17 +180,18 @@ class Record:
     categories: dict[str, Fit] = field(default_factory=dict)
 
     @property
-    def fitted(self) -> Fit:
-        """The fit of the largest component."""
+    def fit(self) -> Fit:
+        """What was ranked: the fit of all comparisons, or of the largest component."""
         return self.fits[0]
 
     @property
     def clustered(self) -> bool:
         """Whether the covariance of the largest component allows for dependence within questions."""
-        return self.fitted.robust is not None
+        return self.fit.robust is not None
 
     @property
     def title(self) -> str:
+        """How many models are ranked, and from which judgments."""
         return f"Ranking of {sum(len(fitted.scores) for fitted in self.fits)} models: {self.judgments.title}"
 
     @cached_property

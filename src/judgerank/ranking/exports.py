@@ -108,7 +108,7 @@ def _result(ranking: Record, row: pd.Series, judges: list[dict[str, Any]]) -> di
         "source_data": {"dataset_name": ranking.judgments.name, "source_type": "other"},
         "metric_config": {
             "evaluation_description": "Score of a model from comparisons in pairs by a panel of judges, in "
-            f"log-odds of being preferred; fitted by {ranking.fitted.model}, sum of all scores zero.",
+            f"log-odds of being preferred; fitted by {ranking.fit.model}, sum of all scores zero.",
             "metric_id": METRIC,
             "metric_name": "Judge-aware score",
             "metric_kind": "bradley_terry",
@@ -336,7 +336,7 @@ def lmarena(ranking: Record) -> pd.DataFrame:
         boards.append(ranking.tables["categories"])
     rows = pd.concat(boards, ignore_index=True)
     unknown = pd.Series(pd.NA, rows.index, "string")
-    fits = {OVERALL: ranking.fitted, **ranking.categories}
+    fits = {OVERALL: ranking.fit, **ranking.categories}
     freedom = {
         name: dict(zip(fitted.scores.index, fitted.degrees_of_scores, strict=True))
         for name, fitted in fits.items()

@@ -205,7 +205,7 @@ def without(ranking: Record, judges: tuple[str, ...]) -> tuple[Fit, pd.DataFrame
 def refitted(ranking: Record, judgments: Judgments, settings: Settings) -> tuple[Fit, pd.DataFrame]:
     """The fit of those of some judgments that count by the member that ranks, and its leaderboard."""
     counted = recusal_of(judgments, settings.is_recused, settings.makers).counted
-    component = component_of(parts_of(counted)[0], ranking.fitted.model.alone, settings)
+    component = component_of(parts_of(counted)[0], ranking.fit.model.alone, settings)
     return component.reported, board_of(component)
 
 
@@ -217,7 +217,7 @@ MOST_WEIGHT = 2 / 3  # share of the information from which one judge outweighs a
 
 def warnings_of(ranking: Record, judges: pd.DataFrame) -> list[str]:
     """The warnings on the largest component, by the table of its judges."""
-    fitted = ranking.fitted
+    fitted = ranking.fit
     warnings = [
         note.removeprefix(start)
         for start in (WHICH_FIT, BY_JUDGE, CONTRARY_JUDGES, ONE_SIDED)
@@ -240,7 +240,7 @@ def warnings_of(ranking: Record, judges: pd.DataFrame) -> list[str]:
     warnings += [*ranking.judgments.warnings, *unread(ranking)]
     if any(DISAGREE in note for note in ranking.remarks):
         warnings.append("The ranking changes a lot if all judges count equally (see the notes).")
-    if not ranking.clustered or ranking.fitted.flips is not None:
+    if not ranking.clustered or ranking.fit.flips is not None:
         warnings.append(_on_dependence(ranking))
     return warnings
 
@@ -281,8 +281,8 @@ def _on_dependence(ranking: Record) -> str:
             "No questions are named, so judgments of the same item and judges that copy each other cannot be "
             "recognised. If there are any, the intervals are too narrow (--column question=NAME names them)."
         )
-    if ranking.fitted.flips is not None:
-        narrow = " The intervals of scores may be too narrow." if ranking.fitted.robust is None else ""
+    if ranking.fit.flips is not None:
+        narrow = " The intervals of scores may be too narrow." if ranking.fit.robust is None else ""
         return (
             f"Only {counted(ranking.judgments.n_questions, 'question')}: significance is tested by exchanging "
             f"the names of two models in whole questions.{narrow}"

@@ -227,7 +227,7 @@ def to_html(ranking: Record, has_files: bool = False, additions: Additions | Non
 
 def _meanings(ranking: Record) -> dict[str, str]:
     """Meanings of the verdicts that a judge can have."""
-    if ranking.fitted.model.uses(Need.ORDER):
+    if ranking.fit.model.uses(Need.ORDER):
         return panel.MEANING
     meanings = {kind: meaning.removesuffix(panel.UNBIASED) for kind, meaning in panel.MEANING.items()}
     return {kind: meaning for kind, meaning in meanings.items() if kind != panel.BY_POSITION}
@@ -395,7 +395,7 @@ def _next_told(ranking: Record) -> str:
         )
     where = (
         ""
-        if ranking.fitted.model.uses(Need.ORDER) or not ranking.judgments.ordered
+        if ranking.fit.model.uses(Need.ORDER) or not ranking.judgments.ordered
         else " (show each pair in both orders equally often)"
     )
     return (

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from html import escape
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from judgerank.data.errors import ConfigError
+from judgerank.data.errors import ConfigError, DataError
 from judgerank.data.judgments import Judgments
 from judgerank.data.listing import LONGEST, counted, shortened
-from judgerank.fits.presentation import MOST
+from judgerank.fits.presentation import MOST, board_figure, percent
 from judgerank.ranking import exports
 from judgerank.ranking.choices import RECUSE, SHRUNK, Record, Settings
 from judgerank.ranking.exports import write_tables
@@ -22,9 +23,13 @@ from judgerank.ranking.page import to_html
 from judgerank.ranking.page_options import Additions
 from judgerank.ranking.verdict import reading_lines, verdict
 from judgerank.reading.files import behind
+from judgerank.reading.from_tables import of_records
 from judgerank.reading.read import Source, read_judgments
 from judgerank.writing.atomic import staged, versions
 from judgerank.writing.targets import Outputs
+
+if TYPE_CHECKING:  # an optional extra
+    from matplotlib.figure import Figure
 
 # A ranking as a folder: its page, its tables, and where they came from.
 VERSIONED = ("judgerank", "numpy", "scipy", "pandas")
@@ -105,9 +110,148 @@ class Ranking(Record):
         """
         return write(self, Path(folder), force, raw, additions)
 
-    def to_frame(self) -> pd.DataFrame:
-        """The leaderboard."""
+    @property
+    def leaderboard(self) -> pd.DataFrame:
+        """A row for each model, best first: ``rank, model, score, low, high, win_rate, ...``, as reported.
+
+        Examples
+        --------
+        >>> import judgerank
+        >>> ranking = judgerank.rank(judgerank.example())
+        >>> ranking.leaderboard[["rank", "model"]].head(2).to_dict("records")
+        [{'rank': 1, 'model': 'oak'}, {'rank': 2, 'model': 'maple'}]
+        """
         return self.tables["leaderboard"].copy()
+
+    @property
+    def judges(self) -> pd.DataFrame:
+        """A row for each judge: verdict, discrimination, agreement, share of the information, ...
+
+        Examples
+        --------
+        >>> import judgerank
+        >>> ranking = judgerank.rank(judgerank.example())
+        >>> ranking.judges.set_index("judge")["discrimination"].astype(float).idxmax()
+        'judge-large'
+        """
+        return self.tables["judges"].copy()
+
+    @property
+    def pairs(self) -> pd.DataFrame:
+        """A row for each pair of models, with its test; the same as ``judgerank.pairwise(ranking)``.
+
+        Examples
+        --------
+        >>> import judgerank
+        >>> ranking = judgerank.rank(judgerank.example())
+        >>> len(ranking.pairs)
+        15
+        """
+        return self.tables["pairs"].copy()
+
+    def __len__(self) -> int:
+        """Number of models."""
+        return len(self.tables["leaderboard"])
+
+    def __iter__(self) -> Iterator[str]:
+        """Names of the models, best first."""
+        return iter(self.tables["leaderboard"]["model"].tolist())
+
+    def __contains__(self, model: object) -> bool:
+        """Whether there is a model of this name."""
+        return model in self.tables["leaderboard"]["model"].tolist()
+
+    def __getitem__(self, model: str) -> pd.Series:
+        """The row of a model in the leaderboard.
+
+        Raises
+        ------
+        KeyError
+            If there is no such model.
+
+        Examples
+        --------
+        >>> import judgerank
+        >>> ranking = judgerank.rank(judgerank.example())
+        >>> ranking["oak"]["rank"]
+        1
+        """
+        if model not in self:
+            raise KeyError(f"there is no model {model!r} in this ranking (it has: {shortened(', '.join(self))})")
+        board = self.tables["leaderboard"].astype(object).set_index("model")
+        return pd.Series(board.loc[model])
+
+    def without(self, judges: str | Iterable[str]) -> Ranking:
+        """The ranking without the judgments of some judges, with the same settings.
+
+        Parameters
+        ----------
+        judges : str, or iterable of str
+            Names of judges.
+
+        Returns
+        -------
+        Ranking
+            Computed anew; `rank` says what is raised besides.
+
+        Raises
+        ------
+        DataError
+            If there is no judge of a name, or none is left.
+
+        Examples
+        --------
+        >>> import judgerank
+        >>> ranking = judgerank.rank(judgerank.example())
+        >>> len(ranking.without(judges="judge-random").judges)
+        4
+        """
+        names, available = [judges] if isinstance(judges, str) else [*judges], self.judgments.comparisons.judges
+        unknown = [name for name in names if name not in available]
+        if unknown:
+            raise DataError(f"there is no judge {unknown[0]!r} (there are: {', '.join(available)})")
+        if {*names} == {*available}:
+            raise DataError("no judge would be left: name fewer judges")
+        remaining = ~self.judgments.frame["judge_model"].isin(names)
+        return ranked(of_records(self.judgments, remaining), self.settings)
+
+    def summary(self) -> str:
+        """The verdict, what to know first, and the first rows of the leaderboard.
+
+        Examples
+        --------
+        >>> import judgerank
+        >>> ranking = judgerank.rank(judgerank.example())
+        >>> "oak" in ranking.summary()
+        True
+        """
+        more = len(self) - MOST_ROWS
+        rest = [f"... and {counted(more, 'more model')}"] if more > 0 else []
+        return "\n".join([*verdict(self).lines(), *reading_lines(self), "", self.board_text(), *rest])
+
+    __str__ = summary
+
+    def plot(self) -> Figure:
+        """The leaderboard as a figure: scores and ranks with their intervals, best on top.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+
+        Raises
+        ------
+        ConfigError
+            If the extra ``plot`` is not installed, or the ranking has several components, whose scores cannot be
+            compared.
+        """
+        if len(self.fits) > 1:
+            raise ConfigError(
+                f"the comparisons fall into {len(self.fits)} groups whose scores cannot be compared: plot each "
+                "by itself (ranking.fits[0].plot())"
+            )
+        return board_figure(
+            self.tables["leaderboard"], f"{self.fit.model.name}, {percent(self.settings.level)} intervals"
+        )
 
     def export(
         self,
@@ -156,7 +300,7 @@ class Ranking(Record):
         return f"<div>\n<p><b>{escape(self.title)}</b></p>\n{table}\n<ul>{items}</ul>\n</div>"
 
     def __repr__(self) -> str:
-        return f"<Ranking {shortened(self.title)}>"
+        return f"{shortened(self.title)}\n{self.board_text()}"
 
     def board_text(self, most: int | None = MOST_ROWS) -> str:
         """The leaderboard as text: its first rows, so that the verdict above stays in sight; None for all."""
@@ -168,11 +312,6 @@ class Ranking(Record):
             index=False, float_format=lambda value: f"{round(value, 3) + 0.0:.3f}", max_colwidth=LONGEST
         )
         return text if board["group"].isna().all() else f"{text}\n{OF_GROUPS}"
-
-    def __str__(self) -> str:
-        more = len(self.tables["leaderboard"]) - MOST_ROWS
-        rest = [f"... and {counted(more, 'more model')}"] if more > 0 else []
-        return "\n".join([*verdict(self).lines(), *reading_lines(self), "", self.board_text(), *rest])
 
 
 def rank(
@@ -247,6 +386,11 @@ def rank(
     makers : mapping of str to str, optional
         Makers of models or judges by name, where their names do not say it (`model/kinds/families.csv`).
 
+    Returns
+    -------
+    Ranking
+        Tables by name, the fit behind them, and what to know first.
+
     Raises
     ------
     ConfigError
@@ -255,6 +399,15 @@ def rank(
         If the source cannot be read as judgments.
     NoMaximumError, NotIdentifiedError
         If no component of the comparison graph can be ranked; it says what would make it possible.
+
+    Examples
+    --------
+    >>> import judgerank
+    >>> ranking = judgerank.rank(judgerank.example())
+    >>> list(ranking)
+    ['oak', 'maple', 'willow', 'cedar', 'hazel', 'thorn']
+    >>> ranking["oak"]["rank"]
+    1
     """
     named = tuple((makers or {}).items())
     settings = Settings(model, solver, level, cluster, few, next, next_size, tuple(blocks), own_maker, named)

@@ -189,7 +189,7 @@ def verdict(ranking: Record, passed_on: bool = False) -> Verdict:
         lead = f"All answers are ties, so there is nothing to rank. {HARDER}"
         title = f"No clear leader among {in_words(len(board))} models"
         return Verdict(title, lead, "", "", _facts(ranking, judges.assign(information=np.nan)), unread(ranking))
-    order = None if len(ranking.fits) > 1 else one_order(ranking.fitted.comparisons, *board["model"].iloc[:2])
+    order = None if len(ranking.fits) > 1 else one_order(ranking.fit.comparisons, *board["model"].iloc[:2])
     policy, best = policy_of(ranking), board[board["rank_low"].eq(1).fillna(False)]
     next_step = OTHER_ORDER if order else policy.next
     where = "" if order else by_category(ranking, best["model"].iloc[0] if len(best) == 1 else "")
@@ -253,8 +253,8 @@ def _preferred(ranking: Record, best: pd.Series, second: pd.Series) -> str:
     far from what most comparisons say.
     """
     lead, middle = best["score"] - second["score"], (best["score"] + second["score"]) / 2
-    chance = f"{float(win_probability(ranking.fitted, np.array(lead), middle)):.0%}"
-    weights = " with judges weighted as in the ranking," * (len(ranking.fitted.comparisons.judges) > 1)
+    chance = f"{float(win_probability(ranking.fit, np.array(lead), middle)):.0%}"
+    weights = " with judges weighted as in the ranking," * (len(ranking.fit.comparisons.judges) > 1)
     name, rival = best["model"], second["model"]
     n_comparisons, seen = head_to_head(ranking.judgments.comparisons, name, rival)
     if not n_comparisons:
@@ -292,18 +292,18 @@ def _next(ranking: Record, board: pd.DataFrame, pairs: pd.DataFrame) -> str:
     if claims.undecided is None:
         return "Every model is significantly different from the next: this ranking needs no more data."
     first, second = claims.undecided
-    few = too_few(ranking.fitted)
+    few = too_few(ranking.fit)
     if few:
         unknown = few.too_few_to_tell("how many comparisons that takes")
         return f"To decide between {first} and {second}, compare the two on new questions. {unknown}"
     settings, judges = ranking.settings, largest(ranking.tables["judges"])
-    allowed = may_judge(ranking.fitted, judges, settings)
-    asked = may_compare(ranking.fitted, allowed, first, second)
+    allowed = may_judge(ranking.fit, judges, settings)
+    asked = may_compare(ranking.fit, allowed, first, second)
     if not asked:
         return f"To decide between {first} and {second}, add judges: each of these {NOBODY}."
-    cost = cost_of_pair(ranking.fitted, first, second, settings.level, settings.few, allowed)
+    cost = cost_of_pair(ranking.fit, first, second, settings.level, settings.few, allowed)
     total = ranking.judgments.comparisons.n_comparisons
-    if tastes_matter(ranking.fitted) and (cost is None or cost > TOO_DEAR * total):
+    if tastes_matter(ranking.fit) and (cost is None or cost > TOO_DEAR * total):
         return (
             f"To decide between {first} and {second}, add judges. Judges differ in their tastes, so more answers "
             "from the same judges are not enough."
@@ -315,7 +315,7 @@ def _next(ranking: Record, board: pd.DataFrame, pairs: pd.DataFrame) -> str:
         )
     size = int(float(f"{cost:.2g}"))
     more = f"{percent(cost / total)} more data" if cost < total else f"{cost / total:.1f} times the data you have"
-    spread = _by_whom(asked, list(ranking.fitted.comparisons.judges))
+    spread = _by_whom(asked, list(ranking.fit.comparisons.judges))
     return (
         f"To decide between {first} and {second}, collect about {size:,} more comparisons of the two on new "
         f"questions{spread} ({more}; {CHANCE:.0%} power if the estimated gap is right)."

@@ -280,6 +280,14 @@ def effective_judges(
         comparisons that were fitted.
     ConfigError
         If the fit has further blocks or question effects.
+
+    Examples
+    --------
+    >>> import judgerank
+    >>> result = judgerank.fit(judgerank.example())
+    >>> panel = judgerank.effective_judges(result)
+    >>> type(panel).__name__
+    'EffectiveJudges'
     """
     fitted = fitted_to(fitted)
     fitted.comparisons.require_pairs("the effective number of judges")

@@ -117,6 +117,14 @@ def fragility(
         If these are not the comparisons that were fitted, or are aggregated.
     NoIntervalError
         If the fit has no information matrix that can be inverted.
+
+    Examples
+    --------
+    >>> import judgerank
+    >>> result = judgerank.fit(judgerank.example())
+    >>> fragile = judgerank.fragility(result, most=1)
+    >>> type(fragile).__name__
+    'Fragility'
     """
     if most < 1:
         raise ConfigError(f"most={most} is out of range: at least one pair is tried")
