@@ -164,8 +164,8 @@ def test_where_nobody_has_ten_answers_a_ranking_is_that_of_equal_weights(layout,
         given = frame.drop(columns="judge_preferred_model").assign(**hot, winner_tie=0)
     ranking = rank(given)
     one_judge = fit(raw.pool_judges(), "position_only", SHRUNK)
-    assert_allclose(ranking.fitted.scores, one_judge.scores, rtol=1e-6)
-    assert list(ranking.fitted.ranks) == list(fit(raw, "btl").ranks)
+    assert_allclose(ranking.fit.scores, one_judge.scores, rtol=1e-6)
+    assert list(ranking.fit.ranks) == list(fit(raw, "btl").ranks)
     assert ranking.judgments.n_judges == frame["judge_model"].nunique()
     assert "members" in ranking.tables and ranking.tables["pairs"]["separated"].notna().all()
 
@@ -181,9 +181,9 @@ def test_a_ranking_says_so_and_its_table_has_one_row_for_them(tmp_path):
     assert not any(FEW_JUDGES in text for text in verdict(ranking).warnings)
     assert FEW_JUDGES not in set(ranking.tables["next"]["judge_model"])
     ranking.write(tmp_path / "out")
-    save(ranking.fitted, tmp_path / "board.npz")
+    save(ranking.fit, tmp_path / "board.npz")
     board = load(tmp_path / "board.npz")
-    assert_allclose(board.discrimination, ranking.fitted.discrimination)
+    assert_allclose(board.discrimination, ranking.fit.discrimination)
 
 
 def test_new_votes_on_a_board_count_with_those_of_its_judges_with_few_answers():

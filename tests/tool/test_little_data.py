@@ -1,4 +1,4 @@
-"""Little data: every small file ends in a ranking or one true sentence, and nothing is said that data cannot tell."""
+"""Little data: every small file ends in a ranking or one true sentence, and no more is said than data tell."""
 
 from __future__ import annotations
 
@@ -64,7 +64,11 @@ FILES: dict[str, list[Record]] = {
         ("a", "old", "new", A, "x"),
         ("b", "old", "new", B, "x"),
     ],
-    "one request repeated, with another answer": [*REPEATED, (*REPEATED[0][:3], B, "x"), (*REPEATED[0][:3], A, "x")],
+    "one request repeated, with another answer": [
+        *REPEATED,
+        (*REPEATED[0][:3], B, "x"),
+        (*REPEATED[0][:3], A, "x"),
+    ],
     "a judge without an answer": [*drawn(5, "x"), *answered(drawn(5, "y"), "unknown")],
     "a model with itself": [("s", "gpt", "gpt", TIE, "x"), *drawn(6, "x")],
     "next to nothing but a model with itself": [*ONE, *(4 * [("s", "gpt", "gpt", TIE, "x")])],
@@ -91,7 +95,13 @@ def path(request, tmp_path):
 
 def test_every_command_ends_in_a_result_or_one_sentence(path, tmp_path):
     """RuntimeWarnings are errors here, and an unexpected error has another exit code than a sentence."""
-    for command in (["rank", "-v", "--output", str(tmp_path / "page")], ["doctor"], ["trust"], ["plan"], ["people"]):
+    for command in (
+        ["rank", "-v", "--output", str(tmp_path / "page")],
+        ["doctor"],
+        ["trust"],
+        ["plan"],
+        ["people"],
+    ):
         result = CliRunner().invoke(app, [command[0], str(path), *command[1:]])
         assert result.exit_code in (0, 1), (command, result.output)
         for what, pattern in ABSURD.items():
@@ -137,9 +147,7 @@ def test_a_plan_says_what_it_takes_where_the_file_does_not_tell():
 
 
 def test_the_effective_number_of_judges_takes_shared_questions():
-    few, enough = (
-        str(trust_report(read_judgments_of(drawn(questions, "xyz", seed=1)))) for questions in (5, 150)
-    )
+    few, enough = (str(trust_report(read_judgments_of(drawn(questions, "xyz", seed=1)))) for questions in (5, 150))
     assert "Too few shared questions" in few
     assert "carry as much information as" in enough
 
@@ -214,7 +222,9 @@ def as_given(rows, names) -> list[tuple[str, str, str, str]]:
 
 def pairs(rows) -> pd.DataFrame:
     words = {"a": A, "b": B, "c": TIE}
-    return pd.DataFrame([(a, b, words[letter], judge) for a, b, letter, judge in rows], columns=[A, B, "winner", "judge"])
+    return pd.DataFrame(
+        [(a, b, words[letter], judge) for a, b, letter, judge in rows], columns=[A, B, "winner", "judge"]
+    )
 
 
 def sides(rows) -> pd.DataFrame:
@@ -286,7 +296,9 @@ def test_a_ranking_does_not_depend_on_how_names_sort(seed, layout, written):
 def test_names_that_sort_as_the_ranking_are_no_position_bias():
     """All twelve won by the model that is first by name; under other names the same answers are on both sides."""
     rows = [(0, 1, "a", 0), (1, 2, "a", 0), (2, 3, "a", 0), (0, 3, "a", 0), (0, 2, "a", 0), (1, 3, "a", 0)] * 2
-    boards = [outcome(pairs(by_name(rows, names)), names)[0] for names in (NAMES, ("brav", "delt", "alfa", "chas"))]
+    boards = [
+        outcome(pairs(by_name(rows, names)), names)[0] for names in (NAMES, ("brav", "delt", "alfa", "chas"))
+    ]
     pd.testing.assert_frame_equal(*boards, rtol=1e-4, atol=1e-4)
     assert boards[0]["score"].is_monotonic_decreasing
 

@@ -355,7 +355,7 @@ def allowing_for_tastes(comparisons: Comparisons, model: str, order: Order, like
 
 
 def fitted(comparisons: Comparisons, model: str) -> Fit:
-    """The shrunk fit, by which a ranking tests its pairs: it exists where a model has won or lost everything, too."""
+    """The shrunk fit, by which a ranking tests its pairs; it exists where a model has won or lost everything."""
     return fit(comparisons, model, SHRUNK)
 
 

@@ -285,8 +285,8 @@ def rankings_of(judgments: Judgments) -> tuple[list[Ranked], IntArray]:
     rankings = []
     for choices in parts.values():
         everyone, groups = choices[0][0], tuple(group for _, group in choices)
-        chosen = {name for group in groups for name in group}
-        unranked = tuple(name for name in everyone if name not in chosen)
+        ranked = {name for group in groups for name in group}
+        unranked = tuple(name for name in everyone if name not in ranked)
         rankings.append(Ranked(groups, unranked, None if stages.apart is None else tuple(everyone)))
     return rankings, np.array(list(first_records.values()), np.intp)
 

@@ -312,8 +312,8 @@ def _at_mode(fitted: Uncertainty) -> Scale:
 def _averages(fitted: Uncertainty) -> Averages | None:
     """What is known of the judges where their discriminations are shrunk, but for question effects.
 
-    None of a single judge: his discrimination is one by definition, so there is nothing to average over. None where
-    all scores are equal: answers then say nothing of discriminations, which stretch no difference.
+    None of a single judge: his discrimination is one by definition, so there is nothing to average over. None
+    where all scores are equal: answers then say nothing of discriminations, which stretch no difference.
     """
     spread, at = fitted.solution.spread, fitted.solution.parameters
     if spread is None or ALPHA not in spread or fitted.effects is not None or fitted.n_free_discriminations < 2:

@@ -170,11 +170,11 @@ def _sets(ranking: Record, judges: pd.DataFrame, leaders: Sequence[str]) -> Iter
     flagged = judges[judges["judge"].isin(panel.flagged(judges))]
     flagged = flagged.sort_values("information", ascending=False, kind="stable")
     alone = 1 if len(ranking.recusal.counts) > MOST_ROWS else MOST_TRIALS
-    sets = [(judge,) for judge in flagged["judge"].head(alone)]
+    sets: list[tuple[str, ...]] = [(judge,) for judge in flagged["judge"].head(alone)]
     sets.append(tuple(flagged["judge"]))
     if not ranking.recusal.is_recused:
         c = ranking.recusal.judgments.comparisons
-        own = related.is_own[:, [c.models.index(model) for model in leaders]].any(axis=1)
+        own = np.asarray(related.is_own[:, [c.models.index(model) for model in leaders]].any(axis=1))
         sets.append(tuple(judge for judge, is_own in zip(c.judges, own, strict=True) if is_own))
     yield from (those for those in dict.fromkeys(sets) if 0 < len(those) < n)
 

@@ -14,9 +14,9 @@ from judgerank.data.arrays import IntArray
 from judgerank.data.errors import ConfigError, DataError
 from judgerank.data.judgments import INDIVIDUAL, Judgments
 from judgerank.data.listing import counted
-from judgerank.data.tied_choices import all_ties
 from judgerank.data.rankings import as_pairs, number_of_ranking
 from judgerank.data.representation import Shown
+from judgerank.data.tied_choices import all_ties
 from judgerank.fits.result import Fit
 from judgerank.fits.same_judges import same_judges
 from judgerank.model.naming import member

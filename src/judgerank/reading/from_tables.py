@@ -214,7 +214,7 @@ def of_records(judgments: Judgments, which: pd.Index | pd.Series) -> Judgments:
     if z is not None and comparisons.covariate is None:  # given without the lengths that it is of
         rows = pd.Series(z, judgments.frame.index[judgments.parsed])
         selected = judgments.frame.loc[which].index
-        comparisons = replace(comparisons, covariate=rows[selected[selected.isin(rows.index)]].to_numpy())
+        comparisons = replace(comparisons, covariate=rows[selected[selected.isin(rows.index)]].to_numpy(float))
     return replace(judgments, frame=frame, comparisons=comparisons, remarks=())
 
 

@@ -72,10 +72,11 @@ class Repeats:
     Attributes
     ----------
     table : DataFrame
-        ``judge, requests`` (asked more than once), ``answers`` to them, ``differing`` (requests whose answers are not
-        all the same), ``flip_rate`` with its interval ``low, high``, ``noise`` (share of an answer's variance within a request) with its interval, ``second_answer``
-        (what it is worth beside an answer to a new question), ``pays_from`` (judgments that a new question must
-        cost beside its answers for a second answer to pay). The first row has all judges, if there are several.
+        ``judge, requests`` (asked more than once), ``answers`` to them, ``differing`` (requests whose answers are
+        not all the same), ``flip_rate`` with its interval ``low, high``, ``noise`` (share of an answer's variance
+        within a request) with its interval, ``second_answer`` (what it is worth beside an answer to a new
+        question), ``pays_from`` (judgments that a new question must cost beside its answers for a second answer to
+        pay). The first row has all judges, if there are several.
     """
 
     table: pd.DataFrame

@@ -95,7 +95,8 @@ def _on_number(panel: EffectiveJudges) -> Iterator[str]:
     row = panel.worth.set_index("measure").loc["information"]
     if not panel.is_informative:
         yield (
-            f"- Too few shared questions to tell how many independent judges the {panel.n_judges} judges amount to."
+            f"- Too few shared questions to estimate how many independent judges the {panel.n_judges} judges "
+            "amount to."
         )
         return
     yield (

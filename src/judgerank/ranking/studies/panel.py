@@ -167,7 +167,7 @@ def contrary_in(judgments: Judgments) -> tuple[str, ...]:
     critical, of_others = (float(normal_quantile(1 - 2 * CONTRARY_LEVEL / tests)) for tests in (len(judges), 1))
     named = []
     for judge in judges:
-        if share[judge] <= AGAINST and z[judge] < -critical:
+        if judge != FEW_JUDGES and share[judge] <= AGAINST and z[judge] < -critical:
             others = opposition(of_records(pairs, pairs.frame["judge_model"] != judge)).dropna()
             named += [judge] * bool(len(others) and others.median() > of_others)
     return tuple(named)
