@@ -214,7 +214,8 @@ def of_records(judgments: Judgments, which: pd.Index | pd.Series) -> Judgments:
     if z is not None and comparisons.covariate is None:  # given without the lengths that it is of
         rows = pd.Series(z, judgments.frame.index[judgments.parsed])
         selected = judgments.frame.loc[which].index
-        comparisons = replace(comparisons, covariate=rows[selected[selected.isin(rows.index)]].to_numpy(float))
+        covariate = np.asarray(rows[selected[selected.isin(rows.index)]], np.float64)
+        comparisons = replace(comparisons, covariate=covariate)
     return replace(judgments, frame=frame, comparisons=comparisons, remarks=())
 
 

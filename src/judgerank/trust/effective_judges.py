@@ -205,7 +205,7 @@ class EffectiveJudges(Shown):
     @property
     def is_informative(self) -> bool:
         """Whether the interval of what the panel is worth, from one judge to all, leaves anything out."""
-        low, high = self.worth.set_index("measure").loc["information", ["low", "high"]].astype(float)
+        low, high = self.worth.set_index("measure").loc["information", ["low", "high"]].to_numpy(float)
         return is_informative((low, high), (1.0, float(self.n_judges)))
 
     def another(
