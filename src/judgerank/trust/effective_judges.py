@@ -206,7 +206,7 @@ class EffectiveJudges(Shown):
     def is_informative(self) -> bool:
         """Whether the interval of what the panel is worth, from one judge to all, leaves anything out."""
         low, high = self.worth.set_index("measure").loc["information", ["low", "high"]].to_numpy(float)
-        return is_informative((low, high), (1.0, float(self.n_judges)))
+        return is_informative((float(low), float(high)), (1.0, float(self.n_judges)))
 
     def another(
         self, quality: Sequence[float] = (0.5, 1.0, 2.0), correlation: float | None = None, cost: float = 1.0
