@@ -32,8 +32,12 @@ def test_no_two_statements_of_random_files_contradict_each_other(layout):
 
 
 def components_of(seed: int):
+    """Those of a random file that is not refused, say for too many copies of a record."""
     rng = np.random.default_rng([seed, 2])
-    return ranked_set(read_judgments(LAYOUTS["columns"](drawn_records(rng))), Settings()).components
+    try:
+        return ranked_set(read_judgments(LAYOUTS["columns"](drawn_records(rng))), Settings()).components
+    except JudgerankError:
+        return ()
 
 
 def test_contradictions_are_found_where_there_are_some():
