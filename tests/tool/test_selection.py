@@ -222,9 +222,9 @@ def test_rank_and_its_command_say_what_is_left_out_everywhere(tmp_path, votes):
     assert loading.about(saved)["filter"] == document["filter"]
     assert "--without-judge j1 --category chat" in document["change"]
     board = pd.DataFrame(document["leaderboard"])
-    np.testing.assert_allclose(board["score"], ranking.to_frame()["score"])
+    np.testing.assert_allclose(board["score"], ranking.tables["leaderboard"]["score"])
     plain = judgerank.rank(votes.query("judge != 'j1' and category == 'chat'"))
-    np.testing.assert_allclose(ranking.to_frame()["score"], plain.to_frame()["score"])
+    np.testing.assert_allclose(ranking.tables["leaderboard"]["score"], plain.tables["leaderboard"]["score"])
 
 
 @pytest.mark.parametrize("name", ["trust", "plan", "people", "gate"])

@@ -57,78 +57,74 @@ def read_judgments(
 ) -> Judgments:
     """Read judgments from files or a table, each in one of the layouts that are known by their columns.
 
-        Parameters
-        ----------
-        path : str or Path, or several; or a table; or Comparisons; or Judgments, which are given back
-            Patterns such as ``logs/*.jsonl`` and folders are resolved, ``-`` is standard input, and ``votes.db::june``
-            one table of a file that has several. ``hf:owner/name`` is a set on the Hugging Face hub, and
-            ``hf:owner/name::test`` one split of it (`hub.Address`). Compressed files (gzip, zstd, bzip2, xz,
-            zip) are read, too. A table is a frame of pandas, anything with Arrow's PyCapsule protocol (polars, DuckDB,
-            pyarrow), a dict of columns, a list of dicts, or a list of pairs (winner, loser). An index of pandas is a
-            column if it has the name of one.
-        form : str, optional
-            One of `judgerank.reading.file_formats.READERS`; by default what the file's name ends in.
-        columns : mapping of str to str, optional
-            Names of the file's columns where they are not the usual ones: ``model_a`` (shown first), ``model_b``,
-            ``winner``, and, if there are any, ``judge``, ``question``, ``length``, ``category``, ``reply`` (what the
-            judge wrote), ``human`` (whether a person judged) and ``strength`` (1 or better, 2 or much
-            better, and so on).
-            ``model`` and ``score`` are of tables of scores.
-            ``count`` names a column that says how many like judgments a record stands for; null counts every record
-            once. Unless it is there (or ``"ask"``), a column that looks like one is refused, since either
-            reading could be meant. ``swapped`` names one that is true where model_b was shown first though the winner
-            still names its column. A name may be written in another way (``Judge``, ``model-a``). A column that is
-            nearly a known one is refused, unless its key is there; None says that there is none.
-        winner_values : mapping of str to str, optional
-            Words for the winner, and what they mean: ``a``, ``b``, ``tie`` or ``unknown``. Where a record holds two
-            games by name, as FastChat's do, ``a`` is the model in the first of its columns.
-        baseline : str, optional
-            The model that all others were compared with, where the records do not name it.
-        encoding : str, optional
-            Of texts that are not UTF-8 and do not say what they are, such as ``cp1252``.
-        names : {"ask", "fold", "exact"}
-            Names of models and judges that look the same are one name. Those that differ in case alone are refused
-            (``ask``) or one (``fold``); ``None``, ``nan`` and the like are refused as missing. ``exact`` keeps all
-            names as they are written.
-        copies : {"ask", "keep", "drop"}
-            Records that are exact copies of others count (``keep``), or do not (``drop``). By default a set is refused
-            whose records are doubled.
-        without_judge, only_judge : str or collection of str
-            Judges whose judgments do not count, or whose judgments alone count. An argument like this is an option of
-            the command: ``--without-judge NAME``, given once for every name.
-        without_model : str or collection of str
-            Models whose comparisons do not count. Rankings of several answers become rankings of the others.
-        category : str or collection of str
-            Categories whose judgments alone count.
+    Parameters
+    ----------
+    path : str or Path, or several; or a table; or Comparisons; or Judgments, which are given back
+        Patterns such as ``logs/*.jsonl`` and folders are resolved, ``-`` is standard input, and ``votes.db::june``
+        one table of a file that has several. ``hf:owner/name`` is a set on the Hugging Face hub, and
+        ``hf:owner/name::test`` one split of it (`hub.Address`). Compressed files (gzip, zstd, bzip2, xz,
+        zip) are read, too. A table is a frame of pandas, anything with Arrow's PyCapsule protocol (polars, DuckDB,
+        pyarrow), a dict of columns, a list of dicts, or a list of pairs (winner, loser). An index of pandas is a
+        column if it has the name of one.
+    form : str, optional
+        One of `judgerank.reading.file_formats.READERS`; by default what the file's name ends in.
+    columns : mapping of str to str, optional
+        Names of the file's columns where they are not the usual ones: ``model_a`` (shown first), ``model_b``,
+        ``winner``, and, if there are any, ``judge``, ``question``, ``length``, ``category``, ``reply`` (what the
+        judge wrote), ``human`` (whether a person judged) and ``strength`` (1 or better, 2 or much
+        better, and so on).
+        ``model`` and ``score`` are of tables of scores.
+        ``count`` names a column that says how many like judgments a record stands for; null counts every record
+        once. Unless it is there (or ``"ask"``), a column that looks like one is refused, since either
+        reading could be meant. ``swapped`` names one that is true where model_b was shown first though the winner
+        still names its column. A name may be written in another way (``Judge``, ``model-a``). A column that is
+        nearly a known one is refused, unless its key is there; None says that there is none.
+    winner_values : mapping of str to str, optional
+        Words for the winner, and what they mean: ``a``, ``b``, ``tie`` or ``unknown``. Where a record holds two
+        games by name, as FastChat's do, ``a`` is the model in the first of its columns.
+    baseline : str, optional
+        The model that all others were compared with, where the records do not name it.
+    encoding : str, optional
+        Of texts that are not UTF-8 and do not say what they are, such as ``cp1252``.
+    names : {"ask", "fold", "exact"}
+        Names of models and judges that look the same are one name. Those that differ in case alone are refused
+        (``ask``) or one (``fold``); ``None``, ``nan`` and the like are refused as missing. ``exact`` keeps all
+        names as they are written.
+    copies : {"ask", "keep", "drop"}
+        Records that are exact copies of others count (``keep``), or do not (``drop``). By default a set is refused
+        whose records are doubled.
+    without_judge, only_judge : str or collection of str
+        Judges whose judgments do not count, or whose judgments alone count. An argument like this is an option of
+        the command: ``--without-judge NAME``, given once for every name.
+    without_model : str or collection of str
+        Models whose comparisons do not count. Rankings of several answers become rankings of the others.
+    category : str or collection of str
+        Categories whose judgments alone count.
 
-        Returns
-        -------
-        Judgments
-            In the published columns. A judge none of whose answers can be read keeps its records, and has no
-            comparisons, which a remark says. Without a column of judges all records are by one. A length becomes the
-            comparisons' covariate, its logarithm standardised as in the paper's appendix F.6.1.
+    Returns
+    -------
+    Judgments
+        In the published columns. A judge none of whose answers can be read keeps its records, and has no
+        comparisons, which a remark says. Without a column of judges all records are by one. A length becomes the
+        comparisons' covariate, its logarithm standardised as in the paper's appendix F.6.1.
 
-        Raises
-        ------
-        DataUnavailableError
-            If there is no such file.
-        DataError
-            Naming the file, and the record or line (counted from 1), the column or the judge at fault.
-        ConfigError
-            If the form is not known, or the file's name does not tell it; if an answer is to mean something else;
-    <<<<<<< HEAD
-            if a baseline is given that is not wanted; if an option does not apply to the source; if no record has a
-            name that is to be left out or kept.
-    =======
-            if a baseline is given that is not wanted; if an option does not apply to the source.
+    Raises
+    ------
+    DataUnavailableError
+        If there is no such file.
+    DataError
+        Naming the file, and the record or line (counted from 1), the column or the judge at fault.
+    ConfigError
+        If the form is not known, or the file's name does not tell it; if an answer is to mean something else;
+        if a baseline is given that is not wanted; if an option does not apply to the source; if no record has a
+        name that is to be left out or kept.
 
-        Examples
-        --------
-        >>> import judgerank
-        >>> judgments = judgerank.read(judgerank.example())
-        >>> judgments.comparisons.models
-        ('cedar', 'hazel', 'maple', 'oak', 'thorn', 'willow')
-    >>>>>>> 59d670fb (Show by example what exported names and results do)
+    Examples
+    --------
+    >>> import judgerank
+    >>> judgments = judgerank.read(judgerank.example())
+    >>> judgments.comparisons.models
+    ('cedar', 'hazel', 'maple', 'oak', 'thorn', 'willow')
     """
     selection = Selection.of(
         without_judge=without_judge, only_judge=only_judge, without_model=without_model, category=category
