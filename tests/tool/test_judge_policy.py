@@ -56,7 +56,7 @@ def test_a_judge_who_favours_his_maker_does_not_decide(frame, ranking):
     assert judgerank.rank(frame, own_maker="count").to_frame()["model"].iloc[0] == "gpt-4o-mini"
     verdicts = ranking.tables["judges"].set_index("judge")["verdict"]
     assert verdicts["gpt-4o"] == "favours its maker's other models"
-    assert verdicts["claude-sonnet"] == verdicts["deepseek-chat"] == panel.FINE
+    assert panel.flagged(ranking.tables["judges"]) == ["gpt-4o"]
 
 
 def test_votes_left_out_are_counted_and_shown(frame, ranking):
@@ -75,8 +75,7 @@ def test_votes_left_out_are_counted_and_shown(frame, ranking):
 
 
 def test_an_innocent_judge_is_not_accused_where_the_partial_ones_votes_count(frame):
-    verdicts = judgerank.rank(frame, own_maker="count").tables["judges"].set_index("judge")["verdict"]
-    assert verdicts["gpt-4o"] == "favours its maker's other models" and verdicts["claude-sonnet"] == panel.FINE
+    assert panel.flagged(judgerank.rank(frame, own_maker="count").tables["judges"]) == ["gpt-4o"]
 
 
 def test_a_leader_that_only_its_maker_judged_is_called_so(frame):

@@ -181,10 +181,10 @@ def _sets(ranking: Record, judges: pd.DataFrame, leaders: Sequence[str]) -> Iter
 
 def _problem_of(judges: pd.DataFrame, those: Sequence[str]) -> str:
     """What is the matter with some judges, to follow *which*."""
+    if not {*those} <= {*panel.flagged(judges)}:
+        return "is of its maker" if len(those) == 1 else "are of its maker"
     verdicts = dict(zip(judges["judge"], judges["verdict"], strict=True))
-    if len(those) > 1:
-        return "have a problem or are of its maker"
-    return panel.in_a_clause(verdicts[those[0]])
+    return panel.in_a_clause(verdicts[those[0]]) if len(those) == 1 else "have a problem"
 
 
 @remembered
