@@ -205,6 +205,8 @@ def test_a_bloc_is_named_with_the_ranking_without_it():
     (remark,) = (text for text in ranking.remarks if text.startswith(ONE_SIDED))
     assert "120 judges" in remark and "chose z in 100%" in remark and "w ranks first" in remark
     assert remark.removeprefix(ONE_SIDED) in verdict(ranking).warnings
+    judges = ranking.tables["judges"].set_index("judge")
+    assert judges.loc[FEW_JUDGES, "verdict"] == "too few answers"
     (group,) = one_sided(bloc(120).pool_few(), MODEL)
     assert group.model == "z" and group.share == 1 and group.expected < 0.4 and group.first == "w"
 

@@ -7,6 +7,7 @@ from judgerank.engine.solution import Status
 from judgerank.fits.result import Fit
 from judgerank.inference.uncertainty import MOST_PARAMETERS
 from judgerank.model.needs import Need
+from judgerank.ranking.studies.exact_fit import mostly_at_zero
 from judgerank.ranking.study import Component, Finding
 
 
@@ -40,7 +41,7 @@ def on_fit(fitted: Fit) -> list[str]:
             f"Judges with zero discrimination: {listed(fitted.judges_at_zero)}. Their answers do not follow the "
             "scores that the other judges agree on, so they have no weight in this fit."
         )
-        if 2 * len(fitted.judges_at_zero) >= len(fitted.comparisons.judges):
+        if mostly_at_zero(fitted):
             remark += (
                 " They are at least half of the panel. If the other judges are the contrary ones, this ranking is "
                 "upside down. Compare it with --model btl, which counts all judges."

@@ -67,7 +67,7 @@ def on_trust(reported: Fit, exact: Fit) -> list[str]:
             f" Shrinkage cannot tell how much more {listed(far)} discriminates than the other judges, so the "
             "intervals of scores may be too short. The order and the tests hold."
         )
-    mostly_zero = 2 * len(exact.judges_at_zero) >= len(exact.comparisons.judges)
+    mostly_zero = mostly_at_zero(exact)
     if not far and not mostly_zero:
         remark += f" {HARMLESS}"
     if mostly_zero:
@@ -76,6 +76,13 @@ def on_trust(reported: Fit, exact: Fit) -> list[str]:
             "reverse of the true one. Compare it with --model btl, which counts all judges equally."
         )
     return [remark]
+
+
+def mostly_at_zero(exact: Fit) -> bool:
+    """Whether half of the judges or more stand at zero; one label that stands for several counts as most."""
+    cells = exact.comparisons
+    zero = ~exact.solution.parameters.in_play
+    return bool(2 * zero.sum() >= len(zero) and (not cells.is_pooled.any() or zero[cells.is_pooled].all()))
 
 
 def on_exact(exact: Fit) -> list[str]:

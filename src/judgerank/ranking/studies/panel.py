@@ -85,7 +85,7 @@ def table_of(component: Component) -> pd.DataFrame:
     table["verdict"] = [reason or verdict for reason, verdict in zip(reasons, table["verdict"], strict=True)]
     if "separated" not in component.pairs or not component.pairs["separated"].fillna(False).any():
         table.loc[table["verdict"] == FINE, "verdict"] = UNSURE  # of models that are all alike, nothing is known
-    turnable = ~table["verdict"].isin((FINE, UNBOUNDED)) & ~table["verdict"].str.startswith(SAME)
+    turnable = ~table["verdict"].isin((FINE, UNBOUNDED, TOO_FEW)) & ~table["verdict"].str.startswith(SAME)
     table.loc[turnable & table["judge"].isin(contrary_in(component.sample)), "verdict"] = CONTRARY
     return table
 
