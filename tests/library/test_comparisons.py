@@ -140,14 +140,15 @@ def test_the_covariate_follows_the_rows_that_are_kept(frame):
 BAD_RECORDS = {
     "unknown letter": (("a", "b", "x", "A"), r"record 4 has the unknown preference 'A' \(known: a, b, c.*\)"),
     "number for a letter": (("a", "b", "x", 1), r"record 4 has the unknown preference 1 \(known: .*\)"),
-    "itself": (("b", "b", "x", "a"), "record 4 compares 'b' with itself"),
-    "itself, unparsed": (("b", "b", "x", "unknown"), "record 4 compares 'b' with itself"),
     "no model_a": ((None, "b", "x", "a"), "record 4 has no 'model_a': fill in the name or delete the record"),
     "no model_b": (("a", None, "x", "a"), "record 4 has no 'model_b': fill in the name or delete the record"),
     "no judge": (("a", "b", None, "a"), "record 4 has no 'judge_model': fill in the name or delete the record"),
     "number as model_a": ((3, "b", "x", "a"), "record 4 has 3 as 'model_a', not a name"),
     "number as model_b": (("a", 3, "x", "a"), "record 4 has 3 as 'model_b', not a name"),
-    "empty model_b": (("a", "", "x", "a"), "record 4 has '' as 'model_b', not a name"),
+    "empty model_b": (
+        ("a", "", "x", "a"),
+        "record 4 has '' as 'model_b', not a name: fill it in or delete the record",
+    ),
     "number as judge": (("a", "b", 3.5, "a"), "record 4 has 3.5 as 'judge_model', not a name"),
 }
 

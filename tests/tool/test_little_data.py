@@ -310,3 +310,12 @@ def test_a_position_takes_as_much_of_a_balanced_order_as_is_needed(times):
     name, why = default_member([comparisons])
     assert (name == FALLBACK) == (comparisons.n_comparisons < LEAST_BALANCED)
     assert (str(LEAST_BALANCED) in why) == (name == FALLBACK)
+
+
+@pytest.mark.parametrize("layout", [name for name in LAYOUTS if name is not scores])
+def test_every_layout_leaves_them_out(layout):
+    rows = as_given(answers(5), NAMES)
+    with_itself = layout([*rows, ("alfa", "alfa", "a", "j0"), ("brav", "brav", "b", "j0")])
+    judgments = judgerank.read(with_itself)
+    assert judgments.comparisons.dropped[ITSELF] == 2
+    assert judgments.comparisons.n_comparisons == judgerank.read(layout(rows)).comparisons.n_comparisons

@@ -135,6 +135,11 @@ LIKE_THE_READER = {
         {},
     ),
     "a silent judge": ("csv", text([*RECORDS, ["q", "x", "y", "a", "unknown"], ["q", "y", "z", "m", ""]]), {}),
+    "a model with itself": (
+        "csv",
+        text([*RECORDS, ["q", "x", "x", "j", "a"], ["q", "y", "y", "j", "unknown"]]),
+        {},
+    ),
     "which model won": ("csv", "model_a,model_b,a_wins\nx,y,1\ny,x,0\n", {}),
     "published words": ("csv", "model_a,model_b,winner\nx,y,tie (inconsistent)\nx,y,ignore\nx,y,model_a\n", {}),
     "everyday words": (
@@ -166,7 +171,6 @@ def test_what_the_reader_takes_is_taken(case, tmp_path):
 
 
 REFUSED = {
-    "itself": ("csv", text([*RECORDS, ["q", "x", "x", "j", "a"]]), "record 7 compares 'x' with itself"),
     "no model": ("csv", text([*RECORDS, ["q", "", "x", "j", "a"], ODD]), "record 7 has no 'model_a'"),
     "no judge": (
         "jsonl",

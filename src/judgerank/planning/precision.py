@@ -96,7 +96,7 @@ class Precision:
     def longer(self, whose: str, size: float) -> FloatArray:
         """By how much the errors that a ranking states exceed those that it makes, at T comparisons."""
         share = few_clusters_share(self.n_parameters, size / self.questions.size)
-        return np.sqrt(1 + share * self.few[whose])
+        return np.sqrt(np.maximum(1 + share * self.few[whose], 0.0))  # few clusters can leave less than nothing
 
     @cached_property
     def noise(self) -> FloatArray:

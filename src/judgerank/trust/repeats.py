@@ -27,19 +27,8 @@ from judgerank.inference.wald import effective_trials, is_informative, normal_qu
 from judgerank.trust.retest import requests_of
 
 ALL = "all judges"
-COLUMNS = [
-    "judge",
-    "requests",
-    "answers",
-    "differing",
-    "flip_rate",
-    "low",
-    "high",
-    "noise",
-    "noise_low",
-    "noise_high",
-]
-COLUMNS += ["second_answer", "pays_from"]
+COLUMNS = ["judge", "requests", "answers", "differing", "flip_rate", "low", "high"]
+COLUMNS += ["noise", "noise_low", "noise_high", "second_answer", "pays_from"]
 LEAST_PRICE = 0.05  # judgments, below which a price is none to one decimal
 
 
@@ -185,17 +174,6 @@ def _row(name: str, sums: pd.DataFrame, level: float) -> dict[str, object]:
     worth = 2 / design_effect(2, rho) - 1
     pays = 2 * rho / (1 - rho) if rho < 1 else np.inf
     answers = float(sums["size"].sum())
-    values = (
-        name,
-        requests,
-        int(answers),
-        int((sums["differ"] > 0).sum()),
-        rate,
-        low,
-        high,
-        1 - rho,
-        *ends.tolist(),
-        worth,
-        pays,
-    )
+    differing = int((sums["differ"] > 0).sum())
+    values = (name, requests, int(answers), differing, rate, low, high, 1 - rho, *ends.tolist(), worth, pays)
     return dict(zip(COLUMNS, values, strict=True))
