@@ -191,12 +191,18 @@ def test_without_judges_is_the_ranking_of_the_others(ranking):
     assert len(ranking.judges) == 5  # which is as it was
 
 
-@pytest.mark.parametrize(
-    ("judges", "words"), [("nobody", "nobody"), (["judge-first", "x"], "'x'"), (None, "no judge would be left")]
-)
-def test_judges_that_are_not_there_or_all_are_refused(ranking, judges, words):
-    with pytest.raises(DataError, match=words):
-        ranking.without(judges=ranking.judges["judge"] if judges is None else judges)
+def test_without_models_is_the_ranking_of_the_others(ranking):
+    judgments = judgerank.example()
+    others = judgments[~judgments[["model_a", "model_b"]].isin(["oak"]).any(axis=1)]
+    pd.testing.assert_frame_equal(ranking.without(models="oak").leaderboard, rank(others).leaderboard)
+
+
+def test_judges_that_are_not_there_or_all_are_refused(ranking):
+    for judges in ("nobody", ["judge-first", "nobody"]):
+        with pytest.raises(ConfigError, match="nobody"):
+            ranking.without(judges=judges)
+    with pytest.raises(DataError, match="no judgment is left"):
+        ranking.without(judges=ranking.judges["judge"])
 
 
 def test_a_plot_takes_one_scale_and_the_extra(ranking, monkeypatch):

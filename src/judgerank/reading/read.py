@@ -116,11 +116,8 @@ def read_judgments(
         Naming the file, and the record or line (counted from 1), the column or the judge at fault.
     ConfigError
         If the form is not known, or the file's name does not tell it; if an answer is to mean something else;
-<<<<<<< HEAD
         if a baseline is given that is not wanted; if an option does not apply to the source; if no record has a
         name that is to be left out or kept.
-=======
-        if a baseline is given that is not wanted; if an option does not apply to the source.
 
     Examples
     --------
@@ -128,7 +125,6 @@ def read_judgments(
     >>> judgments = judgerank.read(judgerank.example())
     >>> judgments.comparisons.models
     ('cedar', 'hazel', 'maple', 'oak', 'thorn', 'willow')
->>>>>>> 59d670fb (Show by example what exported names and results do)
     """
     selection = Selection.of(
         without_judge=without_judge, only_judge=only_judge, without_model=without_model, category=category
