@@ -105,13 +105,19 @@ def test_the_log_likelihood_and_criteria_are_those_of_their_definitions(fits):
     assert result.bic == pytest.approx(np.log(1500) * size - 2 * result.llf)
 
 
-@pytest.mark.parametrize("name", DESCRIBED)
+@pytest.mark.parametrize("name", [*DESCRIBED, "firm"])
 def test_python_can_ask_for_every_attribute(fits, firm, name):
+    """Whether it is there, with a default, and all at once: also of what is not listed, and without intervals."""
     result = firm if name == "firm" else fits[name]
-    members = dict(inspect.getmembers(result))
-    public = [member for member in dir(result) if not member.startswith("_")]
-    assert {*public} <= {*members}  # none of them refuses
-    assert all(hasattr(result, member) for member in public)
+    assert [member for member, _ in inspect.getmembers(result)] == dir(result)
+    assert all(hasattr(result, member) for member in dir(result))
+    for member in {*dir(type(result)), *vars(result)}:
+        getattr(result, member, None)
+
+
+def test_tab_completion_shows_at_most_45_names(fits):
+    names = dir(fits["plain"])
+    assert len(names) <= 45 and not any(member.startswith("_") for member in names)
 
 
 def test_what_does_not_exist_is_missing(fits, firm):
