@@ -105,13 +105,19 @@ def test_the_log_likelihood_and_criteria_are_those_of_their_definitions(fits):
     assert result.bic == pytest.approx(np.log(1500) * size - 2 * result.llf)
 
 
-@pytest.mark.parametrize("name", DESCRIBED)
+@pytest.mark.parametrize("name", [*DESCRIBED, "firm"])
 def test_python_can_ask_for_every_attribute(fits, firm, name):
+    """Whether it is there, with a default, and all at once: also of what is not listed, and without intervals."""
     result = firm if name == "firm" else fits[name]
-    members = dict(inspect.getmembers(result))
-    public = [member for member in dir(result) if not member.startswith("_")]
-    assert {*public} <= {*members}  # none of them refuses
-    assert all(hasattr(result, member) for member in public)
+    assert [member for member, _ in inspect.getmembers(result)] == dir(result)
+    assert all(hasattr(result, member) for member in dir(result))
+    for member in {*dir(type(result)), *vars(result)}:
+        getattr(result, member, None)
+
+
+def test_tab_completion_shows_at_most_45_names(fits):
+    names = dir(fits["plain"])
+    assert len(names) <= 45 and not any(member.startswith("_") for member in names)
 
 
 def test_what_does_not_exist_is_missing(fits, firm):
@@ -191,12 +197,18 @@ def test_without_judges_is_the_ranking_of_the_others(ranking):
     assert len(ranking.judges) == 5  # which is as it was
 
 
-@pytest.mark.parametrize(
-    ("judges", "words"), [("nobody", "nobody"), (["judge-first", "x"], "'x'"), (None, "no judge would be left")]
-)
-def test_judges_that_are_not_there_or_all_are_refused(ranking, judges, words):
-    with pytest.raises(DataError, match=words):
-        ranking.without(judges=ranking.judges["judge"] if judges is None else judges)
+def test_without_models_is_the_ranking_of_the_others(ranking):
+    judgments = judgerank.example()
+    others = judgments[~judgments[["model_a", "model_b"]].isin(["oak"]).any(axis=1)]
+    pd.testing.assert_frame_equal(ranking.without(models="oak").leaderboard, rank(others).leaderboard)
+
+
+def test_judges_that_are_not_there_or_all_are_refused(ranking):
+    for judges in ("nobody", ["judge-first", "nobody"]):
+        with pytest.raises(ConfigError, match="nobody"):
+            ranking.without(judges=judges)
+    with pytest.raises(DataError, match="no judgment is left"):
+        ranking.without(judges=ranking.judges["judge"])
 
 
 def test_a_plot_takes_one_scale_and_the_extra(ranking, monkeypatch):

@@ -112,8 +112,10 @@ class SharedQuestions:
     @staticmethod
     def gradients(board: Fit, at: Fit) -> FloatArray:
         """Gradient of every question of a board in the parameters of a fit, shape (Q, N + B K)."""
-        raw = board.model.observed(board.known_raw)
-        return cluster_gradients(onto(raw, at.comparisons), at.model, at.solution.parameters, board.known_question)
+        raw = board.model.observed(board.require_raw())
+        return cluster_gradients(
+            onto(raw, at.comparisons), at.model, at.solution.parameters, board.require_question()
+        )
 
     def variance(self, old: FloatArray, new: FloatArray) -> FloatArray:
         """Of the sum of what all questions add on either board, shape (Q, M) each; shape (M,).

@@ -110,7 +110,7 @@ def by_question(fitted: Fit, comparisons: Comparisons | None, question: IntArray
     NoIntervalError
         If the fit has no intervals.
     """
-    rows = fitted.known_raw if comparisons is None else comparisons
+    rows = fitted.require_raw() if comparisons is None else comparisons
     question_index = questions_of(fitted, rows, question)
     if question_index.enough:
         return fitted.clustered(comparisons, question, MOST_QUESTIONS)

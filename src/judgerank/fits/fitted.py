@@ -123,8 +123,7 @@ class Fitted(Intervals):
         _, drawn = drawn_clusters(question, None if self.by_cluster is None else self.by_cluster.shape[0])
         return (rows, question) if drawn is None else (rows._rows(drawn), question[drawn])
 
-    @property
-    def known_raw(self) -> Comparisons:
+    def require_raw(self) -> Comparisons:
         """`raw`, for who cannot do without.
 
         Raises
@@ -136,8 +135,7 @@ class Fitted(Intervals):
             raise DataError("this fit does not hold the comparisons that it was fitted to: give them beside it")
         return self.raw
 
-    @property
-    def known_question(self) -> IntArray:
+    def require_question(self) -> IntArray:
         """`question`, for who cannot do without.
 
         Raises

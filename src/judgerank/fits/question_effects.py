@@ -58,7 +58,7 @@ def with_question_effects(
         If the likelihood has no maximum, without question effects or with them.
     """
     _require_possible(without)
-    comparisons, question = without.known_raw, without.known_question
+    comparisons, question = without.require_raw(), without.require_question()
     leader = {} if member is None else copies(without, comparisons, question, member)
     names = ", ".join(sorted({*leader, *leader.values()}))
     remarks: tuple[str, ...] = ()
@@ -90,7 +90,7 @@ def with_question_effects(
 
 def _with_errors(result: FittedKind, covariance: FloatArray, without: FittedKind) -> FittedKind:
     """With the covariance of all but sigma, and what questions say of its degrees of freedom."""
-    comparisons, question = result.known_raw, result.known_question
+    comparisons, question = result.require_raw(), result.require_question()
     by_cluster = residuals_by_cluster(comparisons, without.model, without.solution.parameters, question)
     effective = effective_number(question, comparisons.count)
     information = information_by_cluster(comparisons, without.model, without.solution.parameters, question)
@@ -108,7 +108,7 @@ def _require_possible(without: Fitted) -> None:
     model = without.model
     if model.weights_vary:
         raise ConfigError(f"question effects go with members without slopes, and {model.name!r} has them")
-    if not model.has(Role.TIE) and without.known_raw.with_ties().known_ties.any():
+    if not model.has(Role.TIE) and without.require_raw().with_ties().known_ties.any():
         alternatives = "position_aware_ties, judge_aware_ties or btl_ties"
         raise ConfigError(
             f"{model.name!r} takes ties for half a win, and with question effects that misleads: "

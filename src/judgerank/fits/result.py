@@ -30,6 +30,18 @@ if TYPE_CHECKING:  # an optional extra
     from matplotlib.figure import Figure
 
 
+# What users of a fit need, for tab completion and object inspectors. What other modules take of it besides, such
+# as the clusters behind its errors, may change without notice.
+PUBLIC = (
+    *("scores", "ranks", "discrimination", "slope", "position", "tie", "strength", "sigma", "spread"),
+    *("params", "bse", "pvalues", "conf_int", "cov_params", "llf", "nobs", "aic", "bic", "summary", "predict"),
+    *("confidence_intervals", "to_frame", "leaderboard", "plot", "save", "contrast", "discrimination_curve"),
+    *("clustered", "for_this_panel", "test", "wald", "order", "categories", "probability", "effects", "member"),
+    *("status", "converged", "remarks", "judge_status", "judges_at_zero", "unbounded_judges"),
+    *("comparisons", "model", "settings"),
+)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Fit(Fitted):
     """A fitted model: its estimates, their covariance, intervals and tests, and ways to show and keep it.
@@ -83,8 +95,8 @@ class Fit(Fitted):
                 "a fit with further blocks is clustered by its own comparisons: fit.clustered(cluster=...)"
             )
         return super().clustered(
-            self.known_raw if comparisons is None else comparisons,
-            self.known_question if cluster is None else numbered(np.asarray(cluster))[1],
+            self.require_raw() if comparisons is None else comparisons,
+            self.require_question() if cluster is None else numbered(np.asarray(cluster))[1],
             most,
         )
 
@@ -121,9 +133,9 @@ class Fit(Fitted):
         DataError
             If these are other comparisons than those fitted.
         """
-        rows = self.model.observed(self.known_raw if comparisons is None else comparisons)
+        rows = self.model.observed(self.require_raw() if comparisons is None else comparisons)
         self.require_fitted(rows.models, rows.judges, rows.n_comparisons)
-        question_index = self.known_question if question is None else question
+        question_index = self.require_question() if question is None else question
         leads = leads_by_question(rows, self.model, self.solution.parameters, question_index)
         return replace(self, flips=leads)
 
@@ -243,6 +255,9 @@ class Fit(Fitted):
         if len(columns):  # none where categories make no difference
             jacobian[:, columns] = np.eye(n)
         return scores + self.solution.parameters.common[first : first + n], jacobian
+
+    def __dir__(self) -> list[str]:
+        return sorted(PUBLIC)
 
     def __repr__(self) -> str:
         c, more = self.comparisons, [block.name for block in self.blocks]

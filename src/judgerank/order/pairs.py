@@ -287,6 +287,13 @@ def rank_intervals(result: Fitted, level: float = 0.95) -> pd.DataFrame:
     ------
     NoIntervalError
         If the fit has no intervals.
+
+    Examples
+    --------
+    >>> import judgerank
+    >>> result = judgerank.fit(judgerank.example())
+    >>> judgerank.rank_intervals(result)[["model", "rank"]].head(2).to_dict("records")
+    [{'model': 'oak', 'rank': 1}, {'model': 'maple', 'rank': 2}]
     """
     parts = [
         pd.DataFrame(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from judgerank.data.errors import ConfigError, DataError
+from judgerank.data.errors import ConfigError
 from judgerank.data.judgments import Judgments
 from judgerank.data.listing import LONGEST, counted, shortened
 from judgerank.fits.presentation import MOST, board_figure, percent
@@ -23,8 +23,8 @@ from judgerank.ranking.page import to_html
 from judgerank.ranking.page_options import Additions
 from judgerank.ranking.verdict import reading_lines, verdict
 from judgerank.reading.files import behind
-from judgerank.reading.from_tables import of_records
 from judgerank.reading.read import Source, read_judgments
+from judgerank.reading.selection import Selection
 from judgerank.writing.atomic import staged, versions
 from judgerank.writing.targets import Outputs
 
@@ -181,23 +181,26 @@ class Ranking(Record):
         board = self.tables["leaderboard"].astype(object).set_index("model")
         return pd.Series(board.loc[model])
 
-    def without(self, judges: str | Iterable[str]) -> Ranking:
-        """The ranking without the judgments of some judges, with the same settings.
+    def without(self, judges: str | Iterable[str] = (), models: str | Iterable[str] = ()) -> Ranking:
+        """The ranking without the judgments of some judges, or without some models, with the same settings.
 
         Parameters
         ----------
-        judges : str, or iterable of str
-            Names of judges.
+        judges, models : str, or iterable of str
+            Their names.
 
         Returns
         -------
         Ranking
-            Computed anew; `rank` says what is raised besides.
+            Computed anew, as with `without_judge` and `without_model` of `judgerank.rank`, which says what is
+            raised besides.
 
         Raises
         ------
+        ConfigError
+            If there is no judge or model of a name.
         DataError
-            If there is no judge of a name, or none is left.
+            If no judgment is left.
 
         Examples
         --------
@@ -206,14 +209,8 @@ class Ranking(Record):
         >>> len(ranking.without(judges="judge-random").judges)
         4
         """
-        names, available = [judges] if isinstance(judges, str) else [*judges], self.judgments.comparisons.judges
-        unknown = [name for name in names if name not in available]
-        if unknown:
-            raise DataError(f"there is no judge {unknown[0]!r} (there are: {', '.join(available)})")
-        if {*names} == {*available}:
-            raise DataError("no judge would be left: name fewer judges")
-        remaining = ~self.judgments.frame["judge_model"].isin(names)
-        return ranked(of_records(self.judgments, remaining), self.settings)
+        selection = Selection.of(without_judge=judges, without_model=models)
+        return ranked(selection.applied(self.recusal.judgments), self.settings)
 
     def summary(self) -> str:
         """The verdict, what to know first, and the first rows of the leaderboard.

@@ -257,8 +257,8 @@ def _by_question(fitted: Fit, judgments: Judgments, settings: Settings) -> Fit:
     """The fit with errors by question or sign flips, where they are asked for, possible and not in it already."""
     if not clusters(judgments, settings) or not has_errors(fitted):
         return fitted
-    question = fitted.known_question  # of these comparisons, whose judge ids may be merged
-    if fitted.effects is not None and questions_of(fitted, fitted.known_raw, question).enough:
+    question = fitted.require_question()  # of these comparisons, whose judge ids may be merged
+    if fitted.effects is not None and questions_of(fitted, fitted.require_raw(), question).enough:
         return fitted
     return by_question(fitted, fitted.raw, question)
 

@@ -13,7 +13,7 @@ def of_component(component: Component) -> Finding:
     reported, settings = component.reported, component.settings
     if not clusters(component.judgments, settings) or not component.has_intervals:
         return Finding()
-    questions = questions_of(reported, reported.known_raw, reported.known_question)
+    questions = questions_of(reported, reported.require_raw(), reported.require_question())
     independent = reported.robust is None
     return Finding(
         [] if questions.enough else on_questions(questions, len(reported.scores), settings.level, independent)

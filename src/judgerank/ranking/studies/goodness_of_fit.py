@@ -16,7 +16,7 @@ def of_component(component: Component) -> Finding:
     fitted = component.independent if component.independent.effects is None else component.member
     rows = component.judgments.comparisons if fitted.raw is None else fitted.raw
     by_question = clusters(component.judgments, component.settings)
-    question = fitted.known_question if by_question else None
+    question = fitted.require_question() if by_question else None
     names = component.judgments.question_ids if by_question else ()
     tests = fitness_if_quick(fitted, rows, question, component.settings.level, names)
     if tests is None:

@@ -73,13 +73,13 @@ def _clustered(component: Component) -> Clustered | None:
     large = len(rows) > MOST_ROWS or component.member.n_parameters > MOST_PARAMETERS
     if large or rows.stages is not None or not _recurring(component):
         return None
-    return rows, component.requested.known_question
+    return rows, component.requested.require_question()
 
 
 def _recurring(component: Component) -> bool:
     """Whether questions are known, to be allowed for, and some have several judgments."""
     has_clusters = clusters(component.judgments, component.settings)
-    return has_clusters and number_of(component.requested.known_question) < len(component.comparisons)
+    return has_clusters and number_of(component.requested.require_question()) < len(component.comparisons)
 
 
 @dataclass(frozen=True)
