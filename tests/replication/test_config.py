@@ -24,7 +24,18 @@ PRIMARY = sorted(path.stem for path in Path(CONF).glob("*.yaml") if path.stem no
 SIMULATIONS = ["ci_coverage", "convergence_mse", "small_samples"]
 # without a solver to choose
 OTHERS = ["audit", "pages", "tables", "slot_bias", "method_comparison", "unstated_settings", "verify", "kernels"]
-OTHERS += ["validity", "defaults", "torture", "smoke", "people", "soft", "rankings", "verify_beyond", "stale"]
+OTHERS += [
+    "validity",
+    "defaults",
+    "torture",
+    "smoke",
+    "people",
+    "soft",
+    "rankings",
+    "verify_beyond",
+    "stale",
+    "claims",
+]
 REAL = [name for name in PRIMARY if name not in (*SIMULATIONS, *OTHERS)]
 EACH_SET = sorted(path.stem for path in Path(CONF).glob("*.yaml") if "each_set\n" in path.read_text())
 

@@ -17,6 +17,7 @@ from judgerank.ranking.studies.leaderboard import board_of
 from judgerank.ranking.verdict import verdict
 from judgerank.reading.read import read_judgments
 from studies.claims import LAYOUTS, NULLS, File, claimed_once, contradictions, drawn_records, examined
+from tests.replication.test_sections import run
 
 SEEDS = range(40)  # files of every layout
 
@@ -127,3 +128,14 @@ def test_a_decisive_round_robin_has_power():
     design = NULLS["6 models in order, double round robin"]
     power = [claimed_once(design, np.random.default_rng([seed, 5])).power for seed in range(6)]
     assert np.mean(power) > 0.1
+
+
+def test_the_section_runs_small(tmp_path):
+    small = ("files=10", "replications=2", f"cache={tmp_path / 'cache'}", "parallel=sequential")
+    done = run("claims", tmp_path, *small)
+    assert done.returncode == 0, done.stderr
+    files, levels = (pd.read_csv(tmp_path / f"results/beyond/claims/{name}.csv") for name in ("files", "levels"))
+    assert (list(files["layout"]), files["files"].sum()) == (list(LAYOUTS), 10)
+    assert (files["contradictions"] == 0).all()
+    assert list(levels["design"]) == list(NULLS)
+    assert (tmp_path / "figures/beyond/claims/claims.png").is_file()

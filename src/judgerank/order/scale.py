@@ -68,7 +68,6 @@ from judgerank.model.members import Model, Parameters
 NODES, STEPS = 9, 4  # of the integrals, and of the search for the level
 LEAST = 1.0  # information on all log-discriminations, over that of the prior of one, from which there are averages
 SETTLED = 1e-4  # of the level, in log-odds
-EQUAL = 1e-9  # range of scores over their prior standard deviation, below which it is rounding
 
 
 class Averages(NamedTuple):
@@ -312,13 +311,10 @@ def _at_mode(fitted: Uncertainty) -> Scale:
 def _averages(fitted: Uncertainty) -> Averages | None:
     """What is known of the judges where their discriminations are shrunk, but for question effects.
 
-    None of a single judge: his discrimination is one by definition, so there is nothing to average over. None
-    where all scores are equal: answers then say nothing of discriminations, which stretch no difference.
+    None of a single judge: his discrimination is one by definition, so there is nothing to average over.
     """
     spread, at = fitted.solution.spread, fitted.solution.parameters
     if spread is None or ALPHA not in spread or fitted.effects is not None or fitted.n_free_discriminations < 2:
-        return None
-    if np.ptp(at.scores) <= EQUAL * spread["scores"]:
         return None
     return averages(fitted.comparisons, fitted.model, at, spread)
 

@@ -173,7 +173,7 @@ def claims(levels: pd.DataFrame, title: str) -> Figure:
     """Shares of sets with a false claim, by design, beside the level that they are held to."""
     figure, (axes,) = canvas(PAGE, 3.6)
     at = -np.arange(len(levels))
-    style = {"fmt": MARKERS[0], "color": COLOURS["judge_aware"], "elinewidth": 0.9, "capsize": 1.5}
+    style = {"fmt": "o", "color": COLOURS["judge_aware"], "elinewidth": 0.9, "capsize": 1.5}
     axes.errorbar(levels["false"], at, xerr=2 * levels["false_se"], **style)
     axes.axvline(0.05, color=COLOURS["reference"], linewidth=0.6)
     axes.set_yticks(at, levels["design"])
