@@ -112,7 +112,7 @@ def test_every_command_ends_in_a_result_or_one_sentence(path, tmp_path):
 
 
 def test_every_little_file_has_a_ranking(path):
-    board = judgerank.rank(path).to_frame()
+    board = judgerank.rank(path).leaderboard
     assert len(board) >= 2
     assert board["score"].notna().all()
     reach = (board["high"] - board["low"]).dropna()
@@ -169,7 +169,7 @@ def test_answers_about_a_model_and_itself_are_counted_and_left_out(tmp_path):
     judgments = read_judgments_of(with_itself)
     assert judgments.comparisons.dropped[ITSELF] == 1
     assert judgments.remarks[0] == "Left out: 1 judgment of a model with itself."
-    boards = [judgerank.rank(pd.DataFrame(rows, columns=HEADER)).to_frame() for rows in (with_itself, without)]
+    boards = [judgerank.rank(pd.DataFrame(rows, columns=HEADER)).leaderboard for rows in (with_itself, without)]
     pd.testing.assert_frame_equal(*boards)
     file = tmp_path / "votes.csv"
     pd.DataFrame(with_itself, columns=HEADER).to_csv(file, index=False)
@@ -271,7 +271,7 @@ def outcome(frame: pd.DataFrame, names: tuple[str, ...]) -> tuple[pd.DataFrame, 
         ranking = judgerank.rank(frame)
     except JudgerankError as error:
         return type(error).__name__
-    board = ranking.to_frame().replace({"model": dict(zip(names, range(4), strict=True))})
+    board = ranking.leaderboard.replace({"model": dict(zip(names, range(4), strict=True))})
     board = board.set_index("model").sort_index().drop(columns=["group", "rank"])
     headline = verdict(ranking).headline
     for number, name in enumerate(names):
