@@ -52,8 +52,8 @@ def ranking(frame):
 
 
 def test_a_judge_who_favours_his_maker_does_not_decide(frame, ranking):
-    assert ranking.to_frame()["model"].iloc[0] == "claude-haiku"
-    assert judgerank.rank(frame, own_maker="count").to_frame()["model"].iloc[0] == "gpt-4o-mini"
+    assert ranking.tables["leaderboard"]["model"].iloc[0] == "claude-haiku"
+    assert judgerank.rank(frame, own_maker="count").tables["leaderboard"]["model"].iloc[0] == "gpt-4o-mini"
     verdicts = ranking.tables["judges"].set_index("judge")["verdict"]
     assert verdicts["gpt-4o"] == "favours its maker's other models"
     assert panel.flagged(ranking.tables["judges"]) == ["gpt-4o"]
@@ -94,7 +94,7 @@ def test_votes_count_where_no_others_connect_the_models(frame):
     mini = (frame["model_a"] == "gpt-4o-mini") | (frame["model_b"] == "gpt-4o-mini")
     mine = frame["judge"] == "gpt-4o"
     ranking = judgerank.rank(frame[~mini | mine])
-    assert len(ranking.fits) == 1 and set(ranking.to_frame()["model"]) == set(SCORES)
+    assert len(ranking.fits) == 1 and set(ranking.tables["leaderboard"]["model"]) == set(SCORES)
     assert ranking.recusal.dependent == ("gpt-4o-mini",)
     assert ranking.tables["own_maker"].set_index("judge")["left_out"]["gpt-4o"] == 0
     summary = verdict(ranking)

@@ -36,7 +36,7 @@ from judgerank.ranking.study import component_of
 from judgerank.trust.sentences import MOST_ROWS
 
 MOST_TRIALS = 6  # judges left out one at a time, those with most information first; of large sets one
-STAYS = " The leader stays the same without any of them."
+STAYS = " Leaving them out changes no leader."
 UNTESTED, OTHER_MAKER = "self-preference cannot be tested here", "Add a judge of another maker."
 
 

@@ -328,7 +328,7 @@ def _by_whom(asked: list[str], judges: list[str]) -> str:
         return ", spread over the judges" if len(judges) > 1 else ""
     if len(asked) <= NAMED:
         return f" by {listed(asked)}" if len(asked) == 1 else f", spread over {listed(asked)}"
-    return f", spread over the judges except {listed([name for name in judges if name not in asked])}"
+    return f", spread over {len(asked)} of the {len(judges)} judges (those without a problem, of other makers)"
 
 
 def _facts(ranking: Record, judges: pd.DataFrame) -> list[tuple[str, str]]:

@@ -92,7 +92,8 @@ def _remark(ranked: Ranked, table: pd.DataFrame) -> Iterator[str]:
         yield f"Their own maker's model wins {won:.0%} of them; the other votes let one expect {expected:.0%}."
     leader = _leader_if_counted(ranked)
     if leader:
-        yield f"If they counted, {leader} would have the highest score (--own-maker count counts them)."
+        still = "still " * (leader == ranked.components[0].reported.scores.idxmax())
+        yield f"If they counted, {leader} would {still}have the highest score (--own-maker count counts them)."
 
 
 def _leader_if_counted(ranked: Ranked) -> str:
