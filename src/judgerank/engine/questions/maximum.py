@@ -230,7 +230,8 @@ class _ByOneInverse(Ascent[_Point]):
 
     def distance(self, step: FloatArray) -> float:
         """In standard errors; NaN where there is no inverse."""
-        return float(np.abs(step / np.sqrt(np.diag(self.covariance))).max())
+        errors = np.sqrt(np.diag(self.covariance))  # zero where one discrimination alone is free: it is one
+        return float(np.abs(np.divide(step, errors, out=np.zeros_like(step), where=errors != 0)).max())
 
     def strays(self, point: _Point) -> bool:
         return not point.far <= ARRIVED and not point.far < point.before  # among them where there is no inverse
