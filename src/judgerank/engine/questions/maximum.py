@@ -129,8 +129,8 @@ def _moved_spread(plain: Plain, maximum: Found, names: Sequence[str]) -> dict[st
                 + block_variance.mean(),
             )
         size = factor**2 * (float(part @ part) + float(np.trace(block_variance)))
-        n_free = len(part) - (name not in extra)
-        updated[name] = float(np.exp(_root(size, n_free, prior)))
+        n_free = len(part) - (name not in extra) - (int(plain.at_mean.sum()) if name == ALPHA else 0)
+        updated[name] = float(np.exp(_root(size, n_free, prior))) if n_free else maximum.spread[name]
     return updated
 
 
