@@ -129,8 +129,8 @@ def _moved_spread(plain: Plain, maximum: Found, names: Sequence[str]) -> dict[st
                 + block_variance.mean(),
             )
         size = factor**2 * (float(part @ part) + float(np.trace(block_variance)))
-        n_free = len(part) - (name not in extra)
-        updated[name] = float(np.exp(_root(size, n_free, prior)))
+        n_free = len(part) - (name not in extra) - (int(plain.at_mean.sum()) if name == ALPHA else 0)
+        updated[name] = float(np.exp(_root(size, n_free, prior))) if n_free else maximum.spread[name]
     return updated
 
 
@@ -230,7 +230,8 @@ class _ByOneInverse(Ascent[_Point]):
 
     def distance(self, step: FloatArray) -> float:
         """In standard errors; NaN where there is no inverse."""
-        return float(np.abs(step / np.sqrt(np.diag(self.covariance))).max())
+        errors = np.sqrt(np.diag(self.covariance))  # zero where one discrimination alone is free: it is one
+        return float(np.abs(np.divide(step, errors, out=np.zeros_like(step), where=errors != 0)).max())
 
     def strays(self, point: _Point) -> bool:
         return not point.far <= ARRIVED and not point.far < point.before  # among them where there is no inverse
