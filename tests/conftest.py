@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from importlib.util import find_spec
 
 import numpy as np
 import pandas as pd
@@ -26,6 +27,31 @@ SLOW_BY_PART = {
     "tool": "collecting_faults collecting_money collecting_rules collecting_runs faults versions wheel",
 }
 SLOW = {f"{part}/test_{name}.py" for part, names in SLOW_BY_PART.items() for name in names.split()}
+
+
+# Files of tests that need what `make test-all` installs and `make test` does not
+NEEDS = {"inspect_ai": {"test_inspecting.py"}, "litellm": {"test_answers.py", "test_gate_asking.py"}}
+
+
+class Uncollected(pytest.Module):
+    """A file of tests for which a package is missing."""
+
+    needed: str
+
+    def collect(self):
+        pytest.skip(f"could not import {self.needed!r}", allow_module_level=True)
+
+
+def pytest_pycollect_makemodule(module_path, parent):
+    name = module_path.name
+    needed = {package for package, files in NEEDS.items() if name in files}
+    needed |= {"litellm"} if name.startswith("test_collecting") else set()
+    for package in needed:
+        if find_spec(package) is None:
+            module = Uncollected.from_parent(parent, path=module_path)
+            module.needed = package
+            return module
+    return None
 
 
 def pytest_configure(config):
@@ -55,7 +81,7 @@ UNSKIPPED_BY = {
     "could not find a browser": "Chromium (apt-get install chromium)",
     "make lowest": "make lowest, on Python 3.11",
     "no package index answers": "a package index that pip reaches",
-    "could not import": "the optional extras (pip install -e '.[cluster,collect,methods,bench,scale,zstd]')",
+    "could not import": "the optional extras (make environment)",
 }
 
 

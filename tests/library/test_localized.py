@@ -284,6 +284,7 @@ def test_a_wider_box_never_lowers_the_maximum(simulated):
         assert min(np.diff(values)) > -1e-8
 
 
+@pytest.mark.slow
 def test_small_panels_always_end_in_a_maximum_over_the_box(simulated):
     ends, box = Counter(), Localized()
     for seed in range(200):
@@ -382,6 +383,7 @@ def test_unlinked_groups_have_no_interior_maximum(cells_of):
     assert fit(cells_of(*GOOD, *OTHER, *APART), solver="localized").status is Status.LOCALIZED
 
 
+@pytest.mark.slow
 def test_interior_means_that_the_exact_fit_is_interior(simulated):
     wrong = []
     for seed in range(600):

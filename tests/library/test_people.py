@@ -98,6 +98,7 @@ def test_what_the_panel_lets_expect_leaves_its_positions_out():
     np.testing.assert_array_equal(plain.human, turned.human)
 
 
+@pytest.mark.slow
 def test_helped_intervals_hold_where_the_panel_is_biased():
     records = pd.DataFrame(
         [

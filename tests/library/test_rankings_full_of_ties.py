@@ -152,6 +152,7 @@ def test_the_gate_says_how_many_answers_could_be_there():
     assert told.startswith("1 of 6 expected answers (one per judge and question")
 
 
+@pytest.mark.slow
 def test_the_method_of_rankings_is_that_of_choices(ranked):
     averaged, modelled = (
         methods(ranked(name, orders=True))[0] for name in ("position_aware", "position_aware_ties")

@@ -46,6 +46,7 @@ def found(change: str, requests: int, rounds: int) -> float:
     return float(np.mean([p_of_change(*answers_of(rng, requests, rounds, change)) <= 0.05 for _ in range(SETS)]))
 
 
+@pytest.mark.slow
 def test_the_page_says_how_often_weekly_looks_raise_a_false_alarm(monkeypatch):
     """A look after each of nine weeks, at 1% each, on the answers so far of a judge who does not change."""
     monkeypatch.setattr(module, "PERMUTATIONS", 499)
@@ -64,6 +65,7 @@ def fewer_permutations(monkeypatch):
     monkeypatch.setattr(module, "PERMUTATIONS", 199)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("requests", [20, 50, 100])
 def test_the_page_says_how_often_a_change_is_found(requests):
     """Also the level: a judge who does not change is found to have in 5% of sets, with an error of 1.5%."""

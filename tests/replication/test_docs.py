@@ -281,6 +281,7 @@ def site(tmp_path_factory) -> Path:
     return folder / "site"
 
 
+@pytest.mark.slow
 def test_the_site_has_the_reference_and_every_page(site):
     assert (site / "reference/fit/index.html").is_file()
     assert "data/ → writing/ → reading/" in (site / "architecture/index.html").read_text()

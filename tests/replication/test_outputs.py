@@ -105,6 +105,7 @@ def swept(project) -> tuple[dict[str, bytes], list[str], dict[float, Path]]:
     return before, lines, {level: outputs / f"level={level},{SURROGATE}/surrogate" for level in (0.8, 0.9)}
 
 
+@pytest.mark.slow
 def test_a_sweep_keeps_every_run_and_leaves_what_is_stored(project, swept):
     before, lines, folders = swept
     assert stored(project) == before
@@ -124,6 +125,7 @@ def test_figures_are_drawn_from_what_the_same_overrides_stored(project, swept):
     assert stored(project) == others
 
 
+@pytest.mark.slow
 def test_folders_that_hydra_is_given_are_taken(project, tmp_path):
     before, outputs = stored(project), tree(project / "outputs")
     run(project, "experiments/chatbot_arena.py", SURROGATE, "level=0.9", f"hydra.run.dir={tmp_path / 'run'}")
@@ -138,6 +140,7 @@ def test_folders_that_hydra_is_given_are_taken(project, tmp_path):
     assert (stored(project), tree(project / "outputs")) == (before, outputs)
 
 
+@pytest.mark.slow
 def test_other_commands_leave_what_is_stored_too(project):
     before = stored(project)
     parts = ("maxima.members", "thin.members", "existence.members", "scales.members", "files.ways", "kills.kinds")
@@ -181,6 +184,7 @@ def test_what_hydra_shows_of_a_configuration_is_there_once(what):
     assert sum(line.startswith(sought) for line in lines) == 1
 
 
+@pytest.mark.slow
 @needs_data
 def test_the_page_on_settings_says_where_runs_write(project):
     """Each of its first commands, whose comment names folders."""

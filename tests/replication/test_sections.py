@@ -274,6 +274,7 @@ def test_the_page_shows_every_item_and_its_links_lead_somewhere(copied):
     assert "data:image/png" in html_page(text, "page", copied.fresh)
 
 
+@pytest.mark.slow
 def test_without_data_a_section_runs_on_a_surrogate_and_the_page_says_so(tmp_path):
     cfg = OmegaConf.create({"workers": 1, "sections": {"chatbot_arena": ["surrogate=always"]}})
     stale = tmp_path / "results/paper/chatbot_arena/ranking.csv"

@@ -561,6 +561,7 @@ def share_held(data: Comparisons, name: str) -> float:
     return float(inside.mean())
 
 
+@pytest.mark.slow
 def test_choosing_by_prediction_hurts_where_leanings_are_slight_and_the_order_follows_the_names():
     """Such leanings predict little, and move scores: the member chosen has intervals that hold less often."""
     gained, chosen = [], []

@@ -342,6 +342,7 @@ def test_components_and_fits_without_intervals_have_a_page(opened, tmp_path):
     opened(rank(few, solver="penalised").write(tmp_path / "few"))
 
 
+@pytest.mark.slow
 def test_a_thousand_models_are_searched_in_less_than_ten_megabytes(opened, tmp_path, monkeypatch):
     """The ranking's tables are made up: the page is what is tried."""
     n, rng = 1000, np.random.default_rng(0)
