@@ -17,7 +17,7 @@ from judgerank import Fit, fit
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError
 from judgerank.data.judgments import Judgments
-from judgerank.engine.sums import evaluate
+from judgerank.engine.likelihood import evaluate
 from judgerank.inference.wald import normal_quantile
 from replication import plots, published
 from replication.config import both_fits, main, solver_settings

@@ -89,10 +89,10 @@ WHEN_ASKED = {
     ("judgerank.gating.pytest_plugin", "judgerank.gating.rule"),
     ("judgerank.gating.pytest_plugin", "judgerank.writing.extras"),
     ("judgerank.fits.fit", "judgerank.reading.read"),
-    ("judgerank.fits.arguments", "judgerank.reading.read"),
+    ("judgerank.fits.fit", "judgerank.reading.read"),
     ("judgerank.fits.presentation", "judgerank.plots.looks"),
     ("judgerank.fits.presentation", "judgerank.plots.own"),
-    ("judgerank.ranking.card", "judgerank.plots.drawn"),
+    ("judgerank.ranking.card", "judgerank.plots.own"),
     ("replication.schemas.ranges", "replication.replicate"),
 }
 

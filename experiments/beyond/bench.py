@@ -25,7 +25,7 @@ from threadpoolctl import threadpool_limits
 from judgerank import Comparisons, fit
 from judgerank.data.errors import ConfigError
 from judgerank.data.judgments import Judgments
-from judgerank.engine.sums import evaluate
+from judgerank.engine.likelihood import evaluate
 from judgerank.model.members import BTL, JUDGE_AWARE, Parameters
 from judgerank.model.streams import generator
 from replication.config import solver_settings

@@ -13,8 +13,8 @@ from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import NoMaximumError
 from judgerank.data.frames import OUTCOMES
 from judgerank.engine.adam import Adam, iterates
+from judgerank.engine.likelihood import evaluate
 from judgerank.engine.solution import Solution, Status
-from judgerank.engine.sums import evaluate
 from judgerank.fits.fit import fit
 from judgerank.fits.result import Fit
 from judgerank.model.naming import get_model

@@ -13,14 +13,14 @@ from itertools import islice, product
 import numpy as np
 import pandas as pd
 
+from judgerank.data.arrays import exp
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError
 from judgerank.data.frames import OUTCOMES
 from judgerank.data.judgments import Judgments
-from judgerank.data.portable_math import exp
 from judgerank.engine.adam import Adam, iterates
-from judgerank.engine.side_by_side import side_by_side
-from judgerank.engine.sums import evaluate
+from judgerank.engine.likelihood import evaluate
+from judgerank.engine.plain_rows import side_by_side
 from judgerank.fits.result import Fit
 from judgerank.model.members import JUDGE_AWARE, Parameters
 from judgerank.model.streams import generator

@@ -16,8 +16,8 @@ from judgerank.data.errors import DataError, JudgerankError, NoIntervalError, No
 from judgerank.engine.solution import Status
 from judgerank.fits.fit import fit
 from judgerank.inference.wald import normal_quantile
+from judgerank.model.block import Need
 from judgerank.model.law import levels_at
-from judgerank.model.needs import Need
 from judgerank.order.pairs import Order, orders, separated
 from judgerank.order.scale import scale_of
 from judgerank.planning import precision

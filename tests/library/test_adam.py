@@ -10,9 +10,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from judgerank import Comparisons, Status
 from judgerank.engine import newton, search
 from judgerank.engine.adam import Adam, iterates, maximise, maximise_each
-from judgerank.engine.plain_rows import PlainRows
-from judgerank.engine.side_by_side import side_by_side
-from judgerank.engine.sums import evaluate, gradient
+from judgerank.engine.likelihood import evaluate, gradient
+from judgerank.engine.plain_rows import PlainRows, side_by_side
 from judgerank.model.members import BTL, JUDGE_AWARE, LENGTH, Parameters
 
 FAMILY = pytest.mark.parametrize("model", [BTL, JUDGE_AWARE, LENGTH], ids=lambda model: model.name)

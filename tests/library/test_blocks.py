@@ -17,8 +17,8 @@ from judgerank import fit
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError, DataError, NoMaximumError, NotIdentifiedError
 from judgerank.engine.information import information
+from judgerank.engine.likelihood import evaluate
 from judgerank.engine.penalty import penalty, pulled
-from judgerank.engine.sums import evaluate
 from judgerank.fits.heldout import held_out
 from judgerank.inference.clusters import cluster_gradients
 from judgerank.model.block import Block, Design, Placed, Records, Role

@@ -14,7 +14,7 @@ from judgerank.boards.moving import by_judge
 from judgerank.boards.placing import anchored
 from judgerank.boards.reported import changelog_of, difference_text, placement_text
 from judgerank.data.errors import DataError, NoMaximumError
-from judgerank.engine.sums import evaluate
+from judgerank.engine.likelihood import evaluate
 from judgerank.fits.errors_by_question import by_question
 from judgerank.fits.loading import about
 from judgerank.fits.presentation import leaderboard

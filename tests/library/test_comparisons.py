@@ -17,7 +17,7 @@ from judgerank.data.comparisons import POOLED_JUDGE
 from judgerank.data.errors import DataError, JudgerankError, NotIdentifiedError
 from judgerank.data.frames import COLUMNS, numbered_questions, question_keys
 from judgerank.data.numbering import numbered, sizes
-from judgerank.engine.count_scaling import USUAL, in_units
+from judgerank.engine.problem import USUAL, in_units
 from judgerank.model.members import MEMBERS
 from judgerank.model.streams import generator
 from studies.torture.fits import answer, differ, drawn, tellings

@@ -18,12 +18,11 @@ from judgerank.engine import search
 from judgerank.engine.adam import Adam
 from judgerank.engine.boundary import guess
 from judgerank.engine.divergence import on_the_scale_of_the_others
-from judgerank.engine.likelihood_rows import row_by_row
+from judgerank.engine.likelihood import evaluate, row_by_row
 from judgerank.engine.localized import Localized
 from judgerank.engine.newton import Newton, climb, moved, newton_step
 from judgerank.engine.search import maximise
 from judgerank.engine.solution import log_odds
-from judgerank.engine.sums import evaluate
 from judgerank.model.members import LENGTH, MODELS, POSITION_AWARE, Parameters
 from judgerank.model.streams import generator
 from studies.torture.fits import drawn

@@ -11,11 +11,11 @@ from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import DataError, NoMaximumError
 from judgerank.engine.existence import near_maximum, rising_direction
 from judgerank.engine.levels import offsets_with_strength
+from judgerank.engine.likelihood import evaluate
 from judgerank.engine.rows import Listed, Table, laid_out
-from judgerank.engine.sums import evaluate
 from judgerank.model.law import Law, graded_comparisons
-from judgerank.model.limits import ALWAYS_STRONG
 from judgerank.model.members import NAMED, JudgeValues, Model, Parameters
+from judgerank.model.naming import ALWAYS_STRONG
 from tests.drawn import draw_graded
 
 MEMBER = NAMED["position_aware_graded"]

@@ -14,7 +14,7 @@ from scipy.stats import t as student
 from judgerank import Comparisons, Fit, Status, fit
 from judgerank.data.errors import ConfigError, DataError
 from judgerank.engine.information import covariance, information, zero_sum_basis
-from judgerank.engine.sums import evaluate
+from judgerank.engine.likelihood import evaluate
 from judgerank.inference.clusters import effective_number
 from judgerank.inference.wald import normal_quantile, wald
 

@@ -42,8 +42,8 @@ from judgerank import (
     read,
 )
 from judgerank.data import errors as named_errors
+from judgerank.data.cache import MOST
 from judgerank.data.judgments import Judgments
-from judgerank.data.representation import MOST
 from judgerank.engine.solvers import SOLVERS
 from judgerank.model.members import MODELS
 from judgerank.order.scale import weights_of

@@ -7,8 +7,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
 
+from judgerank.engine.likelihood import evaluate
 from judgerank.engine.rows import LONG, BlockColumns, Listed, Table, laid_out
-from judgerank.engine.sums import evaluate
 from judgerank.model.block import Role
 from judgerank.model.members import JUDGE_AWARE, MEMBERS, Parameters
 
@@ -34,7 +34,7 @@ def cells(simulated):
 def test_a_table_and_a_list_give_the_same(cells, member, size, curvature, monkeypatch):
     rng = np.random.default_rng(2)
     at = Parameters(rng.normal(size=4), 0.5 * rng.normal(size=(len(member.judge_blocks), 3)))
-    monkeypatch.setattr("judgerank.engine.sums.CHUNK", size)
+    monkeypatch.setattr("judgerank.engine.likelihood.CHUNK", size)
     found = {}
     for many, kind in ((0, Table), (len(cells) + 1, Listed)):
         monkeypatch.setattr("judgerank.engine.rows.MANY", many)

@@ -15,8 +15,8 @@ from judgerank import Comparisons, Status, fit
 from judgerank.data.errors import ConfigError, DataError
 from judgerank.engine.adam import Adam
 from judgerank.engine.boundary import Bound
+from judgerank.engine.likelihood import evaluate
 from judgerank.engine.newton import Newton, climb
-from judgerank.engine.sums import evaluate
 from judgerank.inference.wald import likelihood_ratio
 from judgerank.model.members import LENGTH
 from judgerank.model.streams import generator

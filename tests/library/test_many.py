@@ -11,10 +11,10 @@ from judgerank import Comparisons, Fit, Status, fit
 from judgerank.data import connectivity
 from judgerank.data.errors import DataError
 from judgerank.engine import multistart, search
+from judgerank.engine.likelihood import evaluate
 from judgerank.engine.penalised import Penalised
 from judgerank.engine.penalty import arrow
 from judgerank.engine.problem import BlockProblem, Problem
-from judgerank.engine.sums import evaluate
 from judgerank.fits.fitted import bar, beginning
 from judgerank.model.members import JUDGE_AWARE, MODELS
 from judgerank.order import equality as separation_at_scale

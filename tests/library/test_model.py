@@ -7,8 +7,8 @@ from scipy.special import expit
 
 from judgerank import Comparisons
 from judgerank.data.errors import ConfigError, DataError
+from judgerank.engine.likelihood import Evaluation, evaluate
 from judgerank.engine.newton import moved
-from judgerank.engine.sums import Evaluation, evaluate
 from judgerank.model.members import BTL, JUDGE_AWARE, LENGTH, Parameters
 from judgerank.model.naming import get_model
 
@@ -208,7 +208,7 @@ def test_raw_rows_and_cells_give_the_same(raw, cells, model):
 def test_the_size_of_a_chunk_changes_nothing(cells, model, rows_but, monkeypatch):
     at = somewhere(model)
     whole = evaluate(cells, model, at, "observed")
-    monkeypatch.setattr("judgerank.engine.sums.CHUNK", 7 if rows_but is None else len(cells) - rows_but)
+    monkeypatch.setattr("judgerank.engine.likelihood.CHUNK", 7 if rows_but is None else len(cells) - rows_but)
     assert_same(evaluate(cells, model, at, "observed"), whole, **ROUNDING)
 
 

@@ -12,14 +12,13 @@ from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError, DataError
 from judgerank.data.judgments import Judgments
 from judgerank.engine.levels import offsets_with_strength
+from judgerank.engine.likelihood import evaluate
 from judgerank.engine.questions.groups import grouped
 from judgerank.engine.questions.marginal import Marginal
-from judgerank.engine.sums import evaluate
 from judgerank.model.block import Role
 from judgerank.model.law import Law
-from judgerank.model.limits import ALWAYS_STRONG
 from judgerank.model.members import JudgeValues, Model, Parameters
-from judgerank.model.naming import formula, get_model
+from judgerank.model.naming import ALWAYS_STRONG, formula, get_model
 from judgerank.planning.panels import Panel
 from judgerank.reading.layouts.strength import shares_of
 from judgerank.trust.refits import judgments_as_units

@@ -13,10 +13,10 @@ from scipy.special import expit, log_expit, logit
 from judgerank import Comparisons, Status, fit
 from judgerank.data.errors import JudgerankError
 from judgerank.engine.boundary import Bound
+from judgerank.engine.likelihood import evaluate
 from judgerank.engine.newton import Newton, _line_search, newton_step
 from judgerank.engine.search import maximise
 from judgerank.engine.solution import unerring_judges
-from judgerank.engine.sums import evaluate
 from judgerank.model.members import BTL, JUDGE_AWARE, LENGTH, Parameters
 
 EXACT = Newton()

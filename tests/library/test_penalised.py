@@ -14,10 +14,10 @@ from judgerank import Comparisons, Status, fit
 from judgerank.data.errors import ConfigError, DataError, NoMaximumError
 from judgerank.engine import marginal_likelihood, problem
 from judgerank.engine.information import information, zero_sum_basis
+from judgerank.engine.likelihood import evaluate
 from judgerank.engine.penalised import NARROWEST, WIDEST, Penalised
 from judgerank.engine.penalty import WIDE, penalty
 from judgerank.engine.problem import Problem
-from judgerank.engine.sums import evaluate
 from judgerank.inference.clusters import for_few_clusters
 from judgerank.model.members import BTL, MODELS, Parameters
 from judgerank.model.streams import generator

@@ -11,7 +11,7 @@ from judgerank.data.connectivity import position_share
 from judgerank.data.errors import NotIdentifiedError
 from judgerank.engine import newton, search
 from judgerank.engine.adam import Adam
-from judgerank.engine.sums import evaluate
+from judgerank.engine.likelihood import evaluate
 from judgerank.inference.wald import likelihood_ratio
 from judgerank.model.members import POSITION_AWARE, POSITION_LENGTH, Parameters
 from judgerank.model.streams import generator

@@ -14,7 +14,7 @@ import pytest
 from judgerank import fit, gate, pairwise, rank, read
 from judgerank.fits.presentation import win_probability
 from judgerank.gating.verdict_text import table
-from judgerank.inference.residuals import Residuals, _offset_information
+from judgerank.inference.clusters import Residuals, _offset_information
 from judgerank.order.equality import NetResults
 from judgerank.ranking.diagnosis import on_answers
 from judgerank.ranking.page import methods

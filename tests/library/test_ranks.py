@@ -19,16 +19,15 @@ import judgerank
 from judgerank import Comparisons, Fit, fit
 from judgerank.data.errors import DataError, NoIntervalError
 from judgerank.engine.information import zero_sum_basis
-from judgerank.engine.sums import evaluate
+from judgerank.engine.likelihood import evaluate
 from judgerank.inference.clusters import cluster_gradients, squares_by_cluster
 from judgerank.model.members import BTL, JUDGE_AWARE, LENGTH, POSITION_AWARE
 from judgerank.order import pairs as ranks
 from judgerank.order.claims import Claims, closed
 from judgerank.order.equality import PRIOR, NetResults, differences_under_equality
-from judgerank.order.flips import p_either
-from judgerank.order.head_to_head import LOPSIDED, PRICE, own_tests
-from judgerank.order.head_to_head import _p_of_exchanges as exchanges
-from judgerank.order.head_to_head import _Pool as Pool
+from judgerank.order.flips import LOPSIDED, PRICE, own_tests, p_either
+from judgerank.order.flips import _p_of_exchanges as exchanges
+from judgerank.order.flips import _Pool as Pool
 from judgerank.order.pairs import orders, pairwise, rank_intervals
 from studies.validity import fit_components
 

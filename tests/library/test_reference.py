@@ -9,8 +9,8 @@ from numpy.testing import assert_allclose
 from omegaconf import OmegaConf
 
 from judgerank import Comparisons, Newton, fit, read
+from judgerank.engine.likelihood import evaluate
 from judgerank.engine.newton import newton_step
-from judgerank.engine.sums import evaluate
 from judgerank.model import reference
 from judgerank.model.members import MODELS, Parameters
 from judgerank.model.reference import Cells

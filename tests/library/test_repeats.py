@@ -11,9 +11,9 @@ from scipy.stats import beta, chi2_contingency, norm, t
 from judgerank import fit
 from judgerank.adaptive.goals import read_goal
 from judgerank.adaptive.rounds import collect_until
-from judgerank.data.changed_answers import changed_answers
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError
+from judgerank.data.judgments import changed_answers
 from judgerank.ranking.ranking import rank
 from judgerank.trust.drift import drift, drifted
 from judgerank.trust.repeats import Repeats, design_effect, repeats_of

@@ -16,9 +16,9 @@ from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError, DataError, NoMaximumError
 from judgerank.engine import rows as layout
 from judgerank.engine.levels import mean_at_zero, net_wins
+from judgerank.engine.likelihood import evaluate
 from judgerank.engine.newton import Newton
 from judgerank.engine.solution import Status
-from judgerank.engine.sums import evaluate
 from judgerank.inference.clusters import cluster_gradients
 from judgerank.model.members import MODELS, Parameters
 from judgerank.model.stage_law import StageLaw
@@ -262,7 +262,7 @@ def test_parts_of_the_rows_keep_stages_whole(monkeypatch):
     at = Parameters(SCORES, np.array([[0.2, -0.2], [0.1, 0.3]]))
     whole = evaluate(cells, MODELS["position_aware"], at, "observed")
     monkeypatch.setattr(layout, "KEPT", 0)
-    monkeypatch.setattr("judgerank.engine.sums.CHUNK", 7)
+    monkeypatch.setattr("judgerank.engine.likelihood.CHUNK", 7)
     parted = evaluate(cells.take(np.arange(len(cells))), MODELS["position_aware"], at, "observed")
     for name in ("log_likelihood", "top_gradient", "judge_gradient", "top_information", "judge_information"):
         np.testing.assert_allclose(getattr(whole, name), getattr(parted, name), atol=1e-10)

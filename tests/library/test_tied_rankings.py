@@ -20,10 +20,9 @@ from judgerank.data.tied_choices import whole
 from judgerank.engine import rows as layout
 from judgerank.engine.existence import near_maximum, rising_direction
 from judgerank.engine.levels import choices_at_zero, mean_at_zero, net_wins, ties_used
-from judgerank.engine.likelihood_rows import row_by_row
+from judgerank.engine.likelihood import evaluate, row_by_row
 from judgerank.engine.penalised import Penalised
 from judgerank.engine.solution import Status
-from judgerank.engine.sums import evaluate
 from judgerank.fits.heldout import choice_losses, losses_with_ties
 from judgerank.inference.clusters import cluster_gradients
 from judgerank.model.judge_blocks import judge_block
@@ -435,7 +434,7 @@ def test_parts_of_the_rows_keep_choices_whole(point, monkeypatch):
     model, cells, at = point
     whole_set = evaluate(cells, model, at, "observed")
     monkeypatch.setattr(layout, "KEPT", 0)
-    monkeypatch.setattr("judgerank.engine.sums.CHUNK", 7)
+    monkeypatch.setattr("judgerank.engine.likelihood.CHUNK", 7)
     parted = evaluate(cells.take(np.arange(len(cells))), model, at, "observed")
     for name in ("log_likelihood", "top_gradient", "judge_gradient", "top_information", "judge_information"):
         np.testing.assert_allclose(getattr(whole_set, name), getattr(parted, name), atol=1e-9)

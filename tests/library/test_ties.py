@@ -12,7 +12,7 @@ from scipy.special import log_softmax, softmax
 from judgerank import Comparisons, fit
 from judgerank.data.errors import DataError
 from judgerank.engine.adam import Adam
-from judgerank.engine.sums import evaluate
+from judgerank.engine.likelihood import evaluate
 from judgerank.inference.wald import likelihood_ratio
 from judgerank.model.members import BTL_TIES, JUDGE_AWARE_TIES, POSITION_AWARE_TIES, Parameters
 

@@ -66,7 +66,7 @@ def added(line: str):
 @pytest.mark.parametrize(
     ("name", "change", "of_tables", "of_figures"),
     [
-        ("judgerank/engine/sums.py", added("LATER = 1"), {*SECTIONS}, set()),
+        ("judgerank/engine/likelihood.py", added("LATER = 1"), {*SECTIONS}, set()),
         ("judgerank/reading/layouts/runs.py", added("LATER = 1"), {*SECTIONS}, set()),  # found by its folder
         ("replication/simulation.py", added("LATER = 1"), {"ci_coverage"}, set()),
         ("studies/tastes.py", added("LATER = 1"), {"tastes"}, set()),
@@ -74,9 +74,9 @@ def added(line: str):
         ("replication/published_tables/chatbot_arena.csv", lambda text: text + "\n", {"chatbot_arena"}, set()),
         ("replication/schemas/paper.py", added("LATER = 1"), set(), set()),  # settings have their own digest
         ("judgerank/gating/gate.py", added("LATER = 1"), set(), set()),
-        ("judgerank/engine/sums.py", added("# a comment"), set(), set()),
-        ("judgerank/engine/sums.py", lambda text: text.replace('"""', '"""Now, ', 1), set(), set()),
-        ("judgerank/engine/sums.py", lambda text: text.replace("\n\n\n", "\n\n\n\n\n", 1), set(), set()),
+        ("judgerank/engine/likelihood.py", added("# a comment"), set(), set()),
+        ("judgerank/engine/likelihood.py", lambda text: text.replace('"""', '"""Now, ', 1), set(), set()),
+        ("judgerank/engine/likelihood.py", lambda text: text.replace("\n\n\n", "\n\n\n\n\n", 1), set(), set()),
     ],
 )
 def test_a_changed_line_makes_exactly_the_dependent_sections_stale(name, change, of_tables, of_figures, copied):

@@ -280,7 +280,7 @@ def test_records_of_other_code_are_computed_anew(tmp_path, monkeypatch):
         path.write_text(f"{path.read_text()}\n{line}\n")
         return toy(tmp_path / "cache", cells={"a": CELLS["a"]}).run(SEQUENTIAL)
 
-    assert computed("judgerank/engine/sums.py") == 7
+    assert computed("judgerank/engine/likelihood.py") == 7
     assert computed("judgerank/plots/looks.py") == 0
     assert computed("judgerank/engine/newton.py", "# a comment") == 0
     assert computed("judgerank/engine/newton.py") == 7
@@ -312,7 +312,7 @@ def digest_after(tmp_path_factory):
     [
         *[
             (f"judgerank/{name}.py", True)
-            for name in ("__init__", "engine/sums", "model/streams", "engine/newton", "reading/read")
+            for name in ("__init__", "engine/likelihood", "model/streams", "engine/newton", "reading/read")
         ],
         *[(f"replication/{name}.py", True) for name in ("__init__", "replicate", "simulation")],
         ("studies/methods/online.py", True),

@@ -19,9 +19,9 @@ from judgerank.collecting.checking import checked
 from judgerank.collecting.settings import Panel
 from judgerank.data.errors import ConfigError
 from judgerank.data.modules import object_of
+from judgerank.model.block import unmet
 from judgerank.model.members import MEMBERS, MODELS, Model
 from judgerank.model.naming import formula, member
-from judgerank.model.needs import unmet
 from judgerank.ranking import studies
 from judgerank.reading import layouts
 from tests.forked import run, run_anew

@@ -23,7 +23,7 @@ from pyarrow import feather
 import judgerank as jr
 from judgerank import fit, rank, read
 from judgerank.data.errors import ConfigError, DataError, DataUnavailableError, JudgerankError
-from judgerank.reading.accepted import FORMS
+from judgerank.reading.contents import FORMS
 from judgerank.reading.file_formats import READERS
 from judgerank.reading.files import behind
 from judgerank.writing.extras import needed

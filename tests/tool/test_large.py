@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import judgerank
 from judgerank.data.errors import DataError
 from judgerank.fits import errors_by_question
-from judgerank.ranking import sampled
+from judgerank.ranking import study
 from judgerank.reading import read
 from judgerank.reading.large import from_engine
 from replication.config import ROOT
@@ -230,9 +230,9 @@ def test_all_clusters_give_the_same_errors_as_no_bound_on_them():
 
 def test_studies_of_records_look_at_whole_questions_whatever_the_order_of_the_records(monkeypatch):
     frame = many_questions()
-    monkeypatch.setattr(sampled, "MOST_ROWS", 1_000)
-    one = sampled.sampled(judgerank.read(frame))
-    other = sampled.sampled(judgerank.read(frame.sample(frac=1, random_state=1)))
+    monkeypatch.setattr(study, "MOST_SAMPLED", 1_000)
+    one = study.sampled(judgerank.read(frame))
+    other = study.sampled(judgerank.read(frame.sample(frac=1, random_state=1)))
     assert 900 < len(one.comparisons) <= 1_000 and {*one.question_ids} == {*other.question_ids}
     sizes = frame["question_id"].value_counts()
     assert len(one.comparisons) == sum(sizes[name] for name in one.question_ids)

@@ -15,7 +15,7 @@ from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import DataError
 from judgerank.data.judgments import Judgments
 from judgerank.data.rankings import as_pairs, number_of_ranking
-from judgerank.engine.sums import evaluate
+from judgerank.engine.likelihood import evaluate
 from judgerank.gating.judged import judged
 from judgerank.model.law import graded_comparisons
 from judgerank.model.members import MODELS

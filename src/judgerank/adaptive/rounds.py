@@ -18,7 +18,7 @@ from judgerank.data.errors import JudgerankError, NoIntervalError
 from judgerank.fits.errors_by_question import by_question
 from judgerank.fits.fit import fit
 from judgerank.fits.result import Fit
-from judgerank.inference.taste_errors import TASTE
+from judgerank.inference.uncertainty import TASTE
 from judgerank.model.members import Parameters
 from judgerank.order.pairs import Order, orders
 from judgerank.ranking.choices import SHRUNK

@@ -9,15 +9,14 @@ import numpy as np
 import pandas as pd
 
 from judgerank.data.arrays import BoolArray, FloatArray, IntArray
+from judgerank.data.cache import Shown
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import DataError, JudgerankError
-from judgerank.data.representation import Shown
 from judgerank.data.stages import alone, joined_stages
 from judgerank.engine.information import covariance, information
-from judgerank.engine.sums import evaluate
-from judgerank.fits.arguments import require_fit
+from judgerank.engine.likelihood import evaluate
 from judgerank.fits.errors_by_question import Questions, too_few
-from judgerank.fits.fit import fit
+from judgerank.fits.fit import fit, require_fit
 from judgerank.fits.fitted import contain
 from judgerank.fits.result import Fit
 from judgerank.fits.storing import kept_weights

@@ -20,15 +20,14 @@ import pandas as pd
 from judgerank.boards.comparing import joined
 from judgerank.boards.placing import Anchored, anchored, best_scores, few_clusters_factor
 from judgerank.data.arrays import AnyArray, FloatArray, IntArray
+from judgerank.data.cache import Shown
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import JudgerankError, NoMaximumError
 from judgerank.data.numbering import numbered
-from judgerank.data.representation import Shown
 from judgerank.engine.information import information
+from judgerank.engine.likelihood import evaluate
 from judgerank.engine.penalised import Penalised
-from judgerank.engine.sums import evaluate
-from judgerank.fits.arguments import raw_and_question, require_fit, require_member_alone
-from judgerank.fits.fit import fit
+from judgerank.fits.fit import fit, raw_and_question, require_fit, require_member_alone
 from judgerank.fits.result import Fit
 from judgerank.fits.storing import kept_weights
 from judgerank.inference.clusters import cluster_gradients

@@ -20,16 +20,16 @@ import numpy as np
 import pandas as pd
 
 from judgerank.data.arrays import BoolArray, FloatArray, IntArray
+from judgerank.data.cache import Shown
 from judgerank.data.comparisons import POOLED_JUDGE, Comparisons
 from judgerank.data.connectivity import require_maximum
 from judgerank.data.errors import DataError, NoMaximumError
 from judgerank.data.listing import counted
 from judgerank.data.numbering import numbered
 from judgerank.data.rankings import pairs_in
-from judgerank.data.representation import Shown
 from judgerank.engine.ascent import peak
 from judgerank.engine.information import information
-from judgerank.engine.sums import evaluate
+from judgerank.engine.likelihood import evaluate
 from judgerank.fits.errors_by_question import Questions, number_of, too_few
 from judgerank.fits.result import Fit
 from judgerank.inference.clusters import cluster_gradients, effective_number

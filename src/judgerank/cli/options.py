@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from judgerank.data.modules import is_file
-from judgerank.reading.accepted import COLUMNS, COPIES, FORMS, MEANINGS, NAMES
+from judgerank.reading.contents import COLUMNS, COPIES, FORMS, MEANINGS, NAMES
 
 # Checks of the numbers and names that options are given; nothing is loaded for them.
 

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
+from html import escape
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
+
+import pandas as pd
+
+from judgerank.data.listing import shortened
 
 Found = TypeVar("Found")
 
@@ -25,3 +30,26 @@ def remembered(function: Callable[..., Found]) -> Callable[..., Found]:
         return cached[arguments]
 
     return recalled
+
+
+# Representations of results: one line as text, a line and a table in a notebook.
+MOST = 20  # rows of a table in a notebook
+
+
+class Shown:
+    """A record that says in a line what it holds, and has a table for a notebook."""
+
+    def _line(self) -> str:
+        raise NotImplementedError
+
+    def _table(self) -> pd.DataFrame:
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {shortened(self._line())}>"
+
+    def _repr_html_(self) -> str:
+        markup = self._table().to_html(
+            index=False, float_format="{:.3f}".format, na_rep="", max_rows=MOST, border=0
+        )
+        return f"<div>\n<p>{escape(self._line())}</p>\n{markup}\n</div>"

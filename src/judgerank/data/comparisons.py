@@ -15,10 +15,10 @@ from scipy.sparse import csr_array
 from judgerank.data import frames
 from judgerank.data.aggregation import merged
 from judgerank.data.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from judgerank.data.cache import Shown
 from judgerank.data.errors import DataError
 from judgerank.data.frames import OUTCOMES
 from judgerank.data.listing import listed
-from judgerank.data.representation import Shown
 from judgerank.data.stages import Stages
 from judgerank.data.strengths import with_further
 from judgerank.data.tied_choices import Choices

@@ -13,10 +13,9 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from judgerank.data.arrays import BoolArray, FloatArray, IntArray, UIntArray
+from judgerank.data.arrays import BoolArray, FloatArray, IntArray, UIntArray, log1p
 from judgerank.data.errors import DataError
 from judgerank.data.listing import listed
-from judgerank.data.portable_math import log1p
 
 COLUMNS = ("question_id", "model_a", "model_b", "judge_model", "judge_preferred_model", "judge_confidence")
 NEEDED = ("model_a", "model_b", "judge_model", "judge_preferred_model")

@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from judgerank.data.arrays import IntArray, UIntArray
+from judgerank.data.arrays import AnyArray, FloatArray, IntArray, UIntArray
+from judgerank.data.cache import Shown
 from judgerank.data.comparisons import FEW_ANSWERS, FEW_JUDGES, Comparisons
 from judgerank.data.errors import DataError, DataUnavailableError
 from judgerank.data.frames import (
@@ -22,7 +23,6 @@ from judgerank.data.frames import (
     standardised_log,
 )
 from judgerank.data.numbering import numbered, places_among
-from judgerank.data.representation import Shown
 
 INDIVIDUAL = "individual_judge"  # the column of judges' own labels, where some share one (`Judgments.pool_few`)
 ITEM = "item"  # the column that says which of several answers of a model to one question were judged
@@ -261,3 +261,26 @@ class Judgments(Shown):
 
     def _table(self) -> pd.DataFrame:
         return self.judges.drop(columns="dataset")
+
+
+# Answers to the same request that differ.
+
+
+def changed_answers(request: IntArray, answer: AnyArray, count: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Pairs of answers to every request that differ, and all pairs of them; float arrays, shape (R,) each.
+
+    Parameters
+    ----------
+    request : int array, shape (T,)
+        From 0.
+    answer : array, shape (T,)
+    count : float array, shape (T,)
+        How often it was given.
+    """
+    kind = np.unique(answer, return_inverse=True)[1]
+    of, which = np.unique(request * (int(kind.max(initial=0)) + 1) + kind, return_inverse=True)
+    alike = np.bincount(which, count, len(of))
+    n_requests, size = int(request.max(initial=-1)) + 1, np.bincount(request, count)
+    pairs = size * (size - 1) / 2
+    same = np.bincount(of // (int(kind.max(initial=0)) + 1), alike * (alike - 1) / 2, n_requests)
+    return pairs - same, pairs

@@ -12,10 +12,9 @@ import numpy as np
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError
-from judgerank.engine.plain_rows import PlainRows, is_plain
-from judgerank.engine.side_by_side import side_by_side
+from judgerank.engine.likelihood import evaluate, gradient
+from judgerank.engine.plain_rows import PlainRows, is_plain, side_by_side
 from judgerank.engine.solution import Solution, Status, require_positive, unerring_judges
-from judgerank.engine.sums import evaluate, gradient
 from judgerank.model.members import Model, Parameters
 
 LARGEST_UPDATE = 5e-3  # half the usual step of the scores: beyond it a path could end anywhere

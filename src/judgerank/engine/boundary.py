@@ -20,10 +20,9 @@ from judgerank.engine.levels import (
     position_at_zero,
     tied_share,
 )
-from judgerank.engine.likelihood_rows import CHUNK, At
+from judgerank.engine.likelihood import CHUNK, At, Curvature, Evaluation, evaluate
 from judgerank.engine.rows import laid_out
 from judgerank.engine.solution import ROUNDING
-from judgerank.engine.sums import Curvature, Evaluation, evaluate
 from judgerank.model.block import Role
 from judgerank.model.members import Model, Parameters
 

@@ -13,13 +13,12 @@ from scipy.linalg import block_diag
 
 from judgerank.data.comparisons import Comparisons
 from judgerank.engine.boundary import offsets_at_zero
-from judgerank.engine.count_scaling import in_units
+from judgerank.engine.likelihood import evaluate
 from judgerank.engine.penalised import Penalised
-from judgerank.engine.problem import Problem
+from judgerank.engine.problem import Problem, in_units
 from judgerank.engine.solution import Solution, Status, log_odds, unbounded_judges, unerring_judges
-from judgerank.engine.sums import evaluate
-from judgerank.model.limits import at_mean
 from judgerank.model.members import Model, Parameters
+from judgerank.model.naming import at_mean
 
 ALONE = (
     1.0  # standard deviation of an unbounded judge's parameters about the mean of the others, in units of counts

@@ -20,15 +20,14 @@ from judgerank.data.arrays import BoolArray, FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.engine.information import SINGULAR, information
 from judgerank.engine.levels import EQUAL, GIVEN, contests, direction_raising, shares, thresholds, users
-from judgerank.engine.likelihood_rows import CHUNK, At, row_by_row, row_derivatives
+from judgerank.engine.likelihood import CHUNK, At, Evaluation, evaluate, row_by_row, row_derivatives
 from judgerank.engine.ordered_levels import chosen_against_others
 from judgerank.engine.penalty import flat
 from judgerank.engine.rows import laid_out
 from judgerank.engine.solution import ROUNDING
-from judgerank.engine.sums import Evaluation, evaluate
 from judgerank.model.block import Role
-from judgerank.model.limits import movable
 from judgerank.model.members import Model, Parameters
+from judgerank.model.naming import movable
 from judgerank.model.tied_law import TiedLaw
 
 CERTAIN = 0.5  # change of log-odds that is surely below one; the rest is for rounding

@@ -14,7 +14,7 @@ from scipy.linalg import helmert
 from scipy.linalg.lapack import dtrtrs
 
 from judgerank.data.arrays import BoolArray, FloatArray, IntArray
-from judgerank.engine.sums import Evaluation
+from judgerank.engine.likelihood import Evaluation
 from judgerank.model.members import Model
 
 SINGULAR = 1e-11  # far above the rounding of an eigenvalue (1e-15), far below that of any panel with intervals

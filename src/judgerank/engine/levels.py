@@ -17,8 +17,8 @@ from judgerank.data.comparisons import Comparisons
 from judgerank.data.tied_choices import chosen, tie_sizes, whole
 from judgerank.engine.rows import SMALL, Listed
 from judgerank.model.block import Role
-from judgerank.model.limits import ALWAYS_STRONG
 from judgerank.model.members import Model
+from judgerank.model.naming import ALWAYS_STRONG
 
 # Judges at zero discrimination: what they answer is a matter of positions and ties alone.
 LEAST_SHARE = 1e-9  # of an answer that a judge never gives

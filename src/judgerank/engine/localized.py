@@ -20,9 +20,10 @@ from judgerank.data.errors import ConfigError
 from judgerank.engine import search
 from judgerank.engine.ascent import Ascent, ascended, backtracked
 from judgerank.engine.boundary import main_direction
-from judgerank.engine.count_scaling import in_units
 from judgerank.engine.information import information
+from judgerank.engine.likelihood import Evaluation, evaluate
 from judgerank.engine.newton import DAMPING, Newton, positive_solve
+from judgerank.engine.problem import in_units
 from judgerank.engine.search import highest, same_point
 from judgerank.engine.solution import (
     Solution,
@@ -31,7 +32,6 @@ from judgerank.engine.solution import (
     require_tolerance,
     unerring_judges,
 )
-from judgerank.engine.sums import Evaluation, evaluate
 from judgerank.model.members import JUDGE_AWARE, Model, Parameters
 
 WORTH, MOST_CLIMBS = 2.0, 4  # rough climbs end close to their maximum over the same box

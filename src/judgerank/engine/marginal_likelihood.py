@@ -17,11 +17,11 @@ import numpy as np
 from judgerank.data.arrays import BoolArray, FloatArray
 from judgerank.engine.ascent import Ascent, ascended, backtracked
 from judgerank.engine.boundary import slopes_at_zero
+from judgerank.engine.likelihood import Evaluation, evaluate
 from judgerank.engine.penalty import ALPHA, Spread, pulled
 from judgerank.engine.problem import LOST, Limits, Problem, faint
-from judgerank.engine.sums import Evaluation, evaluate
-from judgerank.model.limits import at_mean
 from judgerank.model.members import Parameters
+from judgerank.model.naming import at_mean
 
 # Modes one after another, as standard deviations change; judges at zero where they belong there.
 FAINT, MOST_LOST = 1e-3, 2  # log-odds of a typical pair below which a judge may be at zero; times it may be lost

@@ -12,6 +12,7 @@ from judgerank.data.arrays import BoolArray, FloatArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.engine.ascent import Ascent, ascended, backtracked
 from judgerank.engine.boundary import ANYWHERE, Bound, at_the_edge, look, set_aside, taken_back
+from judgerank.engine.likelihood import Evaluation
 from judgerank.engine.solution import (
     LARGEST_LOG_ODDS,
     Solution,
@@ -22,10 +23,9 @@ from judgerank.engine.solution import (
     unbounded_judges,
     unerring_judges,
 )
-from judgerank.engine.sums import Evaluation
 from judgerank.model.block import Role
-from judgerank.model.limits import movable, never_weak
 from judgerank.model.members import Model, Parameters
+from judgerank.model.naming import movable, never_weak
 
 # Newton's step on the exact likelihood: a Schur complement, and how a point moves along the step.
 #

@@ -15,10 +15,10 @@ from judgerank.data.comparisons import Comparisons
 from judgerank.data.tied_choices import ROUNDING, chosen, whole
 from judgerank.engine.information import SINGULAR
 from judgerank.engine.levels import EQUAL, GIVEN, contests, direction_raising, shares, thresholds, users
-from judgerank.engine.sums import Evaluation
+from judgerank.engine.likelihood import Evaluation
 from judgerank.model.block import Role
-from judgerank.model.limits import movable
 from judgerank.model.members import Model, Parameters
+from judgerank.model.naming import movable
 from judgerank.model.tied_law import sets_of
 
 # Choices of rankings with ties as linear forms: how far the set that was chosen is ahead of each other set.

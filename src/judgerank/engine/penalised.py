@@ -22,15 +22,15 @@ import numpy as np
 from judgerank.data.arrays import BoolArray, FloatArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError
+from judgerank.engine.likelihood import Evaluation
 from judgerank.engine.marginal_likelihood import Climb, Rough, fitted_spread
 from judgerank.engine.penalty import Spread, scale
 from judgerank.engine.problem import Limits, Problem, problem_of
 from judgerank.engine.solution import Solution, Status, require_positive, require_tolerance, unbounded_judges
-from judgerank.engine.sums import Evaluation
 from judgerank.model.block import Role
 from judgerank.model.judge_blocks import JUDGE_BLOCKS, TIE, judge_block, strengths
-from judgerank.model.limits import at_mean
 from judgerank.model.members import Model, Parameters
+from judgerank.model.naming import at_mean
 
 NARROWEST, WIDEST = 0.05, 5.0  # standard deviations tried, in log-odds and log gamma
 REACH, SMALLEST_UNIT = (1e-3, 10.0), 0.1  # standard deviations of further blocks, in units of the scores' own

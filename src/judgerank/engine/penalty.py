@@ -21,7 +21,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from judgerank.data.arrays import BoolArray, FloatArray, IntArray
-from judgerank.engine.sums import Evaluation
+from judgerank.engine.likelihood import Evaluation
 from judgerank.model.block import Role
 from judgerank.model.members import Model, Parameters
 

@@ -11,9 +11,11 @@ import numpy as np
 from scipy.linalg import LinAlgError, eigh
 
 from judgerank.data.arrays import BoolArray, FloatArray
+from judgerank.data.cache import remembered
 from judgerank.data.comparisons import Comparisons
 from judgerank.engine.ascent import Ascent, ascended, backtracked
 from judgerank.engine.information import Coordinates, information
+from judgerank.engine.likelihood import Curvature, Evaluation, evaluate
 from judgerank.engine.newton import positive_solve
 from judgerank.engine.penalty import (
     ALPHA,
@@ -26,9 +28,8 @@ from judgerank.engine.penalty import (
     shrunk_qualities,
 )
 from judgerank.engine.solution import ROUNDING, log_odds, unbounded_judges
-from judgerank.engine.sums import Curvature, Evaluation, evaluate
-from judgerank.model.limits import at_mean
 from judgerank.model.members import Model, Parameters
+from judgerank.model.naming import at_mean
 
 FLATTEST = 1e-9  # curvature, relative to the largest, that a step takes for granted
 LARGEST_STEP = 3.0  # of any parameter, in one iteration
@@ -344,3 +345,32 @@ def problem_of(cells: Comparisons, model: Model, spread: Spread | None = None) -
     if size > LARGE and not model.further:
         return BlockProblem(cells, model)
     return Problem(cells, model, free_common=None if spread is None else moving(model, spread))
+
+
+# Counts rescaled for solvers, so that results do not depend on how often all comparisons were counted.
+#
+# A likelihood of the same shares has the same maxima, or none, however large the counts. Solvers compare heights,
+# gradients and weights with constants, so each is given the same numbers at every scale. A count over the total is
+# rounded once, so whole counts have equal shares to the last bit whatever they were all multiplied with.
+USUAL = 10.0  # comparisons by judge and model: those of the small sets that the constants of the search suit
+
+
+@remembered
+def in_units(cells: Comparisons) -> tuple[Comparisons, float]:
+    """The same comparisons counted in units, of which there are `USUAL` for every judge and model.
+
+    Parameters
+    ----------
+    cells : Comparisons
+        Aggregated.
+
+    Returns
+    -------
+    cells : Comparisons
+        With the same shares of outcomes.
+    unit : float
+        Comparisons in one unit: log-likelihoods, gradients and information are larger by this factor.
+    """
+    total, units = cells.n_comparisons, USUAL * len(cells.models) * len(cells.judges)
+    count = np.maximum(cells.count / total * units, np.finfo(float).tiny)
+    return replace(cells, count=count), total / units

@@ -17,17 +17,17 @@ from scipy.special import expit
 from judgerank.data.cache import remembered
 from judgerank.data.comparisons import Comparisons
 from judgerank.engine.boundary import Bound, assurance, guess, offsets_at_zero
-from judgerank.engine.count_scaling import in_units
 from judgerank.engine.existence import separable_judges
-from judgerank.engine.likelihood_rows import At, by_judge
+from judgerank.engine.likelihood import At, by_judge
 from judgerank.engine.multistart import ALONE, SPARSE, Ends, FarOut, Rows, apart, far_starts, rough_maxima, shares
 from judgerank.engine.newton import Newton, climb, with_log_odds
 from judgerank.engine.penalised import Penalised, with_further
+from judgerank.engine.problem import in_units
 from judgerank.engine.rows import Listed
 from judgerank.engine.solution import LARGEST_LOG_ODDS, Rival, Solution, Status, log_odds, unbounded_judges
 from judgerank.model.block import Role
-from judgerank.model.limits import at_mean
 from judgerank.model.members import BTL, Model, Parameters
+from judgerank.model.naming import at_mean
 
 # Starts at other slopes of one judge: with lengths, the likelihood has maxima that rough climbs miss.
 #

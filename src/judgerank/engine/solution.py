@@ -9,14 +9,13 @@ from enum import StrEnum
 import numpy as np
 import pandas as pd
 
+from judgerank.data.cache import Shown
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError
 from judgerank.data.listing import counted
-from judgerank.data.representation import Shown
 from judgerank.engine.levels import EQUAL
-from judgerank.engine.likelihood_rows import CHUNK
+from judgerank.engine.likelihood import CHUNK, Evaluation
 from judgerank.engine.ordered_levels import ordered_judges
-from judgerank.engine.sums import Evaluation
 from judgerank.model.block import Role
 from judgerank.model.members import Model, Parameters
 

@@ -15,8 +15,12 @@ from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError, DataError
 from judgerank.fits.result import Fit
-from judgerank.inference.clusters import effective_of, information_by_cluster, sums_and_products
-from judgerank.inference.residuals import residuals_by_cluster
+from judgerank.inference.clusters import (
+    effective_of,
+    information_by_cluster,
+    residuals_by_cluster,
+    sums_and_products,
+)
 from judgerank.model.members import Model, Parameters
 from judgerank.reading.files import Files
 from judgerank.reading.large.cells import cells_of, checked, comparisons_of, places_of

@@ -12,9 +12,9 @@ from judgerank.data.errors import NoMaximumError, NotIdentifiedError
 from judgerank.engine.existence import near_maximum, rising_direction
 from judgerank.engine.information import SINGULAR, Coordinates, information
 from judgerank.engine.levels import judged, net_wins
+from judgerank.engine.likelihood import Evaluation, evaluate
 from judgerank.engine.penalty import penalty
 from judgerank.engine.solution import Status
-from judgerank.engine.sums import Evaluation, evaluate
 from judgerank.fits.fitted import Fitted
 from judgerank.model.block import Role
 from judgerank.model.members import Model, Parameters

@@ -14,7 +14,7 @@ from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError, DataError
 from judgerank.data.rankings import with_tied_choices
 from judgerank.data.tied_choices import chosen, whole
-from judgerank.engine.likelihood_rows import in_parts, row_by_row
+from judgerank.engine.likelihood import in_parts, row_by_row
 from judgerank.engine.questions.groups import grouped
 from judgerank.engine.questions.marginal import Marginal
 from judgerank.engine.questions.maximum import SHARP

@@ -25,7 +25,7 @@ from scipy.special import chdtrc
 
 from judgerank.data.arrays import BoolArray, FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
-from judgerank.engine.likelihood_rows import At, row_by_row, row_derivatives
+from judgerank.engine.likelihood import At, row_by_row, row_derivatives
 from judgerank.fits.result import Fit
 from judgerank.inference.wald import two_sided
 from judgerank.order.claims import holm

@@ -9,16 +9,19 @@ from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError, NoMaximumError, NotIdentifiedError
 from judgerank.engine.penalised import Penalised
-from judgerank.engine.questions.climb import Plain
 from judgerank.engine.questions.groups import grouped
-from judgerank.engine.questions.maximum import Found, maximise
+from judgerank.engine.questions.maximum import Found, Plain, maximise
 from judgerank.fits.certified import require_bounded
 from judgerank.fits.extra_blocks import FittedKind
 from judgerank.fits.fitted import Fitted
 from judgerank.fits.same_judges import copies, with_one_vote
-from judgerank.inference.clusters import effective_number, information_by_cluster, sums_and_products
+from judgerank.inference.clusters import (
+    effective_number,
+    information_by_cluster,
+    residuals_by_cluster,
+    sums_and_products,
+)
 from judgerank.inference.estimates import QuestionEffects
-from judgerank.inference.residuals import residuals_by_cluster
 from judgerank.model.block import Role
 
 

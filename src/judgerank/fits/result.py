@@ -20,7 +20,7 @@ from judgerank.fits import presentation, storing
 from judgerank.fits.fitted import Fitted
 from judgerank.fits.presentation import leaderboard
 from judgerank.fits.testing import BlockTest, tested
-from judgerank.inference.taste_errors import TASTE
+from judgerank.inference.uncertainty import TASTE
 from judgerank.model.kinds.category import in_category
 from judgerank.order.flips import leads_by_question
 from judgerank.order.pairs import Order
@@ -105,7 +105,7 @@ class Fit(Fitted):
 
         A fit with the block ``taste`` speaks of judges like these: its intervals, pairs and ranks allow for the
         tastes that the judges of this panel happen to have. Here their tastes are part of the scores
-        (`judgerank.inference.taste_errors`). Estimates are the same.
+        (`judgerank.inference.uncertainty`). Estimates are the same.
 
         Raises
         ------

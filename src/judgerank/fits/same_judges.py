@@ -18,8 +18,8 @@ from judgerank.fits.different_judges import Items, SharedAnswers, shared_answers
 from judgerank.inference.clusters import jackknife
 from judgerank.inference.uncertainty import Uncertainty
 from judgerank.inference.wald import wilson
+from judgerank.model.block import Need
 from judgerank.model.law import Law
-from judgerank.model.needs import Need
 
 FEWEST = 30  # items that two judges both decided
 EXCESS = 0.8  # share of the agreement still possible, beyond which two judges are taken for one

@@ -21,9 +21,9 @@ from judgerank.data.arrays import AnyArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError
 from judgerank.data.stages import Stages
+from judgerank.engine.likelihood import Evaluation
 from judgerank.engine.solution import Rival, Solution, Status
 from judgerank.engine.solvers import SOLVERS
-from judgerank.engine.sums import Evaluation
 from judgerank.fits.fitted import Fitted
 from judgerank.inference.estimates import QuestionEffects
 from judgerank.model.block import Placed, Role

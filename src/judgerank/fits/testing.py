@@ -10,10 +10,10 @@ import pandas as pd
 from scipy.special import chdtrc
 
 from judgerank.data.arrays import IntArray
+from judgerank.data.cache import Shown
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError
 from judgerank.data.listing import counted, p_of
-from judgerank.data.representation import Shown
 from judgerank.engine.penalised import Penalised
 from judgerank.fits.extra_blocks import with_blocks
 from judgerank.fits.fitted import Fitted

@@ -14,9 +14,9 @@ import pandas as pd
 from scipy.special import ndtri
 
 from judgerank.data.arrays import FloatArray
+from judgerank.data.cache import Shown
 from judgerank.data.errors import ConfigError
 from judgerank.data.judgments import Judgments
-from judgerank.data.representation import Shown
 from judgerank.gating.answer_pairs import paired, texts_of
 from judgerank.gating.decision import Evidence, by_category, evidence, holm, outcome, p_not_above
 from judgerank.gating.gate_result import Criterion, Result

@@ -10,10 +10,9 @@ import numpy as np
 import pandas as pd
 
 from judgerank.data.arrays import FloatArray, IntArray
-from judgerank.data.changed_answers import changed_answers
 from judgerank.data.errors import DataError
 from judgerank.data.frames import OUTCOMES
-from judgerank.data.judgments import Judgments
+from judgerank.data.judgments import Judgments, changed_answers
 from judgerank.data.listing import counted, listed
 from judgerank.data.rankings import as_pairs
 from judgerank.reading.layouts.table import ONE_JUDGE

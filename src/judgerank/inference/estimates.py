@@ -10,18 +10,17 @@ import numpy as np
 import pandas as pd
 from scipy.special import chdtrc
 
-from judgerank.data.arrays import BoolArray, FloatArray
+from judgerank.data.arrays import BoolArray, FloatArray, exp
+from judgerank.data.cache import Shown
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError
 from judgerank.data.listing import p_of
-from judgerank.data.portable_math import exp
-from judgerank.data.representation import Shown
 from judgerank.engine.solution import Solution, Status
 from judgerank.engine.solvers import Settings
 from judgerank.model.judge_blocks import JudgeBlock
 from judgerank.model.law import Law, outcomes, share_preferred
-from judgerank.model.limits import propensities
 from judgerank.model.members import JudgeValues, Model, Parameters
+from judgerank.model.naming import propensities
 
 # Question effects of a fit: predictions are averages over them.
 STEP, REACH = 0.09, 5.5  # between nodes and of them, in standard deviations: the trapezoidal rule

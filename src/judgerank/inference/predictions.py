@@ -16,7 +16,7 @@ from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import DataError
 from judgerank.data.rankings import number_of_ranking
 from judgerank.data.tied_choices import tie_sizes
-from judgerank.engine.likelihood_rows import row_by_row
+from judgerank.engine.likelihood import row_by_row
 from judgerank.inference.estimates import Averaged, Estimates
 from judgerank.model.block import Role
 from judgerank.model.law import Law

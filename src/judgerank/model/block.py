@@ -11,20 +11,22 @@ positions in o.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
-from enum import IntEnum
+from enum import IntEnum, StrEnum
 
 import numpy as np
 import pandas as pd
 from scipy.sparse import coo_array, csr_array, hstack
 
 from judgerank.data.arrays import FloatArray, IntArray
+from judgerank.data.cache import Shown
 from judgerank.data.comparisons import Comparisons
+from judgerank.data.connectivity import positions_are_imitated
 from judgerank.data.errors import DataError
 from judgerank.data.frames import finite
 from judgerank.data.judgments import Judgments
-from judgerank.data.representation import Shown
+from judgerank.data.tied_choices import tie_sizes
 
 LARGER_TIES = 1_000  # roles above it, by the number of answers tied, are thresholds of ties of three and more
 
@@ -275,3 +277,32 @@ def placed(blocks: Iterable[Block], records: Records) -> tuple[tuple[Placed, ...
     matrix = csr_array(hstack(columns, format="csr"))
     matrix.sum_duplicates()
     return tuple(placed_blocks), matrix
+
+
+# Requirements on data for a parameter to be estimated.
+PAIRS_ALONE = "pairs alone, no rankings of several answers"  # what members with slopes take
+
+
+class Need(StrEnum):
+    """What a parameter needs, in the order in which it is checked."""
+
+    LENGTH = "length"
+    TIES = "ties"
+    STRENGTH = "strength"
+    ORDER = "order of presentation"
+
+
+def unmet(needs: Collection[Need], comparisons: Comparisons) -> str:
+    """Say which need the comparisons do not meet, the first of several; empty if they meet all."""
+    if Need.LENGTH in needs and comparisons.covariate is None:
+        return "there are no lengths"
+    of_rankings = comparisons.stages is not None
+    if Need.TIES in needs and not (tie_sizes(comparisons) if of_rankings else comparisons.known_ties.any()):
+        return "there are no ties"
+    if Need.STRENGTH in needs and comparisons.strong is None:
+        return "no answer says how much better it finds a model"
+    if Need.STRENGTH in needs and not comparisons.known_strength.any():
+        return "no answer finds a model much better"
+    if Need.ORDER in needs and positions_are_imitated(comparisons):
+        return "the order of presentation follows the models"
+    return ""

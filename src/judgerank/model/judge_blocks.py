@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from judgerank.model.block import Role
-from judgerank.model.needs import Need
+from judgerank.model.block import Need, Role
 
 
 @dataclass(frozen=True)

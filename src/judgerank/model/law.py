@@ -17,9 +17,8 @@ from functools import cached_property
 import numpy as np
 from scipy.special import xlogy
 
-from judgerank.data.arrays import FloatArray, IntArray
+from judgerank.data.arrays import FloatArray, IntArray, exp
 from judgerank.data.comparisons import Comparisons
-from judgerank.data.portable_math import exp
 from judgerank.model.block import Role
 
 

@@ -23,13 +23,11 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
-from judgerank.data.arrays import BoolArray, FloatArray
+from judgerank.data.arrays import BoolArray, FloatArray, exp
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError
-from judgerank.data.portable_math import exp
-from judgerank.model.block import Placed, Role
+from judgerank.model.block import PAIRS_ALONE, Need, Placed, Role
 from judgerank.model.judge_blocks import JUDGE_BLOCKS, JudgeBlock, in_order, judge_block, plain, strengths
-from judgerank.model.needs import PAIRS_ALONE, Need
 from judgerank.model.tied_law import observed_ties
 
 # What every judge has at a point, in its own units.
@@ -295,7 +293,7 @@ class Parameters:
     scores : float array, shape (N,)
     judges : float array, shape (B, K)
         One row per block that every judge has. A judge at zero discrimination has log-discrimination minus
-        infinity, and one who never ties log-propensity minus infinity (`judgerank.model.limits` has the others).
+        infinity, and one who never ties log-propensity minus infinity (`judgerank.model.naming` has the others).
     common : float array, shape (P,)
         Of the further blocks.
     """

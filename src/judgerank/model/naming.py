@@ -11,16 +11,18 @@ from importlib import import_module
 from importlib.util import find_spec
 from types import ModuleType
 
+import numpy as np
+
+from judgerank.data.arrays import BoolArray, FloatArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError, DataError, JudgerankError
 from judgerank.data.modules import from_file, is_file, object_of
 from judgerank.data.tied_choices import tie_sizes
 from judgerank.model import kinds
-from judgerank.model.block import Block, Role
+from judgerank.model.block import PAIRS_ALONE, Block, Need, Role
 from judgerank.model.judge_blocks import JudgeBlock, in_order, larger_ties, plain, strengths
 from judgerank.model.kinds import known
-from judgerank.model.members import NAMED, Model
-from judgerank.model.needs import PAIRS_ALONE, Need
+from judgerank.model.members import NAMED, Model, Parameters
 
 
 def named(specification: str) -> tuple[Block, ...]:
@@ -206,3 +208,43 @@ def treatment_of_ties(model: Model, ranked: bool = False) -> str:
 
 def _free(model: Model) -> list[JudgeBlock]:
     return [block for block in model.blocks if block.name in model.free_blocks]
+
+
+# Parameters of judges that stay at a limit, since the judge never uses a level of answers.
+ALWAYS_STRONG = 40.0  # least log propensity to say much better that leaves better no chance
+
+
+def at_mean(model: Model, cells: Comparisons) -> BoolArray:
+    """Judges whose discrimination is held at the mean of the others', shape (K,); none where it has a slope."""
+    return cells.at_mean & (model.weighs_judges and not model.weights_vary)
+
+
+def movable(model: Model, at: Parameters) -> BoolArray:
+    """Which parameters of the judges are not at a limit, shape (B, K).
+
+    A judge at zero discrimination has log-discrimination minus infinity, and one who never ties, or never says
+    much better, that log-propensity. One who never says better without more has `ALWAYS_STRONG` for the least
+    strength that it gives: beside a level that has no chance, thresholds are known from each other alone.
+    """
+    return np.isfinite(at.judges) & ~held(model, at)
+
+
+def propensities(model: Model, at: Parameters, values: FloatArray) -> FloatArray:
+    """Propensities, shape (K,), infinite beside a level that has no chance."""
+    return np.where(never_weak(model, at) & (values > 0), np.inf, values)
+
+
+def never_weak(model: Model, at: Parameters) -> BoolArray:
+    """Mask of the judges who never say better without more, shape (K,)."""
+    return np.asarray(held(model, at).any(axis=0))
+
+
+def held(model: Model, at: Parameters) -> BoolArray:
+    """Thresholds that stand still, since the judge never says better without more, shape (B, K)."""
+    is_held = np.zeros(at.judges.shape, bool)
+    unused = np.ones(at.judges.shape[1], bool)  # every weaker strength beyond better
+    for row, block in enumerate(model.blocks):
+        if block.role.is_strong:
+            is_held[row] = unused & (at.judges[row] >= ALWAYS_STRONG)
+            unused &= ~np.isfinite(at.judges[row])
+    return is_held

@@ -7,9 +7,8 @@ from math import comb
 
 import numpy as np
 
-from judgerank.data.arrays import FloatArray
+from judgerank.data.arrays import FloatArray, exp
 from judgerank.data.comparisons import Comparisons
-from judgerank.data.portable_math import exp
 from judgerank.data.stages import Alternatives
 from judgerank.model.law import ByThreshold
 

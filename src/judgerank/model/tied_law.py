@@ -24,10 +24,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import csc_array, csr_array
 
-from judgerank.data.arrays import BoolArray, FloatArray, IntArray
+from judgerank.data.arrays import BoolArray, FloatArray, IntArray, exp
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import DataError
-from judgerank.data.portable_math import exp
 from judgerank.data.rankings import with_tied_choices
 from judgerank.data.stages import Alternatives
 from judgerank.data.tied_choices import tie_sizes

@@ -30,9 +30,9 @@ from scipy.sparse import coo_array, csr_array
 
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
-from judgerank.inference.residuals import Residuals
-from judgerank.model.limits import at_mean
+from judgerank.inference.clusters import Residuals
 from judgerank.model.members import Model, Parameters
+from judgerank.model.naming import at_mean
 
 SPREAD = 2.0  # tau of the discriminations about their mean of one
 PRIOR = 1 / SPREAD**2

@@ -32,12 +32,11 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from judgerank.data.arrays import BoolArray, FloatArray
+from judgerank.data.arrays import BoolArray, FloatArray, exp
 from judgerank.data.cache import remembered
 from judgerank.data.comparisons import Comparisons
-from judgerank.data.portable_math import exp
 from judgerank.engine.information import zero_sum_basis
-from judgerank.engine.likelihood_rows import At, in_parts, product, row_derivatives
+from judgerank.engine.likelihood import At, in_parts, product, row_derivatives
 from judgerank.engine.penalty import ALPHA, Spread, flat, pulled, scale
 from judgerank.inference.uncertainty import Uncertainty
 from judgerank.model.block import Role

@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 
 from judgerank.data.arrays import FloatArray
+from judgerank.data.cache import Shown
 from judgerank.data.errors import DataError
 from judgerank.data.listing import counted, listed
-from judgerank.data.representation import Shown
 from judgerank.engine.information import zero_sum_basis
 from judgerank.fits.fit import fit
 from judgerank.fits.result import Fit

@@ -10,10 +10,10 @@ import pandas as pd
 from scipy.special import expit
 
 from judgerank.data.arrays import BoolArray, FloatArray, IntArray
+from judgerank.data.cache import Shown
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import DataError, NoIntervalError
 from judgerank.data.judgments import Judgments
-from judgerank.data.representation import Shown
 from judgerank.engine.ascent import terms
 from judgerank.engine.information import zero_sum_basis
 from judgerank.engine.rows import sums_by_place

@@ -11,11 +11,11 @@ import pandas as pd
 from scipy.special import expit
 
 from judgerank.data.arrays import BoolArray, FloatArray, IntArray
+from judgerank.data.cache import Shown
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import DataError, JudgerankError, NoMaximumError
 from judgerank.data.listing import noun
 from judgerank.data.rankings import BROKEN, as_pairs
-from judgerank.data.representation import Shown
 from judgerank.fits.errors_by_question import questions_of
 from judgerank.fits.fit import fit
 from judgerank.fits.result import Fit

@@ -18,13 +18,12 @@ from judgerank.data.connectivity import require_maximum
 from judgerank.data.errors import ConfigError, NoIntervalError, NotIdentifiedError
 from judgerank.data.listing import listed
 from judgerank.engine.information import covariance, information
-from judgerank.engine.sums import evaluate
+from judgerank.engine.likelihood import evaluate
 from judgerank.fits.result import Fit
 from judgerank.inference.wald import normal_quantile
-from judgerank.model.block import Role
+from judgerank.model.block import Need, Role
 from judgerank.model.law import Law, outcomes
 from judgerank.model.members import JUDGE_AWARE, NAMED, Model, Parameters
-from judgerank.model.needs import Need
 from judgerank.model.streams import generator
 from judgerank.order.scale import Scale, reported_covariance, scale_at, scale_of
 from judgerank.ranking.choices import DEFAULT, FALLBACK
@@ -43,7 +42,7 @@ class Panel:
         N models, K judges.
     at : Parameters
         Scores and log-discriminations, each with sum zero; and what else the model gives every judge, such as
-        positions and thresholds. Those at a limit (`judgerank.model.limits`) are infinite.
+        positions and thresholds. Those at a limit (`judgerank.model.naming`) are infinite.
     pair_weight : float array, shape (N (N - 1) / 2,)
         How often a pair is compared relative to others, pairs in the order of ``numpy.triu_indices(N, 1)``.
     judge_weight : float array, shape (K,)

@@ -34,7 +34,7 @@ from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.cache import remembered
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError
-from judgerank.engine.likelihood_rows import product, row_by_row, row_derivatives
+from judgerank.engine.likelihood import product, row_by_row, row_derivatives
 from judgerank.fits.result import Fit
 from judgerank.inference.clusters import cluster_gradients
 from judgerank.inference.wald import normal_quantile

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import io
+from collections.abc import Iterable
+
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 
 from judgerank.data.arrays import FloatArray, ObjectArray
-from judgerank.plots.looks import COLOURS, PAGE, canvas
+from judgerank.plots.looks import COLOURS, PAGE, Box, Shape, canvas
 
 MOST = 60  # rows in a figure
 LONGEST = 44  # characters of a name beside it
@@ -53,3 +58,27 @@ def _labels(names: list[str]) -> list[str]:
     half = LONGEST // 2
     cut = [name if len(name) <= LONGEST else f"{name[:half]}…{name[-half:]}" for name in names]
     return cut if len(set(cut)) == len(names) else names
+
+
+# Draw rectangles and texts as a PNG.
+DOTS = 100  # for an inch; a point is 1/72 of it
+
+
+def png(shapes: Iterable[Shape], width: int, height: int) -> bytes:
+    """Shapes on a canvas of `width` times `height` pixels, the same to the byte each time."""
+    figure = Figure(figsize=(width / DOTS, height / DOTS), dpi=DOTS)
+    FigureCanvasAgg(figure)
+    axes = figure.add_axes((0, 0, 1, 1))
+    axes.set(xlim=(0, width), ylim=(height, 0))
+    axes.axis("off")
+    for shape in shapes:
+        if isinstance(shape, Box):
+            box = (shape.x, shape.y), shape.width, shape.height
+            axes.add_patch(Rectangle(*box, facecolor=shape.colour, edgecolor="none"))
+            continue
+        text = axes.text(shape.x, shape.y, shape.text, fontsize=0.92 * shape.size * 72 / DOTS, parse_math=False)
+        text.set(color=shape.colour, ha="right" if shape.end else "left", va="baseline")
+        text.set_fontweight("bold" if shape.bold else "normal")
+    content = io.BytesIO()
+    figure.savefig(content, format="png", dpi=DOTS, metadata={"Software": None})
+    return content.getvalue()

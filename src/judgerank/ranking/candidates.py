@@ -12,10 +12,9 @@ from judgerank.fits.result import Fit
 from judgerank.inference.estimates import covariances
 from judgerank.inference.intervals import FURTHEST
 from judgerank.inference.wald import normal_quantile
-from judgerank.model.block import Role
+from judgerank.model.block import Need, Role
 from judgerank.model.law import Law
 from judgerank.model.members import Model
-from judgerank.model.needs import Need
 
 CAUTION = 0.95  # level of the interval of a discrimination within which a judge is taken at its worst
 AT_ONCE = 100_000  # candidates looked at at a time

@@ -15,9 +15,9 @@ from judgerank.data.errors import DataError, DisconnectedError, NoMaximumError
 from judgerank.data.judgments import Judgments
 from judgerank.fits.fit import fit
 from judgerank.fits.result import Fit
+from judgerank.model.block import Need
 from judgerank.model.members import Model
 from judgerank.model.naming import member
-from judgerank.model.needs import Need
 
 # Which pairs to compare before anything can be ranked.
 

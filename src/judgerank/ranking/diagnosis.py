@@ -16,15 +16,15 @@ from judgerank.data.judgments import Judgments
 from judgerank.data.listing import counted, listed, shortened
 from judgerank.data.rankings import sizes_of_rankings
 from judgerank.data.tied_choices import chosen, whole
+from judgerank.model.block import Need
 from judgerank.model.members import GRADED_MEMBERS, MODELS, Model
 from judgerank.model.naming import member
-from judgerank.model.needs import Need
 from judgerank.ranking.choices import EXACT, SHRUNK, Settings, default_member, identified
 from judgerank.ranking.components import fit_member, links_between, never_compared, parts_of
 from judgerank.ranking.studies.convergence import on_fit
 from judgerank.ranking.studies.few_comparisons import on_few
 from judgerank.ranking.studies.unconnected import on_parts
-from judgerank.reading.accepted import COLUMNS
+from judgerank.reading.contents import COLUMNS
 from judgerank.reading.file_formats import opened
 from judgerank.reading.files import Files, labels_of, named, paths_of, title_of
 from judgerank.reading.from_tables import judgments_from

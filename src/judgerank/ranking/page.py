@@ -15,9 +15,9 @@ from judgerank.data.strengths import MOST_STRENGTHS
 from judgerank.fits.errors_by_question import MOST_QUESTIONS
 from judgerank.fits.presentation import win_probability
 from judgerank.fits.result import Fit
+from judgerank.model.block import Need
 from judgerank.model.judge_blocks import JUDGE_BLOCKS, judge_block, larger_ties, strengths
 from judgerank.model.naming import formula, treatment_of_ties
-from judgerank.model.needs import Need
 from judgerank.order.scale import scale_of
 from judgerank.pages import Shown, render, shown
 from judgerank.ranking.choices import Record

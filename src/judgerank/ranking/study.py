@@ -21,11 +21,43 @@ from judgerank.fits.fit import fit
 from judgerank.fits.presentation import has_errors, orders_of, pairs
 from judgerank.fits.result import Fit
 from judgerank.model.members import Model
+from judgerank.model.streams import generator
 from judgerank.ranking.choices import EFFECTS, EQUAL_WEIGHTS, EXACT, SHRUNK, Settings, identified
 from judgerank.ranking.components import fit_member
 from judgerank.ranking.recusal import Recusal
-from judgerank.ranking.sampled import sampled
 from judgerank.trust.sentences import MOST_PARAMETERS, MOST_ROWS
+
+# Part of a large set of judgments, for studies that look at single records: whole questions at random.
+MOST_SAMPLED = 200_000  # judgments that are looked at one by one
+
+
+def sampled(judgments: Judgments) -> Judgments:
+    """Whole questions with `MOST_ROWS` judgments at most, drawn at random; all if there are no more, or no ids.
+
+    Which questions these are depends on their ids alone, and not on the order of the records.
+    """
+    c = judgments.comparisons
+    if len(c) <= MOST_SAMPLED or "question_id" not in judgments.frame:
+        return judgments
+    question = judgments.question
+    size = np.bincount(question)
+    order = generator(0, "studies", "questions").permutation(len(size))
+    drawn = np.zeros(len(size), bool)
+    drawn[order[np.cumsum(size[order]) <= MOST_SAMPLED]] = True
+    rows = drawn[question]
+    records = np.flatnonzero(judgments.parsed.to_numpy())[rows]
+    frame = judgments.frame.iloc[records].reset_index(drop=True)
+    frame = frame.astype({name: object for name in frame if frame[name].dtype == "category"})
+    return replace(judgments, frame=frame, comparisons=c._rows(rows))
+
+
+def description(sample: Judgments, judgments: Judgments) -> str:
+    """Size of a sample, in words."""
+    n_drawn, of = (int(part.question.max(initial=-1)) + 1 for part in (sample, judgments))
+    return (
+        f"{n_drawn:,} of {of:,} questions, drawn at random ({len(sample.comparisons):,} of "
+        f"{len(judgments.comparisons):,} judgments)"
+    )
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,11 @@ import numpy as np
 import pandas as pd
 
 from judgerank.data.arrays import IntArray
+from judgerank.data.cache import Shown
 from judgerank.data.errors import ConfigError, DataError
 from judgerank.data.judgments import INDIVIDUAL, Judgments
 from judgerank.data.listing import counted
 from judgerank.data.rankings import as_pairs, number_of_ranking
-from judgerank.data.representation import Shown
 from judgerank.data.tied_choices import all_ties
 from judgerank.fits.result import Fit
 from judgerank.fits.same_judges import same_judges

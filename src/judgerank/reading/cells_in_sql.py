@@ -13,7 +13,7 @@ import pandas as pd
 from judgerank.data.errors import ConfigError, DataError
 from judgerank.data.frames import OUTCOMES
 from judgerank.data.judgments import Judgments
-from judgerank.reading.accepted import COLUMNS
+from judgerank.reading.contents import COLUMNS
 from judgerank.reading.file_formats import opened
 from judgerank.reading.files import label_of, named
 from judgerank.reading.large.from_engine import are_large

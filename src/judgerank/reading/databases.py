@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import io
 import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
-from datetime import date
+from datetime import date, time
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
+from zipfile import BadZipFile, ZipFile
 
 import pandas as pd
 
 from judgerank.data.errors import ConfigError, DataError
 from judgerank.reading.contents import Content
+from judgerank.reading.decompress import require_within
 from judgerank.writing.extras import needed
+
+if TYPE_CHECKING:
+    from python_calamine import CalamineWorkbook
 
 SQLITE, DUCKDB, DUCKDB_AT = b"SQLite format 3\x00", b"DUCK", 8
 JOURNAL_MODE = slice(18, 20)  # of SQLite's header: two where changes wait in a -wal file, which memory has none of
@@ -86,3 +93,94 @@ def _plain(value: object) -> object:
     if isinstance(value, Decimal):
         return float(value)
     return str(value) if isinstance(value, UUID | date) else value
+
+
+# Spreadsheets as tables of texts, just as the same sheet saved as CSV.
+# Rows of texts under a header: what is empty on the right is cut off, and a title above the header is refused.
+
+
+def squared(rows: Iterable[tuple[int, list[str]]], unit: str = "line") -> pd.DataFrame:
+    """A table of rows, the first of which is the header; empty texts are missing values.
+
+    Parameters
+    ----------
+    rows : iterable of int and list of str
+        Their numbers in the file, and their fields. Rows without any text are left out.
+    unit : str
+        What a row is called in a refusal.
+
+    Raises
+    ------
+    DataError
+        If a row has more or fewer fields than the header, or the header is a title.
+    """
+    written = ((number, row) for number, row in rows if any(row))
+    top, header = next(written, (1, []))
+    width = len(header)
+    while width and not header[width - 1]:  # commas at the end of the line
+        width -= 1
+    records: list[list[str | None]] = []
+    longest = width
+    for number, row in written:
+        if width == 1 and sum(map(bool, row)) > 1 and not records:
+            raise DataError(
+                f"{unit} {top} is a title, {header[0]!r}, and no header: delete what is above the header"
+            )
+        if len(row) != len(header) and (len(row) < width or any(row[width:])):
+            raise DataError(f"{unit} {number} has {len(row)} fields, and the header {len(header)}")
+        longest = len(header) if any(row[width:]) else longest
+        records.append([field or None for field in row])
+    filled = [(row + [None] * longest)[:longest] for row in records]
+    return pd.DataFrame(filled, columns=header[:longest], dtype=object)
+
+
+def from_sheet(content: Content) -> pd.DataFrame:
+    """The only sheet of an Excel workbook that holds anything, or the one that is named.
+
+    Raises
+    ------
+    DataError
+        If it is no workbook, has no such sheet, or several and none is named, or a row does not fit its header.
+    ConfigError
+        If it takes a package that is not installed.
+    """
+    try:
+        from python_calamine import CalamineError, CalamineWorkbook, PasswordError
+    except ImportError:
+        raise ConfigError(f"reading xlsx takes {needed('excel')}") from None
+    try:
+        with ZipFile(io.BytesIO(content.data)) as archive:
+            require_within(sum(member.file_size for member in archive.infolist()), len(content.data))
+        book = CalamineWorkbook.from_filelike(io.BytesIO(content.data))
+        names = list(book.sheet_names)
+        if content.part is None:
+            names = [name for name in names if _holds_cells(book, name)] or names[:1]
+        name = content.chosen(names, "sheet")
+        rows = book.get_sheet_by_name(name).to_python()
+    except (BadZipFile, CalamineError, PasswordError, OSError) as error:
+        raise DataError(f"this is not an Excel workbook that can be read: {error}") from None
+    return squared(_texts(rows), "row")
+
+
+def _holds_cells(book: CalamineWorkbook, name: str) -> bool:
+    """Whether a sheet has a cell that is not empty; one that is a chart has none."""
+    from python_calamine import CalamineError
+
+    try:
+        return any(str(cell).strip() for row in book.get_sheet_by_name(name).iter_rows() for cell in row)
+    except CalamineError:
+        return False
+
+
+def _texts(rows: Sequence[Sequence[object]]) -> Iterator[tuple[int, list[str]]]:
+    for number, row in enumerate(rows, 1):
+        yield number, [_text(cell) for cell in row]
+
+
+def _text(cell: object) -> str:
+    """A cell as CSV has it; Excel's numbers are all floating-point."""
+    if isinstance(cell, float) and cell.is_integer() and abs(cell) < 2**53:
+        return str(int(cell))
+    if isinstance(cell, date | time):
+        return cell.isoformat()
+    return str(cell).lower() if isinstance(cell, bool) else str(cell)

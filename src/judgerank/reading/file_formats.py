@@ -18,11 +18,10 @@ import pandas as pd
 
 from judgerank.data.errors import ConfigError, DataError, DataUnavailableError
 from judgerank.reading.contents import Content, split
-from judgerank.reading.databases import SQLITE, from_database
+from judgerank.reading.databases import SQLITE, from_database, from_sheet, squared
 from judgerank.reading.decompress import MACOS, ZIP, Archive, inflated, require_within
 from judgerank.reading.hub import Address, about, is_hub, load_rows, sha256
-from judgerank.reading.nested_records import records_in
-from judgerank.reading.sheets import from_sheet, squared
+from judgerank.reading.tabular import records_in
 from judgerank.writing.extras import needed
 from judgerank.writing.sidecars import STDIN
 

@@ -11,7 +11,7 @@ import pandas as pd
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError
 from judgerank.data.judgments import Judgments
-from judgerank.reading.accepted import COLUMNS
+from judgerank.reading.contents import COLUMNS
 from judgerank.reading.file_formats import opened
 from judgerank.reading.files import (
     Files,

@@ -22,13 +22,12 @@ import pandas as pd
 from scipy.sparse import coo_array, csr_array
 
 from judgerank.data.arrays import AnyArray, FloatArray, IntArray
+from judgerank.data.cache import Shown
 from judgerank.data.comparisons import FEW_ANSWERS, FEW_JUDGES, Comparisons
 from judgerank.data.errors import ConfigError, DataError, NoIntervalError
-from judgerank.data.representation import Shown
-from judgerank.fits.arguments import fitted_to, raw_and_question, require_member_alone
+from judgerank.fits.fit import fitted_to, raw_and_question, require_member_alone
 from judgerank.fits.result import Fit
-from judgerank.inference.clusters import cluster_gradients, jackknife
-from judgerank.inference.residuals import Residuals
+from judgerank.inference.clusters import Residuals, cluster_gradients, jackknife
 from judgerank.inference.wald import is_informative, normal_quantile
 from judgerank.model.law import Law
 from judgerank.model.members import Parameters

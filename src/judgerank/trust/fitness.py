@@ -22,10 +22,10 @@ import pandas as pd
 from scipy.special import expit
 
 from judgerank.data.arrays import FloatArray, IntArray
+from judgerank.data.cache import Shown
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import NoIntervalError
 from judgerank.data.listing import counted, listed, p_of
-from judgerank.data.representation import Shown
 from judgerank.fits.result import Fit
 from judgerank.model.law import Law, levels_at, outcomes
 from judgerank.model.streams import generator

@@ -25,7 +25,7 @@ from scipy.sparse import coo_array, csr_array, hstack, vstack
 
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
-from judgerank.engine.likelihood_rows import At, product, row_by_row, row_derivatives
+from judgerank.engine.likelihood import At, product, row_by_row, row_derivatives
 from judgerank.fits.result import Fit
 from judgerank.model.block import Role
 

@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 
 from judgerank.data.arrays import AnyArray, FloatArray, IntArray
+from judgerank.data.cache import Shown
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError, JudgerankError
-from judgerank.data.representation import Shown
-from judgerank.fits.arguments import fitted_to, raw_and_question, require_member_alone
+from judgerank.fits.fit import fitted_to, raw_and_question, require_member_alone
 from judgerank.fits.result import Fit
 from judgerank.order.pairs import separated
 from judgerank.trust.refits import (

@@ -14,7 +14,7 @@ from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import DataError, NoMaximumError
 from judgerank.data.rankings import number_of_ranking
-from judgerank.engine.likelihood_rows import row_by_row, row_derivatives
+from judgerank.engine.likelihood import row_by_row, row_derivatives
 from judgerank.engine.newton import Newton, climb
 from judgerank.engine.penalised import Penalised
 from judgerank.fits.errors_by_question import by_question

@@ -17,11 +17,11 @@ import pandas as pd
 from scipy.special import betaincinv
 
 from judgerank.data.arrays import IntArray
-from judgerank.data.changed_answers import changed_answers
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError
+from judgerank.data.judgments import changed_answers
 from judgerank.data.listing import counted, shortened
-from judgerank.engine.likelihood_rows import row_by_row
+from judgerank.engine.likelihood import row_by_row
 from judgerank.fits.result import Fit
 from judgerank.inference.wald import effective_trials, is_informative, normal_quantile, ratio_by_cluster
 from judgerank.trust.retest import requests_of

@@ -12,7 +12,7 @@ from scipy.special import expit, log_expit
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.connectivity import components
 from judgerank.data.errors import ConfigError, DisconnectedError
-from judgerank.engine.sums import evaluate
+from judgerank.engine.likelihood import evaluate
 from judgerank.model.members import JUDGE_AWARE, Parameters
 from studies.methods.ranking import Ranking, expected, unordered
 

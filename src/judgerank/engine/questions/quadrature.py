@@ -20,8 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import xlogy
 
-from judgerank.data.arrays import FloatArray, IntArray
-from judgerank.data.portable_math import exp
+from judgerank.data.arrays import FloatArray, IntArray, exp
 from judgerank.engine.questions.groups import Group, Parts, Point
 from judgerank.engine.questions.laplace import Mode
 from judgerank.model.law import ByOdds, Law

@@ -6,7 +6,7 @@ from judgerank.data.listing import listed
 from judgerank.engine.solution import Status
 from judgerank.fits.result import Fit
 from judgerank.inference.uncertainty import MOST_PARAMETERS
-from judgerank.model.needs import Need
+from judgerank.model.block import Need
 from judgerank.ranking.studies.exact_fit import mostly_at_zero
 from judgerank.ranking.study import Component, Finding
 

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 from judgerank.fits.errors_by_question import MOST_QUESTIONS, number_of
 from judgerank.ranking.choices import SHRUNK
-from judgerank.ranking.sampled import description
-from judgerank.ranking.study import Component, Finding
+from judgerank.ranking.study import Component, Finding, description
 from judgerank.trust import fitness, sentences
 
 

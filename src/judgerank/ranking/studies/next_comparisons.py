@@ -28,7 +28,7 @@ from judgerank.data.comparisons import POOLED_JUDGE
 from judgerank.data.errors import ConfigError
 from judgerank.fits.errors_by_question import too_few
 from judgerank.fits.result import Fit
-from judgerank.inference.taste_errors import has_tastes
+from judgerank.inference.uncertainty import has_tastes
 from judgerank.inference.wald import normal_quantile
 from judgerank.model.kinds.family import relations
 from judgerank.order.pairs import orders, separated

@@ -15,7 +15,7 @@ from judgerank.data.errors import NoIntervalError
 from judgerank.data.judgments import Judgments
 from judgerank.data.numbering import numbered
 from judgerank.data.rankings import ROUNDING, as_pairs
-from judgerank.engine.likelihood_rows import product, row_by_row
+from judgerank.engine.likelihood import product, row_by_row
 from judgerank.fits.result import Fit
 from judgerank.fits.same_judges import same_judges
 from judgerank.inference.intervals import FURTHEST

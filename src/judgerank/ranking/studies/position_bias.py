@@ -20,8 +20,8 @@ from judgerank.data.listing import listed, p_of
 from judgerank.fits.errors_by_question import by_question, number_of
 from judgerank.fits.result import Fit
 from judgerank.inference.wald import likelihood_ratio
+from judgerank.model.block import Need
 from judgerank.model.members import MODELS, Model
-from judgerank.model.needs import Need
 from judgerank.model.streams import generator
 from judgerank.ranking.studies import panel
 from judgerank.ranking.study import Component, Finding, clusters

@@ -22,15 +22,15 @@ from judgerank.data.judgments import Judgments
 from judgerank.data.listing import listed
 from judgerank.data.rankings import with_tied_choices
 from judgerank.data.tied_choices import all_ties, tie_sizes
-from judgerank.engine.likelihood_rows import row_by_row
+from judgerank.engine.likelihood import row_by_row
 from judgerank.engine.newton import Newton
 from judgerank.engine.penalised import Penalised
 from judgerank.engine.solution import Status
 from judgerank.fits.fit import fit
 from judgerank.fits.heldout import choice_losses, losses_with_ties
 from judgerank.fits.result import Fit
+from judgerank.model.block import Need, unmet
 from judgerank.model.members import GRADED_MEMBERS, MEMBERS, NAMED, Model
-from judgerank.model.needs import Need, unmet
 from judgerank.model.streams import generator
 from judgerank.ranking.choices import EXACT, identified
 from judgerank.ranking.studies.exact_fit import on_trust

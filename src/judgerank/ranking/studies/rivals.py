@@ -11,10 +11,10 @@ import pandas as pd
 from judgerank.data.errors import JudgerankError
 from judgerank.data.tied_choices import all_ties
 from judgerank.engine import newton, search
-from judgerank.engine.count_scaling import in_units
+from judgerank.engine.problem import in_units
 from judgerank.engine.solution import Solution
 from judgerank.fits.result import Fit
-from judgerank.model.needs import Need
+from judgerank.model.block import Need
 from judgerank.ranking.choices import DEFAULT
 from judgerank.ranking.study import Component, Finding
 

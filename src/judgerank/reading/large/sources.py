@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from judgerank.data.errors import ConfigError, DataError, DataUnavailableError
 from judgerank.data.frames import COLUMNS as PUBLISHED
-from judgerank.reading.accepted import COLUMNS
+from judgerank.reading.contents import COLUMNS
 from judgerank.reading.decompress import GZIP, ZSTD
 from judgerank.reading.file_formats import READERS, absent, delimiter_of, form_of
 from judgerank.reading.files import Files, labels_of, named, paths_of

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from judgerank.data.arrays import BoolArray
 from judgerank.data.errors import ConfigError, DataError
-from judgerank.reading.accepted import COPIES, NAMES
+from judgerank.reading.contents import COPIES, NAMES
 from judgerank.reading.layouts.table import EXACT, Layout, Table, names_of, values
 from judgerank.reading.layouts.texts import plain, seen, visible
 

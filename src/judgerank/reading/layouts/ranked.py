@@ -16,7 +16,7 @@ from judgerank.data.errors import DataError
 from judgerank.data.judgments import ITEM
 from judgerank.data.listing import counted
 from judgerank.data.rankings import Ranked, refuse_odd, rows_of
-from judgerank.reading.accepted import COLUMNS
+from judgerank.reading.contents import COLUMNS
 from judgerank.reading.layouts.score_tables import (
     ASKED,
     JUDGES,

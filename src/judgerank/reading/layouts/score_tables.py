@@ -19,7 +19,7 @@ import pandas as pd
 from judgerank.data.errors import DataError
 from judgerank.data.frames import question_name
 from judgerank.data.listing import listed
-from judgerank.reading.accepted import COLUMNS
+from judgerank.reading.contents import COLUMNS
 from judgerank.reading.layouts.sample_scores import GAPS, SCORES, is_metric, lower_is_better, on_directions
 from judgerank.reading.layouts.table import ONE_JUDGE, Aliases, Layout, Table, columns_by_key, names_of, values
 from judgerank.reading.layouts.texts import plain

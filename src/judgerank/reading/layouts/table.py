@@ -14,7 +14,7 @@ from judgerank.data.errors import DataError
 from judgerank.data.frames import codes, numbers_in, question_name
 from judgerank.data.judgments import ITEM
 from judgerank.data.listing import listed
-from judgerank.reading.accepted import COLUMNS
+from judgerank.reading.contents import COLUMNS
 from judgerank.reading.layouts.texts import plain, texts_in
 from judgerank.reading.layouts.words import word
 

@@ -18,7 +18,7 @@ from judgerank.data.errors import DataError
 from judgerank.data.frames import STILL_COUNTED, UNHEARD, UNPARSED
 from judgerank.data.listing import counted, listed, noun, shortened
 from judgerank.data.strengths import STRENGTH
-from judgerank.reading.accepted import COLUMNS
+from judgerank.reading.contents import COLUMNS
 from judgerank.reading.layouts import strength
 from judgerank.reading.layouts.table import (
     COUNTS,

@@ -15,7 +15,7 @@ from judgerank.data.arrays import FloatArray
 from judgerank.data.errors import ConfigError, DataError
 from judgerank.data.listing import LONGEST, shortened
 from judgerank.data.strengths import MOST_STRENGTHS
-from judgerank.reading.accepted import MEANINGS
+from judgerank.reading.contents import MEANINGS
 from judgerank.reading.layouts.texts import plain
 
 # How much better an answer is, as people and judges write it: words, signs and numbers.
