@@ -264,7 +264,7 @@ def test_the_verdict_names_first_second_and_how_surely():
     clear = rank(panel_of([3.0, 3.0, 2.0], n_questions=400))
     told = verdict(clear)
     board = clear.tables["leaderboard"]
-    chance = clear.fitted.win_probability(np.array(board["score"][0] - board["score"][1]))
+    chance = clear.fit.win_probability(np.array(board["score"][0] - board["score"][1]))
     many, seen = head_to_head(clear.judgments.comparisons, "m0", "m1")
     assert told.headline == "m0 leads"
     assert told.lead == (
