@@ -145,7 +145,7 @@ def test_intervals_of_few_questions_are_by_students_t_wherever_they_stand(record
     """Of twelve questions: in the fit, a contrast, the board, pairs and LMArena's table, from one covariance."""
     few = records.frame["question_id"] < 12
     frame = records.comparisons.to_frame()[few].assign(question_id=records.frame["question_id"][few])
-    ranking = judgerank.rank(frame, model="btl")  # whose scale is that of the fit
+    ranking = judgerank.rank(frame, model="btl", own_maker="count")  # whose scale is that of the fit
     fitted, t = ranking.fit, student.ppf(0.975, 11)
     error = pd.Series(np.sqrt(np.diag(fitted.covariance)), NAMES)
     assert fitted.n_clusters == 12 and scale_of(fitted).factor == 1
