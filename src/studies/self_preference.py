@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from scipy.special import expit
-from scipy.stats import spearmanr
 
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.judgments import Judgments
@@ -18,6 +17,7 @@ from judgerank.ranking.findings import ranked_set
 from judgerank.ranking.recusal import recusal_of
 from judgerank.ranking.studies import panel
 from judgerank.ranking.studies.by_judge import OF_MAKERS
+from replication.correlation import spearman
 from replication.replicate import Record
 from replication.tables import with_error
 
@@ -62,7 +62,7 @@ def of_set(judgments: Judgments) -> dict[str, Any]:
         "left_out": recusal.n_left_out / c.n_comparisons,
         "one_own": float(c.count[one_own].sum() / c.n_comparisons),
         "dependent": len(recusal.dependent),
-        "spearman": float(spearmanr(without, every[without.index]).statistic),
+        "spearman": spearman(without, every[without.index]),
         "same_first": same.index(False) if False in same else len(same),
     }
 

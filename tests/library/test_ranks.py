@@ -25,9 +25,10 @@ from judgerank.model.members import BTL, JUDGE_AWARE, LENGTH, POSITION_AWARE
 from judgerank.order import pairs as ranks
 from judgerank.order.claims import Claims, closed
 from judgerank.order.equality import PRIOR, NetResults, differences_under_equality
-from judgerank.order.flips import LOPSIDED, PRICE, own_tests, p_either
-from judgerank.order.flips import _p_of_exchanges as exchanges
-from judgerank.order.flips import _Pool as Pool
+from judgerank.order.flips import p_either
+from judgerank.order.head_to_head import LOPSIDED, PRICE, own_tests
+from judgerank.order.head_to_head import _p_of_exchanges as exchanges
+from judgerank.order.head_to_head import _Pool as Pool
 from judgerank.order.pairs import orders, pairwise, rank_intervals
 from studies.validity import fit_components
 
@@ -569,7 +570,7 @@ def test_scores_that_are_all_equal_have_intervals_in_reason():
 
 @pytest.mark.parametrize("frame", [swept(0), mixed()], ids=["swept", "mixed"])
 def test_an_interval_holds_zero_exactly_if_the_pair_by_itself_may_be_equal(frame):
-    fitted = judgerank.rank(frame).fitted
+    fitted = judgerank.rank(frame).fit
     pairs = pairwise(fitted)
     holds = (pairs["low"] <= 0) & (pairs["high"] >= 0)
     assert (holds == (pairs["p_value"] > 0.05)).all()

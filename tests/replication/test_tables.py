@@ -179,7 +179,7 @@ def test_correlations_are_those_of_scipy_ties_among_them(pairs):
 
 
 def test_a_worker_loads_neither_scipy_stats_nor_hydra():
-    tasks = ("adaptive", "boards", "panel", "people", "ranked_answers", "soft", "trusting", "validity")
+    tasks = ("adaptive", "boards", "panel", "people", "ranked_answers", "soft_labels", "trust_studies", "validity")
     code = "; ".join(["import sys", *(f"import studies.{name}" for name in tasks), "print(*sys.modules)"])
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert not {"scipy.stats", "hydra", "requests"} & {*ran.stdout.split()}

@@ -9,7 +9,8 @@ from typing import Any
 from judgerank.boards import moving
 from judgerank.boards.comparing import Difference, compare
 from judgerank.boards.reported import difference_text, placement_text
-from judgerank.cli.terminal import records, say, say_json
+from judgerank.cli.documents import records
+from judgerank.cli.terminal import say, say_json
 from judgerank.fits import loading
 from judgerank.reading.files import paths_of
 from judgerank.reading.read import read_judgments

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from judgerank.cli.terminal import number, records, say_json
+from judgerank.cli.documents import number, records
+from judgerank.cli.terminal import say_json
 from judgerank.collecting.checking import checked, read_settings
 from judgerank.collecting.collection import Study
 from judgerank.collecting.costs import estimated, spent_into

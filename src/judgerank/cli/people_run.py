@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from judgerank.cli.terminal import number, records, say, say_json
+from judgerank.cli.documents import number, records
+from judgerank.cli.terminal import say, say_json
 from judgerank.data.errors import ConfigError
 from judgerank.people.anchor import next_pairs
 from judgerank.people.human_scale import HumanBoard, HumanScale

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 import pandas as pd
 import typer
 
-from judgerank.cli.terminal import Progress, records, say, say_json
+from judgerank.cli.documents import records
+from judgerank.cli.terminal import Progress, say, say_json
 from judgerank.data.comparisons import FEW_JUDGES
 from judgerank.data.errors import ConfigError
 from judgerank.data.listing import counted

@@ -13,7 +13,8 @@ from typing import Any
 import pandas as pd
 import typer
 
-from judgerank.cli.terminal import Progress, records, say, say_json, say_wrapped, sized
+from judgerank.cli.documents import records, sized
+from judgerank.cli.terminal import Progress, say, say_json, say_wrapped
 from judgerank.data.errors import ConfigError
 from judgerank.data.listing import counted
 from judgerank.fits import loading

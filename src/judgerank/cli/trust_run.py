@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from judgerank.cli.terminal import Progress, say, say_json, sized
+from judgerank.cli.documents import sized
+from judgerank.cli.terminal import Progress, say, say_json
 from judgerank.ranking.choices import Settings
 from judgerank.ranking.trust_report import SECTION, TrustReport, trust_report
 from judgerank.reading.files import paths_of, place_of, plain

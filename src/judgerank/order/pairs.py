@@ -9,7 +9,7 @@ larger p-value counts. Where all judges weigh the same the two are one test.
 
 Where there are too few questions for errors by question, pairs are tested by sign flips of whole questions instead
 (`judgerank.order.flips`). Few comparisons, and models of which one wins nearly all, have an exact test by
-their own comparisons (`judgerank.order.flips`). What follows from all tests together is in
+their own comparisons (`judgerank.order.head_to_head`). What follows from all tests together is in
 `judgerank.order.claims`; the tables here are views of it.
 
 Models that no chain of comparisons connects are never ranked against each other.
@@ -34,7 +34,8 @@ from judgerank.inference.uncertainty import Uncertainty
 from judgerank.inference.wald import at_degrees, quantile, require_level, two_sided, wald
 from judgerank.order.claims import Claims, closed, holm
 from judgerank.order.equality import tests_of_equality
-from judgerank.order.flips import OwnTests, own_tests, tests_by_flips
+from judgerank.order.flips import tests_by_flips
+from judgerank.order.head_to_head import OwnTests, own_tests
 from judgerank.order.scale import reported_covariance, scale_of
 
 ROUNDING = 1e-9  # of differences and errors, over the largest error
@@ -56,7 +57,7 @@ class Order:
     flipped : bool
         Whether the second test is by sign flips, and counts alone; its errors are those that its p-values imply.
     own : OwnTests, optional
-        Exact tests by the pairs' own comparisons (`judgerank.order.flips`).
+        Exact tests by the pairs' own comparisons (`judgerank.order.head_to_head`).
     degrees_of_pairs : float array, shape (n, n), optional
         Of the errors, where some pairs have fewer than all together.
     """

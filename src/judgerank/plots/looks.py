@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from typing import Any
 
 from matplotlib import style
@@ -132,33 +131,3 @@ def shades(n: int) -> list[tuple[str, str]]:
     return [
         ("#{:02X}{:02X}{:02X}".format(*rgb), marker) for rgb, marker in zip(mixed, SHADE_MARKERS, strict=False)
     ]
-
-
-# Rectangles and texts: all that a card is made of, in pixels from the upper left corner.
-
-
-@dataclass(frozen=True)
-class Box:
-    """A filled rectangle."""
-
-    x: float
-    y: float
-    width: float
-    height: float
-    colour: str
-
-
-@dataclass(frozen=True)
-class Label:
-    """A line of text on its base line, which begins at x, or ends there."""
-
-    x: float
-    y: float
-    text: str
-    size: float
-    colour: str
-    bold: bool = False
-    end: bool = False
-
-
-Shape = Box | Label

@@ -1,0 +1,279 @@
+"""Exact tests of pairs by their own comparisons: for few of them, and where one model wins nearly all.
+
+There the tests of the fit lose power. The Wald test's error grows faster than the difference (Hauck and Donner,
+1977), and judges' weights under an equality that is far from true say nothing of the judges. What is left is how
+the two fared. If they are equal, exchanging their names changes nothing (Fisher, 1935):
+
+- In each question (each comparison, where they are independent) the lead of one over the other is the sum of
+  residuals from the answers that judges are expected to give about equals; its sign is as likely either way.
+- Independent comparisons of both with the same third model by the same judge are one pool: which of them were of
+  the first model, and which of the second, is a draw without replacement.
+
+The p-value is that of the sum of both among all exchanges.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from scipy.sparse import coo_array, csc_array
+from scipy.special import ndtr, ndtri
+
+from judgerank.data.arrays import BoolArray, FloatArray, IntArray
+from judgerank.data.comparisons import Comparisons
+from judgerank.data.numbering import numbered
+from judgerank.engine.likelihood import At, in_parts
+from judgerank.inference.uncertainty import Uncertainty
+from judgerank.model.block import Role
+from judgerank.order.flips import GROUPS, RANGE, p_either
+
+PRICE = 2.0  # times its p-value counts beside the tests of the fit: either of two may reject (Bonferroni)
+LOPSIDED = 0.5  # sum of leads, over the sum of their sizes, from which it is used: three wins to a loss
+FEW = 10.0  # independent comparisons a parameter, below which errors of a fit are not to be trusted
+COMPLETE = 0.9  # share of two models' comparisons that exchanges use, from which nothing else is needed
+MOST_POOLED = 400  # comparisons of a set whose pools are tested
+
+
+@dataclass(frozen=True)
+class OwnTests:
+    """Exact tests of pairs by their own comparisons.
+
+    Attributes
+    ----------
+    leads : float array, shape (N, N)
+        Standard normal statistics with the tests' two-sided p-values, positive where the first did better; zero
+        of pairs that are not tested.
+    alone : bool array, shape (N, N)
+        Which of them replace the tests of the fit. The others stand beside those, at their `PRICE`.
+    """
+
+    leads: FloatArray
+    alone: BoolArray
+
+    def of_models(self, chosen: IntArray) -> OwnTests:
+        """Those among some models."""
+        among = np.ix_(chosen, chosen)
+        return OwnTests(self.leads[among], self.alone[among])
+
+
+def own_tests(result: Uncertainty, groups: Sequence[IntArray]) -> OwnTests | None:
+    """Exact tests of all pairs that they suit.
+
+    The design decides which pairs they suit alone: two models that are compared with no others, since there is
+    nothing else to know; and, where comparisons are independent and few, pairs whose comparisons nearly all have a
+    counterpart. Beside the tests of the fit they are used where one wins nearly all.
+
+    Parameters
+    ----------
+    result : Uncertainty
+    groups : sequence of int array
+        Places of the models of every component.
+
+    Returns
+    -------
+    OwnTests, or None where raw comparisons are asked for and not there, and where claims are about other judges,
+    of whose tastes a pair says little.
+    """
+    row_data = result.independent_rows()
+    if row_data is None or any(block.shrunk for block in result.model.further):
+        return None
+    rows, question = row_data
+    if question is not None and len(numbered(question)[0]) == len(question):
+        question = None
+    if question is None and result.model.has(Role.STRONG):
+        return None
+    units = _Units.of(result, rows, question)
+    plain = not result.model.further and rows.stages is None
+    pools = _Pools.of(units, rows) if plain and question is None and _are_few(result, rows) else None
+    n = len(rows.models)
+    leads, alone = np.zeros((n, n)), np.zeros((n, n), bool)
+    for group in groups:
+        i, j = (np.sort(group)[index] for index in np.triu_indices(len(group), 1))
+        asked = np.ones(len(i), bool) if pools is not None or len(group) == 2 else units.are_lopsided(i, j)
+        for a, b in zip(i[asked].tolist(), j[asked].tolist(), strict=True):
+            by_itself = plain and (len(group) == 2 or (pools is not None and pools.share(a, b) >= COMPLETE))
+            leads[a, b] = _lead(units.of_pair(a, b), [] if pools is None else pools.of_pair(a, b), by_itself)
+            alone[a, b] = alone[b, a] = by_itself
+    return OwnTests(leads - leads.T, alone)
+
+
+def _lead(own: FloatArray, pools: Sequence[_Pool], by_itself: bool) -> float:
+    """Normal statistic of a pair, of its own leads and of pools; zero where the test is not used."""
+    total = own.sum() + sum(pool.excess for pool in pools)
+    most = np.abs(own).sum() + sum(pool.most for pool in pools)
+    if not by_itself and abs(total) < LOPSIDED * most:
+        return 0.0
+    if len(own) > GROUPS:
+        p = 2 * float(ndtr(-abs(total) / np.sqrt((own**2).sum())))
+    else:
+        p = _p_of_exchanges(own, pools) if pools else p_either(own)
+    p = p if by_itself else min(PRICE * p, 1.0)
+    return float(np.sign(total) * -ndtri(p / 2))
+
+
+def _are_few(result: Uncertainty, rows: Comparisons) -> bool:
+    """Whether there are fewer than `FEW` comparisons a parameter, all of them counted whole."""
+    n_parameters = len(rows.models) - 1 + len(result.model.blocks) * len(rows.judges)
+    whole = bool((rows.count == np.rint(rows.count)).all())
+    return whole and rows.n_comparisons < FEW * n_parameters and rows.n_comparisons <= MOST_POOLED
+
+
+@dataclass(frozen=True)
+class _Units:
+    """Leads that exchanging two names turns round, by pair of models.
+
+    Attributes
+    ----------
+    by_pair : sparse float array, shape (U, N N)
+        By unit, which is a question or a comparison, the lead of i over j, i < j, at the place i N + j.
+    row, lead : int and float array, shape (V,)
+        Of single comparisons: the row, and the lead of its first model by name.
+    """
+
+    by_pair: csc_array
+    row: IntArray
+    lead: FloatArray
+
+    @classmethod
+    def of(cls, result: Uncertainty, rows: Comparisons, question: IntArray | None) -> _Units:
+        n, lead, row = len(rows.models), [], []
+        for part, terms in _at_equals(result, rows):
+            places, sign = np.arange(len(rows))[part], np.where(rows.first < rows.second, 1.0, -1.0)[part]
+            if question is not None:
+                lead.append(sign * terms.residual)
+                row.append(places)
+                continue
+            # a tie, or what is left of a mean of ties, is no lead
+            mean, outcome, count = terms.law.mean, terms.outcome, terms.rows.count
+            for share, residual in ((outcome, 1 - mean), (1 - outcome, -mean)):
+                times = np.floor(count * share + 1e-6)
+                groups = np.minimum(times, GROUPS).astype(int)
+                lead.append(np.repeat(sign * residual * times / np.maximum(groups, 1), groups))
+                row.append(np.repeat(places, groups))
+        leads, row_index = np.concatenate(lead), np.concatenate(row)
+        unit = np.arange(len(leads)) if question is None else numbered(question)[1][row_index]
+        shape = int(unit.max(initial=-1)) + 1, n * n
+        summed = coo_array((leads, (unit, rows.pair[row_index])), shape).tocsc()
+        return cls(summed, row_index, leads)
+
+    def are_lopsided(self, i: IntArray, j: IntArray) -> BoolArray:
+        """Whether pairs are, and have so many units that something could follow at their price; shape (P,)."""
+        pair = i * round(self.by_pair.shape[1] ** 0.5) + j
+        times = np.diff(self.by_pair.indptr)[pair]
+        total, size = (np.asarray(of.sum(axis=0)).ravel()[pair] for of in (self.by_pair, abs(self.by_pair)))
+        return np.asarray((np.abs(total) >= LOPSIDED * size) & (PRICE * 0.5 ** (times - 1.0) < 1))
+
+    def of_pair(self, i: int, j: int) -> FloatArray:
+        """Leads of i over j, i < j, shape (U,)."""
+        place = i * round(self.by_pair.shape[1] ** 0.5) + j
+        return self.by_pair.data[self.by_pair.indptr[place] : self.by_pair.indptr[place + 1]]
+
+
+@dataclass(frozen=True)
+class _Pool:
+    """Independent comparisons of two models with one third model by one judge.
+
+    Attributes
+    ----------
+    first, second : float array
+        How each did, as residuals of the two models.
+    """
+
+    first: FloatArray
+    second: FloatArray
+
+    @cached_property
+    def values(self) -> FloatArray:
+        """All of them."""
+        return np.r_[self.first, self.second]
+
+    @property
+    def excess(self) -> float:
+        """By how much the first did better than a draw at random."""
+        return float(self.first.sum() - len(self.first) * self.values.mean())
+
+    @property
+    def most(self) -> float:
+        """The largest excess of any draw."""
+        best = np.sort(self.values)[::-1][: len(self.first)]
+        return float(best.sum() - len(best) * self.values.mean())
+
+
+class _Pools:
+    """Comparisons by judge and opponent of every model."""
+
+    def __init__(self, values: dict[tuple[int, int, int], list[float]], n_models: int):
+        self.values, self.n_models = values, n_models
+        self.judges = sorted({judge for *_, judge in values})
+
+    @classmethod
+    def of(cls, units: _Units, rows: Comparisons) -> _Pools:
+        values: dict[tuple[int, int, int], list[float]] = {}
+        low, high = np.minimum(rows.first, rows.second), np.maximum(rows.first, rows.second)
+        for row, lead in zip(units.row, units.lead, strict=True):
+            i, j, judge = int(low[row]), int(high[row]), int(rows.judge[row])
+            values.setdefault((i, j, judge), []).append(float(lead))
+            values.setdefault((j, i, judge), []).append(-float(lead))
+        return cls(values, len(rows.models))
+
+    def of_pair(self, i: int, j: int) -> list[_Pool]:
+        """Those of two models."""
+        return [_Pool(*map(np.array, both)) for both in self._both(i, j)]
+
+    def _both(self, i: int, j: int) -> Iterator[tuple[list[float], list[float]]]:
+        for judge in self.judges:
+            for third in range(self.n_models):
+                first, second = (self.values.get((model, third, judge)) for model in (i, j))
+                if first and second:
+                    yield first, second
+
+    def share(self, i: int, j: int) -> float:
+        """Share of the two models' comparisons that are with each other, or have a counterpart."""
+        used = sum(len(first) + len(second) for first, second in self._both(i, j))
+        direct = sum(len(self.values.get((i, j, judge), [])) for judge in self.judges)
+        every = sum(len(found) for (model, *_), found in self.values.items() if model in (i, j)) - direct
+        return (used + direct) / every if every else 0.0
+
+
+def _p_of_exchanges(own: FloatArray, pools: Sequence[_Pool]) -> float:
+    """Two-sided p-value of leads whose signs may turn, shape (U,), and of draws from pools, all independent.
+
+    Sums are of whole numbers, to which values are rounded; rounding is odd, so the test stays exact.
+    """
+    total = float(np.abs(own).sum() + sum(np.abs(pool.values).sum() for pool in pools))
+    if not total > 0:
+        return 1.0
+    scale = RANGE / total
+    chances, observed = np.ones(1), 0
+    for lead in np.rint(own * scale).astype(int):
+        flipped = np.zeros(2 * abs(int(lead)) + 1)
+        flipped[[0, -1]] += 0.5
+        chances, observed = np.convolve(chances, flipped), observed + abs(int(lead)) + int(lead)
+    for pool in pools:
+        first, second = (np.rint(values * scale).astype(int) for values in (pool.first, pool.second))
+        least = int(min(first.min(), second.min()))
+        drawn = _draws(np.r_[first, second] - least, len(first))
+        # a draw moves from one model to the other, so that its sum counts twice, as a turned sign does
+        spread = np.zeros(2 * len(drawn) - 1)
+        spread[::2] = drawn
+        chances, observed = np.convolve(chances, spread), observed + 2 * int((first - least).sum())
+    at_least, at_most = chances[observed:].sum(), chances[: observed + 1].sum()
+    return float(min(1.0, 2 * min(at_least, at_most)))
+
+
+def _draws(values: IntArray, size: int) -> FloatArray:
+    """Distribution of the sum of so many values drawn without replacement; the values are not negative."""
+    counts = np.zeros((size + 1, int(np.sort(values)[-size:].sum()) + 1))
+    counts[0, 0] = 1.0
+    for value in values.tolist():
+        moved = counts[:-1, : counts.shape[1] - value].copy()
+        counts[1:, value:] += moved
+    return np.asarray(counts[size] / counts[size].sum(), float)
+
+
+def _at_equals(result: Uncertainty, rows: Comparisons) -> Iterator[tuple[slice, At]]:
+    """All rows where models are equal, part by part."""
+    return in_parts(rows, result.model, replace(result.solution.parameters, scores=np.zeros(len(rows.models))))
