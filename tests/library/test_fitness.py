@@ -155,7 +155,7 @@ def test_it_is_the_same_every_time_and_whatever_the_order_of_the_rows():
 
 
 @pytest.mark.parametrize(
-    "settings", [{"effect": 1.5}, {"apart": True}, {"questions": 10, "pairs": 0, "effect": 1.5}]
+    "settings", [{"effect": 1.5}, {"one_question_each": True}, {"questions": 10, "pairs": 0, "effect": 1.5}]
 )
 def test_false_alarms_are_rare(settings):
     """Thirty sets each: errors of judges that share questions are no departure."""
@@ -171,7 +171,7 @@ def test_the_spread_of_answers_is_found():
     flips = FlippedResiduals.of(fit(rows, "position_aware"), rows, question)
     found = spread_of_answers(Questions.of(flips), flips.here.residual, generator(0, "test"))
     assert found == pytest.approx(1.5 / np.sqrt(2), rel=0.2)
-    alone, apart = panel(10, apart=True)
+    alone, apart = panel(10, one_question_each=True)
     flips = FlippedResiduals.of(fit(alone, "position_aware"), alone, apart)
     assert spread_of_answers(Questions.of(flips), flips.here.residual, generator(0, "test")) == 0.0
 

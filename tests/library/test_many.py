@@ -19,7 +19,6 @@ from judgerank.fits.fitted import bar, beginning
 from judgerank.model.members import JUDGE_AWARE, MODELS
 from judgerank.order import equality as separation_at_scale
 from judgerank.order import pairs as ranks
-from judgerank.order import rank_intervals as simultaneous
 
 N, K, T = 60, 8, 9_000
 MEMBERS = ("btl", "judge_aware", "position_aware")
@@ -77,27 +76,6 @@ def test_components_are_tested_apart_at_scale_too(raw, monkeypatch):
     found = list(ranks.orders(result))
     assert [len(order.models) for order in found] == [N, N]
     assert all(np.isfinite(order.difference).all() for order in found)
-
-
-# the largest statistic
-
-
-@pytest.mark.parametrize("shape", ["independent", "alike", "uneven"])
-def test_the_largest_statistic_is_among_the_likely_pairs(shape):
-    rng = np.random.default_rng(3)
-    n = simultaneous.FEW + 20
-    half = {
-        "independent": np.eye(n),
-        "alike": rng.normal(size=(n, 3)) @ rng.normal(size=(3, n)) + 0.1 * np.eye(n),
-        "uneven": np.diag(rng.lognormal(sigma=2.0, size=n)),
-    }[shape]
-    variance = half @ half.T
-    own = np.diag(variance)
-    error = np.sqrt(np.add.outer(own, own) - 2 * variance)
-    np.fill_diagonal(error, np.inf)
-    draws = rng.standard_normal((300, n))
-    found = simultaneous._of_likely_pairs(half, error)(draws)
-    assert_allclose(found, simultaneous._of_every_pair(half, error)(draws), rtol=1e-12)
 
 
 def test_results_of_an_order_are_computed_once(raw, monkeypatch):

@@ -91,7 +91,7 @@ def test_independent_answers_are_all_noise_and_a_judge_who_never_changes_has_non
 
 def test_a_second_answer_pays_from_the_price_at_which_both_cost_the_same():
     """Variance times cost of one answer and of two, a new question costing c beside its answers."""
-    rows, question = asked(3, own=1.5)
+    rows, question = asked(3, judge_sd=1.5)
     found = repeats_of(fit(rows, "position_aware"), rows, question)
     assert found is not None
     row, rho = found.table.iloc[0], found.correlation
@@ -153,7 +153,7 @@ def test_a_ranking_has_the_table_and_a_line():
 
 
 def test_a_plan_takes_the_correlation_of_repeats_from_the_file(tmp_path):
-    rows, question = asked(6, own=2.0)
+    rows, question = asked(6, judge_sd=2.0)
     frame = rows.to_frame().assign(question_id=[f"q{q}" for q in question], nth=np.arange(len(rows)) % 2)
     frame.to_csv(tmp_path / "twice.csv", index=False)
     found = repeats_of(fit(rows, "position_aware"), rows, question)

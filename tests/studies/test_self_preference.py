@@ -6,7 +6,8 @@ import pytest
 
 from judgerank.model.streams import generator
 from replication.config import ROOT
-from studies import plots, shown
+from studies import plots
+from studies.doc_tables import BLOCKS
 from studies.self_preference import PANELS, drawn, of_set, simulated_once, simulated_row
 
 QUESTIONS = 40
@@ -56,8 +57,8 @@ def test_the_page_and_the_figure_show_every_row(row):
     simulated = pd.DataFrame([row, row])
     sets = pd.DataFrame([of_set(drawn(generator(0, "t"), PANELS["3 judges"], 0.0, 10)) | {"dataset": "mt_bench"}])
     tables = Tables(simulated=simulated, sets=sets)
-    assert shown.BLOCKS["own maker"](tables).count("MT-Bench") == 1
-    assert shown.BLOCKS["own maker simulated"](tables).count("3 judges") == 2
+    assert BLOCKS["own maker"](tables).count("MT-Bench") == 1
+    assert BLOCKS["own maker simulated"](tables).count("3 judges") == 2
     figure = plots.self_preference(simulated, "t")
     assert [text.get_text() for text in figure.axes[0].get_yticklabels()] == ["3 judges, bias 2.5"] * 2
     page = (ROOT / "docs/beyond/self_preference.md").read_text()

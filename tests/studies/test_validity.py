@@ -42,7 +42,7 @@ def test_the_wald_test_alone_is_nothing_else():
     data = drawn(design(sigma_scores=2.5), np.random.default_rng(1))[0]
     (order,) = ranks.orders(fit(data, solver="penalised"))
     (alone,) = by_test([order])["wald"]
-    assert order.by_leads.any()
+    assert order.by_own.any()
     assert_allclose(alone.statistic, order.ratios[0])
 
 
