@@ -35,6 +35,7 @@ OTHERS += [
     "verify_beyond",
     "stale",
     "claims",
+    "few_answers",
 ]
 REAL = [name for name in PRIMARY if name not in (*SIMULATIONS, *OTHERS)]
 EACH_SET = sorted(path.stem for path in Path(CONF).glob("*.yaml") if "each_set\n" in path.read_text())
