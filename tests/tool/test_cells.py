@@ -125,8 +125,8 @@ def test_counts_keep_that_nobody_knows_what_was_shown_first(tmp_path):
         judgments, cells = judgerank.read(frame), judgerank.read(tmp_path / "cells.csv", columns=COUNTED)
         assert not cells.ordered and cells.comparisons.n_comparisons == 300
         one, other = (judgerank.rank(each) for each in (judgments, cells))
-        assert one.settings == other.settings and one.fitted.model == other.fitted.model
-        assert_array_equal(one.fitted.scores, other.fitted.scores)
+        assert one.settings == other.settings and one.fit.model == other.fit.model
+        assert_array_equal(one.fit.scores, other.fit.scores)
 
 
 @pytest.mark.parametrize("run, dialect", [(in_duckdb, "duckdb"), (in_sqlite, "sqlite")])

@@ -213,7 +213,7 @@ def written(folder: Path) -> str:
 def test_requests_to_a_server_of_http_go_through_no_proxy(tmp_path, provider):
     """The client library has clients of its own for some providers, which must not be taken."""
     with serving() as server, listening() as proxy:
-        env = everywhere(f"http://{proxy.place}")
+        env = everywhere(f"http://{proxy.address}")
         done = collected(tmp_path, server.url, "--attempts", 1, judges=[ONE[0] | {"provider": provider}], env=env)
         assert server.requests
         assert proxy.connections == 0
@@ -228,7 +228,7 @@ def test_nor_do_batches(tmp_path, form):
     url = "{}/v1" if form == "openai" else "{}"
     with serving() as server, listening() as proxy:
         given = ("--poll", 0.02, "--pilot", 1)
-        env = everywhere(f"http://{proxy.place}")
+        env = everywhere(f"http://{proxy.address}")
         done = collected(tmp_path, url.format(server.place), *given, judges=[judge], env=env)
         assert done.returncode == 0, done.stderr
         assert server.batching.steps["create"] == 1
@@ -237,17 +237,17 @@ def test_nor_do_batches(tmp_path, form):
 
 def test_a_proxy_of_https_is_told_of_a_host_and_no_more(tmp_path):
     with listening() as server, listening() as proxy:
-        env = everywhere(f"http://user:word@{proxy.place}")
+        env = everywhere(f"http://user:word@{proxy.address}")
         given = ("--attempts", 1, "--patience", "0.5s")  # of a proxy that connects nobody
-        done = collected(tmp_path, f"https://{server.place}/v1", *given, judges=ONE, env=env)
-        assert f"asked at https://{server.place}/v1, through the proxy http://{proxy.place}: j1" in done.stdout
+        done = collected(tmp_path, f"https://{server.address}/v1", *given, judges=ONE, env=env)
+        assert f"asked at https://{server.address}/v1, through the proxy http://{proxy.address}: j1" in done.stdout
         assert proxy.came
-        assert all(content.startswith(b"CONNECT " + server.place.encode()) for content in proxy.came)
+        assert all(content.startswith(b"CONNECT " + server.address.encode()) for content in proxy.came)
         assert server.connections == 0
         assert not any(KEY.encode() in content for content in proxy.came)
         assert json.loads((tmp_path / "judgments.jsonl.run.json").read_text())["addresses"]["j1"] == {
-            "address": f"https://{server.place}/v1",
-            "proxy": f"http://{proxy.place}",
+            "address": f"https://{server.address}/v1",
+            "proxy": f"http://{proxy.address}",
         }
     assert "word" not in written(tmp_path) + done.stdout + done.stderr
 
@@ -418,7 +418,7 @@ def test_nothing_is_reached_while_a_request_is_prepared_but_by_its_line():
         astray = ""
 
     with listening() as server, socket.socket() as way:
-        host, port = server.place.split(":")
+        host, port = server.address.split(":")
         with guarded(Asked, None):
             with pytest.raises(PermissionError, match=r"nothing is sent to 127\.0\.0\.1"):
                 way.connect((host, int(port)))

@@ -78,17 +78,17 @@ def test_output_that_nobody_reads_any_more_is_no_error(tmp_path):
 
 
 def test_a_file_that_can_be_ranked_is_said_to_be_and_how(tmp_path):
-    path = written(tmp_path / "it's mine.txt", *ROWS)
+    path = written(tmp_path / "it's mine.txt", *ROWS, *ROWS)  # enough to fit position bias
     done = judgerank("doctor", path.name, "--format", "jsonl", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     told = lines(done)
-    assert told["file"] == ["jsonl, 18 records"]
+    assert told["file"] == ["jsonl, 36 records"]
     assert told["columns"] == ["model_a, model_b, winner, judge"]
     assert told["answers"][0].startswith(
-        "18 read: 9 for the model shown first, 8 for the second, 1 tie; left out as unreadable"
+        "36 read: 18 for the model shown first, 16 for the second, 2 ties; left out as unreadable"
     )
-    assert told["models"][0].startswith("3, with 12 comparisons each")
-    assert told["judges"][0].startswith("2, with 9 comparisons each")
+    assert told["models"][0].startswith("3, with 24 comparisons each")
+    assert told["judges"][0].startswith("2, with 18 comparisons each")
     assert told["questions"][0].startswith("no column")
     assert told["order"][0].startswith("Fitted with position bias (position_aware")
     assert told["connected"] == ["a chain of comparisons connects any two models"]

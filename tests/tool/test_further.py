@@ -82,7 +82,7 @@ def test_where_question_effects_are_zero_all_else_is_said_of_the_fit_with_the_bl
     alone = table.assign(question_id=np.arange(len(table)) % 40)  # judgments that share nothing
     asked = {"model": "position_aware_ties", "blocks": ["style:length"]}
     with_effects, without = rank(alone, cluster="effects", **asked), rank(alone, **asked)
-    assert with_effects.fitted.effects is None
+    assert with_effects.fit.effects is None
     added = [text for text in with_effects.remarks if text not in without.remarks]
     assert len(added) == 1 and added[0].startswith("Question effects: none")
     assert set(without.remarks) <= set(with_effects.remarks)
@@ -167,7 +167,7 @@ def test_records_with_counts_rank_with_blocks_as_if_written_out():
     counted = rank(frame.assign(n=2), blocks=["category"], columns={"count": "n"}, cluster="none")
     written = rank(pd.concat([frame, frame]), blocks=["category"], cluster="none", copies="keep")
     for name in ("score", "low", "high"):
-        assert_allclose(counted.to_frame()[name], written.to_frame()[name], rtol=1e-6)
+        assert_allclose(counted.leaderboard[name], written.leaderboard[name], rtol=1e-6)
 
 
 # What `rank` fits unless told otherwise: shrunk, with the exact fit beside it and a word on which to trust.

@@ -211,12 +211,12 @@ def test_errors_from_part_of_the_questions_are_near_those_of_all_and_the_page_sa
     monkeypatch.setattr(errors_by_question, "MOST_QUESTIONS", 700)
     monkeypatch.setattr("judgerank.ranking.studies.large_set.MOST_QUESTIONS", 700)
     part = judgerank.rank(judgments)
-    assert whole.fitted.n_clusters == part.fitted.n_clusters == judgments.n_questions
-    assert part.fitted.by_cluster.shape[0] == 700
-    errors = [np.sqrt(np.diag(one.fitted.covariance)[:6]) for one in (whole, part)]
+    assert whole.fit.n_clusters == part.fit.n_clusters == judgments.n_questions
+    assert part.fit.by_cluster.shape[0] == 700
+    errors = [np.sqrt(np.diag(one.fit.covariance)[:6]) for one in (whole, part)]
     assert_allclose(errors[0], errors[1], rtol=0.12)
     assert np.abs(errors[0] / errors[1] - 1).max() > 1e-6
-    assert_array_equal(whole.fitted.scores, part.fitted.scores)
+    assert_array_equal(whole.fit.scores, part.fit.scores)
     said = f"Standard errors by question come from 700 of {judgments.n_questions:,} questions, drawn at random."
     assert said in part.remarks and said not in whole.remarks
     differences = [one.tables["pairs"]["standard_error"].to_numpy() for one in (whole, part)]

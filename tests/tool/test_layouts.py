@@ -378,9 +378,8 @@ def test_a_baseline_that_the_records_do_not_name_is_told(tmp_path):
     found = read(path, baseline="gpt-4-0314")
     same(found.comparisons, judgments_of(pd.DataFrame(named)).comparisons)
     told = rank(pd.DataFrame(without(ARENA_HARD, "baseline")), baseline="gpt-4-0314", solver="penalised")
-    assert "gpt-4-0314" in set(told.to_frame()["model"])
-    with pytest.raises(DataError, match="record 1 compares 'x' with itself"):
-        read(path, baseline="x")
+    assert "gpt-4-0314" in set(told.leaderboard["model"])
+    assert read(path, baseline="x").remarks[0] == "Left out: 4 judgments of a model with itself."
     with pytest.raises(DataError, match="record 1 has '' as 'baseline', not a name"):
         read(path, baseline="")
 

@@ -150,6 +150,8 @@ def test_the_effective_number_of_judges_takes_shared_questions():
     few, enough = (str(trust_report(read_judgments_of(drawn(questions, "xyz", seed=1)))) for questions in (5, 150))
     assert "Too few shared questions" in few
     assert "carry as much information as" in enough
+    assert "independent judges of their average quality (confidence interval" in enough
+    assert "lowers. Here such a judge lowers the average quality, and only errors in common lower" in enough
 
 
 def read_judgments_of(rows: list[Record]):

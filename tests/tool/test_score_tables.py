@@ -236,7 +236,7 @@ def test_what_is_said_of_either_model_is_turned_with_it():
 def test_a_list_of_winners_and_losers_is_ranked():
     pairs = [("x", "y"), ("y", "x"), ("x", "z"), ("z", "x"), ("x", "y"), ("y", "z"), ("z", "y")]
     found = rank(pairs)
-    assert found.to_frame()["model"][0] == "x"
+    assert found.leaderboard["model"][0] == "x"
     assert not found.judgments.ordered
     assert list(rank([(1, 2), (2, 1), (1, 2)]).leaderboard["model"]) == ["1", "2"]
 
