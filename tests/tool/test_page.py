@@ -163,7 +163,8 @@ def test_a_judge_opens_its_judgments_in_portions(opened, written, ranking):
     assert dialog.get_by_role("heading").inner_text() == f"Judgments by {HOSTILE}"
     assert dialog.locator("tbody tr").count() == 100
     dialog.get_by_role("button", name="Show more").click()
-    assert dialog.locator("tbody tr").count() == 200
+    n_judgments = (ranking.judgments.frame["judge_model"] == HOSTILE).sum()  # without those on its namesake
+    assert dialog.locator("tbody tr").count() == n_judgments > 100
     assert not dialog.get_by_role("button", name="Show more").is_visible()
 
 
@@ -297,6 +298,7 @@ def test_the_first_sheet_is_the_first_screen_and_what_is_open_follows_it(chromiu
         {name: pd.Series(values).map("a-name-of-{:02d}".format) for name, values in columns.items()}
     )
     frame = frame.assign(winner=np.where(won, "a", "b"), category=np.where(question % 2 == 0, "code", "prose"))
+    frame["judge"] = "judge-" + frame["judge"].str[2:]  # long, but no judge is one of the models
     path = rank(frame).write(tmp_path / "twenty")
     page = chromium.new_page(viewport=sheet)
     page.goto(path.as_uri())

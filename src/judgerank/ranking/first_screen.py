@@ -236,7 +236,7 @@ def _ranks(line: Mapping[Hashable, Any]) -> str:
 
 
 def _groups(board: pd.DataFrame, rows: list[Row]) -> tuple[list[Group], list[Group]]:
-    """Groups shown at once, of about `SHOWN` models, and the others: those who share the lead, and the rest."""
+    """Groups shown at once, of `SHOWN` models, and behind the fold: those who share the lead, and the rest."""
     leads = board["rank_low"].eq(1).fillna(False).to_numpy(bool)
     n_leads = int(np.argmin(np.r_[leads, False]))
     head = ""
@@ -244,9 +244,9 @@ def _groups(board: pd.DataFrame, rows: list[Row]) -> tuple[list[Group], list[Gro
         head = "No significant difference between any two models"
     elif n_leads > 1:
         head = f"Tied for first: no significant difference between these {in_words(n_leads)}"
-    n_shown = max(SHOWN, n_leads)
-    parts = (head, rows[:n_leads]), ("", rows[n_leads:n_shown])
-    return [Group(*part) for part in parts if part[1]], [Group("", rows[n_shown:])] if rows[n_shown:] else []
+    shown = Group(head, rows[: min(n_leads, SHOWN)]), Group("", rows[n_leads:SHOWN])
+    folded = Group("", rows[SHOWN:n_leads]), Group("", rows[max(n_leads, SHOWN) :])
+    return [group for group in shown if group.rows], [group for group in folded if group.rows]
 
 
 # The judges beside the models on the first screen of a page: a verdict on each, and the reason.
