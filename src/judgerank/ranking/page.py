@@ -299,7 +299,7 @@ def json_number(x: float) -> float | None:
 
 def _source_line(ranking: Record) -> str:
     judgments, c = ranking.judgments, ranking.judgments.comparisons
-    size = counted(len(judgments.frame), "record")
+    size = counted(len(ranking.recusal.judgments.frame), "record")
     if c.stages is not None:
         size = counted(
             len(sizes_of_rankings(judgments)), "ranking" if in_stages(judgments.frame).all() else "judgment"
@@ -308,7 +308,7 @@ def _source_line(ranking: Record) -> str:
         f"{c.n_comparisons:,.0f} comparisons of {len(c.models):,} models by "
         f"{counted(judgments.n_judges, 'judge')}, from {judgments.source.get('file', 'a table')} ({size})."
     )
-    return " ".join([line, *judgments.left_out_by_request])
+    return " ".join([line, *judgments.left_out_by_request, *ranking.recusal.on_left_out()])
 
 
 def _data(ranking: Record, texts: Texts | None) -> dict[str, Any]:

@@ -9,7 +9,7 @@ chain of the other votes connects. Then no other judge says how the two compare.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -71,16 +71,16 @@ class Recusal:
 
     def sentences(self) -> list[str]:
         """How many votes do not count, and whose place rests on those that have to; empty where there are none."""
-        return [*self._on_left_out(), *self.dependence()]
+        return [*self.on_left_out(), *self.dependence()]
 
-    def _on_left_out(self) -> Iterator[str]:
+    def on_left_out(self) -> list[str]:
+        """How many votes do not count; empty where all do."""
         n_judges = len(np.unique(self.judgments.comparisons.judge[~self.counts]))
-        if n_judges:
-            share = self.n_left_out / self.judgments.comparisons.n_comparisons
-            yield (
-                f"Left out: {counted(self.n_left_out, 'vote')} of {counted(n_judges, 'judge')} on models of their "
-                f"own maker ({percent(share)} of all)."
-            )
+        if not n_judges:
+            return []
+        share = percent(self.n_left_out / self.judgments.comparisons.n_comparisons)
+        votes, judges = counted(self.n_left_out, "vote"), counted(n_judges, "judge")
+        return [f"Left out: {votes} of {judges} on models of their own maker ({share} of all)."]
 
     def dependence(self) -> list[str]:
         """Whose place rests on votes of judges of their own maker; empty where nobody's does."""

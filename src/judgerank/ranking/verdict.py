@@ -352,6 +352,7 @@ def _facts(ranking: Record, judges: pd.DataFrame) -> list[tuple[str, str]]:
 
 
 def reading_lines(ranking: Record) -> list[str]:
-    """How records were read, without what the verdict warns of."""
+    """How records were read, without what the verdict warns of, and how many votes do not count."""
     judgments = ranking.judgments
-    return [f"Read: {remark}" for remark in judgments.remarks if remark not in judgments.warnings]
+    read = [f"Read: {remark}" for remark in judgments.remarks if remark not in judgments.warnings]
+    return [*read, *ranking.recusal.on_left_out()]
