@@ -11,6 +11,7 @@ from scipy.stats import chi2, f, norm, t
 
 from judgerank import fit, people_report
 from judgerank.data.errors import DataError, NoMaximumError
+from judgerank.data.listing import listed
 from judgerank.people.agreement import agreement_text, agreement_with_people
 from judgerank.people.anchor import anchored_by_people, disagreement, next_items, next_pairs
 from judgerank.people.items import Items, human_rows, items_of
@@ -313,6 +314,36 @@ def test_the_report_says_how_many_people_voted_and_warns_of_few():
     for found in (few, many):
         loss, other = sorted(found.losses.values())
         assert f"votes better (log-loss {loss:.4f}, and {other:.4f} of" in str(found)
+
+
+def test_labels_that_are_swapped_are_asked_about():
+    """Every human vote turned round: people order the models against the panel, and agree less than a coin."""
+    rows, question, human, *_ = parts(3)
+    outcome = np.where(human, 1 - rows.outcome, rows.outcome)
+
+    def report(outcome):
+        return people_report(frame_of(replace(rows, outcome=outcome), question, human))
+
+    right, swapped = report(rows.outcome), report(outcome)
+    assert right.toward_panel.slope > 0 and not right.is_reversed
+    assert swapped.toward_panel.slope < 0 and swapped.is_reversed
+    assert "Are labels swapped?" not in str(right) and "on the order and the gaps" in str(right)
+    said = str(swapped)
+    assert "people order the models the other way round than the panel" in said
+    assert "on the order and the gaps" not in said
+    below = swapped.agreement[swapped.agreement["high"] < 0.5]["judge"]
+    assert len(below) and f"Significantly less often than a coin: {listed(list(below))}." in said
+    assert not set(below) & set(right.agreement[right.agreement["high"] < 0.5]["judge"])
+
+
+def test_a_slope_below_zero_by_chance_swaps_no_labels():
+    rows, question, human, *_ = parts(3)
+    chance = np.random.default_rng(4).integers(0, 2, len(rows)).astype(float)
+    for turn in (0, 1):  # one of both has a slope below zero
+        outcome = np.where(human, np.abs(turn - chance), rows.outcome)
+        report = people_report(frame_of(replace(rows, outcome=outcome), question, human))
+        assert not report.is_reversed and "Are labels swapped?" not in str(report)
+        assert ("not significantly below zero" in str(report)) == (report.toward_panel.slope < 0)
 
 
 def test_the_better_scores_at_predicting_votes_are_reported():

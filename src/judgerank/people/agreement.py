@@ -136,9 +136,12 @@ def agreement_text(table: pd.DataFrame, level: float) -> Iterator[str]:
         yield f"- Significantly less often (Holm-adjusted over all pairs of judges): {listed(parts)}."
     elif len(table) > 1:
         yield "- No other judge agrees significantly less often."
-    chance = table[table["low"] <= CHANCE]["judge"]
-    if len(chance):
-        yield f"- Not significantly more often than a coin: {listed(chance)}."
+    below = table["high"] < CHANCE
+    by_chance = (table["low"] <= CHANCE) & ~below
+    if below.any():
+        yield f"- Significantly less often than a coin: {listed(table[below]['judge'])}. Are labels swapped?"
+    if by_chance.any():
+        yield f"- Not significantly more often than a coin: {listed(table[by_chance]['judge'])}."
     yield table.to_string(index=False, float_format="{:.3f}".format, na_rep="")
 
 

@@ -19,6 +19,7 @@ from judgerank.data.rankings import BROKEN, as_pairs
 from judgerank.fits.errors_by_question import questions_of
 from judgerank.fits.fit import fit
 from judgerank.fits.result import Fit
+from judgerank.inference.wald import normal_quantile
 from judgerank.order.scale import scale_by
 from judgerank.people.agreement import COLUMNS as COLUMNS_OF_AGREEMENT
 from judgerank.people.agreement import agreement_text, agreement_with_people
@@ -187,6 +188,14 @@ class PeopleReport(Shown):
     def disagree(self) -> bool:
         """Whether people and panel surely see the models otherwise."""
         return self.p_value <= 1 - self.level
+
+    @property
+    def is_reversed(self) -> bool:
+        """Whether people's scores significantly fall where the panel's rise, by their least-squares slope."""
+        drawn = self.toward_panel
+        panel = self.panel.scores[list(drawn.items.models)].to_numpy()
+        reach = normal_quantile(self.level, drawn.degrees_of_freedom) * np.sqrt(panel @ drawn.covariance @ panel)
+        return drawn.slope < 0 and bool(panel @ drawn.scores + reach < 0)
 
     def __str__(self) -> str:
         return "\n".join(_lines(self))
@@ -390,8 +399,11 @@ def _lines(report: PeopleReport) -> Iterator[str]:
         yield f"- {report.helped.questions.too_few_to_tell('whether people and panel disagree')}"
     else:
         who = report.whose.capitalize()
-        yield f"- {who} and the panel {finding} on the order and the gaps (p {report.p_value:.2g}: {test})."
-    if report.disagree:
+        what = f"{who} and the panel {finding} on the order and the gaps"
+        if report.is_reversed:  # the test allows for any slope
+            what = f"With the panel's order turned round, {report.whose} and the panel {finding} on the gaps"
+        yield f"- {what} (p {report.p_value:.2g}: {test})."
+    if report.disagree or report.is_reversed:
         yield f"- WARNING: as_judge and the panel's own ranking are not what {report.whose} would say."
     yield from agreement_text(report.agreement, report.level)
     if report.newcomers is not None:
@@ -430,10 +442,15 @@ def _on_scores(report: PeopleReport) -> Iterator[str]:
         low, high, alternative = (*both, "helped") if report.people is drawn else (*both[::-1], "toward_panel")
         why = f"it predicts held-out human votes better (log-loss {low:.4f}, and {high:.4f} of {alternative})"
     yield f"- The score is {'toward_panel' if report.people is drawn else 'helped'}: {why}."
-    yield (
-        f"- People's scores are {drawn.slope:.2f} times the panel's, with tastes of their own (standard deviation "
-        f"{drawn.spread:.2f})."
-    )
+    tastes = f"with tastes of their own (standard deviation {drawn.spread:.2f})"
+    if report.is_reversed:
+        yield (
+            f"- WARNING: people order the models the other way round than the panel ({drawn.slope:.2f} times the "
+            f"panel's scores, {tastes}). Are labels swapped?"
+        )
+    else:
+        sign = " (not significantly below zero)" if drawn.slope < 0 else ""
+        yield f"- People's scores are {drawn.slope:.2f} times the panel's{sign}, {tastes}."
     unseen = int((report.table["votes"] == 0).sum())
     if unseen:
         yield f"- No person compared {unseen} of the models: their scores are what the panel lets one expect."
