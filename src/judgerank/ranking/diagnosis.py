@@ -21,6 +21,7 @@ from judgerank.model.members import GRADED_MEMBERS, MODELS, Model
 from judgerank.model.naming import member
 from judgerank.ranking.choices import EXACT, SHRUNK, Settings, default_member, identified
 from judgerank.ranking.components import fit_member, links_between, never_compared, parts_of
+from judgerank.ranking.recusal import Recusal, of_rows, recusal_of
 from judgerank.ranking.studies.convergence import on_fit
 from judgerank.ranking.studies.few_comparisons import on_few
 from judgerank.ranking.studies.unconnected import on_parts
@@ -86,14 +87,16 @@ def examine(
     judgments = judgments_from(tables, title_of(paths))
     for remark in judgments.remarks:
         yield "read", remark
-    yield from on_answers(judgments)
-    yield from on_design(judgments)
+    recusal = recusal_of(judgments, Settings().is_recused)
+    yield from on_answers(recusal)
+    yield from on_design(recusal.counted)
     options = {"encoding": encoding, "names": names, "copies": copies}
-    yield from on_ranking(judgments, _command(files, form, columns, winner_values, baseline, options))
+    yield from on_ranking(recusal.counted, _command(files, form, columns, winner_values, baseline, options))
 
 
-def on_answers(judgments: Judgments) -> Lines:
-    """Answers read and not read, ties, models, judges, questions, categories, lengths, counts."""
+def on_answers(recusal: Recusal) -> Lines:
+    """Answers read and not read, ties; of those that count, models, judges, questions, categories, lengths."""
+    judgments = recusal.judgments
     c, frame = judgments.comparisons, judgments.frame
     won = _won(c)
     left_out = ", ".join(f"{count} {reason}" for reason, count in c.dropped.items() if count) or "none"
@@ -121,6 +124,11 @@ def on_answers(judgments: Judgments) -> Lines:
     if BOTH_BAD in frame:
         count = int(frame[BOTH_BAD].fillna(False).sum())
         yield "both bad", f"{count} of the ties; `judgerank rank` counts them by model and question"
+    for sentence in recusal.sentences():
+        yield "own maker", sentence
+    if recusal.n_left_out:  # not `counted`, in which judges with few answers have one label
+        judgments = of_rows(judgments, np.flatnonzero(recusal.counts))
+        c, frame = judgments.comparisons, judgments.frame
     n = len(c.models)
     compared = np.bincount(c.first, c.decided, n) + np.bincount(c.second, c.decided, n)
     yield "models", _counted(c.models, compared)
@@ -190,8 +198,8 @@ def _lengths(has_lengths: bool, ordered: bool) -> str:
 
 
 def on_design(judgments: Judgments) -> Lines:
-    """Order of presentation, connections, models and judges with few comparisons."""
-    parts = [part.comparisons for part in parts_of(judgments.pool_few())]
+    """Order of presentation, connections, models and judges with few comparisons, of judgments that count."""
+    parts = [part.comparisons for part in parts_of(judgments)]
     yield "order", default_member(parts)[1]
     remarks = on_parts([part.models for part in parts], links_between(judgments))
     yield "connected", " ".join(remarks) or "a chain of comparisons connects any two models"
@@ -203,14 +211,14 @@ def on_design(judgments: Judgments) -> Lines:
 
 
 def on_ranking(judgments: Judgments, command: str) -> Lines:
-    """Whether there is a maximum, by looking for it, and what to run next.
+    """Whether there is a maximum of judgments that count, by looking for it, and what to run next.
 
     Raises
     ------
     NoMaximumError
         If there is none of any component, and none with shrinkage, by which `rank` fits.
     """
-    parts = [part.comparisons for part in parts_of(judgments.pool_few())]
+    parts = [part.comparisons for part in parts_of(judgments)]
     name, refused = default_member(parts)[0], []
     for part in parts:
         who = f"of {listed(part.models)}: " if len(parts) > 1 else ""

@@ -24,7 +24,7 @@ from judgerank.fits.result import Fit
 from judgerank.ranking.choices import Record, Settings
 from judgerank.ranking.components import parts_of
 from judgerank.ranking.first_screen import headline, largest
-from judgerank.ranking.recusal import of_rows, recusal_of
+from judgerank.ranking.recusal import Recusal, of_rows, recusal_of
 from judgerank.ranking.studies import panel
 from judgerank.ranking.studies.by_judge import BY_JUDGE
 from judgerank.ranking.studies.contrary_judges import CONTRARY_JUDGES
@@ -36,7 +36,7 @@ from judgerank.ranking.study import component_of
 from judgerank.trust.sentences import MOST_ROWS
 
 MOST_TRIALS = 6  # judges left out one at a time, those with most information first; of large sets one
-STAYS = " Leaving them out changes no leader."
+STAYS = " Leaving {} out changes no leader."
 UNTESTED, OTHER_MAKER = "self-preference cannot be tested here", "Add a judge of another maker."
 
 
@@ -80,6 +80,8 @@ class Trial:
         How often that model is preferred to the one that leads by all judges.
     is_changed : bool
         Whether the model that leads without them is not among the leaders, or the leader not among those without.
+    is_same : bool
+        Whether the same models lead.
     """
 
     judges: tuple[str, ...]
@@ -87,6 +89,7 @@ class Trial:
     headline: str
     chance: float
     is_changed: bool
+    is_same: bool
 
     @property
     def condition(self) -> str:
@@ -97,6 +100,11 @@ class Trial:
             f"but this depends on {who} {listed(self.judges)}, which {self.problem}: {them} {self.headline} "
             f"({self.chance:.0%})"
         )
+
+    @property
+    def warning(self) -> str:
+        """Who leads without them, where these are more models or fewer."""
+        return f"Without {listed(self.judges)}: {self.headline}."
 
     @property
     def next(self) -> str:
@@ -116,17 +124,22 @@ def policy_of(ranking: Record) -> Policy:
     led = [model for model in best if model in dependent]
     if led:
         whose = "its" if len(led) == 1 else "their"
-        return Policy(
-            f"but only judges of {whose} maker compared {listed(led)} with some of the others",
-            next=f"Ask judges of other makers to compare {listed(led)} with the other models.",
-        )
+        condition = f"but only judges of {whose} maker compared {listed(led)} with some of the others"
+        advice = f"Ask judges of other makers to compare {listed(led)} with the other models."
+        if len(board) == 2:
+            condition = "but every judge is by the maker of one of the two"
+            advice = f"Ask a judge of a third maker to compare {listed(board['model'])}."
+        return Policy(condition, tuple(_on_judges(judges)), advice)
     of_dependent = ranking.recusal.dependence()
     trials = _trials(ranking, judges, best) if len(ranking.fits) == 1 else []
     changed = next((trial for trial in trials if trial.is_changed), None)
     if changed is not None:
         return Policy(changed.condition, (*of_dependent, *_on_judges(judges)), changed.next)
-    stays = len(trials) > 0 and {judge for trial in trials for judge in trial.judges} >= {*panel.flagged(judges)}
-    return Policy(warnings=(*of_dependent, *_on_judges(judges, STAYS if stays else "")))
+    others = [trial.warning for trial in trials if not trial.is_same]
+    is_tried = {judge for trial in trials for judge in trial.judges} >= {*panel.flagged(judges)}
+    them = "it" if len(panel.flagged(judges)) == 1 else "them"
+    stays = STAYS.format(them) if trials and is_tried and not others else ""
+    return Policy(warnings=(*of_dependent, *_on_judges(judges, stays), *others))
 
 
 def _of_one_maker(model: str, best: Sequence[str], judges: pd.DataFrame) -> Policy:
@@ -147,7 +160,10 @@ def leading(board: pd.DataFrame) -> list[str]:
 
 
 def _trials(ranking: Record, judges: pd.DataFrame, old: Sequence[str]) -> list[Trial]:
-    """The ranking without judges with a problem, each alone, then all; none in which a leader has no place."""
+    """The ranking without judges with a problem, each alone, then all.
+
+    None in which a leader has no place, or in which one who leads is compared by judges of his own maker alone.
+    """
     trials = []
     for those in _sets(ranking, judges, old):
         try:
@@ -155,12 +171,13 @@ def _trials(ranking: Record, judges: pd.DataFrame, old: Sequence[str]) -> list[T
         except (JudgerankError, np.linalg.LinAlgError):
             continue
         scores, new = fitted.scores, leading(board)
-        if old[0] in scores.index:
+        if old[0] in scores.index and not {*new} & {*_remaining(ranking, those).dependent}:
             lead = headline(board, pairs(fitted, ranking.settings.level))
             gap, middle = scores[new[0]] - scores[old[0]], (scores[new[0]] + scores[old[0]]) / 2
             chance = float(win_probability(fitted, np.array(gap), middle))
             is_changed = not (new[0] in old and old[0] in new)
-            trials.append(Trial(those, _problem_of(judges, those), lead, chance, is_changed))
+            trial = Trial(those, _problem_of(judges, those), lead, chance, is_changed, {*new} == {*old})
+            trials.append(trial)
     return trials
 
 
@@ -196,15 +213,24 @@ def without(ranking: Record, judges: tuple[str, ...]) -> tuple[Fit, pd.DataFrame
     JudgerankError
         If the others make no ranking.
     """
-    judgments = ranking.recusal.judgments
+    return _refitted(ranking, _remaining(ranking, judges).counted, ranking.settings)
+
+
+@remembered
+def _remaining(ranking: Record, judges: tuple[str, ...]) -> Recusal:
+    """The judgments without those of some judges, and which of them count."""
+    judgments, settings = ranking.recusal.judgments, ranking.settings
     c = judgments.comparisons
     rows = np.flatnonzero(~np.isin(np.array(c.judges, object), judges)[c.judge])
-    return refitted(ranking, of_rows(judgments, rows), ranking.settings)
+    return recusal_of(of_rows(judgments, rows), settings.is_recused, settings.makers)
 
 
 def refitted(ranking: Record, judgments: Judgments, settings: Settings) -> tuple[Fit, pd.DataFrame]:
     """The fit of those of some judgments that count by the member that ranks, and its leaderboard."""
-    counted = recusal_of(judgments, settings.is_recused, settings.makers).counted
+    return _refitted(ranking, recusal_of(judgments, settings.is_recused, settings.makers).counted, settings)
+
+
+def _refitted(ranking: Record, counted: Judgments, settings: Settings) -> tuple[Fit, pd.DataFrame]:
     component = component_of(parts_of(counted)[0], ranking.fit.model.alone, settings)
     return component.reported, board_of(component)
 

@@ -86,6 +86,8 @@ class Recusal:
         """Whose place rests on votes of judges of their own maker; empty where nobody's does."""
         if not self.dependent:
             return []
+        if len(self.judgments.comparisons.models) == 2:
+            return ["Every judge is by the maker of one of the two models: self-preference cannot be tested."]
         return [
             f"Only judges of the same maker compared {listed(self.dependent)} with some of the other models: "
             "self-preference cannot be tested there."

@@ -275,8 +275,11 @@ def _change(ranking: Record, passed_on: bool) -> str:
     if not fragility.startswith("Removing"):
         return fragility
     settings, usual = ranking.settings, Settings()
-    chosen = [name for name in ("model", "solver", "level") if getattr(settings, name) != getattr(usual, name)]
-    options = [word for name in chosen for word in (f"--{name}", f"{getattr(settings, name)}")]
+    if settings.makers:  # which no option of that command gives
+        return fragility
+    names = ("model", "solver", "level", "own_maker")
+    chosen = [name for name in names if getattr(settings, name) != getattr(usual, name)]
+    options = [word for name in chosen for word in (f"--{name.replace('_', '-')}", f"{getattr(settings, name)}")]
     command = run_again("trust", ranking.judgments, *options, passed_on=passed_on)
     return f"{fragility} See which: {command}."
 
