@@ -169,3 +169,28 @@ def test_the_command_says_so_everywhere(tmp_path, frame):
     assert counted["headline"].startswith("our-model leads, but this depends on judge gpt-4o, which favours")
     plan = run("plan", path, "--json")
     assert any(note.startswith("Left out: ") for note in json.loads(plan.stdout)["notes"])
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("own_maker", ["recuse", "count"])
+def test_no_leader_changes_where_that_is_said(seed, own_maker):
+    """With few questions the leaders are more or fewer without a judge, though the first stays among them."""
+    judged = drawn(bias=1.2, questions=8, seed=seed)
+    ranked = judgerank.rank(judged, own_maker=own_maker)
+    flagged = panel.flagged(ranked.tables["judges"])
+    said = verdict(ranked)
+    for judge in flagged:
+        others = judgerank.rank(judged, own_maker=own_maker, without_judge=judge).leaderboard
+        without = set(others["model"][others["rank_low"] == 1])
+        leaders = set(ranked.leaderboard["model"][ranked.leaderboard["rank_low"] == 1])
+        if any(text.endswith("changes no leader.") for text in said.warnings):
+            assert without == leaders
+        elif len(flagged) == 1 and without != leaders:
+            assert f"Without {judge}: " in " ".join(said.warnings) or judge in said.headline
+
+
+def test_the_advised_command_repeats_the_choice_on_own_makers(tmp_path):
+    drawn(bias=1.2, questions=10).to_csv(tmp_path / "j.csv", index=False)
+    said = run("rank", "j.csv", "--own-maker", "count", "--json", cwd=tmp_path)
+    change = json.loads(said.stdout)["change"]
+    assert "judgerank trust j.csv --own-maker count" in change
