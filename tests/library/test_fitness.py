@@ -204,6 +204,42 @@ def test_what_was_asked_once_cannot_be_tested():
     assert fitness_if_quick(fitted, rows, np.arange(3), 0.95, ()) is None
 
 
+def ordered(n_models: int, n_judges: int, n_times: int) -> tuple[Comparisons, np.ndarray]:
+    """Every pair in both orders by every judge, of which the first model always wins; a question each."""
+    pairs = np.array([(a, b) for a in range(n_models) for b in range(n_models) if a != b])
+    first, second = np.tile(pairs, (n_judges * n_times, 1)).T
+    judge = np.repeat(np.arange(n_judges), n_times * len(pairs))
+    names = tuple(f"m{i}" for i in range(n_models)), tuple(f"j{i}" for i in range(n_judges))
+    return Comparisons(*names, first, second, judge, (first < second).astype(float)), np.arange(len(first))
+
+
+@pytest.mark.parametrize("model", ["btl", "judge_aware", "position_aware"])
+@pytest.mark.parametrize(("n_models", "n_judges", "n_times"), [(3, 1, 7), (3, 2, 10), (5, 3, 3), (2, 2, 20)])
+def test_winners_who_win_more_than_shrunk_scores_expect_are_in_order(model, n_models, n_judges, n_times):
+    rows, question = ordered(n_models, n_judges, n_times)
+    tests = fitness(fit(rows, model, "penalised"), rows, question)
+    assert not tests.table["departs"].any()
+
+
+def test_a_circle_among_models_is_seen_beside_others_in_perfect_order():
+    """Of five models, the last three beat each other in a circle; the first two win all."""
+    rows, question = ordered(5, 2, 10)
+    turned = (np.minimum(rows.first, rows.second) == 2) & (np.maximum(rows.first, rows.second) == 4)
+    circle = replace(rows, outcome=np.where(turned, 1 - rows.outcome, rows.outcome))
+    tests = fitness(fit(circle, "judge_aware", "penalised"), circle, question)
+    assert tests.found("order") == [""]
+
+
+def test_two_models_or_a_single_judge_leave_nothing_to_depart_from():
+    """Two models are always in one order, and the tastes of the only judge are the scores."""
+    two = ordered(2, 3, 10)
+    assert set(fitness(fit(two[0], "btl", "penalised"), *two).table["test"]) == {"question"}
+    with pytest.raises(NoIntervalError, match="two models"):
+        fitness(fit(two[0], "btl", "penalised"), two[0])
+    one = ordered(4, 1, 5)
+    assert set(fitness(fit(one[0], "btl", "penalised"), *one).table["test"]) == {"overall", "order", "question"}
+
+
 def test_ties_and_shrunk_fits_and_counts_are_tested_too():
     rows, question = panel(11)
     half = np.where(np.arange(len(rows)) % 5 == 0, 0.5, rows.outcome)

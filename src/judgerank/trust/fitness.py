@@ -9,6 +9,8 @@ A statistic is the sum of squares over variances. Its distribution where the mod
 whole questions (`trust.flipped_residuals`), so that judges of a question may err together. Judges are tested all
 at once: p-values are adjusted by the largest statistic of all, each standardised (Westfall and Young, 1993). A
 judge who departs has no say in the scores when the others are tested again.
+
+Two models are in one order whatever the answers, and a single judge's tastes are that order: nothing to test.
 """
 
 from __future__ import annotations
@@ -238,9 +240,16 @@ class Fitness(Shown):
 
     def sentences(self) -> Iterator[str]:
         """What a reader should know: departures by any test, jointly at the level, or that there are none."""
-        overall, order = (self.table[self.table["test"] == test].iloc[0] for test in ("overall", "order"))
-        rejected, chance = self._jointly(), f"p {p_of(float(overall['p_value']))}"
+        rejected = self._jointly()
         judges, questions = rejected.get("judge", []), rejected.get("question", [])
+        if "order" not in rejected:
+            none = (
+                "With two models only questions can be tested: none contradicts the ranking by more than chance."
+            )
+            yield _contradicting(questions) if questions else none
+            return
+        overall, order = (self.table[self.table["test"] == test].iloc[0] for test in ("overall", "order"))
+        chance = f"p {p_of(float(overall['p_value']))}"
         if rejected["order"]:
             yield (
                 "One order does not describe the panel: some pairs are decided otherwise than scores allow "
@@ -251,19 +260,19 @@ class Fitness(Shown):
             judge_count = counted(len(judges), "judge")
             yield f"{judge_count} {favour} some models more than the scores explain: {listed(judges)}."
         if questions:
-            judge_count = counted(len(questions), "question")
-            yield f"The answers to {judge_count} contradict the ranking: {listed(questions)}."
+            yield _contradicting(questions)
         if rejected["overall"] and not (rejected["order"] or judges):
             yield f"The model does not describe all answers ({chance}), but no pair and no judge stands out."
         if any(rejected.values()):
             return
+        tested = "pair, judge or question" if "judge" in rejected else "pair or question"
         if self.n_comparisons < FEWEST:
             yield (
-                f"No pair, judge or question departs from the model, but {self.n_comparisons:,.0f} judgments are "
-                f"too few to show any but large departures (overall {chance})."
+                f"No {tested} departs from the model, but {self.n_comparisons:,.0f} judgments are too few "
+                f" to show any but large departures (overall {chance})."
             )
         else:
-            yield f"The model describes the answers: no departure by pair, judge or question (overall {chance})."
+            yield f"The model describes the answers: no departure by {tested} (overall {chance})."
 
     def _line(self) -> str:
         return " ".join(self.sentences())
@@ -296,19 +305,24 @@ def fitness(
     Raises
     ------
     NoIntervalError
-        If the fit has no intervals, or nothing was asked twice.
+        If the fit has no intervals, nothing was asked twice, or two models were compared without questions.
     """
     fitted.comparisons.require_pairs("the test of fit")
     flips = FlippedResiduals.of(fitted, rows, question)
     n = len(rows.models)
     sign, pair = np.where(rows.first < rows.second, 1.0, -1.0), rows.pair
-    models = np.asarray(rows.models, object)
-    by_pair, by_both = flips.sums(pair, sign), flips.sums(rows.judge * n * n + pair, sign)
+    models, balanced = np.asarray(rows.models, object), flips.without_shrinkage()
+    by_pair, by_both = balanced.sums(pair, sign), balanced.sums(rows.judge * n * n + pair, sign)
     if not len(by_pair.kept):
         raise NoIntervalError("no two models were compared on two questions, so the fit cannot be tested")
-    table_rows = [_one("overall", by_both, level, ""), _one("order", by_pair, level, _pair(by_pair, models))]
-    table_rows += _judges(flips, models, level)
-    sd = 0.0
+    table_rows, sd = list[dict[str, object]](), 0.0
+    if n > 2:
+        table_rows += [_one("overall", by_both, level, ""), _one("order", by_pair, level, _pair(by_pair, models))]
+        table_rows += _judges(balanced, models, level) if len(rows.judges) > 1 else []
+    elif question is None:
+        raise NoIntervalError(
+            "two models are in one order whatever the answers, so without questions nothing is tested"
+        )
     if question is not None:
         table, sd = _questions(flips, level, names or [str(label) for label in np.unique(question)])
         table_rows += table
@@ -325,6 +339,11 @@ def fitness_if_quick(
         return fitness(fitted, rows, question, level, names)
     except NoIntervalError:
         return None
+
+
+def _contradicting(questions: list[str]) -> str:
+    question_count = counted(len(questions), "question")
+    return f"The answers to {question_count} contradict the ranking: {listed(questions)}."
 
 
 def _one(test: str, sums: Sums, level: float, most: str) -> dict[str, object]:

@@ -49,6 +49,8 @@ class FlippedResiduals:
         Derivatives of the expected answers, counted.
     inverse : float array, shape (D, D)
         Covariance of the free parameters.
+    residual : float array, shape (T,)
+        Whose sums are observed: those at the fit, or what is left of them `without_shrinkage`.
     """
 
     rows: Comparisons
@@ -56,6 +58,7 @@ class FlippedResiduals:
     here: At
     jacobian: csr_array
     inverse: FloatArray
+    residual: FloatArray
 
     @classmethod
     def of(cls, fitted: Fit, rows: Comparisons, question: IntArray | None) -> FlippedResiduals:
@@ -70,7 +73,7 @@ class FlippedResiduals:
         question_index = np.arange(len(rows)) if question is None else np.unique(question, return_inverse=True)[1]
         terms = row_by_row(rows, fitted.model, fitted.solution.parameters)
         jacobian = row_derivatives(terms, partial(_expected_answer, terms)).tocsr()[:, fitted.chosen]
-        return cls(rows, question_index, terms, jacobian, fitted.covariance)
+        return cls(rows, question_index, terms, jacobian, fitted.covariance, terms.residual)
 
     @cached_property
     def variance(self) -> FloatArray:
@@ -94,6 +97,22 @@ class FlippedResiduals:
             for few in np.array_split(of, -(-of.size * z.shape[1] // AT_ONCE)):
                 residual[few] += _made_up(z[few], residual[few])
         return residual * root
+
+    def without_shrinkage(self) -> FlippedResiduals:
+        """The same where models do better than expected only as far as others do worse.
+
+        At an exact fit sum r x = 0, x the part of the predictor that is of the models: the derivative in their
+        scale. Shrunk scores leave a sum above zero, in the extreme residuals that all have the sign of x. No flip
+        of these is as large as they are together, although all answers are as the scores say. So residuals by
+        judge and pair that have the sign of x are scaled down to those that have the other.
+        """
+        c, n = self.rows, len(self.rows.models)
+        group = np.unique(c.judge.astype(np.int64) * n * n + c.pair, return_inverse=True)[1]
+        along = np.bincount(group, self.here.residual * self.here.signal)
+        ahead, behind = np.maximum(along, 0.0).sum(), np.maximum(-along, 0.0).sum()
+        if ahead <= behind:
+            return self
+        return replace(self, residual=self.here.residual * np.where(along[group] > 0, behind / ahead, 1.0))
 
     def apart(self, judges: IntArray) -> FlippedResiduals:
         """The same where some judges have scores of their own, so that the others' residuals do without them.
@@ -155,10 +174,10 @@ class FlippedResiduals:
         selected = np.flatnonzero(np.diff((abs(member) @ self.asked.astype(bool).T).tocsr().indptr) > 1)
         member = member[selected]
         step = self.inverse @ (self.jacobian.T @ member.T).toarray()
-        score = self.jacobian.T @ (self.here.residual / self.variance)
+        score = self.jacobian.T @ (self.residual / self.variance)
         return Sums(
             selected,
-            member @ self.here.residual - score @ step,
+            member @ self.residual - score @ step,
             abs(member) @ self.variance,
             csr_array(self.asked @ member.T),
             self.gradient,
