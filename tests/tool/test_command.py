@@ -21,6 +21,7 @@ from judgerank.planning.panels import assumed
 from judgerank.planning.plans import panels_by_size
 from judgerank.planning.precision import needed, precision_of, whole
 from judgerank.ranking.diagnosis import on_answers
+from judgerank.ranking.recusal import recusal_of
 from judgerank.reading.read import judgments_of
 from replication.config import ROOT
 from tests.tool.command import RUN, environment, judgerank
@@ -100,6 +101,26 @@ def test_a_file_that_can_be_ranked_is_said_to_be_and_how(tmp_path):
     assert (tmp_path / "rankings" / "it's mine" / "index.html").is_file()
 
 
+def test_a_doctor_examines_the_votes_that_rank_counts(tmp_path):
+    """Only the votes that are left out are in both orders: without them position bias cannot be fitted."""
+    own = [(*pair, "gpt-4-turbo", "abab" * 5) for pair in (("gpt-4o", "x"), ("x", "gpt-4o"), ("z", "gpt-4o"))]
+    others = [(*pair, judge, "aaba" * 4) for pair in (("gpt-4o", "x"), ("x", "z")) for judge in ("j", "k")]
+    path = written(tmp_path / "m.jsonl", *own, *others)
+    told = lines(judgerank("doctor", path))
+    ranking = rank(path)
+    assert ranking.recusal.n_left_out == 60
+    assert told["own maker"] == ranking.recusal.sentences()
+    assert told["order"][0] in ranking.remarks and ranking.fit.model.name in told["maximum"][0].split()
+    assert ranking.fit.model.name != "position_aware"
+    assert told["models"][0].startswith("3, with 32 (gpt-4o) to 64 (x) comparisons")
+    assert told["judges"][0].startswith("2, with 32 comparisons each")
+    assert told["answers"][0].startswith("124 read")
+    bare = lines(judgerank("doctor", written(tmp_path / "n.jsonl", *others)))
+    topics = ("models", "judges", "questions", "order", "connected", "maximum", "few")
+    assert [bare.get(topic) for topic in topics] == [told.get(topic) for topic in topics]
+    assert "own maker" not in bare
+
+
 def test_what_a_doctor_says_next_works_where_there_is_no_maximum(tmp_path):
     path = written(tmp_path / "m.jsonl", ("x", "y", "j", "aaa"), ("y", "z", "j", "ab"), ("x", "z", "j", "aa"))
     done = judgerank("doctor", path, cwd=tmp_path)
@@ -133,7 +154,7 @@ def test_a_doctor_says_all_that_a_file_supports(tmp_path):
 def test_a_doctor_counts_the_records_of_categories(name, simulated):
     judgments = judgments_of(simulated(4, [0.8, 0.0, -0.8], [1.5, 0.7], 60).to_frame())
     told = replace(judgments, frame=judgments.frame.assign(**{name: ["code"] * 20 + ["prose"] * 40}))
-    assert dict(on_answers(told))["categories"] == "2, with their records: prose (40), code (20)"
+    assert dict(on_answers(recusal_of(told)))["categories"] == "2, with their records: prose (40), code (20)"
 
 
 def test_the_members_that_a_doctor_says_are_refused_are(tmp_path):
