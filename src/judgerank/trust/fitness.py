@@ -269,7 +269,7 @@ class Fitness(Shown):
         if self.n_comparisons < FEWEST:
             yield (
                 f"No {tested} departs from the model, but {self.n_comparisons:,.0f} judgments are too few "
-                f" to show any but large departures (overall {chance})."
+                f"to show any but large departures (overall {chance})."
             )
         else:
             yield f"The model describes the answers: no departure by {tested} (overall {chance})."
