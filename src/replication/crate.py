@@ -16,6 +16,7 @@ from rocrate.model import ContextEntity, Entity
 from rocrate.rocrate import ROCrate
 
 from replication import published
+from replication.freshness import STAMPS
 from replication.machine import commit_date
 from replication.sources import files_of_script
 
@@ -75,6 +76,11 @@ class Recorder:
         figures = self._figures(self.root / "figures/paper/audit", written)
         self._action("#audit", "audit", [self.file(path) for path in printed], [*written, *figures])
         self.file(sidecar)
+
+    def verified(self, stamps: Path) -> None:
+        """Add the list of stored files that other code was found to make again, if there is one."""
+        if stamps.is_file():
+            self.file(stamps, description="Stored files that this or later code made again, with the day")
 
     def file(self, path: Path, kind: str = "", **properties: object) -> Entity:
         """A file of the project, added once."""
@@ -166,5 +172,6 @@ def crate_of(root: Path, project: dict) -> dict:
         recorder.run(path)
     if (root / "results/paper/audit.json").is_file():
         recorder.audit(root / "results/paper/audit.json")
+    recorder.verified(root / "results" / STAMPS)
     recorder.described(project["name"], project["description"], project["version"])
     return recorder.crate.metadata.generate()
