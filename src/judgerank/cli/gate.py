@@ -27,6 +27,7 @@ from judgerank.cli.options import (
     WithoutModelOption,
     between,
     how_read,
+    selected,
     words_of,
 )
 from judgerank.gating.rule import MODES, SCALES, SCORE, Rule
@@ -208,12 +209,7 @@ def gate(
             files, panel, by_rounds, rule, candidate_model, {**request_settings, "names": pair}
         )
     else:
-        selection = {
-            "without_judge": without_judge,
-            "only_judge": only_judge,
-            "without_model": without_model,
-            "category": category,
-        }
+        selection = selected(without_judge, only_judge, without_model, category)
         read = how_read(column, words, format, None, encoding, names, copies, selection)
         judgments_by_criterion = gate_run.read_by_criterion(files, criteria, read)
         named = {"baseline": baseline, "candidate": candidate}

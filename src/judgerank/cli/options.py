@@ -119,6 +119,21 @@ def how_read(
     }
 
 
+def selected(
+    without_judge: list[str] | None,
+    only_judge: list[str] | None,
+    without_model: list[str] | None,
+    category: list[str] | None,
+) -> dict[str, list[str] | None]:
+    """The options that leave judgments out or keep them, by the arguments of `how_read` that they are."""
+    return {
+        "without_judge": without_judge,
+        "only_judge": only_judge,
+        "without_model": without_model,
+        "category": category,
+    }
+
+
 def _is_meaning(pair: str) -> bool:
     key, equals, value = pair.rpartition("=")
     return bool(key and equals) and value in MEANINGS

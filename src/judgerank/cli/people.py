@@ -33,6 +33,7 @@ from judgerank.cli.options import (
     WithoutJudgeOption,
     WithoutModelOption,
     how_read,
+    selected,
     words_of,
 )
 
@@ -80,12 +81,7 @@ def people(
     from judgerank.cli import people_run
 
     files, words = words_of(winner_values, files)
-    selection = {
-        "without_judge": without_judge,
-        "only_judge": only_judge,
-        "without_model": without_model,
-        "category": category,
-    }
+    selection = selected(without_judge, only_judge, without_model, category)
     read = how_read(column, words, format, baseline, encoding, names, copies, selection)
     items = people_run.NextItems(next_, force, raw)
     if board is not None:

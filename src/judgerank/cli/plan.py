@@ -35,6 +35,7 @@ from judgerank.cli.options import (
     between,
     finite,
     how_read,
+    selected,
     words_of,
 )
 
@@ -164,12 +165,7 @@ def plan(
     assumption = plan_run.Assumption(models, judges, sigma_scores, sigma_discrimination)
     goals = plan_run.goals_of(want)
     if files:
-        selection = {
-            "without_judge": without_judge,
-            "only_judge": only_judge,
-            "without_model": without_model,
-            "category": category,
-        }
+        selection = selected(without_judge, only_judge, without_model, category)
         read = how_read(column, words, format, baseline, encoding, names, copies, selection)
         basis = plan_run.fitted_to(files, read, (model, solver.value), level, assumption, own_maker.value)
     else:

@@ -42,6 +42,7 @@ from judgerank.cli.options import (
     WithoutModelOption,
     how_read,
     notes_of,
+    selected,
     words_of,
 )
 from judgerank.model.kinds import known
@@ -225,12 +226,7 @@ def rank(
     settings |= {"next": next_, "next_size": next_size, "blocks": tuple(block or ())}
     settings["own_maker"] = own_maker.value
     files, words = words_of(winner_values, files)
-    selection = {
-        "without_judge": without_judge,
-        "only_judge": only_judge,
-        "without_model": without_model,
-        "category": category,
-    }
+    selection = selected(without_judge, only_judge, without_model, category)
     read = how_read(column, words, format, baseline, encoding, names, copies, selection)
     output_paths = rank_run.OutputPaths(
         output, tuple(export or ()), save, notes_of(note, save), one_card(card), force, raw

@@ -36,6 +36,7 @@ from judgerank.cli.options import (
     WithoutJudgeOption,
     WithoutModelOption,
     how_read,
+    selected,
     words_of,
 )
 
@@ -85,12 +86,7 @@ def trust(
     from judgerank.cli import trust_run
 
     files, words = words_of(winner_values, files)
-    selection = {
-        "without_judge": without_judge,
-        "only_judge": only_judge,
-        "without_model": without_model,
-        "category": category,
-    }
+    selection = selected(without_judge, only_judge, without_model, category)
     read = how_read(column, words, format, baseline, encoding, names, copies, selection)
     chosen = {"model": model, "solver": solver.value, "level": level, "own_maker": own_maker.value}
     trust_run.tested(files, read, chosen, most, output, force, json)

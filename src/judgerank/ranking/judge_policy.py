@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from judgerank.data.cache import remembered
-from judgerank.data.comparisons import FEW_JUDGES
+from judgerank.data.comparisons import FEW_ANSWERS, FEW_JUDGES
 from judgerank.data.errors import JudgerankError
 from judgerank.data.frames import LEFT_OUT
 from judgerank.data.judgments import Judgments
@@ -272,11 +272,16 @@ def warnings_of(ranking: Record, judges: pd.DataFrame) -> list[str]:
 
 
 def _on_judges(judges: pd.DataFrame, stays: str = "") -> Iterator[str]:
-    """Which judges have a problem, or may have; `stays` where the leader is the same without them."""
+    """Which judges have a problem, or may have; `stays` where the leader is the same without them.
+
+    Judges with few answers, who have one row together, are not among those that are assessed.
+    """
+    few = judges["judge"] == FEW_JUDGES
+    judges, enough = judges[~few], f" with at least {FEW_ANSWERS} answers" if few.any() else ""
     unsure = judges["verdict"] == panel.UNSURE
     if unsure.any():
         who = f": {listed(judges['judge'][unsure])}" if unsure.sum() <= NAMED_WARNED else ""
-        yield (f"Too few answers to assess {unsure.sum()} of {counted(len(judges), 'judge')}{who}.")
+        yield f"Too few answers to assess {unsure.sum()} of {counted(len(judges), 'judge')}{enough}{who}."
     doubtful = judges[judges["judge"].isin(panel.flagged(judges))]
     if len(doubtful):
         have = "has" if len(doubtful) == 1 else "have"
@@ -285,10 +290,8 @@ def _on_judges(judges: pd.DataFrame, stays: str = "") -> Iterator[str]:
             names = [
                 f"{shortened(judge)} ({what})" for judge, what in zip(names, doubtful["verdict"], strict=True)
             ]
-        yield (
-            f"{len(doubtful)} of {len(judges)} judges {have} a problem (see Judges on the page): {listed(names)}."
-            f"{stays}"
-        )
+        of_all = f"{len(doubtful)} of {counted(len(judges), 'judge')}{enough}"
+        yield f"{of_all} {have} a problem (see Judges on the page): {listed(names)}.{stays}"
 
 
 def unread(ranking: Record) -> list[str]:

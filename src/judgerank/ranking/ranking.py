@@ -408,14 +408,19 @@ def rank(
     """
     named = tuple((makers or {}).items())
     settings = Settings(model, solver, level, cluster, few, next, next_size, tuple(blocks), own_maker, named)
-    selection = {
-        "without_judge": without_judge,
-        "only_judge": only_judge,
-        "without_model": without_model,
-        "category": category,
-    }
     judgments = read_judgments(
-        source, form, columns, winner_values, baseline, encoding, names, copies, **selection
+        source,
+        form,
+        columns,
+        winner_values,
+        baseline,
+        encoding,
+        names,
+        copies,
+        without_judge=without_judge,
+        only_judge=only_judge,
+        without_model=without_model,
+        category=category,
     )
     return ranked(judgments, settings)
 
