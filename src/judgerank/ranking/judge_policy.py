@@ -74,8 +74,8 @@ class Trial:
     judges : tuple of str
     problem : str
         What is the matter with them, to follow *which*.
-    headline : str
-        Who leads without them.
+    first, headline : str
+        The model with the highest score without them, and who leads.
     chance : float
         How often that model is preferred to the one that leads by all judges.
     is_changed : bool
@@ -86,6 +86,7 @@ class Trial:
 
     judges: tuple[str, ...]
     problem: str
+    first: str
     headline: str
     chance: float
     is_changed: bool
@@ -96,10 +97,10 @@ class Trial:
         """The condition on the headline by all judges."""
         single = len(self.judges) == 1
         who, them = ("judge", "without that judge") if single else ("judges", "without these judges")
-        return (
-            f"but this depends on {who} {listed(self.judges)}, which {self.problem}: {them} {self.headline} "
-            f"({self.chance:.0%})"
-        )
+        lead = f"{self.headline} ({self.chance:.0%})"
+        if not self.headline.startswith(self.first):  # nobody leads without them
+            lead = f"{self.headline[0].lower()}{self.headline[1:]}"
+        return f"but this depends on {who} {listed(self.judges)}, which {self.problem}: {them} {lead}"
 
     @property
     def warning(self) -> str:
@@ -176,8 +177,8 @@ def _trials(ranking: Record, judges: pd.DataFrame, old: Sequence[str]) -> list[T
             gap, middle = scores[new[0]] - scores[old[0]], (scores[new[0]] + scores[old[0]]) / 2
             chance = float(win_probability(fitted, np.array(gap), middle))
             is_changed = not (new[0] in old and old[0] in new)
-            trial = Trial(those, _problem_of(judges, those), lead, chance, is_changed, {*new} == {*old})
-            trials.append(trial)
+            problem, is_same = _problem_of(judges, those), {*new} == {*old}
+            trials.append(Trial(those, problem, new[0], lead, chance, is_changed, is_same))
     return trials
 
 

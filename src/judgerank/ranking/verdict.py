@@ -210,7 +210,7 @@ def _headline(ranking: Record, board: pd.DataFrame, pairs: pd.DataFrame, unless:
     if len(ranking.fits) > 1:
         n_groups = in_words(len(ranking.fits))
         lead = f"No overall leader: {n_groups} groups of models were never compared with each other"
-        return f"{lead}. In the first, {board['model'].iloc[0]} leads, {but}" if but else lead
+        return f"{lead}. In the first: {headline(board, pairs)}, {but}" if but else lead
     lead = headline(board, pairs)
     claims = claims_of(board, pairs)
     is_significant = claims is not None and claims.separates(*board["model"].iloc[:2])

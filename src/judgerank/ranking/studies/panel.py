@@ -115,15 +115,12 @@ def kind_of(verdict: str) -> str:
 
 
 def in_a_clause(verdict: str) -> str:
-    """A verdict to follow *which*: is noisy, favours the first answer."""
-    clauses = {FINE: "is fine", NOISY: "is noisy", UNSURE: "is hard to tell", UNBOUNDED: "never contradicts it"}
-    clauses |= {RANDOM: "answers at random", CONTRARY: "answers against the panel", UNRATED: "is not assessed"}
-    clauses |= {TOO_FEW: "gave few answers each"}
-    return (
-        f"answers as {verdict.removeprefix(SAME)} does"
-        if kind_of(verdict) == COPY
-        else clauses.get(verdict, verdict)
-    )
+    """The verdict on a judge with a problem, to follow *which*: is noisy, favours the first answer."""
+    if verdict.startswith(SAME):
+        return f"answers as {verdict.removeprefix(SAME)} does"
+    clauses = {NOISY: "is noisy", RANDOM: "answers at random", CONTRARY: "answers against the panel"}
+    clauses |= {UNBOUNDED: "never contradicts the ranking"}
+    return clauses.get(verdict, verdict)
 
 
 def agreement(cells: Comparisons) -> pd.Series:
