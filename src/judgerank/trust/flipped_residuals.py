@@ -25,7 +25,7 @@ from scipy.sparse import coo_array, csr_array, hstack, vstack
 
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
-from judgerank.engine.likelihood import At, product, row_by_row, row_derivatives
+from judgerank.engine.likelihood import RowTerms, product, row_by_row, row_derivatives
 from judgerank.fits.result import Fit
 from judgerank.model.block import Role
 
@@ -55,7 +55,7 @@ class FlippedResiduals:
 
     rows: Comparisons
     question: IntArray
-    here: At
+    here: RowTerms
     jacobian: csr_array
     inverse: FloatArray
     residual: FloatArray
@@ -244,7 +244,7 @@ def _made_up(z: FloatArray, r: FloatArray) -> FloatArray:
     return np.asarray((restored if wide else z @ restored)[..., 0], float)
 
 
-def _expected_answer(terms: At, role: Role) -> FloatArray:
+def _expected_answer(terms: RowTerms, role: Role) -> FloatArray:
     """Derivative of every row's expected answer, counted, in what a role's parameters add to; shape (T,)."""
     if role.is_threshold:
         return terms.rows.count * terms.law.with_chance(role)
