@@ -39,6 +39,10 @@ TORTURED = {
         "files with the slips of people, in eleven layouts",
         "read otherwise than the clean file, or no sentence",
     ),
+    "replies": (
+        "judges' replies labelled by hand: dressed, cut off, headed, and quoting verdicts from an answer",
+        "a vote that the reply does not give, or a clear one unread",
+    ),
     "secrets": (
         "collections from a server that sends keys back, with proxies and addresses in the environment",
         "a key stands in a file, in the output or at another server",
