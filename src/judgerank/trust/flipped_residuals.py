@@ -45,7 +45,7 @@ class FlippedResiduals:
     rows : Comparisons
     question : int array, shape (T,)
         From 0 to Q - 1.
-    here : At
+    here : RowTerms
         The rows at the fit.
     jacobian : sparse float array, shape (T, D)
         Derivatives of the expected answers, counted.
@@ -218,7 +218,7 @@ class Sums:
         return statistic, float(drawn.mean()), p
 
 
-def _without_shrinkage(fitted: Fit, rows: Comparisons, terms: At) -> FloatArray:
+def _without_shrinkage(fitted: Fit, rows: Comparisons, terms: RowTerms) -> FloatArray:
     """Residuals with all scores longer by one factor, that of the highest likelihood; shape (T,).
 
     At an exact fit sum r x = 0, x the part of the predictor that is of the models: the derivative in that factor,
