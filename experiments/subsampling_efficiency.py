@@ -17,11 +17,10 @@ from omegaconf import DictConfig
 from judgerank.data.judgments import Judgments
 from replication import plots
 from replication.config import both_fits
-from replication.efficiency import efficiency_claims
 from replication.estimator_names import ALL_DRAWS
 from replication.estimators import estimators_of
 from replication.outputs import section_command
-from replication.resampled_tables import endings_of, gains_of, replications_of, summary_of
+from replication.resampled_tables import efficiency_claims, endings_of, gains_of, replications_of, summary_of
 from replication.resampling import Subsample, full_data_of, study_of, subsampled
 from replication.tables import Replications, Table
 
