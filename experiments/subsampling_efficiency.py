@@ -70,17 +70,12 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table | Re
 def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:
     frame = tables["correlation"]
     own_reference = frame[frame["method"] == frame["reference"]]
-    figures = {
+    return {
         f"{measure}_own": plots.efficiency(
             own_reference[own_reference["measure"] == measure], measure, f"Against its own full-data fit{suffix}"
         )
         for measure in ("pearson", "spearman")
     }
-    for reference, rows in frame.groupby("reference"):
-        name = plots.REFERENCES[reference]
-        title = f"Both against {name}{suffix}"
-        figures[f"spearman_{reference}"] = plots.efficiency(rows[rows["measure"] == "spearman"], "spearman", title)
-    return figures
 
 
 run = section_command("subsampling_efficiency", compute, draw)
