@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gc
 from importlib.util import find_spec
+from itertools import combinations
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -27,6 +29,9 @@ SLOW_BY_PART = {
     "tool": "collecting_faults collecting_money collecting_rules collecting_runs faults versions wheel",
 }
 SLOW = {f"{part}/test_{name}.py" for part, names in SLOW_BY_PART.items() for name in names.split()}
+
+# Single tests that take seconds, of files that are quick without them
+SLOW_TESTS: dict[str, set[str]] = {}
 
 
 # Files of tests that need what `make test-all` installs and `make test` does not
@@ -68,11 +73,50 @@ def pytest_collection_finish():
 
 
 def pytest_collection_modifyitems(config, items):
-    """Mark the tests of the slow files, and begin with them: at the end no core waits long for another."""
+    """Mark what is slow, and begin with it: at the end no core waits long for another."""
+    cases: dict[tuple[Path, str], list[pytest.Function]] = {}
     for item in items:
-        if item.path.relative_to(config.rootpath / "tests").as_posix() in SLOW:
+        name = item.path.relative_to(config.rootpath / "tests").as_posix()
+        if name in SLOW or item.originalname in SLOW_TESTS.get(name, ()):
             item.add_marker("slow")
+        elif len(_factors(item)) > 1:
+            cases.setdefault((item.path, item.originalname), []).append(item)
+    for product in cases.values():
+        covering = _covering([_factors(item) for item in product])
+        for number, item in enumerate(product):
+            if number not in covering:
+                item.add_marker("slow")
     items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+
+
+def _factors(item: pytest.Function) -> tuple[tuple[int, ...], ...]:
+    """Which values a case has of each list of values that its test is run over: the objects' identities."""
+    callspec = getattr(item, "callspec", None)
+    if callspec is None:
+        return ()
+    lists = [mark.args[0] for mark in item.iter_markers("parametrize")]
+    of_marks = [
+        [name.strip() for name in names.split(",")] if isinstance(names, str) else names for names in lists
+    ]
+    of_fixtures = [
+        [name] for name in sorted(callspec.params.keys() - {name for names in of_marks for name in names})
+    ]
+    return tuple(tuple(id(callspec.params[name]) for name in names) for names in (*of_marks, *of_fixtures))
+
+
+def _covering(cases: list[tuple[tuple[int, ...], ...]]) -> set[int]:
+    """Numbers of cases that have every value of two lists, or every pair of values of three or more, between them.
+
+    `make test` runs these of a product of options, and `make test-all` the whole.
+    """
+    size = 1 if len(cases[0]) == 2 else 2
+    combined = [set(combinations(enumerate(case), size)) for case in cases]
+    chosen, left = set(), set().union(*combined)
+    while left:
+        best = max(range(len(cases)), key=lambda number: len(combined[number] & left))
+        chosen.add(best)
+        left -= combined[best]
+    return chosen
 
 
 UNSKIPPED_BY = {
