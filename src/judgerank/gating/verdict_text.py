@@ -216,8 +216,8 @@ def _family(result: Result) -> tuple[str, str] | None:
         with_them = f" With their votes the verdict is {result.with_related}." if own.every else ""
         return "own maker", f"{who}. {' '.join(own.sentences)}{with_them}"
     if result.without_related is None:
-        return "own maker", f"{who}. Their votes count, since no other judge is there."
-    return "own maker", f"{who}. Their votes count; without them the verdict is {result.without_related}."
+        return "own maker", f"the votes of {who} count, since no other judge is there."
+    return "own maker", f"the votes of {who} count; without them the verdict is {result.without_related}."
 
 
 def _weak(result: Result) -> tuple[str, str] | None:
