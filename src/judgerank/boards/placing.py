@@ -126,7 +126,7 @@ def questions_with(mine: BoolArray, rows: Comparisons, question: IntArray) -> Qu
 
 def few_clusters_factor(questions: Questions) -> float:
     """Q / (Q - 1), by which a sum of squares over questions is too small."""
-    return questions.many / (questions.many - 1)
+    return questions.n_questions / (questions.n_questions - 1)
 
 
 def _freedom(questions: Questions, most: float) -> float:

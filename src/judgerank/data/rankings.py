@@ -134,7 +134,7 @@ def rows_of(rankings: Sequence[Ranked]) -> pd.DataFrame:
     ]()  # many rankings differ in their models alone
     parts = [np.zeros((0, 7))]
     for ranking, names in zip(rankings, models, strict=True):
-        index = {name: at for at, name in enumerate(names)}
+        index = {name: number for number, name in enumerate(names)}
         groups = tuple(tuple(index[name] for name in group) for group in ranking.groups)
         if (groups, len(names)) not in cached_stages:
             cached_stages[groups, len(names)] = _pairs_of(groups, len(names))

@@ -300,10 +300,11 @@ def panel_of(judges: Comparisons, question: IntArray | None) -> tuple[Fit, str]:
     questions = questions_of(panel, judges, question)._replace(parameters=len(judges.models) - 1)
     if questions.enough:
         return panel.clustered(judges, question), why
-    few = f"{noun(questions.many, 'question')} for {len(judges.models)} models"
+    few = f"{noun(questions.n_questions, 'question')} for {len(judges.models)} models"
     return (
         panel,
-        f"{why} The panel's standard errors count judgments as independent: {questions.many} {few} are too few.",
+        f"{why} The panel's standard errors count judgments as independent: "
+        f"{questions.n_questions} {few} are too few.",
     )
 
 

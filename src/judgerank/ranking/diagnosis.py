@@ -16,7 +16,7 @@ from judgerank.data.errors import JudgerankError, NoMaximumError
 from judgerank.data.judgments import Judgments
 from judgerank.data.listing import counted, listed, shortened
 from judgerank.data.rankings import sizes_of_rankings
-from judgerank.data.tied_choices import chosen, whole
+from judgerank.data.tied_choices import chosen, is_choice
 from judgerank.model.block import Need
 from judgerank.model.members import GRADED_MEMBERS, MODELS, Model
 from judgerank.model.naming import member
@@ -180,7 +180,7 @@ def _ties(c: Comparisons, share: float, ordered: bool) -> str:
     members = " or ".join(member.name for member in _possible(ordered) if member.uses(Need.TIES))
     if c.stages is not None:
         at = c.stages.first_rows
-        made, tied = whole(c)[at], (chosen(c) > 1)[at]
+        made, tied = is_choice(c)[at], (chosen(c) > 1)[at]
         return (
             f"{(made & tied).sum()} of {made.sum()} choices of the best; in a ranking, the average over orders "
             f"of the tied answers (to model ties: --model {members})"

@@ -280,7 +280,9 @@ def _on_judges(judges: pd.DataFrame, stays: str = "") -> Iterator[str]:
     unsure = judges["verdict"] == panel.UNSURE
     if unsure.any():
         who = f": {listed(judges['judge'][unsure])}" if unsure.sum() <= NAMED_WARNED else ""
-        yield f"Too few answers to assess {unsure.sum()} of {counted(len(judges), 'judge')}{enough}{who}."
+        how = "it judges" if unsure.sum() == 1 else "they judge"
+        of_all = f"{unsure.sum()} of {counted(len(judges), 'judge')}{enough}"
+        yield f"The answers of {of_all} do not show how well {how}{who}."
     doubtful = judges[judges["judge"].isin(panel.flagged(judges))]
     if len(doubtful):
         have = "has" if len(doubtful) == 1 else "have"
