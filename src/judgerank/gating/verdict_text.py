@@ -214,8 +214,10 @@ def _family(result: Result) -> tuple[str, str] | None:
     who = listed(own.judges)
     if own.sentences:
         with_them = f" With their votes the verdict is {result.with_related}." if own.every else ""
-        return "own maker", f"{' '.join(own.sentences)} ({who}){with_them}"
-    return "own maker", f"{who}; without: {result.without_related or 'nobody is left to judge'}"
+        return "own maker", f"{who}. {' '.join(own.sentences)}{with_them}"
+    if result.without_related is None:
+        return "own maker", f"the votes of {who} count, since no other judge is there."
+    return "own maker", f"the votes of {who} count; without them the verdict is {result.without_related}."
 
 
 def _weak(result: Result) -> tuple[str, str] | None:
