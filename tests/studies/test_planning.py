@@ -499,7 +499,7 @@ def test_what_no_number_of_comparisons_reaches_is_named():
         ({"x": -1.0}, [], ConfigError, "weight of 'x': -1.0 is not a weight"),
         ({}, [("a", "q", 1.0)], ConfigError, "weights: there is no model 'q' among a, b, c, d"),
         ({}, [("a", "b")], ConfigError, "weights: .* is not a model, another one and a weight"),
-        ({}, [("a", other, 0.0) for other in "bcd"], DisconnectedError, "{a}; {b, c, d}"),
+        ({}, [("a", other, 0.0) for other in "bcd"], DisconnectedError, "a; b, c, d"),
         ({"x": 0.0, "y": 0.0, "z": 0.0}, [], ConfigError, "some judge and some pair"),
     ],
 )

@@ -13,8 +13,9 @@ import typer
 
 from judgerank.cli.documents import records
 from judgerank.cli.terminal import Progress, say, say_json
-from judgerank.data.comparisons import FEW_JUDGES
-from judgerank.data.errors import ConfigError
+from judgerank.data.comparisons import FEW_ANSWERS, FEW_JUDGES
+from judgerank.data.errors import ConfigError, NoIntervalError, NoMaximumError
+from judgerank.data.judgments import Judgments
 from judgerank.data.listing import counted
 from judgerank.planning.panels import Panel, assumed
 from judgerank.planning.plans import (
@@ -22,6 +23,7 @@ from judgerank.planning.plans import (
     WANTED,
     asked_as,
     by_judges,
+    constant_told,
     difference_told,
     fitted_panel,
     least_told,
@@ -35,7 +37,7 @@ from judgerank.planning.plans import (
 )
 from judgerank.planning.precision import precision_of, require_reasonable
 from judgerank.planning.questions import INDEPENDENT, Questions
-from judgerank.ranking.choices import DEFAULT, RECUSE, Settings
+from judgerank.ranking.choices import DEFAULT, RECUSE, SHRUNK, Settings, default_member
 from judgerank.ranking.components import fit_member
 from judgerank.ranking.recusal import recusal_of
 from judgerank.reading.read import read_judgments
@@ -107,13 +109,28 @@ def fitted_to(
     model, solver = chosen
     recusal = recusal_of(read_judgments(files, **read), Settings(own_maker=own_maker).is_recused)
     judgments = recusal.counted
-    panel, fitted = fitted_panel(judgments, partial(fit_member, judgments.comparisons, solver=solver), model)
+    try:
+        panel, fitted = fitted_panel(judgments, partial(fit_member, judgments.comparisons, solver=solver), model)
+    except (NoIntervalError, NoMaximumError) as error:
+        raise NoIntervalError(
+            f"no plan can be made from this file: {error}. {_instead(judgments, solver)}"
+        ) from None
     questions = questions_like(panel, fitted, judgments)
     seen, rows = None, judgments.comparisons
     if "question_id" in judgments.frame and rows.stages is None:
         seen = repeats_of(fitted, rows, judgments.question, level, judgments.item)
     remarks = [*judgments.left_out_by_request, *judgments.warnings, *recusal.sentences()]
     return Basis(panel, questions, seen, remarks)
+
+
+def _instead(judgments: Judgments, solver: str) -> str:
+    """What to do where a file allows no plan by a solver."""
+    c = judgments.comparisons
+    assumed = f"plan for an assumed panel (judgerank plan --models {len(c.models)} --judges {len(c.judges)})"
+    shrunk = fit_member(c, default_member([c])[0], SHRUNK)
+    if solver == SHRUNK or shrunk.scores.max() == shrunk.scores.min():
+        return f"Collect more judgments first, or {assumed}"
+    return f"Plan from the shrunk scores, which `judgerank rank` shows (--solver {SHRUNK}), or {assumed}"
 
 
 def planned(
@@ -147,6 +164,7 @@ def print_result(planned: Planned, smaller: pd.DataFrame | None, level: float, j
         notes += two_best_told(panel, level)
     notes = [*planned.basis.warnings, *notes]
     notes += spread_told(panel, planned.at["pair"], planned.table)
+    notes += constant_told(panel, planned.table)
     notes += least_told(planned.table, panel, planned.make, planned.questions)
     if seen is not None:
         notes.append(" ".join(seen.sentences()))
@@ -163,7 +181,7 @@ def print_result(planned: Planned, smaller: pd.DataFrame | None, level: float, j
     assumed = "An assumed panel" if panel.doubt is None else "The panel of the file"
     who = f"{counted(len(panel.models), 'model')} and {counted(len(panel.judges), 'judge')}"
     if FEW_JUDGES in panel.judges:
-        who += " (those with few answers count as one)"
+        who += f" (all judges with fewer than {FEW_ANSWERS} answers count as one)"
     pair = f" pair_power is for {first} against {second}." if of_pair else ""
     say(f"{assumed}: {who}.{pair}")
     for note in notes:
