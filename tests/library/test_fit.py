@@ -65,7 +65,7 @@ def test_a_disconnected_graph_is_refused_with_its_components(cells_of, member):
 @FAMILY
 def test_a_winner_of_everything_is_refused_by_name(cells_of, member):
     rows = [(*row, 0.0) for row in (*GOOD, ("d", "a", "x", 5, 0))]
-    with pytest.raises(NoMaximumError, match="won or lost every .* d$"):
+    with pytest.raises(NoMaximumError, match=r"won or lost every .* d$"):
         fit(cells_of(*rows), member)
 
 

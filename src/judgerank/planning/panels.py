@@ -119,8 +119,8 @@ class Panel:
             why = f"the fit ended as {result.status}"
             if result.unbounded_judges:
                 why = (
-                    f"{listed(result.unbounded_judges)} never contradicted the ranking or always chose one position, "
-                    "so a parameter grows without limit"
+                    f"{listed(result.unbounded_judges)} never contradicted the ranking or always chose one "
+                    "position, so a parameter grows without limit"
                 )
             raise NoIntervalError(why)
         if result.scores.max() == result.scores.min():

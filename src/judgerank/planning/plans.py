@@ -131,8 +131,8 @@ def asked_as(assumed: Questions, panel: Panel, wanted: Mapping[str, Any], repeat
         return INDEPENDENT
     if questions.sd > 0 or questions.size > 1:
         log.info(
-            "Every new question has %s by each of %s. %s. Pairs, and the two orders of a pair, are compared equally "
-            "often.",
+            "Every new question has %s by each of %s. %s. Pairs, and the two orders of a pair, are compared "
+            "equally often.",
             *(counted(questions.pairs, "comparison"), counted(questions.judges, "judge"), _told(questions)),
         )
     return questions

@@ -85,8 +85,8 @@ def legend(table: pd.DataFrame) -> Iterator[str]:
     if between is not None:
         least, _, enough = between.partition("-")
         yield (
-            f"{between}: removing {enough} is enough; fewer than {least} are probably not enough (a bound that holds "
-            f"unless a judgment does over {GROWTH:.0f} times what is forecast)"
+            f"{between}: removing {enough} is enough; fewer than {least} are probably not enough (a bound that "
+            f"holds unless a judgment does over {GROWTH:.0f} times what is forecast)"
         )
     if any(entry.isdigit() for entry in entries):
         yield f"a single number: no smaller set is enough (searched for up to {SMALL})"
@@ -119,8 +119,8 @@ def _on_number(panel: EffectiveJudges) -> Iterator[str]:
     if not panel.is_informative:
         yield (
             f"- How many independent judges the {panel.n_judges} judges amount to cannot be said: the confidence "
-            f"interval covers more than half of 1 to {panel.n_judges}. Ask all judges the same questions, and more "
-            "of them."
+            f"interval covers more than half of 1 to {panel.n_judges}. Ask all judges the same questions, and "
+            "more of them."
         )
         return
     yield (
@@ -130,8 +130,8 @@ def _on_number(panel: EffectiveJudges) -> Iterator[str]:
         f"Their errors correlate at {panel.correlation:.2f}."
     )
     yield (
-        "- Only correlated errors lower this number. It is not the one that `judgerank rank` prints, which says how "
-        "evenly the judges share the weight."
+        "- Only correlated errors lower this number. It is not the one that `judgerank rank` prints, which says "
+        "how evenly the judges share the weight."
     )
     if row["low"] > panel.n_judges:
         yield "- That is more than there are judges: on shared questions, their errors cancel in part."
