@@ -672,7 +672,7 @@ def test_no_power_is_planned_with_fewer_comparisons_than_its_formula_needs(panel
     assert needed("score_width", width, [precision]) == pytest.approx(least / 2)  # widths are not affected
     table = pd.DataFrame({"goal": ["pair_power", "separated"], "comparisons": [least, least + 1]})
     (said,) = least_told(table, panel, whole)
-    assert said.startswith(f"At least {least:,} comparisons are planned for pair_power, {RELIABLE} for each")
+    assert "pair_power" in said and f"{least:,} comparisons" in said and f"{RELIABLE} for each" in said
     assert not list(least_told(table[1:], panel, whole))
 
 
@@ -684,7 +684,7 @@ def test_questions_are_never_so_few_that_a_ranking_has_no_errors_by_question(sd)
     table = plan_table(truth, asked, dict.fromkeys(POWERS, 0.5), partial(to_make, asked), {})
     assert (table["questions"] == fewest).all() and told.fewest == fewest * asked.size
     (said,) = least_told(table, truth, partial(to_make, asked), asked)
-    assert said.startswith("At least 25 questions are planned for pair_power, pairs_interval_excludes_zero, ")
+    assert "pair_power, pairs_interval_excludes_zero" in said and "25 questions" in said
     data, question = drawn_in_questions(generator(6, "floor"), truth, 3_750, asked)
     fitted = fit(data, truth.model.name)
     assert questions_of(fitted, data, question).enough  # as `judgerank rank` has it

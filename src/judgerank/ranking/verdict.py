@@ -140,6 +140,7 @@ def one_order(cells: Comparisons, best: str, second: str) -> ShownOrder | None:
 HARDER = "Ask harder questions, or tell the judges to choose where they can."
 PAIR_BY_PAIR = "Choose between these models pair by pair: more comparisons do not put them in one order."
 CHOOSE = "Choose the model by category. "  # before what decides between models in general
+LEVEL_SCORES = 1e-9  # difference of two scores that is rounding
 TOO_DEAR = 10  # times the comparisons there are, beyond which more of them are not worth it
 
 
@@ -203,7 +204,7 @@ def verdict(ranking: Record, passed_on: bool = False) -> Verdict:
     return Verdict(
         _headline(ranking, board, pairs, order.unless if order else "", policy.condition or _no_order(circle)),
         _lead(ranking, board, pairs, order),
-        _change(ranking, passed_on),
+        _change(ranking, board, passed_on),
         next_step or f"{CHOOSE if where else ''}{_next(ranking, board, pairs)}",
         _facts(ranking, judges),
         [*([order.sentence()] if order else []), *policy.warnings, *warnings_of(ranking, judges)],
@@ -280,8 +281,10 @@ def _preferred(ranking: Record, best: pd.Series, second: pd.Series) -> str:
     return f"{text}. Fitted to all comparisons,{weights} that is {chance}"
 
 
-def _change(ranking: Record, passed_on: bool) -> str:
+def _change(ranking: Record, board: pd.DataFrame, passed_on: bool) -> str:
     """A sentence on what would change who leads; empty where that is known of another fit alone."""
+    if board["score"].iloc[0] - board["score"].iloc[1] < LEVEL_SCORES:
+        return f"{board['model'].iloc[0]} and {board['model'].iloc[1]} have the same score: neither is ahead."
     fragility = next(
         (remark.removeprefix(FRAGILITY) for remark in ranking.remarks if remark.startswith(FRAGILITY)), ""
     )

@@ -86,7 +86,7 @@ def legend(table: pd.DataFrame) -> Iterator[str]:
         least, _, enough = between.partition("-")
         yield (
             f"{between}: removing {enough} is enough; fewer than {least} are probably not enough (a bound that "
-            f"holds unless a judgment does over {GROWTH:.0f} times what is forecast)"
+            f"holds unless one of them does over {GROWTH:.0f} times what is forecast)"
         )
     if any(entry.isdigit() for entry in entries):
         yield f"a single number: no smaller set is enough (searched for up to {SMALL})"
