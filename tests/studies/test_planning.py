@@ -657,7 +657,9 @@ def test_a_plan_for_a_pair_says_how_many_comparisons_are_of_it():
     table = pd.DataFrame({"goal": ["pair_power", "score_width"], "comparisons": [4_000, 100], "wanted": 0.9})
     (said,) = spread_told(panel, panel.pair(["a", "b"], "pair"), table)
     assert "the 4,000 comparisons are spread over 3 pairs of models. About 2,000 are of a against b, " in said
-    assert "which gives 90% power." in said and "says how many, at 80% power, for the first pair" in said
+    assert "which gives 90% power." in said
+    pair = Panel.of({"a": 0.5, "b": -0.5}, {"x": 2.0, "y": 1.0})
+    assert not list(spread_told(pair, 0, table))  # all comparisons are of the only pair
     assert not list(spread_told(panel, 0, table[1:]))
 
 
@@ -798,7 +800,7 @@ def test_a_deviation_that_questions_cannot_explain_is_said_to_be_a_bound(panel, 
     asked_as(Questions(20.0, 3, 2, (4.0, np.inf)), panel, {})
     asked_as(Questions(0.5, 3, 2, (0.31, 0.72)), panel, {"sd": 0.4})
     said = [
-        record.getMessage().split("standard deviation of ")[1].split(", for all")[0] for record in caplog.records
+        record.getMessage().split("standard deviation of ")[1].split(". Pairs")[0] for record in caplog.records
     ]
     assert said[:2] == ["0.50 (95% interval: 0.31 to 0.72)", "0.50 (95% interval: 0.31 or more)"]
     assert said[2].startswith("more than 20")

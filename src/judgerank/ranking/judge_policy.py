@@ -24,7 +24,7 @@ from judgerank.fits.result import Fit
 from judgerank.ranking.choices import Record, Settings
 from judgerank.ranking.components import parts_of
 from judgerank.ranking.first_screen import headline, largest
-from judgerank.ranking.recusal import Recusal, of_rows, recusal_of
+from judgerank.ranking.recusal import OTHER_MAKER, Recusal, of_rows, on_one_maker, recusal_of
 from judgerank.ranking.studies import panel
 from judgerank.ranking.studies.by_judge import BY_JUDGE
 from judgerank.ranking.studies.contrary_judges import CONTRARY_JUDGES
@@ -38,7 +38,6 @@ from judgerank.trust.sentences import MOST_ROWS
 
 MOST_TRIALS = 6  # judges left out one at a time, those with most information first; of large sets one
 STAYS = " Leaving {} out changes no leader."
-UNTESTED, OTHER_MAKER = "self-preference cannot be tested here", "Add a judge of another maker."
 
 
 @dataclass(frozen=True)
@@ -146,11 +145,10 @@ def policy_of(ranking: Record) -> Policy:
 
 def _of_one_maker(model: str, best: Sequence[str], judges: pd.DataFrame) -> Policy:
     """No judge of another maker compared a model that leads."""
-    n_judges = len(judges)
-    who = "the only judge is" if n_judges == 1 else f"all {n_judges} judges are"
-    whose = "the leader's maker" if len(best) == 1 else f"the maker of {model}"
-    warning = f"{who[0].upper()}{who[1:]} by {whose}; {UNTESTED}. {OTHER_MAKER}"
-    return Policy(f"but {who} by {whose}; {UNTESTED}", (warning, *_on_judges(judges)), OTHER_MAKER)
+    clause, warning = on_one_maker(
+        len(judges), "the leader's maker" if len(best) == 1 else f"the maker of {model}"
+    )
+    return Policy(f"but {clause}", (warning, *_on_judges(judges)), OTHER_MAKER)
 
 
 def leading(board: pd.DataFrame) -> list[str]:
