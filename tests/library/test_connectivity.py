@@ -137,13 +137,13 @@ def test_a_maximum_exists_for_a_cycle(cells_of):
 
 
 def test_a_disconnected_graph_is_refused_with_its_components(cells_of):
-    with pytest.raises(DisconnectedError, match=r"across its 2 components: \{a, b, c\}; \{d, e\}$") as caught:
+    with pytest.raises(DisconnectedError, match=r"across its 2 components: a, b, c; d, e$") as caught:
         require_maximum(cells_of(*CYCLE, ("d", "e", "x", 1, 1)))
     assert caught.value.models == (("a", "b", "c"), ("d", "e"))
 
 
 def test_a_runaway_is_refused_by_name(cells_of):
-    with pytest.raises(NoMaximumError, match=r"won or lost every .*: \{a, b, c\}; \{d\}$") as caught:
+    with pytest.raises(NoMaximumError, match=r"won or lost every .*: a, b, c; d$") as caught:
         require_maximum(cells_of(*CYCLE, ("d", "a", "x", 0, 1)))
     assert caught.value.models == (("a", "b", "c"), ("d",))
     assert not isinstance(caught.value, DisconnectedError)

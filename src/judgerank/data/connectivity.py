@@ -206,4 +206,4 @@ def require_maximum(cells: Comparisons) -> None:
 
 def _listed(groups: Groups) -> str:
     rest = f"; and {len(groups) - LISTED:,} more groups" if len(groups) > LISTED else ""
-    return "; ".join("{" + listed(group) + "}" for group in groups[:LISTED]) + rest
+    return "; ".join(listed(group) for group in groups[:LISTED]) + rest

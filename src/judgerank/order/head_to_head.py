@@ -119,6 +119,31 @@ def own_tests(result: Uncertainty, groups: Sequence[IntArray]) -> OwnTests | Non
     return OwnTests(leads - leads.T, alone, 0.5 + shares - shares.T)
 
 
+def direct_statistics(result: Uncertainty) -> FloatArray | None:
+    """Standard normal statistics of all pairs by their own comparisons alone, positive where the first did better.
+
+    Parameters
+    ----------
+    result : Uncertainty
+
+    Returns
+    -------
+    float array, shape (N, N), NaN of pairs that were never compared; None where raw comparisons are asked for and
+    not there, or are rankings.
+    """
+    row_data = result.independent_rows()
+    if row_data is None or row_data[0].stages is not None:
+        return None
+    units = _Units.of(result, *row_data)
+    n = len(row_data[0].models)
+    statistics = np.full((n, n), np.nan)
+    for pair in np.flatnonzero(np.diff(units.by_pair.indptr)).tolist():
+        i, j = divmod(pair, n)
+        statistics[i, j] = _lead(units.of_pair(i, j), [], by_itself=True)[0]
+        statistics[j, i] = -statistics[i, j]
+    return statistics
+
+
 def _counts(share: float, tail: float) -> tuple[float, float]:
     """Parameters w, n - w + 1 of the binomial tail by the beta distribution, w the given share of n, at one half.
 

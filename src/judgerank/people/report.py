@@ -241,7 +241,10 @@ def people_report(
     broken = judgments.comparisons.stages is not None
     judgments = as_pairs(judgments)
     if "question_id" not in judgments.frame:
-        raise DataError("people and panel are compared question by question: name the column of questions")
+        raise DataError(
+            "people and panel are compared question by question: name the column of questions (--column "
+            "question=NAME)"
+        )
     people = human_rows(judgments, human)
     panels = of_rows(judgments, np.flatnonzero(~people))
     recusal = recusal_of(panels, is_recusing(own_maker), (makers or {}).items())
@@ -408,7 +411,7 @@ def _lines(report: PeopleReport) -> Iterator[str]:
     yield f"\nScores on the human scale of {report.whose}: a model that is one higher is preferred 73% of the time"
     yield report.table.to_string(index=False, float_format="{:.3f}".format)
     yield from _on_scores(report)
-    finding = "disagree" if report.disagree else "are not known to disagree"
+    finding = "disagree significantly" if report.disagree else "do not disagree significantly"
     if report.helped is not None:
         test = f"Hotelling's T-squared {report.statistic:.1f} over {report.degrees_of_freedom} dimensions"
     else:
@@ -434,7 +437,8 @@ def _lines(report: PeopleReport) -> Iterator[str]:
         yield "\nPeople voted on every item: there is none left to show them."
         return
     yield "\nShow people items of these pairs next, drawn at random within each"
-    yield next_pairs(report.next).head(SHOWN).to_string(index=False, float_format="{:.3f}".format)
+    pairs = next_pairs(report.next).rename(columns={"share": "share of the next votes"})
+    yield pairs.head(SHOWN).to_string(index=False, float_format="{:.0%}".format)
 
 
 def _on_few(report: PeopleReport) -> Iterator[str]:
