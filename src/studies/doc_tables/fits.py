@@ -306,8 +306,12 @@ def fitted_sets_table(results: Results) -> str:
 def claim_files_table(results: Results) -> str:
     """Random files by layout, and statements in them that contradict each other."""
     table = results.table("claims/files.csv")
-    columns = ["layout", "files", "ranked", "with a significant pair", "contradictions"]
-    return _markdown(list(table.astype(str).itertuples(index=False)), columns)
+    columns = {"layout": "layout", "files": "files", "ranked": "ranked", "whole": "every statement compared"}
+    columns |= {"with_claims": "with a significant pair", "contradictions": "contradictions"}
+    columns |= {"lacks": "the layout does not hold"}
+    known = [name for name in columns if name in table]
+    rows = table[known].fillna("").astype(str).itertuples(index=False)
+    return _markdown(list(rows), [columns[name] for name in known])
 
 
 def claim_levels_table(results: Results) -> str:

@@ -111,6 +111,7 @@ class Claims(Section, Replicated):
     """Statements about order, on random files and simulated sets."""
 
     files: int = at_least(5)
+    whole: float = within(0, 1)
     replications: int = at_least(2)
 
 
