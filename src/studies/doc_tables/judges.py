@@ -119,6 +119,63 @@ def few_answers_blocs(results: Results) -> str:
     return str(pd.DataFrame(rows, columns=columns).to_markdown(index=False, disable_numparse=True))
 
 
+# What the documentation shows of contrary judges and of little data.
+
+
+def contrary_judges(results: Results) -> str:
+    """How often the last judge of a panel is called contrary, by kind and answers, and how often another."""
+    rows, table = [], results.table("contrary/judges.csv")
+    for kind, group in table.groupby("kind", sort=False):
+        last = [f"{row['last']:.2f} ({row['last_se']:.2f})" for _, row in group.iterrows()]
+        rows.append((kind, *last, f"{group['others'].max():.2f}"))
+    columns = ["last judge", *(f"{answers} answers" for answers in table["answers"].unique())]
+    return markdown_table(rows, [*columns, "another one, at most"])
+
+
+def contrary_questions(results: Results) -> str:
+    """Level and power on few questions."""
+    rows, table = [], results.table("contrary/questions.csv")
+    for (questions, effect), group in table.groupby(["questions", "effect"], sort=False):
+        null, other = group[group["lead"] == 0].iloc[0], group[group["lead"] > 0].iloc[0]
+        false, power = (
+            f"{row[name]:.3f} ({row[f'{name}_se']:.3f})" for row, name in ((null, "false"), (other, "power"))
+        )
+        rows.append((f"{questions}", f"{effect:g}", false, power))
+    return markdown_table(rows, ["questions", "effects", "some pair separated, all equal", "pairs found"])
+
+
+def contrary_intervals(results: Results) -> str:
+    """Coverage of intervals of two models, and whether score and claim agree."""
+    rows = [
+        (
+            f"{row['comparisons']}",
+            f"{row['lead']:g}",
+            f"{row['difference']:.3f} ({row['difference_se']:.3f})",
+            f"{row['score']:.3f} ({row['score_se']:.3f})",
+            f"{row['width']:.1f}",
+            f"{row['agree']:.3f}",
+        )
+        for _, row in results.table("contrary/intervals.csv").iterrows()
+    ]
+    columns = ["comparisons", "true difference", "coverage: difference", "score", "width", "score and claim agree"]
+    return markdown_table(rows, columns)
+
+
+def contrary_sweeps(results: Results) -> str:
+    """Two models of which one wins nearly all."""
+    rows = [
+        (
+            f"{row['wins']:.0f}, {row['losses']:.0f}, {row['ties']:.0f}",
+            f"{row['p_value']:.2g}",
+            "yes" if row["separated"] else "no",
+            f"{row['low']:.2f} to {row['high']:.2f}",
+            f"{row['score_low']:.2f} to {row['score_high']:.2f}",
+        )
+        for _, row in results.table("contrary/sweeps.csv").iterrows()
+    ]
+    return markdown_table(rows, ["wins, losses, ties", "p", "significant", "difference", "score of the first"])
+
+
 # What the documentation shows of judges' tastes.
 
 

@@ -190,6 +190,24 @@ class FewAnswers(Section, Replicated):
 
 
 @dataclass
+class Contrary(Section, Replicated):
+    """Contrary judges and little data, simulated."""
+
+    answers: list[int] = at_least(1)
+    judges: int = at_least(3)
+    models: int = at_least(2)
+    questions: list[int] = at_least(2)
+    effects: list[float] = at_least(0)
+    lead: float = above(0)
+    comparisons: list[int] = at_least(2)
+    leads: list[float] = at_least(0)
+    sweeps: list[list[int]] = MISSING
+    level: float = within(0, 1, ends=False)
+    replications: int = at_least(2)
+    duels: int = at_least(2)
+
+
+@dataclass
 class Gating(RealData, Replicated):
     """May a candidate ship? Simulated and played back."""
 
