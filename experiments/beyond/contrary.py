@@ -9,11 +9,10 @@ import pandas as pd
 from matplotlib.figure import Figure
 from omegaconf import DictConfig
 
-from replication.outputs import run_section
 from replication.replicate import studied
 from replication.tables import Table
 from studies import plots
-from studies.config import main
+from studies.config import section_command
 from studies.contrary import KINDS, Duel, Few, Panel, accused, covered, row, separated_few, sweep_row
 
 
@@ -52,10 +51,7 @@ def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:
     return {"contrary": plots.contrary(tables["judges"], f"Judges called contrary, simulated{suffix}")}
 
 
-@main("contrary")
-def run(cfg: DictConfig) -> None:
-    run_section("contrary", cfg, compute, draw)
-
+run = section_command("contrary", compute, draw)
 
 if __name__ == "__main__":
     run()

@@ -26,7 +26,7 @@ from scipy.sparse import coo_array, csr_array, hstack, vstack
 
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
-from judgerank.engine.likelihood import At, product, row_by_row, row_derivatives
+from judgerank.engine.likelihood import RowTerms, product, row_by_row, row_derivatives
 from judgerank.fits.result import Fit
 from judgerank.model.block import Role
 
@@ -45,7 +45,7 @@ class FlippedResiduals:
     rows : Comparisons
     question : int array, shape (T,)
         From 0 to Q - 1.
-    here : At
+    here : RowTerms
         The rows at the fit.
     jacobian : sparse float array, shape (T, D)
         Derivatives of the expected answers, counted.
@@ -57,7 +57,7 @@ class FlippedResiduals:
 
     rows: Comparisons
     question: IntArray
-    here: At
+    here: RowTerms
     jacobian: csr_array
     inverse: FloatArray
     residual: FloatArray
@@ -218,7 +218,7 @@ class Sums:
         return statistic, float(drawn.mean()), p
 
 
-def _without_shrinkage(fitted: Fit, rows: Comparisons, terms: At) -> FloatArray:
+def _without_shrinkage(fitted: Fit, rows: Comparisons, terms: RowTerms) -> FloatArray:
     """Residuals with all scores longer by one factor, that of the highest likelihood; shape (T,).
 
     At an exact fit sum r x = 0, x the part of the predictor that is of the models: the derivative in that factor,
@@ -252,7 +252,7 @@ def _made_up(z: FloatArray, r: FloatArray) -> FloatArray:
     return np.asarray((restored if wide else z @ restored)[..., 0], float)
 
 
-def _expected_answer(terms: At, role: Role) -> FloatArray:
+def _expected_answer(terms: RowTerms, role: Role) -> FloatArray:
     """Derivative of every row's expected answer, counted, in what a role's parameters add to; shape (T,)."""
     if role.is_threshold:
         return terms.rows.count * terms.law.with_chance(role)
