@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from html import escape
 from pathlib import Path
@@ -426,11 +426,14 @@ def rank(
 
 
 def ranked(
-    judgments: Judgments, settings: Settings, progress: Callable[[float, float], None] | None = None
+    judgments: Judgments,
+    settings: Settings,
+    progress: Callable[[float, float], None] | None = None,
+    without: Collection[str] = (),
 ) -> Ranking:
-    """Every component of the comparison graph ranked by itself; `rank` says what is raised."""
+    """Every component of the comparison graph ranked by itself; `without`: studies left out; see `rank`."""
     every = ranked_set(judgments, settings)
-    finding = findings(every, progress)
+    finding = findings(every, progress, without)
     remarks = [*judgments.remarks, *finding.remarks]
     judgments = every.judgments
     fits = [component.reported for component in every.components]
