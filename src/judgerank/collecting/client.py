@@ -136,7 +136,7 @@ class Client:
                         num_retries=0,
                         max_retries=0,
                     )
-            return line, self._without_keys(reply_of(answer))
+            return line, replace(self._without_keys(reply_of(answer)), reply_id=line.reply_id)
         except Exception as error:
             task = asyncio.current_task()
             if task is not None and task.cancelling():  # the library makes an error of its own of being cancelled
@@ -214,6 +214,9 @@ class Client:
             return JudgeRefused("not sent", f"the request is for {line.astray}, which the key is not for")
         if line.large:
             return AttemptFailed("body too large", paid=True)
+        if line.deep or line.compressed:
+            kind = "nested too deeply" if line.deep else "compressed, which was not asked for"
+            return AttemptFailed(f"body {kind}", paid=True)
         if line.redirected:
             return JudgeRefused("redirect", f"it sends requests on to {line.redirected}, which the key is not for")
         if line.status is None or line.cut:
