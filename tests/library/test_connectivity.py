@@ -20,7 +20,7 @@ from judgerank.engine.boundary import guess
 from judgerank.engine.divergence import on_the_scale_of_the_others
 from judgerank.engine.likelihood import evaluate, row_by_row
 from judgerank.engine.localized import Localized
-from judgerank.engine.newton import Newton, climb, moved, newton_step
+from judgerank.engine.newton import Newton, climb, line_point, newton_step
 from judgerank.engine.search import maximise
 from judgerank.engine.solution import log_odds
 from judgerank.model.members import LENGTH, MODELS, POSITION_AWARE, Parameters
@@ -310,14 +310,14 @@ def test_a_judge_who_runs_off_beside_slopes_is_held_at_one_place_and_the_others_
     found = fit(few("length", 3, 3), "length")
     assert (found.status, found.unbounded_judges) == (Status.UNBOUNDED, ("j0",))
     at, cells = found.solution.parameters, found.comparisons
-    assert log_odds(at)[0] == pytest.approx(search.FURTHER)
+    assert log_odds(at)[0] == pytest.approx(search.MAX_CLIMB_LOG_ODDS)
     height = evaluate(cells, LENGTH, at).log_likelihood
     rng = np.random.default_rng(0)
     for _ in range(100):
         judges = at.judges + 1e-3 * rng.normal(size=at.judges.shape)
         judges[1] = np.clip(judges[1], -2, 2)
         there = Parameters(at.scores + 1e-3 * rng.normal(size=len(at.scores)), judges)
-        judges[0, 0] += np.log(search.FURTHER / log_odds(there)[0])
+        judges[0, 0] += np.log(search.MAX_CLIMB_LOG_ODDS / log_odds(there)[0])
         assert evaluate(cells, LENGTH, there).log_likelihood <= height + 1e-12
 
 
@@ -335,7 +335,7 @@ def test_a_step_is_linear_in_the_predictors_of_a_judge_who_leads(cells_of):
     step = Parameters(np.array([0.3, -0.1, -0.2]), np.array([[0.5, -0.2], [7.0, 0.3]]))
     rows = cells.judge == 0
     here, half, whole = (
-        row_by_row(cells, POSITION_AWARE, moved(at, step, size, POSITION_AWARE.offsets, leader=0)).eta[rows]
+        row_by_row(cells, POSITION_AWARE, line_point(at, step, size, POSITION_AWARE.offsets, leader=0)).eta[rows]
         for size in (0.0, 0.5, 1.0)
     )
     np.testing.assert_allclose(whole - here, 2 * (half - here), rtol=1e-12)

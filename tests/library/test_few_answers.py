@@ -120,7 +120,7 @@ def test_the_information_by_blocks_is_that_of_one_matrix():
     cells = votes(4, panel=6, each=40).pool_few().aggregate()
     spread = {"scores": 0.9, "log_discrimination": 0.4, "position": 0.3}
     whole, blocks = Problem(cells, MODEL), BlockProblem(cells, MODEL)
-    x = np.zeros(len(whole.coordinates.kept))
+    x = np.zeros(len(whole.coordinates.free_columns))
     modes = [problem.mode(x, spread, Penalised())[0] for problem in (whole, blocks)]
     assert_allclose(*modes, atol=1e-8)
     assert whole.marginal(modes[0], spread) == pytest.approx(blocks.marginal(modes[0], spread), rel=1e-12)

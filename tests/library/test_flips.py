@@ -104,7 +104,7 @@ def test_scores_of_shrunk_fits_have_errors_by_question_and_pairs_those_of_the_fl
         alone.flipped(rows, question),
         alone.clustered(rows, question),
     )
-    assert too_few(found).many == 8
+    assert too_few(found).n_questions == 8
     assert_allclose(found.covariance, by.covariance)
     assert (found.degrees_of_scores <= 7).all()
     pd.testing.assert_frame_equal(pairwise(found), pairwise(flipped))
@@ -215,11 +215,11 @@ def test_questions_of_unequal_size_count_as_fewer():
         found[name] = by_question(fitted, rows, question), questions_of(fitted, rows, question)
     equal, heavy = found["equal"], found["heavy"]
     assert (equal[0].flips, equal[0].degrees_of_freedom, too_few(equal[0])) == (None, 39, None)
-    assert equal[1].effective == equal[1].many == 40
+    assert equal[1].effective == equal[1].n_questions == 40
     assert heavy[0].flips is not None and heavy[0].robust is None
     assert heavy[1].effective == pytest.approx(267**2 / (150**2 + 39 * 9))
     assert "40 questions of unequal size, which count as 3 of equal size, and " in str(heavy[1])
-    assert too_few(heavy[0]).many == 40
+    assert too_few(heavy[0]).n_questions == 40
 
 
 def test_degrees_of_freedom_are_those_of_the_effective_number():

@@ -37,7 +37,7 @@ def test_a_table_and_a_list_give_the_same(cells, member, size, curvature, monkey
     monkeypatch.setattr("judgerank.engine.likelihood.CHUNK", size)
     found = {}
     for many, kind in ((0, Table), (len(cells) + 1, Listed)):
-        monkeypatch.setattr("judgerank.engine.rows.MANY", many)
+        monkeypatch.setattr("judgerank.engine.rows.MIN_ROWS", many)
         own = replace(cells)  # layouts are remembered for one object
         assert {type(part) for part in laid_out(own, size)} == {kind}
         found[kind] = evaluate(own, member, at, curvature)
@@ -65,10 +65,10 @@ def test_rows_of_a_pair_add_up_the_same_wherever_they_stand(cells, member):
 def test_lists_of_many_rows_are_kept_up_to_a_number_and_give_the_same_bits(cells, monkeypatch):
     at = Parameters(np.linspace(-1, 1, 4), np.zeros((1, 3)))
     monkeypatch.setattr("judgerank.engine.rows.SMALL", 5)
-    monkeypatch.setattr("judgerank.engine.rows.MANY", 0)
+    monkeypatch.setattr("judgerank.engine.rows.MIN_ROWS", 0)
     found = []
     for most in (len(cells), len(cells) - 1):
-        monkeypatch.setattr("judgerank.engine.rows.KEPT", most)
+        monkeypatch.setattr("judgerank.engine.rows.MAX_CACHED_ROWS", most)
         own = replace(cells)
         assert (laid_out(own, 6) is laid_out(own, 6)) == (most == len(cells))
         assert {type(part) for part in laid_out(own, 6)} == {Listed}
@@ -79,7 +79,7 @@ def test_lists_of_many_rows_are_kept_up_to_a_number_and_give_the_same_bits(cells
 
 @pytest.mark.parametrize("rows", ["raw", "sparse", "unsorted"])
 def test_rows_that_make_no_table_stay_a_list(cells, rows, monkeypatch):
-    monkeypatch.setattr("judgerank.engine.rows.MANY", 0)
+    monkeypatch.setattr("judgerank.engine.rows.MIN_ROWS", 0)
     index = {"raw": np.repeat(np.arange(len(cells)), 2), "sparse": np.arange(0, len(cells), 4)}
     index["unsorted"] = np.arange(len(cells))[::-1]
     chosen = {name: getattr(cells, name)[index[rows]] for name in ("first", "second", "judge", "outcome", "count")}

@@ -197,7 +197,7 @@ def test_blocks_say_what_one_matrix_says(many_judges, member):
     model = MODELS[member]
     cells = (many_judges.with_ties() if model.has_ties else many_judges).aggregate()
     whole, blocks = Problem(cells, model), BlockProblem(cells, model)
-    x = whole.mode(np.zeros(len(whole.coordinates.kept)), GIVEN, Penalised())[0]
+    x = whole.mode(np.zeros(len(whole.coordinates.free_columns)), GIVEN, Penalised())[0]
     x = x + np.random.default_rng(1).normal(scale=0.01, size=len(x))
     for curvature in ("observed", "expected"):
         one, other = whole.look(x, GIVEN, curvature), blocks.look(x, GIVEN, curvature)
@@ -213,7 +213,7 @@ def test_blocks_know_when_the_likelihood_curves_upward(many_judges):
     cells, told = many_judges.aggregate(), []
     whole, blocks = Problem(cells, JUDGE_AWARE), BlockProblem(cells, JUDGE_AWARE)
     for seed in range(30):
-        x = np.random.default_rng(seed).normal(scale=0.1 + 0.06 * seed, size=len(whole.coordinates.kept))
+        x = np.random.default_rng(seed).normal(scale=0.1 + 0.06 * seed, size=len(whole.coordinates.free_columns))
         least = np.linalg.eigvalsh(whole.look(x, GIVEN, "observed")[2])[0]
         at, full = whole.parameters(x), whole.evaluated(x, whole.parameters(x), "observed")
         found = arrow(JUDGE_AWARE, at, whole._logarithmic(full), GIVEN, True, cells.at_mean)
@@ -233,7 +233,7 @@ def test_a_fit_by_blocks_is_the_fit_and_is_a_maximum(many_judges, member, monkey
     assert_allclose(found.scores, expected.scores, atol=1e-6)
     assert_allclose(found.discrimination, expected.discrimination, atol=1e-6)
     problem = BlockProblem(found.comparisons, found.model)
-    height, gradient, _ = problem.look(problem.at(found.solution.parameters), found.solution.spread)
+    height, gradient, _ = problem.look(problem.point_of(found.solution.parameters), found.solution.spread)
     assert np.abs(gradient).max() <= 1e-9 * abs(height)
 
 

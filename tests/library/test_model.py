@@ -8,7 +8,7 @@ from scipy.special import expit
 from judgerank import Comparisons
 from judgerank.data.errors import ConfigError, DataError
 from judgerank.engine.likelihood import Evaluation, evaluate
-from judgerank.engine.newton import moved
+from judgerank.engine.newton import line_point
 from judgerank.model.members import BTL, JUDGE_AWARE, LENGTH, Parameters
 from judgerank.model.naming import get_model
 
@@ -172,8 +172,8 @@ def test_the_relative_gradient_is_the_largest_component_over_the_log_likelihood(
 @FAMILY
 def test_a_shift_of_the_scores_changes_nothing(cells, model):
     at = somewhere(model)
-    moved = evaluate(cells, model, Parameters(at.scores + 3.7, at.judges), "observed")
-    assert_same(evaluate(cells, model, at, "observed"), moved, **ROUNDING)
+    line_point = evaluate(cells, model, Parameters(at.scores + 3.7, at.judges), "observed")
+    assert_same(evaluate(cells, model, at, "observed"), line_point, **ROUNDING)
 
 
 @WITH_JUDGES
@@ -286,7 +286,7 @@ def test_a_rise_of_a_judge_who_decides_moves_log_gamma_and_others_move_gamma():
     at = Parameters(np.array([1.0, -1.0]), np.array([np.log([4.0, 4.0, 2.0, 1e-300]), [0.0, 1.0, 2.0, 2.0]]))
     at.judges[0, 3] = -np.inf
     step = Parameters(np.array([0.5, -0.5]), np.array([[0.4, -0.4, 0.4, 0.0], [-1.0, 1.0, 0.0, 0.0]]))
-    there = moved(at, step, 0.5)
+    there = line_point(at, step, 0.5)
     assert_allclose(there.scores, [1.25, -1.25], rtol=1e-15)
     assert_allclose(np.exp(there.judges[0]), [4 * np.exp(0.2), 4 * (1 - 0.2), 2 * (1 + 0.2), 0.0], rtol=1e-14)
     assert_allclose(there.judges[1], [-0.5, 1.5, 2.0, 2.0], rtol=1e-14)
@@ -295,17 +295,19 @@ def test_a_rise_of_a_judge_who_decides_moves_log_gamma_and_others_move_gamma():
 def test_a_rise_takes_the_position_with_it_to_first_order():
     at = Parameters(np.array([1.0, -1.0]), np.array([np.log([4.0, 4.0, 2.0]), [3.0, -1.0, -1.0]]))
     step = Parameters(np.zeros(2), np.array([[0.4, -0.4, 0.4], [-2.0, 1.0, 1.0]]))
-    there = moved(at, step, 0.5, slice(1, None))
+    there = line_point(at, step, 0.5, slice(1, None))
     shift = 3.0 / 4.0 + 0.5 * (-2.0 - 3.0 * 0.4) / 4.0  # b / gamma, and its derivative
     assert_allclose(there.judges[1], [4 * np.exp(0.2) * shift, -0.5, -0.5], rtol=1e-14)
-    slope = (moved(at, step, 1e-6, slice(1, None)).judges - moved(at, step, -1e-6, slice(1, None)).judges) / 2e-6
+    slope = (
+        line_point(at, step, 1e-6, slice(1, None)).judges - line_point(at, step, -1e-6, slice(1, None)).judges
+    ) / 2e-6
     assert_allclose(slope, step.judges, rtol=1e-8)
 
 
 def test_a_rise_takes_the_tie_propensity_with_it_but_where_there_is_none():
     at = Parameters(np.array([1.0, -1.0]), np.array([np.log([4.0, 4.0]), [3.0, 1.0], [2.0, -np.inf]]))
     step = Parameters(np.zeros(2), np.array([[0.4, 0.4], [0.0, 0.0], [1.0, 0.0]]))
-    there = moved(at, step, 0.5, slice(1, None))
+    there = line_point(at, step, 0.5, slice(1, None))
     assert_allclose(there.judges[2], [np.exp(0.2) * (2.0 + 0.5 * (1.0 - 2.0 * 0.4)), -np.inf], rtol=1e-14)
 
 

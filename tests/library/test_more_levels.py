@@ -206,12 +206,12 @@ def test_question_effects_have_the_gradient_of_their_likelihood():
     model = get_model(NAME, c)
     at = Parameters(np.linspace(-1, 1, 5), np.random.default_rng(1).normal(0, 0.3, (5, 3)))
     marginal = Marginal.fine(grouped(c, asked), model, np.exp(at.judges[0]), 0.7, 20.0)
-    here = marginal.at(at, 0.7)
+    here = marginal.slopes(at, 0.7)
     for row in range(2, 5):
         for k in range(3):
             unit = np.zeros((5, 3))
             unit[row, k] = h
-            up, down = (marginal.at(Parameters(at.scores, at.judges + x * unit), 0.7).value for x in (1, -1))
+            up, down = (marginal.slopes(Parameters(at.scores, at.judges + x * unit), 0.7).value for x in (1, -1))
             assert here.judges[row, k] == pytest.approx((up - down) / (2 * h), abs=1e-4)
 
 

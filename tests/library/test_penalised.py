@@ -117,7 +117,7 @@ def test_the_strength_is_where_the_marginal_likelihood_is_largest(raw, fitted):
     problem = Problem(fitted.comparisons, fitted.model)
     spread = dict(fitted.solution.spread)
     assert set(spread) == {"scores", "log_discrimination", "position"}
-    zeros = np.zeros(len(problem.coordinates.kept))
+    zeros = np.zeros(len(problem.coordinates.free_columns))
 
     def height(changed):
         value = problem.marginal(problem.mode(zeros, changed, fitted.settings)[0], changed)
@@ -133,7 +133,7 @@ def test_the_strength_is_where_the_marginal_likelihood_is_largest(raw, fitted):
 
 def test_one_step_from_a_mode_is_the_next_one_up_to_the_square_of_the_change(fitted):
     problem, spread = Problem(fitted.comparisons, fitted.model), dict(fitted.solution.spread)
-    mode = problem.mode(np.zeros(len(problem.coordinates.kept)), spread, fitted.settings)[0]
+    mode = problem.mode(np.zeros(len(problem.coordinates.free_columns)), spread, fitted.settings)[0]
     off = []
     for change in (0.2, 0.02):
         other = spread | {"log_discrimination": spread["log_discrimination"] * np.exp(change)}
@@ -404,7 +404,7 @@ def test_a_rough_mode_and_one_step_are_the_exact_mode():
     model = fit(cells, "position_aware").model
     spread = {"scores": 0.8, "log_discrimination": 0.6, "position": 0.5}
     one = problem.Problem(cells, model)
-    zeros = np.zeros(len(one.coordinates.kept))
+    zeros = np.zeros(len(one.coordinates.free_columns))
     exact = one.mode(zeros, spread, Penalised(tolerance=1e-13))[0]
     rough = one.mode(zeros, spread, marginal_likelihood.Rough(100))[0]
     assert np.abs(one.near(rough, spread) - exact).max() < 1e-8

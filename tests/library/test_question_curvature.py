@@ -118,7 +118,7 @@ def test_questions_that_are_alike_are_integrated_once(columns):
     assert sum(map(len, fewer)) <= 60 and sum(group.alike.sum() for group in fewer) == 120
     free, free_common = np.ones(at.judges.shape, bool), np.ones(len(at.common), bool)
     every, once = (Marginal.fine(of, model, model.of_judges(at).gamma, SIGMA, 12.0) for of in (groups, fewer))
-    assert_allclose(once.at(at, SIGMA).value, every.at(at, SIGMA).value, rtol=1e-13)
+    assert_allclose(once.slopes(at, SIGMA).value, every.slopes(at, SIGMA).value, rtol=1e-13)
     for name in ("gradient", "hessian"):
         one, other = (getattr(of, name)(at, SIGMA, free, free_common) for of in (once, every))
         assert_allclose(one, other, atol=1e-11)
@@ -152,7 +152,7 @@ def test_products_of_odds_say_what_logarithms_say(n_models, monkeypatch):
 def test_far_predictors_overflow_nowhere():
     model, c, question, at = panel("position_aware_ties", 3)
     far = Parameters(at.scores * 2000.0, at.judges)
-    here = marginal_of(model, c, question, far).at(far, SIGMA)
+    here = marginal_of(model, c, question, far).slopes(far, SIGMA)
     assert np.isfinite(here.value) and np.isfinite(here.judges).all()
 
 

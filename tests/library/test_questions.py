@@ -139,7 +139,7 @@ def test_the_gradient_beside_differences(shape):
         for step in (-2 * h, -h, h, 2 * h):  # differences of fourth order
             moved = whole + step * (np.arange(len(whole)) == place)
             there = Parameters(moved[: len(at.scores)], moved[len(at.scores) : -1].reshape(at.judges.shape))
-            ends.append(marginal.at(there, np.exp(moved[-1])).value)
+            ends.append(marginal.slopes(there, np.exp(moved[-1])).value)
         assert_allclose(gradient[place], np.dot([1, -8, 8, -1], ends) / (12 * h), atol=1e-7)
 
 
@@ -167,8 +167,8 @@ def test_a_slope_at_no_discrimination():
     marginal = fine(c, question, at, 0.9)
     judges = judges.copy()
     judges[0, 1] = np.log(h)
-    rise = marginal.at(Parameters(at.scores, judges), 0.9).value - marginal.at(at, 0.9).value
-    assert_allclose(marginal.at(at, 0.9).judges[0, 1], rise / h, rtol=1e-3)
+    rise = marginal.slopes(Parameters(at.scores, judges), 0.9).value - marginal.slopes(at, 0.9).value
+    assert_allclose(marginal.slopes(at, 0.9).judges[0, 1], rise / h, rtol=1e-3)
 
 
 def test_laplace_beside_random_draws():
@@ -201,7 +201,7 @@ def test_no_effect_is_the_likelihood_itself():
     c, question, at = panel(10, 0.0, pairs=3)
     found = fit(c, MEMBER)
     at = found.solution.parameters
-    assert_allclose(fine(c, question, at, 1e-9).at(at, 1e-9).value, found.log_likelihood, rtol=1e-9)
+    assert_allclose(fine(c, question, at, 1e-9).slopes(at, 1e-9).value, found.log_likelihood, rtol=1e-9)
 
 
 def test_components_of_a_question_are_apart():
@@ -239,7 +239,7 @@ def test_a_fit_is_a_maximum_and_finds_the_truth(pairs):
     for _ in range(5):
         moved = Parameters(at.scores + rng.normal(0, 0.05, 4), at.judges + rng.normal(0, 0.05, at.judges.shape))
         sigma = found.sigma * np.exp(rng.normal(0, 0.05))
-        assert marginal.at(moved, sigma).value < found.log_likelihood
+        assert marginal.slopes(moved, sigma).value < found.log_likelihood
 
 
 def test_errors_are_larger_than_without_effects():
@@ -415,7 +415,7 @@ def test_a_single_answer_is_a_logistic_normal_integral():
     c = Comparisons(("a", "b"), ("j",), np.array([0]), np.array([1]), np.array([0]), np.array([1.0]))
     marginal = Marginal.fine(grouped(c, np.array([0])), MODELS["position_aware"], np.ones(1), 1.5, 20.0)
     exact = quad(lambda v: expit(1.0 + v) * norm.pdf(v, scale=1.5 * np.sqrt(2)), -20, 20)[0]
-    assert marginal.at(at, 1.5).value == pytest.approx(
+    assert marginal.slopes(at, 1.5).value == pytest.approx(
         np.log(exact), abs=4e-8
     )  # the normal's mass beyond the nodes
 
@@ -491,11 +491,11 @@ def test_the_gradient_of_graded_answers_beside_differences(pairs):
     c, asked = graded_panel(4, 0.9, 20, pairs)
     sigma, h = 0.8, 1e-5
     marginal = Marginal.fine(grouped(c, asked), GRADED, np.exp(AT.judges[0]), sigma, 20.0)
-    here = marginal.at(AT, sigma)
+    here = marginal.slopes(AT, sigma)
 
     def value(scores=0.0, judges=0.0, log_sigma=0.0) -> float:
         there = Parameters(AT.scores + scores, AT.judges + judges)
-        return marginal.at(there, sigma * np.exp(log_sigma)).value
+        return marginal.slopes(there, sigma * np.exp(log_sigma)).value
 
     for i, unit in enumerate(np.eye(3)):
         assert here.scores[i] == pytest.approx((value(h * unit) - value(-h * unit)) / (2 * h), abs=1e-4)

@@ -181,5 +181,5 @@ def test_the_information_on_positions_and_ties_counts_the_places_between(shown, 
     start = len(whole) - judges * blocks
     for k in range(judges):
         places = start + np.arange(blocks) * judges + k
-        own = _offset_information(Residuals.at(cells, fitted.model, at), judges)[k]
+        own = _offset_information(Residuals.of(cells, fitted.model, at), judges)[k]
         np.testing.assert_allclose(own, whole[np.ix_(places, places)], atol=1e-12)

@@ -261,7 +261,7 @@ def test_parts_of_the_rows_keep_stages_whole(monkeypatch):
     cells = read(drawn(60, 5, (1.0, 0.5), (0.2, -0.2))).comparisons
     at = Parameters(SCORES, np.array([[0.2, -0.2], [0.1, 0.3]]))
     whole = evaluate(cells, MODELS["position_aware"], at, "observed")
-    monkeypatch.setattr(layout, "KEPT", 0)
+    monkeypatch.setattr(layout, "MAX_CACHED_ROWS", 0)
     monkeypatch.setattr("judgerank.engine.likelihood.CHUNK", 7)
     parted = evaluate(cells.take(np.arange(len(cells))), MODELS["position_aware"], at, "observed")
     for name in ("log_likelihood", "top_gradient", "judge_gradient", "top_information", "judge_information"):

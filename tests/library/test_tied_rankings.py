@@ -16,7 +16,7 @@ from scipy.stats import chisquare
 from judgerank import fit, load, pairwise, place, rank, read
 from judgerank.data.errors import DataError, NoMaximumError
 from judgerank.data.rankings import with_tied_choices
-from judgerank.data.tied_choices import whole
+from judgerank.data.tied_choices import is_choice
 from judgerank.engine import rows as layout
 from judgerank.engine.existence import near_maximum, rising_direction
 from judgerank.engine.levels import choices_at_zero, mean_at_zero, net_wins, ties_used
@@ -282,7 +282,7 @@ def test_choices_have_the_published_probabilities():
     cells = model.observed(read(pd.DataFrame({"ranking": told})).comparisons)
     at = Parameters(np.array([0.0, 0.2867987, -0.4636687]), np.array([[0.0], [-1.0701129]]))
     starts, rows = cells.stages.first_rows, row_by_row(cells, model, at).log_likelihood * cells.count
-    found = np.exp(np.add.reduceat(rows, starts))[whole(cells)[starts]]
+    found = np.exp(np.add.reduceat(rows, starts))[is_choice(cells)[starts]]
     published = [0.36656777, 0.33785994, 0.33086831, 0.07962156, 0.2536189, 0.58554515, 0.07962156, 0.52604625]
     np.testing.assert_allclose(found, published, atol=1e-7)
 
@@ -433,7 +433,7 @@ def test_shrinkage_draws_larger_ties_to_the_panel_too(frame):
 def test_parts_of_the_rows_keep_choices_whole(point, monkeypatch):
     model, cells, at = point
     whole_set = evaluate(cells, model, at, "observed")
-    monkeypatch.setattr(layout, "KEPT", 0)
+    monkeypatch.setattr(layout, "MAX_CACHED_ROWS", 0)
     monkeypatch.setattr("judgerank.engine.likelihood.CHUNK", 7)
     parted = evaluate(cells.take(np.arange(len(cells))), model, at, "observed")
     for name in ("log_likelihood", "top_gradient", "judge_gradient", "top_information", "judge_information"):

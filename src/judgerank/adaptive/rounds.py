@@ -351,7 +351,7 @@ def allowing_for_tastes(comparisons: Comparisons, model: str, order: Order, like
         degrees_of_freedom=freedom,
         degrees_of_pairs=degrees,
     )
-    return replace(allowing, own=None) if like_these else allowing
+    return replace(allowing, head_to_head=None) if like_these else allowing
 
 
 def fitted(comparisons: Comparisons, model: str) -> Fit:

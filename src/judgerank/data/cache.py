@@ -12,18 +12,18 @@ import pandas as pd
 
 from judgerank.data.listing import shortened
 
-Found = TypeVar("Found")
+Result = TypeVar("Result")
 
 
-def remembered(function: Callable[..., Found]) -> Callable[..., Found]:
+def remembered(function: Callable[..., Result]) -> Callable[..., Result]:
     """Cache a function of comparisons (or a fit) and hashable arguments, for as long as its first argument lives.
 
     A result must not refer to that argument, and must be treated as read-only.
     """
-    cache: WeakKeyDictionary[Any, dict[tuple[Any, ...], Found]] = WeakKeyDictionary()
+    cache: WeakKeyDictionary[Any, dict[tuple[Any, ...], Result]] = WeakKeyDictionary()
 
     @wraps(function)
-    def recalled(of: Any, *arguments: Any) -> Found:
+    def recalled(of: Any, *arguments: Any) -> Result:
         cached = cache.setdefault(of, {})
         if arguments not in cached:
             cached[arguments] = function(of, *arguments)

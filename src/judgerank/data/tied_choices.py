@@ -37,7 +37,7 @@ class Rows(Protocol):
     def stages(self) -> Stages | None: ...
 
 
-def whole(rows: Rows) -> BoolArray:
+def is_choice(rows: Rows) -> BoolArray:
     """Which rows are of choices that were made, and not of one order of tied answers, shape (T,)."""
     return rows.count > LEAST if rows.tied is not None else rows.choices >= 1 - ROUNDING
 
@@ -75,7 +75,7 @@ def all_ties(rows: Rows) -> bool:
 
 def tie_sizes(rows: Rows) -> tuple[int, ...]:
     """Numbers of answers that are tied in some choice, from two."""
-    tie_counts = np.unique(chosen(rows)[whole(rows)]).tolist()
+    tie_counts = np.unique(chosen(rows)[is_choice(rows)]).tolist()
     return tuple(size for size in tie_counts if size > 1)
 
 
@@ -88,7 +88,7 @@ def of_ties(rows: Rows) -> tuple[FloatArray, FloatArray]:
         As `chosen`.
     """
     tied = np.where(chosen(rows) > 1, 2 * np.minimum(rows.won, rows.lost), 0.0)
-    return np.where(whole(rows), rows.count, NOTHING), np.maximum(tied, 0.0)
+    return np.where(is_choice(rows), rows.count, NOTHING), np.maximum(tied, 0.0)
 
 
 # What rows of comparisons say of two answers, be they pairs or parts of rankings of several.
@@ -124,7 +124,7 @@ class Choices:
             return self.count
         if self.tied is None:
             return self.choices * (1 - self.stages.neither)
-        return np.where(whole(self) & (self.stages.neither < 1 - ROUNDING), self.choices, 0.0)
+        return np.where(is_choice(self) & (self.stages.neither < 1 - ROUNDING), self.choices, 0.0)
 
     @property
     def choices(self) -> FloatArray:

@@ -167,9 +167,9 @@ def _gradient_of(cells: Comparisons, model: Model, quick: bool) -> Callable[[Par
     if quick and is_plain(cells, model):
         return PlainRows(cells, model.weighs_judges).gradient
 
-    def general(at: Parameters) -> FloatArray:
-        here = gradient(cells, model, at)
-        return np.concatenate([here.top_gradient, here.judge_gradient.ravel()])
+    def general(parameters: Parameters) -> FloatArray:
+        evaluation = gradient(cells, model, parameters)
+        return np.concatenate([evaluation.top_gradient, evaluation.judge_gradient.ravel()])
 
     return general
 
@@ -205,8 +205,8 @@ def iterates(
 
 def maximise(cells: Comparisons, model: Model, settings: Adam, start: Parameters | None = None) -> Solution:
     """Run Algorithm A.1 to its stopping rule or its iteration limit."""
-    ((iteration, at, change),) = deque(iterates(cells, model, settings, start), maxlen=1)
-    return _solution(cells, model, at, iteration, change <= settings.tolerance)
+    ((iteration, parameters, change),) = deque(iterates(cells, model, settings, start), maxlen=1)
+    return _solution(cells, model, parameters, iteration, change <= settings.tolerance)
 
 
 def maximise_each(parts: Sequence[Comparisons], model: Model, settings: Adam) -> list[Solution]:
@@ -229,8 +229,8 @@ def maximise_each(parts: Sequence[Comparisons], model: Model, settings: Adam) ->
             continue
         scores, judges = path.by_set(path.x)
         for index in np.flatnonzero(runs if last else met).tolist():
-            part, at = int(on_path[index]), Parameters(scores[0, index].copy(), judges[:, index].copy())
-            ends[part] = _solution(parts[part], model, at, path.t, bool(met[index]))
+            part, parameters = int(on_path[index]), Parameters(scores[0, index].copy(), judges[:, index].copy())
+            ends[part] = _solution(parts[part], model, parameters, path.t, bool(met[index]))
             runs[index] = False
         if runs.any() and runs.mean() <= 1 - FINISHED:
             on_path = on_path[runs]
@@ -239,9 +239,11 @@ def maximise_each(parts: Sequence[Comparisons], model: Model, settings: Adam) ->
     return [ends[part] for part in range(len(parts))]
 
 
-def _solution(cells: Comparisons, model: Model, at: Parameters, iteration: int, has_met_rule: bool) -> Solution:
+def _solution(
+    cells: Comparisons, model: Model, parameters: Parameters, iteration: int, has_met_rule: bool
+) -> Solution:
     status = Status.STOPPING_RULE if has_met_rule else Status.ITERATION_LIMIT
-    separated = unerring_judges(cells, model, at)
+    separated = unerring_judges(cells, model, parameters)
     if separated:
         status = Status.UNBOUNDED
-    return Solution(at, evaluate(cells, model, at), status, iteration, separated)
+    return Solution(parameters, evaluate(cells, model, parameters), status, iteration, separated)

@@ -21,30 +21,30 @@ from judgerank.engine.solution import ROUNDING
 
 SUFFICIENT = 1e-4  # Armijo's constant
 HALVINGS = 50
-There = TypeVar("There")
-Place = TypeVar("Place")
+Trial = TypeVar("Trial")
+Point = TypeVar("Point")
 
 
-class Ascent(Generic[Place]):
+class Ascent(Generic[Point]):
     """One climb; a place is a point with what is known there."""
 
-    def settled(self, point: Place) -> Place:
+    def settled(self, point: Point) -> Point:
         """The place with what belongs on an edge of the space set aside there."""
         return point
 
-    def strays(self, point: Place) -> bool:
+    def strays(self, point: Point) -> bool:
         """Whether it has run off, so that there is no point in going on."""
         return False
 
-    def arrived(self, point: Place) -> bool:
+    def arrived(self, point: Point) -> bool:
         """Whether it is a maximum in all that moves."""
         raise NotImplementedError
 
-    def released(self, point: Place) -> Place | None:
+    def released(self, point: Point) -> Point | None:
         """A maximum with what would rise from its edge free to do so; None if nothing would."""
         return None
 
-    def next_point(self, point: Place) -> Place:
+    def next_point(self, point: Point) -> Point:
         """One step on.
 
         Raises
@@ -55,7 +55,7 @@ class Ascent(Generic[Place]):
         raise NotImplementedError
 
 
-def ascended(climb: Ascent[Place], point: Place, most: int) -> tuple[Place, bool, int]:
+def ascended(climb: Ascent[Point], point: Point, most: int) -> tuple[Point, bool, int]:
     """Where a climb ends, whether that is a maximum, and after how many steps, at most so many."""
     for steps in range(most + 1):
         point = climb.settled(point)
@@ -76,13 +76,13 @@ def ascended(climb: Ascent[Place], point: Place, most: int) -> tuple[Place, bool
 
 
 def backtracked(
-    evaluate_at: Callable[[float], There],
-    height_of: Callable[[There], float],
+    evaluate_at: Callable[[float], Trial],
+    height_of: Callable[[Trial], float],
     height: float,
     rise: float,
     size: float,
-    suffices: Callable[[There], bool] | None = None,
-) -> tuple[float, There]:
+    suffices: Callable[[Trial], bool] | None = None,
+) -> tuple[float, Trial]:
     """The size, halved until the log-likelihood rises enough up to rounding, and what was found there.
 
     Parameters
@@ -143,16 +143,16 @@ def peak(evaluate_at: Look, start: FloatArray, unsettled: str) -> tuple[FloatArr
     except LinAlgError:
         settled = False
     if settled:
-        at = spot.at + spot.step
-        height, _, information = evaluate_at(at)
+        point = spot.point + spot.step
+        height, _, information = evaluate_at(point)
         curvature = np.linalg.eigvalsh(information)
         if curvature[0] > SINGULAR * curvature[-1]:  # else the gradient is nothing for being far out
-            return at, height, information
+            return point, height, information
     raise NoMaximumError(unsettled, ())
 
 
 def logistic(
-    x: FloatArray, won: FloatArray, count: FloatArray, at: FloatArray
+    x: FloatArray, won: FloatArray, count: FloatArray, point: FloatArray
 ) -> tuple[float, FloatArray, FloatArray]:
     """Log-likelihood of a logistic regression, its gradient, shape (D,), and its information, shape (D, D).
 
@@ -161,9 +161,9 @@ def logistic(
     x : float array, shape (T, D)
     won, count : float array, shape (T,)
         Of each row, how many answers are for the first, and how many there are; both may be weighted.
-    at : float array, shape (D,)
+    point : float array, shape (D,)
     """
-    height, residual, weight = terms(x @ at, won, count)
+    height, residual, weight = terms(x @ point, won, count)
     return height, x.T @ residual, x.T @ (weight[:, None] * x)
 
 
@@ -177,7 +177,7 @@ def terms(eta: FloatArray, won: FloatArray, count: FloatArray) -> tuple[float, F
 class _Spot(NamedTuple):
     """A point of the climb, its height, and the slope along the Newton step from there."""
 
-    at: FloatArray
+    point: FloatArray
     height: float
     step: FloatArray
     rise: float
@@ -192,21 +192,21 @@ class _Climb(Ascent[_Spot]):
     def __init__(self, evaluate_at: Look) -> None:
         self._look = evaluate_at
 
-    def spot(self, at: FloatArray) -> _Spot:
-        height, gradient, information = self._look(at)
+    def spot(self, point: FloatArray) -> _Spot:
+        height, gradient, information = self._look(point)
         step = np.asarray(np.linalg.solve(information, gradient), float)
-        return _Spot(at, height, step, float(gradient @ step))
+        return _Spot(point, height, step, float(gradient @ step))
 
     def arrived(self, spot: _Spot) -> bool:
         return spot.longest <= DONE
 
     def next_point(self, current: _Spot) -> _Spot:
-        def nears(there: _Spot) -> bool:  # the height alone is too coarse close to the maximum
-            return there.longest <= current.longest / 2
+        def nears(trial: _Spot) -> bool:  # the height alone is too coarse close to the maximum
+            return trial.longest <= current.longest / 2
 
         first = min(1.0, LONGEST / current.longest)
         next_spot = backtracked(
-            lambda size: self.spot(current.at + size * current.step),
+            lambda size: self.spot(current.point + size * current.step),
             lambda spot: spot.height,
             current.height,
             current.rise,

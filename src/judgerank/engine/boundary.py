@@ -20,7 +20,7 @@ from judgerank.engine.levels import (
     position_at_zero,
     tied_share,
 )
-from judgerank.engine.likelihood import CHUNK, At, Curvature, Evaluation, evaluate
+from judgerank.engine.likelihood import CHUNK, Curvature, Evaluation, RowTerms, evaluate
 from judgerank.engine.rows import laid_out
 from judgerank.engine.solution import ROUNDING
 from judgerank.model.block import Role
@@ -45,18 +45,18 @@ ANYWHERE = Bound(-np.inf, np.inf)
 
 
 def look(
-    cells: Comparisons, model: Model, at: Parameters, bound: Bound, curvature: Curvature = "observed"
+    cells: Comparisons, model: Model, parameters: Parameters, bound: Bound, curvature: Curvature = "observed"
 ) -> Evaluation:
     """The evaluation as the climb sees it: slopes at a bound that would go beyond are held there.
 
     So are typical log-odds, gamma_k times the standard deviation of the scores, of the judges in `bound.held`.
     """
-    evaluation = evaluate(cells, model, at, curvature)
+    evaluation = evaluate(cells, model, parameters, curvature)
     if bound.held:
-        evaluation = _holding(at, evaluation, list(bound.held))
+        evaluation = _holding(parameters, evaluation, list(bound.held))
     if not model.weights_vary:
         return evaluation
-    slope, rise = at.judges[1], evaluation.judge_gradient[1]
+    slope, rise = parameters.judges[1], evaluation.judge_gradient[1]
     held = ((slope <= bound.least) & (rise < 0)) | ((slope >= bound.largest) & (rise > 0))
     gradient, cross = evaluation.judge_gradient.copy(), evaluation.cross_information.copy()
     judge_information = evaluation.judge_information.copy()
@@ -68,9 +68,9 @@ def look(
     )
 
 
-def _holding(at: Parameters, evaluation: Evaluation, held: list[int]) -> Evaluation:
+def _holding(parameters: Parameters, evaluation: Evaluation, held: list[int]) -> Evaluation:
     """The evaluation along what changes neither log gamma of these judges nor the size of the scores."""
-    s = at.scores / max(np.linalg.norm(at.scores), np.finfo(float).tiny)
+    s = parameters.scores / max(np.linalg.norm(parameters.scores), np.finfo(float).tiny)
     along = np.eye(len(s)) - np.outer(s, s)
     gradient, cross = evaluation.judge_gradient.copy(), evaluation.cross_information @ along
     gradient[0, held] = cross[0, held] = 0.0
@@ -92,11 +92,11 @@ def guess(cells: Comparisons, model: Model, scores: np.ndarray) -> Parameters:
     """These scores, and one step towards every judge's best gamma_k given them."""
     zeros = Parameters.zeros(model, cells)
     zeros.judges[model.offsets] = offsets_at_zero(cells, model)
-    at = replace(zeros, scores=scores)
+    parameters = replace(zeros, scores=scores)
     if not model.weighs_judges:
-        return at
-    evaluation = evaluate(cells, model, at, "expected")
-    at_zero, at_one = slopes_at_zero(cells, at, evaluation), evaluation.judge_gradient[0]
+        return parameters
+    evaluation = evaluate(cells, model, parameters, "expected")
+    at_zero, at_one = slopes_at_zero(cells, parameters, evaluation), evaluation.judge_gradient[0]
     # the slope falls in gamma, ever more slowly: the root of at_zero - b gamma / (1 + c gamma) through the slopes
     # at zero and one and the derivative at one
     rises, fall = at_zero > 0, evaluation.judge_information[:, 0, 0]
@@ -104,7 +104,7 @@ def guess(cells: Comparisons, model: Model, scores: np.ndarray) -> Parameters:
     gamma = np.where(rises, at_zero, 0.0) / np.where(rises, np.maximum(left, at_zero / SHARPEST), 1.0)
     with np.errstate(divide="ignore"):
         zeros.judges[0] = np.log(gamma)
-    return replace(at, judges=zeros.judges)
+    return replace(parameters, judges=zeros.judges)
 
 
 def offsets_at_zero(cells: Comparisons, model: Model) -> np.ndarray:
@@ -141,7 +141,7 @@ def main_direction(cells: Comparisons) -> np.ndarray:
     return direction / max(direction.std(), np.finfo(float).tiny)
 
 
-def assurance(cells: Comparisons, model: Model, at: Parameters, height: float | None = None) -> float:
+def assurance(cells: Comparisons, model: Model, parameters: Parameters, height: float | None = None) -> float:
     """Gain of a fit over chance, over what judges could gain further if each had scores of its own.
 
     At another maximum the scores turn away from those of the fit, and the judges lose of the gain what they have
@@ -152,14 +152,14 @@ def assurance(cells: Comparisons, model: Model, at: Parameters, height: float | 
     n, k = len(cells.models), len(cells.judges)
     chance = -cells.n_comparisons * np.log(2.0)
     if model.has(Role.OFFSET, Role.TIE, Role.STRONG):
-        zero = replace(at, judges=at.judges.copy())
+        zero = replace(parameters, judges=parameters.judges.copy())
         zero.judges[0] = -np.inf
         zero.judges[model.offsets] = offsets_at_zero(cells, model)
         chance = evaluate(cells, model, zero).log_likelihood
-    gain = (evaluate(cells, model, at).log_likelihood if height is None else height) - chance
+    gain = (evaluate(cells, model, parameters).log_likelihood if height is None else height) - chance
     residual, information = np.zeros((k, n)), np.zeros((k, n))
     for rows in laid_out(cells, CHUNK):
-        terms = At(rows, model, at, model.gamma(at))
+        terms = RowTerms(rows, model, parameters, model.gamma(parameters))
         rows.by_both(terms.residual, None, residual)
         rows.by_either(rows.count * terms.law.variance, information)
     is_informative = information > 0
@@ -167,54 +167,61 @@ def assurance(cells: Comparisons, model: Model, at: Parameters, height: float | 
     return gain / possible_gain if possible_gain > 0 else np.inf
 
 
-def slopes_at_zero(cells: Comparisons, at: Parameters, evaluation: Evaluation) -> np.ndarray:
+def slopes_at_zero(cells: Comparisons, parameters: Parameters, evaluation: Evaluation) -> np.ndarray:
     """Slopes at zero, those that rounding, here or of the scores, could have made being zero."""
-    terms = judged(cells) * np.ptp(at.scores)
+    terms = judged(cells) * np.ptp(parameters.scores)
     return np.where(np.abs(evaluation.slope_at_zero) <= NEGLIGIBLE * terms, 0.0, evaluation.slope_at_zero)
 
 
 def set_aside(
-    cells: Comparisons, model: Model, at: Parameters, evaluation: Evaluation, bound: Bound
+    cells: Comparisons, model: Model, parameters: Parameters, evaluation: Evaluation, bound: Bound
 ) -> tuple[Parameters, Evaluation]:
     """Put judges in play whose slope at zero is not positive at gamma_k = 0."""
     if not model.weighs_judges:
-        return at, evaluation
-    aside = at.in_play & (slopes_at_zero(cells, at, evaluation) <= 0)
+        return parameters, evaluation
+    aside = parameters.in_play & (slopes_at_zero(cells, parameters, evaluation) <= 0)
     if not aside.any():
-        return at, evaluation
-    judges = at.judges.copy()
+        return parameters, evaluation
+    judges = parameters.judges.copy()
     judges[0, aside] = -np.inf
     judges[1 : model.weights.stop, aside] = 0.0
     judges[model.offsets, aside] = offsets_at_zero(cells, model)[:, aside]
-    at = Parameters(at.scores, judges).normalised()
-    return at, look(cells, model, at, bound)
+    parameters = Parameters(parameters.scores, judges).normalised()
+    return parameters, look(cells, model, parameters, bound)
 
 
 def taken_back(
-    cells: Comparisons, model: Model, at: Parameters, evaluation: Evaluation, bound: Bound, tolerance: float
+    cells: Comparisons,
+    model: Model,
+    parameters: Parameters,
+    evaluation: Evaluation,
+    bound: Bound,
+    tolerance: float,
 ) -> Parameters | None:
     """The point with those judges at zero back in play whose slope has turned positive, or None.
 
     A slope is a gradient in gamma, so it counts as zero where a gradient would.
     """
-    if at.in_play.all():
+    if parameters.in_play.all():
         return None
     least_rise = tolerance * max(1.0, abs(evaluation.log_likelihood))
     # with a covariate, the slope at zero is positive at one beta_k and not at another
-    candidates = ~at.in_play & (model.weights_vary | (slopes_at_zero(cells, at, evaluation) > least_rise))
-    judges = at.judges.copy()
+    candidates = ~parameters.in_play & (
+        model.weights_vary | (slopes_at_zero(cells, parameters, evaluation) > least_rise)
+    )
+    judges = parameters.judges.copy()
     share = mean_at_zero(cells) if model.has(Role.OFFSET) else np.broadcast_to(0.5, len(cells))
     least, largest = (
         np.broadcast_to(edge, len(cells.judges)) for edge in (bound[:2] if model.weights_vary else (0.0, 0.0))
     )
     for k in np.flatnonzero(candidates).tolist():
-        start = best_from_zero(cells, at.scores, k, share, (least[k], largest[k]), least_rise)
+        start = best_from_zero(cells, parameters.scores, k, share, (least[k], largest[k]), least_rise)
         judges[model.weights, k] = start[model.weights]
-    return Parameters(at.scores, judges) if np.isfinite(judges[0, ~at.in_play]).any() else None
+    return Parameters(parameters.scores, judges) if np.isfinite(judges[0, ~parameters.in_play]).any() else None
 
 
 def at_the_edge(
-    cells: Comparisons, model: Model, at: Parameters, current: Evaluation, bound: Bound
+    cells: Comparisons, model: Model, parameters: Parameters, current: Evaluation, bound: Bound
 ) -> tuple[Parameters, Evaluation]:
     """The point with slopes on their bound that could as well be there.
 
@@ -222,25 +229,27 @@ def at_the_edge(
     climb would stop wherever it happens to be.
     """
     if not model.weights_vary:
-        return at, current
-    for k in np.flatnonzero(at.in_play & (at.judges[1] > bound.least) & (at.judges[1] < bound.largest)).tolist():
+        return parameters, current
+    for k in np.flatnonzero(
+        parameters.in_play & (parameters.judges[1] > bound.least) & (parameters.judges[1] < bound.largest)
+    ).tolist():
         judge_information = current.judge_information[k, :2, :2]
         values, vectors = np.linalg.eigh(judge_information)
         if values[0] > FLAT * values[1] or vectors[1, 0] == 0:
             continue
         for edge in bound[:2]:
-            judges = at.judges.copy()
+            judges = parameters.judges.copy()
             least = float(np.broadcast_to(edge, len(cells.judges))[k])
             judges[:2, k] += (least - judges[1, k]) * vectors[:, 0] / vectors[1, 0]
             judges[1, k] = least
-            at_bound = Parameters(at.scores, judges).normalised()
+            at_bound = Parameters(parameters.scores, judges).normalised()
             evaluation = look(cells, model, at_bound, bound)
             if evaluation.log_likelihood >= current.log_likelihood - ROUNDING * max(
                 1.0, abs(current.log_likelihood)
             ):
-                at, current = at_bound, evaluation
+                parameters, current = at_bound, evaluation
                 break
-    return at, current
+    return parameters, current
 
 
 def best_from_zero(

@@ -58,7 +58,7 @@ def shrunk_alone(cells: Comparisons, model: Model, solution: Solution) -> Soluti
     for more data to draw nearer to, estimates must not hang on how much was counted. Judges at zero stay there.
     Who is unbounded stays on record, and so does the status. Judges that run off once the first are held join
     them. Judges that fall to zero then are put there: their log-discrimination would drag the mean down without
-    end. With slopes nothing is held: those have bounds, which this does not know; nor are more parameters than fit
+    end. With slopes nothing is held: those have bounds, which this does not know; nor are more shrunk than fit
     one matrix. The scale is then that of the other judges.
     """
     if solution.status is not Status.UNBOUNDED:
@@ -66,23 +66,23 @@ def shrunk_alone(cells: Comparisons, model: Model, solution: Solution) -> Soluti
     if model.weights_vary or has_many_parameters(cells, model):
         return on_the_scale_of_the_others(cells, model, solution)
     cells, size = in_units(cells)
-    at, unbounded, steps = solution.parameters, solution.unbounded_judges, solution.iterations
-    play = np.flatnonzero(at.in_play)
+    parameters, unbounded, steps = solution.parameters, solution.unbounded_judges, solution.iterations
+    play = np.flatnonzero(parameters.in_play)
     if not play.size:  # whoever runs off, in position or ties, says nothing of the models
         return solution
-    judges, done = at.judges.copy(), True
+    judges, done = parameters.judges.copy(), True
     for _ in range(2 * len(play)):
         part = cells.with_judges(cells.judges[k] for k in play)
         away = np.isin(play, unbounded)
-        problem, start = _alone(part, model, Parameters(at.scores, at.judges[:, play]), away)
+        problem, start = _alone(part, model, Parameters(parameters.scores, parameters.judges[:, play]), away)
         x, _, done, more = problem.mode(start, {}, Penalised())
-        parameters, steps = problem.parameters(x), steps + more
-        new = set(unbounded_judges(model, parameters) or unerring_judges(part, model, parameters)) - set(
+        shrunk, steps = problem.parameters(x), steps + more
+        new = set(unbounded_judges(model, shrunk) or unerring_judges(part, model, shrunk)) - set(
             np.flatnonzero(away)
         )
         unbounded = tuple(sorted({*unbounded, *play[list(new)].tolist()}))
-        falling = ~away & (log_odds(parameters) < NOTHING) & model.weighs_judges
-        judges[:, play] = parameters.judges
+        falling = ~away & (log_odds(shrunk) < NOTHING) & model.weighs_judges
+        judges[:, play] = shrunk.judges
         judges[0, play[falling]] = -np.inf
         judges[1:, play[falling]] = offsets_at_zero(part, model)[:, falling]
         if not new and not falling.any():
@@ -90,10 +90,10 @@ def shrunk_alone(cells: Comparisons, model: Model, solution: Solution) -> Soluti
         play = play[~falling]
     if not done:  # there is no maximum, whether or not there is a place to stop
         return solution
-    parameters = Parameters(parameters.scores, judges)
-    return Solution(
-        parameters, evaluate(cells, model, parameters), Status.UNBOUNDED, steps, unbounded, alone=ALONE
-    ).times(size)
+    shrunk = Parameters(shrunk.scores, judges)
+    return Solution(shrunk, evaluate(cells, model, shrunk), Status.UNBOUNDED, steps, unbounded, alone=ALONE).times(
+        size
+    )
 
 
 def on_the_scale_of_the_others(cells: Comparisons, model: Model, solution: Solution) -> Solution:
@@ -101,14 +101,14 @@ def on_the_scale_of_the_others(cells: Comparisons, model: Model, solution: Solut
 
     Where those that do were stopped is arbitrary, and so would be a scale that they have a part in.
     """
-    at = solution.parameters
-    is_reference = at.in_play.copy()
+    parameters = solution.parameters
+    is_reference = parameters.in_play.copy()
     is_reference[list(solution.unbounded_judges)] = False
     if not is_reference.any():
         return solution
-    judges, mean = at.judges.copy(), at.judges[0, is_reference].mean()
+    judges, mean = parameters.judges.copy(), parameters.judges[0, is_reference].mean()
     judges[0] -= mean
-    rescaled = Parameters(at.scores * np.exp(mean), judges)
+    rescaled = Parameters(parameters.scores * np.exp(mean), judges)
     return replace(solution, parameters=rescaled, evaluation=evaluate(cells, model, rescaled))
 
 
@@ -117,19 +117,21 @@ def has_many_parameters(cells: Comparisons, model: Model) -> bool:
     return len(cells.models) + len(model.judge_blocks) * len(cells.judges) > MOST_PARAMETERS
 
 
-def _alone(part: Comparisons, model: Model, at: Parameters, away: np.ndarray) -> tuple[Problem, np.ndarray]:
+def _alone(
+    part: Comparisons, model: Model, parameters: Parameters, away: np.ndarray
+) -> tuple[Problem, np.ndarray]:
     """The problem in which the judges `away` alone are shrunk, and a start with them at the mean of the others."""
-    judges = at.judges.copy()
+    judges = parameters.judges.copy()
     for row in judges:
         is_reference = np.isfinite(row) & ~away
         row[away & np.isfinite(row)] = row[is_reference].mean() if is_reference.any() else 0.0
     held = at_mean(model, part)
-    at = Parameters(at.scores, judges).normalised(at_mean=held)
+    parameters = Parameters(parameters.scores, judges).normalised(at_mean=held)
     judges[:1, held] = 0.0
     free = np.isfinite(judges)
     free[: model.free_rows.start] = False
     free[:1, held] = False
-    chosen = np.r_[np.ones(len(at.scores), bool), free.ravel()]
-    precision = penalty_alone(judges, len(at.scores), away)[np.ix_(chosen, chosen)]
-    problem = Problem(part, model, Parameters(at.scores, judges), free, alone=precision)
-    return problem, problem.at(at)
+    chosen = np.r_[np.ones(len(parameters.scores), bool), free.ravel()]
+    precision = penalty_alone(judges, len(parameters.scores), away)[np.ix_(chosen, chosen)]
+    problem = Problem(part, model, Parameters(parameters.scores, judges), free, alone=precision)
+    return problem, problem.point_of(parameters)

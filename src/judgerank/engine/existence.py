@@ -20,7 +20,7 @@ from judgerank.data.arrays import BoolArray, FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.engine.information import SINGULAR, information
 from judgerank.engine.levels import EQUAL, GIVEN, contests, direction_raising, shares, thresholds, users
-from judgerank.engine.likelihood import CHUNK, At, Evaluation, evaluate, row_by_row, row_derivatives
+from judgerank.engine.likelihood import CHUNK, Evaluation, RowTerms, evaluate, row_by_row, row_derivatives
 from judgerank.engine.ordered_levels import chosen_against_others
 from judgerank.engine.penalty import flat
 from judgerank.engine.rows import laid_out
@@ -31,13 +31,15 @@ from judgerank.model.naming import movable
 from judgerank.model.tied_law import TiedLaw
 
 CERTAIN = 0.5  # change of log-odds that is surely below one; the rest is for rounding
-MANY = 2_000  # forms beyond which any rising direction will do: the steepest takes a matrix of all their products
+MAX_FORMS = (
+    2_000  # forms beyond which any rising direction will do: the steepest takes a matrix of all their products
+)
 
 
 def near_maximum(
     cells: Comparisons,
     model: Model,
-    at: Parameters,
+    parameters: Parameters,
     free: BoolArray | None = None,
     free_common: BoolArray | None = None,
     precision: FloatArray | None = None,
@@ -57,7 +59,7 @@ def near_maximum(
     ----------
     cells : Comparisons
         Of the judges in play; with further blocks, all.
-    at : Parameters
+    parameters : Parameters
     free : bool array, shape (B, K), optional
         Parameters of the judges that move, by default all that are finite.
     free_common : bool array, shape (P,), optional
@@ -67,8 +69,8 @@ def near_maximum(
     here : Evaluation, optional
         With the expected information at the point, if it is known.
     """
-    evaluation = evaluation or evaluate(cells, model, at, "expected", at_zero=False)
-    free = movable(model, at) if free is None else free & movable(model, at)
+    evaluation = evaluation or evaluate(cells, model, parameters, "expected", at_zero=False)
+    free = movable(model, parameters) if free is None else free & movable(model, parameters)
     free[model.weights] = False
     linear = np.not_equal(model.roles, Role.WEIGHT) & (True if free_common is None else free_common)
     n, of_judges = len(cells.models), int(free.sum())
@@ -78,23 +80,26 @@ def near_maximum(
         chosen
     ]
     if precision is not None:
-        info, gradient = info + precision[np.ix_(chosen, chosen)], gradient - (precision @ flat(at))[chosen]
+        info, gradient = (
+            info + precision[np.ix_(chosen, chosen)],
+            gradient - (precision @ flat(parameters))[chosen],
+        )
     info[:n, :n] += info.trace() / len(info)  # all scores may move together
     size, (half, failed) = np.abs(info).sum(axis=0).max(), dpotrf(info, lower=True)
     least = size * dpocon(half, size, uplo="L")[0]
-    terms = cells.n_comparisons * max(1.0, np.exp(_steepest_exponent(cells, model, at)))
+    terms = cells.n_comparisons * max(1.0, np.exp(_steepest_exponent(cells, model, parameters)))
     if failed or least <= max(SINGULAR * size, ROUNDING * terms):  # far out a gradient may be nothing but rounding
         return False
     step = dpotrs(half, gradient, lower=True)[0]
-    judges, common = at.judges.copy(), at.common.copy()
+    judges, common = parameters.judges.copy(), parameters.common.copy()
     judges[model.offsets], common[np.not_equal(model.roles, Role.WEIGHT)] = 0.0, 0.0
     judges[free], common[linear] = step[n : n + of_judges], step[n + of_judges :]
     direction = Parameters(step[:n], judges, common)
-    row_terms = (At(rows, model, direction, model.gamma(direction)) for rows in laid_out(cells, CHUNK))
+    row_terms = (RowTerms(rows, model, direction, model.gamma(direction)) for rows in laid_out(cells, CHUNK))
     return all(_turned(moved_terms)[moved_terms.rows.count > 0].max() <= CERTAIN for moved_terms in row_terms)
 
 
-def _turned(terms: At) -> FloatArray:
+def _turned(terms: RowTerms) -> FloatArray:
     """Largest change of the log-odds of two levels that a direction makes, by row."""
     lead = np.abs(terms.eta)
     if isinstance(terms.law, TiedLaw):
@@ -110,10 +115,10 @@ def _turned(terms: At) -> FloatArray:
     return np.asarray(ends_by_row.max(axis=0) - ends_by_row.min(axis=0))
 
 
-def _steepest_exponent(cells: Comparisons, model: Model, at: Parameters) -> float:
+def _steepest_exponent(cells: Comparisons, model: Model, parameters: Parameters) -> float:
     """A bound of log discrimination over all rows."""
     steepest = 0.0
-    for block, values in zip(model.blocks, at.judges, strict=True):
+    for block, values in zip(model.blocks, parameters.judges, strict=True):
         if block.role is Role.WEIGHT:
             of_rows = 1.0 if block.column is None else np.abs(getattr(cells, block.column)).max()
             steepest += (values if block.column is None else np.abs(values)).max() * of_rows
@@ -123,7 +128,7 @@ def _steepest_exponent(cells: Comparisons, model: Model, at: Parameters) -> floa
 def rising_direction(
     cells: Comparisons,
     model: Model,
-    at: Parameters | None = None,
+    parameters: Parameters | None = None,
     held: BoolArray | None = None,
     moving: csr_array | None = None,
 ) -> FloatArray | None:
@@ -133,7 +138,7 @@ def rising_direction(
     ----------
     cells : Comparisons
         Of the judges in play; with further blocks, all.
-    at : Parameters, optional
+    parameters : Parameters, optional
         Where discrimination depends on a covariate: the slopes. Where judges are held, or with further blocks:
         discriminations.
     held : bool array, shape (K,), optional
@@ -147,7 +152,7 @@ def rising_direction(
     float array, shape (D,), or None
         Scores, then what judges add to the predictor or to ties, then further blocks; no entry beyond one in size.
     """
-    forms = _forms(cells, model, at, held)
+    forms = _forms(cells, model, parameters, held)
     moves = eye_array(forms.shape[1]) if held is None else _with_the_others(cells, model, held)
     if moving is not None:
         moves = csr_array(moves) @ moving
@@ -180,7 +185,7 @@ def _steepest(forms: csr_array, rest: FloatArray) -> FloatArray:
     """
     from scipy.optimize import nnls
 
-    if forms.shape[0] > MANY:
+    if forms.shape[0] > MAX_FORMS:
         return rest
     distinct = np.unique(forms.toarray(), axis=0)  # else it would hang on how rows are merged
     rise = distinct.sum(axis=0)
@@ -188,16 +193,16 @@ def _steepest(forms: csr_array, rest: FloatArray) -> FloatArray:
     return np.asarray(direction / np.abs(direction).max(), float)
 
 
-def _forms(cells: Comparisons, model: Model, at: Parameters | None, held: BoolArray | None) -> csr_array:
+def _forms(cells: Comparisons, model: Model, parameters: Parameters | None, held: BoolArray | None) -> csr_array:
     """Linear forms that must not be negative along a direction: observed outcome against every other one."""
-    terms, ones = row_by_row(cells, model, at or Parameters.zeros(model, cells)), np.ones(len(cells))
+    terms, ones = row_by_row(cells, model, parameters or Parameters.zeros(model, cells)), np.ones(len(cells))
     g = ones
-    if at is not None and model.further:
+    if parameters is not None and model.further:
         g = ones if terms.g is None else terms.g
-    elif at is not None and model.weights_vary:
-        g = np.exp(at.judges[1][cells.judge] * cells.known_covariate)
-    elif at is not None and held is not None:  # what judges have in common is in their own units
-        g = np.exp(at.judges[0])[cells.judge]
+    elif parameters is not None and model.weights_vary:
+        g = np.exp(parameters.judges[1][cells.judge] * cells.known_covariate)
+    elif parameters is not None and held is not None:  # what judges have in common is in their own units
+        g = np.exp(parameters.judges[0])[cells.judge]
     of_judges = np.repeat([block.role is not Role.WEIGHT for block in model.blocks], len(cells.judges))
     chosen = np.r_[np.ones(len(cells.models), bool), of_judges, np.ones(len(model.roles), bool)]
 

@@ -105,7 +105,7 @@ class Coordinates:
 
     Attributes
     ----------
-    kept : int array, shape (D',)
+    free_columns : int array, shape (D',)
         Places of the coordinates in the whole vector.
     """
 
@@ -117,7 +117,7 @@ class Coordinates:
             if sums_to_zero and size:
                 self._sums.append((slice(start, self._size - 1), self._size - 1))
             free_columns += range(start, self._size - (sums_to_zero and size > 0))
-        self.kept: IntArray = np.array(free_columns, np.intp)
+        self.free_columns: IntArray = np.array(free_columns, np.intp)
 
     @classmethod
     def of(cls, model: Model, n_models: int, free: BoolArray, free_common: BoolArray) -> Coordinates:
@@ -136,7 +136,7 @@ class Coordinates:
     def full(self, x: FloatArray) -> FloatArray:
         """The whole vector, shape (D,)."""
         values = np.zeros(self._size)
-        values[self.kept] = x
+        values[self.free_columns] = x
         for members, last in self._sums:
             values[last] = -values[members].sum()
         return values
@@ -146,7 +146,7 @@ class Coordinates:
         adjusted = full_gradient.copy()
         for members, last in self._sums:
             adjusted[members] -= full_gradient[last]
-        return adjusted[self.kept]
+        return adjusted[self.free_columns]
 
     def reduced(self, matrix: FloatArray) -> FloatArray:
         """Second derivatives in the coordinates, shape (D', D'), from those in the whole vector."""
@@ -154,4 +154,6 @@ class Coordinates:
         for members, last in self._sums:
             adjusted[members] -= adjusted[last]
             adjusted[:, members] -= adjusted[:, [last]]
-        return adjusted.take(self.kept, 0).take(self.kept, 1)  # several times as quick as by both at once
+        return adjusted.take(self.free_columns, 0).take(
+            self.free_columns, 1
+        )  # several times as quick as by both at once

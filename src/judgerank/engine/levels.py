@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 from judgerank.data.arrays import BoolArray, FloatArray
 from judgerank.data.cache import remembered
 from judgerank.data.comparisons import Comparisons
-from judgerank.data.tied_choices import chosen, tie_sizes, whole
+from judgerank.data.tied_choices import chosen, is_choice, tie_sizes
 from judgerank.engine.rows import SMALL, Listed
 from judgerank.model.block import Role
 from judgerank.model.members import Model
@@ -81,7 +81,7 @@ def mean_at_zero(cells: Comparisons) -> FloatArray:
 
 def ties_used(cells: Comparisons, size: int) -> np.ndarray:
     """Judges who tie so many answers of a ranking, shape (K,)."""
-    rows = whole(cells) & (chosen(cells) == size)
+    rows = is_choice(cells) & (chosen(cells) == size)
     return np.asarray(np.bincount(cells.judge[rows], minlength=len(cells.judges)) > 0)
 
 
@@ -98,10 +98,10 @@ def choices_at_zero(cells: Comparisons, with_position: bool) -> tuple[FloatArray
     tie_shares = {size: rows.given_tie(size) for size in sizes}
     log_propensities, reach = np.zeros((1 + len(sizes), k)), -np.log(LEAST_SHARE)
     for _ in range(MOST_STEPS):
-        at = {
+        parameters = {
             size: np.where(used[row], log_propensities[row], -np.inf)[judge] for row, size in enumerate(sizes, 1)
         }
-        law = rows.law(log_propensities[0][judge] * rank_gap, None, log_delta=at)
+        law = rows.law(log_propensities[0][judge] * rank_gap, None, log_delta=parameters)
         rise, fall = (
             np.zeros((k, len(log_propensities))),
             np.zeros((k, len(log_propensities), len(log_propensities))),

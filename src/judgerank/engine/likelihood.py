@@ -32,7 +32,7 @@ CHUNK = 1 << 14  # rows evaluated at a time: the temporaries stay in cache
 Values = FloatArray | None  # by row; None stands for one
 
 
-class At:
+class RowTerms:
     """Some of the rows at a point: their law, and what derivatives are made of.
 
     Attributes
@@ -48,29 +48,29 @@ class At:
         The mean outcome, or the response where strength is an outcome; its residual, counted.
     """
 
-    def __init__(self, rows: Listed | Table, model: Model, at: Parameters, gamma: Values):
+    def __init__(self, rows: Listed | Table, model: Model, parameters: Parameters, gamma: Values):
         self.rows, self.model = rows, model
         self.outcome = rows.response if model.has(Role.STRONG) and rows.response is not None else rows.outcome
         self.column = [_multiplier(rows, block) for block in model.blocks]
         self.further = rows.further(model.roles) if model.further and isinstance(rows, Listed) else None
-        self.d = self._with(Role.QUALITY, rows.differences(at.scores), at)
-        self.shape = self._shape(at)  # of g at unit gamma; None stands for one
+        self.d = self._with(Role.QUALITY, rows.differences(parameters.scores), parameters)
+        self.shape = self._shape(parameters)  # of g at unit gamma; None stands for one
         g = None if gamma is None else rows.spread(gamma)
         self.g = g if self.shape is None else times(self.shape, g)
         self.signal = self.d if self.g is None else self.g * self.d
         eta = self.signal
         thresholds: dict[Role, FloatArray] = {}
-        for block, values, column in zip(model.blocks, at.judges, self.column, strict=True):
+        for block, values, column in zip(model.blocks, parameters.judges, self.column, strict=True):
             if block.role is Role.OFFSET:
                 eta = eta + times(rows.spread(values), column)
             elif block.role.is_threshold:
-                thresholds[block.role] = self._with(block.role, times(rows.spread(values), column), at)
+                thresholds[block.role] = self._with(block.role, times(rows.spread(values), column), parameters)
         self.log_nu = thresholds.get(Role.TIE)
         self.log_strong = tuple(log_propensity for role, log_propensity in thresholds.items() if role.is_strong)
         ties = {role.tied: log_propensity for role, log_propensity in thresholds.items() if role.tied}
         self.log_delta = ties if rows.may_tie_more else {}
         self.nu = None if self.log_nu is None else exp(self.log_nu)
-        self.eta = self._with(Role.OFFSET, eta, at)
+        self.eta = self._with(Role.OFFSET, eta, parameters)
 
     @cached_property
     def law(self) -> Law | StageLaw | TiedLaw:
@@ -81,7 +81,7 @@ class At:
         return self.rows.law(eta, self.nu, *self.log_strong, log_delta=self.log_delta)
 
     @cached_property
-    def given(self) -> tuple[FloatArray | None, *tuple[FloatArray, ...]]:
+    def level_shares(self) -> tuple[FloatArray | None, *tuple[FloatArray, ...]]:
         """Shares of the levels that have thresholds, as the law takes them."""
         if not self.log_delta:
             return self.rows.tied, *self.rows.strong
@@ -91,22 +91,22 @@ class At:
     @property
     def log_likelihood(self) -> FloatArray:
         """Per comparison."""
-        return self.law.log_likelihood(self.outcome, *self.given)
+        return self.law.log_likelihood(self.outcome, *self.level_shares)
 
-    def _with(self, role: Role, values: FloatArray, at: Parameters) -> FloatArray:
+    def _with(self, role: Role, values: FloatArray, parameters: Parameters) -> FloatArray:
         """With what the further blocks of a role add."""
         if self.further is None or role not in self.further:
             return values
-        return values + self.further.form(role, at.common)
+        return values + self.further.form(role, parameters.common)
 
-    def _shape(self, at: Parameters) -> Values:
+    def _shape(self, parameters: Parameters) -> Values:
         exponent: Values = None
         for row in range(len(self.column))[self.model.weights][1:]:
             if self.column[row] is not None or self.model.blocks[row].column is None:
-                judge_slope = times(self.rows.spread(at.judges[row]), self.column[row])
+                judge_slope = times(self.rows.spread(parameters.judges[row]), self.column[row])
                 exponent = judge_slope if exponent is None else exponent + judge_slope
         if self.further is not None and Role.WEIGHT in self.further:
-            judge_slope = self.further.form(Role.WEIGHT, at.common)
+            judge_slope = self.further.form(Role.WEIGHT, parameters.common)
             exponent = judge_slope if exponent is None else exponent + judge_slope
         return None if exponent is None else exp(exponent)
 
@@ -120,13 +120,13 @@ class At:
         """Derivative, by row, in what this role adds to of what the predictor alone decides, given that by it."""
         return np.zeros_like(values) if role.is_threshold else product(values, *self.factors(role))
 
-    def first(self, role: Role) -> tuple[FloatArray, tuple[Values, ...]]:
+    def score_factors(self, role: Role) -> tuple[FloatArray, tuple[Values, ...]]:
         """Derivative of the log-likelihood in a parameter of this role, but for its column: these multiplied."""
         return self.residual_of(role), self.factors(role)
 
-    def told(self, role: Role) -> FloatArray:
+    def row_scores(self, role: Role) -> FloatArray:
         """The same multiplied, by row."""
-        values, factors = self.first(role)
+        values, factors = self.score_factors(role)
         return product(values, *factors)
 
     def residual_of(self, role: Role) -> FloatArray:
@@ -134,7 +134,7 @@ class At:
         if not role.is_threshold:
             return self.residual
         index = [*self.log_delta].index(role.tied) if self.log_delta else role - Role.TIE
-        share = self.given[index]
+        share = self.level_shares[index]
         assert share is not None
         return self.rows.choices * (share - self.law.chance(role))
 
@@ -153,33 +153,33 @@ class Second:
 
     Parameters
     ----------
-    here : At
+    here : RowTerms
     observed : bool
         Whether these, in the logarithm of g, or what is expected of them.
     """
 
-    def __init__(self, terms: At, observed: bool):
-        self._here, self._observed = terms, observed
+    def __init__(self, terms: RowTerms, observed: bool):
+        self._terms, self._observed = terms, observed
         self.weight = terms.rows.count * terms.law.variance
         self._shared: dict[Role, FloatArray] = {}
 
     @cached_property
     def straight(self) -> FloatArray:
         """That of g itself, in which eta is linear."""
-        return self.weight * self._here.signal
+        return self.weight * self._terms.signal
 
     @cached_property
     def _curved(self) -> FloatArray:
         # the second derivatives of eta repeat its first ones, so the residual part only shifts it
-        return self.straight - self._here.residual if self._observed else self.straight
+        return self.straight - self._terms.residual if self._observed else self.straight
 
     def _with_threshold(self, role: Role) -> FloatArray:
         if role not in self._shared:
-            self._shared[role] = self._here.rows.count * self._here.law.with_chance(role)
+            self._shared[role] = self._terms.rows.count * self._terms.law.with_chance(role)
         return self._shared[role]
 
     def _of_thresholds(self, first: Role, second: Role) -> FloatArray:
-        count, law = self._here.rows.choices, self._here.law
+        count, law = self._terms.rows.choices, self._terms.law
         if first is not second:
             low, high = sorted((first, second))
             return -count * law.chance(low) * law.chance(high)
@@ -188,7 +188,7 @@ class Second:
 
     def of(self, first: Role, second: Role) -> tuple[FloatArray, tuple[Values, ...]]:
         """That of two parameters of these roles, but for their columns: the product of these."""
-        factors = self._here.factors
+        factors = self._terms.factors
         if first.is_threshold and second.is_threshold:
             return self._of_thresholds(first, second), ()
         if first.is_threshold or second.is_threshold:
@@ -221,32 +221,32 @@ def product(values: FloatArray, *factors: Values) -> FloatArray:
     return values
 
 
-def row_by_row(cells: Comparisons, model: Model, at: Parameters, rows: slice = slice(None)) -> At:
+def row_by_row(cells: Comparisons, model: Model, parameters: Parameters, rows: slice = slice(None)) -> RowTerms:
     """Some rows at a point, with values by row."""
-    return At(Listed(cells, rows), model, at, model.gamma(at))
+    return RowTerms(Listed(cells, rows), model, parameters, model.gamma(parameters))
 
 
-def in_parts(cells: Comparisons, model: Model, at: Parameters) -> Iterator[tuple[slice, At]]:
+def in_parts(cells: Comparisons, model: Model, parameters: Parameters) -> Iterator[tuple[slice, RowTerms]]:
     """All rows at a point, part by part."""
     for rows in parts(cells, CHUNK):
-        yield rows, row_by_row(cells, model, at, rows)
+        yield rows, row_by_row(cells, model, parameters, rows)
 
 
-def by_judge(cells: Comparisons, model: Model, at: Parameters) -> FloatArray:
+def by_judge(cells: Comparisons, model: Model, parameters: Parameters) -> FloatArray:
     """Log-likelihood of every judge's comparisons, shape (K,)."""
-    rows = cells.count * row_by_row(cells, model, at).log_likelihood
+    rows = cells.count * row_by_row(cells, model, parameters).log_likelihood
     return np.asarray(np.bincount(cells.judge, rows, len(cells.judges)), float)
 
 
 # Derivatives of a quantity that every row has, in all parameters.
 
 
-def row_derivatives(terms: At, by_role: Callable[[Role], FloatArray]) -> coo_array:
+def row_derivatives(terms: RowTerms, by_role: Callable[[Role], FloatArray]) -> coo_array:
     """Derivatives of a quantity of every row in all parameters, shape (C, N + B K + P).
 
     Parameters
     ----------
-    here : At
+    here : RowTerms
         The rows, which stand in a list.
     by_role : callable
         Derivative of the quantity in what the parameters of a role add to, shape (C,): in the difference of
@@ -267,8 +267,8 @@ def row_derivatives(terms: At, by_role: Callable[[Role], FloatArray]) -> coo_arr
             rows.append(part.row)
             values.append(part.data)
             columns.append(start + extra_column[part.col])
-    at = np.concatenate(rows), np.concatenate(columns)
-    return coo_array((np.concatenate(values), at), shape=(len(judge), start + len(terms.model.roles)))
+    parameters = np.concatenate(rows), np.concatenate(columns)
+    return coo_array((np.concatenate(values), parameters), shape=(len(judge), start + len(terms.model.roles)))
 
 
 # Likelihood, gradient and information of whatever a model describes, in one pass over the comparisons.
@@ -323,12 +323,12 @@ class _Sums:
     """Running sums of one pass; every array is the total over the rows added so far."""
 
     def __init__(
-        self, cells: Comparisons, model: Model, at: Parameters, curvature: Curvature | None, at_zero: bool
+        self, cells: Comparisons, model: Model, parameters: Parameters, curvature: Curvature | None, at_zero: bool
     ):
-        self.model, self.at, self.curvature = model, at, curvature
+        self.model, self.parameters, self.curvature = model, parameters, curvature
         self.n, self.p, n_judges = len(cells.models), len(model.roles), len(cells.judges)
         blocks, top = len(model.blocks), self.n + self.p
-        self.gamma = model.gamma(at)
+        self.gamma = model.gamma(parameters)
         self.free = list(range(blocks)[model.free_rows])
         self.log_likelihood = 0.0
         self.top_gradient, self.judge_gradient = np.zeros(top), np.zeros((blocks, n_judges))
@@ -340,35 +340,35 @@ class _Sums:
         if model.weights_vary and not self.p:
             self.share_at_zero = first_shown_share(cells) if positions else np.full(n_judges, 0.5)
         elif blocks and not self.p:
-            self.slope_at_zero += net_wins(cells, positions) @ at.scores
+            self.slope_at_zero += net_wins(cells, positions) @ parameters.scores
         self.pairs = np.zeros((self.n, self.n))
         self.further = np.zeros((top, top))  # but for what scores share among themselves
-        self.own = np.zeros((blocks, blocks, n_judges))
+        self.judge_information = np.zeros((blocks, blocks, n_judges))
         self.cross = np.zeros((blocks, n_judges, self.n))
         self.cross_further = np.zeros((blocks, n_judges, self.p))
 
     def add(self, rows: Listed | Table) -> None:
         """Add some of the comparisons."""
-        terms = At(rows, self.model, self.at, self.gamma)
+        terms = RowTerms(rows, self.model, self.parameters, self.gamma)
         self.log_likelihood += float(np.vdot(rows.count, terms.log_likelihood))
         self.add_gradient(terms)
         if self.curvature:
             self._add_slope_at_zero(terms)
             self._add_curvature(terms)
 
-    def add_gradient(self, terms: At) -> None:
+    def add_gradient(self, terms: RowTerms) -> None:
         """Add the first derivatives of some of the comparisons."""
         rows = terms.rows
         self.top_gradient[: self.n] += rows.by_model(terms.residual, terms.g)
         for row in self.free:
-            values, factors = terms.first(self.model.blocks[row].role)
+            values, factors = terms.score_factors(self.model.blocks[row].role)
             self.judge_gradient[row] += rows.by_judge(values, *factors, terms.column[row])
         if terms.further is not None:
             for role, column in terms.further.places.items():
-                values, factors = terms.first(role)
+                values, factors = terms.score_factors(role)
                 self.top_gradient[self.n + column] += terms.further.by_column(role, product(values, *factors))
 
-    def _add_slope_at_zero(self, terms: At) -> None:
+    def _add_slope_at_zero(self, terms: RowTerms) -> None:
         rows = terms.rows
         if not self.asks_at_zero:
             return
@@ -379,7 +379,7 @@ class _Sums:
             share = rows.spread(self.share_at_zero)
             self.slope_at_zero += rows.by_judge(rows.count * (terms.outcome - share), terms.d, terms.shape)
 
-    def _add_curvature(self, terms: At) -> None:
+    def _add_curvature(self, terms: RowTerms) -> None:
         rows, blocks = terms.rows, self.model.blocks
         second = Second(terms, self.curvature == "observed")
         rows.by_pair(second.weight, None if terms.g is None else terms.g * terms.g, self.pairs)
@@ -391,13 +391,13 @@ class _Sums:
                 if row == other_row == 0 and role is Role.WEIGHT:  # in g itself
                     values = second.straight
                 total = rows.by_judge(values, *factors, column, terms.column[other_row])
-                self.own[row, other_row] += total
+                self.judge_information[row, other_row] += total
                 if row != other_row:
-                    self.own[other_row, row] += total
+                    self.judge_information[other_row, row] += total
         if terms.further is not None:
             self._add_further(terms, terms.further, second)
 
-    def _add_further(self, terms: At, extra: BlockColumns, second: Second) -> None:
+    def _add_further(self, terms: RowTerms, extra: BlockColumns, second: Second) -> None:
         """What the further blocks share with scores, with judges and among themselves."""
 
         def by_row(first: Role, second_factor: Role) -> FloatArray:
@@ -417,10 +417,10 @@ class _Sums:
 
     def evaluation(self) -> Evaluation:
         first = (self.log_likelihood, self.top_gradient, self.judge_gradient)
-        for row, k in np.argwhere(held(self.model, self.at)) if self.model.n_strengths else ():
+        for row, k in np.argwhere(held(self.model, self.parameters)) if self.model.n_strengths else ():
             self.judge_gradient[row, k] = 0.0  # a parameter that does not move tells nothing
             if self.curvature:
-                self.own[row, :, k] = self.own[:, row, k] = 0.0
+                self.judge_information[row, :, k] = self.judge_information[:, row, k] = 0.0
                 self.cross[row, k] = self.cross_further[row, k] = 0.0
         if not self.curvature:
             return Evaluation(*first)
@@ -431,13 +431,13 @@ class _Sums:
             top, cross = self.further, np.concatenate([self.cross, self.cross_further], axis=2)
             top[self.n :, : self.n] = top[: self.n, self.n :].T
             top[: self.n, : self.n] = laplacian
-        return Evaluation(*first, self.slope_at_zero, top, self.own.transpose(2, 0, 1), cross)
+        return Evaluation(*first, self.slope_at_zero, top, self.judge_information.transpose(2, 0, 1), cross)
 
 
 def evaluate(
     cells: Comparisons,
     model: Model,
-    at: Parameters,
+    parameters: Parameters,
     curvature: Curvature | None = None,
     at_zero: bool = True,
 ) -> Evaluation:
@@ -447,7 +447,7 @@ def evaluate(
     ----------
     cells : Comparisons
         Aggregated or raw; the result is the same up to rounding.
-    at : Parameters
+    parameters : Parameters
     curvature : {"expected", "observed"}, optional
         Which information to accumulate: J' diag(n p (1 - p)) J in (s, alpha, beta), or minus the Hessian in
         (s, gamma, beta) with the rows and columns of gamma_k multiplied by gamma_k. The Hessian is taken in
@@ -456,16 +456,16 @@ def evaluate(
     at_zero : bool
         Whether slopes at zero are wanted, too; with further blocks they take a second law of every row.
     """
-    sums = _Sums(cells, model, at, curvature, at_zero)
+    sums = _Sums(cells, model, parameters, curvature, at_zero)
     for rows in laid_out(cells, CHUNK):
         sums.add(rows)
     return sums.evaluation()
 
 
-def gradient(cells: Comparisons, model: Model, at: Parameters) -> Evaluation:
+def gradient(cells: Comparisons, model: Model, parameters: Parameters) -> Evaluation:
     """First derivatives as `evaluate` has them; the log-likelihood is not computed, and nan."""
-    sums = _Sums(cells, model, at, None, False)
+    sums = _Sums(cells, model, parameters, None, False)
     sums.log_likelihood = np.nan
     for rows in laid_out(cells, CHUNK):
-        sums.add_gradient(At(rows, model, at, sums.gamma))
+        sums.add_gradient(RowTerms(rows, model, parameters, sums.gamma))
     return sums.evaluation()

@@ -66,9 +66,9 @@ class Localized:
         """As the function of this module."""
         return maximise(cells, model, self, start)
 
-    def holds(self, at: Parameters) -> bool:
+    def holds(self, parameters: Parameters) -> bool:
         """Whether scores and log-discriminations lie inside the box, on none of its faces."""
-        blocks = (at.scores, self.score_bound), (at.judges, self.discrimination_bound)
+        blocks = (parameters.scores, self.score_bound), (parameters.judges, self.discrimination_bound)
         return all(np.abs(values).max(initial=0.0) < bound * (1 - ON_THE_FACE) for values, bound in blocks)
 
 
@@ -120,8 +120,8 @@ def _checked(cells: Comparisons, solution: Solution, exists: bool) -> Solution:
     return solution
 
 
-def _stacked(at: Parameters) -> np.ndarray:
-    return np.concatenate([at.scores, at.judges[0]])
+def _stacked(parameters: Parameters) -> np.ndarray:
+    return np.concatenate([parameters.scores, parameters.judges[0]])
 
 
 class _Face:
@@ -175,10 +175,10 @@ class _Box(Ascent[_Point]):
         """Whether a point is inside, by more than rounding."""
         return bool(np.all(np.abs(x) < self.bound * (1 - ON_THE_FACE)))
 
-    def pulled_inside(self, at: Parameters) -> Parameters:
+    def pulled_inside(self, parameters: Parameters) -> Parameters:
         """A point of the box near a point that may have run off in some parameters."""
         blocks = []
-        for values, bound in zip(self._blocks(_stacked(at)), self._blocks(self.bound), strict=True):
+        for values, bound in zip(self._blocks(_stacked(parameters)), self._blocks(self.bound), strict=True):
             clipped = np.clip(values, -bound, bound)
             clipped = clipped - clipped.mean()
             blocks.append(clipped / max(1.0, np.abs(clipped / bound).max()))
@@ -275,6 +275,6 @@ class _Box(Ascent[_Point]):
             return x_trial, self._evaluate(x_trial)
 
         length, (x_new, evaluation) = backtracked(
-            try_at, lambda found: found[1].log_likelihood, current.log_likelihood, rise, length
+            try_at, lambda trial: trial[1].log_likelihood, current.log_likelihood, rise, length
         )
         return x_new, evaluation, hit if length == room[hit] else None

@@ -43,29 +43,29 @@ class Climb:
     ----------
     problem : Problem
         Of the judges in play.
-    at : Parameters
+    parameters : Parameters
         The last mode.
     """
 
     def __init__(self, problem: Problem, start: Parameters, settings: Limits):
-        self.problem, self.at, self.settings = problem, start, settings
+        self.problem, self.parameters, self.settings = problem, start, settings
         self.steps, self.done = 0, False
         self.held = np.isfinite(start.judges) & ~problem.free
         self.lost = np.zeros(problem.k, int)  # how often each judge was
 
     def to(self, spread: Spread, rough: bool = False) -> Parameters:
-        """The mode for standard deviations; a rough one will do for what `beside` looks at."""
+        """The mode for standard deviations; a rough one will do for what `marginal_nearby` looks at."""
         # without a penalty, only an exact mode tells a judge who falls to zero from one who stays
         rough = rough and (ALPHA in spread or not self.problem.model.weighs_judges)
         limits = Rough(self.settings.max_iterations) if rough else self.settings
         # who was lost on the way to the last mode, which is near, and stayed at zero has one chance, not two
-        self.lost = np.where(self.at.in_play, 0, np.minimum(self.lost, MOST_LOST - 1))
+        self.lost = np.where(self.parameters.in_play, 0, np.minimum(self.lost, MOST_LOST - 1))
         for _ in range(ROUNDS):
-            x, _, self.done, steps = self.problem.mode(self.problem.at(self.at), spread, limits)
-            self.steps, self.at = self.steps + steps, self.problem.parameters(x)
+            x, _, self.done, steps = self.problem.mode(self.problem.point_of(self.parameters), spread, limits)
+            self.steps, self.parameters = self.steps + steps, self.problem.parameters(x)
             if ALPHA in spread or not self._judges_moved():
                 break
-        return self.at
+        return self.parameters
 
     def _judges_moved(self) -> bool:
         """Set judges aside that fall to zero, and take back those from which the likelihood rises.
@@ -73,50 +73,56 @@ class Climb:
         The sign of the slope at zero decides, as for the members alone (`closure.set_aside`), once all else has
         settled. Who was lost often stays there: there is next to nothing to gain.
         """
-        problem, at = self.problem, self.at
-        if not problem.model.weighs_judges or (at.in_play.all() and not faint(at, max(FAINT, LOST)).any()):
+        problem, parameters = self.problem, self.parameters
+        if not problem.model.weighs_judges or (
+            parameters.in_play.all() and not faint(parameters, max(FAINT, LOST)).any()
+        ):
             return False
-        evaluation = evaluate(problem.cells, problem.model, at, "expected")
-        slope = slopes_at_zero(problem.cells, at, evaluation)
+        evaluation = evaluate(problem.cells, problem.model, parameters, "expected")
+        slope = slopes_at_zero(problem.cells, parameters, evaluation)
         rises = slope > self.settings.tolerance * max(1.0, abs(evaluation.log_likelihood))
-        lost = at.in_play & faint(at, LOST)
+        lost = parameters.in_play & faint(parameters, LOST)
         self.lost = self.lost + lost
-        aside = lost | (at.in_play & faint(at, FAINT) & (slope <= 0))
-        returns = rises & ~at.in_play & self.done & (self.lost < MOST_LOST)
-        if not (aside | returns).any() or not (at.in_play & ~aside).any():
+        aside = lost | (parameters.in_play & faint(parameters, FAINT) & (slope <= 0))
+        returns = rises & ~parameters.in_play & self.done & (self.lost < MOST_LOST)
+        if not (aside | returns).any() or not (parameters.in_play & ~aside).any():
             return False
-        judges, free = at.judges.copy(), problem.free.copy()
+        judges, free = parameters.judges.copy(), problem.free.copy()
         judges[problem.model.weights, aside], judges[0, aside] = 0.0, -np.inf
-        judges[0, returns] = np.log(BACK) + at.judges[0, at.in_play & ~aside].mean()
-        parameters = Parameters(at.scores, judges, at.common)
-        near_evaluation = evaluate(problem.cells, problem.model, parameters, "expected")
+        judges[0, returns] = np.log(BACK) + parameters.judges[0, parameters.in_play & ~aside].mean()
+        updated = Parameters(parameters.scores, judges, parameters.common)
+        near_evaluation = evaluate(problem.cells, problem.model, updated, "expected")
         # where the slope at zero and the curvature there put the judge
         curvature = near_evaluation.judge_information[returns, 0, 0] / np.exp(2 * judges[0, returns])
         judges[0, returns] = np.log(slope[returns] / np.maximum(curvature, np.finfo(float).tiny))
         free[problem.model.moving] = np.isfinite(judges[0]) & ~self.held[problem.model.moving]
-        self.at = parameters.normalised(problem.model, at_mean(problem.model, problem.cells))
-        self.problem = Problem(problem.cells, problem.model, self.at, free, problem.free_common)
+        self.parameters = updated.normalised(problem.model, at_mean(problem.model, problem.cells))
+        self.problem = Problem(problem.cells, problem.model, self.parameters, free, problem.free_common)
         return True
 
-    def here(self) -> Evaluation:
+    def gradient_at_mode(self) -> Evaluation:
         """Log-likelihood and gradient at the last mode, where the climb has just looked."""
-        return self.problem.evaluated(self.problem.at(self.at), self.at, "observed").first_derivatives
+        return self.problem.evaluated(
+            self.problem.point_of(self.parameters), self.parameters, "observed"
+        ).first_derivatives
 
     def marginal(self, spread: Spread) -> float:
         """`Problem.marginal` at the last mode."""
-        return self.problem.marginal(self.problem.at(self.at), spread)
+        return self.problem.marginal(self.problem.point_of(self.parameters), spread)
 
-    def beside(self, spread: Spread) -> float:
+    def marginal_nearby(self, spread: Spread) -> float:
         """The same for standard deviations at or next to those of the last mode, one step from there."""
-        return self.problem.marginal(self.problem.near(self.problem.at(self.at), spread), spread)
+        return self.problem.marginal(self.problem.near(self.problem.point_of(self.parameters), spread), spread)
 
     def without(self, name: str) -> Climb:
         """The same with a further block at zero."""
         problem, columns = self.problem, self.problem.model.place(name)
-        free, common = problem.free_common.copy(), self.at.common.copy()
+        free, common = problem.free_common.copy(), self.parameters.common.copy()
         free[columns], common[columns] = False, 0.0
-        at = replace(self.at, common=common)
-        return Climb(Problem(problem.cells, problem.model, at, problem.free, free), at, self.settings)
+        parameters = replace(self.parameters, common=common)
+        return Climb(
+            Problem(problem.cells, problem.model, parameters, problem.free, free), parameters, self.settings
+        )
 
 
 DIFFERENCE = 3e-5  # of log tau, for slopes
@@ -152,11 +158,11 @@ class _ToHighest(Ascent[_Point]):
     def __init__(
         self, climb: Climb, fixed_spread: Spread, bounds: Mapping[str, tuple[float, float]], prior: BoolArray
     ):
-        self.climb, self.known, self.names, self.prior = climb, fixed_spread, list(bounds), prior
+        self.climb, self.fixed_spread, self.names, self.prior = climb, fixed_spread, list(bounds), prior
         self.ends = np.log(list(bounds.values())).T
 
     def spread(self, log_tau: FloatArray) -> Spread:
-        return {**self.known, **dict(zip(self.names, np.exp(log_tau).tolist(), strict=True))}
+        return {**self.fixed_spread, **dict(zip(self.names, np.exp(log_tau).tolist(), strict=True))}
 
     def height(self, log_tau: FloatArray) -> float:
         """Log marginal likelihood with the prior's log density; the climb to the mode goes there."""
@@ -193,15 +199,17 @@ class _ToHighest(Ascent[_Point]):
         )
 
     def _height_at(self, log_tau: FloatArray) -> float:
-        return self.climb.beside(self.spread(log_tau)) - 0.5 * float(log_tau @ (self.prior * log_tau))
+        return self.climb.marginal_nearby(self.spread(log_tau)) - 0.5 * float(log_tau @ (self.prior * log_tau))
 
     def _of_blocks(self, log_tau: FloatArray, slope: FloatArray) -> FloatArray:
         """Minus second derivatives of the blocks, as if none had to do with another.
 
         They are means over the way to where each is highest: a Newton step leads there.
         """
-        model, at, spread = self.climb.problem.model, self.climb.at, self.spread(log_tau)
-        size = np.array([max(pulled(model, at, {name: spread[name]})[0], LEAST_SIZE) for name in self.names])
+        model, parameters, spread = self.climb.problem.model, self.climb.parameters, self.spread(log_tau)
+        size = np.array(
+            [max(pulled(model, parameters, {name: spread[name]})[0], LEAST_SIZE) for name in self.names]
+        )
         share = np.minimum(slope / size, 1 - np.exp(-2 * LARGEST_STEP))
         share = np.where(np.abs(share) < LEAST_SHARE, LEAST_SHARE, share)
         return np.diag(np.maximum(slope, size * share) / (-0.5 * np.log1p(-share)))
@@ -223,7 +231,7 @@ def fitted_spread(
 
     Parameters
     ----------
-    known : mapping of str to float
+    fixed_spread : mapping of str to float
         Those that are given.
     bounds : mapping of str to pair of floats
         Of the others. Those of the members' blocks have a weak prior, log tau being standard normal, and a further

@@ -152,7 +152,7 @@ def shares(judge: np.ndarray, count: np.ndarray) -> csr_array:
     return csr_array((count / total[judge], (judge, np.arange(len(judge)))))
 
 
-def apart(weights: csr_array, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+def largest_difference(weights: csr_array, first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """Root mean square difference of probabilities over the rows of the judge of whom it is largest.
 
     Parameters
@@ -356,7 +356,9 @@ def distinct(rows: Rows, rough_ends: Look) -> np.ndarray:
     while left.size:
         selected.append(int(left[0]))
         left = left[1:]
-        left = left[apart(rows.shares_of_judge, rough_ends.p[:, selected[-1:]], rough_ends.p[:, left]) > ALIKE]
+        left = left[
+            largest_difference(rows.shares_of_judge, rough_ends.p[:, selected[-1:]], rough_ends.p[:, left]) > ALIKE
+        ]
     return np.array(selected)
 
 
@@ -481,7 +483,9 @@ class FarOut(NamedTuple):
     alone: list[tuple[int, Parameters]]
 
 
-def far_starts(cells: Comparisons, model: Model, at: Parameters, judges: IntArray, slope_bound: float) -> FarOut:
+def far_starts(
+    cells: Comparisons, model: Model, parameters: Parameters, judges: IntArray, slope_bound: float
+) -> FarOut:
     """Points to climb from at which one or two of these judges are far out; maybe none.
 
     Parameters
@@ -489,7 +493,7 @@ def far_starts(cells: Comparisons, model: Model, at: Parameters, judges: IntArra
     cells : Comparisons
         Aggregated, counts in units (`engine.count_scaling`).
     model : Model
-    at : Parameters
+    parameters : Parameters
         The best end known.
     judges : int array
         Who may run off (`engine.separation`).
@@ -500,7 +504,7 @@ def far_starts(cells: Comparisons, model: Model, at: Parameters, judges: IntArra
         return FarOut([], [])
     rows = Rows(cells, model)
     bound = in_box(rows, BOX | {"slope": slope_bound})
-    start = np.r_[at.scores, at.judges[: len(rows.blocks)].ravel()][:, None]
+    start = np.r_[parameters.scores, parameters.judges[: len(rows.blocks)].ravel()][:, None]
     start = np.clip(start, -MOST_FILLED * bound, MOST_FILLED * bound)
     ends = list(_counted_more(rows, start, bound, judges))
     x, times = (np.hstack(parts) for parts in zip(*((x, times) for times, x in ends), strict=True))
@@ -510,7 +514,9 @@ def far_starts(cells: Comparisons, model: Model, at: Parameters, judges: IntArra
 
     def at_place(x: FloatArray, column: int) -> Parameters:
         judge_values = x[rows.n :, column].reshape(-1, rows.k)
-        return Parameters(x[: rows.n, column].copy(), np.vstack([judge_values, at.judges[len(rows.blocks) :]]))
+        return Parameters(
+            x[: rows.n, column].copy(), np.vstack([judge_values, parameters.judges[len(rows.blocks) :]])
+        )
 
     alone = [(int(k), at_place(x, column)) for column, k in enumerate(judges) if far[column]]
     x, rough_ends = climbed(rows, x[:, far], bound, BARRIER, STEPS)

@@ -32,7 +32,7 @@ from judgerank.model.naming import movable, never_weak
 # The information of the judges' parameters is block-diagonal, so eliminating them leaves one N x N system. The
 # likelihood does not change along two directions (a shift of the scores; scores against discrimination), which
 # the system is made to leave alone.
-# relative change of a discrimination, a slope or a tie propensity in one step (see `moved`)
+# relative change of a discrimination, a slope or a tie propensity in one step (see `line_point`)
 LARGEST_RISE, LARGEST_FALL = 4.0, 0.9
 LARGEST_GAIN = 0.8  # share of a judge's information that the change to log gamma may take away
 FLATTEST = 1e-12  # curvature of a judge's information, scaled to ones on its diagonal, that counts as none
@@ -42,16 +42,18 @@ DAMPING = 1e-10  # relative to the mean information, where the information is si
 
 
 def newton_step(
-    cells: Comparisons, model: Model, at: Parameters, evaluation: Evaluation, bound: Bound = ANYWHERE
+    cells: Comparisons, model: Model, parameters: Parameters, evaluation: Evaluation, bound: Bound = ANYWHERE
 ) -> Parameters:
     """Ascent direction: Newton's where minus the Hessian is positive definite, else Fisher scoring's."""
     try:
-        return _solve(model, at, evaluation, LARGEST_GAIN, 0.0)
+        return _solve(model, parameters, evaluation, LARGEST_GAIN, 0.0)
     except LinAlgError:
-        return _solve(model, at, look(cells, model, at, bound, "expected"), 0.0, DAMPING)
+        return _solve(model, parameters, look(cells, model, parameters, bound, "expected"), 0.0, DAMPING)
 
 
-def _solve(model: Model, at: Parameters, evaluation: Evaluation, gain: float, damping: float) -> Parameters:
+def _solve(
+    model: Model, parameters: Parameters, evaluation: Evaluation, gain: float, damping: float
+) -> Parameters:
     """Solve the information system by its Schur complement in the scores.
 
     Raises
@@ -64,9 +66,9 @@ def _solve(model: Model, at: Parameters, evaluation: Evaluation, gain: float, da
     mean = schur.trace() / len(schur)
     if damping:
         schur = schur + damping * mean * np.eye(len(schur))
-    if len(at.judges) == 0:
-        return Parameters(positive_solve(schur + mean / len(schur), right), at.judges)
-    judge_information, play = _own_information(model, at, evaluation, gain, damping, mean)
+    if len(parameters.judges) == 0:
+        return Parameters(positive_solve(schur + mean / len(schur), right), parameters.judges)
+    judge_information, play = _own_information(model, parameters, evaluation, gain, damping, mean)
     cross = evaluation.cross_information[:, play].transpose(1, 0, 2)  # (K', B, N)
     right_sides = np.concatenate([cross, evaluation.judge_gradient.T[play][:, :, None]], axis=2)
     solved = (
@@ -80,10 +82,10 @@ def _solve(model: Model, at: Parameters, evaluation: Evaluation, gain: float, da
     right = right - rows.T @ solved[:, -1]
     lifted = schur + mean / len(schur)
     if model.weighs_judges:
-        s = at.scores / max(float(np.sqrt(at.scores @ at.scores)), np.finfo(float).tiny)
+        s = parameters.scores / max(float(np.sqrt(parameters.scores @ parameters.scores)), np.finfo(float).tiny)
         lifted += mean * (s[:, None] * s)
     scores = positive_solve(lifted, right)
-    judges = np.zeros_like(at.judges)
+    judges = np.zeros_like(parameters.judges)
     judges[:, play] = (solved[:, -1] - solved[:, :-1] @ scores).reshape(-1, len(judges)).T
     step = Parameters(scores, judges)
     if rise_along(evaluation, step) < 0:
@@ -92,7 +94,7 @@ def _solve(model: Model, at: Parameters, evaluation: Evaluation, gain: float, da
 
 
 def _own_information(
-    model: Model, at: Parameters, evaluation: Evaluation, gain: float, damping: float, mean: float
+    model: Model, parameters: Parameters, evaluation: Evaluation, gain: float, damping: float, mean: float
 ) -> tuple[FloatArray, BoolArray]:
     """Information of the judges who move, shape (K', B, B), and who they are, shape (K,).
 
@@ -107,21 +109,21 @@ def _own_information(
         If that of some judge is not positive definite.
     """
     # a judge at zero has its offsets alone to move, and so has every judge of one fixed discrimination
-    in_play = at.in_play
+    in_play = parameters.in_play
     moves_offsets_alone = (~in_play | (not model.weighs_judges)) & bool(model.blocks[model.offsets])
     play = in_play | moves_offsets_alone
     judge_information = evaluation.judge_information[play]
     if damping:
-        judge_information += damping * mean * np.eye(len(at.judges))
+        judge_information += damping * mean * np.eye(len(parameters.judges))
     if moves_offsets_alone.any():
         for b in range(judge_information.shape[-1])[model.weights]:
             judge_information[moves_offsets_alone[play], b, b] = mean
     if model.has(Role.TIE, Role.STRONG):
-        still = ~movable(model, at)[:, play]
+        still = ~movable(model, parameters)[:, play]
         for b in range(judge_information.shape[-1])[model.offsets]:
             judge_information[still[b], b, b] = mean  # of a level that the judge never uses
     # judges that rise in log gamma: minus the second derivative there is smaller by the gradient
-    rise = np.where(decides(at)[0, play], evaluation.judge_gradient[0, play], 0.0)
+    rise = np.where(decides(parameters)[0, play], evaluation.judge_gradient[0, play], 0.0)
     judge_information[:, 0, 0] -= np.minimum(
         np.maximum(rise, 0.0), np.maximum(gain * judge_information[:, 0, 0], 0.0)
     )
@@ -159,15 +161,15 @@ def positive_solve(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
     return solution
 
 
-def decides(at: Parameters) -> BoolArray:
+def decides(parameters: Parameters) -> BoolArray:
     """Which judges decide most pairs, shape (1, K); (0, K) for a model without judges."""
-    spread = np.sqrt(at.scores @ at.scores / len(at.scores))  # of scores that sum to zero
-    is_decided: BoolArray = np.exp(at.judges[:1]) * spread > DECIDED
+    spread = np.sqrt(parameters.scores @ parameters.scores / len(parameters.scores))  # of scores that sum to zero
+    is_decided: BoolArray = np.exp(parameters.judges[:1]) * spread > DECIDED
     return is_decided
 
 
-def moved(
-    at: Parameters,
+def line_point(
+    parameters: Parameters,
     step: Parameters,
     size: float,
     offsets: slice = slice(0),
@@ -184,32 +186,32 @@ def moved(
     As a `leader` runs off, differences of scores shrink as its gamma grows. So the step is taken in units of the
     scores in which that gamma stays one: there the leader's predictors are linear in all that moves.
     """
-    judges = at.judges + size * step.judges
-    rising = (step.judges[:1] > 0) & decides(at)
-    judges[:1][~rising] = at.judges[:1][~rising] + np.log1p(size * step.judges[:1][~rising])
+    judges = parameters.judges + size * step.judges
+    rising = (step.judges[:1] > 0) & decides(parameters)
+    judges[:1][~rising] = parameters.judges[:1][~rising] + np.log1p(size * step.judges[:1][~rising])
     if len(judges[offsets]):
-        moves_in_log = rising & np.isfinite(at.judges[offsets])  # no log nu for a judge who never ties
+        moves_in_log = rising & np.isfinite(parameters.judges[offsets])  # no log nu for a judge who never ties
         if still is not None:
             moves_in_log &= ~still
         rise = np.broadcast_to(step.judges[0], moves_in_log.shape)[moves_in_log]
-        offset, to_offset = at.judges[offsets][moves_in_log], step.judges[offsets][moves_in_log]
+        offset, to_offset = parameters.judges[offsets][moves_in_log], step.judges[offsets][moves_in_log]
         judges[offsets][moves_in_log] = np.exp(size * rise) * (offset + size * (to_offset - offset * rise))
     if leader is None or not rising[0, leader]:
-        return Parameters(at.scores + size * step.scores, judges)
+        return Parameters(parameters.scores + size * step.scores, judges)
     growth = 1.0 + size * step.judges[0, leader]
-    judges[:, leader] = at.judges[:, leader] + size * step.judges[:, leader]
-    judges[0, leader] = at.judges[0, leader] + np.log(growth)
-    return Parameters(at.scores + size / growth * step.scores, judges)
+    judges[:, leader] = parameters.judges[:, leader] + size * step.judges[:, leader]
+    judges[0, leader] = parameters.judges[0, leader] + np.log(growth)
+    return Parameters(parameters.scores + size / growth * step.scores, judges)
 
 
-def largest_size(model: Model, at: Parameters, step: Parameters) -> float:
+def largest_size(model: Model, parameters: Parameters, step: Parameters) -> float:
     """How much of a step may be taken at once, at most all of it.
 
     A threshold of strong answers runs off with the discrimination as far as that goes: it moves by its own size.
     """
     units = [
         np.maximum(1.0, np.abs(judge_row)) if block.role.is_strong else 1.0
-        for block, judge_row in zip(model.blocks, at.judges, strict=True)
+        for block, judge_row in zip(model.blocks, parameters.judges, strict=True)
     ]
     chosen = [row for row, block in enumerate(model.blocks) if block.role is not Role.OFFSET]
     relative = np.array([step.judges[row] / units[row] for row in chosen])
@@ -274,13 +276,17 @@ def climb(
     leader : int, optional
         A judge who may run off. The climb then gets there in fewer steps.
     """
-    at, bound = start.normalised(), bound or Bound(-settings.slope_bound, settings.slope_bound)
+    parameters, bound = start.normalised(), bound or Bound(-settings.slope_bound, settings.slope_bound)
     ascent = _Climb(cells, model, bound, settings.tolerance, furthest, leader)
-    (at, evaluation), done, steps = ascended(ascent, (at, look(cells, model, at, bound)), settings.max_iterations)
+    (parameters, evaluation), done, steps = ascended(
+        ascent, (parameters, look(cells, model, parameters, bound)), settings.max_iterations
+    )
     if not done:
-        return _finished(cells, model, at, evaluation, steps, bound, Status.ITERATION_LIMIT)
-    at, evaluation = at_the_edge(cells, model, *_polished(cells, model, at, evaluation, bound), bound)
-    return _finished(cells, model, at, evaluation, steps, bound)
+        return _finished(cells, model, parameters, evaluation, steps, bound, Status.ITERATION_LIMIT)
+    parameters, evaluation = at_the_edge(
+        cells, model, *_polished(cells, model, parameters, evaluation, bound), bound
+    )
+    return _finished(cells, model, parameters, evaluation, steps, bound)
 
 
 @dataclass(frozen=True)
@@ -315,7 +321,7 @@ class _Climb(Ascent[tuple[Parameters, Evaluation]]):
 
 
 def _polished(
-    cells: Comparisons, model: Model, at: Parameters, current: Evaluation, bound: Bound
+    cells: Comparisons, model: Model, parameters: Parameters, current: Evaluation, bound: Bound
 ) -> tuple[Parameters, Evaluation]:
     """Full Newton steps as long as they move the point by more than rounding and lower the gradient.
 
@@ -323,47 +329,51 @@ def _polished(
     """
     for _ in range(MOST_POLISHES):
         try:
-            step = newton_step(cells, model, at, current, bound)
+            step = newton_step(cells, model, parameters, current, bound)
         except LinAlgError:
             break
-        relative_step = np.abs(step.scores).max() / max(1.0, np.ptp(at.scores))
+        relative_step = np.abs(step.scores).max() / max(1.0, np.ptp(parameters.scores))
         if max(relative_step, np.abs(step.judges).max(initial=0.0)) <= STANDSTILL:
             break
         try:
-            polished, evaluation = _line_search(cells, model, at, current, step, bound)
+            polished, evaluation = _line_search(cells, model, parameters, current, step, bound)
         except LinAlgError:
             break
         if evaluation.relative_gradient >= current.relative_gradient:
             break
-        at, current = polished, evaluation
-    return at, current
+        parameters, current = polished, evaluation
+    return parameters, current
 
 
 def _finished(
     cells: Comparisons,
     model: Model,
-    at: Parameters,
+    parameters: Parameters,
     evaluation: Evaluation,
     iterations: int,
     bound: Bound,
     status: Status | None = None,
 ) -> Solution:
-    unbounded = unbounded_judges(model, at) or unerring_judges(
-        cells, model, at, None if bound.held else evaluation
+    unbounded = unbounded_judges(model, parameters) or unerring_judges(
+        cells, model, parameters, None if bound.held else evaluation
     )
     if unbounded:
         status = Status.UNBOUNDED
-    elif status is None and model.weights_vary and np.any((at.judges[1] <= bound[0]) | (at.judges[1] >= bound[1])):
+    elif (
+        status is None
+        and model.weights_vary
+        and np.any((parameters.judges[1] <= bound[0]) | (parameters.judges[1] >= bound[1]))
+    ):
         status = Status.LOCALIZED
     elif status is None:
-        status = Status.INTERIOR if at.in_play.all() else Status.BOUNDARY
-    return Solution(at, evaluation, status, iterations, unbounded)
+        status = Status.INTERIOR if parameters.in_play.all() else Status.BOUNDARY
+    return Solution(parameters, evaluation, status, iterations, unbounded)
 
 
 def _line_search(
     cells: Comparisons,
     model: Model,
-    at: Parameters,
+    parameters: Parameters,
     current: Evaluation,
     step: Parameters,
     bound: Bound,
@@ -378,30 +388,34 @@ def _line_search(
     """
 
     def try_at(size: float) -> tuple[Parameters, Evaluation]:
-        parameters = moved(at, step, size, model.offsets, never_weak(model, at), leader).normalised()
+        trial = line_point(
+            parameters, step, size, model.offsets, never_weak(model, parameters), leader
+        ).normalised()
         if bound.held:
-            parameters = with_log_odds(model, parameters, bound.held, log_odds(at))
+            trial = with_log_odds(model, trial, bound.held, log_odds(parameters))
         if model.weights_vary:
-            parameters.judges[1] = np.where(parameters.in_play, np.clip(parameters.judges[1], *bound[:2]), 0.0)
-        return parameters, look(cells, model, parameters, bound)
+            trial.judges[1] = np.where(trial.in_play, np.clip(trial.judges[1], *bound[:2]), 0.0)
+        return trial, look(cells, model, trial, bound)
 
     return backtracked(
         try_at,
-        lambda there: there[1].log_likelihood,
+        lambda trial: trial[1].log_likelihood,
         current.log_likelihood,
         rise_along(current, step),
-        largest_size(model, at, step),
+        largest_size(model, parameters, step),
     )[1]
 
 
-def with_log_odds(model: Model, at: Parameters, held: tuple[int, ...], size: float | np.ndarray) -> Parameters:
+def with_log_odds(
+    model: Model, parameters: Parameters, held: tuple[int, ...], size: float | np.ndarray
+) -> Parameters:
     """The point with typical log-odds of this size, shape (K,) or one for all, of these judges.
 
     Those at zero discrimination stay there. The others' b and log nu are taken along.
     """
-    chosen = np.isin(np.arange(len(at.in_play)), held) & at.in_play
-    times = (size / np.where(chosen, log_odds(at), 1.0))[chosen]
-    judges = at.judges.copy()
+    chosen = np.isin(np.arange(len(parameters.in_play)), held) & parameters.in_play
+    times = (size / np.where(chosen, log_odds(parameters), 1.0))[chosen]
+    judges = parameters.judges.copy()
     judges[0, chosen] += np.log(times)
     judges[model.offsets, chosen] *= times
-    return Parameters(at.scores, judges).normalised()
+    return Parameters(parameters.scores, judges).normalised()

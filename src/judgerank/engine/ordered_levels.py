@@ -12,7 +12,7 @@ from scipy.sparse import csr_array, eye_array, kron, vstack
 
 from judgerank.data.arrays import BoolArray, FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
-from judgerank.data.tied_choices import ROUNDING, chosen, whole
+from judgerank.data.tied_choices import ROUNDING, chosen, is_choice
 from judgerank.engine.information import SINGULAR
 from judgerank.engine.levels import EQUAL, GIVEN, contests, direction_raising, shares, thresholds, users
 from judgerank.engine.likelihood import Evaluation
@@ -54,7 +54,7 @@ def chosen_against_others(
     judge : int array, shape (forms,)
     """
     assert cells.stages is not None
-    a, is_decided = cells.stages.alternatives, whole(cells)[cells.stages.first_rows]
+    a, is_decided = cells.stages.alternatives, is_choice(cells)[cells.stages.first_rows]
     share = np.where(a.reference, cells.won[a.row], cells.lost[a.row])
     n_tied = chosen(cells)[cells.stages.first_rows]
     lead_of_chosen = csr_array(lead[a.row].multiply(np.where(a.reference, 0.0, -1.0)[:, None]))
@@ -90,7 +90,7 @@ LEVEL_ROUNDING = 1e-13  # relative error of sums over comparisons
 
 
 def ordered_judges(
-    cells: Comparisons, model: Model, at: Parameters, evaluation: Evaluation | None = None
+    cells: Comparisons, model: Model, parameters: Parameters, evaluation: Evaluation | None = None
 ) -> tuple[int, ...]:
     """Places of those judges.
 
@@ -103,50 +103,54 @@ def ordered_judges(
         With the information there, if it is known: at a maximum it rules out most judges without a program.
     """
     if cells.stages is not None:
-        return _ordered_choices(cells, model, at)
-    d = at.scores.take(cells.first) - at.scores.take(cells.second)
-    d = np.where(np.abs(d) <= EQUAL * np.ptp(at.scores), 0.0, d) / max(np.abs(d).max(), np.finfo(float).tiny)
+        return _ordered_choices(cells, model, parameters)
+    d = parameters.scores.take(cells.first) - parameters.scores.take(cells.second)
+    d = np.where(np.abs(d) <= EQUAL * np.ptp(parameters.scores), 0.0, d) / max(
+        np.abs(d).max(), np.finfo(float).tiny
+    )
     of, used = shares(cells, model), users(cells, model)
-    ordered, ruled_out = [], _ruled_out(cells, model, at, evaluation)
+    ordered, ruled_out = [], _ruled_out(cells, model, parameters, evaluation)
     for k in np.flatnonzero(~ruled_out).tolist():
         rows = np.flatnonzero(cells.judge == k)
-        moves = model.weighs_judges and bool(at.in_play[k])
+        moves = model.weighs_judges and bool(parameters.in_play[k])
         forms = _forms(d[rows], {level: share[rows] for level, share in of.items()}, used, model, k, moves)
         if _rises(forms):
             ordered.append(k)
     return tuple(ordered)
 
 
-def _ruled_out(cells: Comparisons, model: Model, at: Parameters, evaluation: Evaluation | None) -> BoolArray:
+def _ruled_out(
+    cells: Comparisons, model: Model, parameters: Parameters, evaluation: Evaluation | None
+) -> BoolArray:
     """Judges of whom the derivatives prove that they are none of those, shape (K,).
 
     As in `existence.near_maximum`, of one judge's parameters alone: if a step of Fisher scoring in these changes
     no log-odds of two levels by one, no direction of theirs has a form that rises and none that falls.
     """
-    k, gap = len(cells.judges), np.diff(np.sort(at.scores)).min(initial=np.inf)
+    k, gap = len(cells.judges), np.diff(np.sort(parameters.scores)).min(initial=np.inf)
     if evaluation is None or not evaluation.judge_information.size or model.further or model.weights_vary:
         return np.zeros(k, bool)
-    if not model.weighs_judges or gap <= EQUAL * np.ptp(at.scores):  # equal scores count as exactly equal
+    if not model.weighs_judges or gap <= EQUAL * np.ptp(parameters.scores):  # equal scores count as exactly equal
         return np.zeros(k, bool)
     free = model.free_rows
     values, vectors = np.linalg.eigh(evaluation.judge_information[:, free, free])
     with np.errstate(divide="ignore", invalid="ignore"):
         along = np.einsum("kij,ik->kj", vectors, evaluation.judge_gradient[free]) / values
         step = np.abs(np.einsum("kij,kj->ki", vectors, along))
-    steepest = np.maximum(1.0, np.exp(at.judges[0]) * np.ptp(at.scores))
+    steepest = np.maximum(1.0, np.exp(parameters.judges[0]) * np.ptp(parameters.scores))
     terms = np.bincount(cells.judge, cells.count, k) * steepest
     # far out a gradient may be nothing but rounding
     is_determined = values[:, 0] > np.maximum(SINGULAR * values[:, -1], LEVEL_ROUNDING * terms)
-    is_determined &= movable(model, at).all(axis=0) & np.all([*users(cells, model).values()], axis=0)
+    is_determined &= movable(model, parameters).all(axis=0) & np.all([*users(cells, model).values()], axis=0)
     return is_determined & (2 * max(thresholds(model)) * step.sum(axis=1) * steepest <= CERTAIN)
 
 
-def _ordered_choices(cells: Comparisons, model: Model, at: Parameters) -> tuple[int, ...]:
+def _ordered_choices(cells: Comparisons, model: Model, parameters: Parameters) -> tuple[int, ...]:
     """The same of rankings with ties: no set of answers is more likely than the one that was chosen."""
-    unit = max(EQUAL * np.ptp(at.scores), np.finfo(float).tiny)
-    scores = np.round(at.scores / unit) * unit  # those that count as equal are
+    unit = max(EQUAL * np.ptp(parameters.scores), np.finfo(float).tiny)
+    scores = np.round(parameters.scores / unit) * unit  # those that count as equal are
     d = scores.take(cells.first) - scores.take(cells.second)
-    moves = at.in_play[cells.judge] & model.weighs_judges
+    moves = parameters.in_play[cells.judge] & model.weighs_judges
     rank_gap = np.ones(len(cells)) if cells.apart is None else cells.apart
     lead = [d / max(np.abs(d).max(), np.finfo(float).tiny) * moves, rank_gap * model.has(Role.OFFSET)]
     sizes = [*thresholds(model)]

@@ -112,7 +112,9 @@ def maximise(cells: Comparisons, model: Model, settings: Penalised, start: Param
     in_order = {name: spread[name] for name in (*names, *spread)}
     status = Status.SHRUNK if climb.done else Status.ITERATION_LIMIT
     marginal = climb.marginal(spread)
-    return Solution(climb.at, climb.here(), status, climb.steps, spread=in_order, integrated=marginal)
+    return Solution(
+        climb.parameters, climb.gradient_at_mode(), status, climb.steps, spread=in_order, integrated=marginal
+    )
 
 
 def _begun(start: Parameters | None, model: Model, cells: Comparisons) -> Parameters:
@@ -157,18 +159,20 @@ def with_further(
             if block.name not in spread:
                 climb = climb.without(block.name)
         climb.to(spread)
-    status = Status.BOUNDARY if not climb.at.in_play.all() else Status.INTERIOR
+    status = Status.BOUNDARY if not climb.parameters.in_play.all() else Status.INTERIOR
     status = status if climb.done else Status.ITERATION_LIMIT
-    unbounded = unbounded_judges(model, climb.at)
+    unbounded = unbounded_judges(model, climb.parameters)
     status = Status.UNBOUNDED if unbounded else status
-    evaluation = _along(climb.here(), climb.at, climb.problem.free)
+    evaluation = _along(climb.gradient_at_mode(), climb.parameters, climb.problem.free)
     integrated = climb.marginal(spread) if spread or model.restricted else evaluation.log_likelihood
-    return Solution(climb.at, evaluation, status, climb.steps, unbounded, spread=spread, integrated=integrated)
+    return Solution(
+        climb.parameters, evaluation, status, climb.steps, unbounded, spread=spread, integrated=integrated
+    )
 
 
-def _along(evaluation: Evaluation, at: Parameters, free: BoolArray) -> Evaluation:
+def _along(evaluation: Evaluation, parameters: Parameters, free: BoolArray) -> Evaluation:
     """The evaluation with the gradient in what moves, where a discrimination is held at the others' mean."""
-    held = at.in_play & ~free[:1].all(axis=0) if len(free) else np.zeros(0, bool)
+    held = parameters.in_play & ~free[:1].all(axis=0) if len(free) else np.zeros(0, bool)
     if not held.any() or not free[:1].any():
         return evaluation
     gradient = evaluation.judge_gradient.copy()
@@ -218,7 +222,7 @@ def mixture(
     fitted = [name for name in spread_at_mode if settings.given(name) is None]
     if not fitted:
         return ((1.0, solution),)
-    start = problem.remembering(problem.at(solution.parameters))
+    start = problem.remembering(problem.point_of(solution.parameters))
     of_members = [name for name in fitted if name in ("scores", *model.judge_blocks)]  # which have a prior
 
     def conditional(name: str, by: float) -> tuple[float, FloatArray, dict[str, float]]:
@@ -235,13 +239,13 @@ def mixture(
         size = np.sqrt(reach / max(curvature, LEAST_CURVATURE))
         for by in (size, -size):
             density, x, spread = conditional(name, by)
-            at = problem.parameters(x)
-            evaluation = problem.evaluated(x, at, "expected")
+            parameters = problem.parameters(x)
+            evaluation = problem.evaluated(x, parameters, "expected")
             logs.append(density - centre + reach / 2)
             solutions.append(
                 replace(
                     solution,
-                    parameters=at,
+                    parameters=parameters,
                     evaluation=evaluation.first_derivatives,
                     spread=spread,
                     expected=evaluation,

@@ -44,7 +44,7 @@ class Arrow:
     ----------
     top : float array, shape (N, N)
     cross : float array, shape (B, K, N)
-    own : float array, shape (K, B, B)
+    quality_precision : float array, shape (K, B, B)
     across : float array, shape (D, R)
         U, of which the sums are the last columns: what holds them.
     weight : float array, shape (R, R)
@@ -55,7 +55,7 @@ class Arrow:
 
     top: FloatArray
     cross: FloatArray
-    own: FloatArray
+    quality_precision: FloatArray
     across: FloatArray
     weight: FloatArray
     sums: FloatArray
@@ -69,8 +69,8 @@ class Arrow:
         LinAlgError
             If one is not positive definite.
         """
-        np.linalg.cholesky(self.own)
-        return np.asarray(np.linalg.inv(self.own), float)
+        np.linalg.cholesky(self.quality_precision)
+        return np.asarray(np.linalg.inv(self.quality_precision), float)
 
     def _over_own(self, sides: FloatArray) -> FloatArray:
         """own_k^-1 of rows of the judges, shape (B, K, M): a loop over the few blocks, none over the judges."""
@@ -166,7 +166,7 @@ class Arrow:
             If H is not positive definite.
         """
         _, middle = self._middle
-        parts = [self.own, self.weight, middle, self.sums.T @ self._on_sums]
+        parts = [self.quality_precision, self.weight, middle, self.sums.T @ self._on_sums]
         logs = [np.linalg.slogdet(part)[1].sum() for part in parts]
         return float(sum(logs) + 2 * np.log(np.abs(np.diag(self._schur[0]))).sum())
 
@@ -256,18 +256,18 @@ class Penalty:
             precision[columns, columns] += everywhere
         return precision
 
-    def _at(self, at: Parameters) -> _Point:
+    def _point(self, parameters: Parameters) -> _Point:
         """What the penalty is made of at a point; kept for the last."""
-        if self._last is None or self._last[0] is not at:
-            mean_gamma, share = scale(self._model, at) if self._of_qualities else (1.0, np.empty(0))
+        if self._last is None or self._last[0] is not parameters:
+            mean_gamma, share = scale(self._model, parameters) if self._of_qualities else (1.0, np.empty(0))
             of_quality = mean_gamma * self._shared[Role.QUALITY]
             root, shared = mean_gamma / self._deviation, of_quality + self._shared[Role.OFFSET]
-            values = flat(at)
+            values = flat(parameters)
             quality = root * values
             shrunk = quality.copy()
-            quality[self._scores] += of_quality @ at.common
-            shrunk[self._scores] += shared @ at.common
-            self._last = at, _Point(values, share, root, of_quality, shared, quality, shrunk)
+            quality[self._scores] += of_quality @ parameters.common
+            shrunk[self._scores] += shared @ parameters.common
+            self._last = parameters, _Point(values, share, root, of_quality, shared, quality, shrunk)
         return self._last[1]
 
     def _transposed(self, root: FloatArray, shared: FloatArray, sides: FloatArray) -> FloatArray:
@@ -276,7 +276,7 @@ class Penalty:
         image[self._common] += shared.T @ sides[self._scores]
         return image
 
-    def matrix(self, at: Parameters, observed: bool = False) -> FloatArray:
+    def matrix(self, parameters: Parameters, observed: bool = False) -> FloatArray:
         """Precision matrix at a point, shape (D, D).
 
         It depends on the point, since the prior is of qualities times the mean discrimination. With `observed`,
@@ -286,7 +286,7 @@ class Penalty:
         if not self._of_qualities:
             return precision
         # J'J of the derivatives J = (those at one mean discrimination, quality share') of what is shrunk
-        _, share, root, of_quality, shared, quality, shrunk = self._at(at)
+        _, share, root, of_quality, shared, quality, shrunk = self._point(parameters)
         scores, common, judges = self._scores, self._common, self._judges
         precision.reshape(-1)[:: self._size + 1] += root**2
         both = root[scores, None] * shared
@@ -305,9 +305,9 @@ class Penalty:
         precision[judges, judges] += quality_part + observed * (quality @ shrunk) * np.diag(share)
         return precision
 
-    def pulled(self, at: Parameters) -> tuple[float, FloatArray]:
+    def pulled(self, parameters: Parameters) -> tuple[float, FloatArray]:
         """Twice the penalty at a point, and half of its derivatives by that, shape (D,)."""
-        state = self._at(at)
+        state = self._point(parameters)
         image = self._diagonal * state.values
         for columns, everywhere in self._means:
             image[columns] += everywhere * state.values[columns].sum()
@@ -320,38 +320,38 @@ class Penalty:
         return lost, image
 
 
-def penalty(model: Model, at: Parameters, spread: Spread, observed: bool = False) -> FloatArray:
+def penalty(model: Model, parameters: Parameters, spread: Spread, observed: bool = False) -> FloatArray:
     """As `Penalty.matrix`."""
-    return Penalty(model, len(at.scores), at.judges.shape[1], spread).matrix(at, observed)
+    return Penalty(model, len(parameters.scores), parameters.judges.shape[1], spread).matrix(parameters, observed)
 
 
-def pulled(model: Model, at: Parameters, spread: Spread) -> tuple[float, FloatArray]:
+def pulled(model: Model, parameters: Parameters, spread: Spread) -> tuple[float, FloatArray]:
     """As `Penalty.pulled`."""
-    return Penalty(model, len(at.scores), at.judges.shape[1], spread).pulled(at)
+    return Penalty(model, len(parameters.scores), parameters.judges.shape[1], spread).pulled(parameters)
 
 
-def scores_as_shrunk(model: Model, at: Parameters) -> FloatArray:
+def scores_as_shrunk(model: Model, parameters: Parameters) -> FloatArray:
     """What the standard deviation of scores is of, as a matrix times all parameters, shape (N, D)."""
-    n, k = len(at.scores), at.judges.shape[1]
-    state = Penalty(model, n, k, {"scores": 1.0})._at(at)
+    n, k = len(parameters.scores), parameters.judges.shape[1]
+    state = Penalty(model, n, k, {"scores": 1.0})._point(parameters)
     matrix = np.zeros((n, len(state.values)))
-    matrix[:, :n], matrix[:, len(state.values) - len(at.common) :] = np.diag(state.root[:n]), state.shared
+    matrix[:, :n], matrix[:, len(state.values) - len(parameters.common) :] = np.diag(state.root[:n]), state.shared
     return matrix
 
 
-def scale(model: Model, at: Parameters) -> tuple[float, FloatArray]:
+def scale(model: Model, parameters: Parameters) -> tuple[float, FloatArray]:
     """Mean discrimination, and each judge's share of their sum; one and nothing where there is none to fit."""
     if not model.weighs_judges:
         return 1.0, np.empty(0)
-    gamma = np.exp(at.judges[0])
+    gamma = np.exp(parameters.judges[0])
     total = gamma.sum()
     return float(total) / len(gamma), gamma / total
 
 
-def flat(at: Parameters) -> FloatArray:
+def flat(parameters: Parameters) -> FloatArray:
     """All parameters in one vector, shape (D,), zero in place of those that are not finite."""
-    judges = at.judges.ravel()
-    return np.concatenate([at.scores, np.where(np.isfinite(judges), judges, 0.0), at.common])
+    judges = parameters.judges.ravel()
+    return np.concatenate([parameters.scores, np.where(np.isfinite(judges), judges, 0.0), parameters.common])
 
 
 def _of_mean(square: float, n_judges: int) -> float:
@@ -359,9 +359,9 @@ def _of_mean(square: float, n_judges: int) -> float:
     return (1 / (square + n_judges * WIDE**2) - 1 / square) / n_judges
 
 
-def log_prior_determinant(model: Model, at: Parameters, spread: Spread, n_discriminations: int) -> float:
+def log_prior_determinant(model: Model, parameters: Parameters, spread: Spread, n_discriminations: int) -> float:
     """Log-determinant of the precision of scaled qualities and all else, in coordinates that sum to zero."""
-    n, k, total = len(at.scores), at.judges.shape[1], 0.0
+    n, k, total = len(parameters.scores), parameters.judges.shape[1], 0.0
     if "scores" in spread:
         total += np.log(n) - 2 * (n - 1) * np.log(spread["scores"])
     for name in model.free_blocks:
@@ -378,14 +378,19 @@ def log_prior_determinant(model: Model, at: Parameters, spread: Spread, n_discri
     return float(total)
 
 
-def shrunk_qualities(model: Model, at: Parameters, spread: Spread) -> int:
+def shrunk_qualities(model: Model, parameters: Parameters, spread: Spread) -> int:
     """Number of free qualities that are shrunk: of scores one less, since they sum to zero."""
     of_blocks = sum(len(b.labels) for b in model.further if b.role is Role.QUALITY and b.name in spread)
-    return of_blocks + (len(at.scores) - 1) * ("scores" in spread)
+    return of_blocks + (len(parameters.scores) - 1) * ("scores" in spread)
 
 
 def arrow(
-    model: Model, at: Parameters, evaluation: Evaluation, spread: Spread, observed: bool, at_mean: BoolArray
+    model: Model,
+    parameters: Parameters,
+    evaluation: Evaluation,
+    spread: Spread,
+    observed: bool,
+    at_mean: BoolArray,
 ) -> Arrow:
     """Information of the comparisons, in the scores and what every judge has, and that of the penalty on it all.
 
@@ -397,10 +402,10 @@ def arrow(
     at_mean : bool array, shape (K,)
         Judges whose discrimination does not move (`Comparisons.at_mean`): ones on the diagonal, zeros beside it.
     """
-    names, n, k = model.free_blocks, len(at.scores), at.judges.shape[1]
-    mean_gamma, share = scale(model, at)
+    names, n, k = model.free_blocks, len(parameters.scores), parameters.judges.shape[1]
+    mean_gamma, share = scale(model, parameters)
     square, blocks = (mean_gamma / spread["scores"]) ** 2, model.free_rows
-    size, width = square * (at.scores @ at.scores), n + len(names) * k
+    size, width = square * (parameters.scores @ parameters.scores), n + len(names) * k
     judge_blocks = evaluation.judge_information[:, blocks, blocks] + np.diag(
         [1 / spread[name] ** 2 for name in names]
     )
@@ -412,7 +417,7 @@ def arrow(
         judge_blocks[at_mean, 0, :] = judge_blocks[at_mean, :, 0] = cross[0, at_mean] = 0.0
         judge_blocks[at_mean, 0, 0] = 1.0
         share = np.where(at_mean, 0.0, share)
-        columns += [np.pad(at.scores, (0, width - n)), np.pad(share, (n, width - n - k))]
+        columns += [np.pad(parameters.scores, (0, width - n)), np.pad(share, (n, width - n - k))]
         held.append((np.sqrt(judge_blocks[:, 0, 0].mean()), n + np.flatnonzero(~at_mean)))
     for number, name in enumerate(names):
         if name != ALPHA:

@@ -56,15 +56,15 @@ class PlainRows:
         self._first_rows = np.flatnonzero(np.diff(self._judge, prepend=-1))  # of every judge who has any
         self._half_signal, self._g, self._residual = np.empty((3, len(rows)))
 
-    def gradient(self, at: Parameters) -> FloatArray:
+    def gradient(self, parameters: Parameters) -> FloatArray:
         """In the scores and, where judges have discriminations, in their logarithms, shape (N + K,) or (N,)."""
         half_signal, residual = self._half_signal, self._residual
-        half_difference = (at.scores.take(self._low) - at.scores.take(self._high)) * 0.5
+        half_difference = (parameters.scores.take(self._low) - parameters.scores.take(self._high)) * 0.5
         if self._pair is None:
             half_signal = half_difference
         else:
             np.take(half_difference, self._pair, out=half_signal, mode="wrap")  # other modes copy, or are slower
-            np.take(exp(at.judges[0]), self._judge, out=self._g, mode="wrap")
+            np.take(exp(parameters.judges[0]), self._judge, out=self._g, mode="wrap")
             half_signal *= self._g
         tanh(half_signal, out=residual)
         residual *= self._half

@@ -87,7 +87,7 @@ class Problem:
         self.metric = None if alone is None else self.coordinates.metric
         self._last: dict[Curvature | None, tuple[np.ndarray, Evaluation]] = {}
         self._often: tuple[np.ndarray, Evaluation] | None = None
-        self._whole: dict[Curvature, tuple[Evaluation, FloatArray]] = {}
+        self._evaluations: dict[Curvature, tuple[Evaluation, FloatArray]] = {}
 
     @property
     def _n_discriminations(self) -> int:
@@ -100,17 +100,17 @@ class Problem:
         judges[self.free], common[self.free_common] = full[self.n : of_judges], full[of_judges:]
         return Parameters(full[: self.n], judges, common)
 
-    def at(self, at: Parameters) -> np.ndarray:
+    def point_of(self, parameters: Parameters) -> np.ndarray:
         """The inverse of `parameters`."""
-        parts = [at.scores, at.judges[self.free], at.common[self.free_common]]
-        return np.concatenate(parts)[self.coordinates.kept]
+        parts = [parameters.scores, parameters.judges[self.free], parameters.common[self.free_common]]
+        return np.concatenate(parts)[self.coordinates.free_columns]
 
     def look(
         self, x: np.ndarray, spread: Spread, curvature: Curvature | None = None
     ) -> tuple[float, np.ndarray, Information]:
         """Penalised log-likelihood, its gradient, and on request minus its Hessian or the expected one."""
-        at = self.parameters(x)
-        evaluation = self.evaluated(x, at, curvature)
+        parameters = self.parameters(x)
+        evaluation = self.evaluated(x, parameters, curvature)
         top = evaluation.top_gradient
         gradient = np.concatenate([top[: self.n], evaluation.judge_gradient.ravel(), top[self.n :]])
         if not self._all_chosen:
@@ -120,10 +120,10 @@ class Problem:
             image = self.alone @ full
             lost = float(full @ image)
         else:
-            lost, image = self._penalty(spread).pulled(at)
+            lost, image = self._penalty(spread).pulled(parameters)
             image = image if self._all_chosen else image[self.chosen]
         gradient = gradient - image
-        info = np.empty((0, 0)) if curvature is None else self._second(at, spread, evaluation, curvature)
+        info = np.empty((0, 0)) if curvature is None else self._second(parameters, spread, evaluation, curvature)
         return evaluation.log_likelihood - 0.5 * lost, self.coordinates.gradient(gradient), info
 
     def _penalty(self, spread: Spread) -> Penalty:
@@ -132,21 +132,23 @@ class Problem:
             self._pulling = dict(spread), Penalty(self.model, self.n, self.k, spread)
         return self._pulling[1]
 
-    def _second(self, at: Parameters, spread: Spread, evaluation: Evaluation, curvature: Curvature) -> Information:
+    def _second(
+        self, parameters: Parameters, spread: Spread, evaluation: Evaluation, curvature: Curvature
+    ) -> Information:
         """Minus the second derivatives in the coordinates, or the expected ones, shape (D', D')."""
         matrix = self._of_comparisons(evaluation, curvature)
         if self.alone is not None:
             return self.coordinates.reduced(matrix + self.alone)
-        precision = self._penalty(spread).matrix(at, curvature == "observed")
+        precision = self._penalty(spread).matrix(parameters, curvature == "observed")
         precision = precision if self._all_chosen else precision[np.ix_(self.chosen, self.chosen)]
         return self.coordinates.reduced(matrix + precision)
 
     def _of_comparisons(self, evaluation: Evaluation, curvature: Curvature) -> FloatArray:
         """The comparisons' part, which standard deviations do not change, either."""
-        if curvature not in self._whole or self._whole[curvature][0] is not evaluation:
+        if curvature not in self._evaluations or self._evaluations[curvature][0] is not evaluation:
             logarithmic = self._logarithmic(evaluation) if curvature == "observed" else evaluation
-            self._whole[curvature] = evaluation, information(logarithmic, self.free, self.free_common)
-        return self._whole[curvature][1]
+            self._evaluations[curvature] = evaluation, information(logarithmic, self.free, self.free_common)
+        return self._evaluations[curvature][1]
 
     def _logarithmic(self, evaluation: Evaluation) -> Evaluation:
         """The same with minus the second derivatives in the logarithm of gamma, no longer in gamma."""
@@ -156,12 +158,12 @@ class Problem:
         judge_information[:, 0, 0] -= evaluation.judge_gradient[0]
         return replace(evaluation, judge_information=judge_information)
 
-    def evaluated(self, x: np.ndarray, at: Parameters, curvature: Curvature | None) -> Evaluation:
+    def evaluated(self, x: np.ndarray, parameters: Parameters, curvature: Curvature | None) -> Evaluation:
         """The likelihood's part, which standard deviations do not change; they are often tried at one point."""
         if curvature == "observed" and self._often is not None and np.array_equal(self._often[0], x):
             return self._often[1]
         if curvature not in self._last or not np.array_equal(self._last[curvature][0], x):
-            self._last[curvature] = x, evaluate(self.cells, self.model, at, curvature, at_zero=False)
+            self._last[curvature] = x, evaluate(self.cells, self.model, parameters, curvature, at_zero=False)
         return self._last[curvature][1]
 
     def remembering(self, x: np.ndarray) -> np.ndarray:
@@ -175,14 +177,18 @@ class Problem:
         A judge without a penalty may run off: the climb ends where its discrimination counts as unbounded.
         """
         climb = _ToMode(self, spread, settings.tolerance)
-        point, done, steps = ascended(climb, climb.at(x), settings.max_iterations)
+        point, done, steps = ascended(climb, climb.point_at(x), settings.max_iterations)
         return point.x, point.height, done, steps
 
     def strays(self, x: np.ndarray) -> bool:
         """Whether a judge without a penalty runs off, or falls to where no step would bring it back."""
-        at = self.parameters(x)
-        lost = self.alone is None and self.model.weighs_judges and bool((at.in_play & faint(at, LOST)).any())
-        return lost or bool(unbounded_judges(self.model, at))
+        parameters = self.parameters(x)
+        lost = (
+            self.alone is None
+            and self.model.weighs_judges
+            and bool((parameters.in_play & faint(parameters, LOST)).any())
+        )
+        return lost or bool(unbounded_judges(self.model, parameters))
 
     def ascent(self, x: np.ndarray, spread: Spread, info: Information, gradient: np.ndarray) -> np.ndarray:
         """Newton's step; where the log-likelihood curves upward, by the expected information.
@@ -191,10 +197,10 @@ class Problem:
         """
         if isinstance(info, Arrow):  # which has what does not move, too, but for whole blocks
             rows = self.free[self.model.free_rows].ravel()
-            kept = np.flatnonzero(np.r_[np.ones(self.n, bool), rows])[self.coordinates.kept]
+            free_columns = np.flatnonzero(np.r_[np.ones(self.n, bool), rows])[self.coordinates.free_columns]
             correction = np.zeros(len(info.sums))
-            correction[kept] = gradient
-            return info.solve(correction)[kept]
+            correction[free_columns] = gradient
+            return info.solve(correction)[free_columns]
         with suppress(LinAlgError):
             return positive_solve(info, gradient)
         if self.alone is None:
@@ -216,15 +222,15 @@ class Problem:
         With a block of restricted likelihood all else is integrated out as well, up to a constant.
         """
         height, _, info = self.look(x, spread, "expected")
-        at = self.parameters(x)
-        prior = log_prior_determinant(self.model, at, spread, self._n_discriminations)
-        n_qualities = shrunk_qualities(self.model, at, spread)
+        parameters = self.parameters(x)
+        prior = log_prior_determinant(self.model, parameters, spread, self._n_discriminations)
+        n_qualities = shrunk_qualities(self.model, parameters, spread)
         if self._restricted(spread) and self.model.weighs_judges:
             # flat in the scores and in the discriminations whose mean is one, so that a judge near zero,
             # whose logarithm is hardly known, does not decide
             free = int(self.free[0].sum())
             n_qualities = self.n - 1 - max(free - 1, 0)
-        to_scaled = n_qualities * np.log(scale(self.model, at)[0])
+        to_scaled = n_qualities * np.log(scale(self.model, parameters)[0])
         return height + 0.5 * (prior - self._log_determinant(info, spread)) + to_scaled
 
     def _restricted(self, spread: Spread) -> bool:
@@ -268,7 +274,7 @@ class _ToMode(Ascent[_Point]):
     def __init__(self, problem: Problem, spread: Spread, tolerance: float):
         self.problem, self.spread, self.tolerance = problem, spread, tolerance
 
-    def at(self, x: FloatArray) -> _Point:
+    def point_at(self, x: FloatArray) -> _Point:
         return _Point(self.problem, self.spread, x, *self.problem.look(x, self.spread, "observed"))
 
     def arrived(self, point: _Point) -> bool:
@@ -283,21 +289,21 @@ class _ToMode(Ascent[_Point]):
         full_step = step if problem.metric is None else problem.coordinates.full(step)
         close = point.height - CLOSE * max(1.0, abs(point.height))
         return backtracked(
-            lambda size: self.at(point.x + size * step),
-            lambda there: there.height,
+            lambda size: self.point_at(point.x + size * step),
+            lambda trial: trial.height,
             point.height,
             rise,
             min(1.0, LARGEST_STEP / np.abs(full_step).max()),
             # where rounding hides which is higher, the slope tells (Hager and Zhang, 2005)
-            lambda there: bool(there.height >= close and there.gradient @ step >= -SLOPE * rise),
+            lambda trial: bool(trial.height >= close and trial.gradient @ step >= -SLOPE * rise),
         )[1]
 
 
-def faint(at: Parameters, least: float) -> BoolArray:
+def faint(parameters: Parameters, least: float) -> BoolArray:
     """Judges under whom a typical pair's log-odds are below a size, shape (K,)."""
-    if not len(at.judges):
-        return np.zeros(at.judges.shape[1], bool)
-    weak: BoolArray = log_odds(at) < least
+    if not len(parameters.judges):
+        return np.zeros(parameters.judges.shape[1], bool)
+    weak: BoolArray = log_odds(parameters) < least
     return weak
 
 
@@ -318,15 +324,17 @@ class BlockProblem(Problem):
     All is shrunk but for further blocks that are not.
     """
 
-    def _second(self, at: Parameters, spread: Spread, evaluation: Evaluation, curvature: Curvature) -> Information:
+    def _second(
+        self, parameters: Parameters, spread: Spread, evaluation: Evaluation, curvature: Curvature
+    ) -> Information:
         """The expected ones where the log-likelihood curves upward."""
         if curvature == "observed":
             held = at_mean(self.model, self.cells)
-            information = arrow(self.model, at, self._logarithmic(evaluation), spread, True, held)
+            information = arrow(self.model, parameters, self._logarithmic(evaluation), spread, True, held)
             if information.is_positive:
                 return information
-            evaluation = evaluate(self.cells, self.model, at, "expected")
-        return arrow(self.model, at, evaluation, spread, False, at_mean(self.model, self.cells))
+            evaluation = evaluate(self.cells, self.model, parameters, "expected")
+        return arrow(self.model, parameters, evaluation, spread, False, at_mean(self.model, self.cells))
 
     def _log_determinant(self, info: Information, spread: Spread) -> float:
         assert isinstance(info, Arrow)

@@ -18,7 +18,7 @@ from scipy.sparse import csc_array, csr_array
 from judgerank.data.arrays import BoolArray, FloatArray, IntArray
 from judgerank.data.cache import remembered
 from judgerank.data.comparisons import Comparisons
-from judgerank.data.tied_choices import chosen, whole
+from judgerank.data.tied_choices import chosen, is_choice
 from judgerank.model.block import Role
 from judgerank.model.law import Law
 from judgerank.model.stage_law import StageLaw
@@ -87,7 +87,10 @@ class BlockColumns:
     ) -> None:
         self.places = {role: np.flatnonzero(np.equal(roles, role)) for role in dict.fromkeys(roles)}
         alone = len(self.places) == 1
-        self._of = {role: columns if alone else csr_array(columns[:, at]) for role, at in self.places.items()}
+        self._of = {
+            role: columns if alone else csr_array(columns[:, parameters])
+            for role, parameters in self.places.items()
+        }
         self._by_two: dict[tuple[Role, Role], csr_array | None] = {}
         self._ends, self._judge, self._size = ends, judge, (n, k)
 
@@ -188,15 +191,15 @@ def _pairs(left: csr_array, right: csr_array) -> csr_array | None:
 
 
 SMALL = 1 << 18  # rows up to which they may stand in a table, and are summed over at once
-KEPT = 1 << 21  # rows up to which a layout is kept between passes, which takes 80 bytes a row
-FILLED, MANY = 0.4, 1_000  # share of a table's places with a comparison, and rows, from which it is quicker
+MAX_CACHED_ROWS = 1 << 21  # rows up to which a layout is kept between passes, which takes 80 bytes a row
+FILLED, MIN_ROWS = 0.4, 1_000  # share of a table's places with a comparison, and rows, from which it is quicker
 Numbers = TypeVar("Numbers", FloatArray, IntArray)
 
 
 @remembered
 def _chosen(cells: Comparisons) -> IntArray:
     """How many answers are tied for the best in the choice of every row, one where it says nothing, shape (T,)."""
-    return np.where(whole(cells), chosen(cells), 1)
+    return np.where(is_choice(cells), chosen(cells), 1)
 
 
 class Listed:
@@ -210,7 +213,7 @@ class Listed:
         self._cells = starts_of_runs(new | (self._judge[1:] != self._judge[:-1]), LONG)  # of one pair and judge
         if self._starts is not None:
             first, second = first[self._starts], second[self._starts]
-            self._many = np.diff(self._starts, append=len(self._judge))
+            self._run_lengths = np.diff(self._starts, append=len(self._judge))
         self._i, self._j = first.astype(np.intp), second.astype(np.intp)
         self._pair, self._of_cell = self._i * self._n + self._j, self._judge
         ends = self._by_row(self._i), self._by_row(self._j)
@@ -224,7 +227,7 @@ class Listed:
         self.tied = None if cells.tied is None else cells.tied[rows]
         self.strong = () if cells.strong is None else tuple(share[rows] for share in cells.by_strength)
         self._columns = None if cells.columns is None else cells.columns[rows]
-        self._further: dict[tuple[Role, ...], BlockColumns] = {}
+        self._block_columns: dict[tuple[Role, ...], BlockColumns] = {}
         stages = None if cells.stages is None else cells.stages.take(rows)
         self.apart = None if stages is None else stages.apart
         self._answers = None if stages is None else stages.alternatives
@@ -257,10 +260,12 @@ class Listed:
 
     def further(self, roles: tuple[Role, ...]) -> BlockColumns:
         """Columns of the further blocks, by their roles."""
-        if roles not in self._further:
+        if roles not in self._block_columns:
             first, second, judge = self.who
-            self._further[roles] = BlockColumns(self._columns, roles, (first, second), self._n, judge, self._k)
-        return self._further[roles]
+            self._block_columns[roles] = BlockColumns(
+                self._columns, roles, (first, second), self._n, judge, self._k
+            )
+        return self._block_columns[roles]
 
     @property
     def who(self) -> tuple[IntArray, IntArray, IntArray]:
@@ -269,7 +274,7 @@ class Listed:
 
     def _by_row(self, values: Numbers) -> Numbers:
         """Values by pair, for every row of it."""
-        return values if self._starts is None else np.repeat(values, self._many)
+        return values if self._starts is None else np.repeat(values, self._run_lengths)
 
     def _over_rows(self, values: FloatArray, weight: FloatArray | None) -> FloatArray:
         """Weighted sums over the rows of one pair that come one after the other."""
@@ -392,7 +397,7 @@ def _product(values: FloatArray, *factors: FloatArray | None) -> FloatArray:
 
 def laid_out(cells: Comparisons, size: int) -> Iterable[Listed | Table]:
     """All rows in parts of about a size."""
-    return _sorted_cells(cells, size) if len(cells) <= KEPT else _listed(cells, size)
+    return _sorted_cells(cells, size) if len(cells) <= MAX_CACHED_ROWS else _listed(cells, size)
 
 
 def _listed(cells: Comparisons, size: int) -> Iterator[Listed]:
@@ -422,7 +427,7 @@ def _sorted_cells(cells: Comparisons, size: int) -> Sequence[Listed | Table]:
         cells.covariate is not None
         or cells.columns is not None
         or cells.stages is not None
-        or len(cells) < max(MANY, FILLED * k * len(pairs))
+        or len(cells) < max(MIN_ROWS, FILLED * k * len(pairs))
         or not in_order
     ):
         return list(_listed(cells, size))

@@ -18,8 +18,18 @@ from judgerank.data.cache import remembered
 from judgerank.data.comparisons import Comparisons
 from judgerank.engine.boundary import Bound, assurance, guess, offsets_at_zero
 from judgerank.engine.existence import separable_judges
-from judgerank.engine.likelihood import At, by_judge
-from judgerank.engine.multistart import ALONE, SPARSE, Ends, FarOut, Rows, apart, far_starts, rough_maxima, shares
+from judgerank.engine.likelihood import RowTerms, by_judge
+from judgerank.engine.multistart import (
+    ALONE,
+    SPARSE,
+    Ends,
+    FarOut,
+    Rows,
+    far_starts,
+    largest_difference,
+    rough_maxima,
+    shares,
+)
 from judgerank.engine.newton import Newton, climb, with_log_odds
 from judgerank.engine.penalised import Penalised, with_further
 from judgerank.engine.problem import in_units
@@ -43,7 +53,7 @@ SLOPE_WORTH = (
 MOST = 40  # climbs, the judges who are least worse off first
 
 
-def elsewhere(cells: Comparisons, model: Model, at: Parameters, settings: Newton) -> Iterator[Parameters]:
+def elsewhere(cells: Comparisons, model: Model, parameters: Parameters, settings: Newton) -> Iterator[Parameters]:
     """Points to climb from, each the best there is while one judge's slope is held at another value.
 
     That is a local maximum of the judge's own likelihood, or a bound: there, too, the likelihood as a whole may
@@ -54,43 +64,51 @@ def elsewhere(cells: Comparisons, model: Model, at: Parameters, settings: Newton
     cells : Comparisons
     model : Model
         With slopes.
-    at : Parameters
+    parameters : Parameters
         A maximum.
     settings : Newton
     """
     bound = settings.slope_bound
-    for k, alpha, slope in _others(cells, model, at, bound):
-        judges = at.judges.copy()
+    for k, alpha, slope in _others(cells, model, parameters, bound):
+        judges = parameters.judges.copy()
         judges[:2, k] = alpha, slope
         least, largest = np.full(judges.shape[1], -bound), np.full(judges.shape[1], bound)
         least[k] = largest[k] = slope
-        yield climb(cells, model, settings, Parameters(at.scores, judges), Bound(least, largest)).parameters
+        yield climb(
+            cells, model, settings, Parameters(parameters.scores, judges), Bound(least, largest)
+        ).parameters
 
 
-def _others(cells: Comparisons, model: Model, at: Parameters, bound: float) -> list[tuple[int, float, float]]:
+def _others(
+    cells: Comparisons, model: Model, parameters: Parameters, bound: float
+) -> list[tuple[int, float, float]]:
     """A judge, and its log-discrimination and slope at another local maximum of its own or at a bound."""
-    middle = np.where(at.in_play, at.judges[0], at.judges[0, at.in_play].mean() if at.in_play.any() else 0.0)
+    middle = np.where(
+        parameters.in_play,
+        parameters.judges[0],
+        parameters.judges[0, parameters.in_play].mean() if parameters.in_play.any() else 0.0,
+    )
     slopes, alphas = np.linspace(-bound, bound, SLOPES), np.linspace(-REACH, REACH, DISCRIMINATIONS)
     heights = np.array(
-        [[_heights(cells, model, at, middle + alpha, slope) for alpha in alphas] for slope in slopes]
+        [[_heights(cells, model, parameters, middle + alpha, slope) for alpha in alphas] for slope in slopes]
     )
     best = heights.max(axis=1)  # (SLOPES, K)
-    loss = _heights(cells, model, at, at.judges[0], at.judges[1]) - best
+    loss = _heights(cells, model, parameters, parameters.judges[0], parameters.judges[1]) - best
     is_ahead, behind = np.full_like(best, True, bool), np.full_like(best, True, bool)
     is_ahead[1:-1], behind[1:-1] = best[1:-1] >= best[2:], best[1:-1] >= best[:-2]
-    elsewhere_ = np.abs(slopes[:, None] - at.judges[1]) > slopes[1] - slopes[0]
+    elsewhere_ = np.abs(slopes[:, None] - parameters.judges[1]) > slopes[1] - slopes[0]
     candidates = np.argwhere(is_ahead & behind & elsewhere_ & (loss <= SLOPE_WORTH))
-    ordered = sorted(candidates.tolist(), key=lambda place: loss[*place])[:MOST]
+    ordered = sorted(candidates.tolist(), key=lambda cell: loss[*cell])[:MOST]
     return [(k, middle[k] + alphas[heights[s, :, k].argmax()], slopes[s]) for s, k in ordered]
 
 
 def _heights(
-    cells: Comparisons, model: Model, at: Parameters, alpha: np.ndarray, slope: float | np.ndarray
+    cells: Comparisons, model: Model, parameters: Parameters, alpha: np.ndarray, slope: float | np.ndarray
 ) -> np.ndarray:
     """Log-likelihood of every judge's comparisons, shape (K,)."""
-    judges = at.judges.copy()
+    judges = parameters.judges.copy()
     judges[0], judges[1] = alpha, slope
-    return by_judge(cells, model, Parameters(at.scores, judges))
+    return by_judge(cells, model, Parameters(parameters.scores, judges))
 
 
 # Choose among the end points of a search by a rule that does not depend on rounding.
@@ -152,7 +170,7 @@ WORTH = 3.0  # log-likelihood that the end of a rough climb, or a judge at zero,
 DIFFERENT = 0.5  # correlation of scores below which two ends are different rankings
 MOST_CLIMBS = 8
 ABOUT_AS_HIGH = 10.0  # log-likelihood that a climb stopped as it ran off may lack
-FURTHER = 2e3  # log-odds up to which climbs from judges far out go
+MAX_CLIMB_LOG_ODDS = 2e3  # log-odds up to which climbs from judges far out go
 FAR = 2e5  # log-odds at which a judge that runs off is compared: heights near their limit as one over them
 ROUNDS_FAR_OUT = 3  # of climbs from where one or two judges are far out
 ROUNDS = 4  # of climbs, with slopes: after the first from where one judge might have another
@@ -210,10 +228,10 @@ def _with_some_at_mean(cells: Comparisons, model: Model, settings: Newton) -> So
 def _from(cells: Comparisons, model: Model, settings: Newton, start: Parameters) -> Solution:
     """The one climb from a start, with some discriminations at the mean of the others'."""
     held = at_mean(model, cells)
-    at = start.normalised(at_mean=held)
-    free = np.isfinite(at.judges)
+    parameters = start.normalised(at_mean=held)
+    free = np.isfinite(parameters.judges)
     free[0, held] = False
-    return with_further(cells, model, at, free, settings, {})
+    return with_further(cells, model, parameters, free, settings, {})
 
 
 def _highest(
@@ -250,7 +268,7 @@ def _highest(
         best = highest(ends, unweighted)
         left = np.setdiff1d(judges, best.unbounded_judges)
         far = far_starts(cells, model, best.parameters, left, settings.slope_bound)
-        ends = more(ends, far.starts, FURTHER)
+        ends = more(ends, far.starts, MAX_CLIMB_LOG_ODDS)
         if highest(ends, unweighted).parameters is best.parameters:
             break
     if highest(ends, unweighted).status.converged:
@@ -269,7 +287,7 @@ def carried_on(
     for k, start_point in far.alone:
         if k not in already_unbounded:
             counted = replace(cells, count=np.where(cells.judge == k, ALONE, 1.0) * cells.count)
-            continued = climb(counted, model, settings, start_point, furthest=FURTHER, leader=k)
+            continued = climb(counted, model, settings, start_point, furthest=MAX_CLIMB_LOG_ODDS, leader=k)
             if k in unbounded_judges(model, continued.parameters):
                 yield climb(cells, model, settings, continued.parameters, furthest=FAR, leader=k)
 
@@ -303,14 +321,16 @@ def held_far_out(cells: Comparisons, model: Model, settings: Newton, best: Solut
     """
     if best.status is not Status.UNBOUNDED or not model.weights_vary:
         return best
-    solution = climb(cells, model, settings, best.parameters, furthest=FURTHER)
+    solution = climb(cells, model, settings, best.parameters, furthest=MAX_CLIMB_LOG_ODDS)
     bound, away = Bound(-settings.slope_bound, settings.slope_bound), unbounded_judges(model, solution.parameters)
     is_lower = by_judge(cells, model, solution.parameters) < -settings.tolerance
     if not is_lower[np.setdiff1d(np.flatnonzero(solution.parameters.in_play), away)].any():
         return best  # nobody whose answers are not all but certain says how far apart the models are
     while away != bound.held:
         bound = bound._replace(held=away)
-        solution = climb(cells, model, settings, with_log_odds(model, solution.parameters, away, FURTHER), bound)
+        solution = climb(
+            cells, model, settings, with_log_odds(model, solution.parameters, away, MAX_CLIMB_LOG_ODDS), bound
+        )
         away = tuple(sorted({*away, *unbounded_judges(model, solution.parameters)}))
     return replace(
         solution, status=Status.UNBOUNDED, unbounded_judges=tuple(sorted({*away, *best.unbounded_judges}))
@@ -361,15 +381,16 @@ def followed(
     predictions = list[np.ndarray]()  # predictions of the ends that were no stops
     compared = 0
 
-    def predicted(at: Parameters) -> np.ndarray:
-        return expit(At(rows, model, at, model.gamma(at)).eta)
+    def predicted(parameters: Parameters) -> np.ndarray:
+        return expit(RowTerms(rows, model, parameters, model.gamma(parameters)).eta)
 
     for start_point in starts:
         ended = (end for end in maxima[compared:] if end.status is not Status.ITERATION_LIMIT)
         predictions, compared = [*predictions, *(predicted(end.parameters) for end in ended)], len(maxima)
         if (
             not predictions
-            or apart(weights, predicted(start_point)[:, None], np.column_stack(predictions)).min() > REACHED
+            or largest_difference(weights, predicted(start_point)[:, None], np.column_stack(predictions)).min()
+            > REACHED
         ):
             maxima.append(climb_from(start_point))
     return maxima
@@ -425,15 +446,15 @@ def worth_climbing(
     return [Parameters(end.scores, np.concatenate([end.judges, offsets])) for end in chosen]
 
 
-def without_each(cells: Comparisons, model: Model, at: Parameters) -> Iterator[Parameters]:
+def without_each(cells: Comparisons, model: Model, parameters: Parameters) -> Iterator[Parameters]:
     """Starts with one judge at zero discrimination: in turn of those who lose little height by that."""
-    zero = Parameters(at.scores, at.judges.copy())
+    zero = Parameters(parameters.scores, parameters.judges.copy())
     zero.judges[0], zero.judges[model.offsets] = -np.inf, offsets_at_zero(cells, model)
-    lost = by_judge(cells, model, at) - by_judge(cells, model, zero)
-    for k in np.flatnonzero(at.in_play & (lost < WORTH)):
-        judges = at.judges.copy()
+    lost = by_judge(cells, model, parameters) - by_judge(cells, model, zero)
+    for k in np.flatnonzero(parameters.in_play & (lost < WORTH)):
+        judges = parameters.judges.copy()
         judges[:, k] = zero.judges[:, k]
-        yield Parameters(at.scores, judges)
+        yield Parameters(parameters.scores, judges)
 
 
 def _correlation(left: Parameters, right: Parameters) -> float:

@@ -121,23 +121,23 @@ class Solution(Shown):
         return replace(self, evaluation=self.evaluation.times(factor), rival=rival, alone=alone, expected=None)
 
 
-def log_odds(at: Parameters) -> np.ndarray:
+def log_odds(parameters: Parameters) -> np.ndarray:
     """Of a typical pair under every judge: gamma_k times the standard deviation of the scores, shape (K,)."""
-    return np.asarray(np.exp(at.judges[0]) * at.score_spread, float)
+    return np.asarray(np.exp(parameters.judges[0]) * parameters.score_spread, float)
 
 
-def unbounded_judges(model: Model, at: Parameters, furthest: float = LARGEST_LOG_ODDS) -> tuple[int, ...]:
+def unbounded_judges(model: Model, parameters: Parameters, furthest: float = LARGEST_LOG_ODDS) -> tuple[int, ...]:
     """Judges whose gamma has outgrown every sensible size: they order the models lexicographically.
 
     Such a judge never errs between clusters of models whose scores collapse as its gamma grows.
     """
     if not model.weighs_judges:
         return ()
-    return tuple(np.flatnonzero(log_odds(at) > furthest).tolist())
+    return tuple(np.flatnonzero(log_odds(parameters) > furthest).tolist())
 
 
 def unerring_judges(
-    cells: Comparisons, model: Model, at: Parameters, evaluation: Evaluation | None = None
+    cells: Comparisons, model: Model, parameters: Parameters, evaluation: Evaluation | None = None
 ) -> tuple[int, ...]:
     """Judges in play that never disagree with the order of the scores.
 
@@ -149,36 +149,36 @@ def unerring_judges(
     if not model.judge_blocks:
         return ()
     if model.has(Role.STRONG) or (model.has(Role.TIE) and cells.stages is not None):
-        return ordered_judges(cells, model, at, evaluation)
+        return ordered_judges(cells, model, parameters, evaluation)
     if model.has(Role.TIE):
-        return _separated_with_ties(cells, model, at)
+        return _separated_with_ties(cells, model, parameters)
     if model.has(Role.OFFSET):
-        return _separated_by_a_margin(cells, at, not model.weighs_judges)
-    slack = EQUAL * np.ptp(at.scores)
+        return _separated_by_a_margin(cells, parameters, not model.weighs_judges)
+    slack = EQUAL * np.ptp(parameters.scores)
     errs, decides = np.zeros((2, len(cells.judges)), bool)
     won, lost = cells.won, cells.lost
     for start in range(0, len(cells), CHUNK):
         rows = slice(start, start + CHUNK)
-        d = at.scores.take(cells.first[rows]) - at.scores.take(cells.second[rows])
+        d = parameters.scores.take(cells.first[rows]) - parameters.scores.take(cells.second[rows])
         has_gap = np.abs(d) > slack  # between equal scores there is nothing to agree with
         against = np.where(d > 0, lost[rows] > 0, won[rows] > 0) & has_gap
         errs[cells.judge[rows][against]] = True
         decides[cells.judge[rows][has_gap]] = True
         if errs.all():
             break
-    return tuple(np.flatnonzero(at.in_play & decides & ~errs).tolist())
+    return tuple(np.flatnonzero(parameters.in_play & decides & ~errs).tolist())
 
 
-def _separated_by_a_margin(cells: Comparisons, at: Parameters, alike: bool) -> tuple[int, ...]:
+def _separated_by_a_margin(cells: Comparisons, parameters: Parameters, alike: bool) -> tuple[int, ...]:
     """Judges whose least difference with a vote for the first model is no less than their largest against it.
 
     Where judges are `alike` in discrimination, those who only ever vote for one position.
     """
     least, largest = np.full(len(cells.judges), np.inf), np.full(len(cells.judges), -np.inf)
-    slack, (first, second) = EQUAL * np.ptp(at.scores), (cells.won, cells.lost)
+    slack, (first, second) = EQUAL * np.ptp(parameters.scores), (cells.won, cells.lost)
     for start in range(0, len(cells), CHUNK):
         rows = slice(start, start + CHUNK)
-        d = at.scores.take(cells.first[rows]) - at.scores.take(cells.second[rows])
+        d = parameters.scores.take(cells.first[rows]) - parameters.scores.take(cells.second[rows])
         if cells.apart is not None:
             d /= cells.apart[rows]
         won, lost = first[rows] > 0, second[rows] > 0
@@ -187,13 +187,13 @@ def _separated_by_a_margin(cells: Comparisons, at: Parameters, alike: bool) -> t
     one_sided = np.isinf(least) | np.isinf(largest)
     if alike:  # what scores and positions do together is for `engine.existence` to say
         return tuple(np.flatnonzero(one_sided).tolist())
-    return tuple(np.flatnonzero(one_sided | (at.in_play & (least >= largest - slack))).tolist())
+    return tuple(np.flatnonzero(one_sided | (parameters.in_play & (least >= largest - slack))).tolist())
 
 
-def _separated_with_ties(cells: Comparisons, model: Model, at: Parameters) -> tuple[int, ...]:
+def _separated_with_ties(cells: Comparisons, model: Model, parameters: Parameters) -> tuple[int, ...]:
     """Judges whose answers, in the order second, tie, first, never fall as the difference grows."""
-    d = at.scores.take(cells.first) - at.scores.take(cells.second)
-    slack = EQUAL * np.ptp(at.scores)
+    d = parameters.scores.take(cells.first) - parameters.scores.take(cells.second)
+    slack = EQUAL * np.ptp(parameters.scores)
     tied = cells.known_ties
     shares = np.array([1 - cells.outcome - tied / 2, tied, cells.outcome - tied / 2])
     if not model.has(Role.OFFSET):  # either way round is alike: against the order, tie, with it
@@ -213,7 +213,7 @@ def _separated_with_ties(cells: Comparisons, model: Model, at: Parameters) -> tu
     else:
         decides = np.bincount(cells.judge, cells.count * (1 - tied), size) > EQUAL
         one_sided, in_order = ~decides, in_order & never[0]
-    moving = at.in_play & model.weighs_judges
+    moving = parameters.in_play & model.weighs_judges
     return tuple(np.flatnonzero(one_sided | (moving & in_order)).tolist())
 
 

@@ -90,21 +90,21 @@ def clustered(
     )
 
 
-def _to_gradients(model: Model, at: Parameters) -> csr_array:
+def _to_gradients(model: Model, parameters: Parameters) -> csr_array:
     """What makes gradients in (s, judges' blocks) of the residuals of `residuals_by_cluster`, a linear map.
 
     With r_km a cluster's net residual of judge k and model m, the gradient is sum_k gamma_k r_km in s_m, and
     gamma_k sum_m s_m r_km in log gamma_k; what the offsets' residuals say is their own gradient.
     """
-    n, (b, k) = len(at.scores), at.judges.shape
+    n, (b, k) = len(parameters.scores), parameters.judges.shape
     if not b:
         return csr_array(np.eye(n))
-    gamma, row = np.exp(at.judges[0]), np.arange(k * n)
+    gamma, row = np.exp(parameters.judges[0]), np.arange(k * n)
     offsets = np.arange(b)[model.offsets]
     n_offsets = len(offsets)  # of every judge
     offset = k * n + np.arange(k * n_offsets)
     block = n + np.tile(offsets, k) * k + np.repeat(np.arange(k), n_offsets)
-    values = np.r_[np.repeat(gamma, n), np.outer(gamma, at.scores).ravel(), np.ones(k * n_offsets)]
+    values = np.r_[np.repeat(gamma, n), np.outer(gamma, parameters.scores).ravel(), np.ones(k * n_offsets)]
     coords = np.r_[row, row, offset], np.r_[np.tile(np.arange(n), k), n + np.repeat(np.arange(k), n), block]
     return csr_array((values, coords), shape=(k * (n + n_offsets), n + b * k))
 
@@ -124,7 +124,7 @@ def _by_question(
     """Residuals of whole questions and their information in the scores, side by side, and their comparisons."""
     query = f"SELECT question, cell, answer, times FROM ({rows.query(also=', r.question')}) ORDER BY question"
     waiting, last, count = None, None, np.zeros(0)  # of the question that the next rows may go on with
-    at, judge_index = fitted.solution.parameters, pd.Index(judges).get_indexer(pd.Index(rows.names.judges))
+    parameters, judge_index = fitted.solution.parameters, pd.Index(judges).get_indexer(pd.Index(rows.names.judges))
     stream = db.batches(query)
     for batch in stream:
         cell = batch["cell"]
@@ -142,7 +142,9 @@ def _by_question(
         tied = (outcome == 0.5).astype(float)
         raw = Comparisons(rows.names.models, judges, first, second, judge_index[judge], outcome, times, tied=tied)
         answers = fitted.model.observed(raw)
-        both = (of(answers, fitted.model, at, number) for of in (residuals_by_cluster, information_by_cluster))
+        both = (
+            of(answers, fitted.model, parameters, number) for of in (residuals_by_cluster, information_by_cluster)
+        )
         part = csr_array(hstack(list(both)))
         sizes = np.asarray(np.bincount(number, times), float)
         if waiting is not None:

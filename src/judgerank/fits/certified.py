@@ -63,12 +63,14 @@ def require_maximum_in_play(result: Fitted) -> None:
         active = np.flatnonzero(result.solution.parameters.in_play)
         if len(active):
             chosen = result.comparisons.with_judges([result.comparisons.judges[k] for k in active])
-            at = Parameters(result.solution.parameters.scores, result.solution.parameters.judges[:, active])
+            parameters = Parameters(
+                result.solution.parameters.scores, result.solution.parameters.judges[:, active]
+            )
             held = np.isin(active, result.solution.unbounded_judges)  # they are shrunk, alone
             if held.any():
-                _refuse(chosen, result.model, rising_direction(chosen, result.model, at, held))
-            elif not near_maximum(chosen, result.model, at):
-                _refuse(chosen, result.model, rising_direction(chosen, result.model, at))
+                _refuse(chosen, result.model, rising_direction(chosen, result.model, parameters, held))
+            elif not near_maximum(chosen, result.model, parameters):
+                _refuse(chosen, result.model, rising_direction(chosen, result.model, parameters))
     if not result.judges_at_zero:
         return
     aside = set(result.judges_at_zero)
@@ -105,14 +107,19 @@ def require_blocks(fitted: Fitted) -> None:
     NoMaximumError, NotIdentifiedError
         Naming what runs off, or what is not identified.
     """
-    model, at, cells, spread = fitted.model, fitted.solution.parameters, fitted.comparisons, fitted.solution.spread
-    precision = penalty(model, at, spread) if spread else None
-    evaluation = evaluate(cells, model, at, "expected", at_zero=False)
+    model, parameters, cells, spread = (
+        fitted.model,
+        fitted.solution.parameters,
+        fitted.comparisons,
+        fitted.solution.spread,
+    )
+    precision = penalty(model, parameters, spread) if spread else None
+    evaluation = evaluate(cells, model, parameters, "expected", at_zero=False)
     # the prior of scores must not be all that keeps an effect finite which the scores share
     held = {name: tau for name, tau in (spread or {}).items() if name != "scores"} if _shared(fitted) else spread
-    holding = penalty(model, at, held) if held else None
-    if not near_maximum(cells, model, at, fitted.free, fitted.free_common, holding, evaluation):
-        _refuse(cells, model, rising_direction(cells, model, at, moving=_without_penalty(fitted)))
+    holding = penalty(model, parameters, held) if held else None
+    if not near_maximum(cells, model, parameters, fitted.free, fitted.free_common, holding, evaluation):
+        _refuse(cells, model, rising_direction(cells, model, parameters, moving=_without_penalty(fitted)))
     _require_told_apart(fitted, evaluation, precision)
 
 

@@ -60,7 +60,7 @@ class Disagreement:
     by_chance: float
     less: FloatArray
 
-    def at(self, r: float) -> float:
+    def loss(self, r: float) -> float:
         """D(r); zero from a correlation of one on."""
         return max(self.by_chance - float(np.interp(r, CORRELATIONS, self.less)), 0.0) if r < 1 else 0.0
 
@@ -70,7 +70,7 @@ class Disagreement:
 
     def information(self, r: float) -> float:
         """Fisher information of one item on r: D'(r)^2 / (D(r) (1 - D(r)))."""
-        d = max(self.at(r), NEVER)
+        d = max(self.loss(r), NEVER)
         slope = float(np.interp(r, CORRELATIONS, np.gradient(self.less, CORRELATIONS)))
         return slope**2 / (d * (1 - d))
 
@@ -111,7 +111,7 @@ class Answers(NamedTuple):
 
     item: IntArray
     group: IntArray
-    said: FloatArray
+    preferred: FloatArray
     lead: FloatArray
     position: FloatArray
     order: FloatArray
@@ -127,7 +127,7 @@ class Items:
 
     Attributes
     ----------
-    answered, said, lead, position, order : sparse float array, shape (I, K)
+    answered, preferred, lead, position, order : sparse float array, shape (I, K)
         Ones; whether one of the models is preferred; its log-odds to be under a fit, gamma_k (s_i - s_j) and b_k;
         one if it was shown first, and minus one otherwise.
     question : int array, shape (I,)
@@ -136,7 +136,7 @@ class Items:
     """
 
     answered: csc_array
-    said: csc_array
+    preferred: csc_array
     lead: csc_array
     position: csc_array
     order: csc_array
@@ -152,7 +152,7 @@ class Items:
         """What a judge answered."""
         start, end = self.answered.indptr[judge : judge + 2]
         item = self.answered.indices[start:end]
-        values = (matrix.data[start:end] for matrix in (self.said, self.lead, self.position, self.order))
+        values = (matrix.data[start:end] for matrix in (self.preferred, self.lead, self.position, self.order))
         return Answers(item, self.question[item] % self.n_groups, *values)
 
 
@@ -216,12 +216,12 @@ class SharedAnswers:
         r, part = a[first, 0] * a[second, 0], self.shared[pairs, 0] / self.shared[pairs, 0].sum()
         mean_r = part @ (unbounded[first, 1:] * unbounded[second, 1:])
         reach = normal_quantile(level, groups - 1.0) * float(jackknife(mean_r, -1))
-        return self._at(pairs, r), self._at(pairs, r + reach)
+        return self._losses(pairs, r), self._losses(pairs, r + reach)
 
-    def _at(self, pairs: BoolArray, r: FloatArray) -> FloatArray:
+    def _losses(self, pairs: BoolArray, r: FloatArray) -> FloatArray:
         """D(r) of pairs, shape (number of pairs,)."""
         index = np.flatnonzero(pairs)
-        return np.array([self.by_correlation[pair].at(x) for pair, x in zip(index, r, strict=True)])
+        return np.array([self.by_correlation[pair].loss(x) for pair, x in zip(index, r, strict=True)])
 
     @cached_property
     def _information(self) -> FloatArray:
@@ -285,14 +285,14 @@ def _judge(items: Items, number: int) -> Judge:
     def evaluate(x: FloatArray) -> tuple[float, FloatArray, FloatArray]:
         by_row = np.column_stack([np.exp(x[0]) * answers.lead, answers.order])  # derivatives of the predictor
         eta = by_row[:, 0] + answers.position + x[1] * answers.order
-        height, residual, weight = terms(eta, answers.said, np.ones(len(eta)))
+        height, residual, weight = terms(eta, answers.preferred, np.ones(len(eta)))
         information = by_row.T @ (weight[:, None] * by_row) + np.diag(precision)
         return height - float(precision @ x**2) / 2, by_row.T @ residual - precision * x, information
 
     log_slope, shift = peak(evaluate, np.zeros(2), "a judge's slope did not settle")[0].tolist()
     signal = np.exp(log_slope) * answers.lead
     p = expit(signal + answers.position + shift * answers.order)
-    gradient = sum_and_without(signal * (answers.said - p), answers.group, n_groups) - log_slope
+    gradient = sum_and_without(signal * (answers.preferred - p), answers.group, n_groups) - log_slope
     curvature = sum_and_without(signal**2 * p * (1 - p), answers.group, n_groups) + 1
     return Judge(np.exp(log_slope + gradient / curvature), shift)
 
@@ -302,15 +302,15 @@ def _shared(
 ) -> tuple[FloatArray, FloatArray, FloatArray, Disagreement]:
     """What `SharedAnswers` has of a pair: items shared, disagreement and correlation, shape (1 + G,), and D."""
     answers_first, answers_second = map(items.of, pair)
-    _, at, index_second = np.intersect1d(
+    _, index_first, index_second = np.intersect1d(
         answers_first.item, answers_second.item, assume_unique=True, return_indices=True
     )
-    answers_first, answers_second = answers_first.some(at), answers_second.some(index_second)
+    answers_first, answers_second = answers_first.some(index_first), answers_second.some(index_second)
     p, q = (
         np.clip(expit(judge.log_odds(answers)), SURELY, 1 - SURELY)
         for judge, answers in zip(judges, (answers_first, answers_second), strict=True)
     )
-    differ = (answers_first.said != answers_second.said).astype(float)
+    differ = (answers_first.preferred != answers_second.preferred).astype(float)
     d = disagreement(p, q)
     n, n_differing, less = (
         sum_and_without(values, answers_first.group, items.n_groups)

@@ -19,14 +19,14 @@ class Questions(NamedTuple):
 
     Attributes
     ----------
-    many : int
+    n_questions : int
     effective : float
         How many of equal size they count as (`inference.clusters.effective_number`).
     parameters : int
         Free ones; errors by question take more questions than these.
     """
 
-    many: int
+    n_questions: int
     effective: float
     parameters: int
 
@@ -37,15 +37,15 @@ class Questions(NamedTuple):
 
     def too_few_to_tell(self, what: str) -> str:
         """Why something is left open, in a sentence of its own."""
-        are = "is" if self.many == 1 else "are"
+        are = "is" if self.n_questions == 1 else "are"
         return (
             f"Too few questions to tell {what}: there {are} {self}, and it takes more questions than parameters."
         )
 
     def __str__(self) -> str:
         """Both numbers in words."""
-        questions = counted(self.many, "question")
-        if round(self.effective) < self.many:
+        questions = counted(self.n_questions, "question")
+        if round(self.effective) < self.n_questions:
             questions += f" of unequal size, which count as {self.effective:.0f} of equal size,"
         return f"{questions} and {counted(self.parameters, 'free parameter')}"
 
@@ -114,6 +114,6 @@ def by_question(fitted: Fit, comparisons: Comparisons | None, question: IntArray
     question_index = questions_of(fitted, rows, question)
     if question_index.enough:
         return fitted.clustered(comparisons, question, MOST_QUESTIONS)
-    if fitted.solution.shrinks_scores and fitted.effects is None and question_index.many > 1:
+    if fitted.solution.shrinks_scores and fitted.effects is None and question_index.n_questions > 1:
         return fitted.clustered(comparisons, question, MOST_QUESTIONS).flipped(comparisons, question)
     return fitted.flipped(comparisons, question)

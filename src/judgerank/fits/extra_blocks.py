@@ -65,8 +65,8 @@ def with_blocks(
         )
     if certified:
         require_bounded(without)
-    at = without.solution.parameters
-    start = Parameters(at.scores, at.judges, np.zeros(len(model.roles)))
+    parameters = without.solution.parameters
+    start = Parameters(parameters.scores, parameters.judges, np.zeros(len(model.roles)))
     if isinstance(without.settings, Penalised):
         solution = penalised.maximise(cells, model, without.settings)
     else:

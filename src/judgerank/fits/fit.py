@@ -304,8 +304,8 @@ def _maximum(cells: Comparisons, member: Model, settings: Settings, start: Param
     if not isinstance(start, Fit):
         again = start is None and isinstance(settings, Newton | Penalised)  # one's own may have no hash
         return _fit_member(cells, member, settings) if again else maximise(cells, member, settings, start)
-    at = beginning(start, cells, member)
-    return maximise(cells, member, settings, at, bar(start, cells, member))
+    parameters = beginning(start, cells, member)
+    return maximise(cells, member, settings, parameters, bar(start, cells, member))
 
 
 @remembered

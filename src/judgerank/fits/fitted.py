@@ -164,13 +164,13 @@ def beginning(previous: Fitted, cells: Comparisons, model: Model) -> Parameters:
     cells : Comparisons
     model : Model
     """
-    at, before = previous.solution.parameters, previous.comparisons
+    parameters, before = previous.solution.parameters, previous.comparisons
     rows = [np.zeros(len(before.judges))] * len(model.judge_blocks)
     for number, block in enumerate(model.judge_blocks):
         if block in previous.model.judge_blocks:
-            rows[number] = at.judges[previous.model.row(block)]
+            rows[number] = parameters.judges[previous.model.row(block)]
     judges = np.array([_by_label(before.judges, row, cells.judges) for row in rows]).reshape(-1, len(cells.judges))
-    return Parameters(_by_label(before.models, at.scores, cells.models), judges)
+    return Parameters(_by_label(before.models, parameters.scores, cells.models), judges)
 
 
 def _by_label(labels: Sequence[str], values: FloatArray, wanted: Sequence[str]) -> FloatArray:

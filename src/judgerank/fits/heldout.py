@@ -13,7 +13,7 @@ from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError, DataError
 from judgerank.data.rankings import with_tied_choices
-from judgerank.data.tied_choices import chosen, whole
+from judgerank.data.tied_choices import chosen, is_choice
 from judgerank.engine.likelihood import in_parts, row_by_row
 from judgerank.engine.questions.groups import grouped
 from judgerank.engine.questions.marginal import Marginal
@@ -133,15 +133,15 @@ def log_likelihoods(fitted: Fitted, comparisons: Comparisons, question: IntArray
 
 
 def _by_question(fitted: Fitted, c: Comparisons, number: IntArray, n_questions: int) -> FloatArray:
-    model, at = fitted.model, _tying(fitted)
+    model, parameters = fitted.model, _tying(fitted)
     c = c if model.further else replace(c, columns=None)
     c = model.observed(c)
     if fitted.effects is not None and fitted.effects.sigma > 0:
         sigma = fitted.effects.sigma
-        fine = Marginal.fine(grouped(c, number), model, model.of_judges(at).gamma, sigma, SHARP)
-        return fine.values(at, sigma, n_questions)
+        fine = Marginal.fine(grouped(c, number), model, model.of_judges(parameters).gamma, sigma, SHARP)
+        return fine.values(parameters, sigma, n_questions)
     total = np.zeros(n_questions)
-    for rows, terms in in_parts(c, model, at):
+    for rows, terms in in_parts(c, model, parameters):
         values = c.count[rows] * terms.log_likelihood
         total += np.bincount(number[rows], values, n_questions)
     return total
@@ -149,13 +149,13 @@ def _by_question(fitted: Fitted, c: Comparisons, number: IntArray, n_questions: 
 
 def _tying(fitted: Fitted) -> Parameters:
     """The estimates, with a chance of a tie for judges who gave none."""
-    at, cells = fitted.solution.parameters, fitted.comparisons
+    parameters, cells = fitted.solution.parameters, fitted.comparisons
     if not fitted.model.has(Role.TIE):
-        return at
-    judges, row = at.judges.copy(), fitted.model.row("log_tie")
+        return parameters
+    judges, row = parameters.judges.copy(), fitted.model.row("log_tie")
     n_answers = np.bincount(cells.judge, cells.count, len(cells.judges))
     judges[row] = np.maximum(judges[row], -np.log(n_answers + 1))  # nu / (nu + 2) is about half of 1 / (many + 1)
-    return replace(at, judges=judges)
+    return replace(parameters, judges=judges)
 
 
 # How well a fit predicts comparisons, and choices of rankings, that it has not seen.
@@ -230,9 +230,9 @@ def choice_losses(fitted: Fit, train: Comparisons, test: Comparisons, sizes: tup
         Numbers of answers that are tied anywhere.
     """
     assert test.stages is not None
-    at, answers = fitted.solution.parameters, test.stages.alternatives
+    parameters, answers = fitted.solution.parameters, test.stages.alternatives
     judge_index = pd.Index(fitted.comparisons.judges).get_indexer(pd.Index(test.judges))
-    of_ours = replace(at, judges=at.judges[:, judge_index])
+    of_ours = replace(parameters, judges=parameters.judges[:, judge_index])
     ties = fitted.model.has_ties
     terms = row_by_row(with_tied_choices(test) if ties else test, fitted.model, of_ours)
     even = TiedLaw(terms.eta, answers, {size: np.zeros(len(test)) for size in sizes})
@@ -266,7 +266,7 @@ def _choices(train: Comparisons, size: int) -> tuple[FloatArray, FloatArray]:
     assert train.stages is not None
     starts = np.zeros(len(train), bool)
     starts[train.stages.first_rows] = True
-    rows = whole(train) & starts & (train.stages.size >= size)
+    rows = is_choice(train) & starts & (train.stages.size >= size)
     k = len(train.judges)
     tied = np.bincount(train.judge[rows], chosen(train)[rows] == size, k)
     return np.bincount(train.judge[rows], minlength=k).astype(float), np.asarray(tied, float)

@@ -25,7 +25,7 @@ from scipy.special import chdtrc
 
 from judgerank.data.arrays import BoolArray, FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
-from judgerank.engine.likelihood import At, row_by_row, row_derivatives
+from judgerank.engine.likelihood import RowTerms, row_by_row, row_derivatives
 from judgerank.fits.result import Fit
 from judgerank.inference.wald import two_sided
 from judgerank.order.claims import holm
@@ -88,7 +88,7 @@ def judge_effects(
 
 def _one_step(
     fitted: Fit,
-    terms: At,
+    terms: RowTerms,
     z: csr_array,
     judge: IntArray,
     comparisons: Comparisons,
@@ -137,7 +137,7 @@ def _independent_errors(
     return np.asarray(np.sqrt(weight @ influence**2) / information)
 
 
-def _lapses(terms: At, comparisons: Comparisons, judge: IntArray) -> csr_array:
+def _lapses(terms: RowTerms, comparisons: Comparisons, judge: IntArray) -> csr_array:
     """What answers at random do to the predictor, a column for each of these judges; shape (T, C)."""
     toward_half = (0.5 - terms.law.mean) / np.maximum(terms.law.variance, LITTLE)
     entries = (toward_half, (np.arange(len(comparisons)), comparisons.judge))

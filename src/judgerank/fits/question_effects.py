@@ -10,7 +10,7 @@ from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError, NoMaximumError, NotIdentifiedError
 from judgerank.engine.penalised import Penalised
 from judgerank.engine.questions.groups import grouped
-from judgerank.engine.questions.maximum import Found, Plain, maximise
+from judgerank.engine.questions.maximum import MarginalMaximum, Plain, maximise
 from judgerank.fits.certified import require_bounded
 from judgerank.fits.extra_blocks import FittedKind
 from judgerank.fits.fitted import Fitted
@@ -81,7 +81,7 @@ def with_question_effects(
     except NoMaximumError as error:
         raise NoMaximumError(" ".join([f"{error}.", *remarks]).removesuffix("."), error.models) from None
     result = replace(
-        _at(maximum, without),
+        _with_effects(maximum, without),
         raw=comparisons,
         question=question,
         without=without,
@@ -120,7 +120,7 @@ def _require_possible(without: Fitted) -> None:
     require_bounded(without)
 
 
-def _maximum(without: Fitted, comparisons: Comparisons, question: IntArray) -> Found:
+def _maximum(without: Fitted, comparisons: Comparisons, question: IntArray) -> MarginalMaximum:
     groups = grouped(comparisons, question)
     if all((group.by_question(group.count) < 2).all() for group in groups):
         raise NotIdentifiedError(
@@ -131,7 +131,7 @@ def _maximum(without: Fitted, comparisons: Comparisons, question: IntArray) -> F
     return maximise(plain, groups, without.fitted_spreads)
 
 
-def _at(maximum: Found, without: FittedKind) -> FittedKind:
+def _with_effects(maximum: MarginalMaximum, without: FittedKind) -> FittedKind:
     """The fit at the maximum of the marginal likelihood."""
     before, status = without.solution, maximum.status
     if isinstance(without.settings, Penalised) and status.converged:

@@ -36,7 +36,7 @@ class Decided(NamedTuple):
     first: IntArray
     second: IntArray
     judge: IntArray
-    said: BoolArray
+    preferred: BoolArray
 
 
 def decided(fitted: Uncertainty, judgments: Judgments) -> Decided:
@@ -111,7 +111,7 @@ def excess_agreement(fitted: Uncertainty, items: Items) -> pd.DataFrame:
         both, alone = (x.T @ x).tocsr(), (is_answered.T @ x).tocsr()
         return np.asarray(n - alone[second, first] - alone[first, second] + 2 * both[first, second]).ravel()
 
-    agreement, by_chance = agreeing(items.said) / n, agreeing(expected) / n
+    agreement, by_chance = agreeing(items.preferred) / n, agreeing(expected) / n
     names = np.asarray(fitted.comparisons.judges, object)
     columns = {"judge_1": names[first], "judge_2": names[second], "shared": n.astype(int), "agreement": agreement}
     return pd.DataFrame({**columns, "expected": by_chance, "excess": (agreement - by_chance) / (1 - by_chance)})

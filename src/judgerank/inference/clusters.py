@@ -20,7 +20,9 @@ from judgerank.model.streams import generator
 AT_ONCE = 1 << 21  # numbers in a matrix of gradients by cluster
 
 
-def cluster_gradients(comparisons: Comparisons, model: Model, at: Parameters, cluster: IntArray) -> FloatArray:
+def cluster_gradients(
+    comparisons: Comparisons, model: Model, parameters: Parameters, cluster: IntArray
+) -> FloatArray:
     """Gradient of each cluster's log-likelihood in (s, judges' blocks, further blocks), shape (Q, N + B K + P).
 
     Raises
@@ -34,22 +36,22 @@ def cluster_gradients(comparisons: Comparisons, model: Model, at: Parameters, cl
         raise DataError(
             f"{len(comparisons)} comparisons in {q} clusters: that many labels and two clusters are needed"
         )
-    n, still = len(at.scores), held(model, at)
+    n, still = len(parameters.scores), held(model, parameters)
     still[: model.free_rows.start] = True
-    gradients = np.zeros((q, n + at.judges.size + len(at.common)))
-    for rows, terms in in_parts(comparisons, model, at):
-        row_gradients = row_derivatives(terms, terms.told)
+    gradients = np.zeros((q, n + parameters.judges.size + len(parameters.common)))
+    for rows, terms in in_parts(comparisons, model, parameters):
+        row_gradients = row_derivatives(terms, terms.row_scores)
         np.add.at(
             gradients.reshape(-1),
             cluster[rows][row_gradients.row] * gradients.shape[1] + row_gradients.col,
             row_gradients.data,
         )
-    gradients[:, n : n + at.judges.size][:, still.ravel()] = 0.0
+    gradients[:, n : n + parameters.judges.size][:, still.ravel()] = 0.0
     return gradients
 
 
 def squares_by_cluster(
-    comparisons: Comparisons, model: Model, at: Parameters, cluster: IntArray, chosen: BoolArray
+    comparisons: Comparisons, model: Model, parameters: Parameters, cluster: IntArray, chosen: BoolArray
 ) -> tuple[FloatArray, int]:
     """Sum of u u' over the clusters' gradients u in the chosen parameters, shape (D, D), and how many clusters.
 
@@ -65,7 +67,7 @@ def squares_by_cluster(
     squares = np.zeros((int(chosen.sum()),) * 2)
     for rows in np.split(order, np.searchsorted(number[order], ends)):
         part = comparisons if len(rows) == len(order) else comparisons._rows(rows)
-        gradients = cluster_gradients(part, model, at, number[rows])[:, chosen]
+        gradients = cluster_gradients(part, model, parameters, number[rows])[:, chosen]
         squares += gradients.T @ gradients
     return squares, len(names)
 
@@ -115,14 +117,16 @@ def effective_of(total: FloatArray, squares: FloatArray) -> FloatArray:
     return np.asarray(effective.round(9), float)
 
 
-def information_by_cluster(comparisons: Comparisons, model: Model, at: Parameters, cluster: IntArray) -> csr_array:
+def information_by_cluster(
+    comparisons: Comparisons, model: Model, parameters: Parameters, cluster: IntArray
+) -> csr_array:
     """Information of every cluster in every model's score, the other scores known; sparse, shape (Q, N)."""
     names, number = numbered(cluster)
     information = np.empty(len(comparisons))
-    for rows, terms in in_parts(comparisons, model, at):
+    for rows, terms in in_parts(comparisons, model, parameters):
         information[rows] = terms.of_scores
     coords = np.r_[number, number], np.r_[comparisons.first, comparisons.second]
-    return coo_array((np.r_[information, information], coords), (len(names), len(at.scores))).tocsr()
+    return coo_array((np.r_[information, information], coords), (len(names), len(parameters.scores))).tocsr()
 
 
 def sums_and_products(information: csr_array) -> tuple[FloatArray, FloatArray]:
@@ -205,16 +209,16 @@ class Residuals:
     offset_information: tuple[tuple[FloatArray, ...], ...]  # information of those among themselves
 
     @classmethod
-    def at(cls, cells: Comparisons, model: Model, at: Parameters) -> Residuals:
+    def of(cls, cells: Comparisons, model: Model, parameters: Parameters) -> Residuals:
         pooled = not model.judge_blocks
         k = np.zeros(len(cells), np.intp) if pooled else cells.judge.astype(np.intp)
-        terms = row_by_row(cells, model, at)
+        terms = row_by_row(cells, model, parameters)
         law, n, second = terms.law, cells.count, Second(terms, observed=False)
         offsets: list[tuple[FloatArray, FloatArray]] = []
         offset_information: list[tuple[FloatArray, ...]] = []
         variance, residual, rows_apart = n * law.variance, terms.residual, terms.rows.apart
         # beside a level that has no chance, the other thresholds are known from each other alone
-        still, thresholds = held(model, at)[:, cells.judge], model.blocks[model.offsets]
+        still, thresholds = held(model, parameters)[:, cells.judge], model.blocks[model.offsets]
         for row, block in enumerate(model.blocks[model.offsets], model.n_scale):
             if block.role is Role.OFFSET:
                 shared = times(variance, rows_apart)
@@ -231,7 +235,7 @@ class Residuals:
                 offsets.append((shared, moves * terms.residual_of(block.role)))
         signal = terms.signal
         if model.further:  # what they add is taken as it is
-            signal = terms.rows.differences(at.scores) * (1.0 if terms.g is None else terms.g)
+            signal = terms.rows.differences(parameters.scores) * (1.0 if terms.g is None else terms.g)
         return cls(cells, k, variance, residual, signal, tuple(offsets), tuple(offset_information))
 
     def net_results(self, k: int) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -265,9 +269,11 @@ def _offset_information(rows: Residuals, n_judges: int) -> FloatArray:
     return information
 
 
-def residuals_by_cluster(comparisons: Comparisons, model: Model, at: Parameters, cluster: IntArray) -> csr_array:
+def residuals_by_cluster(
+    comparisons: Comparisons, model: Model, parameters: Parameters, cluster: IntArray
+) -> csr_array:
     """Residuals of raw comparisons by cluster, as `order.equality.NetResults` takes them; shape (Q, K (N + B))."""
-    rows = Residuals.at(comparisons, model, at)
+    rows = Residuals.of(comparisons, model, parameters)
     n, k = len(comparisons.models), len(comparisons.judges) if model.judge_blocks else 1
     names, q = numbered(cluster)
     columns = [rows.judge * n + comparisons.first, rows.judge * n + comparisons.second]

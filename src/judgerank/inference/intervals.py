@@ -285,12 +285,12 @@ class Intervals(Criteria):
     def _parts(self) -> list[tuple[str, list[str], FloatArray, bool, list[str]]]:
         """By kind of parameter: its name, labels, estimates, whether intervals are in its logarithm, statuses."""
         models, judges = list(self.comparisons.models), list(self.comparisons.judges)
-        at, status = self.solution.parameters, self.judge_status.tolist()
-        parts = [("score", models, at.scores, False, [str(self.status)] * len(models))]
+        parameters, status = self.solution.parameters, self.judge_status.tolist()
+        parts = [("score", models, parameters.scores, False, [str(self.status)] * len(models))]
         for block in self.model.blocks:
             parts.append((block.shown, judges, self.of_judges(block).to_numpy(), block.logarithmic, status))
         for extra in self.model.further:
-            values = at.common[self.model.place(extra.name)]
+            values = parameters.common[self.model.place(extra.name)]
             ended = [str(self.status)] * len(values)
             parts.append((extra.name, list(extra.labels), values, False, ended))
         return parts

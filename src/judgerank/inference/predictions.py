@@ -172,7 +172,7 @@ class Predictions(Estimates):
             probability = self._placed_above(d, np.asarray(middle, float)[..., None], size)
         else:
             gamma, _, b, nu, log_strong = self._values
-            first, second = (self._at(gamma * lead + b, gamma, nu, *log_strong).share for lead in (d, -d))
+            first, second = (self._law_of_eta(gamma * lead + b, gamma, nu, *log_strong).share for lead in (d, -d))
             probability = (first + 1 - second) / 2
         return np.asarray(np.average(probability, axis=-1, weights=judges))
 
@@ -219,7 +219,7 @@ class Predictions(Estimates):
         columns: csr_array | None = None,
     ) -> Law | Averaged:
         """Law of outcomes, for places among those fitted; without columns further blocks add nothing."""
-        at, values = self.solution.parameters, self._values
+        parameters, values = self.solution.parameters, self._values
         gamma, position = values.gamma[judge], values.position[judge]
         nu, strong = (
             None if values.nu is None else values.nu[judge],
@@ -227,18 +227,18 @@ class Predictions(Estimates):
         )
         if self.model.weights_vary and z is not None:
             gamma = gamma * np.exp(values.slope[judge] * z)
-        difference = at.scores[first] - at.scores[second]
+        difference = parameters.scores[first] - parameters.scores[second]
         if columns is not None and self.model.further:
-            forms = self.model.forms(columns, at.common)
+            forms = self.model.forms(columns, parameters.common)
             gamma, difference = gamma * np.exp(forms[Role.WEIGHT]), difference + forms[Role.QUALITY]
             position, nu = position + forms[Role.OFFSET], None if nu is None else nu * np.exp(forms[Role.TIE])
             strong = [
                 log_strength + forms[role]
                 for log_strength, role in zip(strong, Role.strengths(len(strong)), strict=True)
             ]
-        return self._at(gamma * difference + position, gamma, nu, *strong)
+        return self._law_of_eta(gamma * difference + position, gamma, nu, *strong)
 
-    def _at(
+    def _law_of_eta(
         self, eta: FloatArray, gamma: FloatArray, nu: FloatArray | None, *log_strong: FloatArray
     ) -> Law | Averaged:
         """Law of outcomes at predictors, on a question drawn at random where questions have effects."""

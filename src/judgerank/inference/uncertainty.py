@@ -68,17 +68,17 @@ def has_tastes(model: Model, chosen: BoolArray) -> bool:
     )
 
 
-def panel_means(model: Model, at: Parameters, chosen: BoolArray) -> FloatArray:
+def panel_means(model: Model, parameters: Parameters, chosen: BoolArray) -> FloatArray:
     """Derivatives of this panel's scores and of all other free parameters in the free parameters, shape (D, D)."""
-    n, k = len(at.scores), at.judges.shape[1]
+    n, k = len(parameters.scores), parameters.judges.shape[1]
     derivatives = np.eye(len(chosen))
     if has_tastes(model, chosen):
         taste_columns, centre = _taste_columns(model, chosen), np.eye(n) - 1 / n
-        gamma = model.of_judges(at).gamma * at.in_play
-        tastes = at.common[model.place(TASTE)].reshape(k, n) @ centre
-        size = float(np.linalg.norm(gamma) * np.linalg.norm(at.scores))
+        gamma = model.of_judges(parameters).gamma * parameters.in_play
+        tastes = parameters.common[model.place(TASTE)].reshape(k, n) @ centre
+        size = float(np.linalg.norm(gamma) * np.linalg.norm(parameters.scores))
         if model.weighs_judges and np.linalg.norm(tastes, 2) < MOST * size:
-            derivatives[: n + k] = _singular_pair(at.scores, gamma, tastes, chosen, taste_columns)
+            derivatives[: n + k] = _singular_pair(parameters.scores, gamma, tastes, chosen, taste_columns)
         else:  # discriminations are given, or tastes are so large that they cannot say which are the panel's
             weight = gamma / (gamma @ gamma)
             derivatives[:n, taste_columns] = np.multiply.outer(weight, centre).transpose(1, 0, 2).reshape(n, k * n)
@@ -206,7 +206,7 @@ class Uncertainty(Predictions):
             If a discrimination is unbounded and nothing holds it, the information is singular, or there are too
             many parameters.
         """
-        return self.of_whom(self._over_spreads() if self.robust is None else self._finite(self.robust))
+        return self.as_panel(self._over_spreads() if self.robust is None else self._finite(self.robust))
 
     def _finite(self, robust: FloatArray) -> FloatArray:
         """A covariance that was given."""
@@ -214,7 +214,7 @@ class Uncertainty(Predictions):
             raise NoIntervalError(f"there are no intervals: the information is singular ({self.status})")
         return robust
 
-    def of_whom(self, covariance: FloatArray) -> FloatArray:
+    def as_panel(self, covariance: FloatArray) -> FloatArray:
         """A covariance, shape (D, D), as this panel's, where errors are those of its own mean."""
         if not self.of_panel:
             return covariance
@@ -239,8 +239,8 @@ class Uncertainty(Predictions):
         mode = self.solution.parameters
         mean = np.zeros(())
         for weight, fitted in self.by_spread:
-            at = fitted.solution.parameters
-            away = flat(at)[self.chosen] - flat(mode)[self.chosen]
+            parameters = fitted.solution.parameters
+            away = flat(parameters)[self.chosen] - flat(mode)[self.chosen]
             mean = mean + weight * (fitted.at_its_spread + np.outer(away, away))
         return mean
 
@@ -311,13 +311,13 @@ class Uncertainty(Predictions):
     @property
     def _penalty(self) -> FloatArray | float:
         """Precision matrix of the penalty over the free parameters, shape (D, D); zero where there is none."""
-        at, n = self.solution.parameters, len(self.comparisons.models)
+        parameters, n = self.solution.parameters, len(self.comparisons.models)
         if self.solution.spread is not None:
-            return penalty(self.model, at, self.solution.spread)[np.ix_(self.chosen, self.chosen)]
+            return penalty(self.model, parameters, self.solution.spread)[np.ix_(self.chosen, self.chosen)]
         if self.solution.alone is None:
             return 0.0
         unbounded = np.isin(np.arange(len(self.comparisons.judges)), self.solution.unbounded_judges)
-        precision = penalty_alone(at.judges, n, unbounded, self.solution.alone)
+        precision = penalty_alone(parameters.judges, n, unbounded, self.solution.alone)
         return precision[np.ix_(self.chosen, self.chosen)]
 
     @property
@@ -397,18 +397,18 @@ class Uncertainty(Predictions):
             If the fit has no intervals.
         """
         self._require_few_parameters()
-        comparisons, at = self.model.observed(comparisons), self.solution.parameters
+        comparisons, parameters = self.model.observed(comparisons), self.solution.parameters
         self.require_fitted(comparisons.models, comparisons.judges, comparisons.n_comparisons)
         all_clusters, counts = cluster, comparisons.count
         n_drawn, rows = drawn_clusters(cluster, most)
         if rows is not None:
             comparisons, cluster = comparisons._rows(rows), cluster[rows]
-        squares, counted = squares_by_cluster(comparisons, self.model, at, cluster, self.chosen)
+        squares, counted = squares_by_cluster(comparisons, self.model, parameters, cluster, self.chosen)
         effective = effective_number(all_clusters, counts)
         times = 1.0 if n_drawn is None else n_drawn / counted
-        information = times * information_by_cluster(comparisons, self.model, at, cluster)
+        information = times * information_by_cluster(comparisons, self.model, parameters, cluster)
         by_pair = self.behind_pairs(*sums_and_products(information))
-        residuals = residuals_by_cluster(comparisons, self.model, at, cluster) * np.sqrt(times)
+        residuals = residuals_by_cluster(comparisons, self.model, parameters, cluster) * np.sqrt(times)
         return self.sandwiched(times * squares, n_drawn or counted, residuals, effective, by_pair)
 
     def independent_rows(self) -> tuple[Comparisons, IntArray | None] | None:

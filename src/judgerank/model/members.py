@@ -175,9 +175,9 @@ class Model:
         """Whether a judge's discrimination depends on a column of the comparisons."""
         return any(block.role is Role.WEIGHT and block.column is not None for block in self.blocks)
 
-    def gamma(self, at: Parameters) -> FloatArray | None:
+    def gamma(self, parameters: Parameters) -> FloatArray | None:
         """Discriminations at a point, shape (K,); None where there is no block for them."""
-        return exp(at.judges[0]) if self.has(Role.WEIGHT) else None
+        return exp(parameters.judges[0]) if self.has(Role.WEIGHT) else None
 
     @property
     def alone(self) -> Model:
@@ -240,11 +240,11 @@ class Model:
         end = dict(zip(sizes, accumulate(sizes.values()), strict=True))[block]
         return slice(end - sizes[block], end)
 
-    def of_judges(self, at: Parameters) -> JudgeValues:
+    def of_judges(self, parameters: Parameters) -> JudgeValues:
         """What every judge has at a point, in its own units; what the member does not free as it then is."""
-        size = at.judges.shape[1]
-        rows = dict(zip(self.judge_blocks, at.judges, strict=True))
-        gamma = exp(at.judges[0]) if self.n_scale else np.ones(size)
+        size = parameters.judges.shape[1]
+        rows = dict(zip(self.judge_blocks, parameters.judges, strict=True))
+        gamma = exp(parameters.judges[0]) if self.n_scale else np.ones(size)
         nu = exp(rows["log_tie"]) if self.has_ties else None
         slope, position = (rows.get(name, np.zeros(size)) for name in ("slope", "position"))
         strong = np.array([rows[name] for name in strengths(self.n_strengths)]).reshape(-1, size)

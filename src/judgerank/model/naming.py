@@ -219,32 +219,32 @@ def at_mean(model: Model, cells: Comparisons) -> BoolArray:
     return cells.at_mean & (model.weighs_judges and not model.weights_vary)
 
 
-def movable(model: Model, at: Parameters) -> BoolArray:
+def movable(model: Model, parameters: Parameters) -> BoolArray:
     """Which parameters of the judges are not at a limit, shape (B, K).
 
     A judge at zero discrimination has log-discrimination minus infinity, and one who never ties, or never says
     much better, that log-propensity. One who never says better without more has `ALWAYS_STRONG` for the least
     strength that it gives: beside a level that has no chance, thresholds are known from each other alone.
     """
-    return np.isfinite(at.judges) & ~held(model, at)
+    return np.isfinite(parameters.judges) & ~held(model, parameters)
 
 
-def propensities(model: Model, at: Parameters, values: FloatArray) -> FloatArray:
+def propensities(model: Model, parameters: Parameters, values: FloatArray) -> FloatArray:
     """Propensities, shape (K,), infinite beside a level that has no chance."""
-    return np.where(never_weak(model, at) & (values > 0), np.inf, values)
+    return np.where(never_weak(model, parameters) & (values > 0), np.inf, values)
 
 
-def never_weak(model: Model, at: Parameters) -> BoolArray:
+def never_weak(model: Model, parameters: Parameters) -> BoolArray:
     """Mask of the judges who never say better without more, shape (K,)."""
-    return np.asarray(held(model, at).any(axis=0))
+    return np.asarray(held(model, parameters).any(axis=0))
 
 
-def held(model: Model, at: Parameters) -> BoolArray:
+def held(model: Model, parameters: Parameters) -> BoolArray:
     """Thresholds that stand still, since the judge never says better without more, shape (B, K)."""
-    is_held = np.zeros(at.judges.shape, bool)
-    unused = np.ones(at.judges.shape[1], bool)  # every weaker strength beyond better
+    is_held = np.zeros(parameters.judges.shape, bool)
+    unused = np.ones(parameters.judges.shape[1], bool)  # every weaker strength beyond better
     for row, block in enumerate(model.blocks):
         if block.role.is_strong:
-            is_held[row] = unused & (at.judges[row] >= ALWAYS_STRONG)
-            unused &= ~np.isfinite(at.judges[row])
+            is_held[row] = unused & (parameters.judges[row] >= ALWAYS_STRONG)
+            unused &= ~np.isfinite(parameters.judges[row])
     return is_held

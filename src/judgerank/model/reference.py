@@ -60,13 +60,13 @@ def hessian(scores: FloatArray, judges: FloatArray, cells: Cells, observed: bool
 
 def newton_step(scores: FloatArray, judges: FloatArray, cells: Cells, observed: bool) -> tuple[FloatArray, ...]:
     """Solve the arrow by its Schur complement in the scores; LinAlgError unless it is positive definite."""
-    (rise, rises), (top, cross, own) = gradient(scores, judges, cells), hessian(scores, judges, cells, observed)
-    own += (own == 0) * np.eye(own.shape[1])  # what has no effect at gamma_k = 0 stays as it is
-    solved = np.linalg.solve(own, np.concatenate([cross, rises[:, :, None]], axis=2))
+    (rise, rises), (top, cross, judge) = gradient(scores, judges, cells), hessian(scores, judges, cells, observed)
+    judge += (judge == 0) * np.eye(judge.shape[1])  # what has no effect at gamma_k = 0 stays as it is
+    solved = np.linalg.solve(judge, np.concatenate([cross, rises[:, :, None]], axis=2))
     flat = np.column_stack([np.ones(len(scores)), scores])[:, : 1 + (cells.weight.size > 0)]  # theorem 3.2
     schur = top - np.einsum("kdn,kdm->nm", cross, solved[:, :, :-1])
     schur += np.trace(top) * (np.linalg.qr(flat)[0] @ np.linalg.qr(flat)[0].T) / len(top)
-    np.linalg.cholesky(own)
+    np.linalg.cholesky(judge)
     step = cho_solve(cho_factor(schur), rise - np.einsum("kdn,kd->n", cross, solved[:, :, -1]))
     return step, solved[:, :, -1] - solved[:, :, :-1] @ step
 

@@ -177,5 +177,5 @@ class Claims:
 
 def letter(number: int) -> str:
     """The name of a group, counted from zero: a to z, then a1 to z1, and so on."""
-    times, place = divmod(number, len(ascii_lowercase))
-    return ascii_lowercase[place] + (str(times) if times else "")
+    times, letter = divmod(number, len(ascii_lowercase))
+    return ascii_lowercase[letter] + (str(times) if times else "")

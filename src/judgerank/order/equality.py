@@ -74,9 +74,9 @@ class NetResults:
     by_cluster: tuple[csr_array | None, ...] = (None,)
 
     @classmethod
-    def of(cls, cells: Comparisons, model: Model, at: Parameters) -> NetResults:
+    def of(cls, cells: Comparisons, model: Model, parameters: Parameters) -> NetResults:
         """Those of aggregated comparisons at a point."""
-        rows = Residuals.at(cells, model, at)
+        rows = Residuals.of(cells, model, parameters)
         n, k = len(cells.models), len(cells.judges) if model.judge_blocks else 1
         i = rows.judge * n + cells.first
         pairs = np.asarray(np.bincount(i * n + cells.second, rows.variance, k * n * n), float).reshape(k, n, n)
@@ -85,7 +85,7 @@ class NetResults:
         results, cross, slopes = rows.net_results(k)
         if rows.offsets:
             information -= np.einsum("kba,kbc->kac", cross, slopes)
-        gamma = model.of_judges(at).gamma[:k]
+        gamma = model.of_judges(parameters).gamma[:k]
         weighted = model.weighs_judges and k > 1
         return cls(results, information, gamma, weighted, slopes, prior_precision(cells, model, k))
 
@@ -299,7 +299,7 @@ Pairs = tuple[IntArray, IntArray]  # places i < j
 
 
 def tests_of_equality(
-    cells: Comparisons, model: Model, at: Parameters, by_cluster: Sequence[csr_array | None]
+    cells: Comparisons, model: Model, parameters: Parameters, by_cluster: Sequence[csr_array | None]
 ) -> Callable[[IntArray], tuple[FloatArray, FloatArray]]:
     """From places of models to their differences and errors, as of `equality.differences_under_equality`.
 
@@ -307,9 +307,11 @@ def tests_of_equality(
     """
     n, k = len(cells.models), len(cells.judges) if model.judge_blocks else 1
     if n**4 * (n + 10.0 * k) <= WORK:
-        net = NetResults.of(cells, model, at).with_clusters(*by_cluster)
+        net = NetResults.of(cells, model, parameters).with_clusters(*by_cluster)
         return lambda chosen: differences_under_equality(net.of_models(chosen))
-    return lambda chosen: differences_of_many(ManyResults.of(cells, model, at, chosen), by_cluster, chosen, n)
+    return lambda chosen: differences_of_many(
+        ManyResults.of(cells, model, parameters, chosen), by_cluster, chosen, n
+    )
 
 
 @dataclass(frozen=True)
@@ -342,9 +344,9 @@ class ManyResults:
     prior: FloatArray
 
     @classmethod
-    def of(cls, cells: Comparisons, model: Model, at: Parameters, chosen: IntArray) -> ManyResults:
+    def of(cls, cells: Comparisons, model: Model, parameters: Parameters, chosen: IntArray) -> ManyResults:
         """Those among some models of aggregated comparisons, which are never compared with the others."""
-        rows = Residuals.at(cells, model, at)
+        rows = Residuals.of(cells, model, parameters)
         k = len(cells.judges) if model.judge_blocks else 1
         index = np.full(len(cells.models), -1)
         index[chosen] = np.arange(len(chosen))
@@ -359,7 +361,7 @@ class ManyResults:
             net[:, chosen],
             cross[:, :, chosen],
             slopes[:, :, chosen],
-            model.of_judges(at).gamma[:k],
+            model.of_judges(parameters).gamma[:k],
             model.weighs_judges and k > 1,
             prior_precision(cells, model, k),
         )

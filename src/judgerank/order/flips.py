@@ -60,7 +60,7 @@ def p_either(differences: FloatArray) -> float:
     return min(1.0, 2.0 * p_above(differences if differences.sum() > 0 else -differences))
 
 
-def leads_by_question(rows: Comparisons, model: Model, at: Parameters, question: IntArray) -> csr_array:
+def leads_by_question(rows: Comparisons, model: Model, parameters: Parameters, question: IntArray) -> csr_array:
     """By how much one model of a pair did better than the other in every question.
 
     The lead of i over j is twice the mean residual of i against j, and for every third model that the same judge
@@ -72,7 +72,7 @@ def leads_by_question(rows: Comparisons, model: Model, at: Parameters, question:
     ----------
     rows : Comparisons
         Raw ones.
-    model, at : Model, Parameters
+    model, parameters : Model, Parameters
         What was fitted; its scores do not matter.
     question : int array, shape (T,)
         Question behind each row.
@@ -83,7 +83,7 @@ def leads_by_question(rows: Comparisons, model: Model, at: Parameters, question:
         Leads of i over j, i < j, at the place i N + j.
     """
     n, k = len(rows.models), len(rows.judges)
-    surprise = row_by_row(rows, model, replace(at, scores=np.zeros(n))).residual
+    surprise = row_by_row(rows, model, replace(parameters, scores=np.zeros(n))).residual
     low, high = np.minimum(rows.first, rows.second).astype(int), np.maximum(rows.first, rows.second).astype(int)
     question_index = np.unique(question, return_inverse=True)[1]
     cell, where = np.unique(((question_index * k + rows.judge) * n + low) * n + high, return_inverse=True)

@@ -19,13 +19,14 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+from scipy.optimize import brentq
 from scipy.sparse import coo_array, csc_array
-from scipy.special import ndtr, ndtri
+from scipy.special import betainc, betaincinv, logit, ndtr, ndtri
 
 from judgerank.data.arrays import BoolArray, FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.numbering import numbered
-from judgerank.engine.likelihood import At, in_parts
+from judgerank.engine.likelihood import RowTerms, in_parts
 from judgerank.inference.uncertainty import Uncertainty
 from judgerank.model.block import Role
 from judgerank.order.flips import GROUPS, RANGE, p_either
@@ -34,6 +35,7 @@ PRICE = 2.0  # times its p-value counts beside the tests of the fit: either of t
 LOPSIDED = 0.5  # sum of leads, over the sum of their sizes, from which it is used: three wins to a loss
 FEW = 10.0  # independent comparisons a parameter, below which errors of a fit are not to be trusted
 COMPLETE = 0.9  # share of two models' comparisons that exchanges use, from which nothing else is needed
+NEAR_HALF = 0.5 + 1e-6  # share won below which nobody is ahead by more than rounding
 MOST_POOLED = 400  # comparisons of a set whose pools are tested
 
 
@@ -48,15 +50,31 @@ class OwnTests:
         of pairs that are not tested.
     alone : bool array, shape (N, N)
         Which of them replace the tests of the fit. The others stand beside those, at their `PRICE`.
+    shares : float array, shape (N, N)
+        Share that the first won of what the test counts, ties half; one half of pairs that are not tested.
     """
 
     leads: FloatArray
     alone: BoolArray
+    shares: FloatArray
 
     def of_models(self, chosen: IntArray) -> OwnTests:
         """Those among some models."""
         among = np.ix_(chosen, chosen)
-        return OwnTests(self.leads[among], self.alone[among])
+        return OwnTests(self.leads[among], self.alone[among], self.shares[among])
+
+    def least_leads(self, level: float) -> FloatArray:
+        """How far each model is at least ahead of each other one, in log-odds; shape (N, N).
+
+        The end of the interval by Clopper and Pearson (1934), for the share won of as many comparisons as have the
+        test's p-value. It is above zero exactly if that p-value is at most one minus the level. Missing where the
+        first is not ahead.
+        """
+        least = np.full_like(self.leads, np.nan)
+        for i, j in zip(*np.nonzero((self.leads > 0) & (self.shares > NEAR_HALF)), strict=True):
+            share, tail = min(float(self.shares[i, j]), 1.0), float(ndtr(-self.leads[i, j]))
+            least[i, j] = logit(betaincinv(*_counts(share, tail), (1 - level) / 2))
+        return least
 
 
 def own_tests(result: Uncertainty, groups: Sequence[IntArray]) -> OwnTests | None:
@@ -89,36 +107,57 @@ def own_tests(result: Uncertainty, groups: Sequence[IntArray]) -> OwnTests | Non
     plain = not result.model.further and rows.stages is None
     pools = _Pools.of(units, rows) if plain and question is None and _are_few(result, rows) else None
     n = len(rows.models)
-    leads, alone = np.zeros((n, n)), np.zeros((n, n), bool)
+    leads, alone, shares = np.zeros((n, n)), np.zeros((n, n), bool), np.full((n, n), 0.5)
     for group in groups:
         i, j = (np.sort(group)[index] for index in np.triu_indices(len(group), 1))
-        asked = np.ones(len(i), bool) if pools is not None or len(group) == 2 else units.are_lopsided(i, j)
-        for a, b in zip(i[asked].tolist(), j[asked].tolist(), strict=True):
+        is_requested = np.ones(len(i), bool) if pools is not None or len(group) == 2 else units.are_lopsided(i, j)
+        for a, b in zip(i[is_requested].tolist(), j[is_requested].tolist(), strict=True):
             by_itself = plain and (len(group) == 2 or (pools is not None and pools.share(a, b) >= COMPLETE))
-            leads[a, b] = _lead(units.of_pair(a, b), [] if pools is None else pools.of_pair(a, b), by_itself)
+            of_both = [] if pools is None else pools.of_pair(a, b)
+            leads[a, b], shares[a, b] = _lead(units.of_pair(a, b), of_both, by_itself)
             alone[a, b] = alone[b, a] = by_itself
-    return OwnTests(leads - leads.T, alone)
+    return OwnTests(leads - leads.T, alone, 0.5 + shares - shares.T)
 
 
-def _lead(own: FloatArray, pools: Sequence[_Pool], by_itself: bool) -> float:
-    """Normal statistic of a pair, of its own leads and of pools; zero where the test is not used."""
-    total = own.sum() + sum(pool.excess for pool in pools)
-    most = np.abs(own).sum() + sum(pool.most for pool in pools)
-    if not by_itself and abs(total) < LOPSIDED * most:
-        return 0.0
-    if len(own) > GROUPS:
-        p = 2 * float(ndtr(-abs(total) / np.sqrt((own**2).sum())))
+def _counts(share: float, tail: float) -> tuple[float, float]:
+    """Parameters w, n - w + 1 of the binomial tail by the beta distribution, w the given share of n, at one half.
+
+    P(B >= w) = I_1/2(w, n - w + 1) for a binomial B of n comparisons of equal models.
+    """
+
+    def counts(logarithm: float) -> tuple[float, float]:
+        n = float(np.exp(logarithm))
+        return share * n, (1 - share) * n + 1
+
+    tail = max(tail, np.finfo(float).tiny)
+    enough = 1 - np.log(tail) / (2 * (share - 0.5) ** 2)  # comparisons, by Hoeffding's (1963) bound on the tail
+    least, most = 0.0, float(np.log(2 * enough))
+    if betainc(*counts(least), 0.5) <= tail:
+        return counts(least)
+    if betainc(*counts(most), 0.5) >= tail:
+        return counts(most)
+    return counts(brentq(lambda logarithm: float(betainc(*counts(logarithm), 0.5)) - tail, least, most))
+
+
+def _lead(residuals: FloatArray, pools: Sequence[_Pool], by_itself: bool) -> tuple[float, float]:
+    """Normal statistic of a pair by its own leads and by pools, and the share won; 0 and 1/2 if not used."""
+    total = residuals.sum() + sum(pool.excess for pool in pools)
+    most = np.abs(residuals).sum() + sum(pool.most for pool in pools)
+    if not most > 0 or (not by_itself and abs(total) < LOPSIDED * most):
+        return 0.0, 0.5
+    if len(residuals) > GROUPS:
+        p = 2 * float(ndtr(-abs(total) / np.sqrt((residuals**2).sum())))
     else:
-        p = _p_of_exchanges(own, pools) if pools else p_either(own)
+        p = _p_of_exchanges(residuals, pools) if pools else p_either(residuals)
     p = p if by_itself else min(PRICE * p, 1.0)
-    return float(np.sign(total) * -ndtri(p / 2))
+    return float(np.sign(total) * -ndtri(p / 2)), float(0.5 + total / (2 * most))
 
 
 def _are_few(result: Uncertainty, rows: Comparisons) -> bool:
     """Whether there are fewer than `FEW` comparisons a parameter, all of them counted whole."""
     n_parameters = len(rows.models) - 1 + len(result.model.blocks) * len(rows.judges)
-    whole = bool((rows.count == np.rint(rows.count)).all())
-    return whole and rows.n_comparisons < FEW * n_parameters and rows.n_comparisons <= MOST_POOLED
+    has_whole_counts = bool((rows.count == np.rint(rows.count)).all())
+    return has_whole_counts and rows.n_comparisons < FEW * n_parameters and rows.n_comparisons <= MOST_POOLED
 
 
 @dataclass(frozen=True)
@@ -140,7 +179,7 @@ class _Units:
     @classmethod
     def of(cls, result: Uncertainty, rows: Comparisons, question: IntArray | None) -> _Units:
         n, lead, row = len(rows.models), [], []
-        for part, terms in _at_equals(result, rows):
+        for part, terms in _terms_at_equal_scores(result, rows):
             places, sign = np.arange(len(rows))[part], np.where(rows.first < rows.second, 1.0, -1.0)[part]
             if question is not None:
                 lead.append(sign * terms.residual)
@@ -168,8 +207,8 @@ class _Units:
 
     def of_pair(self, i: int, j: int) -> FloatArray:
         """Leads of i over j, i < j, shape (U,)."""
-        place = i * round(self.by_pair.shape[1] ** 0.5) + j
-        return self.by_pair.data[self.by_pair.indptr[place] : self.by_pair.indptr[place + 1]]
+        column = i * round(self.by_pair.shape[1] ** 0.5) + j
+        return self.by_pair.data[self.by_pair.indptr[column] : self.by_pair.indptr[column + 1]]
 
 
 @dataclass(frozen=True)
@@ -234,21 +273,21 @@ class _Pools:
         """Share of the two models' comparisons that are with each other, or have a counterpart."""
         used = sum(len(first) + len(second) for first, second in self._both(i, j))
         direct = sum(len(self.values.get((i, j, judge), [])) for judge in self.judges)
-        every = sum(len(found) for (model, *_), found in self.values.items() if model in (i, j)) - direct
+        every = sum(len(results) for (model, *_), results in self.values.items() if model in (i, j)) - direct
         return (used + direct) / every if every else 0.0
 
 
-def _p_of_exchanges(own: FloatArray, pools: Sequence[_Pool]) -> float:
+def _p_of_exchanges(residuals: FloatArray, pools: Sequence[_Pool]) -> float:
     """Two-sided p-value of leads whose signs may turn, shape (U,), and of draws from pools, all independent.
 
     Sums are of whole numbers, to which values are rounded; rounding is odd, so the test stays exact.
     """
-    total = float(np.abs(own).sum() + sum(np.abs(pool.values).sum() for pool in pools))
+    total = float(np.abs(residuals).sum() + sum(np.abs(pool.values).sum() for pool in pools))
     if not total > 0:
         return 1.0
     scale = RANGE / total
     chances, observed = np.ones(1), 0
-    for lead in np.rint(own * scale).astype(int):
+    for lead in np.rint(residuals * scale).astype(int):
         flipped = np.zeros(2 * abs(int(lead)) + 1)
         flipped[[0, -1]] += 0.5
         chances, observed = np.convolve(chances, flipped), observed + abs(int(lead)) + int(lead)
@@ -269,11 +308,11 @@ def _draws(values: IntArray, size: int) -> FloatArray:
     counts = np.zeros((size + 1, int(np.sort(values)[-size:].sum()) + 1))
     counts[0, 0] = 1.0
     for value in values.tolist():
-        moved = counts[:-1, : counts.shape[1] - value].copy()
-        counts[1:, value:] += moved
+        shifted = counts[:-1, : counts.shape[1] - value].copy()
+        counts[1:, value:] += shifted
     return np.asarray(counts[size] / counts[size].sum(), float)
 
 
-def _at_equals(result: Uncertainty, rows: Comparisons) -> Iterator[tuple[slice, At]]:
+def _terms_at_equal_scores(result: Uncertainty, rows: Comparisons) -> Iterator[tuple[slice, RowTerms]]:
     """All rows where models are equal, part by part."""
     return in_parts(rows, result.model, replace(result.solution.parameters, scores=np.zeros(len(rows.models))))

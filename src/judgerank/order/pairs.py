@@ -56,7 +56,7 @@ class Order:
         Of the errors, all together.
     flipped : bool
         Whether the second test is by sign flips, and counts alone; its errors are those that its p-values imply.
-    own : OwnTests, optional
+    head_to_head : OwnTests, optional
         Exact tests by the pairs' own comparisons (`judgerank.order.head_to_head`).
     degrees_of_pairs : float array, shape (n, n), optional
         Of the errors, where some pairs have fewer than all together.
@@ -68,7 +68,7 @@ class Order:
     covariance: FloatArray
     degrees_of_freedom: float
     flipped: bool = False
-    own: OwnTests | None = None
+    head_to_head: OwnTests | None = None
     degrees_of_pairs: FloatArray | None = None
 
     @property
@@ -96,18 +96,18 @@ class Order:
     @cached_property
     def _of_own(self) -> FloatArray:
         """The exact tests' statistics, with their p-values at these degrees of freedom; zero against the fit."""
-        if self.own is None:
+        if self.head_to_head is None:
             return np.zeros_like(self.covariance)
-        fit, sure, dof = self.ratios[0], np.abs(self.own.leads), self.degrees_of_freedom
+        fit, sure, dof = self.ratios[0], np.abs(self.head_to_head.leads), self.degrees_of_freedom
         sure = sure if np.isinf(dof) else -quantile(ndtr(-sure), dof)
-        return np.where(fit * self.own.leads > 0, np.copysign(sure, fit), 0.0)
+        return np.where(fit * self.head_to_head.leads > 0, np.copysign(sure, fit), 0.0)
 
     @property
     def by_own(self) -> BoolArray:
         """Which pairs are judged by their own comparisons, shape (n, n)."""
-        if self.own is None:
+        if self.head_to_head is None:
             return np.zeros(self.covariance.shape, bool)
-        return np.asarray(self.own.alone | (np.abs(self._of_own) > np.abs(self._of_fit)))
+        return np.asarray(self.head_to_head.alone | (np.abs(self._of_own) > np.abs(self._of_fit)))
 
     @property
     def never_differ(self) -> BoolArray:
@@ -194,18 +194,22 @@ def orders_by_errors(*results: Uncertainty) -> list[list[Order]]:
     groups = sorted(components(result.comparisons), key=len, reverse=True)
     names, s = np.asarray(result.comparisons.models, object), scale.scores
     covariances = [reported_covariance(result_by_error) for result_by_error in results]
-    cells, at = result.comparisons, result.solution.parameters
+    cells, parameters = result.comparisons, result.solution.parameters
     kinds = [result_by_error.by_cluster for result_by_error in results]
     longer = scale.factor
     if result.effects is not None:
-        at = result.effects.without
-        longer = float(s.std() / at.scores.std()) if np.ptp(at.scores) > 0 else 1.0
+        parameters = result.effects.without
+        longer = float(s.std() / parameters.scores.std()) if np.ptp(parameters.scores) > 0 else 1.0
     pooled = cells if result.model.judge_blocks or result.model.further else cells.pool_judges()
     few, places = result.flips is not None, [np.flatnonzero(np.isin(names, group)) for group in groups]
     exact = [None if few else own_tests(result_by_error, places) for result_by_error in results]
-    test = tests_by_flips(result.flips, s / longer) if few else tests_of_equality(pooled, result.model, at, kinds)
-    for place in places:
-        chosen = place[np.argsort(-s[place], kind="stable")]
+    test = (
+        tests_by_flips(result.flips, s / longer)
+        if few
+        else tests_of_equality(pooled, result.model, parameters, kinds)
+    )
+    for columns in places:
+        chosen = columns[np.argsort(-s[columns], kind="stable")]
         among = np.array([v[np.ix_(chosen, chosen)] for v in covariances])
         variances = np.diagonal(among, axis1=1, axis2=2)
         errors = np.sqrt(np.maximum(variances[:, :, None] + variances[:, None, :] - 2 * among, 0.0))
@@ -220,11 +224,11 @@ def orders_by_errors(*results: Uncertainty) -> list[list[Order]]:
         for number, result_by_error in enumerate(results):
             error = np.array([errors[number], longer * equal_errors[0 if few else number]])
             dof = result_by_error.degrees_of_freedom
-            own = exact[number]
-            own = None if own is None else own.of_models(chosen)
+            head_to_head = exact[number]
+            head_to_head = None if head_to_head is None else head_to_head.of_models(chosen)
             of_pairs = result_by_error.degrees_of_pairs[np.ix_(chosen, chosen)]
             orders_by_kind[number].append(
-                Order(names[chosen], difference, error, among[number], dof, few, own, of_pairs)
+                Order(names[chosen], difference, error, among[number], dof, few, head_to_head, of_pairs)
             )
     return orders_by_kind
 
@@ -334,11 +338,13 @@ def separated(component_orders: Sequence[Order], level: float) -> BoolArray:
 def _adjusted(component_orders: Sequence[Order]) -> list[FloatArray]:
     """Adjusted p-values of every component, closed under transitivity, shape (n, n) each."""
     places = [np.triu_indices(len(order.models), 1) for order in component_orders]
-    p = holm(np.concatenate([order.p_value[place] for order, place in zip(component_orders, places, strict=True)]))
+    p = holm(
+        np.concatenate([order.p_value[columns] for order, columns in zip(component_orders, places, strict=True)])
+    )
     adjusted = []
-    for order, place in zip(component_orders, places, strict=True):
+    for order, columns in zip(component_orders, places, strict=True):
         matrix = np.ones_like(order.covariance)
-        matrix[place], p = p[: len(place[0])], p[len(place[0]) :]
+        matrix[columns], p = p[: len(columns[0])], p[len(columns[0]) :]
         adjusted.append(closed(np.where(order.statistic > 0, matrix, 1.0)))
     return adjusted
 
@@ -367,11 +373,22 @@ def _pairs(order: Order, adjusted: FloatArray, level: float) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
+def difference_intervals(order: Order, level: float) -> FloatArray:
+    """Ends of the intervals of the differences s_i - s_j of `pairwise`, one pair by itself; shape (2, n, n)."""
+    n, (adjusted,) = len(order.models), _adjusted([order])
+    i, j = np.triu_indices(n, 1)
+    low, high = _intervals(order, np.minimum(order.p_value, adjusted)[i, j] <= 1 - level, level)
+    ends = np.zeros((2, n, n))
+    ends[:, i, j], ends[:, j, i] = (low, high), (-high, -low)
+    return ends
+
+
 def _intervals(order: Order, is_sure: BoolArray, level: float) -> tuple[FloatArray, FloatArray]:
     """Ends of the intervals of the differences of all pairs i < j, shape (P,) each.
 
     Wald's, and where the judges' weights under equality say otherwise, reaching over the interval by these, by no
-    more than a width. They hold zero exactly where the pair is not sure.
+    more than a width. Where an exact test counts and these hold zero, the lower end is that of its interval. They
+    hold zero exactly where the pair is not sure.
     """
     i, j = np.triu_indices(len(order.models), 1)
     difference, error = order.difference[:, i, j], order.error[:, i, j]
@@ -381,6 +398,9 @@ def _intervals(order: Order, is_sure: BoolArray, level: float) -> tuple[FloatArr
         width, by_fit = fit_high - fit_low, order.by_own[i, j] | np.isnan(low[1])
         low = np.where(by_fit, fit_low, np.clip(low[1], fit_low - width, fit_low))
         high = np.where(by_fit, fit_high, np.clip(high[1], fit_high, fit_high + width))
+        if order.own is not None:
+            exact = np.where(order.by_own[i, j], order.own.least_leads(level)[i, j], np.nan)
+            low = np.where(low > 0, low, np.fmax(low, np.minimum(exact, difference[0])))
     else:
         low, high = fit_low, fit_high
     low = np.where(is_sure, np.maximum(low, ROUNDING * difference[0]), np.minimum(low, 0.0))

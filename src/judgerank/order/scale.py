@@ -36,7 +36,7 @@ from judgerank.data.arrays import BoolArray, FloatArray, exp
 from judgerank.data.cache import remembered
 from judgerank.data.comparisons import Comparisons
 from judgerank.engine.information import zero_sum_basis
-from judgerank.engine.likelihood import At, in_parts, product, row_derivatives
+from judgerank.engine.likelihood import RowTerms, in_parts, product, row_derivatives
 from judgerank.engine.penalty import ALPHA, Spread, flat, pulled, scale
 from judgerank.inference.uncertainty import Uncertainty
 from judgerank.model.block import Role
@@ -79,16 +79,16 @@ class Averages(NamedTuple):
 class _Nodes:
     """The log-discriminations at which the integrals are taken, and the likelihood's part there."""
 
-    def __init__(self, cells: Comparisons, model: Model, at: Parameters, deviation: float):
-        self.cells, self.model, self.at, self.deviation = cells, model, at, deviation
+    def __init__(self, cells: Comparisons, model: Model, parameters: Parameters, deviation: float):
+        self.cells, self.model, self.parameters, self.deviation = cells, model, parameters, deviation
         k = len(cells.judges)
         slope, information = np.zeros(k), np.zeros(k)
-        for rows, terms in in_parts(cells, model, at):
+        for rows, terms in in_parts(cells, model, parameters):
             slope += np.bincount(cells.judge[rows], terms.residual * terms.signal, k)
             counted = terms.rows.count * terms.law.variance
             information += np.bincount(cells.judge[rows], counted * terms.signal**2, k)
         self.information = information
-        self.mode = np.where(np.isfinite(at.judges[0]), at.judges[0], 0.0)
+        self.mode = np.where(np.isfinite(parameters.judges[0]), parameters.judges[0], 0.0)
         self.tilt = slope - self.mode / deviation**2
         x, weight = np.polynomial.hermite.hermgauss(NODES)
         width = np.sqrt(2 / (information + deviation**-2))
@@ -99,14 +99,14 @@ class _Nodes:
     def at_level(self, t: float) -> tuple[FloatArray, FloatArray]:
         """Probabilities of the nodes and the information of the judges there, shape (NODES, K)."""
         k = len(self.cells.judges)
-        longer = exp(np.where(np.isfinite(self.at.judges[0]), self.alpha + t - self.mode, 0.0))
+        longer = exp(np.where(np.isfinite(self.parameters.judges[0]), self.alpha + t - self.mode, 0.0))
         heights, information = np.zeros((2, NODES, k))
-        for rows, terms in in_parts(self.cells, self.model, self.at):
+        for rows, terms in in_parts(self.cells, self.model, self.parameters):
             judge, count = self.cells.judge[rows], terms.rows.count
             for node, times_longer in enumerate(longer):  # which only stretch what scores do
                 more = times_longer[judge]
                 law = terms.law_at(terms.eta + terms.signal * (more - 1))
-                height = count * law.log_likelihood(terms.outcome, *terms.given)
+                height = count * law.log_likelihood(terms.outcome, *terms.level_shares)
                 heights[node] += np.bincount(judge, height, k)
                 information[node] += np.bincount(
                     judge, product(count * law.variance, terms.g, terms.g, more, more), k
@@ -116,7 +116,7 @@ class _Nodes:
         return weight / weight.sum(axis=0), information
 
 
-def averages(cells: Comparisons, model: Model, at: Parameters, spread: Spread) -> Averages | None:
+def averages(cells: Comparisons, model: Model, parameters: Parameters, spread: Spread) -> Averages | None:
     """Averages of what the judges' discriminations decide, in a shrunk fit.
 
     None where answers say next to nothing of any discrimination, as where all scores are about equal: averages
@@ -126,18 +126,18 @@ def averages(cells: Comparisons, model: Model, at: Parameters, spread: Spread) -
     ----------
     cells : Comparisons
     model : Model
-    at : Parameters
+    parameters : Parameters
         The mode.
     spread : mapping of str to float
         Standard deviations of what is shrunk, the log-discriminations among it.
     """
     deviation = spread[ALPHA]
-    nodes = _Nodes(cells, model, at, deviation)
+    nodes = _Nodes(cells, model, parameters, deviation)
     if nodes.information.sum() * deviation**2 < LEAST:
         return None
-    held = float(np.sum(at.scores**2)) * (scale(model, at)[0] / spread["scores"]) ** 2
-    pull = pulled(model, at, {"scores": spread["scores"]})[1][: len(at.scores)]
-    extra_pull = float(at.scores @ pull) - held
+    held = float(np.sum(parameters.scores**2)) * (scale(model, parameters)[0] / spread["scores"]) ** 2
+    pull = pulled(model, parameters, {"scores": spread["scores"]})[1][: len(parameters.scores)]
+    extra_pull = float(parameters.scores @ pull) - held
     t = 0.0
     for _ in range(STEPS):
         weight, information = nodes.at_level(t)
@@ -174,7 +174,7 @@ class Scale:
         c, the weighted mean of the log-discriminations.
     derivative : float array, shape (D,)
         Of c in the free parameters, ordered as `Uncertainty.covariance`.
-    at : Parameters
+    parameters : Parameters
         The estimate, on the scale of its fit.
     free : bool array, shape (K,)
         Judges whose discrimination is free.
@@ -183,7 +183,7 @@ class Scale:
     weights: FloatArray
     shift: float
     derivative: FloatArray
-    at: Parameters
+    parameters: Parameters
     free: BoolArray
 
     @property
@@ -194,12 +194,12 @@ class Scale:
     @property
     def scores(self) -> FloatArray:
         """Reported scores, shape (N,)."""
-        return self.factor * self.at.scores
+        return self.factor * self.parameters.scores
 
     @cached_property
     def to_scores(self) -> FloatArray:
         """Derivatives of the reported scores in the free parameters, shape (N, D)."""
-        return self.derivatives(np.eye(len(self.at.scores), len(self.derivative)), self.at.scores)
+        return self.derivatives(np.eye(len(self.parameters.scores), len(self.derivative)), self.parameters.scores)
 
     def derivatives(self, raw: FloatArray, values: FloatArray) -> FloatArray:
         """Derivatives of e^c x, shape (M, D), given those of x, of the same shape, and x, shape (M,)."""
@@ -212,17 +212,21 @@ class Scale:
     @property
     def discriminations(self) -> FloatArray:
         """By judge on this scale, shape (K,); one throughout where judges have none."""
-        return np.exp(self.at.judges[0] - self.shift) if len(self.at.judges) else np.ones(len(self.weights))
+        return (
+            np.exp(self.parameters.judges[0] - self.shift)
+            if len(self.parameters.judges)
+            else np.ones(len(self.weights))
+        )
 
     @property
     def log_discriminations(self) -> FloatArray:
         """The logarithms of the free ones."""
-        return self.at.judges[0][self.free] - self.shift
+        return self.parameters.judges[0][self.free] - self.shift
 
     @cached_property
     def to_log_discriminations(self) -> FloatArray:
         """Their derivatives in the free parameters."""
-        n, n_free = len(self.at.scores), int(self.free.sum())
+        n, n_free = len(self.parameters.scores), int(self.free.sum())
         return np.eye(n_free, len(self.derivative), n) - self.derivative
 
 
@@ -283,7 +287,7 @@ def reported(
             values(conditional_fit, conditional_scale) - reported_values,
         )
         covariance = covariance + weight * (
-            jacobian_there @ conditional_fit.of_whom(conditional_fit.at_its_spread) @ jacobian_there.T
+            jacobian_there @ conditional_fit.as_panel(conditional_fit.at_its_spread) @ jacobian_there.T
             + np.outer(deviation, deviation)
         )
     return covariance
@@ -312,10 +316,10 @@ def _averages(fitted: Uncertainty) -> Averages | None:
 
     None of a single judge: his discrimination is one by definition, so there is nothing to average over.
     """
-    spread, at = fitted.solution.spread, fitted.solution.parameters
+    spread, parameters = fitted.solution.spread, fitted.solution.parameters
     if spread is None or ALPHA not in spread or fitted.effects is not None or fitted.n_free_discriminations < 2:
         return None
-    return averages(fitted.comparisons, fitted.model, at, spread)
+    return averages(fitted.comparisons, fitted.model, parameters, spread)
 
 
 def scale_by(fitted: Uncertainty, weights: Mapping[str, float]) -> Scale:
@@ -328,17 +332,19 @@ def scale_by(fitted: Uncertainty, weights: Mapping[str, float]) -> Scale:
         By judge. Those of judges without a free discrimination here are left out; if none is left, the scale is
         `scale_of`.
     """
-    at, free = fitted.solution.parameters, _free_judges(fitted.free, len(fitted.comparisons.judges))
+    parameters, free = fitted.solution.parameters, _free_judges(fitted.free, len(fitted.comparisons.judges))
     fixed_weights = np.array([weights.get(judge, 0.0) for judge in fitted.comparisons.judges]) * free
     if fixed_weights.sum() <= 0:
         return scale_of(fitted)
     fixed_weights /= fixed_weights.sum()
     derivative = np.zeros(len(fitted.chosen))
-    n = len(at.scores)
+    n = len(parameters.scores)
     derivative[n : n + len(fixed_weights)] = fixed_weights
     judge_averages = _averages(fitted)
-    alpha = at.judges[0] if judge_averages is None else judge_averages.alpha
-    return Scale(fixed_weights, float(fixed_weights[free] @ alpha[free]), derivative[fitted.chosen], at, free)
+    alpha = parameters.judges[0] if judge_averages is None else judge_averages.alpha
+    return Scale(
+        fixed_weights, float(fixed_weights[free] @ alpha[free]), derivative[fitted.chosen], parameters, free
+    )
 
 
 def weights_of(fitted: Uncertainty) -> dict[str, float]:
@@ -346,14 +352,16 @@ def weights_of(fitted: Uncertainty) -> dict[str, float]:
     return dict(zip(fitted.comparisons.judges, scale_of(fitted).weights.tolist(), strict=True))
 
 
-def scale_at(cells: Comparisons, model: Model, at: Parameters, free: BoolArray, chosen: BoolArray) -> Scale:
+def scale_at(
+    cells: Comparisons, model: Model, parameters: Parameters, free: BoolArray, chosen: BoolArray
+) -> Scale:
     """The reported scale at a point.
 
     Parameters
     ----------
     cells : Comparisons
     model : Model
-    at : Parameters
+    parameters : Parameters
     free : bool array, shape (B, K)
         Judges' free parameters.
     chosen : bool array, shape (N + B K + P,)
@@ -362,37 +370,37 @@ def scale_at(cells: Comparisons, model: Model, at: Parameters, free: BoolArray, 
     k = len(cells.judges)
     judges = _free_judges(free, k)
     if not judges.any():
-        return Scale(np.zeros(k), 0.0, np.zeros(int(chosen.sum())), at, judges)
+        return Scale(np.zeros(k), 0.0, np.zeros(int(chosen.sum())), parameters, judges)
     information = np.zeros(k)
-    for rows, terms in in_parts(cells, model, at):
+    for rows, terms in in_parts(cells, model, parameters):
         information += np.bincount(cells.judge[rows], terms.of_scores, k)
     information[~judges] = 0.0
     total = information.sum()
     weights = information / total if total > 0 else judges / judges.sum()
-    alpha = np.where(judges, at.judges[0], 0.0)
+    alpha = np.where(judges, parameters.judges[0], 0.0)
     shift = float(weights @ alpha)
     away = np.where(judges, alpha - shift, 0.0) / total if total > 0 else np.zeros(k)
-    derivative = _of_weights(cells, model, at, away)
-    n = len(at.scores)
+    derivative = _of_weights(cells, model, parameters, away)
+    n = len(parameters.scores)
     derivative[n : n + k] += weights
-    return Scale(weights, shift, derivative[chosen], at, judges)
+    return Scale(weights, shift, derivative[chosen], parameters, judges)
 
 
 def _free_judges(free: BoolArray, k: int) -> BoolArray:
     return np.asarray(free[0] if len(free) else np.zeros(k, bool))
 
 
-def _of_weights(cells: Comparisons, model: Model, at: Parameters, away: FloatArray) -> FloatArray:
+def _of_weights(cells: Comparisons, model: Model, parameters: Parameters, away: FloatArray) -> FloatArray:
     """Derivative of sum_k x_k W_k in all parameters for given x, shape (N + B K + P,)."""
-    derivative = np.zeros(len(flat(at)))
-    for rows, terms in in_parts(cells, model, at):
+    derivative = np.zeros(len(flat(parameters)))
+    for rows, terms in in_parts(cells, model, parameters):
         counted = product(terms.rows.count * away[cells.judge[rows]], terms.g, terms.g)
         of_row = row_derivatives(terms, partial(_of_information, terms, counted))
         derivative += np.bincount(of_row.col, of_row.data, len(derivative))
     return derivative
 
 
-def _of_information(terms: At, counted: FloatArray, role: Role) -> FloatArray:
+def _of_information(terms: RowTerms, counted: FloatArray, role: Role) -> FloatArray:
     """Derivative of x n g^2 v of every row in what a role's parameters add to, given x n g^2; shape (C,)."""
     if role.is_threshold:
         return counted * terms.law.variance_with(role)

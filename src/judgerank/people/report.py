@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Unpack
 
 import numpy as np
 import pandas as pd
@@ -27,10 +28,11 @@ from judgerank.people.anchor import People, anchored_by_people, disagreement, ne
 from judgerank.people.human_scale import HumanBoard, HumanScale, human_scale, scale_text
 from judgerank.people.items import HumanScores, Items, human_marks, human_rows, items_of
 from judgerank.people.toward_panel import TowardPanel, drawn_toward_panel
-from judgerank.ranking.choices import RECUSE, Settings, default_member
+from judgerank.ranking.choices import default_member
 from judgerank.ranking.components import fit_member
-from judgerank.ranking.recusal import of_rows, recusal_of
+from judgerank.ranking.recusal import RECUSE, is_recusing, of_rows, recusal_of
 from judgerank.reading.read import Source, read_judgments
+from judgerank.reading.selection import Filters
 
 # People as one more judge, whose discrimination is the unit: scores on the human scale, if the panel is right.
 #
@@ -208,7 +210,12 @@ class PeopleReport(Shown):
 
 
 def people_report(
-    judgments: Source, human: str | Collection[str] = (), level: float = 0.95, own_maker: str = RECUSE
+    judgments: Source,
+    human: str | Collection[str] = (),
+    level: float = 0.95,
+    own_maker: str = RECUSE,
+    makers: Mapping[str, str] | None = None,
+    **filters: Unpack[Filters],
 ) -> PeopleReport:
     """Scores on the human scale, from the judgments of people on some items and of a panel on more.
 
@@ -220,19 +227,24 @@ def people_report(
     level : float
     own_maker : {"recuse", "count"}
         As of `judgerank.rank`.
+    makers : mapping of str to str, optional
+        As of `judgerank.rank`.
+    filters
+        ``without_judge``, ``only_judge``, ``without_model`` and ``category``, as of `judgerank.read`.
 
     Raises
     ------
     DataError, NoMaximumError, NoIntervalError
         If there are no people, no panel or no questions, or the panel has no scores or no errors.
     """
-    judgments, human = read_judgments(judgments), [human] if isinstance(human, str) else human
+    judgments, human = read_judgments(judgments, **filters), [human] if isinstance(human, str) else human
     broken = judgments.comparisons.stages is not None
     judgments = as_pairs(judgments)
     if "question_id" not in judgments.frame:
         raise DataError("people and panel are compared question by question: name the column of questions")
     people = human_rows(judgments, human)
-    recusal = recusal_of(of_rows(judgments, np.flatnonzero(~people)), Settings(own_maker=own_maker).is_recused)
+    panels = of_rows(judgments, np.flatnonzero(~people))
+    recusal = recusal_of(panels, is_recusing(own_maker), (makers or {}).items())
     if recusal.n_left_out:
         counts = people.copy()
         counts[~people] = recusal.counts
@@ -288,10 +300,11 @@ def panel_of(judges: Comparisons, question: IntArray | None) -> tuple[Fit, str]:
     questions = questions_of(panel, judges, question)._replace(parameters=len(judges.models) - 1)
     if questions.enough:
         return panel.clustered(judges, question), why
-    few = f"{noun(questions.many, 'question')} for {len(judges.models)} models"
+    few = f"{noun(questions.n_questions, 'question')} for {len(judges.models)} models"
     return (
         panel,
-        f"{why} The panel's standard errors count judgments as independent: {questions.many} {few} are too few.",
+        f"{why} The panel's standard errors count judgments as independent: "
+        f"{questions.n_questions} {few} are too few.",
     )
 
 
@@ -300,6 +313,8 @@ def on_human_board(
     board: HumanBoard | pd.DataFrame | str | Path,
     level: float = 0.95,
     own_maker: str = RECUSE,
+    makers: Mapping[str, str] | None = None,
+    **filters: Unpack[Filters],
 ) -> HumanScale:
     """Models that no person has judged on the scale of a published human board, from judges' verdicts.
 
@@ -312,18 +327,24 @@ def on_human_board(
     level : float
     own_maker : {"recuse", "count"}
         As of `judgerank.rank`.
+    makers : mapping of str to str, optional
+        As of `judgerank.rank`.
+    filters
+        ``without_judge``, ``only_judge``, ``without_model`` and ``category``, as of `judgerank.read`.
 
     Raises
     ------
     DataError, NoMaximumError, NoIntervalError, ConfigError
         If there are human votes among the judgments, or as `people.human_scale` says.
     """
-    judgments = read_judgments(judgments)
+    judgments = read_judgments(judgments, **filters)
     if "human" in judgments.frame and human_marks(judgments.frame).any():
         raise DataError("some judgments are people's: leave them out, or leave out the human board")
-    judgments = recusal_of(judgments, Settings(own_maker=own_maker).is_recused).counted
+    recusal = recusal_of(judgments, is_recusing(own_maker), (makers or {}).items())
+    remarks, judgments = (*judgments.left_out_by_request, *recusal.sentences()), recusal.counted
     question = judgments.question if "question_id" in judgments.frame else None
-    return human_scale(panel_of(judgments.comparisons, question)[0], HumanBoard.given(board), level)
+    scale = human_scale(panel_of(judgments.comparisons, question)[0], HumanBoard.given(board), level)
+    return replace(scale, remarks=remarks)
 
 
 def _newcomers(

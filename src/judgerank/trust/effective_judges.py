@@ -127,7 +127,7 @@ def together(fitted: Fit, comparisons: Comparisons, question: IntArray) -> Toget
     fitted.require_fitted(c.models, c.judges, c.n_comparisons)
     if len(question) != len(c):
         raise DataError(f"{len(c)} comparisons and {len(question)} questions: one question each is needed")
-    rows = Residuals.at(c, fitted.model, fitted.solution.parameters)
+    rows = Residuals.of(c, fitted.model, fitted.solution.parameters)
     spread = np.sqrt(np.maximum(rows.variance * c.count, np.finfo(float).tiny))
     residual = np.where(c.first < c.second, 1.0, -1.0) * rows.residual / spread
     n, k = len(c.models), len(c.judges)

@@ -162,7 +162,7 @@ class Influence:
         """Derivatives of the predictor and of the log-likelihood of every row in all parameters."""
         terms, ones = self._here, np.ones(len(self._cells))
         of_predictor = row_derivatives(terms, lambda role: terms.through_predictor(role, ones))
-        return of_predictor.tocsr(), row_derivatives(terms, terms.told).tocsr()
+        return of_predictor.tocsr(), row_derivatives(terms, terms.row_scores).tocsr()
 
     def on_difference(self, i: int, j: int) -> tuple[FloatArray, FloatArray, float]:
         """On s_i - s_j.

@@ -44,10 +44,14 @@ class Design:
         Columns of further blocks that discriminations have a factor by.
     """
 
-    def __init__(self, group: Group, model: Model, at: Parameters, point: Point):
-        n, k, rows = len(at.scores), at.judges.shape[1], len(model.blocks[: len(at.judges)])
-        self.here, end = point, n + at.judges.size
-        self.size = end + len(at.common) + 1
+    def __init__(self, group: Group, model: Model, parameters: Parameters, point: Point):
+        n, k, rows = (
+            len(parameters.scores),
+            parameters.judges.shape[1],
+            len(model.blocks[: len(parameters.judges)]),
+        )
+        self.point, end = point, n + parameters.judges.size
+        self.size = end + len(parameters.common) + 1
         columns, value = group.padded
         of_judges = (n + k * np.arange(rows))[:, None] + group.judge
         last = np.full((1, len(group.judge)), self.size - 1)
@@ -85,7 +89,7 @@ class Design:
         crossed = (by_base * self.difference[:, rows])[:, None] * gamma
         crossed[-1] += by_deviate * gamma
         total = crossed + crossed.transpose(1, 0, 2)
-        total[-1, -1] += self.here.gamma[rows] * by_deviate
+        total[-1, -1] += self.point.gamma[rows] * by_deviate
         if self.common.stop > self.common.start:  # gamma itself is a product
             weights = (by_gamma * self.weights[:, rows])[:, None] * gamma
             total += weights + weights.transpose(1, 0, 2)
@@ -100,9 +104,11 @@ class Design:
         return np.asarray(total, float).reshape(self.size, self.size)
 
 
-def by_rule(group: Group, model: Model, at: Parameters, point: Point, step: float, parts: Parts) -> FloatArray:
+def by_rule(
+    group: Group, model: Model, parameters: Parameters, point: Point, step: float, parts: Parts
+) -> FloatArray:
     """Second derivatives of the sum over a group's questions by a rule, shape (D, D); the first ones are known."""
-    design = Design(group, model, at, point)
+    design = Design(group, model, parameters, point)
     kinds = [point.difference * design.gamma + point.gamma * design.difference + design.position]
     for contrast in point.sigma * group.contrast:
         kinds.append(design.along_sigma(contrast * design.gamma, point.gamma * contrast))
@@ -186,9 +192,9 @@ def _of_levels(law: Law) -> dict[tuple[int, int], FloatArray]:
     return {(a, b): shares[a] * (1 - shares[a]) if a == b else -shares[a] * shares[b] for a, b in pairs}
 
 
-def of_modes(group: Group, model: Model, at: Parameters, point: Point, mode: Mode) -> FloatArray:
+def of_modes(group: Group, model: Model, parameters: Parameters, point: Point, mode: Mode) -> FloatArray:
     """Second derivatives of the heights of a group's modes, shape (D, D), the modes moving along."""
-    design, law, n = Design(group, model, at, point), mode.law, group.count
+    design, law, n = Design(group, model, parameters, point), mode.law, group.count
     difference, scale = point.sigma * group.difference(mode.deviates), point.sigma * point.gamma
     base = (point.difference + difference) * design.gamma + point.gamma * design.difference + design.position
     rows = [design.along_sigma(base, point.gamma * difference), design.log_nu, *design.log_strong]

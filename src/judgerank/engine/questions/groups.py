@@ -201,11 +201,13 @@ def grouped(comparisons: Comparisons, question: IntArray) -> list[Group]:
         of_group = (sizes == size) & (exact == by_rule)
         rows = np.flatnonzero(of_group[part])
         rows = rows[np.argsort(part[rows], kind="stable")]
-        at = np.cumsum(of_group)[part[rows]] - 1
+        parameters = np.cumsum(of_group)[part[rows]] - 1
         models = first[rows], second[rows], among[codes_first][rows], among[codes_second][rows]
         n_alike, mean, ties = count[rows], outcome[rows], tied[rows]
         columns = None if c.columns is None else c.columns[representative[rows]]
-        group = Group(size, by_rule, question_of[of_group], at, *models, judge[rows], n_alike, mean, ties, columns)
+        group = Group(
+            size, by_rule, question_of[of_group], parameters, *models, judge[rows], n_alike, mean, ties, columns
+        )
         groups.append(group if c.strong is None else replace(group, strong=np.stack(much, axis=1)[rows]))
     return groups
 
@@ -285,16 +287,16 @@ class Parts:
     by_log_strong: tuple[FloatArray, ...] = ()
 
 
-def at_rows(group: Group, model: Model, at: Parameters, sigma: float) -> Point:
+def at_rows(group: Group, model: Model, parameters: Parameters, sigma: float) -> Point:
     """The parameters of every row."""
-    judges = model.of_judges(at)
+    judges = model.of_judges(parameters)
     nu = np.zeros_like(judges.gamma) if judges.nu is None else judges.nu
     gamma, position, nu = (values[group.judge] for values in (judges.gamma, judges.position, nu))
     strong = judges.log_strong[:, group.judge]
-    difference = at.scores[group.first] - at.scores[group.second]
+    difference = parameters.scores[group.first] - parameters.scores[group.second]
     shape: FloatArray | float = 1.0
     if group.columns is not None:
-        forms = model.forms(group.columns, at.common)
+        forms = model.forms(group.columns, parameters.common)
         difference, position = difference + forms[Role.QUALITY], position + forms[Role.OFFSET]
         shape = np.exp(forms[Role.WEIGHT])
         gamma, nu = gamma * shape, nu * np.exp(forms[Role.TIE])

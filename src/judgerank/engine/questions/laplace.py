@@ -39,8 +39,8 @@ class Mode:
         H.
     """
 
-    def __init__(self, group: Group, at: Point, start: FloatArray | None = None):
-        self.group, self.at = group, at
+    def __init__(self, group: Group, point: Point, start: FloatArray | None = None):
+        self.group, self.point = group, point
         first = np.zeros((len(group), group.size)) if start is None else start
         self._settle(first, *self._seen(first))
         for _ in range(STEPS):
@@ -52,14 +52,14 @@ class Mode:
         return self._seen(deviates)[1]
 
     def _seen(self, deviates: FloatArray) -> tuple[Law, FloatArray]:
-        g, at = self.group, self.at
-        eta = at.gamma * (at.difference + at.sigma * g.difference(deviates)) + at.position
-        law = Law(eta, at.nu, *at.log_strong)
+        g, point = self.group, self.point
+        eta = point.gamma * (point.difference + point.sigma * g.difference(deviates)) + point.position
+        law = Law(eta, point.nu, *point.log_strong)
         of_rows = g.by_question(g.count * law.log_likelihood(g.outcome, g.tied, *g.by_strength))
         return law, of_rows - 0.5 * (deviates**2).sum(axis=1)
 
     def _settle(self, deviates: FloatArray, law: Law, height: FloatArray) -> None:
-        g, scale = self.group, self.at.sigma * self.at.gamma
+        g, scale = self.group, self.point.sigma * self.point.gamma
         self.deviates, self.law, self.height = deviates, law, height
         self.residual, self.weight = g.count * (g.outcome - law.mean), g.count * law.variance
         self.gradient = g.by_model(self.residual * scale) - deviates
@@ -81,18 +81,18 @@ class Mode:
         return bool(np.abs(step).max() > np.finfo(float).eps)
 
 
-def look(group: Group, at: Point, start: FloatArray | None = None) -> tuple[Parts, FloatArray]:
+def look(group: Group, point: Point, start: FloatArray | None = None) -> tuple[Parts, FloatArray]:
     """A group's marginal log-likelihoods with their derivatives, and the modes, shape (Q, m).
 
     Parameters
     ----------
     group : Group
-    at : Point
+    point : Point
     start : float array, shape (Q, m), optional
         Deviates that the climb to the modes begins at.
     """
-    mode = Mode(group, at, start)
-    scale, law, n = at.sigma * at.gamma, mode.law, group.count
+    mode = Mode(group, point, start)
+    scale, law, n = point.sigma * point.gamma, mode.law, group.count
     inverse = np.linalg.inv(mode.curvature)
     value = mode.height - 0.5 * np.linalg.slogdet(mode.curvature)[1]
     q, i, j = group.question, group.first_place, group.second_place
@@ -102,11 +102,11 @@ def look(group: Group, at: Point, start: FloatArray | None = None) -> tuple[Part
     by_eta = mode.residual + curved - mode.weight * scale * pull
     # u scales with gamma, in the gradient at the mode and in the curvature too
     by_scale = mode.residual * pull - mode.weight * scale * difference_variance
-    by_deviate = at.sigma * (by_eta * group.difference(mode.deviates) + by_scale)
+    by_deviate = point.sigma * (by_eta * group.difference(mode.deviates) + by_scale)
     by_tie = -0.5 * scale**2 * difference_variance * law.variance_with_ties - scale * pull * law.with_ties
     by_log_nu = n * (group.tied - law.tie + by_tie)
-    by_log_sigma = float(at.gamma @ by_deviate)
-    by_gamma, by_log_strong = by_eta * at.difference + by_deviate, []
+    by_log_sigma = float(point.gamma @ by_deviate)
+    by_gamma, by_log_strong = by_eta * point.difference + by_deviate, []
     parts = zip(group.by_strength, law.strong, law.variance_with_strong, law.with_strong, strict=True)
     for level, chance, of_variance, of_mean in parts if group.by_strength else ():
         by_much = -0.5 * scale**2 * difference_variance * of_variance - scale * pull * of_mean

@@ -96,28 +96,34 @@ class Marginal:
             steps.append(step)
         return Marginal(tuple(groups), self.model, tuple(steps), _modes=modes)
 
-    def values(self, at: Parameters, sigma: float, size: int) -> FloatArray:
+    def values(self, parameters: Parameters, sigma: float, size: int) -> FloatArray:
         """Log marginal likelihood of each question, shape (Q,), by its number."""
         total = np.zeros(size)
         for group, step in zip(self.groups, self.steps, strict=True):
-            point = at_rows(group, self.model, at, sigma)
+            point = at_rows(group, self.model, parameters, sigma)
             parts = quadrature.look(group, point, step) if group.exact else laplace.look(group, point)[0]
             total += np.bincount(group.number, parts.value, size)
         return total
 
-    def at(self, at: Parameters, sigma: float) -> Slopes:
+    def slopes(self, parameters: Parameters, sigma: float) -> Slopes:
         """Value and derivatives at a point; those of the last point asked for are known."""
-        if not (self._last and self._last[0][0] is at and self._last[0][1] == sigma):
-            self._last[:] = [(at, sigma, self._at(at, sigma))]
+        if not (self._last and self._last[0][0] is parameters and self._last[0][1] == sigma):
+            self._last[:] = [(parameters, sigma, self._slopes(parameters, sigma))]
         return self._last[0][2]
 
-    def _at(self, at: Parameters, sigma: float) -> Slopes:
+    def _slopes(self, parameters: Parameters, sigma: float) -> Slopes:
         """Every mode is sought from the last one found, which is near."""
-        n, k, value, by_log_sigma, every = len(at.scores), at.judges.shape[1], 0.0, 0.0, list[Parts]()
-        scores, judges, common = np.zeros(n), np.zeros(at.judges.shape), np.zeros(len(at.common))
-        gamma = self.model.of_judges(at).gamma
+        n, k, value, by_log_sigma, every = (
+            len(parameters.scores),
+            parameters.judges.shape[1],
+            0.0,
+            0.0,
+            list[Parts](),
+        )
+        scores, judges, common = np.zeros(n), np.zeros(parameters.judges.shape), np.zeros(len(parameters.common))
+        gamma = self.model.of_judges(parameters).gamma
         for position, (group, step) in enumerate(zip(self.groups, self.steps, strict=True)):
-            point = at_rows(group, self.model, at, sigma)
+            point = at_rows(group, self.model, parameters, sigma)
             if group.exact:
                 parts = quadrature.look(group, point, step)
             else:
@@ -141,7 +147,7 @@ class Marginal:
                 for role, by_row in by_role.items():
                     common += np.where(np.equal(self.model.roles, role), group.columns.T @ by_row, 0.0)
         if self.spread:
-            lost, pull = pulled(self.model, at, self.spread)
+            lost, pull = pulled(self.model, parameters, self.spread)
             value -= 0.5 * lost
             scores, common = scores - pull[:n], common - pull[n + judges.size :]
             of_judges = pull[n : n + judges.size].reshape(judges.shape)
@@ -150,46 +156,48 @@ class Marginal:
             judges -= of_judges
         return Slopes(value, scores, judges, common, by_log_sigma, every)
 
-    def gradient(self, at: Parameters, sigma: float, free: BoolArray, free_common: BoolArray) -> FloatArray:
+    def gradient(
+        self, parameters: Parameters, sigma: float, free: BoolArray, free_common: BoolArray
+    ) -> FloatArray:
         """Derivatives in (s, judges' and further blocks' free parameters, log sigma), shape (D + 1,)."""
-        point = self.at(at, sigma)
+        point = self.slopes(parameters, sigma)
         judges = point.judges.copy()
         if len(judges):
-            judges[0] *= np.exp(at.judges[0])
+            judges[0] *= np.exp(parameters.judges[0])
         return np.r_[point.scores, judges[free], point.common[free_common], point.log_sigma]
 
-    def curvature(self, at: Parameters, sigma: float, slopes: Slopes) -> FloatArray:
+    def curvature(self, parameters: Parameters, sigma: float, slopes: Slopes) -> FloatArray:
         """Second derivatives in (s, judges' and further blocks' parameters, log sigma), shape (D + 1, D + 1).
 
         Discriminations are parameters in themselves. Of Laplace's approximation it is that of the modes' heights.
         """
-        total = np.zeros((len(at.scores) + at.judges.size + len(at.common) + 1,) * 2)
+        total = np.zeros((len(parameters.scores) + parameters.judges.size + len(parameters.common) + 1,) * 2)
         for position, (group, step) in enumerate(zip(self.groups, self.steps, strict=True)):
-            point = at_rows(group, self.model, at, sigma)
+            point = at_rows(group, self.model, parameters, sigma)
             if group.exact:
-                total += by_rule(group, self.model, at, point, step, slopes.parts[position])
+                total += by_rule(group, self.model, parameters, point, step, slopes.parts[position])
             else:
                 total += of_modes(
-                    group, self.model, at, point, laplace.Mode(group, point, self._modes.get(position))
+                    group, self.model, parameters, point, laplace.Mode(group, point, self._modes.get(position))
                 )
         if self.spread:
-            pull = pulled(self.model, at, self.spread)[1]
-            lost = penalty(self.model, at, self.spread, observed=True)
-            total[:-1, :-1] -= self._by_gamma(lost, pull, at, -1)
+            pull = pulled(self.model, parameters, self.spread)[1]
+            lost = penalty(self.model, parameters, self.spread, observed=True)
+            total[:-1, :-1] -= self._by_gamma(lost, pull, parameters, -1)
         return total
 
-    def _by_gamma(self, second: FloatArray, first: FloatArray, at: Parameters, power: int) -> FloatArray:
+    def _by_gamma(self, second: FloatArray, first: FloatArray, parameters: Parameters, power: int) -> FloatArray:
         """Second derivatives in log-discriminations from those in discriminations (power 1), or back (-1)."""
         if not self.model.has(Role.WEIGHT):
             return second
-        unit, gamma_rows = np.ones(len(second)), len(at.scores) + np.arange(at.judges.shape[1])
-        gamma = self.model.of_judges(at).gamma
+        unit, gamma_rows = np.ones(len(second)), len(parameters.scores) + np.arange(parameters.judges.shape[1])
+        gamma = self.model.of_judges(parameters).gamma
         unit[gamma_rows] = gamma if power > 0 else np.divide(1.0, gamma, out=np.zeros(len(gamma)), where=gamma > 0)
         second = second * unit * unit[:, None]
         second[gamma_rows, gamma_rows] += power * first[gamma_rows] * unit[gamma_rows] ** (1 if power > 0 else 2)
         return second
 
-    def hessian(self, at: Parameters, sigma: float, free: BoolArray, free_common: BoolArray) -> FloatArray:
+    def hessian(self, parameters: Parameters, sigma: float, free: BoolArray, free_common: BoolArray) -> FloatArray:
         """Second derivatives in the same as `gradient`, shape (D + 1, D + 1).
 
         They are exact where rules integrate. Those of Laplace's approximation are central differences of the
@@ -197,21 +205,25 @@ class Marginal:
         """
         is_exact = not self.spread and all(group.exact for group in self.groups)
         rules = self if is_exact else self.only(lambda group: np.full(len(group), group.exact))
-        chosen = np.r_[np.ones(len(at.scores), bool), free.ravel(), free_common, True]
-        slopes = rules.at(at, sigma)
+        chosen = np.r_[np.ones(len(parameters.scores), bool), free.ravel(), free_common, True]
+        slopes = rules.slopes(parameters, sigma)
         first = np.r_[slopes.scores, slopes.judges.ravel(), slopes.common, slopes.log_sigma]
-        total = self._by_gamma(rules.curvature(at, sigma, slopes), first, at, 1)[np.ix_(chosen, chosen)]
+        total = self._by_gamma(rules.curvature(parameters, sigma, slopes), first, parameters, 1)[
+            np.ix_(chosen, chosen)
+        ]
         if len(rules.groups) < len(self.groups):
             modes = self.only(lambda group: np.full(len(group), not group.exact))
-            total += modes.differences(at, sigma, free, free_common)
+            total += modes.differences(parameters, sigma, free, free_common)
         if self.spread:
-            lost = penalty(self.model, at, self.spread, observed=True)
+            lost = penalty(self.model, parameters, self.spread, observed=True)
             total[:-1, :-1] -= lost[np.ix_(chosen[:-1], chosen[:-1])]
         return np.asarray((total + total.T) / 2)
 
-    def differences(self, at: Parameters, sigma: float, free: BoolArray, free_common: BoolArray) -> FloatArray:
+    def differences(
+        self, parameters: Parameters, sigma: float, free: BoolArray, free_common: BoolArray
+    ) -> FloatArray:
         """Second derivatives by central differences of the gradient, without the penalty's."""
-        n, of_judges = len(at.scores), int(free.sum())
+        n, of_judges = len(parameters.scores), int(free.sum())
         kinds = [("model", position) for position in range(n)]
         kinds += [("judge", int(judge)) for judge in np.nonzero(free)[1]]
         kinds += [("all", 0)] * (int(free_common.sum()) + 1)
@@ -223,10 +235,10 @@ class Marginal:
             ends = []
             for step in (STEP, -STEP):
                 move = step * (np.arange(len(kinds)) == position)
-                judges, common = at.judges.copy(), at.common.copy()
+                judges, common = parameters.judges.copy(), parameters.common.copy()
                 judges[free] += move[n : n + of_judges]
                 common[free_common] += move[n + of_judges : -1]
-                shifted = Parameters(at.scores + move[:n], judges, common)
+                shifted = Parameters(parameters.scores + move[:n], judges, common)
                 ends.append(parts[key].gradient(shifted, sigma * float(np.exp(move[-1])), free, free_common))
             columns.append((ends[0] - ends[1]) / (2 * STEP))
         return np.array(columns)

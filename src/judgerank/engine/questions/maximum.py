@@ -79,20 +79,20 @@ class Plain:
         """Judges whose discrimination is that of the others (`Comparisons.at_mean`), shape (K,)."""
         return at_mean(self.model, self.cells)
 
-    def free_at(self, at: Parameters) -> BoolArray:
+    def free_at(self, parameters: Parameters) -> BoolArray:
         """What moves where other judges may be at zero, shape (B, K)."""
         free = self.free.copy()
-        free[self.model.moving] = at.in_play & ~self.at_mean
-        return free & np.isfinite(at.judges)
+        free[self.model.moving] = parameters.in_play & ~self.at_mean
+        return free & np.isfinite(parameters.judges)
 
 
-class Place(NamedTuple):
+class MarginalPoint(NamedTuple):
     """A point of the climb: the gradient there in its coordinates, and minus the curvature, if that is carried on.
 
     Besides, the step on from it, the rise that this promises, and whether it is damped.
     """
 
-    at: Parameters
+    parameters: Parameters
     sigma: float
     slopes: Slopes
     gradient: FloatArray
@@ -102,30 +102,30 @@ class Place(NamedTuple):
     damped: bool = False
 
 
-class Climb(Ascent[Place]):
+class Climb(Ascent[MarginalPoint]):
     """Newton's method close to the maximum, in scores, judges' and further blocks' parameters, and log sigma.
 
     Discriminations are climbed in themselves, bounded by zero: the logarithm of a weak judge's has no end that
     tells. Their scale is left free, and fixed in the end.
     """
 
-    def __init__(self, marginal: Marginal, plain: Plain, at: Parameters, sigma: float):
-        model, n = plain.model, len(at.scores)
+    def __init__(self, marginal: Marginal, plain: Plain, parameters: Parameters, sigma: float):
+        model, n = plain.model, len(parameters.scores)
         self.marginal, self.model, self.plain = marginal, model, plain
-        self.sharpest = model.of_judges(at).gamma.max() * sigma
-        is_reference = plain.free & np.isfinite(at.judges)
+        self.sharpest = model.of_judges(parameters).gamma.max() * sigma
+        is_reference = plain.free & np.isfinite(parameters.judges)
         is_reference[model.weights] = False
-        end = n + at.judges.size
-        gamma = model.of_judges(at).gamma if model.weighs_judges else np.empty(0)
+        end = n + parameters.judges.size
+        gamma = model.of_judges(parameters).gamma if model.weighs_judges else np.empty(0)
         columns = np.concatenate(
             [
                 n + np.flatnonzero(is_reference),
                 end + np.flatnonzero(plain.free_common),
                 n + np.arange(len(gamma)),
-                [end + len(at.common)],
+                [end + len(parameters.common)],
             ]
         )
-        self.to_full = np.zeros((end + len(at.common) + 1, n - 1 + len(columns)))
+        self.to_full = np.zeros((end + len(parameters.common) + 1, n - 1 + len(columns)))
         self.to_full[:n, : n - 1] = zero_sum_basis(n)
         self.to_full[columns, n - 1 + np.arange(len(columns))] = 1.0
         # where discriminations are shrunk none is zero, and their scale is not free, nor where one is held
@@ -135,28 +135,32 @@ class Climb(Ascent[Place]):
         self.least[:-1][held] = gamma[held]
         self.scale_free = model.weighs_judges and not shrunk and not held.any()
 
-    def too_sharp(self, at: Parameters, sigma: float) -> bool:
+    def too_sharp(self, parameters: Parameters, sigma: float) -> bool:
         """Whether the rules were chosen for judges that are not as sharp."""
-        return bool(self.model.of_judges(at).gamma.max() * sigma > SHARPER * self.sharpest)
+        return bool(self.model.of_judges(parameters).gamma.max() * sigma > SHARPER * self.sharpest)
 
-    def strays(self, point: Place) -> bool:
-        sharpest = self.model.of_judges(point.at).gamma.max() * point.sigma
+    def strays(self, point: MarginalPoint) -> bool:
+        sharpest = self.model.of_judges(point.parameters).gamma.max() * point.sigma
         if sharpest < FAINT and point.slopes.log_sigma < 0 and point.slopes.value <= self.plain.height:
             return self.zero_is_best
-        return bool(sharpest >= NOISELESS) or self.too_sharp(point.at, point.sigma)
+        return bool(sharpest >= NOISELESS) or self.too_sharp(point.parameters, point.sigma)
 
     @cached_property
     def zero_is_best(self) -> bool:
         """Whether the likelihood falls as sigma rises from zero, at the fit without question effects."""
-        return self.marginal.at(self.plain.solution.parameters, LEAST).log_sigma <= 0
+        return self.marginal.slopes(self.plain.solution.parameters, LEAST).log_sigma <= 0
 
-    def settled(self, point: Place) -> Place:
+    def settled(self, point: MarginalPoint) -> MarginalPoint:
         """The place with the step on from it; one that strays as it is."""
         if self.strays(point):
             return point
         bounded, gradient, minus = self._bounded(point), point.gradient, point.minus
         if minus is None:
-            minus = -self.to_full.T @ self.marginal.curvature(point.at, point.sigma, point.slopes) @ self.to_full
+            minus = (
+                -self.to_full.T
+                @ self.marginal.curvature(point.parameters, point.sigma, point.slopes)
+                @ self.to_full
+            )
         moves = np.ones(len(gradient), bool)
         moves[-len(bounded) :] = (bounded > self.least) | (gradient[-len(bounded) :] > 0)
         lifted, step = minus, np.zeros(len(gradient))
@@ -171,10 +175,10 @@ class Climb(Ascent[Place]):
                 return point._replace(minus=minus, step=step, rise=float(gradient @ step), damped=damping > 0)
         return point
 
-    def arrived(self, point: Place) -> bool:
+    def arrived(self, point: MarginalPoint) -> bool:
         return point.rise <= CLOSE**2 and not point.damped
 
-    def next_point(self, point: Place) -> Place:
+    def next_point(self, point: MarginalPoint) -> MarginalPoint:
         if point.step is None:
             raise LinAlgError("the likelihood curves upward")
         bounded, step = self._bounded(point), point.step[-len(self.least) :]
@@ -182,11 +186,13 @@ class Climb(Ascent[Place]):
         size = 1 / max(1.0, float((step / most).max()), float(-step[-1] / FURTHEST))
         full_step = self.to_full @ point.step
 
-        def evaluate_at(size: float) -> Place:
-            return self.place(*self._moved(point, size * full_step, np.maximum(bounded + size * step, self.least)))
+        def evaluate_at(size: float) -> MarginalPoint:
+            return self.evaluated(
+                *self._line_point(point, size * full_step, np.maximum(bounded + size * step, self.least))
+            )
 
         height, rise = point.slopes.value, float(point.gradient @ point.step)
-        size, next_point = backtracked(evaluate_at, lambda place: place.slopes.value, height, rise, size)
+        size, next_point = backtracked(evaluate_at, lambda point: point.slopes.value, height, rise, size)
         if point.rise > NEAR or point.minus is None:
             return next_point
         # Broyden, Fletcher, Goldfarb and Shanno's update, by what the gradient did along the step
@@ -198,36 +204,45 @@ class Climb(Ascent[Place]):
         minus = point.minus - np.outer(across, across) / (went @ across) + np.outer(fell, fell) / (fell @ went)
         return next_point._replace(minus=minus)
 
-    def _moved(self, point: Place, step: FloatArray, bounded: FloatArray) -> tuple[Parameters, float]:
+    def _line_point(self, point: MarginalPoint, step: FloatArray, bounded: FloatArray) -> tuple[Parameters, float]:
         """The point a step away, where discriminations and log sigma are these."""
-        at = point.at
-        n, end = len(at.scores), len(at.scores) + at.judges.size
-        judges = np.where(np.isfinite(at.judges), at.judges, 0.0) + step[n:end].reshape(at.judges.shape)
-        judges = np.where(np.isfinite(at.judges), judges, at.judges)
+        parameters = point.parameters
+        n, end = len(parameters.scores), len(parameters.scores) + parameters.judges.size
+        judges = np.where(np.isfinite(parameters.judges), parameters.judges, 0.0) + step[n:end].reshape(
+            parameters.judges.shape
+        )
+        judges = np.where(np.isfinite(parameters.judges), judges, parameters.judges)
         if len(bounded) > 1:
             with np.errstate(divide="ignore"):
                 judges[0] = np.log(bounded[:-1])
-        return Parameters(at.scores + step[:n], judges, at.common + step[end:-1]), float(np.exp(bounded[-1]))
+        return Parameters(parameters.scores + step[:n], judges, parameters.common + step[end:-1]), float(
+            np.exp(bounded[-1])
+        )
 
-    def _along_scale(self, point: Place) -> FloatArray:
+    def _along_scale(self, point: MarginalPoint) -> FloatArray:
         """Where the likelihood stays as it is: qualities and sigma rise as discriminations fall."""
-        at, qualities = point.at, np.equal(self.model.roles, Role.QUALITY)
-        judges = np.zeros(at.judges.shape)
-        judges[0] = -self.model.of_judges(at).gamma
-        return self.to_full.T @ np.r_[at.scores, judges.ravel(), np.where(qualities, at.common, 0.0), 1.0]
+        parameters, qualities = point.parameters, np.equal(self.model.roles, Role.QUALITY)
+        judges = np.zeros(parameters.judges.shape)
+        judges[0] = -self.model.of_judges(parameters).gamma
+        return (
+            self.to_full.T
+            @ np.r_[parameters.scores, judges.ravel(), np.where(qualities, parameters.common, 0.0), 1.0]
+        )
 
-    def _bounded(self, point: Place) -> FloatArray:
+    def _bounded(self, point: MarginalPoint) -> FloatArray:
         """Discriminations that move, and log sigma."""
-        return np.r_[self.model.of_judges(point.at).gamma[: len(self.least) - 1], np.log(point.sigma)]
+        return np.r_[self.model.of_judges(point.parameters).gamma[: len(self.least) - 1], np.log(point.sigma)]
 
-    def place(self, at: Parameters, sigma: float) -> Place:
-        slopes = self.marginal.at(at, sigma)
+    def evaluated(self, parameters: Parameters, sigma: float) -> MarginalPoint:
+        slopes = self.marginal.slopes(parameters, sigma)
         gradient = np.r_[slopes.scores, slopes.judges.ravel(), slopes.common, slopes.log_sigma]
-        return Place(at, sigma, slopes, self.to_full.T @ gradient)
+        return MarginalPoint(parameters, sigma, slopes, self.to_full.T @ gradient)
 
-    def top(self, at: Parameters, sigma: float, minus: FloatArray | None = None) -> tuple[Place, int]:
+    def top(
+        self, parameters: Parameters, sigma: float, minus: FloatArray | None = None
+    ) -> tuple[MarginalPoint, int]:
         """A place close to the maximum, and how many steps led there, from a point where `minus` is known."""
-        point, _, steps = ascended(self, self.place(at, sigma)._replace(minus=minus), ITERATIONS)
+        point, _, steps = ascended(self, self.evaluated(parameters, sigma)._replace(minus=minus), ITERATIONS)
         return point, steps
 
 
@@ -235,7 +250,7 @@ START = 0.7  # of sigma, where discriminations have geometric mean one
 SHARP = 12.0  # of a rule: minus the logarithm of its error
 RULES = 12  # for ever sharper judges
 ROUNDS = 5  # of climbs by better rules
-MOVED = 1e-4  # in standard errors, by which curvature changes little
+SMALL_STEP = 1e-4  # in standard errors, by which curvature changes little
 ARRIVED = 1e-7  # distance from the maximum in standard errors
 STEPS = 50  # of Newton's method
 MOST_SPREADS, SAME_SPREAD = (
@@ -246,7 +261,7 @@ LEAST_SPREAD, MOST_SPREAD = 1e-4, 10.0
 
 
 @dataclass(frozen=True)
-class Found:
+class MarginalMaximum:
     """Where the climb ended.
 
     Attributes
@@ -274,7 +289,7 @@ class Found:
     spread: Mapping[str, float] = field(default_factory=dict)
 
 
-def maximise(plain: Plain, groups: Sequence[Group], fitted: Sequence[str] = ()) -> Found:
+def maximise(plain: Plain, groups: Sequence[Group], fitted: Sequence[str] = ()) -> MarginalMaximum:
     """The maximum over gamma, sigma >= 0 reached from the fit without question effects.
 
     Parameters
@@ -290,10 +305,10 @@ def maximise(plain: Plain, groups: Sequence[Group], fitted: Sequence[str] = ()) 
     NoMaximumError
         If sigma or a discrimination runs off.
     """
-    spread, at, sigma, done = plain.spread, plain.solution.parameters, START, 0
+    spread, parameters, sigma, done = plain.spread, plain.solution.parameters, START, 0
     groups = [merged(group) if group.exact else group for group in groups]
     for _ in range(MOST_SPREADS):
-        maximum = _at_spread(plain, groups, spread, at, sigma)
+        maximum = _at_spread(plain, groups, spread, parameters, sigma)
         done += maximum.iterations
         if maximum.covariance is None or not fitted or not np.isfinite(maximum.covariance).all():
             break
@@ -301,20 +316,20 @@ def maximise(plain: Plain, groups: Sequence[Group], fitted: Sequence[str] = ()) 
         change = max(abs(np.log(next_spread[name] / spread[name])) for name in fitted)
         if change < SAME_SPREAD:
             break
-        spread, at, sigma = {**spread, **next_spread}, maximum.parameters, maximum.sigma
+        spread, parameters, sigma = {**spread, **next_spread}, maximum.parameters, maximum.sigma
     return replace(maximum, iterations=done)
 
 
-def _moved_spread(plain: Plain, maximum: Found, names: Sequence[str]) -> dict[str, float]:
+def _moved_spread(plain: Plain, maximum: MarginalMaximum, names: Sequence[str]) -> dict[str, float]:
     """Standard deviations next to those of a maximum: of the estimates, and of what is not known of them."""
-    model, at = plain.model, maximum.parameters
-    n, k = len(at.scores), at.judges.shape[1]
-    chosen = np.r_[np.ones(n, bool), plain.free_at(at).ravel(), plain.free_common]
+    model, parameters = plain.model, maximum.parameters
+    n, k = len(parameters.scores), parameters.judges.shape[1]
+    chosen = np.r_[np.ones(n, bool), plain.free_at(parameters).ravel(), plain.free_common]
     variance = np.zeros((len(chosen),) * 2)
     assert maximum.covariance is not None
     variance[np.ix_(chosen, chosen)] = maximum.covariance[:-1, :-1]
-    unit, values, updated = scale(model, at)[0], flat(at), {}
-    extra, of_scores = {block.name: block for block in model.further}, scores_as_shrunk(model, at)
+    unit, values, updated = scale(model, parameters)[0], flat(parameters), {}
+    extra, of_scores = {block.name: block for block in model.further}, scores_as_shrunk(model, parameters)
     for name in names:
         factor, mean_free, prior = 1.0, False, 1.0
         if name == "scores":
@@ -322,7 +337,8 @@ def _moved_spread(plain: Plain, maximum: Found, names: Sequence[str]) -> dict[st
         elif name in extra:
             block_columns, prior = model.place(name), 0.0
             columns = slice(
-                n + k * len(at.judges) + block_columns.start, n + k * len(at.judges) + block_columns.stop
+                n + k * len(parameters.judges) + block_columns.start,
+                n + k * len(parameters.judges) + block_columns.stop,
             )
             factor = unit if extra[name].role is Role.QUALITY else 1.0
         else:
@@ -355,41 +371,43 @@ def _root(size: float, n_free: int, prior: float) -> float:
 
 
 def _at_spread(
-    plain: Plain, groups: Sequence[Group], spread: Mapping[str, float], at: Parameters, sigma: float
-) -> Found:
+    plain: Plain, groups: Sequence[Group], spread: Mapping[str, float], parameters: Parameters, sigma: float
+) -> MarginalMaximum:
     """The maximum for given standard deviations of what is shrunk."""
     model, done, minus = plain.model, 0, None
     for _ in range(RULES):  # a rule is chosen for what is climbed from, and the climb may leave that
-        gamma = model.of_judges(at).gamma
-        climb = Climb(Marginal.fine(groups, model, gamma, sigma, SHARP, spread), plain, at, sigma)
-        point, steps = climb.top(at, sigma, minus)
-        at, sigma, minus, done = point.at, point.sigma, point.minus, done + steps
-        _require_bounded(plain, at, sigma)
-        if not climb.too_sharp(at, sigma):
+        gamma = model.of_judges(parameters).gamma
+        climb = Climb(Marginal.fine(groups, model, gamma, sigma, SHARP, spread), plain, parameters, sigma)
+        point, steps = climb.top(parameters, sigma, minus)
+        parameters, sigma, minus, done = point.parameters, point.sigma, point.minus, done + steps
+        _require_bounded(plain, parameters, sigma)
+        if not climb.too_sharp(parameters, sigma):
             break
     if sigma <= 2 * LEAST or point.slopes.value <= plain.height:
         return _at_zero(plain, groups, spread, done)
-    at, sigma = normalised(plain, at, sigma)
-    free = plain.free_at(at)
-    marginal = Marginal.fine(groups, model, model.of_judges(at).gamma, sigma, SHARP, spread)
+    parameters, sigma = normalised(plain, parameters, sigma)
+    free = plain.free_at(parameters)
+    marginal = Marginal.fine(groups, model, model.of_judges(parameters).gamma, sigma, SHARP, spread)
     for _ in range(ROUNDS):  # until the curvature is that of where it ends
-        hessian = marginal.hessian(at, sigma, free, plain.free_common)
-        covariance = inverse_of(hessian, model, free, len(at.scores))
-        at, sigma, arrived, steps, last_step = _settled(marginal, at, sigma, (free, plain.free_common), covariance)
+        hessian = marginal.hessian(parameters, sigma, free, plain.free_common)
+        covariance = inverse_of(hessian, model, free, len(parameters.scores))
+        parameters, sigma, arrived, steps, last_step = _settled(
+            marginal, parameters, sigma, (free, plain.free_common), covariance
+        )
         done += steps
-        if not last_step > MOVED:
+        if not last_step > SMALL_STEP:
             break
-    value = marginal.at(at, sigma).value
-    slopes = marginal.gradient(at, sigma, free, plain.free_common)
-    status = Status.INTERIOR if at.in_play.all() else Status.BOUNDARY
+    value = marginal.slopes(parameters, sigma).value
+    slopes = marginal.gradient(parameters, sigma, free, plain.free_common)
+    status = Status.INTERIOR if parameters.in_play.all() else Status.BOUNDARY
     status = status if arrived else Status.ITERATION_LIMIT
-    bare = value + 0.5 * pulled(model, at, spread)[0] if spread else value
-    return Found(at, sigma, bare, _relative(slopes, value), status, done, covariance, spread)
+    bare = value + 0.5 * pulled(model, parameters, spread)[0] if spread else value
+    return MarginalMaximum(parameters, sigma, bare, _relative(slopes, value), status, done, covariance, spread)
 
 
-def _require_bounded(plain: Plain, at: Parameters, sigma: float) -> None:
+def _require_bounded(plain: Plain, parameters: Parameters, sigma: float) -> None:
     """Refuse where a judge's own noise is nothing beside the question's: the likelihood rises to none at all."""
-    sharp = np.flatnonzero(plain.model.of_judges(at).gamma * sigma >= NOISELESS)
+    sharp = np.flatnonzero(plain.model.of_judges(parameters).gamma * sigma >= NOISELESS)
     if len(sharp):
         names = ", ".join(plain.cells.judges[k] for k in sharp)
         raise NoMaximumError(
@@ -399,9 +417,9 @@ def _require_bounded(plain: Plain, at: Parameters, sigma: float) -> None:
         )
 
 
-def normalised(plain: Plain, at: Parameters, sigma: float) -> tuple[Parameters, float]:
+def normalised(plain: Plain, parameters: Parameters, sigma: float) -> tuple[Parameters, float]:
     """The same likelihood with discriminations of geometric mean one, but for those that are held there."""
-    scaled, size = at.normalised(plain.model, plain.at_mean), np.abs(at.scores).max()
+    scaled, size = parameters.normalised(plain.model, plain.at_mean), np.abs(parameters.scores).max()
     return scaled, sigma * float(np.abs(scaled.scores).max() / size) if size > 0 else sigma
 
 
@@ -419,12 +437,12 @@ def inverse_of(hessian: FloatArray, model: Model, free: BoolArray, n_models: int
 class _Point(NamedTuple):
     """A point, the step from it and its size in standard errors, that of the last one, and all steps so far."""
 
-    at: Parameters
+    parameters: Parameters
     sigma: float
     step: FloatArray
     far: float
     before: float
-    whole: FloatArray
+    total_step: FloatArray
 
 
 @dataclass(frozen=True)
@@ -435,9 +453,9 @@ class _ByOneInverse(Ascent[_Point]):
     free: tuple[BoolArray, BoolArray]
     covariance: FloatArray
 
-    def place(self, at: Parameters, sigma: float, before: float, x: FloatArray) -> _Point:
-        step = self.covariance @ self.marginal.gradient(at, sigma, *self.free)
-        return _Point(at, sigma, step, self.distance(step), before, x)
+    def evaluated(self, parameters: Parameters, sigma: float, before: float, x: FloatArray) -> _Point:
+        step = self.covariance @ self.marginal.gradient(parameters, sigma, *self.free)
+        return _Point(parameters, sigma, step, self.distance(step), before, x)
 
     def distance(self, step: FloatArray) -> float:
         """In standard errors; NaN where there is no inverse."""
@@ -451,35 +469,39 @@ class _ByOneInverse(Ascent[_Point]):
         return point.far <= ARRIVED
 
     def next_point(self, point: _Point) -> _Point:
-        at, step, (free, free_common) = point.at, point.step, self.free
-        n, of_judges = len(at.scores), int(free.sum())
-        judges, common = at.judges.copy(), at.common.copy()
+        parameters, step, (free, free_common) = point.parameters, point.step, self.free
+        n, of_judges = len(parameters.scores), int(free.sum())
+        judges, common = parameters.judges.copy(), parameters.common.copy()
         judges[free] += step[n : n + of_judges]
         common[free_common] += step[n + of_judges : -1]
-        parameters = Parameters(at.scores + step[:n], judges, common)
-        return self.place(parameters, point.sigma * float(np.exp(step[-1])), point.far, point.whole + step)
+        updated = Parameters(parameters.scores + step[:n], judges, common)
+        return self.evaluated(updated, point.sigma * float(np.exp(step[-1])), point.far, point.total_step + step)
 
 
 def _settled(
-    marginal: Marginal, at: Parameters, sigma: float, free: tuple[BoolArray, BoolArray], covariance: FloatArray
+    marginal: Marginal,
+    parameters: Parameters,
+    sigma: float,
+    free: tuple[BoolArray, BoolArray],
+    covariance: FloatArray,
 ) -> tuple[Parameters, float, bool, int, float]:
     """The maximum by Newton steps of one inverse, whether it was reached, how many, and how far they led."""
     climb = _ByOneInverse(marginal, free, covariance)
-    start = climb.place(at, sigma, np.inf, np.zeros(len(covariance)))
+    start = climb.evaluated(parameters, sigma, np.inf, np.zeros(len(covariance)))
     point, arrived, steps = ascended(climb, start, STEPS)
-    return point.at, point.sigma, arrived, steps, climb.distance(point.whole)
+    return point.parameters, point.sigma, arrived, steps, climb.distance(point.total_step)
 
 
 def _relative(slope: FloatArray, value: float) -> float:
     return float(np.abs(slope).max() / max(1.0, abs(value)))
 
 
-def _at_zero(plain: Plain, groups: Sequence[Group], spread: Mapping[str, float], done: int) -> Found:
+def _at_zero(plain: Plain, groups: Sequence[Group], spread: Mapping[str, float], done: int) -> MarginalMaximum:
     """The fit without question effects as the maximum over sigma >= 0, if the likelihood does not rise from it."""
-    at, solution = plain.solution.parameters, plain.solution
-    marginal = Marginal.fine(groups, plain.model, plain.model.of_judges(at).gamma, LEAST, SHARP, spread)
-    slopes, height = marginal.at(at, LEAST), solution.evaluation.log_likelihood
+    parameters, solution = plain.solution.parameters, plain.solution
+    marginal = Marginal.fine(groups, plain.model, plain.model.of_judges(parameters).gamma, LEAST, SHARP, spread)
+    slopes, height = marginal.slopes(parameters, LEAST), solution.evaluation.log_likelihood
     rises = slopes.log_sigma > 0 and slopes.value > plain.height + 1e-9 * abs(slopes.value)
     status = Status.ITERATION_LIMIT if rises else Status.BOUNDARY
     relative = solution.evaluation.relative_gradient
-    return Found(at, 0.0, height, relative, status, done, None, spread)
+    return MarginalMaximum(parameters, 0.0, height, relative, status, done, None, spread)

@@ -84,26 +84,37 @@ class Believed(NamedTuple):
     law: Law
 
 
-def believed(group: Group, at: Point, step: float) -> Iterator[Believed]:
+def believed(group: Group, parameters: Point, step: float) -> Iterator[Believed]:
     """All questions of a group, some at a time."""
     nodes = rule(step, group.size)[1].size
-    base, slopes = at.gamma * at.difference + at.position, at.sigma * at.gamma * group.contrast
+    base, slopes = (
+        parameters.gamma * parameters.difference + parameters.position,
+        parameters.sigma * parameters.gamma * group.contrast,
+    )
     furthest = group.by_question(group.count * (np.abs(base) + REACH * np.abs(slopes).sum(axis=0))).max()
     is_near = group.strong is None and bool(furthest < FAR)
     for questions, of_questions in group.by_many:
         n_at_once = max(1, CHUNK // (nodes * len(of_questions)))
         for start in range(0, len(questions), n_at_once):
             rows, chosen = of_questions[:, start : start + n_at_once], questions[start : start + n_at_once]
-            yield (_by_powers if is_near else _by_law)(group, at, step, chosen, rows, base[rows], slopes[:, rows])
+            yield (_by_powers if is_near else _by_law)(
+                group, parameters, step, chosen, rows, base[rows], slopes[:, rows]
+            )
 
 
 def _by_law(
-    group: Group, at: Point, step: float, questions: IntArray, rows: IntArray, base: FloatArray, slopes: FloatArray
+    group: Group,
+    parameters: Point,
+    step: float,
+    questions: IntArray,
+    rows: IntArray,
+    base: FloatArray,
+    slopes: FloatArray,
 ) -> Believed:
     """What answers say of the nodes, from logarithms: wherever predictors are."""
     grid, weights = rule(step, group.size)
     eta = base + np.tensordot(grid.T, slopes, axes=1)
-    law = Law(eta, at.nu[rows], *(log_propensity[rows] for log_propensity in at.log_strong))
+    law = Law(eta, parameters.nu[rows], *(log_propensity[rows] for log_propensity in parameters.log_strong))
     much = (share[rows] for share in group.by_strength)
     values = law.log_likelihood(group.outcome[rows], group.tied[rows], *much)
     logs = np.einsum("rq,zrq->zq", group.count[rows], values) + weights[:, None]
@@ -114,10 +125,16 @@ def _by_law(
 
 
 def _by_powers(
-    group: Group, at: Point, step: float, questions: IntArray, rows: IntArray, base: FloatArray, slopes: FloatArray
+    group: Group,
+    parameters: Point,
+    step: float,
+    questions: IntArray,
+    rows: IntArray,
+    base: FloatArray,
+    slopes: FloatArray,
 ) -> Believed:
     """The same from products: what a step between nodes adds to a predictor multiplies the odds."""
-    weights, n, y, nu = rule(step, group.size)[1], group.count[rows], group.outcome[rows], at.nu[rows]
+    weights, n, y, nu = rule(step, group.size)[1], group.count[rows], group.outcome[rows], parameters.nu[rows]
     law = ByOdds(_along(step, group.size, 0.5 * base, 0.5 * slopes), nu)
     share = _along(step, group.size, (n * y * base).sum(axis=0), (n * y * slopes).sum(axis=1))
     for row, count in zip(law.total.transpose(1, 0, 2), n, strict=True):
@@ -156,7 +173,7 @@ def _powers(start: FloatArray, ratio: FloatArray, n_powers: int) -> FloatArray:
     return powers
 
 
-def look(group: Group, at: Point, step: float) -> Parts:
+def look(group: Group, parameters: Point, step: float) -> Parts:
     """A group's marginal log-likelihoods with their derivatives, which are those of the rule itself.
 
     Derivatives are of the sum over all questions that the group's represent, values of each one.
@@ -165,7 +182,7 @@ def look(group: Group, at: Point, step: float) -> Parts:
     moments = np.vstack([np.ones(grid.shape[1]), grid])
     value, tie = np.empty(len(group)), len(moments)
     by_row = np.empty((tie + 1 + len(group.by_strength), len(group.judge)))
-    for part in believed(group, at, step):
+    for part in believed(group, parameters, step):
         rows, share, law = part.rows, part.share, part.law
         value[part.questions] = part.value
         n = group.count[rows] if group.alike is None else group.count[rows] * group.alike[part.questions]
@@ -175,12 +192,14 @@ def look(group: Group, at: Point, step: float) -> Parts:
         levels = zip((group.tied, *group.by_strength), (law.tie, *law.strong), strict=True)
         for position, (level, chance) in enumerate(levels, tie):
             by_row[position, rows] = n * (level[rows] - np.einsum("zq,zrq->rq", share, chance))
-    by_deviate = at.sigma * (group.contrast * by_row[1:tie]).sum(axis=0)
-    by_gamma, by_log_sigma = at.difference * by_row[0] + by_deviate, float(at.gamma @ by_deviate)
+    by_deviate = parameters.sigma * (group.contrast * by_row[1:tie]).sum(axis=0)
+    by_gamma, by_log_sigma = parameters.difference * by_row[0] + by_deviate, float(parameters.gamma @ by_deviate)
     return Parts(value, by_row[0], by_gamma, by_row[tie], by_log_sigma, tuple(by_row[tie + 1 :]))
 
 
-def sampled(group: Group, at: Point, rng: np.random.Generator, draws: int) -> tuple[FloatArray, FloatArray]:
+def sampled(
+    group: Group, parameters: Point, rng: np.random.Generator, draws: int
+) -> tuple[FloatArray, FloatArray]:
     """A group's marginal log-likelihoods by importance sampling, and their standard errors, each of shape (Q,).
 
     Draws are normal about the mode with the curvature there, somewhat wider, and their mirror images
@@ -189,12 +208,12 @@ def sampled(group: Group, at: Point, rng: np.random.Generator, draws: int) -> tu
     Parameters
     ----------
     group : Group
-    at : Point
+    parameters : Point
     rng : numpy Generator
     draws : int
         Pairs of draws for each question.
     """
-    mode = Mode(group, at)
+    mode = Mode(group, parameters)
     half = np.linalg.cholesky(np.linalg.inv(mode.curvature) * WIDER)
     size = group.size
     log_scale = np.log(np.diagonal(half, axis1=1, axis2=2)).sum(axis=1)

@@ -34,6 +34,6 @@ def on_questions(questions: Questions, n_models: int, level: float, independent:
         "pairs "
         f"are tested by sign flips of whole questions, an exact test. Intervals of scores {of_scores}"
     )
-    if questions.many < least:
+    if questions.n_questions < least:
         remark += f" No pair can be significantly different with fewer than {least} questions."
     return [remark]
