@@ -233,6 +233,7 @@ def ask(study: Study, ledger: Ledger, pending: Pending, budget: Budget, pilot_on
     collectors: list[Collector] = []
     try:
         asyncio.run(_ask(study, ledger, pending, budget, left, anchors, pilot_only, collectors))
+        ledger.refresh()  # what was written is still there
     finally:
         ledger.charges.end()
         for collector in collectors:
