@@ -49,9 +49,7 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table | Re
         "agreement": Table(agreement, f"{title}: fits to the pool's comparisons against each reference", 4),
         "fits": Table(fit_rows(list(fits.values()), cfg.level), f"{title}: the fits to the pool's comparisons", 4),
         "sweep": Table(
-            sweep,
-            f"{title}: random panels by share of weak judges, equally many comparisons, by estimator",
-            4,
+            sweep, f"{title}: random panels by share of weak judges, equally many comparisons, by estimator", 4
         ),
         "gains": Table(
             gains_of(draws, POINT), f"{title}: correlations of judge-aware less those of BTL on the same panels", 4

@@ -239,7 +239,7 @@ def rows_of(
         "rows": lambda: at_scale(cfg),
         "many": lambda: against_many(cfg),
         "growing": lambda: chain(
-            *(against_growing(judgments.comparisons, judgments.title) for judgments in (arena, mt_bench)),
+            *(against_growing(judgments.comparisons, judgments.title) for judgments in (arena, mt_bench))
         ),
         "dask": lambda: against_blocks(cfg),
         "blocks": lambda: chain(

@@ -125,9 +125,7 @@ def panel_of(cfg: DictConfig, data: dict[str, Judgments]) -> tuple[str, Panel, Q
     if data:
         (judgments,) = data.values()
         panel, fitted = fitted_panel(
-            judgments,
-            lambda name: fit(judgments.comparisons, name, solver_settings(cfg.solver, name)),
-            cfg.model,
+            judgments, lambda name: fit(judgments.comparisons, name, solver_settings(cfg.solver, name)), cfg.model
         )
         title, like_questions = judgments.title, questions_like(panel, fitted, judgments)
     else:

@@ -112,10 +112,7 @@ def _in_any_form(dataset: Dataset, source: str) -> Judgments:
 
 def _mismatch(content: bytes, sha256: str | None, git_blob: str | None = None) -> str:
     """Which id of a file is not the published one, found and wanted; empty if it is that file."""
-    for kind, identify, published in (
-        ("SHA-256", _sha256, sha256),
-        ("git blob id", _blob, git_blob),
-    ):
+    for kind, identify, published in (("SHA-256", _sha256, sha256), ("git blob id", _blob, git_blob)):
         digest = identify(content)
         if published and digest != published:
             unix = content.replace(b"\r\n", b"\n")

@@ -282,8 +282,9 @@ def _composed() -> JsonCache:
 
 @contextmanager
 def _composing(section: str) -> Iterator[None]:
-    """Make the schemas of a section known to Hydra, by the module that its script takes `main` from."""
-    (module,) = re.findall(r"^from (\S+) import .*\bmain\b", script_of(section).read_text(), re.MULTILINE)
+    """Make the schemas of a section known to Hydra, by the module that its command comes from."""
+    begun = r"^from (\S+) import .*\b(?:main|section_command)\b"
+    (module,) = re.findall(begun, script_of(section).read_text(), re.MULTILINE)
     import_module(module)
     is_ready = GlobalHydra.instance().is_initialized()
     with nullcontext() if is_ready else initialize_config_dir(CONF, version_base="1.3"):

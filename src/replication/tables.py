@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -171,6 +172,14 @@ def discrimination(fitted: Fit, level: float, dataset: str) -> pd.DataFrame:
 def with_error(name: str, values: pd.Series) -> dict[str, float]:
     """The mean of values by replication, under a name, and its Monte Carlo error under that name and ``_se``."""
     return {name: values.mean(), f"{name}_se": values.std() / np.sqrt(max(len(values), 1))}
+
+
+def with_errors(measures: Mapping[str, pd.Series] | pd.DataFrame) -> dict[str, float]:
+    """Means of measures by replication, each with its Monte Carlo error; see `with_error`."""
+    means: dict[str, float] = {}
+    for name, values in measures.items():
+        means |= with_error(str(name), values)
+    return means
 
 
 def markdown_table(rows: list[tuple], columns: list[str]) -> str:

@@ -19,7 +19,7 @@ from judgerank.order.scale import scale_by, weights_of
 from judgerank.planning.panels import Panel
 from judgerank.ranking.recusal import COUNT
 from replication.replicate import Record
-from replication.tables import with_error
+from replication.tables import with_errors
 
 SCORES = np.linspace(1.05, -1.05, 8)  # of the board's models, on average zero
 NEWCOMER = 0.3
@@ -131,7 +131,5 @@ def compared_once(settings: dict, rng: np.random.Generator) -> Record:
 def summary(records: pd.DataFrame, name: str, measures: list[str]) -> dict[str, Any]:
     """Means of the records with their Monte Carlo errors, and how many failed."""
     complete_records = records[records[measures[0]].notna()]
-    row: dict[str, Any] = {"setting": name}
-    for measure in measures:
-        row |= with_error(measure, complete_records[measure])
+    row: dict[str, Any] = {"setting": name} | with_errors(complete_records[measures])
     return row | {"failed": len(records) - len(complete_records), "n_replications": len(records)}

@@ -22,7 +22,7 @@ from judgerank.ranking.choices import DEFAULT, EXACT, SHRUNK
 from judgerank.ranking.studies.one_sided_votes import one_sided
 from replication.correlation import spearman
 from replication.replicate import Record
-from replication.tables import with_error
+from replication.tables import with_errors
 
 SCORES = np.linspace(1.0, -1.0, 6)
 LAST = len(SCORES) - 1  # the model that a bloc votes for
@@ -128,7 +128,7 @@ def _measures(fitted: Fit, scores: np.ndarray, level: float) -> dict[str, float]
 
 def row(records: pd.DataFrame, cell: Cell) -> dict[str, object]:
     """Means of one cell with Monte Carlo standard errors."""
-    means: dict[str, object] = {"kind": cell.kind, "panel": cell.panel, "answers": cell.answers}
-    for column in records.columns.drop("replication"):
-        means |= with_error(column.replace("/", "_"), records[column].dropna())
-    return means | {"n_replications": len(records)}
+    measures = records.drop(columns="replication").items()
+    means = with_errors({column.replace("/", "_"): values.dropna() for column, values in measures})
+    settings = {"kind": cell.kind, "panel": cell.panel, "answers": cell.answers}
+    return settings | means | {"n_replications": len(records)}

@@ -23,7 +23,7 @@ from judgerank.order.pairs import pairwise, rank_intervals
 from judgerank.trust.fitness import fitness
 from judgerank.trust.repeats import repeats_of
 from replication.replicate import Record
-from replication.tables import with_error
+from replication.tables import with_errors
 
 
 @dataclass(frozen=True)
@@ -257,12 +257,9 @@ def repeats_row(records: pd.DataFrame, name: str) -> dict[str, Any]:
 
 def shares_row(records: pd.DataFrame, name: str, design: Design) -> dict[str, Any]:
     """Shares of sets with their Monte Carlo errors."""
-    row: dict[str, Any] = {"design": name, "n_questions": design.questions}
-    for measure in records.columns:
-        values = records[measure].dropna()
-        row |= with_error(measure, values)
-    failed = int(records.isna().all(axis=1).sum())
-    return row | {"n_replications": len(records), "failed": failed}
+    means = with_errors({measure: values.dropna() for measure, values in records.items()})
+    counts = {"n_replications": len(records), "failed": int(records.isna().all(axis=1).sum())}
+    return {"design": name, "n_questions": design.questions} | means | counts
 
 
 def of_set(judgments: Judgments, member: str, level: float) -> tuple[dict[str, Any], pd.DataFrame]:

@@ -23,7 +23,7 @@ from judgerank.model.members import NAMED, Model
 from judgerank.model.streams import generator
 from judgerank.ranking.studies.prediction import held_out, mean_of, sample_of
 from replication.replicate import Record
-from replication.tables import with_error
+from replication.tables import with_errors
 from studies.variants import Rows, any_separated, by_errors, complete, covered, gain, measures_of, squared_error
 
 # Answers that say how strong they are: what that adds to a winner or tie, on simulated judges.
@@ -42,11 +42,7 @@ USES = {  # of the scale, where they differ
 N_JUDGMENTS = 800
 ALWAYS = 1e9  # propensity that leaves better no chance
 BIAS = 1.0  # log-odds for the first model of the judge with a position bias
-WAYS = {
-    "strength": "position_aware_graded",
-    "winner or tie": "position_aware_ties",
-    "winner": "position_aware",
-}
+WAYS = {"strength": "position_aware_graded", "winner or tie": "position_aware_ties", "winner": "position_aware"}
 MERGED = "five levels"  # a further way to take seven
 
 
@@ -188,11 +184,7 @@ def seven_levels(records: pd.DataFrame, name: str) -> Rows:
 
 def _other_measures(complete_records: pd.DataFrame, variant: str) -> dict[str, float]:
     """Means of all measures of a way but the squared error, with their errors."""
-    means: dict[str, float] = {}
-    for measure, values in measures_of(complete_records, variant).items():
-        if measure != "squared":
-            means |= with_error(measure, values)
-    return means
+    return with_errors(measures_of(complete_records, variant).drop(columns="squared", errors="ignore"))
 
 
 # Judges that score both answers: are gaps better read as levels or as shares of a win? Simulated.

@@ -25,7 +25,7 @@ from judgerank.reading.read import read_judgments
 from replication import published
 from replication.correlation import spearman
 from replication.replicate import Record
-from replication.tables import with_error
+from replication.tables import with_errors
 
 # New models on simulated human leaderboards: errors of each way to place them, and what intervals hold.
 NEWCOMERS = 4  # on every simulated board
@@ -235,9 +235,7 @@ def board_row(records: pd.DataFrame, name: str) -> dict[str, Any]:
     ``failed`` counts the boards whose human votes do not determine every score.
     """
     complete_records = records[records["held"].notna()]
-    row: dict[str, Any] = {"board": name}
-    for measure in MEASURES:
-        row |= with_error(measure, complete_records[measure])
+    row: dict[str, Any] = {"board": name} | with_errors(complete_records[list(MEASURES)])
     return row | {"failed": len(records) - len(complete_records), "n_replications": len(records)}
 
 
@@ -250,9 +248,7 @@ def error_rows(records: pd.DataFrame, name: str) -> Iterator[dict[str, Any]]:
     for variant in WAYS:
         errors = complete_records[f"error/{variant}"].dropna()
         more = errors - complete_records.loc[errors.index, "error/human scale"]
-        row: dict[str, Any] = {"board": name, "way": variant}
-        for measure, values in (("error", errors), ("more", more)):
-            row |= with_error(measure, values)
+        row: dict[str, Any] = {"board": name, "way": variant} | with_errors({"error": errors, "more": more})
         yield row | {"none": len(complete_records) - len(errors)}
 
 

@@ -19,7 +19,7 @@ from judgerank.people.items import items_of
 from judgerank.people.report import on_scale_of, vote_losses
 from judgerank.people.toward_panel import drawn_toward_panel
 from replication.replicate import Record
-from replication.tables import with_error
+from replication.tables import with_errors
 
 SCORES = np.linspace(1.0, -1.0, 6)  # people's, on average zero
 BIAS = np.array([0.0, -0.9, 0.0, 0.9, 0.0, 0.0])  # what the biased panel adds
@@ -161,21 +161,14 @@ def crowd_row(records: pd.DataFrame, name: str) -> dict[str, Any]:
     """Means with Monte Carlo errors, each over the crowds that have such scores; ``none`` counts the others."""
     row: dict[str, Any] = {"crowd": name, "n_replications": len(records)}
     row["none"] = int(records["error/alone"].isna().sum())
-    for measure in records.columns.drop(["replication", *(["failure"] if "failure" in records else [])]):
-        values = records[measure].dropna()
-        row |= with_error(measure, values)
-    return row
+    measures = records.drop(columns=["replication", "failure"], errors="ignore").items()
+    return row | with_errors({measure: values.dropna() for measure, values in measures})
 
 
 def voted(records: pd.DataFrame, name: str) -> dict[str, Any]:
     """Means of the records with their Monte Carlo errors; ``rejected`` at a level of .05."""
     complete_records = records[records["p"].notna()]
     complete_records = complete_records.assign(rejected=(complete_records["p"] < 0.05).astype(float))
-    row: dict[str, Any] = {"setting": name}
-    for measure in [
-        *complete_records.columns.drop(
-            ["replication", "p", *(["failure"] if "failure" in complete_records else [])]
-        )
-    ]:
-        row |= with_error(measure, complete_records[measure])
+    measures = complete_records.drop(columns=["replication", "p", "failure"], errors="ignore")
+    row: dict[str, Any] = {"setting": name} | with_errors(measures)
     return row | {"failed": len(records) - len(complete_records), "n_replications": len(records)}

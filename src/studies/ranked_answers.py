@@ -21,7 +21,7 @@ from judgerank.fits.fit import fit
 from judgerank.fits.result import Fit
 from replication.correlation import kendall
 from replication.replicate import Record
-from replication.tables import with_error
+from replication.tables import with_errors
 from studies.variants import Rows, any_separated, by_errors, covered, measures_of, squared_error
 
 SCORES = np.linspace(1.2, -1.2, 8)
@@ -173,9 +173,7 @@ def rows_by_way(records: pd.DataFrame, name: str) -> Rows:
     for variant in dict.fromkeys(column.split("/")[1] for column in records if "/" in column):
         mine = measures_of(records, variant).dropna()
         row: dict[str, Any] = {"setting": name, "way": variant, "fitted": len(mine) / len(records)}
-        for measure, values in mine.items():
-            row |= with_error(measure, values)
-        rows.append(row | {"n_replications": len(records)})
+        rows.append(row | with_errors(mine) | {"n_replications": len(records)})
     return rows
 
 

@@ -19,7 +19,7 @@ from judgerank.inference.wald import normal_quantile
 from judgerank.model.members import JUDGE_AWARE, Parameters
 from judgerank.order.scale import scale_at, scale_of
 from replication.replicate import Record
-from replication.tables import with_error
+from replication.tables import with_errors
 
 SCORES = np.linspace(1.2, -1.2, 6)
 PANELS: dict[str, list[float]] = {  # discriminations
@@ -156,10 +156,8 @@ def _grown(rng, scores, changed_scores, gamma, position) -> tuple[Fit, Fit]:
 
 def compared_row(records: pd.DataFrame, name: str) -> dict[str, Any]:
     """How often a model is said to have moved, with Monte Carlo errors."""
-    row: dict[str, Any] = {"boards": name, **asdict(BOARDS[name])}
     complete_records = records.dropna(subset="any")
-    for measure in ("any", "first"):
-        row |= with_error(measure, complete_records[measure])
+    row = {"boards": name, **asdict(BOARDS[name]), **with_errors(complete_records[["any", "first"]])}
     return row | {"failed": len(records) - len(complete_records), "n_replications": len(records)}
 
 

@@ -19,7 +19,7 @@ from judgerank.ranking.studies import panel
 from judgerank.ranking.studies.by_judge import OF_MAKERS
 from replication.correlation import spearman
 from replication.replicate import Record
-from replication.tables import with_error
+from replication.tables import with_errors
 
 # Five models, the second of which is best; the first has a judge of its maker who may favour it.
 SCORES = {"gpt-4o-mini": 0.5, "claude-haiku": 0.7, "llama-3-70b": 0.1, "mistral-large": 0.3, "our-ft-7b": -0.4}
@@ -124,8 +124,6 @@ def simulated_once(settings: dict[str, Any], rng: np.random.Generator) -> Record
 
 def simulated_row(records: pd.DataFrame, settings: dict[str, Any]) -> dict[str, Any]:
     """Means of one cell with Monte Carlo standard errors."""
-    row: dict[str, Any] = {name: settings[name] for name in ("panel", "bias")}
-    for name in records:
-        row |= with_error(name, records[name])
+    row: dict[str, Any] = {name: settings[name] for name in ("panel", "bias")} | with_errors(records)
     scores = np.array(list(SCORES.values()))
     return row | {"true_lead": (scores[1] - scores[0]) / scores.std(), "n_replications": len(records)}

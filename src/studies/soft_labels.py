@@ -25,7 +25,7 @@ from judgerank.fits.fit import fit
 from judgerank.fits.result import Fit
 from replication.correlation import kendall
 from replication.replicate import Record
-from replication.tables import with_error
+from replication.tables import with_errors
 from studies.variants import Rows, any_separated, by_errors, complete, covered, gain, measures_of, squared_error
 
 SCORES = np.linspace(0.6, -0.6, 8)
@@ -182,9 +182,7 @@ def answered(records: pd.DataFrame, name: str) -> Rows:
             row |= _root_mean(mine["squared"]) | gain(mine["squared"], letter["squared"])
             narrower = (mine["error_clustered"] < letter["error_clustered"]).astype(float)
             mine = mine.drop(columns="squared").assign(narrower=narrower)
-        for measure in mine:
-            row |= with_error(measure, mine[measure])
-        rows.append(row | counts)
+        rows.append(row | with_errors(mine) | counts)
     return rows
 
 

@@ -23,7 +23,7 @@ from judgerank.order.pairs import pairwise
 from judgerank.order.scale import scale_of
 from judgerank.ranking.choices import default_member
 from replication.replicate import Record
-from replication.tables import with_error
+from replication.tables import with_errors
 from studies.adaptive import truth
 from studies.panel_blocks import held_out_gain
 
@@ -114,10 +114,8 @@ def held_row(records: pd.DataFrame, settings: dict[str, Any]) -> dict[str, Any]:
     """Means of one setting with Monte Carlo standard errors; sets without a maximum are counted."""
     complete_records = records[records["p"].notna()]
     complete_records = complete_records.assign(rejected=(complete_records["p"] < LEVEL).astype(float))
-    row: dict[str, Any] = {name: settings[name] for name in ("judges", "sd", "size")}
-    row = {"judges": row["judges"], "true_sd": row["sd"], "n_comparisons": row["size"]}
-    for name in ("sd", "rejected", "like_these", "panel", "plain", "plain_panel"):
-        row |= with_error(name, complete_records[name])
+    row = {"judges": settings["judges"], "true_sd": settings["sd"], "n_comparisons": settings["size"]}
+    row |= with_errors(complete_records[["sd", "rejected", "like_these", "panel", "plain", "plain_panel"]])
     return row | {"failed": len(records) - len(complete_records), "n_replications": len(records)}
 
 
@@ -187,8 +185,5 @@ def stopped_once(settings: dict[str, Any], rng: np.random.Generator) -> Record:
 
 def stops_row(records: pd.DataFrame, name: str) -> dict[str, Any]:
     """Means of one design with Monte Carlo standard errors."""
-    row: dict[str, Any] = {"design": name, "sd": STOPS[name]["sd"], "runs": len(records)}
-    for column in [column for column in records if "/" in column]:
-        measure = column.replace("/", "_")
-        row |= with_error(measure, records[column])
-    return row
+    means = with_errors({column.replace("/", "_"): records[column] for column in records if "/" in column})
+    return {"design": name, "sd": STOPS[name]["sd"], "runs": len(records)} | means

@@ -14,11 +14,7 @@ from replication.auditing.readings import PICKED_BY_HAND
 from replication.auditing.results import Missing
 from replication.model_sizes import all_parameters, printed_sizes
 
-UNFILTERED = [
-    "evol_instruct",
-    "sharegpt",
-    "ultrachat",
-]  # parts of the pool with about as many rows
+UNFILTERED = ["evol_instruct", "sharegpt", "ultrachat"]  # parts of the pool with about as many rows
 
 
 def _pool(stored: Estimates) -> pd.DataFrame:

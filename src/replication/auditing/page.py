@@ -216,14 +216,7 @@ def _claims(claims: pd.DataFrame, results: Results) -> str:
         (row.place, row.statement, read_by(row), str(row.outcome), str(row.algorithm_1), evidence_text(row))
         for row in claims.itertuples()
     ]
-    columns = [
-        "place",
-        "claim",
-        READ_BY,
-        "outcome",
-        "by Algorithm A.1",
-        "what the stored tables show",
-    ]
+    columns = ["place", "claim", READ_BY, "outcome", "by Algorithm A.1", "what the stored tables show"]
     frame = pd.DataFrame(rows, columns=columns)
     stored = {name: claims[name].to_numpy() for name in [STORED_AS] if name in claims}
     return _markdown(frame.assign(**stored, tables=[_links(names, results) for names in claims["tables"]]))

@@ -1,5 +1,7 @@
 """How stored tables become figures. Nothing here computes a result or draws a random number."""
 
+# ruff: noqa: F401 (all of them are imported to be used as plots.NAME)
+
 from judgerank.plots.looks import NAMES, PAGE, canvas, short
 from replication.plots.judges import (
     answers,
@@ -23,34 +25,3 @@ from replication.plots.rankings import (
 )
 from replication.plots.resampled import efficiency, sparsity, weak_share
 from replication.plots.simulations import coverage, estimator_of, mse, mse_draws
-
-__all__ = [
-    "NAMES",
-    "PAGE",
-    "REFERENCES",
-    "agreement",
-    "answers",
-    "canvas",
-    "coverage",
-    "discrimination_bars",
-    "discrimination_scatter",
-    "efficiency",
-    "estimator_of",
-    "label_points",
-    "leaderboard",
-    "length_curves",
-    "mse",
-    "mse_draws",
-    "pair_heatmap",
-    "pool",
-    "prompt",
-    "ratings",
-    "short",
-    "size_against_discrimination",
-    "slopes",
-    "sparsity",
-    "stopping_path",
-    "tie_handling",
-    "verdicts",
-    "weak_share",
-]

@@ -10,6 +10,7 @@ from matplotlib.lines import Line2D
 
 from judgerank.plots.looks import COLOURS, DATA_SETS, MARKERS, NAMES, PAGE, canvas, shades, short
 from replication.plots.labels import label_points, name_points, name_rows
+from replication.plots.points import finished, reference
 
 # What the judges' discriminations look like.
 HEADROOM = 1.6  # of the axis of discriminations, over the largest estimate
@@ -145,8 +146,7 @@ def stopping_path(path: pd.DataFrame, maximum: float, title: str) -> Figure:
     text = f"after {stop['iteration']:,.0f} iterations\n{stop['matched']:.0f} of {stop['of']:.0f} as printed"
     text_style = {"textcoords": "offset points", "ha": "right", "va": "top"}
     gap.annotate(text, (stop["iteration"] / 1000, 0.95), (-4, 0), ("data", "axes fraction"), **text_style)
-    figure.suptitle(title, fontsize=8)
-    return figure
+    return finished(figure, title)
 
 
 def pool(frame: pd.DataFrame, title: str) -> Figure:
@@ -263,8 +263,7 @@ def length_curves(curves: pd.DataFrame, slopes: pd.DataFrame, test: pd.Series, t
         axes.set_xlabel("standardised log length z")
     cut = ", cut at the frame" if highest > top else ""
     note = f"bands: pointwise intervals{cut}; dashed: quartiles of length"
-    figure.suptitle(f"{title}\n{note}", fontsize=8)
-    return figure
+    return finished(figure, f"{title}\n{note}")
 
 
 def _slope(row: pd.Series) -> str:
@@ -300,7 +299,7 @@ def slopes(frame: pd.DataFrame, title: str) -> Figure:
         axes.annotate(words, (0.99, y), fontsize=6, **text_style)
     if "true_slope" in rows:
         axes.plot(rows["true_slope"], height, "^", color="black", markerfacecolor="none", label="truth")
-    axes.axvline(0, color=COLOURS["reference"], linewidth=0.6)
+    reference(axes, 0)
     name_rows(axes, rows["judge"], height)
     axes.set(title=title, xlabel="slope of log discrimination in standardised log length")
     figure.legend(loc="outside lower center", ncols=3)

@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 
 from judgerank.plots.looks import COLOURS, MARKERS, NAMES, PAGE, canvas, shades, short
 from replication.plots.labels import label_points, name_rows
+from replication.plots.points import BARS, finished, reference
 
 # Leaderboards, and scores against what others measured.
 
@@ -20,10 +21,10 @@ def leaderboard(frame: pd.DataFrame, title: str) -> Figure:
     for fit, shift in (("judge_aware", 0.16), ("btl", -0.16)):
         score = frame[f"score_{fit}"]
         reach = np.abs(frame[[f"low_{fit}", f"high_{fit}"]].to_numpy().T - score.to_numpy())
-        style = {"fmt": MARKERS[fit], "color": COLOURS[fit], "elinewidth": 0.9, "capsize": 1.5}
+        style = {"fmt": MARKERS[fit], "color": COLOURS[fit], **BARS}
         axes.errorbar(score, height + shift, xerr=reach, label=NAMES[fit], **style)
     name_rows(axes, frame["model"], height)
-    axes.axvline(0, color=COLOURS["reference"], linewidth=0.6)
+    reference(axes, 0)
     axes.set(title=title, xlabel="score in log-odds, each fit on its own scale")
     axes.legend(loc="lower right")
     return figure
@@ -61,9 +62,7 @@ def tie_handling(frame: pd.DataFrame, title: str) -> Figure:
         axes.set(title=NAMES[fit], xlabel="score (right: ranks gained without ties)")
         axes.margins(x=0.1)
     name_rows(panels[0], rows["model"], height)
-    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
-    figure.suptitle(title, fontsize=8)
-    return figure
+    return finished(figure, title, panels[0])
 
 
 def ratings(frame: pd.DataFrame, title: str) -> Figure:

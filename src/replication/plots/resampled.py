@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from judgerank.plots.looks import COLOURS, MARKERS, NAMES, PAGE, canvas
 from replication.estimator_names import ALL_DRAWS
 from replication.plots.labels import REFERENCES
+from replication.plots.points import finished
 
 MEASURE_NAMES = {"pearson": "Pearson correlation", "spearman": "Spearman correlation"}
 ENOUGH = 0.9  # of the draws at the fullest point; points with fewer are drawn hollow
@@ -71,9 +72,7 @@ def efficiency(frame: pd.DataFrame, measure: str, title: str) -> Figure:
         axes.set_title(f"K = {n_judges}", pad=12)
         axes.set_xlabel("thousand comparisons T")
     panels[0].set_ylabel(MEASURE_NAMES[measure])
-    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
-    figure.suptitle(_note(frame, title, "; on top: draws"), fontsize=8)
-    return figure
+    return finished(figure, _note(frame, title, "; on top: draws"), panels[0])
 
 
 def weak_share(frame: pd.DataFrame, title: str) -> Figure:
@@ -85,9 +84,7 @@ def weak_share(frame: pd.DataFrame, title: str) -> Figure:
         _lines(axes, rows[rows["reference"] == name], "share_weak", rows["n_repeats"].max())
         axes.set(title=f"against {REFERENCES[name]}", xlabel="share of weak judges on the panel")
     panels[0].set_ylabel(MEASURE_NAMES["spearman"])
-    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
-    figure.suptitle(_note(rows, title), fontsize=8)
-    return figure
+    return finished(figure, _note(rows, title), panels[0])
 
 
 def sparsity(frame: pd.DataFrame, printed_table: pd.DataFrame | None, title: str) -> Figure:
@@ -121,8 +118,7 @@ def sparsity(frame: pd.DataFrame, printed_table: pd.DataFrame | None, title: str
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
     }
     figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=4)
-    figure.suptitle(_note(rows, title), fontsize=8)
-    return figure
+    return finished(figure, _note(rows, title))
 
 
 def _among_tables(panels: np.ndarray, printed_table: pd.DataFrame) -> None:

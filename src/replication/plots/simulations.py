@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from judgerank.plots.looks import COLOURS, MARKERS, NAMES, PAGE, canvas, shades
+from replication.plots.points import finished
 
 # The simulation study's figures.
 ERROR_LABELS = {"score": "mean squared error\nof s", "log_discrimination": "mean squared error\nof log gamma"}
@@ -47,8 +48,7 @@ def mse(frame: pd.DataFrame, endings: pd.DataFrame, title: str) -> Figure:
     panels[2].set(xlabel="comparisons T", ylabel="share with an interior maximum", ylim=(-0.03, 1.03))
     runs = frame["n_replications"].max()
     note = f"estimator: {estimator_of(endings)}; lines: means of {runs} runs; bands: interquartile ranges"
-    figure.suptitle(f"{title}\n{note}", fontsize=8)
-    return figure
+    return finished(figure, f"{title}\n{note}")
 
 
 def mse_draws(
@@ -76,8 +76,7 @@ def mse_draws(
         axes.set_ylabel(label)
     figure.legend(**named_once(panels[0]), loc="outside lower center", ncols=3)
     note = f"estimator: {estimator_of(endings)}; dashed: Algorithm A.1"
-    figure.suptitle(f"Mean squared error under every draw of the truth\n{note}", fontsize=8)
-    return figure
+    return finished(figure, f"Mean squared error under every draw of the truth\n{note}")
 
 
 def draws_of(frame: pd.DataFrame, rows: pd.DataFrame, **where: object) -> list[pd.DataFrame]:

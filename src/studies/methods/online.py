@@ -40,12 +40,7 @@ def win_rate(comparisons: Comparisons) -> Ranking:
 
 
 def elo(
-    comparisons: Comparisons,
-    *,
-    initial: float = 1000.0,
-    base: float = 10.0,
-    scale: float = 400.0,
-    k: float = 4.0,
+    comparisons: Comparisons, *, initial: float = 1000.0, base: float = 10.0, scale: float = 400.0, k: float = 4.0
 ) -> Ranking:
     """Online Elo ratings in the order of the rows (Elo, 1978), by evalica with its defaults."""
     result = evalica.elo(**_as_evalica(comparisons), initial=initial, base=base, scale=scale, k=k)

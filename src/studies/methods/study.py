@@ -150,10 +150,7 @@ def against_truth(ranking: Ranking, truth: pd.Series, everything: Comparisons, l
     """
     scores = ranking.scores[truth.index].to_numpy()
     scores = scores - scores.mean()
-    record = {
-        "spearman": spearman(scores, truth),
-        "kendall": kendall(scores, truth),
-    }
+    record = {"spearman": spearman(scores, truth), "kendall": kendall(scores, truth)}
     if ranking.predict is not None:
         p = everything.outcome
         entropy = losses(p, p)["log_loss"]

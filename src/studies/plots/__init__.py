@@ -1,5 +1,7 @@
 """How stored tables of the sections beyond the paper become figures. Nothing here computes a result."""
 
+# ruff: noqa: F401 (all of them are imported to be used as plots.NAME)
+
 from judgerank.plots.looks import NAMES
 from studies.plots.answers import ranked_answers, soft, strength, use_of_confidence
 from studies.plots.boards import human_boards, left_off, newcomers, people, scale
@@ -20,37 +22,3 @@ from studies.plots.judges import (
     tastes,
     uncertainty,
 )
-
-__all__ = [
-    "NAMES",
-    "adaptive",
-    "blocks",
-    "categories",
-    "character",
-    "claims",
-    "contrary",
-    "defaults",
-    "effective",
-    "few_answers",
-    "fitness",
-    "fragility",
-    "gate",
-    "human_boards",
-    "left_off",
-    "methods",
-    "newcomers",
-    "panel",
-    "people",
-    "plan",
-    "ranked_answers",
-    "scale",
-    "self_preference",
-    "shrunk",
-    "slot_bias",
-    "soft",
-    "strength",
-    "tastes",
-    "uncertainty",
-    "use_of_confidence",
-    "validity",
-]

@@ -9,15 +9,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from judgerank.plots.looks import COLOURS, MARKERS, NAMES, PAGE, canvas, shades, short
-from studies.plots.points import (
-    MONTE_CARLO,
-    Series,
-    finished,
-    legend_below,
-    points,
-    reference,
-    rows_named,
-)
+from replication.plots.points import MONTE_CARLO, Series, finished, legend_below, points, reference, rows_named
 
 # Answers that say how strong they are: what they add, and how judges use their confidence.
 WAYS = ("strength", "winner or tie", "winner")
@@ -121,11 +113,7 @@ def _short(setting: str) -> str:
 
 # The probability of the letter in place of the letter.
 JUDGE_AWARE = {"color": COLOURS["judge_aware"], "fmt": MARKERS["judge_aware"]}
-LOOKS = (
-    JUDGE_AWARE,
-    JUDGE_AWARE | {"markerfacecolor": "white"},
-    {"color": COLOURS["btl"], "fmt": MARKERS["btl"]},
-)
+LOOKS = (JUDGE_AWARE, JUDGE_AWARE | {"markerfacecolor": "white"}, {"color": COLOURS["btl"], "fmt": MARKERS["btl"]})
 GAINS = (
     ("p", "gain", "p, judge-aware"),
     ("p, weighted", "gain", "p, judge-aware, judges weighted by dispersion"),

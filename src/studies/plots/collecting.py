@@ -8,9 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter, NullLocator
 
 from judgerank.plots.looks import COLOURS, PAGE, canvas, shades
-from studies.plots.points import (
-    finished,
-)
+from replication.plots.points import finished
 
 # Collections by rounds.
 COLLECTION_RULES = {

@@ -7,15 +7,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from judgerank.plots.looks import COLOURS, DATA_SETS, MARKERS, NAMES, PAGE, canvas, shades
-from studies.plots.points import (
-    MONTE_CARLO,
-    columns_of,
-    finished,
-    legend_below,
-    points,
-    reference,
-    rows_named,
-)
+from replication.plots.points import MONTE_CARLO, columns_of, finished, legend_below, points, reference, rows_named
 
 # Exact and shrunk fits: accuracy on samples of the sets, and coverage on simulated sets.
 SHOWN = {

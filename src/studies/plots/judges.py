@@ -12,14 +12,8 @@ from matplotlib.figure import Figure
 from judgerank.plots.looks import COLOURS, MARKERS, NAMES, PAGE, canvas, shades, short
 from replication.plots.judges import HEADROOM, reach_of
 from replication.plots.labels import label_points, name_rows
+from replication.plots.points import BARS, MONTE_CARLO, columns_of, finished, points, reference
 from replication.plots.simulations import ERROR_LABELS, settings_in
-from studies.plots.points import (
-    MONTE_CARLO,
-    columns_of,
-    finished,
-    points,
-    reference,
-)
 
 # Members of the family and the errors of their fits: by question, of panels, shrunk, with positions, by judge.
 
@@ -57,7 +51,7 @@ def panel(summary: pd.DataFrame, title: str) -> Figure:
     figure, (left, right) = canvas(PAGE, 1.1 + 0.32 * len(rows), 1, 2, sharey=True)
     heights = np.arange(len(rows))
     reach = np.abs(rows[["low", "high"]].to_numpy().T - rows["relative_sigma"].to_numpy())
-    style = {"fmt": "o", "color": shades(1)[0][0], "elinewidth": 0.9, "capsize": 1.5}
+    style = {"fmt": "o", "color": shades(1)[0][0], **BARS}
     left.errorbar(rows["relative_sigma"], heights, xerr=reach, **style)
     left.set(xlabel="spread of answers over spread of scores")
     left.set_xlim(left=0)
@@ -161,7 +155,7 @@ def blocks(rows: pd.DataFrame, coverage: pd.DataFrame | None, title: str) -> Fig
     left, heights = panels[0], np.arange(len(rows))
     for dataset in dict.fromkeys(rows["dataset"][::-1]):
         chosen = (rows["dataset"] == dataset).to_numpy()
-        style = {"fmt": MARKERS[dataset], "color": COLOURS[dataset], "elinewidth": 0.9, "capsize": 1.5}
+        style = {"fmt": MARKERS[dataset], "color": COLOURS[dataset], **BARS}
         part = rows[chosen]
         left.errorbar(part["gain"], heights[chosen], xerr=2 * part["gain_se"], **style)
     reference(left, 0)
@@ -212,7 +206,7 @@ def categories(rows: pd.DataFrame, title: str) -> Figure:
         part = rows[rows["category"] == category].set_index("model").loc[models]
         heights = -np.arange(len(models))
         reach = [part["rank"] - part["low"], part["high"] - part["rank"]]
-        style = {"fmt": "o", "color": COLOURS["judge_aware"], "elinewidth": 0.9, "capsize": 1.5}
+        style = {"fmt": "o", "color": COLOURS["judge_aware"], **BARS}
         axes.errorbar(part["rank"], heights, xerr=reach, **style)
         remark = f"{part['separated'].iloc[0]:.0f} of {part['pairs'].iloc[0]:.0f} pairs differ significantly"
         axes.set_title(f"{category}\n{remark}", fontsize=6)
@@ -339,7 +333,7 @@ def effective(summary: pd.DataFrame, calibration: pd.DataFrame | None, title: st
     rows = summary.iloc[::-1].reset_index(drop=True)
     figure, (left, right) = canvas(PAGE, 1.2 + 0.27 * len(rows), 1, 2)
     reach = np.abs(rows[["information_low", "information_high"]].to_numpy().T - rows["information"].to_numpy())
-    style = {"fmt": "o", "elinewidth": 0.9, "capsize": 1.5}
+    style = {"fmt": "o", **BARS}
     for member in summary["member"].unique():
         mine = (rows["member"] == member).to_numpy()
         marker_style = style | {"fmt": MARKERS[member], "color": COLOURS[member]}

@@ -20,6 +20,7 @@ from pathlib import Path
 from socketserver import BaseRequestHandler, ThreadingTCPServer
 from threading import RLock
 from typing import Any
+from unittest import mock
 from urllib.parse import quote
 
 import numpy as np
@@ -47,7 +48,8 @@ FOREIGN = ("thesis.docx", "thesis.csv", "precious.txt", "papers/draft.md", "boar
 
 def overwritten(settings: dict, rng: np.random.Generator) -> Record:
     """One command among a user's files, of one of the ``ways``: how it ended, and whether anything is lost."""
-    with tempfile.TemporaryDirectory() as name, _inside(Path(name).resolve()) as home:
+    with tempfile.TemporaryDirectory() as name, contextlib.chdir(name):
+        home = Path.cwd()
         _lay_out(home)
         OF_WAYS[settings["way"]](home, rng)
         before, paths_before = _contents(home), {*home.rglob("*")}
@@ -61,16 +63,6 @@ def overwritten(settings: dict, rng: np.random.Generator) -> Record:
             "bad": int(bad),
             "told": " ".join(words) + (f": {lost}" if lost else ""),
         }
-
-
-@contextlib.contextmanager
-def _inside(folder: Path) -> Iterator[Path]:
-    previous = Path.cwd()
-    os.chdir(folder)
-    try:
-        yield folder
-    finally:
-        os.chdir(previous)
 
 
 def _lay_out(home: Path) -> None:
@@ -381,15 +373,11 @@ def _collected(folder: Path, judges: list[dict], allowed: bool) -> str:
 
 @contextmanager
 def _environment(named: dict[str, str]) -> Iterator[None]:
-    before = dict(os.environ)
-    for name in (*PROXIES, *ADDRESSES):
-        os.environ.pop(name, None)
-    os.environ.update(named)
-    try:
+    with mock.patch.dict(os.environ):
+        for name in (*PROXIES, *ADDRESSES):
+            os.environ.pop(name, None)
+        os.environ.update(named)
         yield
-    finally:
-        os.environ.clear()
-        os.environ.update(before)
 
 
 @contextmanager
