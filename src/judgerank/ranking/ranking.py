@@ -16,11 +16,12 @@ from judgerank.data.judgments import Judgments
 from judgerank.data.listing import LONGEST, counted, shortened
 from judgerank.fits.presentation import MOST, board_figure, percent
 from judgerank.ranking import exports
-from judgerank.ranking.choices import RECUSE, SHRUNK, Record, Settings
+from judgerank.ranking.choices import SHRUNK, Record, Settings
 from judgerank.ranking.exports import write_tables
 from judgerank.ranking.findings import findings, ranked_set
 from judgerank.ranking.page import to_html
 from judgerank.ranking.page_options import Additions
+from judgerank.ranking.recusal import RECUSE
 from judgerank.ranking.verdict import reading_lines, verdict
 from judgerank.reading.files import behind
 from judgerank.reading.read import Source, read_judgments

@@ -76,9 +76,9 @@ def neighbours(changes: pd.DataFrame) -> pd.DataFrame:
 
 def legend(table: pd.DataFrame) -> Iterator[str]:
     """What the columns and the entries of `neighbours` mean, as far as they occur."""
-    if any(name.startswith(SWAP) for name in table):
+    if any(str(name).startswith(SWAP) for name in table):
         yield "swap: how many to remove so that the two change places"
-    if any(name.startswith(TIE) for name in table):
+    if any(str(name).startswith(TIE) for name in table):
         yield "tie: how many to remove so that they no longer differ significantly (empty where they do not)"
     entries = [str(entry) for entry in table.drop(columns=["first", "second"]).to_numpy().ravel()]
     between = next((entry for entry in entries if "-" in entry.strip("-")), None)
