@@ -15,10 +15,10 @@ from judgerank.data.errors import ConfigError, DataError, DataUnavailableError
 from judgerank.data.judgments import Judgments
 from judgerank.data.listing import listed
 from replication import plots, published
-from replication.config import both_fits, is_changed, main
+from replication.config import both_fits, is_changed
 from replication.correlation import spearman
 from replication.datasets import load_judgments, named_source, ultrafeedback_ratings
-from replication.outputs import run_section
+from replication.outputs import section_command
 from replication.tables import Table, fit_rows, leaderboard
 
 log = logging.getLogger("replication")
@@ -126,10 +126,7 @@ def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:
     return figures
 
 
-@main("benchmark_alignment")
-def run(cfg: DictConfig) -> None:
-    run_section("benchmark_alignment", cfg, compute, draw)
-
+run = section_command("benchmark_alignment", compute, draw)
 
 if __name__ == "__main__":
     run()

@@ -11,9 +11,9 @@ from omegaconf import DictConfig
 
 from judgerank.data.judgments import Judgments
 from replication import plots, published
-from replication.config import both_fits, main
+from replication.config import both_fits
 from replication.correlation import spearman
-from replication.outputs import run_section
+from replication.outputs import section_command
 from replication.tables import Table, fit_rows, leaderboard
 
 log = logging.getLogger("replication")
@@ -56,10 +56,7 @@ def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:
     }
 
 
-@main("chatbot_arena")
-def run(cfg: DictConfig) -> None:
-    run_section("chatbot_arena", cfg, compute, draw)
-
+run = section_command("chatbot_arena", compute, draw)
 
 if __name__ == "__main__":
     run()

@@ -12,8 +12,7 @@ from matplotlib.figure import Figure
 from omegaconf import DictConfig
 
 from replication import plots
-from replication.config import main
-from replication.outputs import run_section
+from replication.outputs import section_command
 from replication.replicate import Study
 from replication.simulation import (
     Cell,
@@ -82,10 +81,7 @@ def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:
     return {"coverage": plots.coverage(tables["coverage"], tables.get("coverage_draws"), level, title)}
 
 
-@main("ci_coverage")
-def run(cfg: DictConfig) -> None:
-    run_section("ci_coverage", cfg, compute, draw)
-
+run = section_command("ci_coverage", compute, draw)
 
 if __name__ == "__main__":
     run()

@@ -20,8 +20,8 @@ from judgerank.data.judgments import Judgments
 from judgerank.engine.likelihood import evaluate
 from judgerank.inference.wald import normal_quantile
 from replication import plots, published
-from replication.config import both_fits, main, solver_settings
-from replication.outputs import run_section
+from replication.config import both_fits, solver_settings
+from replication.outputs import section_command
 from replication.tables import Table, discrimination, fit_rows, leaderboard
 
 log = logging.getLogger("replication")
@@ -143,10 +143,7 @@ def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:
     return {"leaderboard": plots.leaderboard(tables["ranking"], f"Complete ranking{suffix}")}
 
 
-@main("complete_ranking")
-def run(cfg: DictConfig) -> None:
-    run_section("complete_ranking", cfg, compute, draw)
-
+run = section_command("complete_ranking", compute, draw)
 
 if __name__ == "__main__":
     run()

@@ -12,8 +12,7 @@ from omegaconf import DictConfig
 
 from replication import algorithm_1 as algorithm
 from replication import plots, published
-from replication.config import main
-from replication.outputs import run_section
+from replication.outputs import section_command
 from replication.replicate import Study
 from replication.simulation import (
     LAST,
@@ -179,10 +178,7 @@ def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:
     }
 
 
-@main("convergence_mse")
-def run(cfg: DictConfig) -> None:
-    run_section("convergence_mse", cfg, compute, draw)
-
+run = section_command("convergence_mse", compute, draw)
 
 if __name__ == "__main__":
     run()

@@ -12,8 +12,7 @@ from omegaconf import DictConfig
 
 from judgerank.data.judgments import Judgments
 from replication import plots, published
-from replication.config import main
-from replication.outputs import run_section
+from replication.outputs import section_command
 from replication.tables import Table
 
 log = logging.getLogger("replication")
@@ -115,10 +114,7 @@ def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:
     }
 
 
-@main("data_overview")
-def run(cfg: DictConfig) -> None:
-    run_section("data_overview", cfg, compute, draw)
-
+run = section_command("data_overview", compute, draw)
 
 if __name__ == "__main__":
     run()

@@ -18,10 +18,10 @@ from judgerank import Fit, fit
 from judgerank.data.errors import ConfigError
 from judgerank.data.judgments import Judgments
 from replication import plots, published
-from replication.config import main, solver_settings
+from replication.config import solver_settings
 from replication.duplicates import agreement_by_kind, answer_agreement, with_judges_merged
 from replication.model_sizes import printed_sizes
-from replication.outputs import run_section
+from replication.outputs import section_command
 from replication.stopping import (
     Search,
     Tried,
@@ -213,10 +213,7 @@ def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:
     return figures
 
 
-@main("judge_reliability")
-def run(cfg: DictConfig) -> None:
-    run_section("judge_reliability", cfg, compute, draw)
-
+run = section_command("judge_reliability", compute, draw)
 
 if __name__ == "__main__":
     run()

@@ -19,9 +19,9 @@ from judgerank.data.judgments import Judgments
 from judgerank.engine.adam import Adam
 from judgerank.inference.wald import likelihood_ratio
 from replication import plots
-from replication.config import main, solver_settings
+from replication.config import solver_settings
 from replication.correlation import spearman
-from replication.outputs import run_section
+from replication.outputs import section_command
 from replication.tables import Table, fit_rows
 
 log = logging.getLogger("replication")
@@ -116,10 +116,7 @@ def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:
     }
 
 
-@main("length_covariate")
-def run(cfg: DictConfig) -> None:
-    run_section("length_covariate", cfg, compute, draw)
-
+run = section_command("length_covariate", compute, draw)
 
 if __name__ == "__main__":
     run()

@@ -12,9 +12,9 @@ from omegaconf import DictConfig
 from judgerank.data.errors import ConfigError
 from judgerank.data.judgments import Judgments
 from replication import plots, published
-from replication.config import both_fits, main
+from replication.config import both_fits
 from replication.estimators import estimators_of
-from replication.outputs import run_section
+from replication.outputs import section_command
 from replication.resampled_tables import endings_of, gains_of, replications_of, summary_of
 from replication.resampling import FullData, Panel, correlations, empanelled, full_data_of, study_of
 from replication.tables import Replications, Table, discrimination, fit_rows
@@ -98,10 +98,7 @@ def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:
     }
 
 
-@main("mixed_judges")
-def run(cfg: DictConfig) -> None:
-    run_section("mixed_judges", cfg, compute, draw)
-
+run = section_command("mixed_judges", compute, draw)
 
 if __name__ == "__main__":
     run()

@@ -22,10 +22,10 @@ from omegaconf import DictConfig, OmegaConf
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.judgments import Judgments
 from replication import plots
-from replication.config import ROOT, both_fits, main
+from replication.config import ROOT, both_fits
 from replication.estimator_names import ALL_DRAWS
 from replication.estimators import estimators_of
-from replication.outputs import run_section
+from replication.outputs import section_command
 from replication.replicate import Study
 from replication.resampled_tables import endings_of, gains_of, replications_of, summary_of
 from replication.resampling import FullData, Thinned, full_data_of, study_of, thinned
@@ -132,10 +132,7 @@ def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:
     return {"sparsity": plots.sparsity(tables["correlation"], tables.get("found"), title)}
 
 
-@main("sparsity")
-def run(cfg: DictConfig) -> None:
-    run_section("sparsity", cfg, compute, draw)
-
+run = section_command("sparsity", compute, draw)
 
 if __name__ == "__main__":
     run()

@@ -16,11 +16,11 @@ from omegaconf import DictConfig
 
 from judgerank.data.judgments import Judgments
 from replication import plots
-from replication.config import both_fits, main
+from replication.config import both_fits
 from replication.efficiency import efficiency_claims
 from replication.estimator_names import ALL_DRAWS
 from replication.estimators import estimators_of
-from replication.outputs import run_section
+from replication.outputs import section_command
 from replication.resampled_tables import endings_of, gains_of, replications_of, summary_of
 from replication.resampling import Subsample, full_data_of, study_of, subsampled
 from replication.tables import Replications, Table
@@ -84,10 +84,7 @@ def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:
     return figures
 
 
-@main("subsampling_efficiency")
-def run(cfg: DictConfig) -> None:
-    run_section("subsampling_efficiency", cfg, compute, draw)
-
+run = section_command("subsampling_efficiency", compute, draw)
 
 if __name__ == "__main__":
     run()

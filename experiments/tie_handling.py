@@ -11,8 +11,8 @@ from omegaconf import DictConfig
 
 from judgerank.data.judgments import Judgments
 from replication import plots
-from replication.config import both_fits, main
-from replication.outputs import run_section
+from replication.config import both_fits
+from replication.outputs import section_command
 from replication.tables import Table, fit_rows, leaderboard
 
 log = logging.getLogger("replication")
@@ -57,10 +57,7 @@ def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:
     return {"ties": plots.tie_handling(tables["ranks"], f"Ties as half a win, and dropped{suffix}")}
 
 
-@main("tie_handling")
-def run(cfg: DictConfig) -> None:
-    run_section("tie_handling", cfg, compute, draw)
-
+run = section_command("tie_handling", compute, draw)
 
 if __name__ == "__main__":
     run()

@@ -19,8 +19,7 @@ from judgerank.data.judgments import Judgments
 from judgerank.engine.adam import Adam
 from judgerank.model.streams import generator
 from replication import published
-from replication.config import main
-from replication.outputs import run_section
+from replication.outputs import section_command
 from replication.pool_search import against_table_2, sample_search, samples, stop_search, stops, turned
 from replication.setting_searches import FITS, rank_search, reduction_search, tie_search, versions_of, width_search
 from replication.tables import Table
@@ -140,10 +139,7 @@ def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:
     return {}
 
 
-@main("unstated_settings")
-def run(cfg: DictConfig) -> None:
-    run_section("unstated_settings", cfg, compute, draw)
-
+run = section_command("unstated_settings", compute, draw)
 
 if __name__ == "__main__":
     run()

@@ -12,11 +12,10 @@ from omegaconf import DictConfig
 
 from judgerank import fit
 from judgerank.data.judgments import Judgments
-from replication.outputs import run_section
 from replication.replicate import studied
 from replication.tables import Table
 from studies import adaptive, plots
-from studies.config import main
+from studies.config import section_command
 
 log = logging.getLogger("studies")
 
@@ -104,10 +103,7 @@ def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:
     return {"adaptive": plots.adaptive(tables["looks"], f"Judgments collected by rounds{suffix}")}
 
 
-@main("adaptive")
-def run(cfg: DictConfig) -> None:
-    run_section("adaptive", cfg, compute, draw)
-
+run = section_command("adaptive", compute, draw)
 
 if __name__ == "__main__":
     run()

@@ -8,12 +8,11 @@ from matplotlib.figure import Figure
 from omegaconf import DictConfig
 
 from judgerank.data.judgments import Judgments
-from replication.outputs import run_section
 from replication.replicate import simulated
 from replication.tables import Table
 from studies import plots
 from studies.claims import LAYOUTS, NULLS, File, claimed_once, examined, file_row, null_row
-from studies.config import main
+from studies.config import section_command
 
 
 def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
@@ -33,10 +32,7 @@ def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:
     return {"claims": plots.claims(tables["levels"], f"Sets with a false claim, simulated{suffix}")}
 
 
-@main("claims")
-def run(cfg: DictConfig) -> None:
-    run_section("claims", cfg, compute, draw)
-
+run = section_command("claims", compute, draw)
 
 if __name__ == "__main__":
     run()

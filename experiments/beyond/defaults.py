@@ -11,11 +11,10 @@ from matplotlib.figure import Figure
 from omegaconf import DictConfig, OmegaConf
 
 from judgerank.data.judgments import Judgments
-from replication.outputs import run_section
 from replication.replicate import Study, studied
 from replication.tables import Table
 from studies import plots
-from studies.config import main
+from studies.config import section_command
 from studies.default_fits import (
     Sampled,
     Simulated,
@@ -65,10 +64,7 @@ def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:
     return {"defaults": plots.defaults(tables["accuracy"], tables["simulated"], f"Exact and shrunk fits{suffix}")}
 
 
-@main("defaults")
-def run(cfg: DictConfig) -> None:
-    run_section("defaults", cfg, compute, draw)
-
+run = section_command("defaults", compute, draw)
 
 if __name__ == "__main__":
     run()

@@ -7,11 +7,10 @@ import pandas as pd
 from matplotlib.figure import Figure
 from omegaconf import DictConfig
 
-from replication.outputs import run_section
 from replication.replicate import studied
 from replication.tables import Table
 from studies import plots
-from studies.config import main
+from studies.config import section_command
 from studies.few_answers import Cell, accused, measured, row
 
 
@@ -44,10 +43,7 @@ def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:
     return {"few_answers": plots.few_answers(tables["few_answers"], f"Judges with few answers each{suffix}")}
 
 
-@main("few_answers")
-def run(cfg: DictConfig) -> None:
-    run_section("few_answers", cfg, compute, draw)
-
+run = section_command("few_answers", compute, draw)
 
 if __name__ == "__main__":
     run()

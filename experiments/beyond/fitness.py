@@ -11,11 +11,10 @@ from matplotlib.figure import Figure
 from omegaconf import DictConfig
 
 from judgerank.data.judgments import Judgments
-from replication.outputs import run_section
 from replication.replicate import simulated
 from replication.tables import Table
 from studies import plots
-from studies.config import main
+from studies.config import section_command
 from studies.fit_tests import (
     FEW,
     FIT,
@@ -61,10 +60,7 @@ def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:
     return {"fitness": plots.fitness(tables["levels"], tables["few"], f"Tests of fit, simulated{suffix}")}
 
 
-@main("fitness")
-def run(cfg: DictConfig) -> None:
-    run_section("fitness", cfg, compute, draw)
-
+run = section_command("fitness", compute, draw)
 
 if __name__ == "__main__":
     run()

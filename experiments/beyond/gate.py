@@ -9,11 +9,10 @@ from omegaconf import DictConfig
 
 from judgerank.data.judgments import Judgments
 from judgerank.model.streams import generator
-from replication.outputs import run_section
 from replication.replicate import Study, studied
 from replication.tables import Table
 from studies import plots
-from studies.config import main
+from studies.config import section_command
 from studies.gates import (
     CONDITIONS,
     RARE,
@@ -102,10 +101,7 @@ def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:
     return {"gate": plots.gate(tables["levels"], tables["power"], f"Decisions of a gate, simulated{suffix}")}
 
 
-@main("gate")
-def run(cfg: DictConfig) -> None:
-    run_section("gate", cfg, compute, draw)
-
+run = section_command("gate", compute, draw)
 
 if __name__ == "__main__":
     run()

@@ -10,11 +10,10 @@ from matplotlib.figure import Figure
 from omegaconf import DictConfig
 
 from judgerank.data.judgments import Judgments
-from replication.outputs import run_section
 from replication.replicate import studied
 from replication.tables import Table
 from studies import plots
-from studies.config import main
+from studies.config import section_command
 from studies.graded_answers import (
     ANSWERED,
     SCORED,
@@ -64,10 +63,7 @@ def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:
     return figures
 
 
-@main("graded")
-def run(cfg: DictConfig) -> None:
-    run_section("graded", cfg, compute, draw)
-
+run = section_command("graded", compute, draw)
 
 if __name__ == "__main__":
     run()

@@ -11,11 +11,10 @@ from matplotlib.figure import Figure
 from omegaconf import DictConfig
 
 from judgerank.data.judgments import Judgments
-from replication.outputs import run_section
 from replication.replicate import simulated
 from replication.tables import Table
 from studies import plots
-from studies.config import main
+from studies.config import section_command
 from studies.human_boards import (
     BOARDS,
     NULLS,
@@ -56,10 +55,7 @@ def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:
     return {"boards": simulated, "left_off": left}
 
 
-@main("human_scale")
-def run(cfg: DictConfig) -> None:
-    run_section("human_scale", cfg, compute, draw)
-
+run = section_command("human_scale", compute, draw)
 
 if __name__ == "__main__":
     run()

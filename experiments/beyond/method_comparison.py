@@ -12,11 +12,10 @@ from omegaconf import DictConfig, OmegaConf
 
 from judgerank.data.judgments import Judgments
 from replication.config import ROOT
-from replication.outputs import run_section
 from replication.replicate import Study
 from replication.tables import Table
 from studies import plots
-from studies.config import main
+from studies.config import section_command
 from studies.cross_validation import folds_of
 from studies.methods.study import method_of, methods_table, on_panel, on_set, panels_table, sets_table
 
@@ -72,10 +71,7 @@ def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:
     return {"comparison": plots.methods(tables["comparison"], titles, f"Methods on the same data{suffix}")}
 
 
-@main("method_comparison")
-def run(cfg: DictConfig) -> None:
-    run_section("method_comparison", cfg, compute, draw)
-
+run = section_command("method_comparison", compute, draw)
 
 if __name__ == "__main__":
     run()

@@ -18,10 +18,9 @@ from judgerank.inference.wald import likelihood_ratio
 from replication import published
 from replication.config import solver_settings
 from replication.correlation import spearman
-from replication.outputs import run_section
 from replication.tables import Table
 from studies import plots
-from studies.config import main
+from studies.config import section_command
 from studies.cross_validation import cross_validated, folds_of
 from studies.dependence import agreements
 
@@ -159,10 +158,7 @@ def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:
     return {"judges": plots.character(tables["judges"], f"What the judges do{suffix}")}
 
 
-@main("model_comparison")
-def run(cfg: DictConfig) -> None:
-    run_section("model_comparison", cfg, compute, draw)
-
+run = section_command("model_comparison", compute, draw)
 
 if __name__ == "__main__":
     run()

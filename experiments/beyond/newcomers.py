@@ -10,12 +10,11 @@ from matplotlib.figure import Figure
 from omegaconf import DictConfig
 
 from judgerank.data.judgments import Judgments
-from replication.outputs import run_section
 from replication.replicate import simulated
 from replication.tables import Table
 from studies import plots
 from studies.boards import COMPARED, PLACED, compared_once, left_out_and_placed, placed_once, summary
-from studies.config import main
+from studies.config import section_command
 
 log = logging.getLogger("studies")
 MEASURES = ["covered", "covered_own", "pairs_covered", "beside_refit", "moved", "partial"]
@@ -48,10 +47,7 @@ def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:
     return {"newcomers": plots.newcomers(tables["left_out"], tables.get("placed"), title)}
 
 
-@main("newcomers")
-def run(cfg: DictConfig) -> None:
-    run_section("newcomers", cfg, compute, draw)
-
+run = section_command("newcomers", compute, draw)
 
 if __name__ == "__main__":
     run()

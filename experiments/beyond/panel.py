@@ -14,11 +14,10 @@ from judgerank.data.errors import DataUnavailableError
 from judgerank.data.judgments import Judgments
 from replication.config import is_changed
 from replication.datasets import find_file
-from replication.outputs import run_section
 from replication.replicate import studied
 from replication.tables import Table
 from studies import panel_blocks, plots
-from studies.config import main
+from studies.config import section_command
 from studies.panel import DESIGNS, clustered, coverage, covered, errors_of, first_fit, gains, integrals
 
 log = logging.getLogger("studies")
@@ -155,10 +154,7 @@ def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:
     return figures
 
 
-@main("panel")
-def run(cfg: DictConfig) -> None:
-    run_section("panel", cfg, compute, draw)
-
+run = section_command("panel", compute, draw)
 
 if __name__ == "__main__":
     run()

@@ -8,11 +8,10 @@ from matplotlib.figure import Figure
 from omegaconf import DictConfig
 
 from judgerank.data.judgments import Judgments
-from replication.outputs import run_section
 from replication.replicate import simulated
 from replication.tables import Table
 from studies import plots
-from studies.config import main
+from studies.config import section_command
 from studies.people import CROWDS, VOTED, crowd_once, crowd_row, voted, voted_once
 
 
@@ -40,10 +39,7 @@ def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:
     return {"people": plots.people(tables["votes"], f"A few human votes beside a panel's many, simulated{suffix}")}
 
 
-@main("people")
-def run(cfg: DictConfig) -> None:
-    run_section("people", cfg, compute, draw)
-
+run = section_command("people", compute, draw)
 
 if __name__ == "__main__":
     run()

@@ -29,11 +29,10 @@ from judgerank.planning.plans import (
 from judgerank.planning.questions import INDEPENDENT, Questions
 from judgerank.ranking.choices import FALLBACK
 from replication.config import solver_settings
-from replication.outputs import run_section
 from replication.simulation import failures_of
 from replication.tables import Table
 from studies import plots
-from studies.config import main
+from studies.config import section_command
 from studies.planning import (
     by_questions,
     by_repeats,
@@ -143,10 +142,7 @@ def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:
     return {"plan": plots.plan(*(tables[name] for name in names), f"What a design is expected to tell{suffix}")}
 
 
-@main("plan")
-def run(cfg: DictConfig) -> None:
-    run_section("plan", cfg, compute, draw)
-
+run = section_command("plan", compute, draw)
 
 if __name__ == "__main__":
     run()

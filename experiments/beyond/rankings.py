@@ -10,11 +10,10 @@ from matplotlib.figure import Figure
 from omegaconf import DictConfig
 
 from judgerank.data.judgments import Judgments
-from replication.outputs import run_section
 from replication.replicate import studied
 from replication.tables import Table
 from studies import plots
-from studies.config import main
+from studies.config import section_command
 from studies.ranked_answers import RANKED, ranked_once, rows_by_way, with_worth
 from studies.variants import of_unlike_and_equal
 
@@ -33,10 +32,7 @@ def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:
     return {"rankings": plots.ranked_answers(tables["fits"], f"Rankings of several answers, simulated{suffix}")}
 
 
-@main("rankings")
-def run(cfg: DictConfig) -> None:
-    run_section("rankings", cfg, compute, draw)
-
+run = section_command("rankings", compute, draw)
 
 if __name__ == "__main__":
     run()

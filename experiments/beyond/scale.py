@@ -10,11 +10,10 @@ from matplotlib.figure import Figure
 from omegaconf import DictConfig
 
 from judgerank.data.judgments import Judgments
-from replication.outputs import run_section
 from replication.replicate import simulated
 from replication.tables import Table
 from studies import plots
-from studies.config import main
+from studies.config import section_command
 from studies.reported_scale import (
     BOARDS,
     PANELS,
@@ -48,10 +47,7 @@ def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:
     return {"scale": plots.scale(tables["scores"], tables["compared"], f"The reported scale, simulated{suffix}")}
 
 
-@main("scale")
-def run(cfg: DictConfig) -> None:
-    run_section("scale", cfg, compute, draw)
-
+run = section_command("scale", compute, draw)
 
 if __name__ == "__main__":
     run()

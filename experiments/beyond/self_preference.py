@@ -8,11 +8,10 @@ from matplotlib.figure import Figure
 from omegaconf import DictConfig
 
 from judgerank.data.judgments import Judgments
-from replication.outputs import run_section
 from replication.replicate import studied
 from replication.tables import Table
 from studies import plots
-from studies.config import main
+from studies.config import section_command
 from studies.self_preference import of_set, simulated_once, simulated_row
 
 
@@ -35,10 +34,7 @@ def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:
     return {"self_preference": plots.self_preference(tables["simulated"], title)}
 
 
-@main("self_preference")
-def run(cfg: DictConfig) -> None:
-    run_section("self_preference", cfg, compute, draw)
-
+run = section_command("self_preference", compute, draw)
 
 if __name__ == "__main__":
     run()

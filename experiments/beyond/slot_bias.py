@@ -11,11 +11,10 @@ from matplotlib.figure import Figure
 from omegaconf import DictConfig, OmegaConf
 
 from replication.correlation import spearman
-from replication.outputs import run_section
 from replication.replicate import studied
 from replication.tables import Table
 from studies import plots
-from studies.config import main
+from studies.config import section_command
 from studies.position_orders import ORDERS, standardised_scores, truth_of
 
 log = logging.getLogger("studies")
@@ -87,10 +86,7 @@ def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:
     return {"bias": plots.slot_bias(tables["summary"], tables["bias"], title)}
 
 
-@main("slot_bias")
-def run(cfg: DictConfig) -> None:
-    run_section("slot_bias", cfg, compute, draw)
-
+run = section_command("slot_bias", compute, draw)
 
 if __name__ == "__main__":
     run()

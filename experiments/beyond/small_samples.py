@@ -10,11 +10,10 @@ import pandas as pd
 from matplotlib.figure import Figure
 from omegaconf import DictConfig
 
-from replication.outputs import run_section
 from replication.simulation import by_draws, failures_of, replications_of, shrunk_error, study_of
 from replication.tables import Replications, Table
 from studies import plots
-from studies.config import main
+from studies.config import section_command
 
 log = logging.getLogger("studies")
 PARAMETERS = ("score", "standardised_score", "log_discrimination")
@@ -78,10 +77,7 @@ def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:
     return {"mse": plots.shrunk(tables["mse"], f"Shrinkage toward the panel{suffix}")}
 
 
-@main("small_samples")
-def run(cfg: DictConfig) -> None:
-    run_section("small_samples", cfg, compute, draw)
-
+run = section_command("small_samples", compute, draw)
 
 if __name__ == "__main__":
     run()

@@ -10,11 +10,10 @@ from matplotlib.figure import Figure
 from omegaconf import DictConfig
 
 from judgerank.data.judgments import Judgments
-from replication.outputs import run_section
 from replication.replicate import studied
 from replication.tables import Table
 from studies import plots
-from studies.config import main
+from studies.config import section_command
 from studies.soft_labels import ANSWERED, answered, answered_once
 from studies.variants import of_unlike_and_equal
 
@@ -33,10 +32,7 @@ def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:
     return {"soft": plots.soft(tables["worth"], f"Probabilities in place of letters, simulated{suffix}")}
 
 
-@main("soft")
-def run(cfg: DictConfig) -> None:
-    run_section("soft", cfg, compute, draw)
-
+run = section_command("soft", compute, draw)
 
 if __name__ == "__main__":
     run()

@@ -8,11 +8,10 @@ from matplotlib.figure import Figure
 from omegaconf import DictConfig
 
 from judgerank.data.judgments import Judgments
-from replication.outputs import run_section
 from replication.replicate import studied
 from replication.tables import Table
 from studies import plots
-from studies.config import main
+from studies.config import section_command
 from studies.tastes import STOPS, held_once, held_row, of_set, stopped_once, stops_row
 
 
@@ -47,10 +46,7 @@ def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:
     return {"tastes": plots.tastes(tables["simulated"], f"Intervals where judges have tastes, simulated{suffix}")}
 
 
-@main("tastes")
-def run(cfg: DictConfig) -> None:
-    run_section("tastes", cfg, compute, draw)
-
+run = section_command("tastes", compute, draw)
 
 if __name__ == "__main__":
     run()

@@ -20,6 +20,7 @@ from replication.tables import Table
 from studies.config import main
 from studies.torture.fits import certificate_false, differs_by_version, maximum_missed, runaway_missed
 from studies.torture.reading import misread, misread_slip
+from studies.torture.replies import misread_reply
 from studies.torture.writing import lost, overwritten, strayed
 
 log = logging.getLogger("studies")
@@ -31,6 +32,7 @@ PARTS = {
     "scales": (differs_by_version, "members", "member", "another answer for the same judgments"),
     "inputs": (misread, "forms", "form", "misread, or no sentence"),
     "slips": (misread_slip, "layouts", "layout", "misread, or no sentence"),
+    "replies": (misread_reply, "ways", "way", "a vote that the reply does not give, or one unread"),
     "kills": (lost, "kinds", "kind", "lost or mixed"),
     "files": (overwritten, "ways", "way", "a user's file lost or changed"),
     "secrets": (strayed, "ways", "way", "a key elsewhere"),

@@ -10,11 +10,10 @@ from matplotlib.figure import Figure
 from omegaconf import DictConfig
 
 from judgerank.data.judgments import Judgments
-from replication.outputs import run_section
 from replication.replicate import studied
 from replication.tables import Table
 from studies import plots
-from studies.config import main
+from studies.config import section_command
 from studies.trust_studies import PANELS, calibration, counted, fits_of, searched, small_sets, trust_of
 
 log = logging.getLogger("studies")
@@ -85,10 +84,7 @@ def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:
     }
 
 
-@main("trust")
-def run(cfg: DictConfig) -> None:
-    run_section("trust", cfg, compute, draw)
-
+run = section_command("trust", compute, draw)
 
 if __name__ == "__main__":
     run()

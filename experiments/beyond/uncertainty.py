@@ -15,11 +15,10 @@ from judgerank.data.judgments import Judgments
 from judgerank.inference.wald import wald
 from judgerank.order.pairs import orders_by_errors, pairwise, rank_intervals
 from replication.config import solver_settings
-from replication.outputs import run_section
 from replication.replicate import Study, studied
 from replication.tables import Table, with_error
 from studies import plots
-from studies.config import main
+from studies.config import section_command
 from studies.dependence import QuestionData, bootstrap, calibrated, limit, standardised_errors
 
 log = logging.getLogger("studies")
@@ -154,10 +153,7 @@ def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:
     }
 
 
-@main("uncertainty")
-def run(cfg: DictConfig) -> None:
-    run_section("uncertainty", cfg, compute, draw)
-
+run = section_command("uncertainty", compute, draw)
 
 if __name__ == "__main__":
     run()

@@ -12,11 +12,10 @@ from omegaconf import DictConfig, OmegaConf
 
 from judgerank.data.errors import ConfigError
 from judgerank.data.judgments import Judgments
-from replication.outputs import run_section
 from replication.replicate import Study, studied
 from replication.tables import Table, with_error
 from studies import plots
-from studies.config import main
+from studies.config import section_command
 from studies.schemas.beyond import Fitted
 from studies.validity import TESTS, Cell, OnSet, half, measured, separated
 
@@ -133,10 +132,7 @@ def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:
     }
 
 
-@main("validity")
-def run(cfg: DictConfig) -> None:
-    run_section("validity", cfg, compute, draw)
-
+run = section_command("validity", compute, draw)
 
 if __name__ == "__main__":
     run()

@@ -20,7 +20,7 @@ from judgerank.reading.read import read_judgments
 from judgerank.writing.atomic import locked, recover, staged
 from judgerank.writing.sidecars import written
 from replication import published
-from replication.config import CONF, ROOT, lot_of, run_folder
+from replication.config import CONF, ROOT, lot_of, main, run_folder
 from replication.datasets import load_judgments
 from replication.freshness import made_by, settings_of, stamp_run, tables_of
 from replication.plots.drawn import figure_record
@@ -34,6 +34,16 @@ log = logging.getLogger("replication")
 
 Compute = Callable[[DictConfig, dict[str, Judgments]], dict[str, Table | Replications]]
 Draw = Callable[[dict[str, pd.DataFrame], str], dict[str, Figure]]
+
+
+def section_command(section: str, compute: Compute, draw: Draw) -> Callable[[], None]:
+    """The command of a section, which `run_section` runs."""
+
+    @main(section)
+    def run(cfg: DictConfig) -> None:
+        run_section(section, cfg, compute, draw)
+
+    return run
 
 
 def run_section(section: str, cfg: DictConfig, compute: Compute, draw: Draw) -> None:

@@ -70,9 +70,8 @@ class Refusal:
             if self.basis.versions[name] != version
         ]
         return ClusterError(
-            f"the worker {self.basis.process} has {', '.join(reasons)}: nothing of it was kept; give it the "
-            "code and "
-            "packages of this process and start it again"
+            f"the worker {self.basis.process} has {', '.join(reasons)}: nothing of it was kept; give it the code "
+            "and packages of this process and start it again"
         )
 
 

@@ -17,6 +17,7 @@ from judgerank.fits.fit import fit
 from judgerank.inference.wald import normal_quantile
 from judgerank.order.scale import scale_by, weights_of
 from judgerank.planning.panels import Panel
+from judgerank.ranking.recusal import COUNT
 from replication.replicate import Record
 from replication.tables import with_error
 
@@ -56,7 +57,7 @@ def left_out_and_placed(judgments: Judgments, member: str, level: float) -> pd.D
             board = fit(_without(c, number, ~mine), member)
             unit = scale_by(full_fit, weights_of(board)).factor
             row["score_all"] = unit * (full_fit.scores[model] - full_fit.scores[rest].mean())
-            placement = place(board, c.take(np.flatnonzero(mine)), judgments.question[mine], level)
+            placement = place(board, c.take(np.flatnonzero(mine)), judgments.question[mine], level, COUNT)
         except JudgerankError as error:
             rows.append(row | {"why": str(error)})
             continue

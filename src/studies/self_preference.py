@@ -12,9 +12,9 @@ from scipy.special import expit
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.judgments import Judgments
 from judgerank.fits.fit import fit
-from judgerank.ranking.choices import COUNT, Settings
+from judgerank.ranking.choices import Settings
 from judgerank.ranking.findings import ranked_set
-from judgerank.ranking.recusal import recusal_of
+from judgerank.ranking.recusal import COUNT, recusal_of
 from judgerank.ranking.studies import panel
 from judgerank.ranking.studies.by_judge import OF_MAKERS
 from replication.correlation import spearman

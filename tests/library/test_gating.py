@@ -346,9 +346,14 @@ def test_a_judge_of_the_candidates_maker_is_named_and_left_out():
     preference = np.column_stack([np.ones(60), np.full(60, 0.5), np.tile([0.0, 0.0, 0.5], 20)])
     frame = records(preference, judges=["gpt-4o", "claude-3-opus", "llama-3-70b"]).replace("new", "gpt-5")
     found = gate(frame, "old", "gpt-5")
-    assert found.related == ("gpt-4o",)
-    assert (found.verdict, found.without_related) == ("ship", "block")
-    assert gate(frame.replace("old", "gpt-4"), "gpt-4", "gpt-5").related == ()
+    assert found.related == found.own.recused == ("gpt-4o",) and found.own.n_left_out == 60
+    assert (found.verdict, found.without_related, found.with_related) == ("block", "block", "ship")
+    assert found.criteria[0].judged.judges == ("claude-3-opus", "llama-3-70b") and not found.own.condition
+    counted = gate(frame, "old", "gpt-5", own_maker="count")
+    assert (counted.verdict, counted.without_related, counted.with_related) == ("ship", "block", "ship")
+    assert counted.own.recused == () and counted.own.n_left_out == 0
+    assert gate(frame.replace("old", "gpt-4"), "gpt-4", "gpt-5").verdict == "block"  # nearer to one of the two
+    assert gate(frame, "old", "gpt-5", makers={"gpt-4o": "Acme"}).related == ()
     assert gate(frame.replace("gpt-5", "new"), "old", "new", candidate_model="gpt-5").related == ("gpt-4o",)
 
 
@@ -508,7 +513,7 @@ def test_a_report_has_at_most_ten_lines_and_says_the_same_everywhere():
     frames = {f"criterion {n}": pd.concat([one, one.iloc[:9]]) for n in range(8)}
     found = gate(frames, "old", "new", candidate_model="judge-0")
     assert len(table(found)) == 10
-    assert {"missing", "position", "noise", "partial?"} < set(dict(table(found)))
+    assert {"missing", "position", "noise", "own maker"} < set(dict(table(found)))
     assert "of 7 pairs of identical requests disagree" in dict(table(found))["noise"]
     assert as_dict(found)["verdict"] == found.verdict == sentence(found).split(".")[0].lower()
 

@@ -151,7 +151,8 @@ def test_nonsense_ends_in_one_sentence(given, sentence, told):
 
 @pytest.mark.parametrize("name", PRIMARY)
 def test_every_command_is_begun_by_what_checks_its_settings(name):
-    assert f'@main("{name}")\ndef run(' in Path(script_of(name)).read_text()
+    begun = re.escape(f'@main("{name}")\ndef run('), re.escape(f'run = section_command("{name}", ')
+    assert re.search("|".join(begun), Path(script_of(name)).read_text())
     with pytest.raises(ConfigError, match="there is no setting 'nokey'; the nearest"):
         require_known_and_in_range(composed(name, "+nokey=1"))
 

@@ -229,7 +229,7 @@ def test_every_item_is_there_in_the_papers_order_with_a_section_that_is_run():
     listed = items()
     assert set(listed["section"]) <= set(CFG.sections)
     scripts = (ROOT / "experiments").glob("*.py")
-    sections = {path.stem for path in scripts if "import run_section" in path.read_text()}
+    sections = {path.stem for path in scripts if "section_command(" in path.read_text()}
     assert set(CFG.sections) == sections
     assert set(CFG.monte_carlo) < sections
 

@@ -300,7 +300,7 @@ def test_a_sampled_cell_is_compared_whole_and_the_others_are_not(stored):
 
 
 def test_axes_and_tables_of_every_section_exist():
-    scripts = [path for path in SCRIPTS.rglob("*.py") if "import run_section" in path.read_text()]
+    scripts = [path for path in SCRIPTS.rglob("*.py") if "section_command(" in path.read_text()]
     for command, lot in (("verify", "paper"), ("verify_beyond", "beyond")):
         cfg = compose(command)
         assert cfg.lot == lot

@@ -7,13 +7,14 @@ import pandas as pd
 import pytest
 
 from judgerank import Status, fit
+from judgerank.collecting.replies import Form, Verdict
 from judgerank.data.comparisons import Comparisons
 from judgerank.engine import search
 from judgerank.engine.multistart import FarOut
 from judgerank.model.members import BTL, POSITION_ONLY
 from judgerank.model.streams import generator
 from replication.config import ROOT
-from studies.torture import fits, reading
+from studies.torture import fits, reading, replies
 from tests import forked
 
 
@@ -30,6 +31,7 @@ def test_a_few_of_every_kind_end_well(tmp_path):
         "inputs": 60,
         "kills": 3,
         "maxima": 1,
+        "replies": 80,
         "secrets": 3,
         "slips": 11,
         "thin": 1,
@@ -91,6 +93,23 @@ def test_a_misreading_would_be_counted(monkeypatch):
     monkeypatch.setattr(reading, "_plainly_read", lambda *given: plainly(*given)[1:])
     records = [reading.misread({"form": "csv"}, generator(seed)) for seed in range(40)]
     assert {record["bad"] for record in records if record["status"] == "read"} == {1}
+
+
+def test_a_reader_of_headings_and_quotes_would_be_counted(monkeypatch):
+    read = replies.read
+
+    def lenient(reply: str, form: Form, finish: str) -> Verdict:
+        lines = [line.strip("#*- .") for line in reply.splitlines()]
+        return (
+            Verdict("a") if any(line.endswith((" A", "[[A]]", "a, 0.95")) for line in lines) else read(reply, form)
+        )
+
+    def counted(way: str) -> int:
+        return sum(replies.misread_reply({"way": way}, generator(seed))["bad"] for seed in range(200))
+
+    assert {way: counted(way) for way in replies.WAYS} == dict.fromkeys(replies.WAYS, 0)
+    monkeypatch.setattr(replies, "read", lenient)
+    assert min(counted("headed"), counted("quoting"), counted("cut")) > 0
 
 
 def test_the_stored_counts_are_of_a_whole_run_and_nothing_happened_that_must_not():

@@ -13,7 +13,6 @@ from judgerank.collecting.group_order import Groups
 from judgerank.collecting.ledger import choice_of
 from judgerank.collecting.prompt_settings import RANKED
 from judgerank.collecting.prompts import fill_ranking
-from judgerank.collecting.replies import ranking
 from judgerank.collecting.task_order import Questions, Task
 from judgerank.data.errors import ConfigError
 from tests.tool.collecting import collected, judgments, rows
@@ -82,27 +81,6 @@ def test_rankings_and_pairs_are_not_put_into_one_file(folder):
         collected(folder, server.url, "--k", 3)
         done = collected(folder, server.url)
     assert done.returncode == 1 and "holds answers to another prompt" in done.stderr
-
-
-@pytest.mark.parametrize("reply", ["A", "A > B", "A > B > B", "A > C > B > D", "B, A, C", "A > B > C\nB > A > C"])
-def test_what_is_no_ranking_is_unknown(reply):
-    assert ranking(reply, 3) is None
-
-
-@pytest.mark.parametrize(
-    ("reply", "groups"),
-    [
-        ("B > A = C", [[1], [0, 2]]),
-        ("[[B>A=C]]", [[1], [0, 2]]),
-        ("**Ranking:** B > A > C.", [[1], [0], [2]]),
-        ("Model B > Model A > Model C", [[1], [0], [2]]),
-        ("A is concise, C is wrong.\n\nMy final ranking: A > B > C", [[0], [1], [2]]),
-        ("<think>A > B > C</think>\nC > B > A", [[2], [1], [0]]),
-        ("A > B > C\n\nA > B > C", [[0], [1], [2]]),
-    ],
-)
-def test_rankings_are_read_where_a_verdict_stands(reply, groups):
-    assert ranking(reply, 3) == groups
 
 
 def test_each_judge_ranks_every_answer_once_in_groups_of_even_sizes():

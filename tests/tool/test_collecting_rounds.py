@@ -14,13 +14,13 @@ import pytest
 from pydantic import ValidationError
 from scipy.stats import norm
 
-from judgerank import read
+import judgerank
 from judgerank.adaptive.goals import read_goal
 from judgerank.collecting.anchors import due
 from judgerank.collecting.ledger import record_of
 from judgerank.collecting.outcome import Outlook, outlook, outlook_sentence
 from judgerank.collecting.prompt_settings import Prompt
-from judgerank.collecting.replies import parse, strength
+from judgerank.collecting.replies import Form, read
 from judgerank.collecting.response import Reply
 from judgerank.collecting.task_order import Questions, Task
 from tests.tool.collecting import TOTAL, collected, judgments, rows
@@ -219,12 +219,16 @@ def test_the_prompt_asks_for_five_levels():
         Prompt(scale=4)
 
 
+GRADED = Form("brackets", is_graded=True)
+
+
 @pytest.mark.parametrize(
     ("reply", "choice", "known"),
     [
         ("[[A>>B]]", "a", 2),
         ("[[B > A]]", "b", 1),
         ("A is wrong.\n\nMy final verdict is: [[B>>A]]", "b", 2),
+        ("Assistant B is much better: [[B>>A]]", "b", 2),
         ("<think>[[A>>B]]</think>[[B>A]]", "b", 1),
         ("[[A<<B]]", "b", 2),
         ("[[A]]", "a", 1),
@@ -234,17 +238,19 @@ def test_the_prompt_asks_for_five_levels():
     ],
 )
 def test_strength_is_that_of_the_verdict(reply, choice, known):
-    assert parse(reply)[0] == choice and strength(reply) == known
+    verdict = read(reply, GRADED)
+    assert (verdict.choice, verdict.strength) == (choice, known)
+    assert read(reply, Form("brackets")).strength is None
 
 
 def test_records_of_a_graded_prompt_are_read_with_their_strength():
     asked = {"question_id": "q", "model_a": "x", "model_b": "y", "judge_model": "j"}
     replies = ["[[A>>B]]", "[[B>A]]", "[[A=B]]", "nothing"]
     records = [
-        record_of(asked | {"question_id": f"q{n}"}, Reply(text, *[None] * 5), (0, 0), True)
+        record_of(asked | {"question_id": f"q{n}"}, Reply(text, *[None] * 5), (0, 0), GRADED)
         for n, text in enumerate(replies)
     ]
-    c = read(pd.DataFrame(records)).comparisons
+    c = judgerank.read(pd.DataFrame(records)).comparisons
     assert c.strong.tolist() == [[1, 0], [0, 0], [0, 0]]
-    plain = [record_of(asked, Reply("[[A>>B]]", *[None] * 5), (0, 0))]
+    plain = [record_of(asked, Reply("[[A>>B]]", *[None] * 5), (0, 0), Form("brackets"))]
     assert "strength" not in plain[0]

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from judgerank.collecting.client import Client
-from judgerank.collecting.replies import parse
+from judgerank.collecting.replies import Form, read
 from judgerank.collecting.requests import longest, refused_sentences, rule_for
 from judgerank.collecting.response import Refused, retry_after
 from judgerank.collecting.settings import Judge, Prompt, read_panel
@@ -17,6 +17,12 @@ from judgerank.data.errors import ConfigError
 from replication.config import ROOT
 from tests.tool import provider_rules as rules
 from tests.tool.collecting import collected
+
+
+def chosen(reply, is_structured: bool = True) -> str:
+    """The choice of a judge who may have been asked by a schema."""
+    return read(reply.text, Form(is_structured=is_structured), reply.finish_reason).choice
+
 
 ASKED = [{"role": "user", "content": "which?"}]
 
@@ -31,7 +37,7 @@ def asked(judge: Judge, rule, times: int = 3) -> tuple[list, list[dict], set[str
         async with httpx.AsyncClient(transport=httpx.MockTransport(server)) as http:
             for _ in range(times):
                 reply = await client.attempt(judge, ASKED, http)
-                if parse(reply.text)[0] == "unknown" and judge.structured:
+                if chosen(reply) == "unknown" and judge.structured:
                     client.unheeded(judge, reply)
                 replies.append(reply)
         await client.close()
@@ -78,7 +84,7 @@ TAKEN = [
 def test_every_kind_of_judge_is_answered_and_a_refusal_is_paid_for_once(given, rule, learnt):
     judge = Judge(judge="j", **given)
     replies, bodies, refused = asked(judge, rule)
-    assert [parse(reply.text)[0] for reply in replies] == ["a"] * 3
+    assert [chosen(reply) for reply in replies] == ["a"] * 3
     assert refused == learnt
     assert len(bodies) == 3 + len(learnt)
     assert {reply.asked_without for reply in replies} == {frozenset(learnt)}
@@ -86,7 +92,7 @@ def test_every_kind_of_judge_is_answered_and_a_refusal_is_paid_for_once(given, r
 
 def test_a_form_of_replies_that_a_server_ignores_is_not_asked_for_again():
     replies, bodies, refused = asked(Judge(judge="j", model="own", structured=True, **OWN), rules.deaf)
-    assert [parse(reply.text)[0] for reply in replies] == ["unknown", "a", "a"]
+    assert [chosen(reply) for reply in replies] == ["unknown", "a", "a"]
     assert refused == {"json_schema"}
     assert refused_sentences("j", refused) == ["judge 'j' refuses or ignores json_schema as the form of a reply"]
     assert len(bodies) == 3
@@ -171,7 +177,7 @@ def test_the_recipes_of_the_tutorial_are_answered_by_servers_that_enforce_their_
     assert judges.keys() == RECIPES.keys()
     for name, judge in judges.items():
         replies, _, _ = asked(judge, RECIPES[name])
-        assert [parse(reply.text)[0] for reply in replies] == ["a"] * 3, name
+        assert [chosen(reply) for reply in replies] == ["a"] * 3, name
 
 
 def test_providers_that_cannot_be_asked_as_they_are_say_how_they_can():

@@ -8,6 +8,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.special import expit
 from typer.testing import CliRunner
 
 import judgerank
@@ -15,6 +16,7 @@ from judgerank.cli import app
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import DataError, JudgerankError
 from judgerank.data.frames import ITSELF
+from judgerank.fits.presentation import win_rate_intervals
 from judgerank.inference.wald import is_informative
 from judgerank.planning.plans import _told
 from judgerank.planning.questions import Questions
@@ -321,3 +323,50 @@ def test_every_layout_leaves_them_out(layout):
     judgments = judgerank.read(with_itself)
     assert judgments.comparisons.dropped[ITSELF] == 2
     assert judgments.comparisons.n_comparisons == judgerank.read(layout(rows)).comparisons.n_comparisons
+
+
+def won(wins: int, losses: int, ties: int = 0) -> pd.DataFrame:
+    """Comparisons of two models by one judge, each on a question of its own, in both orders alike."""
+    outcomes = ["x"] * wins + ["y"] * losses + ["tie"] * ties
+    rows = [
+        {"model_a": "xy"[place % 2], "model_b": "yx"[place % 2], "winner": winner, "question_id": place}
+        for place, winner in enumerate(outcomes)
+    ]
+    return pd.DataFrame(rows).assign(judge_model="j")
+
+
+@pytest.mark.parametrize("wins", [6, 8, 12])
+def test_the_interval_of_a_sweep_begins_where_its_exact_test_says(wins):
+    """P(all won) = .025 at the lower end (Clopper and Pearson, 1934); a score of two models is half their lead."""
+    ranking = judgerank.rank(won(wins, 0))
+    pair, board = ranking.pairs.iloc[0], ranking.leaderboard.set_index("model")
+    assert pair["test"] == "head_to_head"
+    assert expit(pair["low"]) ** wins == pytest.approx(0.025)
+    assert board.loc["x", "low"] == pytest.approx(pair["low"] / 2)
+    assert board.loc["y", "high"] == pytest.approx(-pair["low"] / 2)
+    rates = win_rate_intervals(ranking.fit, 0.95)
+    assert rates.loc["x", "low"] > 0.5 > rates.loc["y", "high"]
+
+
+@pytest.mark.parametrize(
+    ("wins", "losses", "ties"), [(4, 0, 0), (5, 0, 2), (5, 1, 0), (9, 1, 0), (9, 2, 3), (1, 1, 98)]
+)
+def test_intervals_of_few_comparisons_hold_zero_exactly_if_the_test_does(wins, losses, ties):
+    ranking = judgerank.rank(won(wins, losses, ties))
+    pair, best = ranking.pairs.iloc[0], ranking.leaderboard.iloc[0]
+    assert (pair["low"] > 0) == (best["low"] > 0) == (pair["p_value"] <= 0.05)
+    assert best["high"] - best["low"] < 10
+
+
+def test_a_model_that_wins_all_of_a_round_robin_is_above_the_average():
+    """Its Wald interval reaches below zero, though it is better than every other one."""
+    every = [(i, j) for i in range(4) for j in range(4) if i != j] * 3
+    rows = [
+        {"model_a": f"m{i}", "model_b": f"m{j}", "winner": f"m{min(i, j)}", "question_id": place}
+        for place, (i, j) in enumerate(every)
+    ]
+    ranking = judgerank.rank(pd.DataFrame(rows).assign(judge_model="j"))
+    board = ranking.leaderboard
+    assert (ranking.pairs["p_value"] <= 0.05).all()
+    assert board["low"].iloc[0] > 0 > board["high"].iloc[-1]
+    assert (board["low"].iloc[1:-1] < 0).all()

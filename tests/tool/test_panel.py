@@ -248,9 +248,7 @@ def test_a_judge_is_fine_only_if_its_interval_shows_it():
     assert table.loc["j3", "comparisons"] >= 30 and table.loc["j3", "low_discrimination"] < half
     unclear = list(table.index[table["verdict"] == "unclear"])
     assert "j3" in unclear
-    assert (
-        f"Too few answers to assess {len(unclear)} of 4 judges: {', '.join(unclear)}." in verdict(ranking).warnings
-    )
+    assert any(f"{len(unclear)} of 4 judges" in one and "j3" in one for one in verdict(ranking).warnings)
     fine = table[table["verdict"] == "fine"]
     assert len(fine) and (fine["low_discrimination"] >= half).all()
 

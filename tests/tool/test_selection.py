@@ -73,10 +73,13 @@ def test_rankings_with_ties_become_rankings_of_the_other_models(shown):
         return frame[frame["ranking"].notna()]
 
     def rows(judgments):  # the order in which the orders of a tie follow each other says nothing
-        return sorted(map(repr, judgments.frame.astype(object).to_numpy().tolist()))
+        return sorted(map(repr, judgments.frame.drop(columns="apart").astype(object).to_numpy().tolist()))
 
     selected, without = judgerank.read(table(RANKED), without_model="c"), judgerank.read(table(RANKED_WITHOUT_C))
     assert rows(selected) == rows(without) and selected.ordered == without.ordered == shown
+    if shown:  # d, c, b, a: the others stay where they were shown
+        gaps = {*selected.frame[["model_a", "model_b", "apart"]].itertuples(index=False, name=None)}
+        assert gaps == {("d", "b", 2), ("d", "a", 3), ("b", "a", 1)}
     of_one = judgerank.read(table(RANKED), without_model="c", only_judge="x")
     assert rows(of_one) == rows(judgerank.read(table(RANKED_WITHOUT_C).query("judge == 'x'")))
     fits = [judgerank.fit(judgments, "btl", shrink=True).scores for judgments in (selected, without)]

@@ -180,7 +180,8 @@ def test_a_judge_who_always_picks_the_first_answer_is_named_as_such():
     assert named.problem == "favours the first answer"
     assert named.reason == "picks the first answer 100% of the time between two equal models"
     warnings = verdict(ranking).warnings
-    assert not any("nothing to do" in one or "Too few answers to assess" in one for one in warnings)
+    assert not any("nothing to do" in one for one in warnings)
+    assert not (ranking.tables["judges"]["verdict"] == "unclear").any()
     assert any(remark.endswith("so there is nothing to do.") for remark in ranking.remarks)
 
 

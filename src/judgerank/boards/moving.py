@@ -11,18 +11,28 @@ term what is not known of the board. If judges see the newcomers as they saw the
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Unpack
 
 import numpy as np
 import pandas as pd
 
 from judgerank.boards.comparing import joined
-from judgerank.boards.placing import Anchored, anchored, best_scores, few_clusters_factor
+from judgerank.boards.placing import (
+    Anchored,
+    anchored,
+    best_scores,
+    by_board_and_new,
+    few_clusters_factor,
+    left_out_of,
+)
 from judgerank.data.arrays import AnyArray, FloatArray, IntArray, numbered
 from judgerank.data.cache import Shown
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import JudgerankError, NoMaximumError
+from judgerank.data.judgments import Judgments
+from judgerank.data.rankings import BEGINS
 from judgerank.engine.information import information
 from judgerank.engine.likelihood import evaluate
 from judgerank.engine.penalised import Penalised
@@ -33,9 +43,9 @@ from judgerank.inference.clusters import cluster_gradients
 from judgerank.inference.wald import two_sided
 from judgerank.order.claims import holm, significant
 from judgerank.order.scale import scale_by, scale_of
-
-if TYPE_CHECKING:
-    from judgerank.reading.read import Source
+from judgerank.ranking.recusal import RECUSE, Recusal, is_recusing, of_rows, on_one_maker, recusal_of
+from judgerank.reading.read import Source, read_judgments
+from judgerank.reading.selection import Filters
 
 # Judges who rate a newcomer differently from the panel, such as those of its own family.
 
@@ -156,6 +166,10 @@ class Placement(Shown):
     why : str
         Why there is no refit; empty if there is one.
     level : float
+    condition : str
+        What to say beside the newcomers' names where only judges of their maker compared them; else empty.
+    remarks : tuple of str
+        Which judgments do not count.
     """
 
     anchored: Anchored
@@ -166,6 +180,8 @@ class Placement(Shown):
     refit: Fit | None
     why: str
     level: float
+    condition: str = ""
+    remarks: tuple[str, ...] = ()
 
     @property
     def moved(self) -> list[str]:
@@ -190,6 +206,9 @@ def place(
     judgments: Comparisons | Source,
     question: AnyArray | None = None,
     level: float = 0.95,
+    own_maker: str = RECUSE,
+    makers: Mapping[str, str] | None = None,
+    **filters: Unpack[Filters],
 ) -> Placement:
     """Place new models on a board by their own comparisons, the board's uncertainty carried, and a refit beside.
 
@@ -201,6 +220,13 @@ def place(
     question : array, shape (T,), optional
         Of each, where the judgments do not say: errors are then clustered by it.
     level : float
+    own_maker : {"recuse", "count"}
+        Whether votes of judges on models of their own maker are left out. They count where no others compare a
+        newcomer with the board. Rankings do that are given as Comparisons: read them as judgments.
+    makers : mapping of str to str, optional
+        Makers of models or judges by name, where their names do not say it.
+    filters
+        ``without_judge``, ``only_judge``, ``without_model`` and ``category``, as of `judgerank.read`.
 
     Raises
     ------
@@ -221,17 +247,75 @@ def place(
     """
     require_fit(board)
     require_member_alone(board, "a place on a board")
-    comparisons, question_index = raw_and_question(board, judgments, question)
-    if board.comparisons.is_pooled.any():
-        comparisons = comparisons.pool_few(keep=board.comparisons.judges)
-    held = anchored(board, comparisons, question_index)
+    every = _with_questions(board, judgments, question, filters)
+    pooled = _pooled(board, every.comparisons)
+    has_judge, new = by_board_and_new(board, pooled)
+    recusal = _recusal(board, every, np.flatnonzero(has_judge & new), is_recusing(own_maker), makers or {})
+    counted = every if recusal is None else recusal.kept
+    question_index = counted.question if "question_id" in counted.frame else None
+    held = anchored(board, _pooled(board, counted.comparisons), question_index)
+    held = replace(held, left_out=left_out_of(pooled, has_judge, new))
     table, differences = held.table(level), held.differences(level)
     try:
         refit, why = _refit(held), ""
     except JudgerankError as error:
         refit, why = None, str(error)
     table["refit"] = np.nan if refit is None else _on_board(refit, held)[list(held.newcomers)].to_numpy()
-    return Placement(held, table, differences, _moves(held, refit), by_judge(held), refit, why, level)
+    condition, dependence = _on_dependence(recusal, held.newcomers)
+    left_out = [] if recusal is None else recusal.on_left_out()
+    remarks = (*every.left_out_by_request, *left_out, *dependence)
+    moves, judges = _moves(held, refit), by_judge(held)
+    return Placement(held, table, differences, moves, judges, refit, why, level, condition, remarks)
+
+
+def _with_questions(
+    board: Fit, source: Comparisons | Source, question: AnyArray | None, filters: Filters
+) -> Judgments:
+    """New judgments with the question of each, where it is known; rows of Comparisons stay as they are."""
+    if isinstance(source, Comparisons) and not filters:
+        judge = np.array(source.judges, object)[source.judge]
+        frame = pd.DataFrame({"judge_model": judge, "judge_preferred_model": "a"})  # that there is an answer
+        every = Judgments("judgments", "judgments", frame, source, {})
+    else:
+        every = read_judgments(source, **filters)
+    if question is None:
+        return every
+    ids = pd.Series(raw_and_question(board, every.comparisons, question)[1], every.frame.index[every.parsed])
+    return replace(every, frame=every.frame.assign(question_id=ids.reindex(every.frame.index)))
+
+
+def _pooled(board: Fit, comparisons: Comparisons) -> Comparisons:
+    """The same with one label for judges with few answers who are not on the board, if that has such a label."""
+    if not board.comparisons.is_pooled.any():
+        return comparisons
+    return comparisons.pool_few(keep=board.comparisons.judges)
+
+
+def _recusal(
+    board: Fit, every: Judgments, rows: IntArray, recuse: bool, makers: Mapping[str, str]
+) -> Recusal | None:
+    """Which comparisons that place a newcomer count; None where there are none, which `anchored` refuses."""
+    if not len(rows):
+        return None
+    is_ranked = every.comparisons.stages is not None and BEGINS not in every.frame  # no records to rank anew
+    return recusal_of(of_rows(every, rows), recuse and not is_ranked, makers.items(), board.comparisons.models)
+
+
+def _on_dependence(recusal: Recusal | None, newcomers: Sequence[str]) -> tuple[str, list[str]]:
+    """That only judges of a newcomer's maker compared it, as a clause and sentences; else what rests on them."""
+    if recusal is None:
+        return "", []
+    c, related = recusal.judgments.comparisons, recusal.related
+    clauses, sentences = [], []
+    for name in newcomers:
+        number = c.models.index(name)
+        judges = np.unique(c.judge[recusal.counts & ((c.first == number) | (c.second == number))])
+        if related.is_own[judges, number].all():
+            whose = "the newcomer's maker" if len(newcomers) == 1 else f"the maker of {name}"
+            clause, sentence = on_one_maker(len(judges), whose)
+            clauses.append(clause)
+            sentences.append(sentence)
+    return next(iter(clauses), ""), sentences or recusal.dependence()
 
 
 def _refit(held: Anchored) -> Fit:

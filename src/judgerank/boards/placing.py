@@ -317,15 +317,10 @@ def _onto(board: Fit, comparisons: Comparisons) -> tuple[Comparisons, tuple[str,
     position = pd.Index([*models, *newcomers]).get_indexer(pd.Index(comparisons.models))
     judge = pd.Index(judges).get_indexer(pd.Index(comparisons.judges)) if board.model.judge_blocks else None
     first, second = position[comparisons.first], position[comparisons.second]
-    has_judge = np.ones(len(comparisons), bool) if judge is None else judge[comparisons.judge] >= 0
-    new = (first >= len(models)) | (second >= len(models))
-    if comparisons.stages is not None:  # a choice stays whole
-        new = np.logical_or.reduceat(new, comparisons.stages.first_rows)[comparisons.stages.alternatives.stage]
+    has_judge, new = by_board_and_new(board, comparisons)
     selected = np.flatnonzero(has_judge & new)
     if not len(selected):
         raise DataError(f"no judge of the board compared {', '.join(newcomers)} with another model")
-    reasons = {"by judges who are not on the board": ~has_judge, "without a newcomer": has_judge & ~new}
-    left_out = {why: round(float(comparisons.decided[mask].sum())) for why, mask in reasons.items() if mask.any()}
     columns: dict[str, Any] = {name: getattr(comparisons, name)[selected] for name in ("outcome", "count")}
     for name in ("covariate", "tied", "strong"):
         values = getattr(comparisons, name)
@@ -342,7 +337,24 @@ def _onto(board: Fit, comparisons: Comparisons) -> tuple[Comparisons, tuple[str,
         stages=stages,
         **columns,
     )
-    return rows, newcomers, selected, left_out
+    return rows, newcomers, selected, left_out_of(comparisons, has_judge, new)
+
+
+def by_board_and_new(board: Fit, comparisons: Comparisons) -> tuple[BoolArray, BoolArray]:
+    """Whether comparisons are by judges of a board, and whether they have a newcomer, bool, shape (T,) each."""
+    models, judges = board.comparisons.models, board.comparisons.judges
+    is_new = ~np.isin(np.array(comparisons.models, object), models)
+    new = is_new[comparisons.first] | is_new[comparisons.second]
+    if comparisons.stages is not None:  # a choice stays whole
+        new = np.logical_or.reduceat(new, comparisons.stages.first_rows)[comparisons.stages.alternatives.stage]
+    by_board = np.isin(np.array(comparisons.judges, object), judges)[comparisons.judge]
+    return (by_board if board.model.judge_blocks else np.ones(len(comparisons), bool)), new
+
+
+def left_out_of(comparisons: Comparisons, has_judge: BoolArray, new: BoolArray) -> dict[str, int]:
+    """How many comparisons place nobody, by reason."""
+    reasons = {"by judges who are not on the board": ~has_judge, "without a newcomer": has_judge & ~new}
+    return {why: round(float(comparisons.decided[mask].sum())) for why, mask in reasons.items() if mask.any()}
 
 
 def _require_bounds(board: Fit, rows: Comparisons, newcomers: Sequence[str]) -> None:

@@ -38,8 +38,8 @@ def about_of(judgments: Judgments, notes: Mapping[str, str] | None = None) -> di
         names = sorted({str(name) for name in judgments.frame["question_id"]})
         digest = hashlib.sha256("\n".join(names).encode()).hexdigest()
         about["questions"] = f"{len(names)} questions, {digest[:12]}"
-    if "filter" in judgments.source:
-        about["filter"] = judgments.source["filter"]
+    if judgments.requests:
+        about["filter"] = judgments.requests
     return {**about, "notes": dict(notes or {})}
 
 
@@ -48,10 +48,17 @@ def few_questions(questions: Questions, what: str = "whether a model moved") -> 
     return f"{questions.too_few_to_tell(what)} Standard errors take comparisons as independent."
 
 
+def placement_headline(placement: Placement) -> str:
+    """Who is placed on how large a board, and whether only judges of one maker say so."""
+    held = placement.anchored
+    placed = f"{listed(held.newcomers)}, placed on a board of {len(held.board.scores)} models"
+    return f"{placed}, but {placement.condition}" if placement.condition else placed
+
+
 def placement_text(placement: Placement) -> Iterator[str]:
     """Newcomers, who they are near, and what to beware of."""
     held, level = placement.anchored, placement.level
-    yield f"{listed(held.newcomers)}, placed on a board of {len(held.board.scores)} models"
+    yield placement_headline(placement)
     yield placement.newcomers.to_string(index=False, float_format="{:.3f}".format)
     yield (
         "score: on the board's scale, its models' mean at zero; own_error: if the board were known exactly; "
@@ -60,6 +67,7 @@ def placement_text(placement: Placement) -> Iterator[str]:
     yield from (
         f"- Left out, {why}: {n_comparisons:,} comparisons." for why, n_comparisons in held.left_out.items()
     )
+    yield from (f"- {remark}" for remark in placement.remarks)
     yield from _separated(placement)
     if placement.refit is None:
         yield f"- There is no fit of all comparisons together: {placement.why}."

@@ -13,17 +13,25 @@ import typer
 from judgerank.cli.options import (
     ASK_COPIES,
     ASK_NAMES,
+    RECUSE,
     BaselineOption,
+    CategoryOption,
     ColumnOption,
     CopiesOption,
     EncodingOption,
+    FactsOption,
     FilesArgument,
     FormatOption,
     JsonOption,
     LevelOption,
     NamesOption,
+    OnlyJudgeOption,
+    OwnMakerOption,
     WinnerValuesOption,
+    WithoutJudgeOption,
+    WithoutModelOption,
     how_read,
+    selected,
     words_of,
 )
 
@@ -40,6 +48,12 @@ def place(
     encoding: EncodingOption = None,
     names: NamesOption = ASK_NAMES,
     copies: CopiesOption = ASK_COPIES,
+    without_judge: WithoutJudgeOption = None,
+    only_judge: OnlyJudgeOption = None,
+    without_model: WithoutModelOption = None,
+    category: CategoryOption = None,
+    own_maker: OwnMakerOption = RECUSE,
+    models: FactsOption = None,
     level: LevelOption = 0.95,
     json: JsonOption = False,
 ) -> None:
@@ -47,8 +61,9 @@ def place(
     from judgerank.cli import boards_run
 
     files, words = words_of(winner_values, files)
-    read = how_read(column, words, format, baseline, encoding, names, copies)
-    boards_run.place_newcomers(board, files, read, level, json)
+    selection = selected(without_judge, only_judge, without_model, category)
+    read = how_read(column, words, format, baseline, encoding, names, copies, selection)
+    boards_run.place_newcomers(board, files, read, level, json, own_maker.value, models)
 
 
 def diff(

@@ -8,22 +8,32 @@ from typing import Any
 
 from judgerank.boards import moving
 from judgerank.boards.comparing import Difference, compare
-from judgerank.boards.reported import difference_text, placement_text
+from judgerank.boards.reported import difference_text, placement_headline, placement_text
 from judgerank.cli.documents import records
 from judgerank.cli.terminal import say, say_json
 from judgerank.fits import loading
+from judgerank.ranking.page_options import makers_on
 from judgerank.reading.files import paths_of
 from judgerank.reading.read import read_judgments
 
 
-def place_newcomers(board: Path, files: list[Path], read: Mapping[str, Any], level: float, json: bool) -> None:
+def place_newcomers(
+    board: Path,
+    files: list[Path],
+    read: Mapping[str, Any],
+    level: float,
+    json: bool,
+    own_maker: str,
+    models: Path | None,
+) -> None:
     """Place the new models of files on a board; `read` is what `read_judgments` is told."""
     fitted = loading.load(board)
     judgments = read_judgments(paths_of(files), **read)
-    question = judgments.question if "question_id" in judgments.frame else None
-    placement = moving.place(fitted, judgments.comparisons, question, level)
+    makers = dict(makers_on(judgments, models))
+    placement = moving.place(fitted, judgments, level=level, own_maker=own_maker, makers=makers)
     if json:
-        say_json("place", _placement(placement))
+        record = {"own_maker": own_maker, "filter": judgments.requests}
+        say_json("place", {**_placement(placement), **record})
         return
     for line in placement_text(placement):
         say(line)
@@ -31,6 +41,8 @@ def place_newcomers(board: Path, files: list[Path], read: Mapping[str, Any], lev
 
 def _placement(placement: moving.Placement) -> dict[str, object]:
     return {
+        "headline": placement_headline(placement),
+        "notes": placement.remarks,
         "level": placement.level,
         "left_out": dict(placement.anchored.left_out),
         "newcomers": records(placement.newcomers),

@@ -16,6 +16,7 @@ from judgerank.cli.options import (
     DIALECTS,
     OUTPUT,
     BaselineOption,
+    CategoryOption,
     ColumnOption,
     CopiesOption,
     EncodingOption,
@@ -24,8 +25,12 @@ from judgerank.cli.options import (
     FormatOption,
     JsonOption,
     NamesOption,
+    OnlyJudgeOption,
     WinnerValuesOption,
+    WithoutJudgeOption,
+    WithoutModelOption,
     how_read,
+    selected,
     words_of,
 )
 
@@ -52,6 +57,10 @@ def cells(
     encoding: EncodingOption = None,
     names: NamesOption = ASK_NAMES,
     copies: CopiesOption = ASK_COPIES,
+    without_judge: WithoutJudgeOption = None,
+    only_judge: OnlyJudgeOption = None,
+    without_model: WithoutModelOption = None,
+    category: CategoryOption = None,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -72,7 +81,8 @@ def cells(
     from judgerank.cli import cells_run
 
     files, words = words_of(winner_values, files)
-    read = how_read(column, words, format, baseline, encoding, names, copies)
+    selection = selected(without_judge, only_judge, without_model, category)
+    read = how_read(column, words, format, baseline, encoding, names, copies, selection)
     if sql is not None:
         cells_run.stated(files, read, sql.value, table, by_question, output, force, json)
         return

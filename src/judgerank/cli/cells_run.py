@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from judgerank.ranking.exports import RAW
 from judgerank.reading.cells_in_sql import columns_in, counted_cells, left_out_of, statement
 from judgerank.reading.files import paths_of, plain
 from judgerank.reading.read import ASK, read_judgments
+from judgerank.reading.selection import Selection
 from judgerank.writing.targets import Outputs
 
 
@@ -31,8 +33,14 @@ def stated(
     Raises
     ------
     ConfigError
-        If it is to read winners or names otherwise than they are written, which it does not.
+        If it is to read winners or names otherwise than they are written, or to leave judgments out, which it
+        does not.
     """
+    selection = Selection.of(**{field.name: read[field.name] for field in fields(Selection)})
+    if selection:
+        raise ConfigError(
+            f"a statement counts all judgments: leave out {selection.options()[0]}, and put it into its WHERE"
+        )
     if read["winner_values"] or read["names"] != ASK:
         option = "--winner-values" if read["winner_values"] else "--names"
         raise ConfigError(f"a statement counts words as they are written: give {option} to judgerank rank instead")
@@ -45,7 +53,7 @@ def stated(
     if output is not None:
         outputs.write({output: f"{text}\n".encode()})
     if json:
-        report = {"sql": text, "kinds": None, "judgments": None, "run_next": None}
+        report = {"filter": [], "sql": text, "kinds": None, "judgments": None, "run_next": None}
         say_json("cells", report | {"files": {} if output is None else {"cells": output}})
         return
     say(text if output is None else f"{output}: the statement")
@@ -63,11 +71,17 @@ def written(
     outputs.write({output: RAW[output.suffix.lstrip(".").lower()](cells)})
     kinds, n_judgments = len(cells), int(cells["count"].sum())
     note = left_out_of(judgments, cells, by_question)
-    if note:
-        say(note, err=True)
+    for sentence in filter(None, [*judgments.left_out_by_request, note]):
+        say(sentence, err=True)
     command = f"judgerank rank {shlex.quote(str(output))} --column count=count"
     if json:
-        report = {"sql": None, "kinds": kinds, "judgments": n_judgments, "run_next": command}
+        report = {
+            "filter": judgments.requests,
+            "sql": None,
+            "kinds": kinds,
+            "judgments": n_judgments,
+            "run_next": command,
+        }
         say_json("cells", report | {"files": {"cells": output}})
         return
     say(f"{output}: {kinds:,} kinds of judgments ({command})")

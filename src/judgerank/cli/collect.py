@@ -144,6 +144,17 @@ def collect(
             help="How long a judge may give no answer before it is given up: 90s, 30m, 2h.",
         ),
     ] = "30m",
+    other_forms: Annotated[
+        float,
+        typer.Option(
+            rich_help_panel=REQUESTS,
+            min=0,
+            max=1,
+            callback=finite,
+            help="Share of a judge's replies that may be in another form than the prompt asks for before it is "
+            "asked no more; 1 for any.",
+        ),
+    ] = 0.1,
     attempts: Annotated[
         int,
         typer.Option(rich_help_panel=REQUESTS, min=1, help="Attempts at one judgment, where another may help."),
@@ -234,6 +245,7 @@ def collect(
         "pilot": pilot,
         "until": until,
         "budget": budget,
+        "other_forms": other_forms,
         "max_concurrent": concurrent,
         "requests_per_minute": per_minute or None,
         "attempts": attempts,

@@ -5,16 +5,24 @@ from __future__ import annotations
 from judgerank.cli.options import (
     ASK_COPIES,
     ASK_NAMES,
+    RECUSE,
     BaselineOption,
+    CategoryOption,
     ColumnOption,
     CopiesOption,
     EncodingOption,
+    FactsOption,
     FilesArgument,
     FormatOption,
     JsonOption,
     NamesOption,
+    OnlyJudgeOption,
+    OwnMakerOption,
     WinnerValuesOption,
+    WithoutJudgeOption,
+    WithoutModelOption,
     how_read,
+    selected,
     words_of,
 )
 
@@ -28,6 +36,12 @@ def doctor(
     encoding: EncodingOption = None,
     names: NamesOption = ASK_NAMES,
     copies: CopiesOption = ASK_COPIES,
+    without_judge: WithoutJudgeOption = None,
+    only_judge: OnlyJudgeOption = None,
+    without_model: WithoutModelOption = None,
+    category: CategoryOption = None,
+    own_maker: OwnMakerOption = RECUSE,
+    models: FactsOption = None,
     json: JsonOption = False,
 ) -> None:
     """Say how files of judgments are read, what they support, what is wrong, and which command to run next.
@@ -37,4 +51,6 @@ def doctor(
     from judgerank.cli import doctor_run
 
     files, words = words_of(winner_values, files)
-    doctor_run.examined(files, how_read(column, words, format, baseline, encoding, names, copies), json)
+    selection = selected(without_judge, only_judge, without_model, category)
+    read = how_read(column, words, format, baseline, encoding, names, copies, selection)
+    doctor_run.examined(files, {**read, "own_maker": own_maker.value, "facts": models}, json)

@@ -12,13 +12,24 @@ from judgerank.ranking.diagnosis import RUN_NEXT, examine
 
 def examined(files: list[Path], read: Mapping[str, Any], json: bool) -> None:
     """Say what files support; `read` is what `examine` is told."""
+    lines = examine(files, **read)
+    findings = []
+    while True:
+        try:
+            topic, sentence = next(lines)
+        except StopIteration as end:
+            judgments = end.value
+            break
+        findings.append((topic, sentence))
+        if not json:
+            say(f"{topic + ':':<12}{sentence}")
     if json:
-        findings_by_topic = list(examine(files, **read))
-        findings = [
-            {"topic": topic, "text": sentence} for topic, sentence in findings_by_topic if topic != RUN_NEXT
-        ]
-        run_next = next((sentence for topic, sentence in findings_by_topic if topic == RUN_NEXT), None)
-        say_json("doctor", {"files": list(map(str, files)), "findings": findings, "run_next": run_next})
-        return
-    for topic, sentence in examine(files, **read):
-        say(f"{topic + ':':<12}{sentence}")
+        run_next = next((sentence for topic, sentence in findings if topic == RUN_NEXT), None)
+        document = {
+            "files": list(map(str, files)),
+            "own_maker": read["own_maker"],
+            "filter": judgments.requests,
+            "findings": [{"topic": topic, "text": text} for topic, text in findings if topic != RUN_NEXT],
+            "run_next": run_next,
+        }
+        say_json("doctor", document)

@@ -12,16 +12,19 @@ from judgerank.cli.options import (
     ASK_COPIES,
     ASK_NAMES,
     OUTPUT,
+    RECUSE,
     CategoryOption,
     ColumnOption,
     CopiesOption,
     EncodingOption,
+    FactsOption,
     FilesArgument,
     ForceOption,
     FormatOption,
     JsonOption,
     NamesOption,
     OnlyJudgeOption,
+    OwnMakerOption,
     WinnerValuesOption,
     WithoutJudgeOption,
     WithoutModelOption,
@@ -88,7 +91,7 @@ def gate(
     ] = False,
     candidate_model: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Model behind the candidate, to point out judges of the same maker."),
+        typer.Option(metavar="NAME", help="Model behind the candidate, by which --own-maker knows its maker."),
     ] = None,
     question_cost: Annotated[
         float | None,
@@ -153,6 +156,8 @@ def gate(
     only_judge: OnlyJudgeOption = None,
     without_model: WithoutModelOption = None,
     category: CategoryOption = None,
+    own_maker: OwnMakerOption = RECUSE,
+    models: FactsOption = None,
     json: JsonOption = False,
     json_file: Annotated[
         Path | None, typer.Option(rich_help_panel=OUTPUT, help="File for the verdict as JSON.")
@@ -196,7 +201,7 @@ def gate(
     files, words = words_of(winner_values, files)
     paths = gate_run.OutputPaths(json_file, junit, markdown, page)
     outputs = gate_run.outputs_of(files, answers, paths, force)
-    pair = (baseline, candidate)
+    pair, own = (baseline, candidate), gate_run.OwnMaker(own_maker.value, models, candidate_model)
     if panel is not None:
         request_settings = {
             "output": judgments,
@@ -205,9 +210,7 @@ def gate(
             "allow_env_url": allow_env_url,
         }
         by_rounds = until is Until.decided
-        result = gate_run.asked_now(
-            files, panel, by_rounds, rule, candidate_model, {**request_settings, "names": pair}
-        )
+        result = gate_run.asked_now(files, panel, by_rounds, rule, own, {**request_settings, "names": pair})
     else:
         selection = selected(without_judge, only_judge, without_model, category)
         read = how_read(column, words, format, None, encoding, names, copies, selection)
@@ -215,7 +218,7 @@ def gate(
         named = {"baseline": baseline, "candidate": candidate}
         by_default = {option: name for option, name in named.items() if not _is_given(ctx, option)}
         gate_run.require_defaults(judgments_by_criterion, by_default)
-        result = gate_run.decided_on(judgments_by_criterion, pair, rule, candidate_model, question_cost, answers)
+        result = gate_run.decided_on(judgments_by_criterion, pair, rule, own, question_cost, answers)
     gate_run.print_gate(result, outputs, paths, json)
     raise typer.Exit(result.exit_code)
 

@@ -16,11 +16,12 @@ from judgerank.data.judgments import Judgments
 from judgerank.data.listing import counted, listed
 from judgerank.gating.answer_pairs import NEW, OLD, paired, texts_of
 from judgerank.gating.decision import BLOCK, INCONCLUSIVE, SHIP
-from judgerank.gating.gate import ALL, Gate, decided, remarks_on
-from judgerank.gating.judged import judged
+from judgerank.gating.gate import ALL, Gate, decided, remarks_on, requests_in
 from judgerank.gating.outputs import contents, tell_github
+from judgerank.gating.own_votes import counted_votes
 from judgerank.gating.rule import Rule
 from judgerank.gating.verdict_text import as_dict, lines, sentence
+from judgerank.ranking.page_options import makers_among, makers_on
 from judgerank.reading.files import label_of, paths_of, plain
 from judgerank.reading.read import read_judgments
 from judgerank.writing.extras import asking
@@ -37,6 +38,15 @@ class OutputPaths:
     junit: Path | None
     markdown: Path | None
     page: Path | None
+
+
+@dataclass(frozen=True)
+class OwnMaker:
+    """Whether votes of judges on models of their own maker count, and where makers are known from."""
+
+    choice: str
+    facts: Path | None
+    candidate_model: str | None
 
 
 def outputs_of(files: list[Path], answers: tuple[Path, Path] | None, paths: OutputPaths, force: bool) -> Outputs:
@@ -75,15 +85,16 @@ def decided_on(
     read: Mapping[str, Judgments],
     pair: tuple[str, str],
     rule: Rule,
-    candidate_model: str | None,
+    own_maker: OwnMaker,
     question_cost: float | None,
     answers: tuple[Path, Path] | None,
 ) -> Gate:
     """The verdict on judgments that are there."""
     texts = texts_of(paired(*answers)) if answers else {}
-    tables = {name: judged(judgments, *pair) for name, judgments in read.items()}
-    result = decided(tables, rule, candidate_model, question_cost)
-    return replace(result, texts=texts, remarks=remarks_on(read))
+    makers = dict(maker for judgments in read.values() for maker in makers_on(judgments, own_maker.facts))
+    tables, own = counted_votes(read, pair, own_maker.choice, makers.items(), own_maker.candidate_model)
+    result = decided(tables, rule, own, question_cost)
+    return replace(result, texts=texts, remarks=remarks_on(read), requests=requests_in(read))
 
 
 def asked_now(
@@ -91,7 +102,7 @@ def asked_now(
     panel: Path,
     by_rounds: bool,
     rule: Rule,
-    candidate_model: str | None,
+    own_maker: OwnMaker,
     request_settings: dict[str, Any],
 ) -> Gate:
     """The verdict of a panel that is asked now."""
@@ -101,7 +112,7 @@ def asked_now(
         )
     with asking():
         from judgerank.collecting.settings import read_panel
-        from judgerank.gating.panel_rounds import Asked, ask_all, ask_until_decided
+        from judgerank.gating.panel_rounds import Asked, ask_all, ask_until_decided, without_own_maker
     for handler in logging.getLogger("judgerank").handlers:  # how it goes; the verdict alone is on standard output
         if isinstance(handler, Messages):
             handler.err = True
@@ -110,9 +121,12 @@ def asked_now(
     request_settings["names"] = tuple(
         named.get(name, name) for name in request_settings["names"]
     )  # defaults give way to the files' names
-    requests = Asked(read_panel(panel, []), **request_settings)
+    asked = Asked(read_panel(panel, []), **request_settings)
+    names = (*asked.names, *(judge.judge for judge in asked.panel.judges))
+    makers = makers_among(names, own_maker.facts)
+    requests = without_own_maker(asked, own_maker.choice, makers, own_maker.candidate_model)
     decide = ask_until_decided if by_rounds else ask_all
-    return decide(paired(*files), requests, rule, candidate_model)
+    return decide(paired(*files), requests, rule)
 
 
 def print_gate(result: Gate, outputs: Outputs, paths: OutputPaths, json: bool) -> None:

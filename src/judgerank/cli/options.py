@@ -352,6 +352,17 @@ SolverOption = Annotated[
 
 OwnMaker = StrEnum("OwnMaker", {name: name for name in OWN_MAKER})  # type: ignore[misc]  # likewise
 RECUSE = OwnMaker("recuse")
+FactsOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--models",
+        rich_help_panel=MODEL,
+        metavar="FILE",
+        help="Facts on the models: a table with a column model and any of "
+        f"{', '.join(FACTS)}. --own-maker goes by organisation, also of judges in the table; the page of a "
+        "ranking shows all of them, to filter by.",
+    ),
+]
 OwnMakerOption = Annotated[
     OwnMaker,
     typer.Option(

@@ -20,6 +20,7 @@ from judgerank.cli.options import (
     ColumnOption,
     CopiesOption,
     EncodingOption,
+    FactsOption,
     FilesArgument,
     ForceOption,
     FormatOption,
@@ -68,6 +69,7 @@ def people(
     without_model: WithoutModelOption = None,
     category: CategoryOption = None,
     own_maker: OwnMakerOption = RECUSE,
+    models: FactsOption = None,
     level: LevelOption = 0.95,
     next_: Annotated[
         Path | None,
@@ -85,6 +87,8 @@ def people(
     read = how_read(column, words, format, baseline, encoding, names, copies, selection)
     items = people_run.NextItems(next_, force, raw)
     if board is not None:
-        people_run.place_on_human_board(files, read, board, level, human or [], items, json, own_maker.value)
+        people_run.place_on_human_board(
+            files, read, board, level, human or [], items, json, own_maker.value, models
+        )
         return
-    people_run.anchored(files, read, human or [], level, items, json, own_maker.value)
+    people_run.anchored(files, read, human or [], level, items, json, own_maker.value, models)

@@ -12,7 +12,8 @@ from judgerank.data.errors import ConfigError
 from judgerank.people.anchor import next_pairs
 from judgerank.people.human_scale import HumanBoard, HumanScale
 from judgerank.people.report import PeopleReport, on_human_board, people_report
-from judgerank.ranking.choices import RECUSE
+from judgerank.ranking.page_options import makers_on
+from judgerank.ranking.recusal import RECUSE
 from judgerank.reading.files import paths_of, plain
 from judgerank.reading.read import read_judgments
 from judgerank.writing.spreadsheets import csv_of
@@ -35,17 +36,20 @@ def anchored(
     items: NextItems,
     json: bool,
     own_maker: str = RECUSE,
+    models: Path | None = None,
 ) -> None:
     """Report on files; `read` is what `read_judgments` is told."""
     paths = paths_of(files)
     outputs = Outputs(plain(paths), items.force)
     if items.path is not None:
         outputs.file(items.path)  # before anything is computed
-    report = people_report(read_judgments(paths, **read), human, level, own_maker)
+    judgments = read_judgments(paths, **read)
+    report = people_report(judgments, human, level, own_maker, dict(makers_on(judgments, models)))
     if items.path is not None:
         outputs.write({items.path: csv_of(report.next, raw=items.raw).encode()})
     if json:
-        say_json("people", _document(report, items.path))
+        record = {"own_maker": own_maker, "filter": judgments.requests}
+        say_json("people", {**_document(report, items.path), **record})
         return
     say(str(report))
     if items.path is not None:
@@ -61,17 +65,20 @@ def place_on_human_board(
     items: NextItems,
     json: bool,
     own_maker: str = RECUSE,
+    models: Path | None = None,
 ) -> None:
     """Report on models that are not on a human leaderboard."""
     if human or items.path is not None:
         raise ConfigError("--board takes the place of human votes: leave out --human and --next")
     human_board = HumanBoard.read(board)
     judgments = read_judgments(paths_of(files), **read)
-    scale = on_human_board(judgments, human_board, level, own_maker)
+    makers = dict(makers_on(judgments, models))
+    scale = on_human_board(judgments, human_board, level, own_maker, makers)
     if json:
-        say_json("people", {**_placement_report(scale), "notes": judgments.left_out_by_request})
+        record = {"notes": scale.remarks, "own_maker": own_maker, "filter": judgments.requests}
+        say_json("people", {**_placement_report(scale), **record})
         return
-    say("\n".join([str(scale), *(f"- {remark}" for remark in judgments.left_out_by_request)]))
+    say(str(scale))
 
 
 def _placement_report(scale: HumanScale) -> dict[str, object]:

@@ -21,6 +21,7 @@ from judgerank.cli.options import (
     ColumnOption,
     CopiesOption,
     EncodingOption,
+    FactsOption,
     FormatOption,
     JsonOption,
     LevelOption,
@@ -73,10 +74,10 @@ def plan(
         ),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Decides which judges are in random panels.")] = 2026,
-    models: Annotated[
+    n_models: Annotated[
         int | None, typer.Option(rich_help_panel=ASSUMED, min=2, max=1000, help="Models of an assumed panel (20).")
     ] = None,
-    judges: Annotated[
+    n_judges: Annotated[
         int | None, typer.Option(rich_help_panel=ASSUMED, min=1, max=1000, help="Judges of an assumed panel (10).")
     ] = None,
     sigma_scores: Annotated[
@@ -152,6 +153,7 @@ def plan(
     model: ModelOption = None,
     solver: SolverOption = NEWTON,
     own_maker: OwnMakerOption = RECUSE,
+    models: FactsOption = None,
     level: LevelOption = 0.95,
     json: JsonOption = False,
 ) -> None:
@@ -162,13 +164,14 @@ def plan(
     from judgerank.cli import plan_run
 
     files, words = words_of(winner_values, files or [])
-    assumption = plan_run.Assumption(models, judges, sigma_scores, sigma_discrimination)
-    goals = plan_run.goals_of(want)
+    assumption = plan_run.Assumption(n_models, n_judges, sigma_scores, sigma_discrimination)
+    goals, selection = plan_run.goals_of(want), selected(without_judge, only_judge, without_model, category)
     if files:
-        selection = selected(without_judge, only_judge, without_model, category)
         read = how_read(column, words, format, baseline, encoding, names, copies, selection)
-        basis = plan_run.fitted_to(files, read, (model, solver.value), level, assumption, own_maker.value)
+        own = own_maker.value, models
+        basis = plan_run.fitted_to(files, read, (model, solver.value), level, assumption, own)
     else:
+        plan_run.require_no_file(selection, models)
         basis = plan_run.assumed_panel(assumption, model)
     question_settings = {"sd": question_sd, "pairs": question_pairs, "judges": question_judges}
     design = plan_run.Design(question_settings, repeats, correlation)

@@ -35,9 +35,10 @@ from judgerank.planning.plans import (
 )
 from judgerank.planning.precision import precision_of, require_reasonable
 from judgerank.planning.questions import INDEPENDENT, Questions
-from judgerank.ranking.choices import DEFAULT, RECUSE, Settings
+from judgerank.ranking.choices import DEFAULT
 from judgerank.ranking.components import fit_member
-from judgerank.ranking.recusal import recusal_of
+from judgerank.ranking.page_options import makers_on
+from judgerank.ranking.recusal import RECUSE, is_recusing, recusal_of
 from judgerank.reading.read import read_judgments
 from judgerank.trust.repeats import Repeats, repeats_of
 
@@ -45,8 +46,8 @@ from judgerank.trust.repeats import Repeats, repeats_of
 class Assumption(NamedTuple):
     """What is said of an assumed panel; what is not said is much like the one fitted to Chatbot Arena."""
 
-    models: int | None
-    judges: int | None
+    n_models: int | None
+    n_judges: int | None
     sigma_scores: float | None
     sigma_discrimination: float | None
 
@@ -61,6 +62,8 @@ class Basis(NamedTuple):
     questions: Questions
     seen: Repeats | None
     warnings: Sequence[str] = ()
+    own_maker: str = RECUSE
+    filter: Sequence[Mapping[str, Any]] = ()
 
 
 class Design(NamedTuple):
@@ -98,14 +101,17 @@ def fitted_to(
     chosen: tuple[str | None, str],
     level: float,
     assumption: Assumption,
-    own_maker: str = RECUSE,
+    own: tuple[str, Path | None] = (RECUSE, None),
 ) -> Basis:
-    """The panel fitted to files by a model and a solver; nothing may be said of an assumed one."""
+    """The panel fitted to files by a model and a solver; nothing may be said of an assumed one.
+
+    `own` says whether votes on models of a judge's own maker count, and where facts on the makers are.
+    """
     overrides = [name for name, value in assumption._asdict().items() if value is not None]
     if overrides:
         raise typer.BadParameter(f"{', '.join(overrides)}: the file decides that.")
-    model, solver = chosen
-    recusal = recusal_of(read_judgments(files, **read), Settings(own_maker=own_maker).is_recused)
+    (model, solver), (own_maker, facts), every = chosen, own, read_judgments(files, **read)
+    recusal = recusal_of(every, is_recusing(own_maker), makers_on(every, facts))
     judgments = recusal.counted
     panel, fitted = fitted_panel(judgments, partial(fit_member, judgments.comparisons, solver=solver), model)
     questions = questions_like(panel, fitted, judgments)
@@ -113,7 +119,17 @@ def fitted_to(
     if "question_id" in judgments.frame and rows.stages is None:
         seen = repeats_of(fitted, rows, judgments.question, level, judgments.item)
     remarks = [*judgments.left_out_by_request, *judgments.warnings, *recusal.sentences()]
-    return Basis(panel, questions, seen, remarks)
+    return Basis(panel, questions, seen, remarks, own_maker, every.requests)
+
+
+def require_no_file(selection: Mapping[str, Iterable[str] | None], facts: Path | None) -> None:
+    """Refuse options on judgments in a plan without any."""
+    options = [f"--{name.replace('_', '-')}" for name, names in selection.items() if names]
+    options += [] if facts is None else ["--models"]
+    if options:
+        raise typer.BadParameter(
+            f"{options[0]} is about judgments: name a file of them (--n-models and --n-judges assume a panel)."
+        )
 
 
 def planned(
@@ -152,6 +168,8 @@ def print_result(planned: Planned, smaller: pd.DataFrame | None, level: float, j
         notes.append(" ".join(seen.sentences()))
     if json:
         document = {
+            "own_maker": planned.basis.own_maker,
+            "filter": planned.basis.filter,
             "models": len(panel.models),
             "judges": len(panel.judges),
             "pair": [first, second],

@@ -14,7 +14,6 @@ from judgerank.cli.options import (
     CLUSTERS,
     EXPORT_FORMS,
     EXPORT_TABLES,
-    FACTS,
     MODEL,
     OUTPUT,
     PAGE,
@@ -26,6 +25,7 @@ from judgerank.cli.options import (
     ColumnOption,
     CopiesOption,
     EncodingOption,
+    FactsOption,
     FilesArgument,
     ForceOption,
     FormatOption,
@@ -48,16 +48,6 @@ from judgerank.cli.options import (
 from judgerank.model.kinds import known
 
 # Options of `judgerank rank` on what its page shows besides the ranking.
-FactsOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--models",
-        rich_help_panel=PAGE,
-        metavar="FILE",
-        help="Facts on the models to show and to filter by: a table with a column model and any of "
-        f"{', '.join(FACTS)}. --own-maker goes by organisation.",
-    ),
-]
 SinceOption = Annotated[
     Path | None,
     typer.Option(
@@ -134,6 +124,7 @@ def rank(
     ] = None,
     solver: SolverOption = SHRUNK,
     own_maker: OwnMakerOption = RECUSE,
+    models: FactsOption = None,
     level: LevelOption = 0.95,
     cluster: Annotated[
         Cluster,
@@ -144,7 +135,6 @@ def rank(
             "judgments as independent.",
         ),
     ] = BY_QUESTION,
-    models: FactsOption = None,
     answers: AnswersOption = None,
     since: SinceOption = None,
     card: CardOption = None,

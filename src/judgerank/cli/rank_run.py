@@ -5,7 +5,7 @@ What takes long to load and only some options need is loaded where it is used.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from judgerank.ranking.card import card as draw_card
 from judgerank.ranking.card import require_card, sentence
 from judgerank.ranking.choices import Settings
 from judgerank.ranking.exports import Export, contents, export_of
-from judgerank.ranking.page_options import Additions, Texts, makers_in, read_facts
+from judgerank.ranking.page_options import Additions, Texts, facts_on, makers_in
 from judgerank.ranking.ranking import MOST_ROWS, SECTION, Ranking, ranked
 from judgerank.ranking.verdict import reading_lines, verdict
 from judgerank.reading.files import paths_of, place_of, plain, title_of
@@ -59,10 +59,6 @@ class PageOptions:
     def files(self) -> list[Path | str]:
         """The files."""
         return [path for path in (self.models, self.since, self.answers) if path is not None]
-
-    def facts(self, models: Iterable[str]) -> pd.DataFrame | None:
-        """Facts on the models, if there is a file of them."""
-        return None if self.models is None else read_facts(self.models, models)
 
     def of(self, ranking: Ranking, old: Fit | None, facts: pd.DataFrame | None) -> Additions:
         """Read the rest.
@@ -135,7 +131,7 @@ class Written:
             "warnings": sentences.warnings,
             "caution": sentences.caution,
             "read": read,
-            "filter": ranking.judgments.source.get("filter", []),
+            "filter": ranking.judgments.requests,
             "notes": ranking.remarks[len(read) :],
             "leaderboard": records(ranking.tables["leaderboard"]),
             "tables": {name: table for name, table in tables.items() if name != "leaderboard"},
@@ -170,7 +166,7 @@ def ranked_into(
     outputs = _outputs(paths, target, settings, exports, output_paths, page_options)
     old = None if page_options.since is None else loading.load(page_options.since)  # before anything is computed
     judgments = read_judgments(files, **read)
-    facts = page_options.facts(judgments.comparisons.models)
+    facts = facts_on(judgments, page_options.models)
     settings = replace(settings, makers=makers_in(facts))
     ranking = ranked(judgments, settings, Progress("ranking"))
     extra_contents = contents(ranking, exports, output_paths.raw)

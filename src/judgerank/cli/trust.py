@@ -22,6 +22,7 @@ from judgerank.cli.options import (
     ColumnOption,
     CopiesOption,
     EncodingOption,
+    FactsOption,
     FilesArgument,
     ForceOption,
     FormatOption,
@@ -57,6 +58,7 @@ def trust(
     model: ModelOption = None,
     solver: SolverOption = SHRUNK,
     own_maker: OwnMakerOption = RECUSE,
+    models: FactsOption = None,
     level: LevelOption = 0.95,
     most: Annotated[
         int,
@@ -89,4 +91,4 @@ def trust(
     selection = selected(without_judge, only_judge, without_model, category)
     read = how_read(column, words, format, baseline, encoding, names, copies, selection)
     chosen = {"model": model, "solver": solver.value, "level": level, "own_maker": own_maker.value}
-    trust_run.tested(files, read, chosen, most, output, force, json)
+    trust_run.tested(files, read, chosen, models, most, output, force, json)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from judgerank.cli.documents import sized
 from judgerank.cli.terminal import Progress, say, say_json
 from judgerank.ranking.choices import Settings
+from judgerank.ranking.page_options import makers_on
 from judgerank.ranking.trust_report import SECTION, TrustReport, trust_report
 from judgerank.reading.files import paths_of, place_of, plain
 from judgerank.reading.read import read_judgments
@@ -19,20 +21,22 @@ def tested(
     files: list[Path],
     read: Mapping[str, Any],
     chosen: Mapping[str, Any],
+    models: Path | None,
     most: int,
     output: Path | None,
     force: bool,
     json: bool,
 ) -> None:
     """Report on files; `read` is what `read_judgments` is told, `chosen` what `Settings` is."""
-    paths = paths_of(files)
+    settings, paths = Settings(**chosen), paths_of(files)
     if output is not None:
         Outputs(plain(paths), force).folder(output, SECTION, place_of(paths))  # before anything is computed
     judgments = read_judgments(files, **read)
-    report = trust_report(judgments, Settings(**chosen), most, Progress("searching for sets"))
+    settings = replace(settings, makers=makers_on(judgments, models))
+    report = trust_report(judgments, settings, most, Progress("searching for sets"))
     folder = None if output is None else report.write(output, force=force)
     if json:
-        say_json("trust", _document(report, folder))
+        say_json("trust", {**_document(report, folder), "own_maker": settings.own_maker})
         return
     say(str(report))
     if folder is not None:
@@ -44,7 +48,7 @@ def _document(report: TrustReport, folder: Path | None) -> dict[str, object]:
     return {
         "title": report.judgments.title,
         "model": report.fitted.model.name,
-        "filter": report.judgments.source.get("filter", []),
+        "filter": report.judgments.requests,
         "notes": report.remarks,
         "same_judges": report.same,
         "tables": tables,

@@ -18,7 +18,8 @@ from judgerank.collecting.collection import identified
 from judgerank.collecting.costs import Budget, BudgetSpent, at_a_time, at_most, is_priced, learned, recorded_cost
 from judgerank.collecting.ledger import UNKNOWN, Ledger, Record, choice_of, record_of
 from judgerank.collecting.outcome import Breaker, digits, duration, money
-from judgerank.collecting.prompts import messages
+from judgerank.collecting.prompts import form_of, messages
+from judgerank.collecting.requests import structured_by
 from judgerank.collecting.respondents import ShownComparison, respondents
 from judgerank.collecting.response import AttemptFailed, JudgeRefused, Refused, Reply
 from judgerank.collecting.settings import Collection, Judge
@@ -61,7 +62,7 @@ class Collector:
         self.attempts, self.patience, self.first_wait = settings.attempts, settings.patience, settings.first_wait
         self.goes_by_plan, self.repeats = settings.until is None, settings.repeats
         self.written: list[Record] = []
-        self.breakers = {name: Breaker() for name in judges}
+        self.breakers = {name: Breaker(settings.other_forms) for name in judges}
         self.short_of_money: set[str] = set()
         self._all = Pace(settings.requests_per_minute, settings.max_concurrent)
         self._at_a_time = {name: at_a_time(judge, settings) for name, judge in judges.items()}
@@ -262,7 +263,9 @@ class Collector:
         try:
             answer = await reply
             tokens = self._bounds.tokens(judge, self.prompt, self.messages(task))
-            record = record_of(self.request_fields(task), answer, tokens, self.prompt.scale == 5) | (
+            is_structured = bool(structured_by(judge, answer.asked_without))
+            form = form_of(self.prompt, self.questions, task, judge, is_structured)
+            record = record_of(self.request_fields(task), answer, tokens, form) | (
                 batch or {"seconds": round(time.monotonic() - start, 3)}
             )
             paid = recorded_cost(judge, record)
@@ -303,7 +306,11 @@ class Collector:
         self._bounds.learn(judge, self.prompt, self.messages(task), reply.prompt_tokens, reply.completion_tokens)
         readable, refused = choice_of(record) != UNKNOWN, "refusal" in record
         empty = not record["raw"].strip() and record["finish_reason"] == "length"
+        if not (readable or refused or empty):
+            breaker.in_another_form(record["raw"], record["finish_reason"] == "length")
         breaker.reply(readable, empty, refused and not readable)
+        if breaker.why is not None:
+            self.pauses[task.judge].stop()
         breaker.untold += "tokens_at_most" in record
         if judge.structured and not readable and not refused and record["raw"].strip():
             self.client.unheeded(judge, reply)

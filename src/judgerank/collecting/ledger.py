@@ -16,7 +16,7 @@ from filelock import FileLock, Timeout
 from pydantic import Field
 
 from judgerank.collecting.checking import Settings, checked
-from judgerank.collecting.replies import parse, ranking, strength
+from judgerank.collecting.replies import Form, Verdict, read
 from judgerank.collecting.response import Reply
 from judgerank.collecting.task_order import Task
 from judgerank.data.errors import ConfigError, DataError
@@ -283,16 +283,18 @@ def _record(path: Path, number: int, line: bytes) -> Record:
 # One judgment as it is kept: what was asked, what was answered, and what it took.
 
 
-def record_of(request: Record, reply: Reply, tokens_at_most: tuple[float, float], graded: bool = False) -> Record:
+def record_of(request: Record, reply: Reply, tokens_at_most: tuple[float, float], form: Form) -> Record:
     """A record, whose first keys are what was asked; what is rare is there only where there is something to say.
 
-    Tokens at most are kept where the reply does not say what it used, and strength where it was asked for
-    (`graded`).
+    Tokens at most are kept where the reply does not say what it used. The verdict is read in the form that was
+    asked for.
     """
-    answer = _answer(request, reply)
+    verdict = read(reply.text, form, reply.finish_reason)
+    answer = _answer(request, verdict)
     untold = reply.prompt_tokens is None or reply.completion_tokens is None
     optional_fields = {
-        "strength": strength(reply.text) if graded else None,
+        "strength": verdict.strength,
+        "nonce": form.nonce,
         "cached_tokens": reply.cached,
         "cache_written_tokens": reply.cache_written,
         "tokens_at_most": tokens_at_most if untold else None,
@@ -313,11 +315,11 @@ def record_of(request: Record, reply: Reply, tokens_at_most: tuple[float, float]
     }
 
 
-def _answer(request: Record, reply: Reply) -> Record:
+def _answer(request: Record, verdict: Verdict) -> Record:
     """What a reply says: a choice and a confidence, or a ranking, its models in groups from best to worst."""
     if SHOWN not in request:
-        choice, confidence = parse(reply.text)
-        return {"judge_preferred_model": choice, "judge_confidence": confidence}
-    models = request[SHOWN]
-    positions = ranking(reply.text, len(models))
-    return {RANKING: positions and [[models[position] for position in group] for group in positions]}
+        return {"judge_preferred_model": verdict.choice, "judge_confidence": verdict.confidence}
+    models, positions = request[SHOWN], verdict.ranking
+    if positions is None or sum(map(len, positions)) != len(models):
+        return {RANKING: None}
+    return {RANKING: [[models[position] for position in group] for group in positions]}

@@ -16,6 +16,7 @@ from judgerank.collecting.batches.pending import Pending
 from judgerank.collecting.costs import typical_costs
 from judgerank.collecting.ledger import UNKNOWN, Record, choice_of
 from judgerank.collecting.settings import Judge
+from judgerank.collecting.transport import shortened
 from judgerank.data.listing import counted
 from judgerank.order.pairs import Order
 
@@ -23,6 +24,8 @@ from judgerank.order.pairs import Order
 IN_A_ROW = 5  # requests given up, one after the other, that stop a judge
 RECENT = 20  # replies, of which more than half must be readable
 FEWEST = 4  # replies that say anything about a judge at the end of its pilot
+N_EXAMPLES = 3  # replies in another form that are shown
+MAX_EXAMPLE_LENGTH = 60  # characters of one, its last
 
 
 class Breaker:
@@ -35,6 +38,11 @@ class Breaker:
     answered, unreadable, empty, refused : int
         Replies; of those, the ones that could not be read; the ones without a word, cut off at their longest; and
         the ones that refuse to judge.
+    other_form, cut_off : int
+        Of the ones that could not be read, those with words in another form than the prompt asks for; and of
+        these, the ones that ended by length.
+    examples : list of str
+        The ends of the first of them.
     untold, unpriced : int
         Replies without told usage, and attempts without an answer, which both count as much as they may cost.
     failed, given_up : Counter
@@ -43,9 +51,12 @@ class Breaker:
         The server's last message by the kind of failure.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, most_other_forms: float = 1.0) -> None:
         self.why: str | None = None
+        self._most_other_forms = most_other_forms
         self.answered, self.unreadable, self.empty, self.refused = 0, 0, 0, 0
+        self.other_form, self.cut_off = 0, 0
+        self.examples: list[str] = []
         self.untold, self.unpriced = 0, 0
         self.failed, self.given_up = Counter[str](), Counter[str]()
         self.messages: dict[str, str] = {}
@@ -62,6 +73,15 @@ class Breaker:
         self._recent.append(readable)
         if len(self._recent) == RECENT:
             self._require_readable()
+            self._require_form()
+
+    def in_another_form(self, text: str, was_cut_off: bool) -> None:
+        """Count a reply with words that are not in the form asked for; `reply` counts it as unreadable."""
+        self.other_form += 1
+        self.cut_off += was_cut_off
+        if len(self.examples) < N_EXAMPLES:
+            line = shortened(text[-1000:])
+            self.examples.append(line if len(line) <= MAX_EXAMPLE_LENGTH else f"... {line[-MAX_EXAMPLE_LENGTH:]}")
 
     def failure(self, kind: str, message: str) -> None:
         """Count an attempt that failed."""
@@ -89,6 +109,14 @@ class Breaker:
         if self.why is None:
             message = self.messages.get(kind)
             self.why = why + (f"; it says: {message}" if message else "")
+
+    def _require_form(self) -> None:
+        """Pause a judge before it costs more, if too many replies are in another form than the prompt asks for."""
+        if self.other_form > self._most_other_forms * self.answered:
+            self.stop(
+                f"{self.other_form} of its {self.answered} replies are in another form than the prompt asks for; "
+                "look at them, then change the prompt or its form, or go on with --other-forms 1"
+            )
 
     def _require_readable(self) -> None:
         unread = self._recent.count(False)
@@ -192,6 +220,13 @@ def happened(breakers: Mapping[str, Breaker]) -> Iterator[str]:
                 f"judge {name!r}: {replies(breaker.empty, 'is empty, its', 'are empty, their')} tokens went into "
                 "thoughts (finish_reason length); give it more by params: {max_tokens: ...}, then "
                 "--again unreadable"
+            )
+        if breaker.other_form:
+            cut = f", {breaker.cut_off} of them cut off at their longest" if breaker.cut_off else ""
+            shown = "; ".join(f'"{example}"' for example in breaker.examples)
+            yield (
+                f"judge {name!r}: {breaker.other_form} of {replies(breaker.answered, 'is', 'are')} in another "
+                f"form than the prompt asks for{cut}, such as: {shown}"
             )
         if breaker.refused:
             refusing = replies(breaker.refused, "refuses", "refuse")

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, Protocol, Self, TypedDict
 from pydantic import Field, model_validator
 
 from judgerank.collecting.checking import Settings
+from judgerank.collecting.replies import Kind
 
 # The question that a judge is asked unless another is given (appendix E.2 of the paper, in words of our own).
 
@@ -54,6 +55,16 @@ Reply with one line and nothing else, which says how much better an answer is:
 [[B>A]] if B's answer is better, [[B>>A]] if it is much better.
 """
 )
+# {nonce} stands for a word of each request alone, so that no answer can hold a verdict in this form
+NONCED = (
+    PAIRWISE["text"].partition("Reply with one line")[0]
+    + """\
+Reply with one line and nothing else: verdict-{nonce}, a colon, your choice, a comma, and your confidence.
+The choice is a if A's answer is better, b if B's is better, c if neither is.
+The confidence is a number from 0.00 to 1.00 with two decimals.
+Example: verdict-{nonce}: b, 0.75
+"""
+)
 # {answers} stands for all of them, each under its letter
 RANKED: Wording = {
     "name": "ranking",
@@ -95,6 +106,10 @@ class Prompt(Settings):
     scale : {3, 5}
         With five levels the judge says how much better an answer is, as [[A>>B]]. Without a text of its own the
         prompt asks for that.
+    nonce : bool
+        Have the verdict begin with a word of each request alone, {nonce}, which no answer can know.
+    form : {"line", "brackets", "label", "json", "ranking"}, optional
+        The form of the verdict that the text asks for, which alone is read; by default as the text says (`kind`).
     """
 
     name: Name = PAIRWISE["name"]
@@ -104,13 +119,22 @@ class Prompt(Settings):
     system: Name | None = None
     criteria: dict[Name, Name] = Field(default_factory=dict)
     scale: Literal[3, 5] = 3
+    nonce: bool = False
+    form: Kind | None = None
 
     @model_validator(mode="before")
     @classmethod
-    def _asks_for_the_scale(cls, values: Any) -> Any:
+    def _asks_as_it_says(cls, values: Any) -> Any:
         if isinstance(values, dict) and values.get("scale") == 5 and "text" not in values:
             return {"name": "pairwise, five levels", **values, "text": GRADED}
+        if isinstance(values, dict) and values.get("nonce") is True and "text" not in values:
+            return {"name": "pairwise, with a nonce", **values, "text": NONCED}
         return values
+
+    @property
+    def kind(self) -> Kind:
+        """The form of the verdict: the one declared, or what the text asks for."""
+        return self.form or kind_of(self.text)
 
     @property
     def ranks(self) -> bool:
@@ -124,6 +148,14 @@ class Prompt(Settings):
         return self
 
     @model_validator(mode="after")
+    def _require_nonce(self) -> Self:
+        if self.nonce != ("{nonce}" in self.text):
+            raise ValueError("the nonce goes where the text says verdict-{nonce}: there must be both, or neither")
+        if self.nonce and self.kind != "label":
+            raise ValueError("with a nonce the text must ask for a line such as verdict-{nonce}: b, 0.75")
+        return self
+
+    @model_validator(mode="after")
     def _require_valid_criteria(self) -> Self:
         if bool(self.criteria) != ("{criterion}" in self.text):
             raise ValueError("the criteria go where the text says {criterion}: there must be both, or neither")
@@ -131,6 +163,15 @@ class Prompt(Settings):
         if unsafe:
             raise ValueError(f"criterion {unsafe[0]!r} names a file: letters, digits, - and _ alone")
         return self
+
+
+def kind_of(text: str) -> Kind:
+    """The form of verdict that a prompt's text asks for."""
+    if "{answers}" in text:
+        return "ranking"
+    if "[[A" in text:
+        return "brackets"
+    return "label" if "verdict-{nonce}" in text else "line"
 
 
 # Settings of a collection in which judges rank several answers at once.

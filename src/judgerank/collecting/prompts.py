@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from judgerank.collecting.images import content_of, mode_of
-from judgerank.collecting.replies import LETTERS
+from judgerank.collecting.replies import LETTERS, Form
 from judgerank.collecting.settings import Judge, Prompt
 from judgerank.collecting.task_order import Questions, Task
 from judgerank.data.errors import ConfigError
@@ -15,9 +17,17 @@ from judgerank.reading.answers.found import Text
 
 _FENCES = re.compile(r"`+")
 SHORTEST_FENCE = 3
+NONCE_LENGTH = 8  # of 16 letters: four billion words
 
 
-def fill(template: str, question: Text, first: Text, second: Text, reference: Text | None = None) -> str:
+def fill(
+    template: str,
+    question: Text,
+    first: Text,
+    second: Text,
+    reference: Text | None = None,
+    nonce: str = "",
+) -> str:
     """The prompt for one comparison.
 
     Each text stands between two fences, lines of backticks longer than any run of them in what is filled in. So no
@@ -27,10 +37,10 @@ def fill(template: str, question: Text, first: Text, second: Text, reference: Te
     Raises
     ------
     ConfigError
-        If the template lacks ``{question}``, ``{first}`` or ``{second}``, has other fields than these and
-        ``{reference}``, or there is no reference to fill in.
+        If the template lacks ``{question}``, ``{first}`` or ``{second}``, has other fields than these,
+        ``{reference}`` and ``{nonce}``, or there is no reference to fill in.
     """
-    return _filled(template, {"question": question, "first": first, "second": second}, {}, reference)
+    return _filled(template, {"question": question, "first": first, "second": second}, {}, reference, nonce)
 
 
 def fill_ranking(template: str, question: Text, answers: Sequence[Text], reference: Text | None = None) -> str:
@@ -43,7 +53,13 @@ def fill_ranking(template: str, question: Text, answers: Sequence[Text], referen
     return _filled(template, {"question": question}, dict(zip(LETTERS, answers, strict=False)), reference)
 
 
-def _filled(template: str, texts: dict[str, Text], lettered: Mapping[str, Text], reference: Text | None) -> str:
+def _filled(
+    template: str,
+    texts: dict[str, Text],
+    lettered: Mapping[str, Text],
+    reference: Text | None,
+    nonce: str = "",
+) -> str:
     missing = [name for name in (*texts, *(["answers"] if lettered else [])) if f"{{{name}}}" not in template]
     if missing:
         raise ConfigError(f"the prompt's text does not say where {{{missing[0]}}} goes")
@@ -51,12 +67,12 @@ def _filled(template: str, texts: dict[str, Text], lettered: Mapping[str, Text],
         texts = texts | {"reference": reference}
     runs = (
         len(run)
-        for text in ((template,), *map(_parts, (*texts.values(), *lettered.values())))
+        for text in ((template,), *map(turns_of, (*texts.values(), *lettered.values())))
         for part in text
         for run in _FENCES.findall(part)
     )
     fence = "`" * max(SHORTEST_FENCE, 1 + max(runs, default=0))
-    fields = {name: _fenced(text, fence) for name, text in texts.items()}
+    fields = {name: _fenced(text, fence) for name, text in texts.items()} | ({"nonce": nonce} if nonce else {})
     if lettered:
         responses = (f"Model {letter} Response:\n{_fenced(text, fence)}" for letter, text in lettered.items())
         fields["answers"] = "\n\n".join(responses)
@@ -66,7 +82,8 @@ def _filled(template: str, texts: dict[str, Text], lettered: Mapping[str, Text],
         raise ConfigError(f"the prompt's text has a field that nothing fills: {error}") from None
 
 
-def _parts(text: Text) -> tuple[str, ...]:
+def turns_of(text: Text) -> tuple[str, ...]:
+    """The texts of the turns of a question or an answer."""
     return (text,) if isinstance(text, str) else text
 
 
@@ -91,10 +108,36 @@ def messages(prompt: Prompt, questions: Questions, task: Task, judge: Judge) -> 
     if prompt.ranks:
         text = fill_ranking(prompt.text, question, answers, reference)
     else:
-        text = fill(prompt.text, question, answers[0], answers[1], reference)
+        nonce = nonce_of(task, questions) if prompt.nonce else ""
+        text = fill(prompt.text, question, answers[0], answers[1], reference, nonce)
     system = [{"role": "system", "content": prompt.system}] if prompt.system else []
     content = content_of(text, questions.images if mode_of(judge) == "send" else {})
     return [*system, {"role": "user", "content": content}]
+
+
+def nonce_of(task: Task, questions: Questions) -> str:
+    """A word for one request that no answer can know: it follows from both answers and from who is asked what.
+
+    It is the same in a later run, which may fetch the reply from a batch.
+    """
+    shown = [*turns_of(questions.text[task.question_id])]
+    for name in task.models:
+        shown += [name, *turns_of(questions.answers[task.question_id][name])]
+    content = json.dumps([task.question_id, task.judge, task.repeat, *shown])
+    return hashlib.sha256(content.encode()).hexdigest()[:NONCE_LENGTH]
+
+
+def form_of(prompt: Prompt, questions: Questions, task: Task, judge: Judge, is_structured: bool) -> Form:
+    """The form of the verdict that a request asks for; functions and people reply in our own words."""
+    answers = [questions.answers[task.question_id][name] for name in task.models]
+    texts = [questions.text[task.question_id], *answers, questions.reference.get(task.question_id, "")]
+    return Form(
+        kind="line" if judge.is_local else prompt.kind,
+        nonce=nonce_of(task, questions) if prompt.nonce and not judge.is_local else "",
+        is_structured=is_structured,
+        is_graded=prompt.scale == 5,
+        shown=tuple(part for text in texts for part in turns_of(text)),
+    )
 
 
 def require_references(prompt: Prompt, questions: Questions) -> None:

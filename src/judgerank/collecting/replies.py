@@ -1,103 +1,128 @@
-"""What a judge's reply says: a choice and a confidence, or a ranking, or that it is unclear.
+"""Verdicts in replies, read by contract: a prompt declares one form, and only a reply that ends in it is a vote.
 
-Read are the form that the prompt asks for (``b, 0.75``), labels (``Verdict: B``), JSON with such a label, and the
-verdicts of MT-Bench (``[[A]]``) and Arena-Hard (``[[A>>B]]``). They count where a verdict stands: on the first or
-the last line. A plain sentence (``Model B is better.``) counts as the last one of a reply. JSON counts if its
-object ends the reply, from the beginning of a line on. Text in between may quote an answer, and is not read.
-A fence around the end is looked through. Two verdicts that differ, and all else, are unknown: never a guess.
+The verdict is the last line of the reply, whole, with nothing after it. Whatever else a reply holds is not read: a
+heading, a sentence that prefers an answer, or a verdict in the form of another prompt. A reply that was cut off
+counts only if its last line is complete. Two lines in the form that differ are no verdict. Neither is one that the
+judge may have copied from what it was shown, unless it is the whole reply. All of these are unknown, not guessed.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Literal
 
-LONGEST_VERDICT = 300  # characters; a longer line is prose, of which the last sentence alone is read
-LONGEST_JSON = 20_000  # characters
+Kind = Literal["line", "brackets", "label", "json", "ranking"]
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+LABEL = "verdict"  # what goes before the choice in the form of a label, with the nonce if there is one
+# why a reply ended before its model ended it, by the names of OpenAI, Anthropic, Gemini and Inspect
+CUT_OFF = ("length", "max_tokens", "model_length", "max_output_tokens", "content_filter", "refusal", "safety")
 FENCE = "```"
-DOUBLE_QUOTES = '"“”„«»'
-QUOTES = DOUBLE_QUOTES + "\u2018\u2019'"
-LABELS = ("choice", "preference", "verdict", "winner", "decision", "preferred", "better", "judge_preferred_model")
 
-_NOUN = r"(?:model|assistant|answer|response|option|candidate)"
-_SIDE = rf"(?:(?:the )?{_NOUN} )?(?P<side>[abc])"
-_TIE = r"(?P<tie>(?:a )?(?:tie|draw)|neither|equal)"
-_CHOICE = rf"(?:{_SIDE}|{_TIE})"
+_MARKS = r"[*_`]{0,3}"  # Markdown's emphasis
 _NUMBER = r"(?P<number>\d{1,3}(?:\.\d{1,6})?|\.\d{1,6}) ?(?P<percent>%?)"
-_CONFIDENCE = rf"(?:confidence ?(?:is |: ?|= ?)?)?{_NUMBER}"
-_LABEL = (
-    r"(?:(?:my|the|our) )?(?:final |overall )?(?:choice|preference|verdict|winner|decision|judgment|judgement"
-    rf"|(?:better|best|preferred|winning) {_NOUN}|preferred|better)"
-)
+_SIDE = rf"{_MARKS}(?P<side>[abc]){_MARKS}"
+_CONFIDENCE = rf" ?, ?{_MARKS}{_NUMBER}{_MARKS}"
+_BRACKETS = r"\[\[ ?(?:(?P<side>[abc])|(?P<left>[ab]) ?(?P<sign>>{1,2}|={1,2}|<{1,2}) ?(?P<right>[ab])) ?\]\]"
+# MT-Bench and Arena-Hard ask for the brackets alone, or after these words
 _LEAD = (
-    r"(?:(?:so|thus|therefore|hence|overall|finally|ultimately|actually|on reflection|in conclusion|in summary)"
-    r",? )?"
+    rf"{_MARKS}(?:(?:my |the )?final verdict(?: is)?{_MARKS}:?{_MARKS} ?)?"
+    r"(?:(?:(?P<tie>tie)|(?:assistant )?(?P<named>[ab]) is (?:slightly |significantly |much )?better): ?)?"
 )
-_BEST = (
-    rf"(?:wins|is (?:clearly |slightly |much |significantly )?(?:better|preferred|preferable|superior"
-    rf"|the (?:better|best|winner|preferred)(?: {_NOUN}| one)?))"
-)
-
-_PLAIN = re.compile(rf"{_CHOICE}(?: ?[,;:|/ -] ?{_CONFIDENCE})?")
-_LABELLED = re.compile(rf"{_LEAD}{_LABEL} ?(?:is |: ?|= ?){_CHOICE}(?: ?[,;| -] ?{_CONFIDENCE})?")
-_SENTENCES = (
-    _LABELLED,
-    re.compile(
-        rf"{_LEAD}(?:i think |i believe )?{_SIDE} {_BEST}(?: than (?:the other(?: {_NOUN})?|(?:{_NOUN} )?[abc]))?"
-    ),
-    re.compile(rf"{_LEAD}i (?:would )?(?:prefer|choose|pick) {_CHOICE}"),
-    re.compile(rf"{_LEAD}(?:it is|it's|this is) {_TIE}"),
-)
-_ARENA = re.compile(
-    r"\[\[ ?(?:(?P<side>[abc])|(?P<left>[ab]) ?(?P<sign>>{1,2}|={1,2}|<{1,2}) ?(?P<right>[ab])) ?\]\]"
-)
-_STATED = re.compile(rf"{_CONFIDENCE}")
-_OBJECT = re.compile(r"^\{", re.MULTILINE)
-_DECODER = json.JSONDecoder()
-_MARKS = str.maketrans("", "", "*_`")
-
-Verdict = tuple[str, float | None]
-UNCLEAR: Verdict = ("unknown", None)
+_RANKED = r"[A-Z](?: ?(?:>|=) ?[A-Z])+"
+_LETTER_ALONE = re.compile(rf"{_SIDE}\.?", re.IGNORECASE)
 
 
-def parse(reply: str) -> Verdict:
-    """Choice and confidence of a reply.
+@dataclass(frozen=True)
+class Form:
+    """The form in which a request asks for its verdict.
 
-    Returns
-    -------
-    choice : {"a", "b", "c", "unknown"}
-        c for a tie; unknown if no verdict can be told, or if there are two that differ.
-    confidence : float or None
-        From 0 to 1; none where there is none, or it is out of range.
+    Attributes
+    ----------
+    kind : {"line", "brackets", "label", "json", "ranking"}
+        ``b, 0.75``; ``[[B]]`` or ``[[B>>A]]``; ``verdict: b``; ``{"choice": "b", "confidence": 0.75}``;
+        ``B > A = C``.
+    nonce : str
+        A word of this request alone that stands in the label: ``verdict-7f3a90c2: b``.
+    is_structured : bool
+        Whether the request also asks for JSON by a schema, for which some servers have no ears.
+    is_graded : bool
+        Whether the judge is asked how much better an answer is.
+    shown : tuple of str
+        Texts that the judge was shown, from which it may copy a verdict.
     """
-    answer, is_complete = without_thoughts(reply)
-    if not answer:
-        return UNCLEAR
-    from_json = _of_json(answer, is_complete)
-    if from_json is not None:
-        return from_json
-    lines = ends(_without_fence(answer))
-    stated, lines = _stated_confidence(lines)
-    if not lines:
-        return UNCLEAR
-    alone = len(lines) == 1
-    candidates = [_of_line(line, alone) for line in (lines if is_complete else lines[-1:])]
-    candidates.append(_of_last_sentence(lines[-1]))
-    verdicts = [verdict for verdict in candidates if verdict is not None]
-    if len({choice for choice, _ in verdicts}) != 1:
-        return UNCLEAR
-    confidences = [confidence for _, confidence in verdicts if confidence is not None]
-    return verdicts[0][0], confidences[-1] if confidences else stated
+
+    kind: Kind = "line"
+    nonce: str = ""
+    is_structured: bool = False
+    is_graded: bool = False
+    shown: tuple[str, ...] = ()
 
 
-def strength(reply: str) -> int | None:
-    """2 if a reply finds an answer much better, as in [[A>>B]], 1 if it finds one better, None if neither."""
-    if parse(reply)[0] not in ("a", "b"):
-        return None
-    lines = ends(without_thoughts(reply)[0])
-    signs = {match["sign"] for line in lines for match in _ARENA.finditer(_plain(line)) if match["sign"]}
-    return 2 if signs and signs <= {">>", "<<"} else 1
+@dataclass(frozen=True)
+class Verdict:
+    """What a reply says.
+
+    Attributes
+    ----------
+    choice : {"a", "b", "c", "unknown"}
+        c for a tie.
+    confidence : float or None
+        From 0 to 1; None where there is none, or it is out of range.
+    strength : int or None
+        2 if an answer is much better, 1 if it is better; None without a preference, or if it was not asked for.
+    ranking : list of list of int, or None
+        Places of the answers shown in groups from best to worst, those of a group being tied.
+    """
+
+    choice: str = "unknown"
+    confidence: float | None = None
+    strength: int | None = None
+    ranking: tuple[tuple[int, ...], ...] | None = None
+
+
+UNCLEAR = Verdict()
+
+
+def read(reply: str, form: Form, finish_reason: str | None = None) -> Verdict:
+    """The verdict of a reply in the form that was asked for.
+
+    Parameters
+    ----------
+    reply : str
+    form : Form
+    finish_reason : str, optional
+        Why the reply ended, as its provider says.
+    """
+    text = reply.replace("\r\n", "\n")
+    was_cut_off = (finish_reason or "").lower() in CUT_OFF
+    ends_whole = not was_cut_off or text.endswith(("\n", "]]", "}", FENCE))
+    answer, is_complete = without_thoughts(text)
+    if not answer or not ends_whole:
+        return UNCLEAR
+    answer = _without_fence(answer)
+    is_one_line = is_complete and "\n" not in answer
+    if form.kind == "json" or form.is_structured:
+        verdict = _of_json(answer)
+        if verdict is not None or form.kind == "json" or not is_one_line:
+            return verdict or UNCLEAR
+    if form.kind == "line" and is_one_line and (alone := _LETTER_ALONE.fullmatch(answer)):
+        return Verdict(alone["side"].lower())
+    pattern = _line_pattern(form.kind, form.nonce)
+    matches = list(pattern.finditer(answer))
+    if not matches or matches[-1].end() < len(answer):
+        return UNCLEAR
+    verdicts = [_of_match(match, form) for match in matches]
+    verdict = verdicts[-1]
+    if any((other.choice, other.ranking) != (verdict.choice, verdict.ranking) for other in verdicts):
+        return UNCLEAR
+    is_whole = is_complete and not answer[: matches[0].start()].strip()
+    if not is_whole and not form.nonce and verdict in _verdicts_within(form):
+        return UNCLEAR
+    return verdict
 
 
 def without_thoughts(reply: str) -> tuple[str, bool]:
@@ -114,197 +139,105 @@ def without_thoughts(reply: str) -> tuple[str, bool]:
     return answer, "</think" not in low and "<think" not in low
 
 
-def ends(answer: str) -> list[str]:
-    """The first and the last two lines with something on them, in order, each once."""
-    first, _, rest = answer.partition("\n")
-    rest = rest.strip()
-    if not rest:
-        return [first.strip()]
-    before, _, last = rest.rpartition("\n")
-    before = before.strip().rpartition("\n")[2].strip()
-    return [line for line in (first.strip(), before, last.strip()) if line]
-
-
-def _stated_confidence(lines: list[str]) -> tuple[float | None, list[str]]:
-    """A confidence on a last line of its own, and the first and last of the lines before it."""
-    if len(lines) > 1:
-        text = _plain(lines[-1])
-        match = _STATED.fullmatch(text) if text.startswith("confidence") else None
-        if match:
-            return _confidence(match), [lines[0], *lines[1:-1]]
-    return None, [lines[0], *lines[-1:]] if len(lines) > 1 else lines
-
-
-def _plain(line: str) -> str:
-    """The line without Markdown, in lower case, blanks single, full stop and brackets around it dropped."""
-    if len(line) > LONGEST_VERDICT:
-        return ""
-    text = " ".join(line.translate(_MARKS).lower().split()).lstrip("#- ").rstrip(".! ")
-    return text.strip("(){}<> ")
-
-
-def _of_line(line: str, alone: bool) -> Verdict | None:
-    """The verdict that a whole line gives. A line in quotes may be quoted, unless it is all there is."""
-    text = _plain(line)
-    if alone and text[:1] in QUOTES and text[-1:] in QUOTES:
-        text = text.strip(QUOTES)
-    elif text[:1] in (*QUOTES, ">") or line.lstrip()[:1] == ">":
-        return None
-    arena = _arena(text)
-    if arena is not None:
-        return arena
-    text = text.replace("[", "").replace("]", "").replace("(", "").replace(")", "")
-    match = _PLAIN.fullmatch(text) or _LABELLED.fullmatch(text)
-    return None if match is None else (_choice(match), _confidence(match))
-
-
-def _arena(text: str) -> Verdict | None:
-    """The verdict in double brackets that a line ends with; unknown where another in it differs."""
-    if not text.endswith("]]") or any(mark in text for mark in DOUBLE_QUOTES):
-        return None
-    letters = {_of_brackets(match) for match in _ARENA.finditer(text)}
-    if not letters:
-        return None
-    return (letters.pop(), None) if len(letters) == 1 else UNCLEAR
-
-
-def _of_brackets(match: re.Match[str]) -> str:
-    if match["side"]:
-        return match["side"]
-    if match["left"] == match["right"]:
-        return "unknown"
-    if match["sign"][0] == "=":
-        return "c"
-    return match["left"] if match["sign"][0] == ">" else match["right"]
-
-
-def _of_last_sentence(line: str) -> Verdict | None:
-    """The verdict of the last sentence of a line, where it is a plain one without quotes."""
-    tail = line.rstrip()[-LONGEST_VERDICT:].rstrip(".! ")
-    _, stop, last = tail.rpartition(". ")
-    if not stop and len(line.rstrip()) > LONGEST_VERDICT:
-        return None
-    text = _plain(last)
-    arena = _arena(text)
-    if arena is not None:
-        return arena
-    if any(mark in text for mark in DOUBLE_QUOTES):
-        return None
-    matches = (form.fullmatch(text) for form in _SENTENCES)
-    match = next(filter(None, matches), None)
-    return None if match is None else (_choice(match), _confidence(match))
-
-
 def _without_fence(answer: str) -> str:
-    """The reply without a fence around its last line; a letter alone, fenced after a text, may be quoted."""
-    if not answer.endswith(FENCE):
+    """The reply without a fence around all of it; one after other text may hold what the judge quotes."""
+    if not (answer.startswith(FENCE) and answer.endswith(FENCE) and answer.count(FENCE) == 2):
         return answer
-    before, fence, block = answer.removesuffix(FENCE).rpartition(FENCE)
-    within = block.partition("\n")[2].strip()
-    if not fence or before[-1:] not in ("", "\n") or "\n" in within:
-        return answer
-    return answer if before and _PLAIN.fullmatch(_plain(within)) else f"{before}{within}"
+    return answer.removesuffix(FENCE).partition("\n")[2].strip() or answer
 
 
-def _of_json(answer: str, is_complete: bool) -> Verdict | None:
-    """The verdict of a JSON object that ends a reply, fenced or not; None if there is none."""
-    text = answer.removesuffix(FENCE).rstrip()
-    objects = list(_objects(text))
-    if not objects or objects[-1][2] < len(text):
-        return None
-    start, fields, _ = objects.pop()
-    before = text[:start].strip()
-    if answer.endswith(FENCE):  # of which the object is all
-        before, _, opening = before.rpartition("\n")
-        if not opening.startswith(FENCE):
-            return None
-    if before and fields.keys().isdisjoint(LABELS):
-        return None
-    if before.startswith("{"):  # two of them
+@cache
+def _pattern(kind: Kind, nonce: str) -> str:
+    label = re.escape(f"{LABEL}-{nonce}" if nonce else LABEL)
+    return {
+        "line": _SIDE + _CONFIDENCE,
+        "brackets": _BRACKETS,
+        "label": rf"{_MARKS}{label}{_MARKS}:{_MARKS} ?{_SIDE}(?:{_CONFIDENCE})?",
+        "ranking": rf"(?P<ranked>{_RANKED})",
+        "json": "(?!)",
+    }[kind]
+
+
+@cache
+def _line_pattern(kind: Kind, nonce: str) -> re.Pattern[str]:
+    """A whole line in the form, in Markdown or not."""
+    lead = _LEAD if kind == "brackets" else ""
+    flags = re.MULTILINE if kind == "ranking" else re.MULTILINE | re.IGNORECASE
+    return re.compile(rf"^[ \t]*{lead}{_MARKS}{_pattern(kind, nonce)}{_MARKS}\.?{_MARKS}[ \t]*$", flags)
+
+
+@cache
+def _pattern_within(kind: Kind) -> re.Pattern[str]:
+    """The form anywhere in a text."""
+    flags = re.NOFLAG if kind == "ranking" else re.IGNORECASE
+    return re.compile(rf"(?<![A-Za-z0-9]){_pattern(kind, '')}(?![A-Za-z0-9])", flags)
+
+
+def _verdicts_within(form: Form) -> Iterator[Verdict]:
+    """Verdicts that stand anywhere in what the judge was shown."""
+    pattern = _pattern_within(form.kind)
+    return (_of_match(match, form) for text in form.shown for match in pattern.finditer(text))
+
+
+def _of_match(match: re.Match[str], form: Form) -> Verdict:
+    fields = match.groupdict()
+    if form.kind == "ranking":
+        return _of_ranking(fields["ranked"])
+    if form.kind == "brackets":
+        return _of_brackets(fields, form.is_graded)
+    return Verdict(fields["side"].lower(), _confidence(fields))
+
+
+def _of_ranking(ranked: str) -> Verdict:
+    """A ranking, which has every letter up to its last once."""
+    groups = ranked.replace(" ", "").split(">")
+    positions = tuple(tuple(sorted(LETTERS.index(letter) for letter in group.split("="))) for group in groups)
+    is_complete = sorted(position for group in positions for position in group) == list(
+        range(sum(map(len, positions)))
+    )
+    return Verdict(ranking=positions) if is_complete else UNCLEAR
+
+
+def _of_brackets(fields: dict[str, str | None], is_graded: bool) -> Verdict:
+    """The verdict of MT-Bench (``[[A]]``) or Arena-Hard (``[[A>>B]]``), unless the words before it differ."""
+    sign, left, right = fields["sign"] or "", (fields["left"] or "").lower(), (fields["right"] or "").lower()
+    if sign and left == right:
         return UNCLEAR
-    candidates = [_of_fields(candidate) for _, candidate, _ in objects if not candidate.keys().isdisjoint(LABELS)]
-    lines = ends(before) if before else []
-    for line in lines if is_complete else lines[-1:]:
-        candidates += [
-            candidate for candidate in (_of_line(line, False), _of_last_sentence(line)) if candidate is not None
-        ]
-    choice, confidence = _of_fields(fields)
-    if any(stated_choice != choice for stated_choice, _ in candidates):
+    choice = (fields["side"] or (left if sign[:1] == ">" else right if sign[:1] == "<" else "c")).lower()
+    named = "c" if fields.get("tie") else (fields.get("named") or choice).lower()
+    if named != choice:
         return UNCLEAR
-    stated = [stated_choice for _, stated_choice in candidates if stated_choice is not None]
-    return choice, stated[-1] if confidence is None and stated else confidence
+    strength = (2 if len(sign) == 2 else 1) if is_graded and choice != "c" else None
+    return Verdict(choice, None, strength)
 
 
-def _objects(text: str) -> Iterator[tuple[int, dict[str, object], int]]:
-    """The JSON objects that begin a line near the end of a text: where from, what they hold, and where to."""
-    if not text.endswith("}"):
-        return
-    left_out = max(0, len(text) - LONGEST_JSON)
-    text, start = text[left_out:], min(left_out, 1)
-    while (match := _OBJECT.search(text, start)) is not None:
-        try:
-            fields, start = _DECODER.raw_decode(text, match.start())
-        except ValueError:
-            start = match.end()
-        except RecursionError:
-            return
-        else:
-            named = {str(key).lower(): value for key, value in fields.items()}
-            yield left_out + match.start(), named, left_out + start
-
-
-def _of_fields(fields: Mapping[str, object]) -> Verdict:
-    named = {str(fields[key]) for key in LABELS if key in fields}
-    verdicts = [_of_line(name, True) for name in named]
-    choices = {verdict[0] for verdict in verdicts if verdict is not None}
-    if len(choices) != 1 or None in verdicts:
-        return UNCLEAR
-    stated = _STATED.fullmatch(str(fields.get("confidence", "")).strip())
-    return choices.pop(), _confidence(stated) if stated else None
-
-
-def _choice(match: re.Match[str]) -> str:
-    return match.groupdict().get("side") or "c"
-
-
-def _confidence(match: re.Match[str]) -> float | None:
-    groups = match.groupdict()
-    if not groups.get("number"):
+def _of_json(answer: str) -> Verdict | None:
+    """The verdict of a reply that is one JSON object; None if it is none, or says a thing twice."""
+    if not (answer.startswith("{") and answer.endswith("}")):
         return None
-    value = float(groups["number"]) / (100 if groups["percent"] else 1)
+    try:
+        fields = json.loads(answer, object_pairs_hook=_each_once)
+    except (ValueError, RecursionError):
+        return None
+    choice = fields.get("choice")
+    if not isinstance(choice, str) or choice.lower() not in ("a", "b", "c"):
+        return None
+    confidence = fields.get("confidence")
+    is_number = isinstance(confidence, int | float) and not isinstance(confidence, bool)
+    return Verdict(choice.lower(), float(confidence) if is_number and 0 <= confidence <= 1 else None)
+
+
+def _each_once(pairs: Iterable[tuple[str, object]]) -> dict[str, object]:
+    pairs = list(pairs)
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        raise ValueError("a key is there twice")
+    return fields
+
+
+def _confidence(fields: dict[str, str | None]) -> float | None:
+    number = fields.get("number")
+    if not number:
+        return None
+    value = float(number) / (100 if fields["percent"] else 1)
     return value if 0 <= value <= 1 else None
-
-
-# Replies to requests for a ranking: letters from best to worst, such as ``B > A = C``. The first and the last line
-# are read. A ranking has every letter once. Two that differ, one that lacks a letter, and all else are unknown.
-LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-LONGEST_RANKING = 600  # characters; a longer line is prose
-_RANKING_LABEL = re.compile(
-    r"(?:(?:my|the|final|overall) )*(?:ranking|order|verdict)(?: is)? ?[:=]? ?", re.IGNORECASE
-)
-_RANKING_NOUN = re.compile(r"(?:model|assistant|answer|response) (?=[a-z]\b)", re.IGNORECASE)
-_RANKING = re.compile(r"[A-Z](?: ?(?:>|=) ?[A-Z])+")
-_RANKING_MARKS = str.maketrans("", "", '*_`[]()"')
-
-
-def ranking(reply: str, size: int) -> list[list[int]] | None:
-    """Places of the answers shown in groups from best to worst, those of a group being tied; None if unclear."""
-    answer, is_complete = without_thoughts(reply)
-    if not answer:
-        return None
-    lines = ends(answer)
-    read = (_ranking_of_line(line) for line in ((lines[0], lines[-1]) if is_complete else lines[-1:]))
-    stated = {text for text in read if text is not None}
-    if len(stated) != 1:
-        return None
-    groups = [sorted(LETTERS.index(letter) for letter in group.split("=")) for group in stated.pop().split(">")]
-    return groups if sorted(position for group in groups for position in group) == list(range(size)) else None
-
-
-def _ranking_of_line(line: str) -> str | None:
-    """The ranking that a line consists of, without blanks."""
-    if len(line) > LONGEST_RANKING:
-        return None
-    text = " ".join(line.translate(_RANKING_MARKS).split()).lstrip("#- ").rstrip(".! ")
-    text = _RANKING_NOUN.sub("", text[label.end() :] if (label := _RANKING_LABEL.match(text)) else text)
-    return text.replace(" ", "") if _RANKING.fullmatch(text) else None

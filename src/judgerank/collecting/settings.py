@@ -272,6 +272,9 @@ class Collection(Settings):
         Requests to each judge before the rest; those that a judge has answered already count.
     until : str, optional
         A goal, as `adaptive.goals` reads it: what is asked after the pilot is chosen by rounds.
+    other_forms : float
+        The share of a judge's replies that may be in another form than the prompt asks for; with more, it is
+        stopped once it has replied 20 times.
     budget : float, optional
         In the currency of the prices, over all runs into the same file.
     max_concurrent : int
@@ -309,6 +312,7 @@ class Collection(Settings):
     again: Literal["unreadable", "refused"] | None = None
     pilot: Annotated[int, Field(ge=0)] = 8
     until: Name | None = None
+    other_forms: Annotated[float, Field(ge=0, le=1)] = 0.1
     budget: Annotated[float, Field(gt=0)] | None = None
     max_concurrent: Count = 8
     requests_per_minute: Pace | None = None

@@ -147,6 +147,11 @@ class Judgments(Shown):
         return [remark for remark in self.remarks if remark.startswith(BY_REQUEST)]
 
     @property
+    def requests(self) -> list[dict[str, Any]]:
+        """Those requests, one by one: names, and how many judgments of how many they left out."""
+        return list(self.source.get("filter", []))
+
+    @property
     def ordered(self) -> bool:
         """Whether ``model_a`` was shown first; if not, it is only the first by name."""
         return self.comparisons.ordered

@@ -41,11 +41,14 @@ class Ranked:
         Models below all groups whose order is not known.
     shown : tuple of str, optional
         All of the models in the order in which their answers were shown.
+    places : tuple of int, optional
+        Where each of those stood among all answers that were shown, if some of them left the ranking.
     """
 
     groups: tuple[tuple[str, ...], ...]
     unranked: tuple[str, ...] = ()
     shown: tuple[str, ...] | None = None
+    places: tuple[int, ...] | None = None
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -141,15 +144,17 @@ def rows_of(rankings: Sequence[Ranked]) -> pd.DataFrame:
     before = np.cumsum([0, *map(len, models)])[record]
     every = np.array([name for names in models for name in names], object)
     in_order = np.array([ranking.shown is not None for ranking in rankings], bool)[record]
+    place = np.array([p for ranking in rankings for p in ranking.places or range(len(ranking.models))], float)
+    first, second = before + first.astype(int), before + second.astype(int)
     either = share + n_others
     return pd.DataFrame(
         {
             "record": record,
-            "model_a": every[before + first.astype(int)],
-            "model_b": every[before + second.astype(int)],
+            "model_a": every[first],
+            "model_b": every[second],
             "weight": weight,
             BEGINS: begins > 0,
-            "apart": np.where(in_order, second - first, np.nan),
+            "apart": np.where(in_order, place[second] - place[first], np.nan),
             "outcome": 0.5 + 0.5 * (share - n_others),
             "neither": 1 - either,
             PAIRS: choices * either,
@@ -273,7 +278,7 @@ def rankings_of(judgments: Judgments) -> tuple[list[Ranked], IntArray]:
     either = (1 - stages.neither) / 2  # half the shares of both answers
     shares = either + c.outcome - 0.5, either - c.outcome + 0.5
     names, parts = np.array(c.models, object), dict[int, list[tuple[list[str], tuple[str, ...]]]]()
-    first_records = dict[int, int]()
+    first_records, places = dict[int, int](), dict[int, tuple[int, ...]]()
     for start in stages.first_rows[counts_once[stages.first_rows]].tolist():
         size = int(stages.size[start])
         rows = slice(start, start + size - 1)  # those of the first answer with each of the others
@@ -282,20 +287,30 @@ def rankings_of(judgments: Judgments) -> tuple[list[Ranked], IntArray]:
         chosen = tuple(name for name, part in zip(among, share, strict=True) if part > ROUNDING)
         parts.setdefault(int(number[start]), []).append((among, chosen))
         first_records.setdefault(int(number[start]), int(record[start]))
+        if stages.apart is not None:
+            places.setdefault(int(number[start]), (0, *stages.apart[rows].astype(int).tolist()))
     rankings = []
-    for choices in parts.values():
+    for index, choices in parts.items():
         everyone, groups = choices[0][0], tuple(group for _, group in choices)
         ranked = {name for group in groups for name in group}
         unranked = tuple(name for name in everyone if name not in ranked)
-        rankings.append(Ranked(groups, unranked, None if stages.apart is None else tuple(everyone)))
+        shown = None if stages.apart is None else tuple(everyone)
+        rankings.append(Ranked(groups, unranked, shown, places.get(index)))
     return rankings, np.array(list(first_records.values()), np.intp)
 
 
 def ranked_among(ranking: Ranked, models: Collection[str]) -> Ranked | None:
-    """A ranking of those of its models that are among some; None where it says nothing of them."""
+    """A ranking of those of its models that are among some; None where it says nothing of them.
+
+    Its likelihood is that of the other models' order in the whole ranking, since the odds between two answers do
+    not depend on what else is chosen from (Luce, 1959). Each answer keeps the place in which it was shown.
+    """
     groups = tuple(tuple(name for name in group if name in models) for group in ranking.groups)
     groups, unranked = tuple(filter(None, groups)), tuple(name for name in ranking.unranked if name in models)
     if not groups or len([name for group in groups for name in group]) + len(unranked) < 2:
         return None
-    shown = None if ranking.shown is None else tuple(name for name in ranking.shown if name in models)
-    return Ranked(groups, unranked, shown)
+    if ranking.shown is None:
+        return Ranked(groups, unranked)
+    every = zip(ranking.shown, ranking.places or range(len(ranking.shown)), strict=True)
+    shown, places = zip(*((name, place) for name, place in every if name in models), strict=True)
+    return Ranked(groups, unranked, shown, places)

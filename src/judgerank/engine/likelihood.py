@@ -152,7 +152,7 @@ class Second:
 
     Parameters
     ----------
-    here : At
+    here : RowTerms
     observed : bool
         Whether these, in the logarithm of g, or what is expected of them.
     """
@@ -245,7 +245,7 @@ def row_derivatives(terms: RowTerms, by_role: Callable[[Role], FloatArray]) -> c
 
     Parameters
     ----------
-    here : At
+    here : RowTerms
         The rows, which stand in a list.
     by_role : callable
         Derivative of the quantity in what the parameters of a role add to, shape (C,): in the difference of

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,7 @@ from judgerank.data.errors import ConfigError, NoIntervalError
 from judgerank.fits.fitted import Fitted
 from judgerank.inference.uncertainty import Uncertainty
 from judgerank.inference.wald import wald, wald_by_covariance
-from judgerank.order.pairs import Order, orders, pairwise, rank_intervals
+from judgerank.order.pairs import Order, difference_intervals, orders, pairwise, rank_intervals
 from judgerank.order.scale import reported_covariance, scale_of
 from judgerank.writing.extras import needed
 
@@ -61,11 +61,33 @@ def leaderboard(fitted: Uncertainty, level: float) -> pd.DataFrame:
     if orders is not None:
         covariance, freedom = reported_covariance(fitted), fitted.degrees_of_scores
         frame["low"], frame["high"] = wald_by_covariance(scale.scores, covariance, level, freedom)
+        if len(orders) == 1:  # a score is the mean of its differences from all, as scores sum to zero
+            of_sure = {model: ends.mean(axis=1) for model, ends in _sure_ends(orders[0], level).items()}
+            frame[["low", "high"]] = _within(frame[["low", "high"]], of_sure)
         ranks = rank_intervals(orders, level).set_index("model")
         frame["rank_low"], frame["rank_high"] = ranks["low"], ranks["high"]
     frame = frame.astype({"rank_low": "Int64", "rank_high": "Int64"})
     frame = frame.sort_values("rank").rename_axis("model").reset_index()
     return frame[["rank", "model", *frame.columns.drop(["rank", "model"])]]
+
+
+def _sure_ends(order: Order, level: float) -> dict[str, FloatArray]:
+    """Intervals of the differences from all models, shape (2, n), of models that surely differ from every other.
+
+    All upward, or all downward: so where one model wins or loses nearly all, which exact tests are sure of
+    (`order.head_to_head`) though its Wald interval is wide.
+    """
+    ends, others = difference_intervals(order, level), ~np.eye(len(order.models), dtype=bool)
+    above, below = ((is_sure | ~others).all(axis=1) for is_sure in (ends[0] > 0, ends[1] < 0))
+    return {model: ends[:, i] for i, model in enumerate(order.models) if above[i] or below[i]}
+
+
+def _within(intervals: pd.DataFrame, limits: Mapping[str, FloatArray]) -> pd.DataFrame:
+    """Intervals by model, ``low, high``, and those within limits that a model has."""
+    low, high = intervals["low"].copy(), intervals["high"].copy()
+    for model, (least, most) in limits.items():
+        low[model], high[model] = np.fmax(low[model], least), np.fmin(high[model], most)
+    return pd.DataFrame({"low": low, "high": high})
 
 
 def win_probability(fitted: Uncertainty, difference: FloatArray, middle: FloatArray | float = 0.0) -> FloatArray:
@@ -107,15 +129,25 @@ def win_rate_intervals(fitted: Uncertainty, level: float) -> pd.DataFrame:
     The error of a win rate is brought to the scale of the model's own score, W_i(t) with s_i + t in place of s_i,
     and the ends are W_i at -/+ its reach there. So they lie between 0 and 1. Two models have the Wald interval of
     their difference, read as a win probability. Judges' parameters are taken as known on the reported scale.
+    A model that surely differs from each other one has no end beyond what that says of its wins (`_sure_ends`).
     """
-    models = fitted.scores.index
-    if orders_of(fitted) is None:
+    models, orders = fitted.scores.index, orders_of(fitted)
+    if orders is None:
         return pd.DataFrame(np.nan, models, ["low", "high"])
     slopes = _win_rate_slopes(fitted)
     lead = slopes / np.diag(slopes)[:, None]
     error = np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", lead, reported_covariance(fitted), lead), 0.0))
     low, high = wald(np.zeros(len(error)), error, level, fitted.degrees_of_scores)
-    return pd.DataFrame({"low": win_rates(fitted, low), "high": win_rates(fitted, high)}, models)
+    rates = pd.DataFrame({"low": win_rates(fitted, low), "high": win_rates(fitted, high)}, models)
+    if len(orders) > 1:
+        return rates
+    scores = pd.Series(scale_of(fitted).scores, models)[list(orders[0].models)]
+    limits = {}
+    for model, ends in _sure_ends(orders[0], level).items():
+        is_other = scores.index != model
+        middle = (scores[model] + scores[is_other].to_numpy()) / 2
+        limits[model] = np.array([win_probability(fitted, end[is_other], middle).mean() for end in ends])
+    return _within(rates, limits)
 
 
 def _win_rate_slopes(fitted: Uncertainty) -> FloatArray:

@@ -8,6 +8,7 @@ from functools import partial
 from math import sqrt
 from pathlib import Path
 from statistics import NormalDist
+from typing import Any, Unpack
 
 import numpy as np
 import pandas as pd
@@ -20,12 +21,14 @@ from judgerank.data.judgments import Judgments
 from judgerank.gating.answer_pairs import paired, texts_of
 from judgerank.gating.decision import Evidence, by_category, evidence, holm, outcome, p_not_above
 from judgerank.gating.gate_result import Criterion, Result
-from judgerank.gating.judged import Judged, judged
+from judgerank.gating.judged import Judged
+from judgerank.gating.own_votes import OwnVotes, counted_votes
 from judgerank.gating.rule import EQUIVALENCE, TWO_SIDED, Rule
 from judgerank.gating.scores import Scores, scored
 from judgerank.gating.verdict_text import sentence, text
-from judgerank.model.kinds.family import family_of, own_table, plain
+from judgerank.ranking.recusal import RECUSE
 from judgerank.reading.read import Source, read_judgments
+from judgerank.reading.selection import Filters
 
 # How many more questions a decision takes, if the candidate is as good as it looks.
 MOST = 1_000_000  # questions; a decision that takes more is called out of reach
@@ -239,6 +242,9 @@ def gate(
     question_cost: float | None = None,
     currency: str = "USD",
     answers: tuple[str | Path, str | Path] | None = None,
+    own_maker: str = RECUSE,
+    makers: Mapping[str, str] | None = None,
+    **filters: Unpack[Filters],
 ) -> Gate:
     """Decide whether a candidate may replace a baseline, from judgments of the two by a panel.
 
@@ -250,12 +256,19 @@ def gate(
     rule : Rule, optional
         What is to be shown; by default that the candidate's win rate is not below one half by more than .05.
     candidate_model : str, optional
-        The model behind the candidate, such as ``gpt-5``, to find judges of its maker; its name by default.
+        The model behind the candidate, such as ``gpt-5``, by which its maker is known; its name by default.
     question_cost : float, optional
         What one more question costs, in the `currency`.
     answers : pair of paths, optional
         Files of the baseline's and the candidate's answers, to show on the page; JSON Lines with ``question_id``,
         ``question`` and ``answer``.
+    own_maker : {"recuse", "count"}
+        Whether votes of judges on models of their own maker are left out. They count where there are no others,
+        and the verdict says so.
+    makers : mapping of str to str, optional
+        Makers of models or judges by name, where their names do not say it.
+    filters
+        ``without_judge``, ``only_judge``, ``without_model`` and ``category``, as of `judgerank.read`.
 
     Raises
     ------
@@ -279,11 +292,12 @@ def gate(
     )
     if not named:
         raise ConfigError("there are no criteria")
-    read = {name: read_judgments(judgments_of) for name, judgments_of in named.items()}
-    tables = {name: judged(judgments_of, baseline, candidate) for name, judgments_of in read.items()}
+    read = {name: read_judgments(judgments_of, **filters) for name, judgments_of in named.items()}
     texts = texts_of(paired(*map(Path, answers))) if answers else {}
-    result = decided(tables, rule, candidate_model, question_cost, currency)
-    return replace(result, texts=texts, remarks=remarks_on(read))
+    by_name = tuple((makers or {}).items())
+    tables, own = counted_votes(read, (baseline, candidate), own_maker, by_name, candidate_model)
+    result = decided(tables, rule, own, question_cost, currency)
+    return replace(result, texts=texts, remarks=remarks_on(read), requests=requests_in(read))
 
 
 def remarks_on(read: Mapping[str, Judgments]) -> tuple[str, ...]:
@@ -296,22 +310,27 @@ def remarks_on(read: Mapping[str, Judgments]) -> tuple[str, ...]:
     )
 
 
+def requests_in(read: Mapping[str, Judgments]) -> tuple[Mapping[str, Any], ...]:
+    """What requests left out of judgments, of each criterion."""
+    return tuple(request for judgments_of in read.values() for request in judgments_of.requests)
+
+
 def decided(
     tables: Mapping[str, Judged],
     rule: Rule,
-    candidate_model: str | None = None,
+    own: OwnVotes | None = None,
     question_cost: float | None = None,
     currency: str = "USD",
     after: Rule | None = None,
 ) -> Gate:
-    """The verdict on judgments by criterion; `gate` says what the rest is.
+    """The verdict on judgments that count, by criterion; `gate` says what the rest is.
 
     `after` is the rule of the next look, by default the one that follows the rule's.
     """
-    after = after or rule.next_look
+    after, own = after or rule.next_look, own or OwnVotes()
     criteria, verdict = _verdict(tables, rule)
-    related = _related(tables, candidate_model)
-    without = _without(tables, {name: set(related) for name in tables}, rule)
+    with_related = _verdict(own.every, rule)[1] if own.every else verdict
+    without = _without(tables, {name: set(own.judges) for name in tables}, rule)
     weak = {name: uninformative(table) for name, table in tables.items()}
     without_weak = _without(tables, {name: set(judges_of) for name, judges_of in weak.items()}, rule)
     several = len(tables) > 1
@@ -322,7 +341,18 @@ def decided(
     needed = more_needed([criterion.scores for criterion in criteria], after) if may_grow else None
     cost = None if needed is None or question_cost is None else needed * question_cost
     judges_of = Gate(
-        verdict, rule, criteria, needed, cost, currency, related, without, after, uninformative_texts, without_weak
+        verdict,
+        rule,
+        criteria,
+        needed,
+        cost,
+        currency,
+        own,
+        with_related if own.judges else None,
+        without,
+        after,
+        uninformative_texts,
+        without_weak,
     )
     return replace(judges_of, categories=by_category(tables, rule))
 
@@ -351,20 +381,3 @@ def _verdict(tables: Mapping[str, Judged], rule: Rule) -> tuple[tuple[Criterion,
 def is_one_order(criteria: Sequence[Criterion]) -> bool:
     """Whether the candidate always had the same place, on any criterion."""
     return any(criterion.scores.order == "one" for criterion in criteria)
-
-
-def _related(tables: Mapping[str, Judged], candidate_model: str | None) -> tuple[str, ...]:
-    """Judges that are the candidate, or of its maker's models; not those that are of the baseline's, too."""
-    families = own_table()
-    related: set[str] = set()
-    for table in tables.values():
-        candidate = candidate_model or table.candidate
-        family = family_of(candidate, families)
-        if candidate_model is None and family and family == family_of(table.baseline, families):
-            continue  # both are of the same maker: a partial judge has no side
-        related |= {
-            judge
-            for judge in table.judges
-            if plain(judge) == plain(candidate) or (family and family_of(judge, families) == family)
-        }
-    return tuple(sorted(related))

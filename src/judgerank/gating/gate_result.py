@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from judgerank.data.listing import counted
 from judgerank.gating.answer_pairs import Pair
 from judgerank.gating.decision import Category, Evidence
 from judgerank.gating.judged import Judged
+from judgerank.gating.own_votes import OwnVotes
 from judgerank.gating.rule import Rule
 from judgerank.gating.scores import Scores
 
@@ -50,10 +52,10 @@ class Result:
         Further questions that probably decide; None where it is decided, or none would do.
     cost : float, optional
         What these cost, where a question's cost is known, in the `currency`.
-    related : tuple of str
-        Judges of the candidate's maker.
-    without_related : str, optional
-        The verdict without them; None where there are none or nobody else.
+    own : OwnVotes
+        Judges by the maker of one of the two models.
+    with_related, without_related : str, optional
+        The verdict with their votes, and without them; None where there are none, or nobody else is without them.
     after : Rule, optional
         That of the next look, at which so many further questions probably decide; None where none is to come.
     uninformative : mapping of str to str
@@ -66,6 +68,8 @@ class Result:
         Questions with both answers, by id, where they are known.
     remarks : tuple of str
         What to know of how the judgments were read.
+    requests : tuple of mapping
+        Requests that left judgments out (`Judgments.requests`).
     """
 
     verdict: str
@@ -74,7 +78,8 @@ class Result:
     needed: int | None = None
     cost: float | None = None
     currency: str = "USD"
-    related: tuple[str, ...] = ()
+    own: OwnVotes = field(default_factory=OwnVotes)
+    with_related: str | None = None
     without_related: str | None = None
     after: Rule | None = None
     uninformative: Mapping[str, str] = field(default_factory=dict)
@@ -82,6 +87,12 @@ class Result:
     categories: tuple[Category, ...] = ()
     texts: Mapping[str, Pair] = field(default_factory=dict)
     remarks: tuple[str, ...] = ()
+    requests: tuple[Mapping[str, Any], ...] = ()
+
+    @property
+    def related(self) -> tuple[str, ...]:
+        """Judges by the maker of one of the two models."""
+        return self.own.judges
 
     @property
     def next_look(self) -> int | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from math import nan
 
@@ -129,8 +129,8 @@ class Judged:
         )
 
 
-def judged(judgments: Judgments, baseline: str, candidate: str) -> Judged:
-    """The judgments that compare the two.
+def judged(judgments: Judgments, baseline: str, candidate: str, without: Collection[str] = ()) -> Judged:
+    """The judgments that compare the two, without those of some judges.
 
     Raises
     ------
@@ -150,7 +150,7 @@ def judged(judgments: Judgments, baseline: str, candidate: str) -> Judged:
         raise DataError(f"{what} (the models are: {listed(models)})")
     if "question_id" not in frame:
         raise DataError("a gate needs to know which question each judgment is about (--column question=NAME)")
-    frame = frame[between]
+    frame = frame[between & ~frame["judge_model"].isin([*without])]
     rows = pd.DataFrame(
         {
             "question": frame["question_id"].astype(str),

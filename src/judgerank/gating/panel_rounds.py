@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Container, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Literal
@@ -22,7 +22,9 @@ from judgerank.gating.answer_pairs import NEW, OLD, Pair, texts_of
 from judgerank.gating.decision import INCONCLUSIVE
 from judgerank.gating.gate import ALL, Gate, decided
 from judgerank.gating.judged import Judged, judged, with_ties
+from judgerank.gating.own_votes import Makers, OwnVotes, unasked
 from judgerank.gating.rule import Rule
+from judgerank.ranking.recusal import RECUSE
 from judgerank.reading.layouts.answer_versions import TEXTS
 from judgerank.reading.read import judgments_of
 
@@ -46,6 +48,8 @@ class Asked:
         Ask at addresses that environment variables name.
     names : pair of str
         What baseline and candidate are called in the verdict.
+    own : OwnVotes
+        Judges by the maker of one of the two models (`without_own_maker`).
     """
 
     panel: Panel
@@ -54,11 +58,29 @@ class Asked:
     order: Literal["random", "both"] = "random"
     allow_env_url: bool = False
     names: tuple[str, str] = (OLD, NEW)
+    own: OwnVotes = field(default_factory=OwnVotes)
 
 
-def ask_until_decided(
-    pairs: Sequence[Pair], requests: Asked, rule: Rule, candidate_model: str | None = None
-) -> Gate:
+def without_own_maker(
+    requests: Asked, own_maker: str = RECUSE, makers: Makers = (), candidate_model: str | None = None
+) -> Asked:
+    """The same without judges whose votes would not count; all of them where no others are in the panel.
+
+    Parameters
+    ----------
+    requests : Asked
+    own_maker, makers
+        As of `judgerank.rank`.
+    candidate_model : str, optional
+        The model behind the candidate.
+    """
+    panel = requests.panel
+    own = unasked([judge.judge for judge in panel.judges], requests.names, own_maker, makers, candidate_model)
+    judges = [judge for judge in panel.judges if judge.judge not in own.recused]
+    return replace(requests, panel=panel.model_copy(update={"judges": judges}), own=own)
+
+
+def ask_until_decided(pairs: Sequence[Pair], requests: Asked, rule: Rule) -> Gate:
     """Ask about more questions at every look, until one decides, or no question or money is left.
 
     Look k is at a number of questions that is fixed beforehand, and spends its part of alpha, so that stopping
@@ -75,17 +97,17 @@ def ask_until_decided(
     for number, size in enumerate(sizes, 1):
         complete = ask_about(pairs[:size], requests, before)
         this, after = (replace(rule, look=number, run=run) for run in (rule.look, (rule.look or 1) + 1))
-        result = looked_at(pairs[:size], requests, this, candidate_model, after)
+        result = looked_at(pairs[:size], requests, this, after)
         if result.verdict != INCONCLUSIVE or not complete:
             break
         log.info("look %d: %d questions, not decided yet", number, size)
     return result
 
 
-def ask_all(pairs: Sequence[Pair], requests: Asked, rule: Rule, candidate_model: str | None = None) -> Gate:
+def ask_all(pairs: Sequence[Pair], requests: Asked, rule: Rule) -> Gate:
     """Ask about all questions, and decide once."""
     ask_about(pairs, requests, spent(requests))
-    return looked_at(pairs, requests, rule, candidate_model)
+    return looked_at(pairs, requests, rule)
 
 
 def looks(n: int) -> list[int]:
@@ -144,16 +166,14 @@ def spent(requests: Asked, questions: Container[str] | None = None) -> float:
     return spent_before([record for record in ledger.records if record["question_id"] in questions], judges)
 
 
-def looked_at(
-    pairs: Sequence[Pair], requests: Asked, rule: Rule, candidate_model: str | None, after: Rule | None = None
-) -> Gate:
+def looked_at(pairs: Sequence[Pair], requests: Asked, rule: Rule, after: Rule | None = None) -> Gate:
     """The verdict on these questions, from what is in the file; further questions cost what these did.
 
     `after` is the rule of the next run, by default the one that follows the rule's.
     """
     cost = spent(requests, {pair.key for pair in pairs}) / len(pairs)
     tables, currency = {ALL: table_of(pairs, requests)}, requests.panel.currency
-    result = decided(tables, rule, candidate_model, cost or None, currency, after)
+    result = decided(tables, rule, requests.own, cost or None, currency, after)
     return replace(result, texts=texts_of(pairs))
 
 

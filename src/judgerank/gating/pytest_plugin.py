@@ -88,5 +88,6 @@ def _asked(files: list[Path], panel: str | Path | None, ledger: Path, rule: Any,
         raise ConfigError("name the judges to ask (panel=FILE), or judgments that are there (judgments=FILE)")
     with asking():
         from judgerank.collecting.settings import read_panel
-        from judgerank.gating.panel_rounds import Asked, ask_until_decided
-    return ask_until_decided(paired(*files), Asked(read_panel(Path(panel), []), ledger, budget), rule or Rule())
+        from judgerank.gating.panel_rounds import Asked, ask_until_decided, without_own_maker
+    requests = without_own_maker(Asked(read_panel(Path(panel), []), ledger, budget))
+    return ask_until_decided(paired(*files), requests, rule or Rule())

@@ -45,7 +45,11 @@ def shown_on(rule: Rule, win_rate: float) -> str:
 
 
 def sentence(result: Result) -> str:
-    """The verdict and its reason."""
+    """The verdict, its reason, and that no judge of another maker was asked where none was."""
+    return " ".join(filter(None, [_reason(result), result.own.condition]))
+
+
+def _reason(result: Result) -> str:
     rule, criterion = result.rule, deciding(result)
     seen, table = criterion.evidence, criterion.judged
     names = f"{shown(table.candidate)} over {shown(table.baseline)}"
@@ -203,10 +207,15 @@ def _noise(criterion: Criterion) -> tuple[str, str] | None:
 
 
 def _family(result: Result) -> tuple[str, str] | None:
-    if not result.related:
+    """Judges by the maker of one of the two models, and the verdict with their votes, or without them."""
+    own = result.own
+    if not own.judges:
         return None
-    who = f"{listed(result.related)} of the candidate's maker"
-    return "partial?", f"{who}; without: {result.without_related or 'nobody is left to judge'}"
+    who = listed(own.judges)
+    if own.sentences:
+        with_them = f" With their votes the verdict is {result.with_related}." if own.every else ""
+        return "own maker", f"{' '.join(own.sentences)} ({who}){with_them}"
+    return "own maker", f"{who}; without: {result.without_related or 'nobody is left to judge'}"
 
 
 def _weak(result: Result) -> tuple[str, str] | None:
@@ -273,12 +282,17 @@ def as_dict(result: Result) -> dict[str, Any]:
         "currency": result.currency,
         "rule": {name: getattr(rule, name) for name in RULE},
         "criteria": [_criterion_dict(criterion) for criterion in result.criteria],
+        "own_maker": result.own.own_maker,
         "related_judges": list(result.related),
+        "recused_judges": list(result.own.recused),
+        "recused_votes": result.own.n_left_out,
+        "verdict_with_related_judges": result.with_related,
         "verdict_without_related_judges": result.without_related,
         "categories": [asdict(criterion) for criterion in result.categories],
         "uninformative_judges": dict(result.uninformative),
         "verdict_without_uninformative_judges": result.without_uninformative,
         "read": list(result.remarks),
+        "filter": [dict(request) for request in result.requests],
     }
 
 

@@ -11,9 +11,9 @@ from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
 from inspect_ai.solver import TaskState
 
 from judgerank.collecting.answer_sources import parts_of
-from judgerank.collecting.prompt_settings import PAIRWISE
-from judgerank.collecting.prompts import fill
-from judgerank.collecting.replies import parse
+from judgerank.collecting.prompt_settings import PAIRWISE, kind_of
+from judgerank.collecting.prompts import fill, turns_of
+from judgerank.collecting.replies import UNCLEAR, Form, read
 from judgerank.collecting.respondents import OfFunction, Respondent, ShownComparison
 from judgerank.collecting.response import Refused, Reply
 from judgerank.collecting.settings import Judge
@@ -171,17 +171,19 @@ async def _judgment(
     messages = [{"role": "user", "content": fill(template, question, first, second)}]
     try:
         reply = await respondent.compare(ShownComparison(question, first, second, messages))
-        raw, (choice, confidence) = reply.text, parse(reply.text)
+        kind = "line" if isinstance(respondent, OfFunction) else kind_of(template)
+        shown = tuple(part for text in (question, first, second) for part in turns_of(text))
+        raw, verdict = reply.text, read(reply.text, Form(kind, shown=shown), reply.finish_reason)
     except Refused as error:
-        raw, choice, confidence = f"{error.kind}: {error.message}", "unknown", None
+        raw, verdict = f"{error.kind}: {error.message}", UNCLEAR
     return {
         "question_id": task.question_id,
         "model_a": task.first,
         "model_b": task.second,
         "judge_model": task.judge,
         "repeat": task.repeat,
-        "judge_preferred_model": choice,
-        "judge_confidence": confidence,
+        "judge_preferred_model": verdict.choice,
+        "judge_confidence": verdict.confidence,
         "raw": raw,
     }
 

@@ -19,8 +19,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+from scipy.optimize import brentq
 from scipy.sparse import coo_array, csc_array
-from scipy.special import ndtr, ndtri
+from scipy.special import betainc, betaincinv, logit, ndtr, ndtri
 
 from judgerank.data.arrays import BoolArray, FloatArray, IntArray, numbered
 from judgerank.data.comparisons import Comparisons
@@ -33,6 +34,7 @@ PRICE = 2.0  # times its p-value counts beside the tests of the fit: either of t
 LOPSIDED = 0.5  # sum of leads, over the sum of their sizes, from which it is used: three wins to a loss
 FEW = 10.0  # independent comparisons a parameter, below which errors of a fit are not to be trusted
 COMPLETE = 0.9  # share of two models' comparisons that exchanges use, from which nothing else is needed
+NEAR_HALF = 0.5 + 1e-6  # share won below which nobody is ahead by more than rounding
 MOST_POOLED = 400  # comparisons of a set whose pools are tested
 
 
@@ -47,15 +49,31 @@ class OwnTests:
         of pairs that are not tested.
     alone : bool array, shape (N, N)
         Which of them replace the tests of the fit. The others stand beside those, at their `PRICE`.
+    shares : float array, shape (N, N)
+        Share that the first won of what the test counts, ties half; one half of pairs that are not tested.
     """
 
     leads: FloatArray
     alone: BoolArray
+    shares: FloatArray
 
     def of_models(self, chosen: IntArray) -> OwnTests:
         """Those among some models."""
         among = np.ix_(chosen, chosen)
-        return OwnTests(self.leads[among], self.alone[among])
+        return OwnTests(self.leads[among], self.alone[among], self.shares[among])
+
+    def least_leads(self, level: float) -> FloatArray:
+        """How far each model is at least ahead of each other one, in log-odds; shape (N, N).
+
+        The end of the interval by Clopper and Pearson (1934), for the share won of as many comparisons as have the
+        test's p-value. It is above zero exactly if that p-value is at most one minus the level. Missing where the
+        first is not ahead.
+        """
+        least = np.full_like(self.leads, np.nan)
+        for i, j in zip(*np.nonzero((self.leads > 0) & (self.shares > NEAR_HALF)), strict=True):
+            share, tail = min(float(self.shares[i, j]), 1.0), float(ndtr(-self.leads[i, j]))
+            least[i, j] = logit(betaincinv(*_counts(share, tail), (1 - level) / 2))
+        return least
 
 
 def own_tests(result: Uncertainty, groups: Sequence[IntArray]) -> OwnTests | None:
@@ -88,29 +106,50 @@ def own_tests(result: Uncertainty, groups: Sequence[IntArray]) -> OwnTests | Non
     plain = not result.model.further and rows.stages is None
     pools = _Pools.of(units, rows) if plain and question is None and _are_few(result, rows) else None
     n = len(rows.models)
-    leads, alone = np.zeros((n, n)), np.zeros((n, n), bool)
+    leads, alone, shares = np.zeros((n, n)), np.zeros((n, n), bool), np.full((n, n), 0.5)
     for group in groups:
         i, j = (np.sort(group)[index] for index in np.triu_indices(len(group), 1))
         is_requested = np.ones(len(i), bool) if pools is not None or len(group) == 2 else units.are_lopsided(i, j)
         for a, b in zip(i[is_requested].tolist(), j[is_requested].tolist(), strict=True):
             by_itself = plain and (len(group) == 2 or (pools is not None and pools.share(a, b) >= COMPLETE))
-            leads[a, b] = _lead(units.of_pair(a, b), [] if pools is None else pools.of_pair(a, b), by_itself)
+            of_both = [] if pools is None else pools.of_pair(a, b)
+            leads[a, b], shares[a, b] = _lead(units.of_pair(a, b), of_both, by_itself)
             alone[a, b] = alone[b, a] = by_itself
-    return OwnTests(leads - leads.T, alone)
+    return OwnTests(leads - leads.T, alone, 0.5 + shares - shares.T)
 
 
-def _lead(residuals: FloatArray, pools: Sequence[_Pool], by_itself: bool) -> float:
-    """Normal statistic of a pair, of its own leads and of pools; zero where the test is not used."""
+def _counts(share: float, tail: float) -> tuple[float, float]:
+    """Parameters w, n - w + 1 of the binomial tail by the beta distribution, w the given share of n, at one half.
+
+    P(B >= w) = I_1/2(w, n - w + 1) for a binomial B of n comparisons of equal models.
+    """
+
+    def counts(logarithm: float) -> tuple[float, float]:
+        n = float(np.exp(logarithm))
+        return share * n, (1 - share) * n + 1
+
+    tail = max(tail, np.finfo(float).tiny)
+    enough = 1 - np.log(tail) / (2 * (share - 0.5) ** 2)  # comparisons, by Hoeffding's (1963) bound on the tail
+    least, most = 0.0, float(np.log(2 * enough))
+    if betainc(*counts(least), 0.5) <= tail:
+        return counts(least)
+    if betainc(*counts(most), 0.5) >= tail:
+        return counts(most)
+    return counts(brentq(lambda logarithm: float(betainc(*counts(logarithm), 0.5)) - tail, least, most))
+
+
+def _lead(residuals: FloatArray, pools: Sequence[_Pool], by_itself: bool) -> tuple[float, float]:
+    """Normal statistic of a pair by its own leads and by pools, and the share won; 0 and 1/2 if not used."""
     total = residuals.sum() + sum(pool.excess for pool in pools)
     most = np.abs(residuals).sum() + sum(pool.most for pool in pools)
-    if not by_itself and abs(total) < LOPSIDED * most:
-        return 0.0
+    if not most > 0 or (not by_itself and abs(total) < LOPSIDED * most):
+        return 0.0, 0.5
     if len(residuals) > GROUPS:
         p = 2 * float(ndtr(-abs(total) / np.sqrt((residuals**2).sum())))
     else:
         p = _p_of_exchanges(residuals, pools) if pools else p_either(residuals)
     p = p if by_itself else min(PRICE * p, 1.0)
-    return float(np.sign(total) * -ndtri(p / 2))
+    return float(np.sign(total) * -ndtri(p / 2)), float(0.5 + total / (2 * most))
 
 
 def _are_few(result: Uncertainty, rows: Comparisons) -> bool:

@@ -373,11 +373,22 @@ def _pairs(order: Order, adjusted: FloatArray, level: float) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
+def difference_intervals(order: Order, level: float) -> FloatArray:
+    """Ends of the intervals of the differences s_i - s_j of `pairwise`, one pair by itself; shape (2, n, n)."""
+    n, (adjusted,) = len(order.models), _adjusted([order])
+    i, j = np.triu_indices(n, 1)
+    low, high = _intervals(order, np.minimum(order.p_value, adjusted)[i, j] <= 1 - level, level)
+    ends = np.zeros((2, n, n))
+    ends[:, i, j], ends[:, j, i] = (low, high), (-high, -low)
+    return ends
+
+
 def _intervals(order: Order, is_sure: BoolArray, level: float) -> tuple[FloatArray, FloatArray]:
     """Ends of the intervals of the differences of all pairs i < j, shape (P,) each.
 
     Wald's, and where the judges' weights under equality say otherwise, reaching over the interval by these, by no
-    more than a width. They hold zero exactly where the pair is not sure.
+    more than a width. Where an exact test counts and these hold zero, the lower end is that of its interval. They
+    hold zero exactly where the pair is not sure.
     """
     i, j = np.triu_indices(len(order.models), 1)
     difference, error = order.difference[:, i, j], order.error[:, i, j]
@@ -387,6 +398,9 @@ def _intervals(order: Order, is_sure: BoolArray, level: float) -> tuple[FloatArr
         width, by_fit = fit_high - fit_low, order.by_own[i, j] | np.isnan(low[1])
         low = np.where(by_fit, fit_low, np.clip(low[1], fit_low - width, fit_low))
         high = np.where(by_fit, fit_high, np.clip(high[1], fit_high, fit_high + width))
+        if order.head_to_head is not None:
+            exact = np.where(order.by_own[i, j], order.head_to_head.least_leads(level)[i, j], np.nan)
+            low = np.where(low > 0, low, np.fmax(low, np.minimum(exact, difference[0])))
     else:
         low, high = fit_low, fit_high
     low = np.where(is_sure, np.maximum(low, ROUNDING * difference[0]), np.minimum(low, 0.0))

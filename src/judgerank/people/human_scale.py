@@ -226,6 +226,8 @@ class HumanScale(Shown):
     unjudged : tuple of str
         Models of the board that the panel did not judge: not used.
     level : float
+    remarks : tuple of str
+        Which judgments do not count.
     """
 
     newcomers: pd.DataFrame
@@ -235,6 +237,7 @@ class HumanScale(Shown):
     p_value: float
     unjudged: tuple[str, ...]
     level: float
+    remarks: tuple[str, ...] = ()
 
     @property
     def error(self) -> float:
@@ -378,6 +381,7 @@ def scale_text(scale: HumanScale) -> Iterator[str]:
         )
     if scale.unjudged:
         yield f"- Not used, because no judge compared them: {listed(list(scale.unjudged))}."
+    yield from (f"- {remark}" for remark in scale.remarks)
 
 
 def _points(value: float) -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Unpack
 
 import numpy as np
 import pandas as pd
@@ -27,10 +28,11 @@ from judgerank.people.anchor import People, anchored_by_people, disagreement, ne
 from judgerank.people.human_scale import HumanBoard, HumanScale, human_scale, scale_text
 from judgerank.people.items import HumanScores, Items, human_marks, human_rows, items_of
 from judgerank.people.toward_panel import TowardPanel, drawn_toward_panel
-from judgerank.ranking.choices import RECUSE, Settings, default_member
+from judgerank.ranking.choices import default_member
 from judgerank.ranking.components import fit_member
-from judgerank.ranking.recusal import of_rows, recusal_of
+from judgerank.ranking.recusal import RECUSE, is_recusing, of_rows, recusal_of
 from judgerank.reading.read import Source, read_judgments
+from judgerank.reading.selection import Filters
 
 # People as one more judge, whose discrimination is the unit: scores on the human scale, if the panel is right.
 #
@@ -208,7 +210,12 @@ class PeopleReport(Shown):
 
 
 def people_report(
-    judgments: Source, human: str | Collection[str] = (), level: float = 0.95, own_maker: str = RECUSE
+    judgments: Source,
+    human: str | Collection[str] = (),
+    level: float = 0.95,
+    own_maker: str = RECUSE,
+    makers: Mapping[str, str] | None = None,
+    **filters: Unpack[Filters],
 ) -> PeopleReport:
     """Scores on the human scale, from the judgments of people on some items and of a panel on more.
 
@@ -220,6 +227,10 @@ def people_report(
     level : float
     own_maker : {"recuse", "count"}
         As of `judgerank.rank`.
+    makers : mapping of str to str, optional
+        As of `judgerank.rank`.
+    filters
+        ``without_judge``, ``only_judge``, ``without_model`` and ``category``, as of `judgerank.read`.
 
     Raises
     ------
@@ -233,13 +244,14 @@ def people_report(
     >>> report.persons, report.table['model'].tolist()[:2]
     (1, ['oak', 'maple'])
     """
-    judgments, human = read_judgments(judgments), [human] if isinstance(human, str) else human
+    judgments, human = read_judgments(judgments, **filters), [human] if isinstance(human, str) else human
     broken = judgments.comparisons.stages is not None
     judgments = as_pairs(judgments)
     if "question_id" not in judgments.frame:
         raise DataError("people and panel are compared question by question: name the column of questions")
     people = human_rows(judgments, human)
-    recusal = recusal_of(of_rows(judgments, np.flatnonzero(~people)), Settings(own_maker=own_maker).is_recused)
+    panels = of_rows(judgments, np.flatnonzero(~people))
+    recusal = recusal_of(panels, is_recusing(own_maker), (makers or {}).items())
     if recusal.n_left_out:
         counts = people.copy()
         counts[~people] = recusal.counts
@@ -308,6 +320,8 @@ def on_human_board(
     board: HumanBoard | pd.DataFrame | str | Path,
     level: float = 0.95,
     own_maker: str = RECUSE,
+    makers: Mapping[str, str] | None = None,
+    **filters: Unpack[Filters],
 ) -> HumanScale:
     """Models that no person has judged on the scale of a published human board, from judges' verdicts.
 
@@ -320,6 +334,10 @@ def on_human_board(
     level : float
     own_maker : {"recuse", "count"}
         As of `judgerank.rank`.
+    makers : mapping of str to str, optional
+        As of `judgerank.rank`.
+    filters
+        ``without_judge``, ``only_judge``, ``without_model`` and ``category``, as of `judgerank.read`.
 
     Raises
     ------
@@ -335,12 +353,14 @@ def on_human_board(
     >>> scale.newcomers['model'].tolist()
     ['oak']
     """
-    judgments = read_judgments(judgments)
+    judgments = read_judgments(judgments, **filters)
     if "human" in judgments.frame and human_marks(judgments.frame).any():
         raise DataError("some judgments are people's: leave them out, or leave out the human board")
-    judgments = recusal_of(judgments, Settings(own_maker=own_maker).is_recused).counted
+    recusal = recusal_of(judgments, is_recusing(own_maker), (makers or {}).items())
+    remarks, judgments = (*judgments.left_out_by_request, *recusal.sentences()), recusal.counted
     question = judgments.question if "question_id" in judgments.frame else None
-    return human_scale(panel_of(judgments.comparisons, question)[0], HumanBoard.given(board), level)
+    scale = human_scale(panel_of(judgments.comparisons, question)[0], HumanBoard.given(board), level)
+    return replace(scale, remarks=remarks)
 
 
 def _newcomers(

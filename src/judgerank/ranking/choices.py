@@ -18,7 +18,7 @@ from judgerank.engine.solvers import SOLVERS
 from judgerank.fits.result import Fit
 from judgerank.model.members import Model
 from judgerank.model.naming import all_of, member
-from judgerank.ranking.recusal import Recusal
+from judgerank.ranking.recusal import OWN_MAKER, RECUSE, Recusal
 
 # How judgments are ranked: what can be chosen, and between what.
 EFFECTS = "effects"
@@ -26,7 +26,6 @@ CLUSTERS = ("question", EFFECTS, "none")
 FEWEST, MOST_NEXT, MOST_SIZE = 10**9, 1000, 10**6  # largest values of few, next and next_size
 SHRUNK, EXACT = "penalised", "newton"  # what is fitted unless a user says otherwise, and what stands beside it
 FAMILY = "family"  # block that allows for self-preference
-OWN_MAKER = RECUSE, COUNT = "recuse", "count"  # votes of judges on models of their own maker
 DESCRIBED = (EXACT, SHRUNK)  # solvers that further blocks and question effects go with
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Unpack
 
 import numpy as np
 import pandas as pd
@@ -21,7 +22,8 @@ from judgerank.model.members import GRADED_MEMBERS, MODELS, Model
 from judgerank.model.naming import member
 from judgerank.ranking.choices import EXACT, SHRUNK, Settings, default_member, identified
 from judgerank.ranking.components import fit_member, links_between, never_compared, parts_of
-from judgerank.ranking.recusal import Recusal, of_rows, recusal_of
+from judgerank.ranking.page_options import makers_on
+from judgerank.ranking.recusal import RECUSE, Recusal, is_recusing, recusal_of
 from judgerank.ranking.studies.convergence import on_fit
 from judgerank.ranking.studies.few_comparisons import on_few
 from judgerank.ranking.studies.unconnected import on_parts
@@ -34,6 +36,7 @@ from judgerank.reading.layouts.names import require_copies, require_names
 from judgerank.reading.layouts.strength import BOTH_BAD
 from judgerank.reading.layouts.table import ASK
 from judgerank.reading.layouts.words import meanings
+from judgerank.reading.selection import Filters, Selection
 
 RUN_NEXT = "run next"  # what the last sentence is about
 SHRUNK_BY_DEFAULT = f"rank shows the shrunk one unless you add --solver {EXACT}"
@@ -50,7 +53,11 @@ def examine(
     encoding: str | None = None,
     names: str = ASK,
     copies: str = ASK,
-) -> Lines:
+    own_maker: str = RECUSE,
+    makers: Mapping[str, str] | None = None,
+    facts: str | Path | None = None,
+    **filters: Unpack[Filters],
+) -> Generator[tuple[str, str], None, Judgments]:
     """Look at files, one thing after the other, up to the first that keeps them from being ranked.
 
     Parameters
@@ -58,11 +65,22 @@ def examine(
     files : path, or several
     form, columns, winner_values, baseline, encoding, names, copies
         As of `read_judgments`.
+    own_maker, makers
+        As of `judgerank.rank`.
+    facts : path, optional
+        Where makers are, too (`page_options.read_facts`).
+    filters
+        ``without_judge``, ``only_judge``, ``without_model`` and ``category``, as of `judgerank.read`.
 
     Yields
     ------
     tuple of str and str
         What it is about, and what there is to say of it.
+
+    Returns
+    -------
+    Judgments
+        Those that are not left out by request.
 
     Raises
     ------
@@ -84,14 +102,20 @@ def examine(
             yield "layout", f"{layout.name}. {layout.remark}".rstrip(". ") + "."
             yield "columns", _columns(read, layout)
         tables.append(table)
-    judgments = judgments_from(tables, title_of(paths))
+    selection = Selection.of(**filters)
+    judgments = selection.applied(judgments_from(tables, title_of(paths)))
     for remark in judgments.remarks:
         yield "read", remark
-    recusal = recusal_of(judgments, Settings().is_recused)
+    every_maker = {**(makers or {}), **dict(makers_on(judgments, facts))}
+    recusal = recusal_of(judgments, is_recusing(own_maker), every_maker.items())
     yield from on_answers(recusal)
     yield from on_design(recusal.counted)
     options = {"encoding": encoding, "names": names, "copies": copies}
-    yield from on_ranking(recusal.counted, _command(files, form, columns, winner_values, baseline, options))
+    more = [*selection.options(), *([] if own_maker == RECUSE else ["--own-maker", own_maker])]
+    more += [] if facts is None else ["--models", str(facts)]
+    command = _command(files, form, columns, winner_values, baseline, options)
+    yield from on_ranking(recusal.counted, shlex.join([*command, *more]))
+    return judgments
 
 
 def on_answers(recusal: Recusal) -> Lines:
@@ -127,7 +151,7 @@ def on_answers(recusal: Recusal) -> Lines:
     for sentence in recusal.sentences():
         yield "own maker", sentence
     if recusal.n_left_out:  # not `counted`, in which judges with few answers have one label
-        judgments = of_rows(judgments, np.flatnonzero(recusal.counts))
+        judgments = recusal.kept
         c, frame = judgments.comparisons, judgments.frame
     n = len(c.models)
     compared = np.bincount(c.first, c.decided, n) + np.bincount(c.second, c.decided, n)
@@ -277,7 +301,7 @@ def _command(
     winner_values: Mapping[str, str] | None,
     baseline: str | None,
     options: Mapping[str, str | None],
-) -> str:
+) -> list[str]:
     listed = [files] if isinstance(files, str | Path) else files
     words = ["judgerank", "rank", *map(str, listed), *(["--format", form] if form else [])]
     for key, name in (columns or {}).items():
@@ -286,4 +310,4 @@ def _command(
         words += ["--winner-values", f"{key}={value}"]
     for key, option in {"baseline": baseline, **options}.items():
         words += [f"--{key}", option] if option not in (None, ASK) else []
-    return shlex.join(words)
+    return words

@@ -287,7 +287,7 @@ def judges_of(ranking: Record) -> list[Judge]:
             line["information"] / most if most > 0 else float("nan"),
             line["verdict"],
             REASONS[panel.kind_of(line["verdict"])](line, about),
-            line["verdict"] in (panel.FINE, panel.UNRATED),
+            line["verdict"] in (panel.FINE, panel.UNRATED, panel.UNBOUNDED),
         )
         for line in table.to_dict("records")
     ]
@@ -360,13 +360,11 @@ def _same(line: Line, _: _About) -> str:
 
 
 def _unsure(line: Line, about: _About) -> str:
-    few = f"{_answers(line)} are too few to assess"
+    unclear = f"its {_answers(line)} do not show how well it separates better from worse models"
     low, high = (line.get(f"{end}_discrimination", np.nan) / about.middle for end in ("low", "high"))
     if line["comparisons"] < about.few or not np.isfinite(low + high):
-        return few
-    return (
-        f"{few}: it may separate better from worse models {low:.0%} to {high:.0%} as sharply as the median judge"
-    )
+        return unclear
+    return f"{unclear}: {low:.0%} to {high:.0%} as sharply as the median judge"
 
 
 def _unrated(line: Line, _: _About) -> str:
@@ -378,7 +376,7 @@ def _too_few(line: Line, _: _About) -> str:
 
 
 def _unbounded(line: Line, _: _About) -> str:
-    return f"none of its {_answers(line)} contradicts the ranking, so its weight has no upper limit"
+    return f"none of its {_answers(line)} contradicts the ranking"
 
 
 # what a verdict rests on, in a sentence without a full stop, by its kind

@@ -24,7 +24,7 @@ from judgerank.fits.result import Fit
 from judgerank.ranking.choices import Record, Settings
 from judgerank.ranking.components import parts_of
 from judgerank.ranking.first_screen import headline, largest
-from judgerank.ranking.recusal import Recusal, of_rows, recusal_of
+from judgerank.ranking.recusal import OTHER_MAKER, Recusal, of_rows, on_one_maker, recusal_of
 from judgerank.ranking.studies import panel
 from judgerank.ranking.studies.by_judge import BY_JUDGE
 from judgerank.ranking.studies.contrary_judges import CONTRARY_JUDGES
@@ -37,7 +37,6 @@ from judgerank.trust.sentences import MOST_ROWS
 
 MOST_TRIALS = 6  # judges left out one at a time, those with most information first; of large sets one
 STAYS = " Leaving {} out changes no leader."
-UNTESTED, OTHER_MAKER = "self-preference cannot be tested here", "Add a judge of another maker."
 
 
 @dataclass(frozen=True)
@@ -145,11 +144,10 @@ def policy_of(ranking: Record) -> Policy:
 
 def _of_one_maker(model: str, best: Sequence[str], judges: pd.DataFrame) -> Policy:
     """No judge of another maker compared a model that leads."""
-    n_judges = len(judges)
-    who = "the only judge is" if n_judges == 1 else f"all {n_judges} judges are"
-    whose = "the leader's maker" if len(best) == 1 else f"the maker of {model}"
-    warning = f"{who[0].upper()}{who[1:]} by {whose}; {UNTESTED}. {OTHER_MAKER}"
-    return Policy(f"but {who} by {whose}; {UNTESTED}", (warning, *_on_judges(judges)), OTHER_MAKER)
+    clause, warning = on_one_maker(
+        len(judges), "the leader's maker" if len(best) == 1 else f"the maker of {model}"
+    )
+    return Policy(f"but {clause}", (warning, *_on_judges(judges)), OTHER_MAKER)
 
 
 def leading(board: pd.DataFrame) -> list[str]:
@@ -282,7 +280,9 @@ def _on_judges(judges: pd.DataFrame, stays: str = "") -> Iterator[str]:
     unsure = judges["verdict"] == panel.UNSURE
     if unsure.any():
         who = f": {listed(judges['judge'][unsure])}" if unsure.sum() <= NAMED_WARNED else ""
-        yield f"Too few answers to assess {unsure.sum()} of {counted(len(judges), 'judge')}{enough}{who}."
+        how = "it judges" if unsure.sum() == 1 else "they judge"
+        of_all = f"{unsure.sum()} of {counted(len(judges), 'judge')}{enough}"
+        yield f"The answers of {of_all} do not show how well {how}{who}."
     doubtful = judges[judges["judge"].isin(panel.flagged(judges))]
     if len(doubtful):
         have = "has" if len(doubtful) == 1 else "have"

@@ -226,11 +226,14 @@ def to_html(ranking: Record, has_files: bool = False, additions: Additions | Non
 
 
 def _meanings(ranking: Record) -> dict[str, str]:
-    """Meanings of the verdicts that a judge can have."""
+    """Meanings of the judges' verdicts, each by its name in the table."""
+    meanings = {
+        verdict: panel.MEANING[panel.kind_of(verdict)]
+        for verdict in dict.fromkeys(ranking.tables["judges"]["verdict"])
+    }
     if ranking.fit.model.uses(Need.ORDER):
-        return panel.MEANING
-    meanings = {kind: meaning.removesuffix(panel.UNBIASED) for kind, meaning in panel.MEANING.items()}
-    return {kind: meaning for kind, meaning in meanings.items() if kind != panel.BY_POSITION}
+        return meanings
+    return {verdict: meaning.removesuffix(panel.UNBIASED) for verdict, meaning in meanings.items()}
 
 
 def _other_tables(tables: dict[str, pd.DataFrame]) -> list[Shown]:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pandas as pd
 
 from judgerank.data.errors import DataError
+from judgerank.data.judgments import Judgments
 from judgerank.data.listing import listed
 from judgerank.reading.file_formats import read_table
 
@@ -137,6 +138,32 @@ def makers_in(facts: pd.DataFrame | None) -> tuple[tuple[str, str], ...]:
     if facts is None or "organisation" not in facts:
         return ()
     return tuple((str(name), str(maker)) for name, maker in facts["organisation"].items() if maker)
+
+
+def facts_on(judgments: Judgments, path: str | Path | None) -> pd.DataFrame | None:
+    """Facts on models and judges of judgments, if there is a file of them; `read_facts` says what is raised."""
+    c = judgments.comparisons
+    return None if path is None else read_facts(path, (*c.models, *c.judges))
+
+
+def makers_on(judgments: Judgments, path: str | Path | None) -> tuple[tuple[str, str], ...]:
+    """Makers of models and judges of judgments by a file of facts, if there is one, as `makers_among`."""
+    c = judgments.comparisons
+    return makers_among((*c.models, *c.judges), path)
+
+
+def makers_among(names: Iterable[str], path: str | Path | None) -> tuple[tuple[str, str], ...]:
+    """Makers of models and judges by a file of facts, if there is one, which must have one of some names.
+
+    Raises
+    ------
+    DataError
+        If the file has no makers; as `read_facts`.
+    """
+    makers = () if path is None else makers_in(read_facts(path, names))
+    if path is not None and not makers:
+        raise DataError(f"{Path(path).name} has no column 'organisation', by which --own-maker goes")
+    return makers
 
 
 def _check(path: Path, facts: pd.DataFrame, models: set[str]) -> None:

@@ -5,6 +5,9 @@ known, such votes are left out of the scores, also on two models of that maker: 
 
 A vote counts all the same where the comparison graph would fall apart without it: if it joins two models that no
 chain of the other votes connects. Then no other judge says how the two compare.
+
+From a ranking of several answers, models of the judge's maker are left out. The order of the others stays: its
+likelihood does not depend on them (`judgerank.data.rankings.ranked_among`).
 """
 
 from __future__ import annotations
@@ -15,12 +18,41 @@ from functools import cached_property
 
 import numpy as np
 import pandas as pd
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from judgerank.data.arrays import BoolArray, IntArray
 from judgerank.data.connectivity import components
+from judgerank.data.errors import ConfigError
 from judgerank.data.judgments import Judgments
 from judgerank.data.listing import counted, listed, percent
+from judgerank.data.rankings import Ranked, in_stages, number_of_ranking, ranked_among
 from judgerank.model.kinds.family import Relations, relations
+from judgerank.reading.from_tables import of_records
+from judgerank.reading.selection import rankings_changed
+
+OWN_MAKER = RECUSE, COUNT = "recuse", "count"  # votes of judges on models of their own maker
+UNTESTED, OTHER_MAKER = "self-preference cannot be tested here", "Add a judge of another maker."
+
+
+def is_recusing(own_maker: str) -> bool:
+    """Whether one of `OWN_MAKER` leaves votes out.
+
+    Raises
+    ------
+    ConfigError
+        If there is no such choice.
+    """
+    if own_maker not in OWN_MAKER:
+        raise ConfigError(f"there is no own_maker {own_maker!r} (known: {', '.join(OWN_MAKER)})")
+    return own_maker == RECUSE
+
+
+def on_one_maker(n_judges: int, whose: str) -> tuple[str, str]:
+    """That all judges are by one maker, such as *the leader's maker*: as a clause, and as a warning."""
+    who = "the only judge is" if n_judges == 1 else f"all {n_judges} judges are"
+    clause = f"{who} by {whose}; {UNTESTED}"
+    return clause, f"{clause[0].upper()}{clause[1:]}. {OTHER_MAKER}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,28 +63,39 @@ class Recusal:
     ----------
     judgments : Judgments
         All of them, T comparisons.
-    counted : Judgments
-        Those that scores are fitted to.
+    kept : Judgments
+        Those that count.
     related : Relations
         Which of their models are of a judge's maker.
     is_own : bool array, shape (T,)
         Whether a comparison has a model of its judge's maker, or two.
     counts : bool array, shape (T,)
-        Whether it is one of `counted`.
+        Whether it is one of those that count. A row of a ranking does if neither of its models left that ranking.
     is_recused : bool
         Whether such votes are left out where that is possible.
     """
 
     judgments: Judgments
-    counted: Judgments
+    kept: Judgments
     related: Relations
     is_own: BoolArray
     counts: BoolArray
     is_recused: bool
 
+    @cached_property
+    def counted(self) -> Judgments:
+        """What scores are fitted to: what counts, with one label for judges with few answers."""
+        return self.kept.pool_few()
+
+    @cached_property
+    def _ranking(self) -> IntArray:
+        return _number_of_ranking(self.judgments)
+
     @property
     def n_left_out(self) -> int:
-        """Votes that do not count."""
+        """Votes that do not count; of rankings, those that lose a model."""
+        if self.judgments.comparisons.stages is not None:
+            return len(np.unique(self._ranking[~self.counts]))
         return round(float(self.judgments.comparisons.count[~self.counts].sum()))
 
     @cached_property
@@ -75,11 +118,16 @@ class Recusal:
 
     def on_left_out(self) -> list[str]:
         """How many votes do not count; empty where all do."""
-        n_judges = len(np.unique(self.judgments.comparisons.judge[~self.counts]))
+        c = self.judgments.comparisons
+        n_judges = len(np.unique(c.judge[~self.counts]))
         if not n_judges:
             return []
-        share = percent(self.n_left_out / self.judgments.comparisons.n_comparisons)
-        votes, judges = counted(self.n_left_out, "vote"), counted(n_judges, "judge")
+        judges = counted(n_judges, "judge")
+        if c.stages is not None:
+            n = int(self._ranking.max()) + 1
+            rankings = f"{self.n_left_out:,} of {counted(n, 'ranking')}"
+            return [f"Left out: models of the judge's own maker in {rankings}, by {judges}."]
+        share, votes = percent(self.n_left_out / c.n_comparisons), counted(self.n_left_out, "vote")
         return [f"Left out: {votes} of {judges} on models of their own maker ({share} of all)."]
 
     def dependence(self) -> list[str]:
@@ -118,12 +166,13 @@ class Recusal:
         return replace(self.judgments, frame=frame, comparisons=every), rows
 
 
-def recusal_of(judgments: Judgments, recuse: bool = True, makers: Iterable[tuple[str, str]] = ()) -> Recusal:
+def recusal_of(
+    judgments: Judgments,
+    recuse: bool = True,
+    makers: Iterable[tuple[str, str]] = (),
+    connected: Iterable[str] = (),
+) -> Recusal:
     """Leave out votes of judges on models of their own maker, as far as the others connect the same models.
-
-    Of what counts, judges with few answers have one label (`Judgments.pool_few`).
-
-    A ranking of several answers is one vote, of which no part can be left out: it counts.
 
     Parameters
     ----------
@@ -132,27 +181,66 @@ def recusal_of(judgments: Judgments, recuse: bool = True, makers: Iterable[tuple
         Whether to leave out any.
     makers : iterable of (str, str)
         Names of models or judges, and their makers where names do not say them.
+    connected : iterable of str
+        Models that other judgments connect, such as those of a board.
     """
     c = judgments.comparisons
     related = relations(c.judges, c.models, dict(makers))
     judge = c.judge.astype(np.intp)
     is_own = related.is_own[judge, c.first] | related.is_own[judge, c.second]
-    is_recused = recuse and c.stages is None
-    if not is_recused or not is_own.any():
-        return Recusal(judgments, judgments.pool_few(), related, is_own, np.ones(len(c), bool), is_recused)
-    part = _parts(judgments, ~is_own)
-    counts = ~is_own | (part[c.first] != part[c.second])
-    counted = judgments if counts.all() else of_rows(judgments, np.flatnonzero(counts))
-    return Recusal(judgments, counted.pool_few(), related, is_own, counts, is_recused)
+    if not recuse or not is_own.any():
+        return Recusal(judgments, judgments, related, is_own, np.ones(len(c), bool), recuse)
+    part = _parts(judgments, ~is_own, connected)
+    number = _number_of_ranking(judgments)
+    joins = np.bincount(number, part[c.first] != part[c.second]) > 0
+    counts = ~is_own | joins[number]
+    if counts.all():
+        kept = judgments
+    elif c.stages is None:
+        kept = of_rows(judgments, np.flatnonzero(counts))
+    else:
+        kept = _of_rankings(judgments, related, part, counts)
+    return Recusal(judgments, kept, related, is_own, counts, recuse)
 
 
-def _parts(judgments: Judgments, rows: BoolArray) -> IntArray:
+def _number_of_ranking(judgments: Judgments) -> IntArray:
+    """Number of the ranking that each comparison belongs to, shape (T,)."""
+    c = judgments.comparisons
+    has_question = c.stages is not None and "question_id" in judgments.frame
+    return number_of_ranking(c, judgments.question if has_question else None)
+
+
+def _parts(judgments: Judgments, rows: BoolArray, connected: Iterable[str]) -> IntArray:
     """Number of the component of every model in the graph of some comparisons, shape (N,)."""
     c = judgments.comparisons
-    if not rows.any():
-        return np.arange(len(c.models))
-    number = {name: n for n, group in enumerate(components(c._rows(rows))) for name in group}
-    return np.array([number[name] for name in c.models])
+    rows = rows & (c.decided > 0)  # the best of several says nothing of the order of the others
+    known = np.flatnonzero(np.isin(np.array(c.models, object), [*connected]))
+    first, second = np.r_[c.first[rows], known[:-1]], np.r_[c.second[rows], known[1:]]
+    n = len(c.models)
+    edges = coo_array((np.ones(len(first), np.int8), (first, second)), shape=(n, n))
+    return np.asarray(connected_components(edges, directed=False)[1])
+
+
+def _of_rankings(judgments: Judgments, related: Relations, part: IntArray, counts: BoolArray) -> Judgments:
+    """The rankings without models of the judge's maker, where these do not connect others."""
+    c, frame = judgments.comparisons, judgments.frame
+    model, judge = ({name: n for n, name in enumerate(names)} for names in (c.models, c.judges))
+    judges = frame["judge_model"].to_numpy(object)
+
+    def change(ranking: Ranked, record: int) -> Ranked | None:
+        numbers = [model[name] for name in ranking.models]
+        if len({*part[numbers].tolist()}) > 1:
+            return ranking
+        is_own = related.is_own[judge[judges[record]], numbers]
+        return ranked_among(ranking, [c.models[n] for n, own in zip(numbers, is_own, strict=True) if not own])
+
+    keep = np.ones(len(frame), bool)
+    keep[np.flatnonzero(judgments.parsed)[~counts]] = False  # comparisons of two
+    keep |= in_stages(frame)
+    frame, keep = rankings_changed(judgments, change, keep)
+    kept = of_records(replace(judgments, frame=frame), pd.Series(keep, frame.index))
+    comparisons = replace(kept.comparisons, dropped=c.dropped)
+    return replace(kept, comparisons=comparisons, remarks=judgments.remarks)
 
 
 def of_rows(judgments: Judgments, rows: IntArray) -> Judgments:

@@ -6,9 +6,10 @@ NAME``, given as often as needed, is ``without_judge=["NAME", ...]``, or one nam
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from difflib import get_close_matches
+from typing import TypedDict
 
 import numpy as np
 import pandas as pd
@@ -18,13 +19,22 @@ from judgerank.data.errors import ConfigError, DataError
 from judgerank.data.frames import BY_REQUEST, NO_QUESTION, OUTCOMES, UNHEARD
 from judgerank.data.judgments import Judgments
 from judgerank.data.listing import counted, listed, noun
-from judgerank.data.rankings import in_stages, ranked_among, rankings_of, rows_of
+from judgerank.data.rankings import Ranked, in_stages, ranked_among, rankings_of, rows_of
 from judgerank.reading.from_tables import of_records, remarks_on_judges
 from judgerank.reading.layouts.ranked import as_rows
 from judgerank.reading.layouts.table import ONE_JUDGE
 
 JUDGE, MODELS, CATEGORY = "judge_model", ("model_a", "model_b"), "category"  # columns of records
 NEAR = 0.6  # similarity from which a name may be meant by another
+
+
+class Filters(TypedDict, total=False):
+    """Arguments of functions that leave judgments out or keep them, as of `judgerank.read`."""
+
+    without_judge: str | Iterable[str]
+    only_judge: str | Iterable[str]
+    without_model: str | Iterable[str]
+    category: str | Iterable[str]
 
 
 @dataclass(frozen=True)
@@ -80,7 +90,7 @@ class Selection:
         n_before, frame = round(judgments.comparisons.n_comparisons), judgments.frame
         keep, models = self._kept(frame), self._models(frame)
         if models is not None and judgments.comparisons.stages is not None:
-            frame, keep = _rankings_among(judgments, models, keep)
+            frame, keep = rankings_changed(judgments, lambda ranking, _: ranked_among(ranking, models), keep)
         if models is not None:
             keep &= np.logical_and(*(frame[side].isin(models).to_numpy() for side in MODELS))
         if not frame["judge_preferred_model"][keep].isin(list(OUTCOMES)).any():
@@ -168,22 +178,32 @@ def option_of(argument: str) -> str:
     return f"--{argument.replace('_', '-')}"
 
 
-def _rankings_among(
-    judgments: Judgments, models: Collection[str], keep: BoolArray
+def rankings_changed(
+    judgments: Judgments, change: Callable[[Ranked, int], Ranked | None], keep: BoolArray
 ) -> tuple[pd.DataFrame, BoolArray]:
-    """Records in which rankings are of some models alone, and which of them are kept, shape (records,)."""
+    """Records with changed rankings in place of rankings, and which of them are kept, shape (records,).
+
+    Parameters
+    ----------
+    judgments : Judgments
+    change : callable
+        Of a ranking and its first record, what takes its place; None for nothing.
+    keep : bool array, shape (records,)
+        Which records are kept; of a ranking, whether its first one is.
+    """
     frame, is_ranked = judgments.frame, in_stages(judgments.frame)
     rankings, first_records = rankings_of(judgments)
     selected = [
         (ranked, record)
         for ranking, record in zip(rankings, first_records.tolist(), strict=True)
-        if keep[record] and (ranked := ranked_among(ranking, models)) is not None
+        if keep[record] and (ranked := change(ranking, record)) is not None
     ]
     alone = frame[~is_ranked]
     if not selected:
         return alone, keep[~is_ranked]
     records = [record for _, record in selected]
-    context = frame.iloc[records].drop(columns=[*rows_of([]).columns, "judge_preferred_model"], errors="ignore")
+    of_rankings = [*rows_of([]).columns.drop("record"), "judge_preferred_model"]
+    context = frame.iloc[records].drop(columns=of_rankings, errors="ignore")
     rows = as_rows([ranked for ranked, _ in selected], context.assign(record_index=records))
     rows = rows.set_index("record_index").rename_axis(None)
     joined = pd.concat([rows, alone]) if len(alone) else rows

@@ -311,14 +311,14 @@ def fitness(
     flips = FlippedResiduals.of(fitted, rows, question)
     n = len(rows.models)
     sign, pair = np.where(rows.first < rows.second, 1.0, -1.0), rows.pair
-    models, balanced = np.asarray(rows.models, object), flips.without_shrinkage()
-    by_pair, by_both = balanced.sums(pair, sign), balanced.sums(rows.judge * n * n + pair, sign)
+    models = np.asarray(rows.models, object)
+    by_pair, by_both = flips.sums(pair, sign), flips.sums(rows.judge * n * n + pair, sign)
     if not len(by_pair.kept):
         raise NoIntervalError("no two models were compared on two questions, so the fit cannot be tested")
     table_rows, sd = list[dict[str, object]](), 0.0
     if n > 2:
         table_rows += [_one("overall", by_both, level, ""), _one("order", by_pair, level, _pair(by_pair, models))]
-        table_rows += _judges(balanced, models, level) if len(rows.judges) > 1 else []
+        table_rows += _judges(flips, models, level) if len(rows.judges) > 1 else []
     elif question is None:
         raise NoIntervalError(
             "two models are in one order whatever the answers, so without questions nothing is tested"

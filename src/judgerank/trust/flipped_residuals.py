@@ -21,6 +21,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 import numpy as np
+from scipy.optimize import brentq
 from scipy.sparse import coo_array, csr_array, hstack, vstack
 
 from judgerank.data.arrays import FloatArray, IntArray
@@ -31,6 +32,7 @@ from judgerank.model.block import Role
 
 DRAWS, AT_ONCE = 499, 400_000  # flips; signs held at a time, which a processor's cache holds
 HIGHEST = 1 - 1e-6  # leverage that is made up for: beyond it nothing of a residual is left
+LONGEST, SETTLED = 5.0, 1e-6  # logarithm of the largest factor of scores; relative slope that counts as none
 FLAT = 1e-9  # share of a judge's information below which a direction of its own scores is not known
 
 
@@ -43,14 +45,14 @@ class FlippedResiduals:
     rows : Comparisons
     question : int array, shape (T,)
         From 0 to Q - 1.
-    here : At
+    here : RowTerms
         The rows at the fit.
     jacobian : sparse float array, shape (T, D)
         Derivatives of the expected answers, counted.
     inverse : float array, shape (D, D)
         Covariance of the free parameters.
     residual : float array, shape (T,)
-        Whose sums are observed: those at the fit, or what is left of them `without_shrinkage`.
+        Whose sums are observed: those of the fit with its scores no longer shrunk (`_without_shrinkage`).
     """
 
     rows: Comparisons
@@ -73,7 +75,8 @@ class FlippedResiduals:
         question_index = np.arange(len(rows)) if question is None else np.unique(question, return_inverse=True)[1]
         terms = row_by_row(rows, fitted.model, fitted.solution.parameters)
         jacobian = row_derivatives(terms, partial(_expected_answer, terms)).tocsr()[:, fitted.chosen]
-        return cls(rows, question_index, terms, jacobian, fitted.covariance, terms.residual)
+        residual = _without_shrinkage(fitted, rows, terms)
+        return cls(rows, question_index, terms, jacobian, fitted.covariance, residual)
 
     @cached_property
     def variance(self) -> FloatArray:
@@ -97,22 +100,6 @@ class FlippedResiduals:
             for few in np.array_split(of, -(-of.size * z.shape[1] // AT_ONCE)):
                 residual[few] += _made_up(z[few], residual[few])
         return residual * root
-
-    def without_shrinkage(self) -> FlippedResiduals:
-        """The same where models do better than expected only as far as others do worse.
-
-        At an exact fit sum r x = 0, x the part of the predictor that is of the models: the derivative in their
-        scale. Shrunk scores leave a sum above zero, in the extreme residuals that all have the sign of x. No flip
-        of these is as large as they are together, although all answers are as the scores say. So residuals by
-        judge and pair that have the sign of x are scaled down to those that have the other.
-        """
-        c, n = self.rows, len(self.rows.models)
-        group = np.unique(c.judge.astype(np.int64) * n * n + c.pair, return_inverse=True)[1]
-        along = np.bincount(group, self.here.residual * self.here.signal)
-        ahead, behind = np.maximum(along, 0.0).sum(), np.maximum(-along, 0.0).sum()
-        if ahead <= behind:
-            return self
-        return replace(self, residual=self.here.residual * np.where(along[group] > 0, behind / ahead, 1.0))
 
     def apart(self, judges: IntArray) -> FlippedResiduals:
         """The same where some judges have scores of their own, so that the others' residuals do without them.
@@ -229,6 +216,27 @@ class Sums:
         statistic = float((self.observed**2 / variance).sum())
         p = (1 + int((drawn >= statistic * (1 - 1e-12)).sum())) / (1 + len(drawn))
         return statistic, float(drawn.mean()), p
+
+
+def _without_shrinkage(fitted: Fit, rows: Comparisons, terms: RowTerms) -> FloatArray:
+    """Residuals with all scores longer by one factor, that of the highest likelihood; shape (T,).
+
+    At an exact fit sum r x = 0, x the part of the predictor that is of the models: the derivative in that factor,
+    which then is one. Shrunk scores expect less of winners than they do, so the sum is above zero, and no random
+    flip is as large as residuals that all have the sign of x. Where every answer is as the scores say the factor
+    has no limit, and no residual is left.
+    """
+    x, at = terms.signal, fitted.solution.parameters
+
+    def residual(logarithm: float) -> FloatArray:
+        longer = replace(at, scores=at.scores * np.exp(logarithm))
+        return row_by_row(rows, fitted.model, longer).residual
+
+    if terms.residual @ x <= SETTLED * (np.abs(terms.residual) @ np.abs(x)):
+        return terms.residual
+    if residual(LONGEST) @ x > 0:
+        return residual(LONGEST)
+    return residual(brentq(lambda logarithm: float(residual(logarithm) @ x), 0.0, LONGEST, xtol=SETTLED))
 
 
 def _made_up(z: FloatArray, r: FloatArray) -> FloatArray:

@@ -73,8 +73,7 @@ def gpt_4_first_mt_bench(stored: Estimates) -> Decided:
     among = place_in_table_1(ranks.reset_index(), "rank_judge_aware", stored.results)
     evidence = (
         f"Of all {len(ranks)} models: {'; '.join(details)}; beyond two errors in {settled} of {len(leads)} fits. "
-        "Among "
-        f"the five models of Table 1 its judge-aware rank is {among:.0f}."
+        f"Among the five models of Table 1 its judge-aware rank is {among:.0f}."
     )
     if first == len(leads):
         return Outcome.HOLDS, evidence

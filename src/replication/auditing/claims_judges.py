@@ -153,8 +153,7 @@ def size_and_gamma(stored: Estimates) -> Decided:
     contrary = sum(rank <= 0 or p > 0.05 for rank, p in printed.values())
     evidence = (
         f"Rank correlation of the printed size and discrimination: {correlations_text(printed)}. With all "
-        "parameters of "
-        f"every judge (see the findings): {correlations_text(every)}."
+        f"parameters of every judge (see the findings): {correlations_text(every)}."
     )
     return against(contrary, len(printed)), evidence
 
@@ -203,9 +202,8 @@ def gamma_stable(stored: Estimates) -> Decided:
     printed = [published.numbers("judge_discrimination", name) for name in ("mt_bench", "ultrafeedback")]
     rank = spearmanr(*gamma.to_numpy().T).statistic
     evidence = (
-        f"Ours: Pearson {correlation:.2f} (95% from {low:.2f}), Spearman {rank:.2f}, {len(gamma)} judges; "
-        "the printed "
-        f"columns: Pearson {np.corrcoef(*printed)[0, 1]:.2f}. Four of the judges may be one model."
+        f"Ours: Pearson {correlation:.2f} (95% from {low:.2f}), Spearman {rank:.2f}, {len(gamma)} judges; the "
+        f"printed columns: Pearson {np.corrcoef(*printed)[0, 1]:.2f}. Four of the judges may be one model."
     )
     return Outcome.HOLDS if low > 0.5 else Outcome.PARTLY if low > 0 else Outcome.FAILS, evidence
 
@@ -226,10 +224,9 @@ def gamma_diagonal(stored: Estimates) -> Decided:
     printed = [published.numbers("judge_discrimination", name) for name in ("mt_bench", "ultrafeedback")]
     below = int((printed[1] < printed[0]).sum())
     evidence = (
-        f"Intervals of the two sets do not overlap for {int(is_disjoint.sum())} of {len(is_disjoint)} judges "
-        "with two "
-        "intervals. "
-        f"Below the diagonal (UltraFeedback smaller): {ours} of these, {below} of {len(printed[0])} printed."
+        f"Intervals of the two sets do not overlap for {int(is_disjoint.sum())} of {len(is_disjoint)} judges with "
+        f"two intervals. Below the diagonal (UltraFeedback smaller): {ours} of these, {below} of "
+        f"{len(printed[0])} printed."
     )
     return against(int(is_disjoint.sum()), len(is_disjoint)), evidence
 

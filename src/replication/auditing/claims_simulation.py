@@ -57,11 +57,10 @@ def slopes_near_one(stored: Estimates) -> Decided:
     far = np.abs(slopes["slope"] + 1) - 2 * slopes["slope_se"] > largest_printed
     first = far[slopes["draw"] == 0]
     evidence = (
-        f"Called close: within {largest_printed:.3f}, the largest distance printed. Further off by more than "
-        "two errors: "
-        f"{int(first.sum())} of {len(first)} slopes under the truth shown, {int(far.sum())} of {len(far)} over "
-        f"{slopes['draw'].nunique()} draws of it; ours run from "
-        f"{slopes['slope'].min():.2f} to {slopes['slope'].max():.2f}."
+        f"Called close: within {largest_printed:.3f}, the largest distance printed. Further off by more than two "
+        f"errors: {int(first.sum())} of {len(first)} slopes under the truth shown, {int(far.sum())} of {len(far)} "
+        f"over {slopes['draw'].nunique()} draws of it; ours run from {slopes['slope'].min():.2f} to "
+        f"{slopes['slope'].max():.2f}."
     )
     return against(int(far.sum()), len(far)), evidence
 
@@ -89,9 +88,8 @@ def coverage_nominal(stored: Estimates) -> Decided:
     off = (cells["coverage"] - 0.95).abs()
     far, is_off = off - 2 * cells["coverage_se"] > NEAR, off > 2 * cells["coverage_se"]
     evidence = (
-        f"Further than {NEAR} from .95 by more than two errors: {by_draw(far)}. Different from .95 by more "
-        "than two "
-        f"errors: {by_draw(is_off)}. Coverage runs from {cells['coverage'].min():.3f} to "
+        f"Further than {NEAR} from .95 by more than two errors: {by_draw(far)}. Different from .95 by more than "
+        f"two errors: {by_draw(is_off)}. Coverage runs from {cells['coverage'].min():.3f} to "
         f"{cells['coverage'].max():.3f}."
     )
     return against(int(far.sum()), len(far)), evidence

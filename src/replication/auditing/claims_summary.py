@@ -74,9 +74,8 @@ def human_preferences(stored: Estimates) -> Decided:
     n_higher, lost = (sum(side * gain > 1e-9 for gain in gains.values()) for side in (1, -1))
     details = "; ".join(f"{name} {gain:+.4f}" for name, gain in gains.items())
     evidence = (
-        f"Spearman with each reference, weighted less unweighted: {details}. Of {len(gains)} references it "
-        "is higher "
-        f"with {n_higher} and lower with {lost}. On Chatbot Arena the unweighted fit is lower by "
+        f"Spearman with each reference, weighted less unweighted: {details}. Of {len(gains)} references it is "
+        f"higher with {n_higher} and lower with {lost}. On Chatbot Arena the unweighted fit is lower by "
         f"{-people['difference']:.4f} ({people['level']:.0%} interval over questions "
         f"{-people['difference_high']:.4f} to {-people['difference_low']:.4f})."
     )

@@ -38,13 +38,11 @@ def left_out_of_table_1(results: Results) -> tuple[bool, str]:
     left_out = [name for name in ours.index if name not in printed_models]
     settled = lead["difference"] > 2 * lead["standard_error"]
     text = (
-        f"MT-Bench has {len(ours)} models; Table 1 shows {len(printed_models)}, without "
-        f"{', '.join(left_out)}. By the "
-        f"judge-aware fit {lead['first']} stands before {lead['second']} by {lead['difference']:.3f}, with a "
-        f"standard error of {lead['standard_error']:.3f}: the data {'do' if settled else 'do not'} tell which "
-        "of the "
-        "two is first. Section 5.2 says that GPT-4 ranks first, which is so among the models shown. Once ties are "
-        f"dropped the judge-aware rank of GPT-4 goes from {ties['rank_judge_aware_half']['gpt-4']} to "
+        f"MT-Bench has {len(ours)} models; Table 1 shows {len(printed_models)}, without {', '.join(left_out)}. By "
+        f"the judge-aware fit {lead['first']} stands before {lead['second']} by {lead['difference']:.3f}, with a "
+        f"standard error of {lead['standard_error']:.3f}: the data {'do' if settled else 'do not'} tell which of "
+        "the two is first. Section 5.2 says that GPT-4 ranks first, which is so among the models shown. Once ties "
+        f"are dropped the judge-aware rank of GPT-4 goes from {ties['rank_judge_aware_half']['gpt-4']} to "
         f"{ties['rank_judge_aware_dropped']['gpt-4']}, where appendix F.4 has unchanged rankings."
     )
     return "claude-v1" in left_out and lead["first"] == "claude-v1" and lead["second"] == "gpt-4", text
@@ -73,18 +71,14 @@ def widths(results: Results) -> tuple[bool, str]:
     house, arena = "complete_ranking", "chatbot_arena"
     text = (
         f"In-house, the text has {text_of[house, 'judge_aware']} against {text_of[house, 'btl']}; the rows of "
-        "Table "
-        f"A.7 have mean widths of {rows[house, 'judge_aware']:.4f} and {rows[house, 'btl']:.4f}. For Chatbot "
-        "Arena it "
-        f"has {text_of[arena, 'judge_aware']} against {text_of[arena, 'btl']}; the rows of Table 3 have "
-        f"{rows[arena, 'judge_aware']:.4f} and {rows[arena, 'btl']:.4f}, as ours. The reductions are printed as "
-        f"{printed['in_house_width_reduction']}% and {printed['chatbot_arena_width_reduction']}%. The share "
-        "by which "
-        "the "
-        f"weighted intervals are shorter is, of the widths in the text, {reduction(text_of, house):.1f}% and "
-        f"{reduction(text_of, arena):.1f}%, and of the rows {reduction(rows, house):.1f}% and "
-        f"{reduction(rows, arena):.1f}%; the share by which the unweighted ones are longer is, of the rows, "
-        f"{longer(rows, house):.1f}% and {longer(rows, arena):.1f}%."
+        f"Table A.7 have mean widths of {rows[house, 'judge_aware']:.4f} and {rows[house, 'btl']:.4f}. For "
+        f"Chatbot Arena it has {text_of[arena, 'judge_aware']} against {text_of[arena, 'btl']}; the rows of Table "
+        f"3 have {rows[arena, 'judge_aware']:.4f} and {rows[arena, 'btl']:.4f}, as ours. The reductions are "
+        f"printed as {printed['in_house_width_reduction']}% and {printed['chatbot_arena_width_reduction']}%. The "
+        "share by which the weighted intervals are shorter is, of the widths in the text, "
+        f"{reduction(text_of, house):.1f}% and {reduction(text_of, arena):.1f}%, and of the rows "
+        f"{reduction(rows, house):.1f}% and {reduction(rows, arena):.1f}%; the share by which the unweighted ones "
+        f"are longer is, of the rows, {longer(rows, house):.1f}% and {longer(rows, arena):.1f}%."
     )
     as_rows = all(abs(ours[m] - rows[arena, m]) < 5e-4 < abs(ours[m] - text_of[arena, m]) for m in ours.index)
     return as_rows and round(reduction(text_of, house), 1) != float(printed["in_house_width_reduction"]), text
@@ -107,8 +101,7 @@ def two_scales(results: Results) -> tuple[bool, str]:
         sentences.append(
             f"{TITLES[name]}: width {aware['mean_width']:.3f} against {btl['mean_width']:.3f}, over the standard "
             f"deviation of the scores {aware['relative_width']:.3f} against {btl['relative_width']:.3f}, "
-            "separated "
-            f"pairs {aware['separated']} against {btl['separated']}"
+            f"separated pairs {aware['separated']} against {btl['separated']}"
         )
     text = (
         "The scores of the two models are on different scales, so their widths alone do not say which is more "
@@ -143,9 +136,8 @@ def printed_ranks(_: Results) -> tuple[bool, str]:
     off = score.index[(rank < first) | (rank > last)]  # equal printed scores may stand in any order
     rows = ", ".join(f"{name} (printed {rank[name]:.0f}, by its score {first[name]})" for name in off)
     return len(off) > 0, (
-        f"Printed ranks that do not follow from the printed scores beside them: {rows}. The two columns may "
-        "come from "
-        "two fits; the next finding says which come out as printed."
+        f"Printed ranks that do not follow from the printed scores beside them: {rows}. The two columns may come "
+        "from two fits; the next finding says which come out as printed."
     )
 
 
@@ -168,13 +160,11 @@ def seventeen_judges(results: Results) -> tuple[bool, str]:
     used_table, all_table = ("ranking", "ranking_all_judges")
     text = (
         "Footnote 3 says that a judge with a discrimination near zero, GLM-4.5-Air-FP8, was left out. Without it "
-        f"{same[used_table, 'score_btl']} of {len(printed)} unweighted scores come out as printed, with all "
-        "18 judges "
-        f"{same[all_table, 'score_btl']}; of the unweighted ranks {same[used_table, 'rank_btl']} without it and "
-        f"{same[all_table, 'rank_btl']} with all. The judge-aware fit puts this judge at zero by itself: "
-        f"{same[used_table, 'score_judge_aware']} and {same[all_table, 'score_judge_aware']} of its scores "
-        "come out as "
-        "printed."
+        f"{same[used_table, 'score_btl']} of {len(printed)} unweighted scores come out as printed, with all 18 "
+        f"judges {same[all_table, 'score_btl']}; of the unweighted ranks {same[used_table, 'rank_btl']} without "
+        f"it and {same[all_table, 'rank_btl']} with all. The judge-aware fit puts this judge at zero by itself: "
+        f"{same[used_table, 'score_judge_aware']} and {same[all_table, 'score_judge_aware']} of its scores come "
+        "out as printed."
     )
     by_scores = same[used_table, "score_btl"] > same[all_table, "score_btl"]
     return by_scores and same[used_table, "rank_btl"] < same[all_table, "rank_btl"], text

@@ -82,12 +82,10 @@ def mixed_sizes(results: Results) -> tuple[bool, str]:
     gamma = gamma_by_set(Estimates(results, Estimator.EXACT))
     correlations = [correlations_by_set(gamma, sizes.dropna()) for sizes in (printed, every)]
     text = (
-        f"The sizes of Table A.8 are those in the judges' names. They count all parameters of some mixtures of "
-        f"experts ({', '.join(total)}) and the active ones or a product for others: "
-        f"{'; '.join(differences)}. The rank "
-        f"correlation of size and discrimination is, as printed, {correlations_text(correlations[0])}, and with "
-        "all parameters "
-        f"{correlations_text(correlations[1])}."
+        "The sizes of Table A.8 are those in the judges' names. They count all parameters of some mixtures of "
+        f"experts ({', '.join(total)}) and the active ones or a product for others: {'; '.join(differences)}. The "
+        f"rank correlation of size and discrimination is, as printed, {correlations_text(correlations[0])}, and "
+        f"with all parameters {correlations_text(correlations[1])}."
     )
     return len(active) > 0 and len(total) > 0 and _lower(correlations), text
 

@@ -59,11 +59,10 @@ def _stopped(results: Results) -> str:
         f"{code.step_judges:g}, decay rates {code.beta1:g} and {code.beta2:g}, and epsilon {code.epsilon:g}. We "
         f"searched for the two steps and the stop, among {len(tried[SETTING].drop_duplicates())} settings, whose "
         "lists were narrowed down by these numbers. So this shows how the numbers can come about, not that they "
-        "did; but it is one run for all of them, and its settings are round. "
-        f"At multiples of {ROUND:,} iterations no other setting gives more than "
-        f"{both[other_settings].max()}. In the published steps, at any iteration, at most "
-        f"{both[steps & rates].max()} "
-        f"come out with the published decay rates, and {both[steps & ~rates].max()} with others."
+        f"did; but it is one run for all of them, and its settings are round. At multiples of {ROUND:,} "
+        f"iterations no other setting gives more than {both[other_settings].max()}. In the published steps, at "
+        f"any iteration, at most {both[steps & rates].max()} come out with the published decay rates, and "
+        f"{both[steps & ~rates].max()} with others."
     )
 
 
@@ -153,11 +152,9 @@ def one_judge_four_names(results: Results) -> tuple[bool, str]:
     ids = sorted(set(alike.loc[alike["one_model"], ["judge_1", "judge_2"]].to_numpy().ravel()))
     text = (
         f"The published request scripts send one model name for {', '.join(ids)}. How often two of them give "
-        "equal "
-        f"answers to the same items: {'; '.join(details)}. If they are one model, the panel counts it four times; "
-        f"merged into one judge with one vote an item: {'; '.join(change)}. Which model answered when the data "
-        "were "
-        "collected the files do not say."
+        f"equal answers to the same items: {'; '.join(details)}. If they are one model, the panel counts it four "
+        f"times; merged into one judge with one vote an item: {'; '.join(change)}. Which model answered when the "
+        "data were collected the files do not say."
     )
     return len(is_separate) > 0 and all(is_separate), text
 
@@ -178,8 +175,7 @@ def judges_in_the_files(results: Results) -> tuple[bool, str]:
     used, listed = set(judges["judge"]), set(published.table("judge_llms").index)
     text = (
         f"Judges in the files ({', '.join(TITLES[name] for name in names)}) that the paper's list (Table A.5) "
-        "does "
-        f"not have: {', '.join(sorted(used - listed)) or 'none'}. Listed, and in none of these files: "
+        f"does not have: {', '.join(sorted(used - listed)) or 'none'}. Listed, and in none of these files: "
         f"{', '.join(sorted(listed - used)) or 'none'}."
     )
     return len(used - listed) > 0, text

@@ -45,10 +45,9 @@ def weak_panels(results: Results) -> tuple[bool, str]:
     text = (
         "Panels made of a set's less discriminating judges alone; correlations by Algorithm A.1, judge-aware "
         f"against BTL, as mean and quartiles over random panels: {'; '.join(sentences)}. By the Spearman "
-        "correlation with the full-data "
-        f"judge-aware fit the quartiles of the two do not overlap, BTL ahead, on {', '.join(behind) or 'no set'}. "
-        "The paper's measures are both correlations with the full-data judge-aware fit, on one pool of six weaker "
-        f"and two stronger judges. {_points_ahead(results)}"
+        "correlation with the full-data judge-aware fit the quartiles of the two do not overlap, BTL ahead, on "
+        f"{', '.join(behind) or 'no set'}. The paper's measures are both correlations with the full-data "
+        f"judge-aware fit, on one pool of six weaker and two stronger judges. {_points_ahead(results)}"
     )
     return len(behind) > 0, text
 
@@ -106,10 +105,9 @@ def slopes(results: Results) -> tuple[bool, str]:
     text = (
         f"Over {table['draw'].nunique()} draws of the truth the slopes of our estimator on a bounded box are: "
         f"{'; '.join(details)}. In {wide} of {len(details)} rows they differ by more than four of their own "
-        "errors, so "
-        "one study says little about another. All together say more. The printed slope is flatter than this many "
-        f"of ours, by run: {jointly}. At small T some likelihoods have no interior maximum: estimates on the box "
-        "sit on its edge and leave it as T grows, which steepens the line; Algorithm A.1 goes on until "
+        "errors, so one study says little about another. All together say more. The printed slope is flatter than "
+        f"this many of ours, by run: {jointly}. At small T some likelihoods have no interior maximum: estimates "
+        "on the box sit on its edge and leave it as T grows, which steepens the line; Algorithm A.1 goes on until "
         "it is stopped, so its slopes depend on where. The paper's truth is not known, nor its limit of "
         "iterations."
     )
@@ -134,14 +132,13 @@ def sparsity(results: Results) -> tuple[bool, str]:
     budgets = fitting["n_comparisons"]
     made = int(design["n_comparisons"])
     text = (
-        "The paper fixes the number of comparisons and does not say at how many. Spending as many as the set "
-        f"has, the central 95% of our draws hold {n_inside['resample']} of 20 printed numbers (comparisons drawn "
-        f"again from those made) or {n_inside['simulate']} (drawn anew from the full-data fit). Of {len(tried)} "
-        f"designs that were tried the likeliest spends {made:,} comparisons, {made // 44} on every edge of the "
-        f"tree, drawn {DRAWN[design['redraw']]}, with Algorithm A.1 stopped after {design['stop']:,} iterations: "
-        f"{numbers['within'].sum()} of {len(numbers)} printed numbers lie where one more table would fall, "
-        "and all "
-        f"together they are as far from its mean as {p:.0%} of its tables are (joint p = {p:.2f}, by "
+        "The paper fixes the number of comparisons and does not say at how many. Spending as many as the set has, "
+        f"the central 95% of our draws hold {n_inside['resample']} of 20 printed numbers (comparisons drawn again "
+        f"from those made) or {n_inside['simulate']} (drawn anew from the full-data fit). Of {len(tried)} designs "
+        f"that were tried the likeliest spends {made:,} comparisons, {made // 44} on every edge of the tree, "
+        f"drawn {DRAWN[design['redraw']]}, with Algorithm A.1 stopped after {design['stop']:,} iterations: "
+        f"{numbers['within'].sum()} of {len(numbers)} printed numbers lie where one more table would fall, and "
+        f"all together they are as far from its mean as {p:.0%} of its tables are (joint p = {p:.2f}, by "
         f"{joint['tables'].iloc[0]} tables; choosing the likeliest of many designs flatters it). Designs of "
         f"{budgets.min():,} to {budgets.max():,} comparisons fit nearly as well; how they are drawn cannot be "
         "told from the table. Each printed row is one random graph."

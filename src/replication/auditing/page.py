@@ -66,11 +66,9 @@ def totals_tables(numbers: pd.DataFrame) -> str:
     all_places = table.iloc[-1]
     exact, taken_over = all_places[str(Verdict.EXACT)], all_places[str(Verdict.TAKEN_OVER)]
     summary = (
-        f"Of {all_places['printed']} printed numbers {all_places['results']} are results; {exact} of these "
-        "are exact "
-        f"({exact + taken_over} if settings taken over were counted too, which they are not). "
-        f"{_copied(numbers)} The "
-        "others are no results:"
+        f"Of {all_places['printed']} printed numbers {all_places['results']} are results; {exact} of these are "
+        f"exact ({exact + taken_over} if settings taken over were counted too, which they are not). "
+        f"{_copied(numbers)} The others are no results:"
     )
     results = results[results["results"] > 0]
     return "\n\n".join([results.to_markdown(index=False), summary, no_results.to_markdown(index=False)])

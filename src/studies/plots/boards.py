@@ -7,6 +7,15 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from judgerank.plots.looks import COLOURS, MARKERS, NAMES, PAGE, canvas, shades, short
+from studies.plots.points import (
+    MONTE_CARLO,
+    columns_of,
+    finished,
+    legend_below,
+    points,
+    reference,
+    rows_named,
+)
 
 # Newcomers on boards.
 
@@ -22,26 +31,18 @@ def newcomers(left_out: pd.DataFrame, simulated: pd.DataFrame | None, title: str
         left.errorbar(mine["score_all"], mine["placed"], yerr=2 * mine["standard_error"], **style)
     left.set(xlabel="score in the fit of all comparisons", ylabel="score by placement")
     left.set_title("bars: two standard errors, with the board's", fontsize=7)
-    left.legend(loc="upper center", bbox_to_anchor=(0.5, -0.19), ncols=3)
+    legend_below(left, 0.19, 3)
     if simulated is None:
         right.set_axis_off()
     else:
-        heights = -np.arange(len(simulated), dtype=float)
-        kinds = (("covered", "with the board's uncertainty"), ("covered_own", "without it"))
-        styles = shades(len(kinds))
-        for shift, (kind, label), (colour, marker) in zip((0.12, -0.12), kinds, styles, strict=True):
-            style = {"fmt": marker, "color": colour, "elinewidth": 0.9, "capsize": 1.5}
-            right.errorbar(
-                simulated[kind], heights + shift, xerr=2 * simulated[f"{kind}_se"], label=label, **style
-            )
-        right.axvline(0.95, color=COLOURS["reference"], linewidth=0.6)
-        right.set_yticks(heights, simulated["setting"])
-        right.set_ylim(heights.min() - 0.6, 0.9)
+        kinds = {"covered": "with the board's uncertainty", "covered_own": "without it"}
+        points(right, columns_of(simulated, kinds), 0.12)
+        reference(right, 0.95)
+        rows_named(right, simulated["setting"], above=0.9)
         right.set(xlabel="coverage of 95% intervals, simulated")
-        right.set_title("bars: two Monte Carlo standard errors", fontsize=7)
-        right.legend(loc="upper center", bbox_to_anchor=(0.5, -0.19), ncols=2)
-    figure.suptitle(title, fontsize=8)
-    return figure
+        right.set_title(MONTE_CARLO, fontsize=7)
+        legend_below(right, 0.19, 2)
+    return finished(figure, title)
 
 
 # New models on human boards: errors of every way to place them, coverage, and each model left out.
@@ -51,29 +52,19 @@ KINDS = {"held": "interval by the model", "held_conformal": "conformal interval"
 def human_boards(errors: pd.DataFrame, boards: pd.DataFrame, title: str) -> Figure:
     """Mean errors in Elo points by way, and coverage, for every kind of simulated board."""
     figure, (left, right) = canvas(PAGE, 4.0, 1, 2, sharey=True)
-    heights, variants = -np.arange(len(boards), dtype=float), list(dict.fromkeys(errors["way"]))
-    rows = errors.set_index(["way", "board"])
-    for shift, variant, (colour, marker) in zip(
-        np.linspace(0.3, -0.3, len(variants)), variants, shades(len(variants)), strict=True
-    ):
-        of = rows.loc[variant].loc[boards["board"]]
-        style = {"fmt": marker, "color": colour, "capsize": 1.5, "label": variant, "markersize": 3.5}
-        left.errorbar(of["error"], heights + shift, xerr=2 * of["error_se"], **style)
+    rows, plain = errors.set_index(["way", "board"]), {"elinewidth": None}
+    ways = [(way, rows.loc[way].loc[boards["board"]]) for way in dict.fromkeys(errors["way"])]
+    points(left, [(way, of["error"], of["error_se"]) for way, of in ways], 0.3, markersize=3.5, **plain)
     left.set_xscale("log")
     left.set_xticks([10, 20, 50, 100, 200], ["10", "20", "50", "100", "200"])
     left.minorticks_off()
-    left.set_yticks(heights, boards["board"])
-    left.set_ylim(heights.min() - 0.6, 0.6)
+    rows_named(left, boards["board"])
     left.set(xlabel="error of a new model's score, in Elo points")
-    for shift, (held, label), (colour, marker) in zip((0.12, -0.12), KINDS.items(), shades(2), strict=True):
-        style = {"fmt": marker, "color": colour, "capsize": 1.5, "label": label}
-        right.errorbar(boards[held], heights + shift, xerr=2 * boards[f"{held}_se"], **style)
-    right.axvline(0.9, color=COLOURS["reference"], linewidth=0.6)
+    points(right, columns_of(boards, KINDS), 0.12, **plain)
+    reference(right, 0.9)
     right.set(xlabel="coverage at 90%")
-    right.legend(loc="upper center", bbox_to_anchor=(0.5, -0.13), ncols=2)
-    figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=2)
-    figure.suptitle(f"{title}\nbars: two Monte Carlo standard errors", fontsize=8)
-    return figure
+    legend_below(right, 0.13, 2)
+    return finished(figure, f"{title}\n{MONTE_CARLO}", left)
 
 
 def left_off(models: pd.DataFrame, title: str) -> Figure:
@@ -104,8 +95,7 @@ def left_off(models: pd.DataFrame, title: str) -> Figure:
         panel.set_yticks(heights, [short(model) for model in models_of_arena["model"]], fontsize=6)
         panel.set(title=NAMES.get(name, name), xlabel="Elo")
     np.ravel(axes)[0].legend(loc="lower right", fontsize=6)
-    figure.suptitle(title, fontsize=8)
-    return figure
+    return finished(figure, title)
 
 
 # A few human votes beside a panel's many.
@@ -120,31 +110,15 @@ WAYS = {
 def people(votes: pd.DataFrame, title: str) -> Figure:
     """What intervals hold, and the errors of scores on the human scale, by every way to them."""
     figure, (left, right) = canvas(PAGE, 2.9, 1, 2, sharey=True)
-    heights = -np.arange(len(votes), dtype=float)
-    styles = shades(len(WAYS))
-    for shift, (variant, label), (colour, marker) in zip(
-        np.linspace(0.24, -0.24, len(WAYS)), WAYS.items(), styles, strict=True
-    ):
-        style = {
-            "fmt": marker,
-            "color": colour,
-            "elinewidth": 0.9,
-            "capsize": 1.5,
-            "label": label,
-        }
-        for axes, measure in ((left, "covered"), (right, "error")):
-            reach = 2 * votes[f"{measure}/{variant}_se"]
-            axes.errorbar(votes[f"{measure}/{variant}"], heights + shift, xerr=reach, **style)
-    left.axvline(0.95, color=COLOURS["reference"], linewidth=0.6)
-    left.set_yticks(heights, votes["setting"])
-    left.set_ylim(heights.min() - 0.6, 0.6)
+    points(left, columns_of(votes, WAYS, "covered/{}"), 0.24)
+    points(right, columns_of(votes, WAYS, "error/{}"), 0.24)
+    reference(left, 0.95)
+    rows_named(left, votes["setting"])
     left.set_xlim(right=1.03)
     left.set(xlabel="coverage of 95% intervals of people's scores")
     right.set_xlim(left=0)
     right.set(xlabel="error of the scores, in log-odds")
-    figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=2)
-    figure.suptitle(f"{title}\nbars: two Monte Carlo standard errors", fontsize=8)
-    return figure
+    return finished(figure, f"{title}\n{MONTE_CARLO}", left)
 
 
 # The reported scale: what its intervals hold, and how often boards that did not change seem to.
@@ -154,34 +128,18 @@ def scale(scores: pd.DataFrame, compared: pd.DataFrame, title: str) -> Figure:
     """Coverage of reported scores by panel and size, and how often a model is said to have moved."""
     figure, (left, right) = canvas(PAGE, 2.7, 1, 2)
     panels, sizes = list(dict.fromkeys(scores["panel"])), sorted(set(scores["n_comparisons"]))
-    shifts = np.linspace(0.15, -0.15, len(sizes))
-    for size, shift, (colour, marker) in zip(sizes, shifts, shades(len(sizes)), strict=True):
-        rows = scores[scores["n_comparisons"] == size].set_index("panel").loc[panels]
-        style = {"fmt": marker, "color": colour, "elinewidth": 0.9, "capsize": 1.5}
-        heights = -np.arange(len(panels)) + shift
-        left.errorbar(
-            rows["coverage"], heights, xerr=2 * rows["coverage_se"], label=f"{size:,} comparisons", **style
-        )
-    left.axvline(0.95, color=COLOURS["reference"], linewidth=0.6)
+    by_size = [(size, scores[scores["n_comparisons"] == size].set_index("panel").loc[panels]) for size in sizes]
+    series = [(f"{size:,} comparisons", rows["coverage"], rows["coverage_se"]) for size, rows in by_size]
+    points(left, series, 0.15)
+    reference(left, 0.95)
     left.set_yticks(-np.arange(len(panels)), panels)
     left.set(xlabel="coverage of the reported 95% intervals")
-    left.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=len(sizes))
-    heights, (colour, marker) = -np.arange(len(compared)), shades(1)[0]
-    right.errorbar(
-        compared["any"],
-        heights,
-        xerr=2 * compared["any_se"],
-        fmt=marker,
-        color=colour,
-        elinewidth=0.9,
-        capsize=1.5,
-    )
-    right.axvline(0.05, color=COLOURS["reference"], linewidth=0.6)
-    right.set_yticks(
-        heights, [name.replace(" prefer", "\nprefer").replace(", ", ",\n") for name in compared["boards"]]
-    )
+    legend_below(left, 0.2, len(sizes))
+    points(right, columns_of(compared, {"any": ""}))
+    reference(right, 0.05)
+    names = [name.replace(" prefer", "\nprefer").replace(", ", ",\n") for name in compared["boards"]]
+    right.set_yticks(-np.arange(len(names)), names)
     right.set(xlabel="share of pairs of boards", xlim=(-0.05, 1.05))
     right.set_title("some model is said to have moved", fontsize=7)
-    left.set_title("bars: two Monte Carlo standard errors", fontsize=7)
-    figure.suptitle(title, fontsize=8)
-    return figure
+    left.set_title(MONTE_CARLO, fontsize=7)
+    return finished(figure, title)

@@ -8,6 +8,9 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter, NullLocator
 
 from judgerank.plots.looks import COLOURS, PAGE, canvas, shades
+from studies.plots.points import (
+    finished,
+)
 
 # Collections by rounds.
 COLLECTION_RULES = {
@@ -45,8 +48,7 @@ def adaptive(looks: pd.DataFrame, title: str) -> Figure:
     figure.legend(
         *panels.ravel()[0].get_legend_handles_labels(), loc="outside lower center", ncols=len(COLLECTION_RULES)
     )
-    figure.suptitle(title, fontsize=8)
-    return figure
+    return finished(figure, title)
 
 
 # Decisions of a gate.
@@ -74,9 +76,7 @@ def gate(levels: pd.DataFrame, power: pd.DataFrame, title: str) -> Figure:
         panel.set(xlabel="questions", ylabel=label)
         panel.set_ylim(bottom=0)
     axes[0].axhline(ALPHA, color=COLOURS["reference"], linewidth=0.6)
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
-    figure.suptitle(f"{title}\nbars: two Monte Carlo standard errors", fontsize=8)
-    return figure
+    return finished(figure, f"{title}\nbars: two Monte Carlo standard errors", axes[0], 4)
 
 
 # The plan's figure: what comparisons and judges buy.
@@ -122,8 +122,7 @@ def plan(
         axes.yaxis.set_minor_locator(NullLocator())
     for axes in panels:
         axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2))
-    figure.suptitle(f"{title}. Lines: formula; points: simulation; dashed: wanted", fontsize=8)
-    return figure
+    return finished(figure, f"{title}. Lines: formula; points: simulation; dashed: wanted")
 
 
 def _curves(axes: Axes, curves: pd.DataFrame, simulated: pd.DataFrame, column: str, names: dict) -> None:

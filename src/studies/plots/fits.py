@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from judgerank.plots.looks import COLOURS, DATA_SETS, MARKERS, NAMES, PAGE, canvas, shades
+from studies.plots.points import (
+    MONTE_CARLO,
+    columns_of,
+    finished,
+    legend_below,
+    points,
+    reference,
+    rows_named,
+)
 
 # Exact and shrunk fits: accuracy on samples of the sets, and coverage on simulated sets.
 SHOWN = {
@@ -23,29 +31,24 @@ def defaults(accuracy: pd.DataFrame, simulated: pd.DataFrame, title: str) -> Fig
     sets, sizes = list(dict.fromkeys(accuracy["dataset"])), sorted(set(accuracy["n_comparisons"]))
     labels = [f"{NAMES[name]}, {size:,}" for name in sets for size in sizes]
     rows = [(name, size) for name in sets for size in sizes]
-    for (method, label), (colour, marker) in zip(SHOWN.items(), shades(len(SHOWN)), strict=True):
+    with_coverage = simulated[simulated["coverage"].notna()]
+    designs = list(dict.fromkeys(with_coverage["title"]))
+    correlations, coverages = [], []
+    for method, label in SHOWN.items():
         part = accuracy[accuracy["method"] == method].set_index(["dataset", "n_comparisons"]).reindex(rows)
-        _accuracy_points(left, part["spearman"], part["spearman_se"], label, colour, marker)
-        same = simulated["method"].isin([method, method.replace("position", "judge")])
-        with_coverage = simulated[same & simulated["coverage"].notna()]
-        designs = list(dict.fromkeys(simulated[simulated["coverage"].notna()]["title"]))
-        if len(with_coverage):
-            of_design = with_coverage.set_index("title").reindex(designs)
-            _accuracy_points(right, of_design["coverage"], of_design["coverage_se"], label, colour, marker)
-            right.set_yticks(-np.arange(len(designs)), designs)
+        correlations.append((label, part["spearman"], part["spearman_se"]))
+        same = with_coverage["method"].isin([method, method.replace("position", "judge")])
+        part = with_coverage[same].set_index("title").reindex(designs)
+        coverages.append((label, part["coverage"], part["coverage_se"]))
+    points(left, correlations)
+    points(right, coverages)
+    right.set_yticks(-np.arange(len(designs)), designs)
     left.set_yticks(-np.arange(len(labels)), labels)
     left.set(xlabel="Spearman's correlation with a fit of the rest")
-    right.axvline(0.95, color=COLOURS["reference"], linewidth=0.6)
+    reference(right, 0.95)
     right.set(xlabel="coverage of 95% intervals")
-    left.legend(loc="upper center", bbox_to_anchor=(0.5, -0.15), ncols=len(SHOWN))
-    figure.suptitle(title, fontsize=8)
-    return figure
-
-
-def _accuracy_points(axes: Axes, means: pd.Series, error: pd.Series, label: str, colour: str, marker: str) -> None:
-    shift = {"o": 0.2, "s": 0.0}.get(marker, -0.2)
-    style = {"fmt": marker, "color": colour, "elinewidth": 0.9, "capsize": 1.5}
-    axes.errorbar(means, -np.arange(len(means)) + shift, xerr=2 * error, label=label, **style)
+    legend_below(left, 0.15, len(SHOWN))
+    return finished(figure, title)
 
 
 # Tests of fit: how often they find a departure, by design, and pairs of models with few questions.
@@ -56,41 +59,20 @@ KINDS = {"rank": "judgerank rank", "plain": "plain standard errors"}
 def fitness(levels: pd.DataFrame, few: pd.DataFrame, title: str) -> Figure:
     """Shares of sets in which each test finds a departure, and in which equal models are said to differ."""
     figure, (left, right) = canvas(PAGE, 4.4, 1, 2)
-    heights, shifts = -np.arange(len(levels)), np.linspace(0.27, -0.27, len(FIT_TESTS))
-    for (test, label), shift, style in zip(FIT_TESTS.items(), shifts, shades(len(FIT_TESTS)), strict=True):
-        _level_points(left, levels[test], levels[f"{test}_se"], heights + shift, label, style)
+    thin = {"elinewidth": 0.8, "capsize": 1.2, "markersize": 3}
     equal = few[few["rank_power"].isna()]
-    at_few = -np.arange(len(equal))
-    for (kind, label), shift, style in zip(KINDS.items(), (0.1, -0.1), shades(len(KINDS)), strict=True):
-        _level_points(right, equal[f"{kind}_false"], equal[f"{kind}_false_se"], at_few + shift, label, style)
-    left.set_yticks(heights, levels["design"])
+    points(left, columns_of(levels, FIT_TESTS), 0.27, **thin)
+    points(right, columns_of(equal, KINDS, "{}_false"), 0.1, **thin)
+    left.set_yticks(-np.arange(len(levels)), levels["design"])
     left.set(xlabel="share of sets with a departure", xlim=(-0.03, 1.03))
-    right.set_yticks(at_few, [f"{questions} questions" for questions in equal["n_questions"]])
-    right.set(xlabel="share of sets with a significant pair", xlim=(-0.03, 0.53), ylim=(at_few.min() - 0.6, 0.6))
+    rows_named(right, [f"{questions} questions" for questions in equal["n_questions"]])
+    right.set(xlabel="share of sets with a significant pair", xlim=(-0.03, 0.53))
     for axes, columns in ((left, 2), (right, 1)):
-        axes.axvline(0.05, color=COLOURS["reference"], linewidth=0.6)
-        axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.12), ncols=columns)
-    left.set_title("tests of fit; bars: two Monte Carlo standard errors", fontsize=7)
+        reference(axes, 0.05)
+        legend_below(axes, 0.12, columns)
+    left.set_title(f"tests of fit; {MONTE_CARLO}", fontsize=7)
     right.set_title("pairs of six equal models", fontsize=7)
-    figure.suptitle(title, fontsize=8)
-    return figure
-
-
-def _level_points(
-    axes, values: pd.Series, errors: pd.Series, heights: np.ndarray, label: str, style: tuple
-) -> None:
-    colour, marker = style
-    axes.errorbar(
-        values,
-        heights,
-        xerr=2 * errors,
-        fmt=marker,
-        color=colour,
-        label=label,
-        elinewidth=0.8,
-        capsize=1.2,
-        markersize=3,
-    )
+    return finished(figure, title)
 
 
 # The figure of what tests and ranks keep where models are all but equal.
@@ -121,9 +103,7 @@ def validity(order: pd.DataFrame, title: str) -> Figure:
         axes.set_xlim(-0.05, 1.05)
     labels = [f"{design}: {method}" for design, method in cells]
     panels[0].set_yticks(np.arange(len(cells))[::-1], labels)
-    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
-    figure.suptitle(title, fontsize=8)
-    return figure
+    return finished(figure, title, panels[0])
 
 
 # The figure of methods side by side.
@@ -165,17 +145,15 @@ def methods(comparison: pd.DataFrame, titles: pd.Series, title: str) -> Figure:
         for label, colour, marker in styles.values()
     ]
     figure.legend(handles=handles, loc="outside lower center", ncols=3)
-    figure.suptitle(f"{title} (no point: the method does not give it)", fontsize=8)
-    return figure
+    return finished(figure, f"{title} (no point: the method does not give it)")
 
 
 def claims(levels: pd.DataFrame, title: str) -> Figure:
     """Shares of sets with a false claim, by design, beside the level that they are held to."""
     figure, (axes,) = canvas(PAGE, 3.6)
-    at = -np.arange(len(levels))
-    style = {"fmt": "o", "color": COLOURS["judge_aware"], "elinewidth": 0.9, "capsize": 1.5}
-    axes.errorbar(levels["false"], at, xerr=2 * levels["false_se"], **style)
-    axes.axvline(0.05, color=COLOURS["reference"], linewidth=0.6)
-    axes.set_yticks(at, levels["design"])
+    look = {"fmt": "o", "color": COLOURS["judge_aware"]}
+    points(axes, [("", levels["false"], levels["false_se"])], looks=[look])
+    reference(axes, 0.05)
+    axes.set_yticks(-np.arange(len(levels)), levels["design"])
     axes.set(xlabel="sets with any false claim (line: 5%; bars: two Monte Carlo standard errors)", title=title)
     return figure

@@ -13,6 +13,13 @@ from judgerank.plots.looks import COLOURS, MARKERS, NAMES, PAGE, canvas, shades,
 from replication.plots.judges import HEADROOM, reach_of
 from replication.plots.labels import label_points, name_rows
 from replication.plots.simulations import ERROR_LABELS, settings_in
+from studies.plots.points import (
+    MONTE_CARLO,
+    columns_of,
+    finished,
+    points,
+    reference,
+)
 
 # Members of the family and the errors of their fits: by question, of panels, shrunk, with positions, by judge.
 
@@ -41,9 +48,7 @@ def uncertainty(errors: pd.DataFrame, ranks: pd.DataFrame, title: str) -> Figure
     left.set(xlabel="score over the standard deviation of scores")
     right.set(xlabel="rank, simultaneous intervals")
     right.xaxis.get_major_locator().set_params(integer=True)
-    figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=2)
-    figure.suptitle(f"{title}: {member.replace('_', '-')}", fontsize=8)
-    return figure
+    return finished(figure, f"{title}: {member.replace('_', '-')}", left)
 
 
 def panel(summary: pd.DataFrame, title: str) -> Figure:
@@ -59,15 +64,13 @@ def panel(summary: pd.DataFrame, title: str) -> Figure:
     kinds = {"without_ratio": "question effects left out", "with_ratio": "question effects integrated out"}
     for (kind, label), (colour, marker) in zip(kinds.items(), shades(len(kinds)), strict=True):
         right.plot(rows[kind], heights, marker, color=colour, label=label)
-    right.axvline(1, color=COLOURS["reference"], linewidth=0.6)
+    reference(right, 1)
     right.set(xlabel="standard error over the one clustered")
     right.set_xlim(0, 1.2)
     names = rows["title"] + "\n" + rows["comparisons_each"].map("{:.1f} judgments a question".format)
     name_rows(left, names, heights, fontsize=6)
     left.set_ylim(-0.5, len(rows) - 0.5)
-    figure.legend(*right.get_legend_handles_labels(), loc="outside lower center", ncols=2)
-    figure.suptitle(title, fontsize=8)
-    return figure
+    return finished(figure, title, right)
 
 
 def shrunk(frame: pd.DataFrame, title: str) -> Figure:
@@ -87,9 +90,7 @@ def shrunk(frame: pd.DataFrame, title: str) -> Figure:
             axes.set_ylabel(label if axes in panels[:, 0] else "")
         column[0].set_title(name)
         column[1].set_xlabel("comparisons T")
-    figure.legend(*panels[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
-    figure.suptitle(title, fontsize=8)
-    return figure
+    return finished(figure, title, panels[0, 0])
 
 
 def slot_bias(summary: pd.DataFrame, bias: pd.DataFrame, title: str) -> Figure:
@@ -114,9 +115,7 @@ def slot_bias(summary: pd.DataFrame, bias: pd.DataFrame, title: str) -> Figure:
     right.axhline(0, color=COLOURS["reference"], linewidth=0.6)
     right.set(xlabel="model, in the order of names", ylabel="bias at the largest T")
     right.set_title("bars: two standard errors", fontsize=7)
-    figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=5)
-    figure.suptitle(title, fontsize=8)
-    return figure
+    return finished(figure, title, left, 5)
 
 
 def character(frame: pd.DataFrame, title: str) -> Figure:
@@ -136,7 +135,7 @@ def character(frame: pd.DataFrame, title: str) -> Figure:
     zero = frame["low_discrimination"].isna()
     if zero.any():
         axes.plot(x[zero], y[zero], "x", color="black", label="at zero", markersize=5)
-    axes.axvline(0, color=COLOURS["reference"], linewidth=0.6)
+    reference(axes, 0)
     axes.set_xlabel("position: preference for the model shown first, in log-odds (negative: for the second)")
     axes.margins(0.1)
     top = HEADROOM * y.max()  # an interval of a judge near zero may reach far beyond all estimates
@@ -165,14 +164,13 @@ def blocks(rows: pd.DataFrame, coverage: pd.DataFrame | None, title: str) -> Fig
         style = {"fmt": MARKERS[dataset], "color": COLOURS[dataset], "elinewidth": 0.9, "capsize": 1.5}
         part = rows[chosen]
         left.errorbar(part["gain"], heights[chosen], xerr=2 * part["gain_se"], **style)
-    left.axvline(0, color=COLOURS["reference"], linewidth=0.6)
+    reference(left, 0)
     left.set(xlabel="held-out log-loss saved per comparison\n(with two standard errors; to the right is better)")
     name_rows(left, rows["block"] + "\n" + rows["title"], heights, fontsize=6)
     left.set_ylim(-0.6, len(rows) - 0.4)
     if coverage is not None:
         _shares_detected(panels[1], coverage)
-    figure.suptitle(title, fontsize=8)
-    return figure
+    return finished(figure, title)
 
 
 def _shares_detected(axes: Axes, coverage: pd.DataFrame) -> None:
@@ -196,7 +194,7 @@ def _shares_detected(axes: Axes, coverage: pd.DataFrame) -> None:
                 elinewidth=0.9,
                 label=f"{what}, {label}",
             )
-    axes.axvline(0.05, color=COLOURS["reference"], linewidth=0.6)
+    reference(axes, 0.05)
     axes.set(xlabel="simulated data sets in which\nthe test finds it (line: .05)", xlim=(-0.03, 1.03))
     name_rows(axes, pd.Series(names), np.arange(len(names)), fontsize=6)
     axes.set_ylim(-0.6, len(names) - 0.4)
@@ -225,8 +223,7 @@ def categories(rows: pd.DataFrame, title: str) -> Figure:
         name_rows(axes, pd.Series(models), -np.arange(len(models)), fontsize=6)
     for axes in panels[max(0, len(names) - across) : len(names)]:
         axes.set_xlabel("rank in the category")
-    figure.suptitle(title, fontsize=8)
-    return figure
+    return finished(figure, title)
 
 
 # What intervals hold where judges have tastes of their own.
@@ -244,18 +241,12 @@ def tastes(simulated: pd.DataFrame, title: str) -> Figure:
         for row in simulated.itertuples()
     ]
     for panel, (target, kinds) in zip(axes, KINDS.items(), strict=True):
-        shifts = np.linspace(0.12, -0.12, len(kinds))
-        for (kind, label), shift, (colour, marker) in zip(kinds.items(), shifts, shades(len(kinds)), strict=True):
-            heights = -np.arange(len(simulated)) + shift
-            style = {"fmt": marker, "color": colour, "elinewidth": 0.9, "capsize": 1.5}
-            panel.errorbar(simulated[kind], heights, xerr=2 * simulated[f"{kind}_se"], label=label, **style)
-        panel.axvline(0.95, color=COLOURS["reference"], linewidth=0.6)
+        points(panel, columns_of(simulated, kinds), 0.12)
+        reference(panel, 0.95)
         panel.set(xlabel="coverage of 95% intervals", xlim=(0.3, 1.02))
         panel.set_title(target, fontsize=7)
     axes[0].set_yticks(-np.arange(len(names)), names)
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
-    figure.suptitle(f"{title}\nbars: two Monte Carlo standard errors", fontsize=8)
-    return figure
+    return finished(figure, f"{title}\n{MONTE_CARLO}", axes[0])
 
 
 # How often the wrong model is first where a judge favours his maker's model.
@@ -265,20 +256,11 @@ TREATMENTS = {"counted": "all votes count", "btl": "plain BTL", "recused": "no v
 def self_preference(simulated: pd.DataFrame, title: str) -> Figure:
     """Share of sets in which the wrong model is first, by panel, bias and method."""
     figure, (axes,) = canvas(PAGE, 3.4)
-    rows = np.arange(len(simulated))
-    shifts = np.linspace(0.2, -0.2, len(TREATMENTS))
-    for (method, label), shift, (colour, marker) in zip(
-        TREATMENTS.items(), shifts, shades(len(TREATMENTS)), strict=True
-    ):
-        style = {"fmt": marker, "color": colour, "elinewidth": 0.9, "capsize": 1.5, "label": label}
-        axes.errorbar(
-            simulated[f"wrong_{method}"], shift - rows, xerr=2 * simulated[f"wrong_{method}_se"], **style
-        )
-    axes.set_yticks(-rows, [f"{row.panel}, bias {row.bias:g}" for row in simulated.itertuples()])
+    points(axes, columns_of(simulated, TREATMENTS, "wrong_{}"))
+    names = [f"{row.panel}, bias {row.bias:g}" for row in simulated.itertuples()]
+    axes.set_yticks(-np.arange(len(names)), names)
     axes.set(xlabel="share of sets with the wrong model first")
-    figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=3)
-    figure.suptitle(f"{title}\nbars: two Monte Carlo standard errors", fontsize=8)
-    return figure
+    return finished(figure, f"{title}\n{MONTE_CARLO}", axes, 3)
 
 
 # Crowds of judges with few answers each.
@@ -300,9 +282,7 @@ def few_answers(table: pd.DataFrame, title: str) -> Figure:
         panel.set_xticklabels([f"{answers}" for answers in rows["answers"]])
         panel.set_title(f"{kind} crowd{' beside a panel' if beside else ''}", fontsize=7)
     axes[0].set_ylabel("rank correlation with the truth")
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=len(WAYS))
-    figure.suptitle(f"{title}\nbars: two Monte Carlo standard errors", fontsize=8)
-    return figure
+    return finished(figure, f"{title}\nbars: two Monte Carlo standard errors", axes[0], len(WAYS))
 
 
 # How little changes a ranking, and how many judges a panel is worth.
@@ -334,9 +314,7 @@ def fragility(summary: pd.DataFrame, changes: pd.DataFrame, title: str) -> Figur
         ylabel="judgments left out, confirmed by a fit",
     )
     right.set_title("on the line: predicted correctly", fontsize=7)
-    figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=2)
-    figure.suptitle(title, fontsize=8)
-    return figure
+    return finished(figure, title, left)
 
 
 def effective(summary: pd.DataFrame, calibration: pd.DataFrame | None, title: str) -> Figure:

@@ -66,6 +66,7 @@ class Torture(Replicated):
     scales: Scales = field(default_factory=Scales)
     inputs: Inputs = field(default_factory=Inputs)
     slips: Slips = field(default_factory=Slips)
+    replies: Attacks = field(default_factory=Attacks)
     kills: Kills = field(default_factory=Kills)
     files: Attacks = field(default_factory=Attacks)
     secrets: Attacks = field(default_factory=Attacks)

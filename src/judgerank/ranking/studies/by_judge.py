@@ -45,13 +45,14 @@ def of_component(component: Component) -> Finding:
 @remembered
 def effects_of(component: Component) -> pd.DataFrame:
     """Effects by judge of length, of columns of the block ``style``, and of families, where they are known."""
+    if component.judgments.comparisons.stages is not None:  # they take answers one by one
+        return pd.DataFrame()
     try:
         member, judgments, is_counted = _without_own_maker(component)
     except JudgerankError:
         return pd.DataFrame()
     records = Records.of(judgments)
     large = member.n_parameters > MOST_PARAMETERS or len(records.comparisons) > MOST_ROWS
-    large = large or records.comparisons.stages is not None  # they take answers one by one
     parts = [] if large or component.requested.merged else [part for part in _columns(component, records) if part]
     if not parts:
         return pd.DataFrame()

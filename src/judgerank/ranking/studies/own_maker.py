@@ -15,10 +15,7 @@ from judgerank.ranking.study import Component, Finding, Ranked
 
 LARGE = 200_000  # judgments beyond which the ranking with all votes is not fitted beside
 COLUMNS = ["judge", "maker", "votes", "left_out", "share_own", "share_expected"]
-OF_RANKINGS = (
-    "Some judges rank models of their own maker among others. No part of a ranking can be left out, so these "
-    "votes count: a maker's models may be ranked too high."
-)
+OF_RANKINGS = "Some judges rank models of their own maker among others, and these count."
 
 
 def of_set(ranked: Ranked) -> Finding:
@@ -27,7 +24,7 @@ def of_set(ranked: Ranked) -> Finding:
     if not recusal.is_own.any():
         return Finding()
     if recusal.judgments.comparisons.stages is not None:
-        return Finding([OF_RANKINGS])
+        return Finding([" ".join([*recusal.sentences(), *_if_counted(ranked)]) or OF_RANKINGS])
     table = table_of(recusal, ranked.components)
     return Finding([" ".join(_remark(ranked, table))], {"own_maker": table})
 
@@ -90,7 +87,12 @@ def _remark(ranked: Ranked, table: pd.DataFrame) -> Iterator[str]:
     if len(known):
         won, expected = (float(np.average(known[name], weights=known["votes"])) for name in COLUMNS[-2:])
         yield f"Their own maker's model wins {won:.0%} of them; the other votes let one expect {expected:.0%}."
-    leader = _leader_if_counted(ranked)
+    yield from _if_counted(ranked)
+
+
+def _if_counted(ranked: Ranked) -> Iterator[str]:
+    """Who would lead by all votes, where some are left out and that is known."""
+    leader = _leader_if_counted(ranked) if ranked.recusal.n_left_out else ""
     if leader:
         still = "still " * (leader == ranked.components[0].reported.scores.idxmax())
         yield f"If they counted, {leader} would {still}have the highest score (--own-maker count counts them)."

@@ -26,13 +26,13 @@ from judgerank.ranking.study import Component, Finding
 from judgerank.reading.from_tables import of_records
 
 FINE, NOISY, RANDOM, UNSURE = "fine", "noisy", "random", "unclear"
-CONTRARY, UNRATED, UNBOUNDED = "contrary", "not assessed", "never wrong"
+CONTRARY, UNRATED, UNBOUNDED = "contrary", "not assessed", "always agrees"
 TOO_FEW = "too few answers"  # of each of the judges that one label stands for
 LEANS = ("favours the first answer", "favours the second answer")
 SAME = "same as "
 MERGED = "merged"  # status of a judge id whose votes are part of another's
 PLAIN = (FINE, NOISY, RANDOM, CONTRARY, UNSURE, UNRATED, UNBOUNDED, TOO_FEW)
-NO_PROBLEM = (FINE, UNSURE, UNRATED, TOO_FEW)  # verdicts that accuse nobody
+NO_PROBLEM = (FINE, UNSURE, UNRATED, TOO_FEW, UNBOUNDED)  # verdicts that accuse nobody
 BY_POSITION, BY_EFFECT, COPY = "favours", "goes by", "same"  # kinds of verdict that have several texts
 UNBIASED = ", and picks neither position more than 60% of the time (significantly)"  # if positions are fitted
 MEANING = {  # by `kind_of`
@@ -40,20 +40,21 @@ MEANING = {  # by `kind_of`
     f"half of the panel's median, and some models differ significantly{UNBIASED}",
     NOISY: "its discrimination is below half of the panel's median, and significantly below the median",
     BY_POSITION: "between two equal models it picks one position more than 60% of the time (significantly)",
-    BY_EFFECT: "it prefers longer or shorter answers, or those of its own family, whatever their quality: more "
-    "than 60% of the time between two equal models (significantly)",
-    RANDOM: "its answers do not follow the scores: its discrimination is zero, or may be",
+    BY_EFFECT: "between two equally good answers it decides by this more than 60% of the time (significantly)",
+    RANDOM: "its answers do not follow the scores: its discrimination is zero, or may be. It may answer without "
+    "regard to quality, or some of its labels may be swapped",
     CONTRARY: "it answers against the majority of the other judges, who agree with each other, at least 60% of "
     "the time (significantly, all judges tested together at 1%): its labels may be swapped",
     COPY: "it disagrees with that judge less than half as often as two different judges would, given how much "
     "the others agree on the same questions: one model under two names?",
-    UNSURE: "too few answers to assess: its discrimination may be below half of the panel's median, or near it, "
-    "or no two models differ significantly",
+    UNSURE: "its answers do not show whether it is fine or noisy: its discrimination may be below half of the "
+    "panel's median or above, or no two models differ significantly",
     UNRATED: "all judges have equal weight, so no discrimination is estimated: there is one judge, or two models, "
     "or the chosen model has none",
     TOO_FEW: f"judges with fewer than {FEW_ANSWERS} answers each, together: they have one position bias and the "
     "average discrimination of the others",
-    UNBOUNDED: "it never contradicted the ranking, so its discrimination has no upper limit",
+    UNBOUNDED: "it never contradicted the ranking, which is no problem; only how much sharper than the others it "
+    "is, its answers do not show",
 }
 HALF = 0.5  # of the panel's median discrimination, below which a judge may be weak
 LEANING = LEAST  # log-odds of the first shown among equals, beyond which a judge leans
@@ -118,7 +119,6 @@ def in_a_clause(verdict: str) -> str:
     if verdict.startswith(SAME):
         return f"answers as {verdict.removeprefix(SAME)} does"
     clauses = {NOISY: "is noisy", RANDOM: "answers at random", CONTRARY: "answers against the panel"}
-    clauses |= {UNBOUNDED: "never contradicts the ranking"}
     return clauses.get(verdict, verdict)
 
 
