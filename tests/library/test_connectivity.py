@@ -17,10 +17,10 @@ from judgerank.data.errors import ConfigError, DisconnectedError, JudgerankError
 from judgerank.engine import search
 from judgerank.engine.adam import Adam
 from judgerank.engine.boundary import guess
-from judgerank.engine.divergence import on_the_scale_of_the_others
 from judgerank.engine.likelihood import evaluate, row_by_row
 from judgerank.engine.localized import Localized
 from judgerank.engine.newton import Newton, climb, line_point, newton_step
+from judgerank.engine.penalised import on_the_scale_of_the_others
 from judgerank.engine.search import maximise
 from judgerank.engine.solution import log_odds
 from judgerank.model.members import LENGTH, MODELS, POSITION_AWARE, Parameters

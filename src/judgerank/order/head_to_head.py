@@ -23,9 +23,8 @@ from scipy.optimize import brentq
 from scipy.sparse import coo_array, csc_array
 from scipy.special import betainc, betaincinv, logit, ndtr, ndtri
 
-from judgerank.data.arrays import BoolArray, FloatArray, IntArray
+from judgerank.data.arrays import BoolArray, FloatArray, IntArray, numbered
 from judgerank.data.comparisons import Comparisons
-from judgerank.data.numbering import numbered
 from judgerank.engine.likelihood import RowTerms, in_parts
 from judgerank.inference.uncertainty import Uncertainty
 from judgerank.model.block import Role

@@ -236,6 +236,13 @@ def people_report(
     ------
     DataError, NoMaximumError, NoIntervalError
         If there are no people, no panel or no questions, or the panel has no scores or no errors.
+
+    Examples
+    --------
+    >>> import judgerank
+    >>> report = judgerank.people_report(judgerank.example(), human='judge-large')
+    >>> report.persons, report.table['model'].tolist()[:2]
+    (1, ['oak', 'maple'])
     """
     judgments, human = read_judgments(judgments, **filters), [human] if isinstance(human, str) else human
     broken = judgments.comparisons.stages is not None
@@ -339,6 +346,15 @@ def on_human_board(
     ------
     DataError, NoMaximumError, NoIntervalError, ConfigError
         If there are human votes among the judgments, or as `people.human_scale` says.
+
+    Examples
+    --------
+    >>> import judgerank, pandas
+    >>> elo = {'cedar': 1000, 'hazel': 900, 'maple': 1120, 'thorn': 890, 'willow': 1060}
+    >>> board = pandas.DataFrame({'model': list(elo), 'elo': list(elo.values())})
+    >>> scale = judgerank.on_human_board(judgerank.example(), board)
+    >>> scale.newcomers['model'].tolist()
+    ['oak']
     """
     judgments = read_judgments(judgments, **filters)
     if "human" in judgments.frame and human_marks(judgments.frame).any():

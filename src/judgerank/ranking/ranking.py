@@ -75,6 +75,13 @@ class Ranking(Record):
     ----------
     judgments, settings, fits, remarks, tables
         Those of `Record`.
+
+    Examples
+    --------
+    >>> import judgerank
+    >>> ranking = judgerank.rank(judgerank.example())
+    >>> ranking.leaderboard['model'].tolist()[:2]
+    ['oak', 'maple']
     """
 
     def to_html(self, additions: Additions | None = None) -> str:
