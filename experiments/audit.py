@@ -26,10 +26,9 @@ from replication.auditing.claims import claims
 from replication.auditing.doc_blocks import blocks, keep_current, markdown_in
 from replication.auditing.findings import FINDINGS, check_finding
 from replication.auditing.page import Audit, every_number, freshness_line, page
-from replication.auditing.recorded_settings import require_as_recorded, require_fresh, with_freshness
-from replication.auditing.regressions import require_no_fall
 from replication.auditing.results import Missing, Results
 from replication.auditing.reviewing import manifest
+from replication.auditing.stored_checks import require_as_recorded, require_fresh, require_no_fall, with_freshness
 from replication.config import ROOT, main
 from replication.freshness import files_stored, made_by, settings_of, stale, tables_of
 from replication.pages import html_page

@@ -16,9 +16,9 @@ from judgerank.data.judgments import Judgments
 from judgerank.data.listing import listed
 from replication import plots, published
 from replication.config import both_fits, is_changed
-from replication.correlation import spearman
 from replication.datasets import load_judgments, named_source, ultrafeedback_ratings
 from replication.outputs import section_command
+from replication.statistics import spearman
 from replication.tables import Table, fit_rows, leaderboard
 
 log = logging.getLogger("replication")

@@ -12,8 +12,8 @@ from omegaconf import DictConfig
 from judgerank.data.judgments import Judgments
 from replication import plots, published
 from replication.config import both_fits
-from replication.correlation import spearman
 from replication.outputs import section_command
+from replication.statistics import spearman
 from replication.tables import Table, fit_rows, leaderboard
 
 log = logging.getLogger("replication")

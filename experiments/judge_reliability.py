@@ -19,8 +19,7 @@ from judgerank.data.errors import ConfigError
 from judgerank.data.judgments import Judgments
 from replication import plots, published
 from replication.config import solver_settings
-from replication.duplicates import agreement_by_kind, answer_agreement, with_judges_merged
-from replication.model_sizes import printed_sizes
+from replication.judge_models import agreement_by_kind, answer_agreement, printed_sizes, with_judges_merged
 from replication.outputs import section_command
 from replication.stopping import (
     Search,

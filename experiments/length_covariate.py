@@ -20,8 +20,8 @@ from judgerank.engine.adam import Adam
 from judgerank.inference.wald import likelihood_ratio
 from replication import plots
 from replication.config import solver_settings
-from replication.correlation import spearman
 from replication.outputs import section_command
+from replication.statistics import spearman
 from replication.tables import Table, fit_rows
 
 log = logging.getLogger("replication")

@@ -17,11 +17,10 @@ from omegaconf import DictConfig
 from judgerank.data.judgments import Judgments
 from replication import plots
 from replication.config import both_fits
-from replication.efficiency import efficiency_claims
 from replication.estimator_names import ALL_DRAWS
 from replication.estimators import estimators_of
 from replication.outputs import section_command
-from replication.resampled_tables import endings_of, gains_of, replications_of, summary_of
+from replication.resampled_tables import efficiency_claims, endings_of, gains_of, replications_of, summary_of
 from replication.resampling import Subsample, full_data_of, study_of, subsampled
 from replication.tables import Replications, Table
 
@@ -71,17 +70,12 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table | Re
 def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:
     frame = tables["correlation"]
     own_reference = frame[frame["method"] == frame["reference"]]
-    figures = {
+    return {
         f"{measure}_own": plots.efficiency(
             own_reference[own_reference["measure"] == measure], measure, f"Against its own full-data fit{suffix}"
         )
         for measure in ("pearson", "spearman")
     }
-    for reference, rows in frame.groupby("reference"):
-        name = plots.REFERENCES[reference]
-        title = f"Both against {name}{suffix}"
-        figures[f"spearman_{reference}"] = plots.efficiency(rows[rows["measure"] == "spearman"], "spearman", title)
-    return figures
 
 
 run = section_command("subsampling_efficiency", compute, draw)

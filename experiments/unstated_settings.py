@@ -20,8 +20,20 @@ from judgerank.engine.adam import Adam
 from judgerank.model.streams import generator
 from replication import published
 from replication.outputs import section_command
-from replication.pool_search import against_table_2, sample_search, samples, stop_search, stops, turned
-from replication.setting_searches import FITS, rank_search, reduction_search, tie_search, versions_of, width_search
+from replication.setting_searches import (
+    FITS,
+    against_table_2,
+    rank_search,
+    reduction_search,
+    sample_search,
+    samples,
+    stop_search,
+    stops,
+    tie_search,
+    turned,
+    versions_of,
+    width_search,
+)
 from replication.tables import Table
 
 log = logging.getLogger("replication")

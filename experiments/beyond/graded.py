@@ -14,6 +14,7 @@ from replication.replicate import studied
 from replication.tables import Table
 from studies import plots
 from studies.config import section_command
+from studies.default_fits import of_unlike_and_equal
 from studies.graded_answers import (
     ANSWERED,
     SCORED,
@@ -28,7 +29,6 @@ from studies.graded_answers import (
     scored_once,
     seven_levels,
 )
-from studies.variants import of_unlike_and_equal
 
 
 def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:

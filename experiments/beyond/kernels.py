@@ -16,8 +16,8 @@ import pandas as pd
 from omegaconf import DictConfig
 
 from replication.config import ROOT, launched
+from replication.differences import Difference, compare
 from replication.errors import NotAsStoredError
-from replication.table_differences import Difference, compare
 from studies.config import main
 
 log = logging.getLogger("studies")
@@ -51,7 +51,7 @@ def tables_in(folder: Path) -> dict[str, pd.DataFrame]:
 
 
 def unlike(first: dict[str, pd.DataFrame], second: dict[str, pd.DataFrame]) -> list[Difference]:
-    """Cells in which the tables of two settings differ by more than `replication.table_differences` allows."""
+    """Cells in which the tables of two settings differ by more than `replication.differences` allows."""
     differences = [
         Difference(name, "", "table", name in first, name in second) for name in first.keys() ^ second.keys()
     ]

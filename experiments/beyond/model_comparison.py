@@ -17,7 +17,7 @@ from judgerank.data.judgments import Judgments
 from judgerank.inference.wald import likelihood_ratio
 from replication import published
 from replication.config import solver_settings
-from replication.correlation import spearman
+from replication.statistics import spearman
 from replication.tables import Table
 from studies import plots
 from studies.config import section_command

@@ -10,8 +10,8 @@ import pandas as pd
 from matplotlib.figure import Figure
 from omegaconf import DictConfig, OmegaConf
 
-from replication.correlation import spearman
 from replication.replicate import studied
+from replication.statistics import spearman
 from replication.tables import Table
 from studies import plots
 from studies.config import section_command

@@ -14,8 +14,8 @@ from replication.replicate import studied
 from replication.tables import Table
 from studies import plots
 from studies.config import section_command
+from studies.default_fits import of_unlike_and_equal
 from studies.soft_labels import ANSWERED, answered, answered_once
-from studies.variants import of_unlike_and_equal
 
 
 def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:

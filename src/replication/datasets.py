@@ -20,7 +20,7 @@ from judgerank.reading.hub import PART, PREFIX, Address, about, is_hub, load_row
 from judgerank.reading.read import read_judgments
 from replication.config import ROOT
 from replication.errors import ChecksumError
-from replication.schemas.dataset import Dataset
+from replication.schemas.section import Dataset
 
 DIMENSIONS = ("instruction_following", "honesty", "truthfulness", "helpfulness")
 

@@ -26,7 +26,7 @@ from replication.freshness import made_by, settings_of, stamp_run, tables_of
 from replication.plots.drawn import figure_record
 from replication.plots.labels import save_figures
 from replication.records import RECORD, provenance, store
-from replication.schemas.dataset import Dataset, Surrogate
+from replication.schemas.section import Dataset, Surrogate
 from replication.surrogates import surrogate_judgments
 from replication.tables import Replications, Table
 

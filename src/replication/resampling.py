@@ -18,10 +18,10 @@ from judgerank.data.judgments import Judgments
 from judgerank.fits.result import Fit
 from replication import published
 from replication.config import ROOT
-from replication.correlation import spearman
 from replication.estimators import Estimate, Estimators, estimates_of
 from replication.random_designs import draw_outcomes
 from replication.replicate import Cell, Study, Task
+from replication.statistics import spearman
 
 MEASURES = ("pearson", "spearman")
 

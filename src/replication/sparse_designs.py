@@ -18,9 +18,9 @@ from scipy.stats import t
 from replication import published
 from replication.estimator_names import ALL_DRAWS
 from replication.estimators import read_at
-from replication.prediction import SHARE, one_more_by_order
 from replication.replicate import Study
 from replication.resampling import MEASURES, FullData, Graph, correlations, sparse_part
+from replication.statistics import SHARE, one_more_by_order
 
 
 @dataclass(frozen=True)

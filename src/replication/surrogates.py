@@ -15,7 +15,7 @@ from judgerank.model.streams import generator
 from replication import published
 from replication.config import ROOT
 from replication.random_designs import draw_panel
-from replication.schemas.dataset import Dataset
+from replication.schemas.section import Dataset
 
 STORED = ROOT / "results/paper"  # the fits of the real data that surrogates are drawn from
 NOT_IN_HOUSE = ("marin-community/marin-8b-instruct", "arcee_ai/arcee-spotlight", "arize-ai/qwen-2-1.5b-instruct")

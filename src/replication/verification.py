@@ -22,13 +22,29 @@ from judgerank.plots.looks import in_style
 from judgerank.writing.atomic import staged
 from replication import freshness
 from replication.config import ROOT, script_of, sets_of
+from replication.differences import (
+    SIDECAR,
+    Difference,
+    compare,
+    other_drawers,
+    unlike_figures,
+    unlike_listed,
+    unlike_settings,
+    unlike_versions,
+)
 from replication.errors import NotAsStoredError
-from replication.figure_differences import SIDECAR, other_drawers, unlike_figures
 from replication.machine import peak_memory_mb, total_processor_seconds
 from replication.outputs import folder_of, load_section_data, suffix_of
-from replication.record_checks import Cost, unlike_code, unlike_cost, unlike_record
-from replication.records import RECORD, VERSIONED, provenance, write_record
-from replication.table_differences import Difference, compare, unlike_listed, unlike_settings, unlike_versions
+from replication.records import (
+    RECORD,
+    VERSIONED,
+    Cost,
+    provenance,
+    unlike_code,
+    unlike_cost,
+    unlike_record,
+    write_record,
+)
 from replication.tables import Table, stored_frames
 
 log = logging.getLogger("replication")

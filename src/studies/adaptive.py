@@ -18,8 +18,8 @@ from judgerank.data.errors import NoIntervalError
 from judgerank.fits.result import Fit
 from judgerank.model.members import Parameters
 from judgerank.order.pairs import Order, orders
-from replication.correlation import kendall
 from replication.replicate import Record
+from replication.statistics import kendall
 from studies.dependence import standardised_errors
 
 MODEL = "position_aware"

@@ -6,12 +6,14 @@ where the truth is known, intervals of the reported scores, tests of all pairs a
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
 
+from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import JudgerankError
 from judgerank.engine.solution import Status
@@ -20,10 +22,10 @@ from judgerank.fits.heldout import losses
 from judgerank.fits.result import Fit
 from judgerank.inference.wald import wald
 from judgerank.model.members import Parameters
-from judgerank.order.pairs import orders
-from judgerank.order.scale import reported_covariance, scale_at, scale_of
-from replication.correlation import spearman
+from judgerank.order.pairs import orders, orders_by_errors, separated
+from judgerank.order.scale import reported_covariance, scale_at, scale_of, standardised
 from replication.replicate import Record, Study
+from replication.statistics import spearman
 from studies.schemas.beyond import Design, Fitted
 from studies.validity import TestsKept, by_test, drawn, tests_kept
 
@@ -219,3 +221,79 @@ def _mean(values: pd.Series, name: str) -> dict[str, float]:
     n_finite = len(finite)
     error = finite.std(ddof=1) / np.sqrt(n_finite) if n_finite > 1 else np.nan
     return {name: finite.mean() if n_finite else np.nan, f"{name}_se": error}
+
+
+# Ways to a ranking, compared on simulated sets: what one fit comes to, and means over the sets.
+#
+# Records of a set have columns ``measure/way``.
+
+
+Rows = list[dict[str, Any]]
+
+
+class Setting(Protocol):
+    """How judges answer; `equal` if all models have one score."""
+
+    @property
+    def equal(self) -> bool: ...
+
+
+def by_errors(fitted: Fit, rows: Comparisons, cluster: IntArray) -> dict[str, Fit]:
+    """The fit with each kind of standard error."""
+    return {"plug_in": fitted, "clustered": fitted.clustered(rows, cluster)}
+
+
+def any_separated(kinds: Mapping[str, Fit], level: float) -> dict[str, float]:
+    """Whether any two models differ significantly, by each kind of error."""
+    orders = orders_by_errors(*kinds.values())
+    return {
+        f"separated_{kind}": float(separated(order, level).any())
+        for kind, order in zip(kinds, orders, strict=True)
+    }
+
+
+def squared_error(fitted: Fit, true: FloatArray) -> float:
+    """Mean over models, of scores over their standard deviation."""
+    s = fitted.scores.to_numpy()
+    return float(((s / s.std() - true / true.std()) ** 2).mean())
+
+
+def covered(kinds: Mapping[str, Fit], true: FloatArray, level: float) -> Iterator[tuple[str, float, float]]:
+    """By each kind of error: the share of intervals of standardised scores that cover, and the mean error."""
+    target, n = true / true.std(), len(true)
+    for kind, fitted in kinds.items():
+        scaled, v = standardised(fitted.scores.to_numpy(), fitted.covariance[:n, :n])
+        error = np.sqrt(np.diag(v))
+        low, high = wald(scaled, error, level, fitted.degrees_of_scores)
+        yield kind, float(((low <= target) & (target <= high)).mean()), float(error.mean())
+
+
+def gain(mine: pd.Series, theirs: pd.Series) -> dict[str, float]:
+    """Mean squared error of theirs over mine, with its error by the delta method.
+
+    As squared errors fall as one over the number of judgments, one judgment of mine is worth so many of theirs.
+    """
+    ratio = theirs.mean() / mine.mean()
+    return {"gain": ratio, "gain_se": (theirs - ratio * mine).std() / np.sqrt(len(mine)) / mine.mean()}
+
+
+def measures_of(records: pd.DataFrame, variant: str) -> pd.DataFrame:
+    """The measures of a way, a column each."""
+    columns = [column.split("/") for column in records if "/" in column]
+    return pd.DataFrame({measure: records[f"{measure}/{of}"] for measure, of in columns if of == variant})
+
+
+def complete(records: pd.DataFrame) -> tuple[pd.DataFrame, dict[str, int]]:
+    """The sets on which every way has a fit, and how many failed of how many."""
+    complete_records = records.dropna(subset=[column for column in records if "/" in column])
+    return complete_records, {"failed": len(records) - len(complete_records), "n_replications": len(records)}
+
+
+def of_unlike_and_equal(
+    study: Study, settings: Mapping[str, Setting], rows_of: Callable[[pd.DataFrame, str], Rows]
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Rows of the settings in which models differ, and of those in which they are equal."""
+    rows: dict[bool, Rows] = {False: [], True: []}
+    for name, setting in settings.items():
+        rows[setting.equal] += rows_of(pd.DataFrame(study.records(name)), name)
+    return pd.DataFrame(rows[False]), pd.DataFrame(rows[True])

@@ -23,8 +23,8 @@ from judgerank.model.members import Parameters
 from judgerank.model.streams import generator
 from judgerank.order.pairs import Order, orders_by_errors, pairwise, rank_intervals
 from judgerank.order.scale import standardised
-from replication.correlation import spearman
 from replication.replicate import Record
+from replication.statistics import spearman
 
 NODES = 40  # of the quadrature over a question's effect
 

@@ -20,8 +20,8 @@ from judgerank.order.pairs import pairwise
 from judgerank.order.scale import standardised
 from judgerank.ranking.choices import DEFAULT, EXACT, SHRUNK
 from judgerank.ranking.studies.one_sided_votes import one_sided
-from replication.correlation import spearman
 from replication.replicate import Record
+from replication.statistics import spearman
 from replication.tables import with_errors
 
 SCORES = np.linspace(1.0, -1.0, 6)

@@ -24,7 +24,16 @@ from judgerank.model.streams import generator
 from judgerank.ranking.studies.prediction import held_out, mean_of, sample_of
 from replication.replicate import Record
 from replication.tables import with_errors
-from studies.variants import Rows, any_separated, by_errors, complete, covered, gain, measures_of, squared_error
+from studies.default_fits import (
+    Rows,
+    any_separated,
+    by_errors,
+    complete,
+    covered,
+    gain,
+    measures_of,
+    squared_error,
+)
 
 # Answers that say how strong they are: what that adds to a winner or tie, on simulated judges.
 #

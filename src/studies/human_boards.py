@@ -23,8 +23,8 @@ from judgerank.people.report import on_scale_of, panel_of
 from judgerank.people.toward_panel import drawn_toward_panel
 from judgerank.reading.read import read_judgments
 from replication import published
-from replication.correlation import spearman
 from replication.replicate import Record
+from replication.statistics import spearman
 from replication.tables import with_errors
 
 # New models on simulated human leaderboards: errors of each way to place them, and what intervals hold.

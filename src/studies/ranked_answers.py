@@ -19,10 +19,10 @@ from judgerank.data.errors import JudgerankError
 from judgerank.data.rankings import Ranked, rows_of, with_stages
 from judgerank.fits.fit import fit
 from judgerank.fits.result import Fit
-from replication.correlation import kendall
 from replication.replicate import Record
+from replication.statistics import kendall
 from replication.tables import with_errors
-from studies.variants import Rows, any_separated, by_errors, covered, measures_of, squared_error
+from studies.default_fits import Rows, any_separated, by_errors, covered, measures_of, squared_error
 
 SCORES = np.linspace(1.2, -1.2, 8)
 UNLIKE = tuple(np.exp(np.linspace(-1.0, 1.0, 6)).tolist())

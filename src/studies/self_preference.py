@@ -17,8 +17,8 @@ from judgerank.ranking.findings import ranked_set
 from judgerank.ranking.recusal import COUNT, recusal_of
 from judgerank.ranking.studies import panel
 from judgerank.ranking.studies.by_judge import OF_MAKERS
-from replication.correlation import spearman
 from replication.replicate import Record
+from replication.statistics import spearman
 from replication.tables import with_errors
 
 # Five models, the second of which is best; the first has a judge of its maker who may favour it.

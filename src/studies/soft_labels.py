@@ -23,10 +23,19 @@ from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.fits.fit import fit
 from judgerank.fits.result import Fit
-from replication.correlation import kendall
 from replication.replicate import Record
+from replication.statistics import kendall
 from replication.tables import with_errors
-from studies.variants import Rows, any_separated, by_errors, complete, covered, gain, measures_of, squared_error
+from studies.default_fits import (
+    Rows,
+    any_separated,
+    by_errors,
+    complete,
+    covered,
+    gain,
+    measures_of,
+    squared_error,
+)
 
 SCORES = np.linspace(0.6, -0.6, 8)
 DISCRIMINATION = 1.5 * np.exp(np.linspace(-0.7, 0.7, 6))

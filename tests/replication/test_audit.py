@@ -17,19 +17,16 @@ from replication.auditing.claims import claims
 from replication.auditing.doc_blocks import blocks, current, markdown_in
 from replication.auditing.finding import check_finding
 from replication.auditing.findings import FINDINGS
-from replication.auditing.joint_tests import columns
-from replication.auditing.monte_carlo import RULES
-from replication.auditing.open_numbers import tried
+from replication.auditing.joint_tests import columns, tried
 from replication.auditing.page import every_number, page
-from replication.auditing.readings import READINGS
-from replication.auditing.recorded_settings import with_freshness
-from replication.auditing.registry import KINDS, causes, registry
+from replication.auditing.registry import KINDS, READINGS, RULES, causes, registry
 from replication.auditing.results import Missing, Results
+from replication.auditing.stored_checks import with_freshness
 from replication.config import ROOT
-from replication.figure_differences import unlike_figures
+from replication.differences import unlike_figures
 from replication.freshness import stale
 from replication.pages import html_page
-from replication.prediction import LEAST_ORDERED, one_more, one_more_by_order
+from replication.statistics import LEAST_ORDERED, one_more, one_more_by_order
 from tests import forked
 from tests.replication.changed_results import STORED, Change, Changed, changed
 

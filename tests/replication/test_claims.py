@@ -20,7 +20,7 @@ from replication.auditing.claim import (
     estimator_rules,
 )
 from replication.auditing.claims import claims, decide, outcomes
-from replication.auditing.claims_subsets import PAPER_K, Cells, draws_left_out
+from replication.auditing.claims_simulation import PAPER_K, Cells, draws_left_out
 from replication.auditing.registry import causes, registry
 from replication.auditing.results import Missing, Results
 from tests.replication.changed_results import STORED, Changed

@@ -6,21 +6,20 @@ import pytest
 
 from experiments.convergence_mse import SETTING
 from replication import published
-from replication.auditing import copied_numbers as module
+from replication.auditing import registry as module
 from replication.auditing.audit import Verdict, audit, judged
-from replication.auditing.copied_numbers import Agreement, Copied, agreement, copied
 from replication.auditing.finding import check_finding
-from replication.auditing.findings_copied import (
+from replication.auditing.findings import (
     PRINTED_NORM,
     copied_otherwise,
     mixed_sizes,
     settings_of_the_code,
     sources,
 )
-from replication.auditing.registry import registry
+from replication.auditing.registry import Agreement, Copied, agreement, copied, registry
 from replication.auditing.results import Missing, Results
 from replication.config import ROOT
-from replication.model_sizes import Counted, NamedSize, all_parameters, billions, printed_sizes, size_in_name
+from replication.judge_models import Counted, NamedSize, all_parameters, billions, printed_sizes, size_in_name
 
 STORED = Results(ROOT / "results")
 READ = {"in full", "excerpt", "transcript", "third party", "not found"}

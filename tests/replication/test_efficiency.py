@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from replication.efficiency import efficiency_claims, tally
+from replication.resampled_tables import efficiency_claims, tally
 
 NOISE = np.array([-1.0, 1.0, -1.0, 1.0, 0.0, 0.0]) * 0.01
 

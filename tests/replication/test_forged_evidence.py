@@ -25,17 +25,15 @@ from judgerank.plots.looks import in_style
 from judgerank.writing.sidecars import digest
 from replication import verification
 from replication.auditing import words
-from replication.auditing.recorded_settings import require_as_recorded
-from replication.auditing.regressions import ORDERS, PRINTED, require_no_fall
 from replication.auditing.results import Results
+from replication.auditing.stored_checks import ORDERS, PRINTED, require_as_recorded, require_no_fall
 from replication.config import CONF, ROOT, script_of
+from replication.differences import SIDECAR, unlike_figures
 from replication.errors import NotAsStoredError
-from replication.figure_differences import SIDECAR, unlike_figures
 from replication.machine import commit
 from replication.plots.drawn import figure_record
 from replication.plots.labels import save_figures
-from replication.record_checks import Cost, unlike_code, unlike_cost, unlike_record
-from replication.records import RECORD, provenance, record_digest
+from replication.records import RECORD, Cost, provenance, record_digest, unlike_code, unlike_cost, unlike_record
 from tests.real_data import needs_data
 
 STORED = ROOT / "results/paper/chatbot_arena"
@@ -295,7 +293,7 @@ def test_a_forged_or_missing_table_and_another_setting_are_refused_by_the_audit(
 
 def test_fewer_replications_in_the_configuration_are_refused_by_the_audit(section, monkeypatch):
     composed = compose("chatbot_arena", ["level=0.94"])
-    monkeypatch.setattr("replication.auditing.recorded_settings.compose", lambda *_: composed)
+    monkeypatch.setattr("replication.auditing.stored_checks.compose", lambda *_: composed)
     with pytest.raises(NotAsStoredError, match=r"config\.level is 0\.95, and should be 0\.94"):
         require_as_recorded(section.parent)
 

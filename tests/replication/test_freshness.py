@@ -301,7 +301,7 @@ def test_the_audit_refuses_stale_sections_of_the_paper_unless_it_is_told_not_to(
 
 
 def test_the_audit_says_fresh_of_what_this_code_made(tmp_path):
-    from replication.auditing.recorded_settings import require_fresh, stale_sections
+    from replication.auditing.stored_checks import require_fresh, stale_sections
 
     listed = pd.DataFrame(
         [

@@ -12,7 +12,7 @@ from experiments.data_overview import confidences, models_per_question, question
 from replication import published
 from replication.config import ROOT, script_of
 from replication.datasets import find_file
-from replication.table_differences import compare
+from replication.differences import compare
 from tests import forked
 from tests.real_data import IN_HOUSE, needs_data, needs_in_house
 from tests.replication.test_sections import run, run_here, tree, undrawn

@@ -16,7 +16,7 @@ from matplotlib.text import Text
 
 from judgerank.plots.looks import COLOURS, DATA_SETS, NAMES, in_style
 from replication import plots
-from replication.auditing.doc_figures import figures, figures_page
+from replication.auditing.doc_numbers import figures, figures_page
 from replication.auditing.registry import items
 from replication.config import ROOT
 from replication.plots.judges import NO_BAR

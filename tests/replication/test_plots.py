@@ -19,7 +19,7 @@ from replication import plots
 from replication.auditing.audit import RESULTS
 from replication.auditing.results import Results
 from replication.config import ROOT
-from replication.model_sizes import printed_sizes
+from replication.judge_models import printed_sizes
 
 VERDICTS = [str(one) for one in RESULTS]
 STORED = Results(ROOT / "results")

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from replication import published
-from replication.auditing.findings_copied import PRINTED_NORM
+from replication.auditing.findings import PRINTED_NORM
 
 PAPER = os.environ.get("JUDGERANK_PAPER")
 needs_paper = pytest.mark.skipif(

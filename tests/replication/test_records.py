@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from judgerank.writing.atomic import staged
-from replication.auditing.doc_times import full_run_times, times_of, times_table
+from replication.auditing.doc_numbers import full_run_times, times_of, times_table
 from replication.auditing.results import Results
 from replication.config import ROOT, SCRIPTS, script_of
 from replication.machine import processor_seconds

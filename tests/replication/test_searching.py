@@ -11,8 +11,19 @@ from judgerank import Comparisons, fit
 from judgerank.engine.adam import Adam
 from replication import published
 from replication.datasets import load_judgments
-from replication.pool_search import DRAWS, against_table_2, drawn, sample_search, samples, stops, turned
-from replication.setting_searches import attempts, exchanged, reduction_search, width_search
+from replication.setting_searches import (
+    DRAWS,
+    against_table_2,
+    attempts,
+    drawn,
+    exchanged,
+    reduction_search,
+    sample_search,
+    samples,
+    stops,
+    turned,
+    width_search,
+)
 from tests.real_data import needs_in_house
 from tests.replication.test_config import composed
 

@@ -15,13 +15,12 @@ from judgerank.writing.sidecars import digest
 from replication import legends, published
 from replication.auditing.doc_blocks import current, markdown_in
 from replication.auditing.doc_numbers import MARKED, in_the_form_of, unmarked, unused, value_at, with_numbers
-from replication.auditing.recorded_settings import require_as_recorded
-from replication.auditing.regressions import ORDERS, require_no_fall
 from replication.auditing.results import Missing, Results
+from replication.auditing.stored_checks import ORDERS, require_as_recorded, require_no_fall
 from replication.config import CONF, ROOT, script_of
+from replication.differences import unlike_versions
 from replication.errors import ChecksumError, NotAsStoredError
 from replication.records import RECORD, VERSIONED, record_digest
-from replication.table_differences import unlike_versions
 from tests import forked
 
 STORED = Results(ROOT / "results")

@@ -11,7 +11,6 @@ from judgerank.engine.adam import Adam, iterates
 from judgerank.engine.rows import side_by_side
 from judgerank.model.members import JUDGE_AWARE
 from judgerank.model.streams import generator
-from replication.prediction import LEAST_ORDERED, one_more_by_order
 from replication.random_designs import draw_comparisons, draw_truth
 from replication.replicate import Study
 from replication.resampling import MEASURES, FullData, Graph, correlations, sparse_part
@@ -28,6 +27,7 @@ from replication.sparse_designs import (
     rows_of,
     sparse_table,
 )
+from replication.statistics import LEAST_ORDERED, one_more_by_order
 
 
 @pytest.fixture(scope="module")

@@ -7,8 +7,8 @@ import pytest
 
 from judgerank.model.streams import generator
 from replication.config import ROOT
+from replication.differences import TOLERANCES
 from replication.simulation import interval_coverage, squared_error, study_of
-from replication.table_differences import TOLERANCES
 from tests.replication.test_config import composed
 
 

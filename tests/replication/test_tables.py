@@ -18,9 +18,9 @@ from judgerank.data.comparisons import Comparisons
 from judgerank.data.judgments import Judgments
 from judgerank.order.pairs import pairwise
 from replication.config import ROOT
-from replication.correlation import kendall, spearman
 from replication.datasets import load_judgments
-from replication.duplicates import agreement_by_kind, answer_agreement, with_judges_merged
+from replication.judge_models import agreement_by_kind, answer_agreement, with_judges_merged
+from replication.statistics import kendall, spearman
 from replication.tables import Replications, Table, as_stored, discrimination, fit_rows, leaderboard, stored_frame
 from tests import forked
 from tests.real_data import needs_data

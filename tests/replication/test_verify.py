@@ -19,9 +19,9 @@ import studies.config  # noqa: F401 (schemas of the sections beyond the paper)
 from judgerank.writing.sidecars import digest
 from replication import datasets, replicate, verification
 from replication.config import CONF, ROOT, SCRIPTS, lot_of, script_of
+from replication.differences import TOLERANCES, compare, kind_of, unlike_listed
 from replication.outputs import run_section
 from replication.records import record_digest
-from replication.table_differences import TOLERANCES, compare, kind_of, unlike_listed
 from replication.tables import Table
 from tests import forked
 

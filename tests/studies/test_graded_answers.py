@@ -12,7 +12,7 @@ from judgerank.data.judgments import Judgments
 from judgerank.model.law import Law
 from judgerank.model.streams import generator
 from replication.config import ROOT
-from replication.table_differences import TOLERANCES
+from replication.differences import TOLERANCES
 from studies import graded_answers, plots
 from studies.graded_answers import (
     ANSWERED,

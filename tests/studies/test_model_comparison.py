@@ -16,7 +16,7 @@ from judgerank.fits.heldout import losses_with_ties, three_outcomes
 from judgerank.model.members import MODELS
 from judgerank.model.streams import generator
 from replication.config import ROOT
-from replication.table_differences import compare
+from replication.differences import compare
 from studies.cross_validation import cross_validated, folds_of
 from tests.real_data import needs_data
 from tests.replication.test_sections import run, tree

@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose
 from judgerank import fit
 from judgerank.model.streams import generator
 from replication.config import ROOT
-from replication.table_differences import TOLERANCES
+from replication.differences import TOLERANCES
 from studies import plots, ranked_answers
 from studies.ranked_answers import RANKED, Ranking, drawn, in_stages, mean_ranks, pairs, ranked_once, rows_by_way
 from tests.replication.test_config import composed

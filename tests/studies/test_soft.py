@@ -15,10 +15,10 @@ from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import NoMaximumError
 from judgerank.model.streams import generator
 from replication.config import ROOT
-from replication.table_differences import TOLERANCES
+from replication.differences import TOLERANCES
 from studies import plots, soft_labels
+from studies.default_fits import gain
 from studies.soft_labels import ANSWERED, Answering
-from studies.variants import gain
 from tests.replication.test_config import composed
 from tests.replication.test_sections import run
 

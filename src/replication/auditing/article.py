@@ -10,7 +10,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from replication.auditing.audit import Verdict, exact_copies, open_and_same, totals
 from replication.auditing.claim import Outcome
-from replication.auditing.open_numbers import tried
+from replication.auditing.joint_tests import tried
 from replication.auditing.page import Audit, numbers_table
 from replication.auditing.results import Results
 from replication.auditing.reviewing import cost_of

@@ -9,10 +9,7 @@ import pandas as pd
 
 from replication import published
 from replication.auditing.claim import estimator_of
-from replication.auditing.copied_numbers import Agreement, agreement, copied
-from replication.auditing.monte_carlo import interval
-from replication.auditing.readings import READINGS
-from replication.auditing.registry import causes, registry
+from replication.auditing.registry import READINGS, Agreement, agreement, causes, copied, interval, registry
 from replication.auditing.results import Missing, Results
 
 

@@ -10,9 +10,7 @@ from pathlib import Path
 from judgerank.data.errors import ConfigError
 from judgerank.writing.atomic import replace_file
 from replication.auditing.claims import outcomes
-from replication.auditing.doc_figures import figures_page
-from replication.auditing.doc_numbers import with_numbers
-from replication.auditing.doc_times import full_run_times, times_table
+from replication.auditing.doc_numbers import figures_page, full_run_times, times_table, with_numbers
 from replication.auditing.page import Audit, totals_tables, verdicts_table
 from replication.auditing.registry import items
 from replication.auditing.results import Missing, Results

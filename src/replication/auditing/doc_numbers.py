@@ -7,6 +7,7 @@ keeps its form when it is written anew: decimals, percent sign, leading zero.
 
 from __future__ import annotations
 
+import json
 import logging
 import re
 from collections.abc import Iterable, Iterator
@@ -16,8 +17,10 @@ from pathlib import Path
 import pandas as pd
 
 from replication import published
-from replication.auditing.readings import READINGS
+from replication.auditing.registry import READINGS, items
 from replication.auditing.results import Missing, Results
+from replication.config import SCRIPTS
+from replication.tables import markdown_table
 
 log = logging.getLogger("replication")
 CONSTANTS = Path(__file__).with_name("constants.csv")
@@ -137,3 +140,113 @@ def unused(pages: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
         for number in sorted(numbers)
         if number not in ("*", *FREE.findall(texts.get(page, ""))) or page not in texts
     ]
+
+
+# Every figure of the paper beside ours: what each shows, and which stored tables ours is drawn from.
+
+
+COMPARED = Path(__file__).with_name("figures.csv")
+HEADS = {"paper_shows": "the paper's shows", "ours_adds": "ours adds", "differs": "differs"}
+
+
+def figures() -> pd.DataFrame:
+    """The paper's figures in its order: ``item, title, paper_shows, ours_adds, differs, drawn_from, files``.
+
+    The last two are lists of paths, below results/ and figures/.
+    """
+    compared = pd.read_csv(COMPARED, dtype=str, keep_default_na=False)
+    frame = items().merge(compared, on="item", validate="one_to_one")
+    listed = {
+        "drawn_from": [_split(f"{a};{b}") for a, b in zip(frame["tables"], frame["also_drawn_from"], strict=True)],
+        "files": frame["figures"].map(_split),
+    }
+    return frame.assign(**listed)[["item", "title", *HEADS, *listed]]
+
+
+def figures_page(results: Results) -> str:
+    """Every figure with its image and a short table, for a page two folders below the project."""
+    parts = []
+    for row in figures().itertuples():
+        # a figure may wait for data that only the hub has
+        stored = [path for name in row.files if (path := results.figure(name))]
+        tables = [name for name in row.drawn_from if results.real(name)]
+        entries = [(f"**{head}**", getattr(row, key)) for key, head in HEADS.items() if getattr(row, key)]
+        root = results.folder.parent
+        links = {name: results.path(name)[0].relative_to(root).as_posix() for name in tables}
+        drawn = ", ".join(f"[{name}](../../{address})" for name, address in links.items())
+        rows = [*entries, ("**drawn from**", drawn)]
+        images = [f"![{row.item}: {row.title}](../{path.relative_to(root).as_posix()})" for path in stored]
+        parts.append("\n\n".join([f"## {row.item}: {row.title}", markdown_table(rows, ["", ""]), *images]))
+    return "\n\n".join(parts)
+
+
+def _split(names: str) -> list[str]:
+    return [name for name in names.split(";") if name]
+
+
+# How long the stored runs took, from their records, as blocks that `make audit` keeps current.
+
+
+COMMANDS = ("torture", "verify")  # with records of their own, though they are no sections
+UNKNOWN = "--"
+
+
+def times_table(results: Results) -> str:
+    """How long every section took in the stored run, sets together."""
+    times = times_of(results)
+    rows = [
+        (f"`make {row.section}`", f"{row.seconds:.0f} s", _formatted(row.processor, "{:.0f} s"))
+        for row in times.itertuples()
+    ]
+    cpus = " and ".join(sorted(set(times["cpu"])))
+    total = f"Together {times['seconds'].sum() / 60:.0f} minutes on {cpus}, without start-up and installation."
+    return f"{markdown_table(rows, ['section', 'time taken', 'of the processor'])}\n\n{total}"
+
+
+def full_run_times(results: Results) -> str:
+    """How long the commands take that run many sections, as the stored runs did."""
+    times = times_of(results)
+    is_paper = times["section"].isin([path.stem for path in SCRIPTS.glob("*.py")])
+    rows = [
+        (command, f"{len(of)} sections", *_total_minutes(of))
+        for command, of in (("reproduce", times[is_paper]), ("beyond", times[~is_paper]))
+    ]
+    verified = results.audit / "verify/run.json"
+    if verified.is_file():
+        machine = json.loads(verified.read_text())["machine"]
+        of = pd.DataFrame({"seconds": [machine["seconds"]], "processor": [machine["processor_seconds"]]})
+        rows.append(("verify", rows[0][1], *_total_minutes(of)))
+    rows = [(f"`make {command}`", *rest) for command, *rest in rows]
+    return markdown_table(rows, ["command", "what it runs", "time taken", "of the processor"])
+
+
+def times_of(results: Results) -> pd.DataFrame:
+    """Seconds by section, sets together, the slowest first: ``section, seconds, processor, cpu, memory``.
+
+    Those of the processor, and megabytes of the largest process, are NaN where a record does not tell.
+    """
+    rows = []
+    for path in sorted(results.folder.rglob("run.json")):
+        run = json.loads(path.read_text())
+        if not (run["surrogate"] or run["section"] in COMMANDS):
+            machine = run["machine"]
+            processor = machine.get("processor_seconds", float("nan"))
+            memory = machine.get("peak_memory_mb", float("nan"))
+            rows.append((run["section"], machine["seconds"], processor, machine["cpu"], memory))
+    frame = pd.DataFrame(rows, columns=["section", "seconds", "processor", "cpu", "memory"])
+    sets = frame.groupby("section", sort=False)
+    times = sets.agg({"seconds": "sum", "processor": "sum", "cpu": "first", "memory": "max"})
+    for name in ("processor", "memory"):
+        times[name] = times[name].where(sets[name].count() == sets.size())
+    return times.sort_values("seconds", ascending=False, kind="stable").reset_index()
+
+
+def _total_minutes(times: pd.DataFrame) -> tuple[str, str]:
+    """Minutes by the clock and of the processor."""
+    return f"{times['seconds'].sum() / 60:.1f} min", _formatted(
+        times["processor"].sum(skipna=False) / 60, "{:.1f} min"
+    )
+
+
+def _formatted(time: float, form: str) -> str:
+    return UNKNOWN if pd.isna(time) else form.format(time)

@@ -8,16 +8,18 @@ from __future__ import annotations
 import pandas as pd
 
 from replication import published
+from replication.auditing.claim import Estimates, Estimator
+from replication.auditing.claims_data import correlations_by_set, correlations_text, gamma_by_set
 from replication.auditing.finding import PUBLIC, TITLES, check_finding, finding, stored_sets
-from replication.auditing.findings_copied import copied_otherwise, mixed_sizes, settings_of_the_code
 from replication.auditing.findings_judges import (
     judges_in_the_files,
     no_interior_maximum,
     one_judge_four_names,
     slots,
 )
-from replication.auditing.findings_simulated import slopes, sparsity, weak_panels
-from replication.auditing.results import Results
+from replication.auditing.registry import Agreement, Copied, agreement, copied, registry
+from replication.auditing.results import Missing, Results
+from replication.judge_models import Counted, all_parameters, printed_sizes, size_in_name
 
 __all__ = ["FINDINGS", "check_finding"]
 
@@ -208,6 +210,248 @@ def _texts(numbers: pd.DataFrame) -> list[str]:
     """The printed numbers of Table 2 and section 5.4 as they are printed."""
     gammas, text = published.table("mixed_judges")["discrimination"], published.table("in_text")["printed"]
     return [gammas.get(name) or text[f"mixed_{name}"] for name in numbers["name"]]
+
+
+# Findings about numbers that the paper copied: where sources differ, and what the sizes of judges count.
+
+
+PRINTED_NORM = "maximum"  # of the stopping rule of Algorithm A.1
+
+
+def sources() -> list[tuple[dict, list[Copied]]]:
+    """Every copied number with what its sources have; an empty list where no source was found."""
+    listed: list[tuple[dict, list[Copied]]] = []
+    for entry in registry().query("kind == 'cited'").to_dict("records"):
+        try:
+            listed.append((entry, copied(entry["table"], entry["row"], entry["column"])))
+        except Missing:
+            listed.append((entry, []))
+    return listed
+
+
+@finding("Copied numbers that their sources have otherwise", "make audit")
+def copied_otherwise(_: Results) -> tuple[bool, str]:
+    every = sources()
+    by_agreement: dict[Agreement, list[str]] = {kind: [] for kind in Agreement}
+    for entry, read in (pair for pair in every if pair[1]):
+        where = "; ".join(f"{source.text} ({source.reason})" for source in read)
+        number = f"{entry['place']}, {entry['row']}, {entry['column']}: printed {entry['printed']}, source {where}"
+        by_agreement[agreement(entry["printed"], read)].append(number)
+    different, disputed, unknown = (
+        by_agreement[kind] for kind in (Agreement.DIFFERENT, Agreement.DISPUTED, Agreement.UNKNOWN)
+    )
+    text = (
+        f"Of {len(every)} numbers that the paper copied, {sum(map(len, by_agreement.values()))} were found in a "
+        f"source or in the model's name; {len(by_agreement[Agreement.EQUAL])} of these agree. Others by a source "
+        f"at first hand: {'; '.join(different) or 'none'}. Others by the maker, and as printed by a third party: "
+        f"{'; '.join(disputed) or 'none'}. For Table A.6 the paper names Cui et al. (2024), whose table was not "
+        f"at hand; their AlpacaEval column quotes the leaderboard. Where the leaderboard has another number, "
+        f"nothing follows for the copy: {'; '.join(unknown) or 'none'}. Table 1 says that its first three "
+        "columns are from Zheng et al. (2023); the fourth is from there, too."
+    )
+    return len(different) > 0, text
+
+
+@finding("The published code has other settings than the paper prints", "make audit")
+def settings_of_the_code(_: Results) -> tuple[bool, str]:
+    in_code = published.cited().query("column == 'in_code'").set_index("row")
+    repeats, norm = (in_code.at[name, "value"] for name in ("efficiency_repeats", "stopping_norm"))
+    printed_repeats = published.table("in_text").at["efficiency_repeats", "printed"]
+    code = in_code.at["stopping_norm", "source"]
+    text = (
+        f"This is by {code}. Section 5.3 says that every condition is repeated {printed_repeats} times; the "
+        f"{in_code.at['efficiency_repeats', 'place']} repeats it {repeats} times. Algorithm A.1 as printed stops "
+        f"when the {PRINTED_NORM} norm of the updates is small enough; the {in_code.at['stopping_norm', 'place']} "
+        f"in the code takes the {norm} norm. The {norm} norm of n updates is up to the square root of n times the "
+        "largest of them, so the code may iterate longer than the printed rule."
+    )
+    return repeats != printed_repeats or norm != PRINTED_NORM, text
+
+
+@finding(
+    "Table A.8 mixes total and active parameters",
+    "make judge_reliability",
+    "judge_reliability/discrimination.csv",
+    figure="judge_reliability/size_against_discrimination.png",
+)
+def mixed_sizes(results: Results) -> tuple[bool, str]:
+    every, printed = all_parameters(), printed_sizes()
+    differing = every.index[(every != printed) & printed.notna()]
+    differences = (f"{name} {printed[name]:g}B, all {every[name]:g}B" for name in differing)
+    active = [name for name in differing if size_in_name(name).counted is Counted.ACTIVE]
+    named = {name: size_in_name(name) for name in published.table("judge_discrimination").index}
+    total = [name for name, size in named.items() if size and size.counted is Counted.ALL and "-A" in name]
+    gamma = gamma_by_set(Estimates(results, Estimator.EXACT))
+    correlations = [correlations_by_set(gamma, sizes.dropna()) for sizes in (printed, every)]
+    text = (
+        "The sizes of Table A.8 are those in the judges' names. They count all parameters of some mixtures of "
+        f"experts ({', '.join(total)}) and the active ones or a product for others: {'; '.join(differences)}. The "
+        f"rank correlation of size and discrimination is, as printed, {correlations_text(correlations[0])}, and "
+        f"with all parameters {correlations_text(correlations[1])}."
+    )
+    return len(active) > 0 and len(total) > 0 and _lower(correlations), text
+
+
+def _lower(correlations: list[dict[str, tuple[float, float]]]) -> bool:
+    printed, every = (pd.Series({name: rank for name, (rank, _) in by_set.items()}) for by_set in correlations)
+    return bool((every < printed).any())
+
+
+# Findings that rest on random parts of the data and on simulated comparisons.
+
+
+TRUTHS, ALGORITHM_1 = "convergence_mse/slopes_draws.csv", "convergence_mse/algorithm_1_slopes.csv"
+SPARSE = "sparsity/in_house/correlation.csv"
+DRAWN = {
+    "subset": "without replacement",
+    "resample": "with replacement",
+    "simulate": "anew from the full-data fit",
+}
+REJECTED, ALL_BUT = 0.05, 0.95  # joint p-value from which a design fits; share of the printed numbers within
+
+
+@finding(
+    "Panels of weak judges alone",
+    "make mixed_judges subsampling_efficiency",
+    *(f"mixed_judges/{name}/sweep.csv" for name in PUBLIC),
+    *(f"subsampling_efficiency/{name}/gains.csv" for name in PUBLIC),
+    figure="mixed_judges/chatbot_arena/sweep.png",
+)
+def weak_panels(results: Results) -> tuple[bool, str]:
+    sentences, behind = [], []
+    for name in stored_sets(results, "mixed_judges/{}/sweep.csv"):
+        sweep = _all_draws(results, f"mixed_judges/{name}/sweep.csv")
+        rows = sweep[(sweep["share_weak"] == 1) & sweep["reference"].isin(["judge_aware", "btl"])]
+        details = []
+        for reference in ("judge_aware", "btl"):
+            for measure in ("spearman", "pearson"):
+                cells = rows[(rows["reference"] == reference) & (rows["measure"] == measure)].set_index("method")
+                details.append(f"{measure} with full-data {reference} {_pair(cells)}")
+        own_reference = rows[(rows["reference"] == "judge_aware") & (rows["measure"] == "spearman")].set_index(
+            "method"
+        )
+        if own_reference.at["judge_aware", "q75"] < own_reference.at["btl", "q25"]:
+            behind.append(TITLES[name])
+        sentences.append(f"{TITLES[name]}, {rows['panel'].iloc[0]} weak judges: {', '.join(details)}")
+    text = (
+        "Panels made of a set's less discriminating judges alone; correlations by Algorithm A.1, judge-aware "
+        f"against BTL, as mean and quartiles over random panels: {'; '.join(sentences)}. By the Spearman "
+        "correlation with the full-data judge-aware fit the quartiles of the two do not overlap, BTL ahead, on "
+        f"{', '.join(behind) or 'no set'}. The paper's measures are both correlations with the full-data "
+        f"judge-aware fit, on one pool of six weaker and two stronger judges. {_points_ahead(results)}"
+    )
+    return len(behind) > 0, text
+
+
+def _all_draws(results: Results, name: str) -> pd.DataFrame:
+    """The rows of a resampled table by Algorithm A.1, which has an estimate for every draw."""
+    return Estimates(results, Estimator.ALGORITHM_1).table(name)
+
+
+def _pair(cells: pd.DataFrame) -> str:
+    spread = (
+        f"{cells.at[m, 'mean']:.2f} ({cells.at[m, 'q25']:.2f} to {cells.at[m, 'q75']:.2f})"
+        for m in ("judge_aware", "btl")
+    )
+    return " against ".join(spread)
+
+
+def _points_ahead(results: Results) -> str:
+    details = []
+    for name in stored_sets(results, "subsampling_efficiency/{}/gains.csv"):
+        gains = _all_draws(results, f"subsampling_efficiency/{name}/gains.csv").query("reference == 'own'")
+        counts = (
+            f"{(rows['judge_aware_minus_btl'] >= 0).sum()} of {len(rows)} by {measure}"
+            for measure, rows in gains.groupby("measure")
+        )
+        details.append(f"{TITLES[name]} {', '.join(counts)}")
+    return (
+        "In random subsets, each fit against its own full-data fit, judge-aware is ahead at: "
+        f"{'; '.join(details)}."
+    )
+
+
+@finding(
+    "Slopes of the mean squared error depend on the draw of the truth and on where the iteration stops",
+    "make convergence_mse",
+    "convergence_mse/slopes.csv",
+    TRUTHS,
+    ALGORITHM_1,
+    "convergence_mse/slopes_jointly.csv",
+    figure="convergence_mse/mse.png",
+)
+def slopes(results: Results) -> tuple[bool, str]:
+    table = results.rows(TRUTHS, "subset=all")
+    printed = results.table("convergence_mse/slopes.csv").set_index(["n_models", "n_judges", "parameter"])["paper"]
+    details, wide = [], 0
+    for key, rows in table.groupby(["n_models", "n_judges", "parameter"], sort=False):
+        low, high = rows["slope"].min(), rows["slope"].max()
+        wide += high - low > 4 * rows["slope_se"].mean()
+        details.append(f"({key[0]}, {key[1]}) {key[2]} {low:.2f} to {high:.2f}, printed {printed[key]:.3f}")
+    together = results.table("convergence_mse/slopes_jointly.csv")
+    jointly = "; ".join(
+        f"{row.run} {row.printed_flatter} of {row.slopes} (joint p = {row.p_joint:.2f})"
+        for row in together.itertuples()
+    )
+    text = (
+        f"Over {table['draw'].nunique()} draws of the truth the slopes of our estimator on a bounded box are: "
+        f"{'; '.join(details)}. In {wide} of {len(details)} rows they differ by more than four of their own "
+        "errors, so one study says little about another. All together say more. The printed slope is flatter than "
+        f"this many of ours, by run: {jointly}. At small T some likelihoods have no interior maximum: estimates "
+        "on the box sit on its edge and leave it as T grows, which steepens the line; Algorithm A.1 goes on until "
+        "it is stopped, so its slopes depend on where. The paper's truth is not known, nor its limit of "
+        "iterations."
+    )
+    return wide > 0 and bool((together["p_joint"] > REJECTED).any()), text
+
+
+@finding(
+    "Table A.9 is of far fewer comparisons than the set has",
+    "make sparsity",
+    SPARSE,
+    *(f"sparsity/in_house/{name}.csv" for name in ("designs", "found", "found_jointly")),
+    figure="sparsity/in_house/sparsity.png",
+)
+def sparsity(results: Results) -> tuple[bool, str]:
+    if not results.real(SPARSE):
+        raise Missing(f"{SPARSE} is stored of no real set")
+    n_inside = {redraw: _inside_at_the_whole_budget(results, redraw) for redraw in ("resample", "simulate")}
+    tried = results.table("sparsity/in_house/designs.csv")
+    numbers, joint = (results.table(f"sparsity/in_house/{name}.csv") for name in ("found", "found_jointly"))
+    design, p = numbers.iloc[0], float(joint["p_joint"].iloc[0])
+    fitting = tried[(tried["p_joint"] > REJECTED) & (tried["within"] >= ALL_BUT * tried["numbers"])]
+    budgets = fitting["n_comparisons"]
+    made = int(design["n_comparisons"])
+    text = (
+        "The paper fixes the number of comparisons and does not say at how many. Spending as many as the set has, "
+        f"the central 95% of our draws hold {n_inside['resample']} of 20 printed numbers (comparisons drawn again "
+        f"from those made) or {n_inside['simulate']} (drawn anew from the full-data fit). Of {len(tried)} designs "
+        f"that were tried the likeliest spends {made:,} comparisons, {made // 44} on every edge of the tree, "
+        f"drawn {DRAWN[design['redraw']]}, with Algorithm A.1 stopped after {design['stop']:,} iterations: "
+        f"{numbers['within'].sum()} of {len(numbers)} printed numbers lie where one more table would fall, and "
+        f"all together they are as far from its mean as {p:.0%} of its tables are (joint p = {p:.2f}, by "
+        f"{joint['tables'].iloc[0]} tables; choosing the likeliest of many designs flatters it). Designs of "
+        f"{budgets.min():,} to {budgets.max():,} comparisons fit nearly as well; how they are drawn cannot be "
+        "told from the table. Each printed row is one random graph."
+    )
+    holds = max(n_inside.values()) < len(numbers) / 2 and p > REJECTED and numbers["within"].mean() >= ALL_BUT
+    return holds, text
+
+
+def _inside_at_the_whole_budget(results: Results, redraw: str) -> int:
+    """How many printed numbers the central 95% of draws hold that spend as many comparisons as the set has."""
+    rows = _all_draws(results, SPARSE)
+    rows = rows[(rows["redraw"] == redraw) & (rows[["method", "reference"]] == "judge_aware").all(axis=1)]
+    inside = 0
+    for measure in ("pearson", "spearman"):
+        cells, values = (
+            rows[rows["measure"] == measure].sort_values("trees"),
+            published.numbers("sparsity", measure),
+        )
+        if len(cells) != len(values):
+            raise Missing(f"{SPARSE} has {len(cells)} edge fractions, Table A.9 {len(values)}")
+        inside += int(((cells["q025"].to_numpy() <= values) & (values <= cells["q975"].to_numpy())).sum())
+    return inside
 
 
 FINDINGS = (

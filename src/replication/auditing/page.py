@@ -14,13 +14,12 @@ import pandas as pd
 from judgerank.data.errors import ConfigError
 from judgerank.pages import Shown, shown
 from replication import published
-from replication.auditing import joint_tests, open_numbers
+from replication.auditing import joint_tests
 from replication.auditing.audit import MEANING, OTHERS, RESULTS, Verdict, exact_copies, open_and_same, totals
 from replication.auditing.claim import STATED as COUNTED
 from replication.auditing.claims import outcomes
 from replication.auditing.finding import CheckedFinding
-from replication.auditing.monte_carlo import STATED
-from replication.auditing.registry import items
+from replication.auditing.registry import STATED, items
 from replication.auditing.results import Missing, Results
 from replication.config import ROOT, script_of
 
@@ -238,7 +237,7 @@ def _open(numbers: pd.DataFrame, results: Results) -> str:
     if rows.empty:
         return ""
     listed = _markdown(rows[["place", *SHOWN[:8]]])
-    searches = "\n".join(f"- {sentence}" for sentence in open_numbers.tried(rows, results))
+    searches = "\n".join(f"- {sentence}" for sentence in joint_tests.tried(rows, results))
     parts = [f"## Open ({len(rows)})", _why_open(rows), listed, searches and f"What was tried:\n\n{searches}"]
     return "\n\n".join(filter(None, parts))
 

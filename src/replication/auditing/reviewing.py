@@ -9,7 +9,7 @@ import pandas as pd
 import yaml
 
 from replication.auditing.audit import OTHERS, RESULTS
-from replication.auditing.doc_times import times_of
+from replication.auditing.doc_numbers import times_of
 from replication.auditing.page import READ_BY, Audit, evidence_text, read_by
 from replication.auditing.registry import items
 from replication.auditing.results import Results

@@ -13,7 +13,7 @@ from replication.plots.judges import (
     slopes,
     stopping_path,
 )
-from replication.plots.labels import REFERENCES, label_points
+from replication.plots.labels import label_points
 from replication.plots.rankings import (
     agreement,
     leaderboard,

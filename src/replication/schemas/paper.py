@@ -11,9 +11,8 @@ from omegaconf import MISSING
 from judgerank.collecting.prompt_settings import PAIRWISE
 from judgerank.engine.adam import LARGEST_UPDATE
 from judgerank.engine.solution import LARGEST_TOLERANCE
-from replication.schemas.dataset import Dataset, Surrogate
 from replication.schemas.ranges import LARGEST_SPREAD, above, at_least, named_parts, within
-from replication.schemas.section import OneSet, RealData, Replicated, Section
+from replication.schemas.section import Dataset, OneSet, RealData, Replicated, Section, Surrogate
 
 LARGEST_DECAY = 0.999999  # of a moment: at one it never moves
 

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 
 from hydra.core.config_store import ConfigStore
 
-from replication.schemas.dataset import Dataset
 from replication.schemas.paper import Adam, Localized, Newton, Penalised
-from replication.schemas.section import Section
+from replication.schemas.section import Dataset, Section
 from replication.schemas.tools import Verify
 
 

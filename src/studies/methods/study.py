@@ -20,9 +20,9 @@ from judgerank.data.judgments import Judgments
 from judgerank.fits.heldout import losses
 from judgerank.inference.wald import normal_quantile
 from replication import published
-from replication.correlation import kendall, spearman
 from replication.random_designs import draw_truth, uniform_triples
 from replication.replicate import Record, Study
+from replication.statistics import kendall, spearman
 from studies.methods.ranking import Ranking
 
 # Methods on the same data: folds of a set, and panels whose truth is known.

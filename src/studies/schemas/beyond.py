@@ -7,9 +7,8 @@ from typing import Any
 
 from omegaconf import MISSING
 
-from replication.schemas.dataset import Dataset, Surrogate
 from replication.schemas.ranges import LARGEST_SPREAD, above, at_least, within
-from replication.schemas.section import Judged, OneSet, RealData, Replicated, Section
+from replication.schemas.section import Dataset, Judged, OneSet, RealData, Replicated, Section, Surrogate
 
 
 @dataclass

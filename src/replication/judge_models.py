@@ -1,9 +1,11 @@
-"""Judge ids that may be one model, beside other pairs: how alike they answer, and what merging them changes."""
+"""Models behind judges' ids: ids that may be one model, and how large models are."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from enum import StrEnum
 from itertools import combinations
 
 import pandas as pd
@@ -13,6 +15,7 @@ from judgerank.data.frames import OUTCOMES
 from judgerank.data.judgments import Judgments
 from judgerank.fits.same_judges import with_one_vote
 from judgerank.inference.wald import wilson
+from replication import published
 
 ITEM = ["question_id", "model_a", "model_b"]
 
@@ -84,3 +87,66 @@ def with_judges_merged(judgments: Judgments, names: Iterable[str], merged: str) 
     comparisons, first, *rest = judgments.comparisons.with_ties(), *names
     rows, _ = with_one_vote(comparisons, judgments.question, dict.fromkeys(rest, first))
     return replace(rows, judges=tuple(merged if name == first else name for name in rows.judges), tied=None)
+
+
+# Sizes of language models: what a name says, what the paper prints, and all parameters.
+
+
+UNITS = {"B": 1.0, "T": 1000.0}
+SIZE = re.compile(r"(?<![A-Za-z0-9.])(?:(\d+)x)?(\d+(?:\.\d+)?)b(?![A-Za-z0-9])", re.IGNORECASE)
+EXPERTS = re.compile(r"-\d+E(?![A-Za-z0-9])")
+
+
+class Counted(StrEnum):
+    """What the size in a name counts."""
+
+    ALL = "all parameters"
+    ACTIVE = "active parameters"
+    EXPERTS = "number of experts times the size of one"
+
+
+@dataclass(frozen=True)
+class NamedSize:
+    """The size in a name.
+
+    Attributes
+    ----------
+    billions : float
+    counted : Counted
+    """
+
+    billions: float
+    counted: Counted
+
+
+def size_in_name(name: str) -> NamedSize | None:
+    """The size that a model's name states, such as 235B, 1.5b or 8x7B; None if it states none.
+
+    Active parameters (A22B) and effective ones (E4B) are no sizes. Where a name counts its experts (17B-128E), its
+    size is that of the active parameters.
+    """
+    match = SIZE.search(name)
+    if not match:
+        return None
+    experts, size = match.groups()
+    if experts:
+        return NamedSize(int(experts) * float(size), Counted.EXPERTS)
+    return NamedSize(float(size), Counted.ACTIVE if EXPERTS.search(name) else Counted.ALL)
+
+
+def billions(text: str) -> float:
+    """A size such as 8.4B or 1T in billions of parameters; NaN for a dash."""
+    return float(text[:-1]) * UNITS[text[-1]] if text[-1] in UNITS else float("nan")
+
+
+def printed_sizes() -> pd.Series:
+    """Billions of parameters by judge as Table A.8 prints them; NaN for a dash."""
+    return published.table("judge_discrimination")["size"].map(billions)
+
+
+def all_parameters() -> pd.Series:
+    """Billions of parameters by judge, with all of them where the printed size counts otherwise (`cited.csv`)."""
+    cited = published.cited()
+    totals = cited[cited["column"] == "all_parameters"].set_index("row")["value"].map(billions)
+    sizes = printed_sizes()
+    return sizes.where(~sizes.index.isin(totals.index), totals.reindex(sizes.index))

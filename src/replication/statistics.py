@@ -1,4 +1,4 @@
-"""Where one more draw would fall, by draws like it: prediction intervals."""
+"""Rank correlations and prediction intervals; scipy.stats, half a second to load, only where it is needed."""
 
 from __future__ import annotations
 
@@ -6,7 +6,25 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import t
+import pandas as pd
+from numpy.typing import ArrayLike
+
+
+def spearman(first: ArrayLike, second: ArrayLike) -> float:
+    """Spearman's rho of two lists, place by place; NaN if either does not vary."""
+    both = pd.DataFrame({"one": np.asarray(first, float), "other": np.asarray(second, float)})
+    return float(both.corr(method="spearman").iloc[0, 1])
+
+
+def kendall(first: ArrayLike, second: ArrayLike) -> float:
+    """Kendall's tau-b of two lists, place by place; NaN if either does not vary."""
+    from scipy.stats import kendalltau  # loads slowly, and few sections ask for it
+
+    return float(kendalltau(np.asarray(first, float), np.asarray(second, float)).statistic)
+
+
+# Where one more draw would fall, by draws like it: prediction intervals.
+
 
 SHARE = 0.95
 LEAST_ORDERED = round(2 / (1 - SHARE)) - 1  # fewer draws have no order statistics so far out
@@ -31,6 +49,8 @@ class Interval:
 
 def one_more(draws: Sequence[float]) -> Interval:
     """Prediction interval for one more draw like those given: ``m ± t s sqrt(1 + 1 / D)``."""
+    from scipy.stats import t
+
     x = np.asarray(draws, float)
     mean, size = float(x.mean()), len(x)
     reach = float(t.ppf((1 + SHARE) / 2, size - 1) * x.std(ddof=1) * np.sqrt(1 + 1 / size))
