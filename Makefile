@@ -41,7 +41,7 @@ PAPER  := data_overview chatbot_arena benchmark_alignment judge_reliability comp
           mixed_judges sparsity subsampling_efficiency unstated_settings convergence_mse ci_coverage
 BEYOND := model_comparison uncertainty panel trust newcomers people gate soft graded rankings human_scale \
           method_comparison small_samples slot_bias validity adaptive plan scale fitness defaults tastes \
-          claims self_preference few_answers
+          claims self_preference few_answers contrary
 SECTIONS := $(PAPER) $(BEYOND)
 PYTHON   ?= python3
 VENV     := .venv/bin

@@ -172,7 +172,7 @@ MOST_VAGUE = 0.015  # of all names that are stored in src
 # of those of a package: these are in the field's words throughout, others are on the way
 MOST_OF_PACKAGE, MOST_OF_OTHERS = 0.005, 0.05
 PACKAGES = (
-    *("data", "model", "engine", "inference", "order", "fits", "collecting", "voting", "inspecting", "plots"),
+    *("model", "engine", "inference", "order", "fits", "collecting", "voting", "inspecting", "plots"),
     *("replication", "studies", "experiments"),
 )
 CODE = sorted(path for folder in ("src", "experiments") for path in (ROOT / folder).rglob("*.py"))

@@ -11,14 +11,13 @@ from judgerank.data.judgments import Judgments
 from replication.replicate import simulated
 from replication.tables import Table
 from studies import plots
-from studies.claims import LAYOUTS, NULLS, File, claimed_once, examined, file_row, null_row
+from studies.claims import NULLS, File, claimed_once, examined, file_row, null_row
 from studies.config import section_command
+from studies.random_files import LAYOUTS
 
 
 def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
-    by_layout = simulated(
-        cfg, "claims_files", examined, {name: File(name) for name in LAYOUTS}, cfg.files // len(LAYOUTS)
-    )
+    by_layout = simulated(cfg, "claims_files", examined, files_of(cfg), -(-cfg.files // len(LAYOUTS)))
     by_design = simulated(cfg, "claims_levels", claimed_once, NULLS, cfg.replications)
     files = [file_row(name, records) for name, records in by_layout.items()]
     levels = [null_row(name, records) for name, records in by_design.items()]
@@ -26,6 +25,11 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
         "files": Table(pd.DataFrame(files), "Statements that contradict each other, in random files", 0),
         "levels": Table(pd.DataFrame(levels), "Sets with a false claim, and power, simulated", 3),
     }
+
+
+def files_of(cfg: DictConfig) -> dict[str, File]:
+    """One cell for each layout."""
+    return {name: File(name, cfg.whole) for name in LAYOUTS}
 
 
 def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:

@@ -18,7 +18,7 @@ from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import NoMaximumError
 from judgerank.engine.adam import Adam, iterates, maximise_each
 from judgerank.engine.localized import Localized
-from judgerank.engine.plain_rows import side_by_side
+from judgerank.engine.rows import side_by_side
 from judgerank.engine.solution import Solution, Status
 from judgerank.engine.solvers import Settings, maximise
 from judgerank.fits.fit import fit

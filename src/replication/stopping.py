@@ -20,7 +20,7 @@ from judgerank.data.frames import OUTCOMES
 from judgerank.data.judgments import Judgments
 from judgerank.engine.adam import Adam, iterates
 from judgerank.engine.likelihood import evaluate
-from judgerank.engine.plain_rows import side_by_side
+from judgerank.engine.rows import side_by_side
 from judgerank.fits.result import Fit
 from judgerank.model.members import JUDGE_AWARE, Parameters
 from judgerank.model.streams import generator

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
+from html import unescape
 
 import numpy as np
 import pandas as pd
@@ -14,14 +15,19 @@ from judgerank.data.arrays import BoolArray, FloatArray
 from judgerank.data.errors import JudgerankError
 from judgerank.fits.presentation import orders_of
 from judgerank.order.pairs import claims_of
+from judgerank.ranking.card import sentence
 from judgerank.ranking.choices import Settings
-from judgerank.ranking.first_screen import headline
-from judgerank.ranking.ranking import ranked_set
+from judgerank.ranking.exports import records
+from judgerank.ranking.first_screen import headline, judges_of, largest, pictures
+from judgerank.ranking.page_options import Additions
+from judgerank.ranking.ranking import Ranking, ranked, ranked_set
+from judgerank.ranking.studies import panel
 from judgerank.ranking.studies.leaderboard import board_of
+from judgerank.ranking.verdict import Verdict, verdict
 from judgerank.reading.read import read_judgments
+from studies.random_files import LAYOUTS, Records, drawn_records
 
 LEVEL = 0.95
-Records = list[dict[str, object]]
 
 
 # Contradictions, looked for without the code that makes the statements.
@@ -48,6 +54,7 @@ def contradictions(board: pd.DataFrame, pairs: pd.DataFrame, title: str, level: 
         *_of_pairs(tested, better, models, level),
         *_of_board(board, better),
         *_of_headline(title, better, models),
+        *_of_scores(board, better),
     ]
 
 
@@ -92,78 +99,168 @@ def _of_headline(title: str, better: set, models: list[str]) -> Iterator[str]:
         yield f"{title}: unbeaten are {unbeaten}"
 
 
-# Random files in every layout.
+def _of_scores(board: pd.DataFrame, better: set) -> Iterator[str]:
+    """Scores and win rates, which fall from rank to rank, and intervals, on the side that is claimed."""
+    if not (board["score"].is_monotonic_decreasing and (board["win_rate"].diff().fillna(0) < 1e-9).all()):
+        yield f"scores {board['score'].tolist()} and win rates {board['win_rate'].tolist()}"
+    for row in board.itertuples():
+        others = [model for model in board["model"] if model != row.model]
+        if np.isfinite(row.low) and not row.low <= row.score <= row.high:
+            yield f"{row.model}: score {row.score} outside {row.low} to {row.high}"
+        above = all((row.model, other) in better for other in others)
+        below = all((other, row.model) in better for other in others)
+        if (above and row.low <= 0) or (below and row.high >= 0):
+            yield f"{row.model}: interval {row.low} to {row.high} of a model that differs from all others"
 
 
-def drawn_records(rng: np.random.Generator) -> list[tuple[str, str, str, str, int]]:
-    """Judgments (first, second, judge, winner, question) of a random design: models far apart, equal or swept."""
-    n, k, size = int(rng.integers(2, 7)), int(rng.integers(1, 5)), int(rng.integers(6, 80))
-    scores = rng.normal(size=n) * rng.choice([0.0, 0.3, 1.0, 4.0])
-    gamma = rng.choice([0.0, 0.5, 1.0, 2.0, -1.0], size=k, p=[0.1, 0.2, 0.4, 0.2, 0.1])
-    questions, share = int(rng.integers(1, size + 1)), rng.choice([0.0, 0.2, 0.9], p=[0.5, 0.4, 0.1])
-    rows = []
-    for _ in range(size):
-        i, j = rng.permutation(n)[:2]
-        judge = int(rng.integers(k))
-        first = rng.random() < expit(gamma[judge] * (scores[i] - scores[j]))
-        winner = "tie" if rng.random() < share else "model_a" if first else "model_b"
-        rows.append((f"m{i}", f"m{j}", f"j{judge}", winner, int(rng.integers(questions))))
-    return rows
+# The statements of a whole ranking: sentences, judges, card, picture, JSON and page.
 
 
-def in_columns(rows: list) -> Records:
-    """LMArena's columns."""
-    names = ("model_a", "model_b", "judge_model", "winner", "question_id")
-    return [dict(zip(names, row, strict=True)) for row in rows]
-
-
-def without_questions(rows: list) -> Records:
-    """Two models and the winner alone."""
-    return [{key: row[key] for key in ("model_a", "model_b", "winner")} for row in in_columns(rows)]
-
-
-def as_preferences(rows: list) -> Records:
-    """The winner beside the loser, in no order of presentation."""
-    decided = [
-        (a, b, judge, q) if won == "model_a" else (b, a, judge, q) for a, b, judge, won, q in rows if won != "tie"
-    ]
-    return [{"winner": a, "loser": b, "judge": judge, "question_id": q} for a, b, judge, q in decided]
-
-
-def as_rankings(rows: list) -> Records:
-    """One ranking of two answers a record."""
-    sign = {"model_a": ("{} > {}", False), "model_b": ("{} > {}", True), "tie": ("{} = {}", False)}
+def contradictions_of_ranking(ranking: Ranking) -> list[str]:
+    """Which statements of a ranking, other than those of `contradictions`, contradict each other, in words."""
+    board, pairs = (largest(ranking.tables[name]) for name in ("leaderboard", "pairs"))
+    told, judges = verdict(ranking), largest(ranking.tables["judges"])
+    better = set()
+    if "separated" in pairs:
+        claimed = pairs[pairs["separated"].fillna(False).astype(bool)]
+        better = set(zip(claimed["first"], claimed["second"], strict=True))
     return [
-        {"ranking": sign[won][0].format(*((b, a) if sign[won][1] else (a, b))), "judge": judge, "question_id": q}
-        for a, b, judge, won, q in rows
+        *_of_sentences(told, board, better, "separated" in pairs, len(ranking.fits) == 1),
+        *_of_judges(ranking, told, judges, better),
+        *_of_picture(ranking, board, better),
+        *_of_forms(ranking, told),
     ]
 
 
-def as_scores(rows: list) -> Records:
-    """A score of each model on each question by each judge."""
-    points = {"model_a": (2, 1), "model_b": (1, 2), "tie": (1, 1)}
-    records: dict[tuple, dict[str, object]] = {}
-    for a, b, judge, won, question in rows:
-        for model, score in zip((a, b), points[won], strict=True):
-            key = model, judge, question
-            records[key] = {"model": model, "judge": judge, "question_id": question, "score": score}
-    return list(records.values())
+def _of_sentences(
+    told: Verdict, board: pd.DataFrame, better: set, is_tested: bool, is_single: bool
+) -> Iterator[str]:
+    models = list(board["model"])
+    pair, all_ties = (models[0], models[1]), "All answers are ties" in told.lead
+    if not is_tested:
+        if not all_ties and any(word in f"{told.lead} {told.next}" for word in ("significant", "confidence)")):
+            yield f"without tests: {told.lead} {told.next}"
+        return
+    for words, is_meant in (
+        ("a significant difference", pair in better),
+        ("too close to call", pair not in better),
+    ):
+        if (words in told.lead) != is_meant and not all_ties:
+            yield f"{told.lead} {sorted(better)}"
+    low, high = board["rank_low"].iloc[0], board["rank_high"].iloc[0]
+    ranges = re.search(r"rank of (\S+) is between (\d+) and (\d+) ", told.lead)
+    if ranges and (ranges[1], int(ranges[2]), int(ranges[3])) != (models[0], low, high):
+        yield f"{told.lead} ranks {low} to {high}"
+    if f"{models[0]} ranks first" in told.lead and (low, high) != (1, 1):
+        yield f"{told.lead} ranks {low} to {high}"
+    chance = re.search(r"preferred in (\d+)%|that is (\d+)%", told.lead)
+    if chance and int(chance[1] or chance[2]) < 50:
+        yield f"the first is preferred less often: {told.lead}"
+    asked = re.search(r"[Dd]ecid(?:e|ing) between (\S+) and (\S+?),? ", told.next)
+    if asked and ((asked[1], asked[2]) in better or (asked[2], asked[1]) in better):
+        yield f"{told.next} {sorted(better)}"
+    are_all = all((models[i], models[i + 1]) in better for i in range(len(models) - 1))
+    if is_single and ("needs no more data" in told.next) and not are_all:
+        yield f"{told.next} {sorted(better)}"
+    if are_all and "collect about" in told.next:
+        yield f"{told.next} though all differ"
 
 
-LAYOUTS: dict[str, Callable[[list], Records]] = {
-    "columns": in_columns,
-    "no questions": without_questions,
-    "winner and loser": as_preferences,
-    "rankings": as_rankings,
-    "scores": as_scores,
-}
+def _of_judges(ranking: Ranking, told: Verdict, judges: pd.DataFrame, better: set) -> Iterator[str]:
+    judges = judges[judges["status"] != panel.MERGED]
+    flagged = set(panel.flagged(judges))
+    for row in judges.itertuples():
+        if row.verdict == panel.FINE and not better:
+            yield f"{row.judge} is fine, and nothing is known of the order"
+        if row.verdict == panel.CONTRARY and not row.agreement < 0.5:
+            yield f"{row.judge} is contrary, and agrees in {row.agreement}"
+    named = re.search(r"depends on judges? ([^,]+), which", told.headline)
+    if named and not {name for name in judges["judge"] if name in named[1]} & flagged:
+        yield f"{told.headline}: judges with a problem are {flagged}"
+    counted_ = re.search(r"(\d+) of \d+ judges?.* ha(?:s|ve) a problem", " ".join(told.warnings))
+    if counted_ and int(counted_[1]) != len(flagged):
+        yield f"{counted_[0]}: judges with a problem are {flagged}"
+    if flagged and not counted_:
+        yield f"no warning of {flagged}"
+    asks = re.search(r"questions(?: by (\S+)|, spread over (j[^(]*)) \(", told.next)
+    for name in flagged if asks else ():
+        if name in re.findall(r"\w+", asks[1] or asks[2]):
+            yield f"{told.next} asks {name}"
+    drawn = {judge.name: judge for judge in judges_of(ranking)}
+    for row in judges.itertuples():
+        if row.judge in drawn and drawn[row.judge].problem != row.verdict:
+            yield f"{row.judge}: {drawn[row.judge].problem}, {row.verdict}"
+    share = judges["information"]
+    if share.notna().all() and abs(share.sum() - 1) > 1e-6:
+        yield f"shares of the information sum to {share.sum()}"
+
+
+def _of_picture(ranking: Ranking, board: pd.DataFrame, better: set) -> Iterator[str]:
+    picture = pictures(ranking, Additions())[0]
+    rows = [row for group in (*picture.groups, *picture.more) for row in group.rows]
+    for row, line in zip(rows, board.itertuples(), strict=True):
+        ends = (line.rank_low, line.rank_high)
+        ranks = (
+            f"{line.rank}"
+            if pd.isna(ends[0])
+            else f"{ends[0]}"
+            if ends[0] == ends[1]
+            else "\N{EN DASH}".join(map(str, ends))
+        )
+        if (row.model, row.ranks) != (line.model, ranks):
+            yield f"{row.model}: {row.ranks} drawn, {line.model}: {ranks}"
+        others = [model for model in board["model"] if model != row.model]
+        if np.isfinite(row.low) and not row.low <= row.at <= row.high:
+            yield f"{row.model}: win rate {row.at} outside {row.low} to {row.high}"
+        above = all((row.model, other) in better for other in others)
+        below = all((other, row.model) in better for other in others)
+        if (above and row.low < picture.even) or (below and row.high > picture.even):
+            yield f"{row.model}: {row.description}, though it differs from all others"
+    for group in picture.groups:
+        members = {row.model for row in group.rows}
+        if group.head and any({first, second} <= members for first, second in better):
+            yield f"{group.head}: {sorted(better)}"
+
+
+def _of_forms(ranking: Ranking, told: Verdict) -> Iterator[str]:
+    """Card, JSON and page beside the verdict and the tables."""
+    text = sentence(ranking)
+    if not text.startswith(f"{told.headline}.") or told.lead not in text or told.caution not in text:
+        yield f"the card: {text}; the verdict: {told.headline}. {told.lead} {told.caution}"
+    board = ranking.tables["leaderboard"]
+    for record, row in zip(records(board), board.itertuples(), strict=True):
+        ends = [None if pd.isna(end) else int(end) for end in (row.rank_low, row.rank_high)]
+        if [record["model"], record["rank"], record["rank_low"], record["rank_high"]] != [
+            row.model,
+            row.rank,
+            *ends,
+        ]:
+            yield f"JSON: {record}"
+    page = unescape(ranking.to_html())
+    shown = re.findall(r'<td class="ranks">([^<]*)</td>', page)
+    drawn = [
+        row.ranks
+        for picture in pictures(ranking, Additions())
+        for group in (*picture.groups, *picture.more)
+        for row in group.rows
+    ]
+    if f"<h1>{told.headline}" not in page or shown != drawn:
+        yield f"the page: {shown}; the picture: {drawn}; {told.headline}"
+    if told.lead and told.lead not in page:
+        yield f"not on the page: {told.lead}"
+
+
+# Random files, ranked: all of them for their order, and some as a whole.
+
+SLOW = ("prediction", "top_change")  # studies that take most of the time, and say nothing of the order
 
 
 @dataclass(frozen=True)
 class File:
-    """A layout of files, by its name in `LAYOUTS`."""
+    """A layout of files, by its name in `LAYOUTS`, and the share of them of which every statement is compared."""
 
     layout: str
+    whole: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -173,21 +270,25 @@ class Examined:
     ranked: float
     contradictions: float | None = None
     claims: float | None = None
+    whole: float | None = None
 
 
 def examined(file: File, rng: np.random.Generator) -> Examined:
-    """One random file, ranked as `judgerank rank` does, its statements on order compared with each other."""
-    records = LAYOUTS[file.layout](drawn_records(rng))
+    """One random file, ranked as `judgerank rank` does, its statements compared with each other."""
+    rows, is_whole = LAYOUTS[file.layout].written(drawn_records(rng)), rng.random() < file.whole
     try:
-        components = ranked_set(read_judgments(records), Settings()).components
+        judgments = read_judgments(rows)
+        components = ranked_set(judgments, Settings()).components
+        ranking = ranked(judgments, Settings(), without=SLOW) if is_whole else None
     except JudgerankError:
         return Examined(0.0)
-    found, claims = 0, False
+    found, claims = [], False
     for component in components:
         board, pairs = board_of(component), component.pairs
-        found += len(contradictions(board, pairs, headline(board, pairs)))
+        found += contradictions(board, pairs, headline(board, pairs))
         claims |= bool("separated" in pairs and pairs["separated"].any())
-    return Examined(1.0, float(found), float(claims))
+    found += [] if ranking is None else contradictions_of_ranking(ranking)
+    return Examined(1.0, float(len(found)), float(claims), float(is_whole))
 
 
 # The level of all claims together, and their power, where they are hardest to keep.
@@ -295,15 +396,17 @@ def share(values: pd.Series) -> tuple[float, float]:
     return (float(values.mean()), error) if len(values) else (np.nan, np.nan)
 
 
-def file_row(name: str, records: pd.DataFrame) -> dict[str, object]:
+def file_row(name: str, files: pd.DataFrame) -> dict[str, object]:
     """Files of one layout, and the contradictions in them."""
-    ranked = records[records["ranked"] == 1]
+    of_ranked = files[files["ranked"] == 1]
     return {
         "layout": name,
-        "files": len(records),
-        "ranked": len(ranked),
-        "with_claims": int(ranked["claims"].sum()),
-        "contradictions": int(ranked["contradictions"].sum()),
+        "files": len(files),
+        "ranked": len(of_ranked),
+        "whole": int(of_ranked["whole"].sum()),
+        "with_claims": int(of_ranked["claims"].sum()),
+        "contradictions": int(of_ranked["contradictions"].sum()),
+        "lacks": LAYOUTS[name].lacks,
     }
 
 

@@ -176,7 +176,7 @@ def _fits(cell: Cell, data: Comparisons, cluster) -> tuple[Fit, ...]:
 def by_test(fit_orders: list[Order]) -> dict[str, list[Order]]:
     """The orders by the Wald tests of the fit alone, and by both."""
     alone = [
-        replace(order, difference=order.difference[[0, 0]], error=order.error[[0, 0]], own=None)
+        replace(order, difference=order.difference[[0, 0]], error=order.error[[0, 0]], head_to_head=None)
         for order in fit_orders
     ]
     return dict(zip(TESTS, (alone, fit_orders), strict=True))

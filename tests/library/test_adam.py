@@ -11,7 +11,7 @@ from judgerank import Comparisons, Status
 from judgerank.engine import newton, search
 from judgerank.engine.adam import Adam, iterates, maximise, maximise_each
 from judgerank.engine.likelihood import evaluate, gradient
-from judgerank.engine.plain_rows import PlainRows, side_by_side
+from judgerank.engine.rows import PlainRows, side_by_side
 from judgerank.model.members import BTL, JUDGE_AWARE, LENGTH, Parameters
 
 FAMILY = pytest.mark.parametrize("model", [BTL, JUDGE_AWARE, LENGTH], ids=lambda model: model.name)

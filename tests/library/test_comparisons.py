@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from judgerank import Comparisons, fit
-from judgerank.data import aggregation
+from judgerank.data import comparisons as aggregation
+from judgerank.data.arrays import numbered, sizes
 from judgerank.data.comparisons import POOLED_JUDGE
 from judgerank.data.errors import DataError, JudgerankError, NotIdentifiedError
 from judgerank.data.frames import COLUMNS, numbered_questions, question_keys
-from judgerank.data.numbering import numbered, sizes
 from judgerank.engine.problem import USUAL, in_units
 from judgerank.model.members import MEMBERS
 from judgerank.model.streams import generator

@@ -203,7 +203,7 @@ def test_a_bloc_is_named_with_the_ranking_without_it():
     frame = bloc(120).to_frame()
     ranking = rank(frame)
     (remark,) = (text for text in ranking.remarks if text.startswith(ONE_SIDED))
-    assert "120 judges" in remark and "chose z in 100%" in remark and "w ranks first" in remark
+    assert "120 judges" in remark and "chose z in 100%" in remark and "w still has the highest score" in remark
     assert remark.removeprefix(ONE_SIDED) in verdict(ranking).warnings
     judges = ranking.tables["judges"].set_index("judge")
     assert judges.loc[FEW_JUDGES, "verdict"] == "too few answers"

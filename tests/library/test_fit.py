@@ -57,7 +57,7 @@ def test_length_without_a_covariate_is_refused(cells_of):
 @FAMILY
 def test_a_disconnected_graph_is_refused_with_its_components(cells_of, member):
     rows = [(*row, 0.0) for row in (*GOOD, ("d", "e", "x", 5, 5))]
-    with pytest.raises(DisconnectedError, match=r"\{a, b, c\}; \{d, e\}") as caught:
+    with pytest.raises(DisconnectedError, match="a, b, c; d, e") as caught:
         fit(cells_of(*rows), member)
     assert caught.value.models == (("a", "b", "c"), ("d", "e"))
 
@@ -65,7 +65,7 @@ def test_a_disconnected_graph_is_refused_with_its_components(cells_of, member):
 @FAMILY
 def test_a_winner_of_everything_is_refused_by_name(cells_of, member):
     rows = [(*row, 0.0) for row in (*GOOD, ("d", "a", "x", 5, 0))]
-    with pytest.raises(NoMaximumError, match=r"won or lost every .* \{d\}$"):
+    with pytest.raises(NoMaximumError, match=r"won or lost every .* d$"):
         fit(cells_of(*rows), member)
 
 
@@ -89,7 +89,7 @@ def test_models_connected_through_a_judge_at_zero_only_are_refused(cells_of):
 
 def test_a_model_that_lost_only_to_a_judge_at_zero_is_refused(cells_of):
     top = [("d", "a", "x", 9, 0), ("a", "d", "bad", 9, 1), ("b", "a", "bad", 70, 30), ("c", "b", "bad", 60, 40)]
-    with pytest.raises(NoMaximumError, match=r"^with judges at zero discrimination \(bad\) .* \{d\}$") as caught:
+    with pytest.raises(NoMaximumError, match=r"^with judges at zero discrimination \(bad\) .* d$") as caught:
         fit(cells_of(*GOOD, *top))
     assert caught.value.models == (("a", "b", "c"), ("d",))
 

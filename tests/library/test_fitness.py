@@ -78,7 +78,7 @@ def test_a_circle_of_three_models_is_no_order():
     assert order["departs"]
     assert order["statistic"] > 2 * order["expected"]
     assert set(order["most"].split(" against ")) < {"m0", "m1", "m2"}
-    assert next(found.sentences()).startswith("One order does not describe the panel")
+    assert order["most"] in next(found.sentences())
 
 
 def test_a_judge_with_tastes_is_named_and_what_it_favours():
@@ -144,7 +144,7 @@ def test_what_is_said_is_adjusted_for_all_tests_and_the_table_is_not():
     assert "no departure" in " ".join(alone.sentences())
     table["p_adjusted"] = table["test"].map(tests | {"judge": 0.012, "overall": 0.016})
     (said,) = replace(found, table=table).sentences()
-    assert "favour some models more than the scores explain" in said
+    assert "more than the scores explain" in said
 
 
 def test_it_is_the_same_every_time_and_whatever_the_order_of_the_rows():

@@ -511,7 +511,7 @@ def test_what_cannot_be_used_is_refused():
 def test_a_report_has_at_most_ten_lines_and_says_the_same_everywhere():
     one = records(np.tile([[1.0, 0.0, np.nan], [0.0, 0.0, 1.0]], (9, 1)))
     frames = {f"criterion {n}": pd.concat([one, one.iloc[:9]]) for n in range(8)}
-    found = gate(frames, "old", "new", candidate_model="judge-0")
+    found = gate(frames, "old", "new", candidate_model="judge-0", own_maker="count")
     assert len(table(found)) == 10
     assert {"missing", "position", "noise", "own maker"} < set(dict(table(found)))
     assert "of 7 pairs of identical requests disagree" in dict(table(found))["noise"]

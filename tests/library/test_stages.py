@@ -20,8 +20,8 @@ from judgerank.engine.likelihood import evaluate
 from judgerank.engine.newton import Newton
 from judgerank.engine.solution import Status
 from judgerank.inference.clusters import cluster_gradients
+from judgerank.model.law import StageLaw
 from judgerank.model.members import MODELS, Parameters
-from judgerank.model.stage_law import StageLaw
 from judgerank.order.scale import scale_at, scale_of
 
 NAMES = tuple("abcdef")

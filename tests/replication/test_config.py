@@ -36,6 +36,7 @@ OTHERS += [
     "stale",
     "claims",
     "few_answers",
+    "contrary",
 ]
 REAL = [name for name in PRIMARY if name not in (*SIMULATIONS, *OTHERS)]
 EACH_SET = sorted(path.stem for path in Path(CONF).glob("*.yaml") if "each_set\n" in path.read_text())

@@ -8,7 +8,7 @@ import pytest
 
 from judgerank import fit
 from judgerank.engine.adam import Adam, iterates
-from judgerank.engine.plain_rows import side_by_side
+from judgerank.engine.rows import side_by_side
 from judgerank.model.members import JUDGE_AWARE
 from judgerank.model.streams import generator
 from replication.random_designs import draw_comparisons, draw_truth

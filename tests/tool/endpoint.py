@@ -11,11 +11,13 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import count
 
 from tests.tool.batch_endpoint import Batching, done, step_of
 
 # what happens to a request, by the number of times its prompt has been sent: a name of a fault, or None
 Faults = Callable[[str, int], str | None]
+_numbers = count()  # of replies, in their ids
 STATUS = re.compile(r"(\d{3})(?: ([\d.]+))?(?:: (.*))?")  # with seconds to wait, and the server's message
 
 
@@ -195,7 +197,13 @@ def _openai(text: str, reason: str, model: str, prompt: str, body: dict) -> dict
         first = tokens[0] | {"bytes": None, "top_logprobs": [token | {"bytes": None} for token in tokens]}
         rest = {"token": text[1:], "logprob": -0.1, "bytes": None, "top_logprobs": []}
         choice["logprobs"] = {"content": [first, rest]}
-    answer = {"id": "1", "object": "chat.completion", "created": 1, "model": model, "choices": [choice]}
+    answer = {
+        "id": f"reply-{next(_numbers)}",
+        "object": "chat.completion",
+        "created": 1,
+        "model": model,
+        "choices": [choice],
+    }
     if "no usage" not in prompt:
         answer["usage"] = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
     return answer
@@ -203,7 +211,7 @@ def _openai(text: str, reason: str, model: str, prompt: str, body: dict) -> dict
 
 def _anthropic(text: str, reason: str, model: str, prompt: str, body: dict) -> dict:
     return {
-        "id": "1",
+        "id": f"reply-{next(_numbers)}",
         "type": "message",
         "role": "assistant",
         "model": model,

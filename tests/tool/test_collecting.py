@@ -35,12 +35,12 @@ def questions(n_questions: int = 4) -> Questions:
 # replies
 
 
-EVERY_FORM = [Form(kind, shown=("a, 0.5",)) for kind in ("line", "brackets", "label", "json", "ranking")]
+EVERY_FORM = [Form(kind, texts=("a, 0.5",)) for kind in ("line", "brackets", "label", "json", "ranking")]
 CORPUS = [json.loads(line) for line in (Path(__file__).parent / "replies.jsonl").read_text().splitlines()]
 
 
 def form_of_row(row: dict) -> Form:
-    return Form(row["form"], row.get("nonce", ""), shown=tuple(row.get("shown", ())))
+    return Form(row["form"], row.get("nonce", ""), texts=tuple(row.get("shown", ())))
 
 
 @pytest.mark.parametrize("row", CORPUS, ids=lambda row: row["reply"][:40].encode("unicode_escape").decode())
@@ -83,7 +83,7 @@ def test_a_reply_that_was_cut_off_counts_only_if_its_last_line_is_whole(reason):
 
 
 def test_a_verdict_that_an_answer_holds_counts_only_if_it_is_the_whole_reply():
-    form = Form(shown=("Say this: a, 0.95",))
+    form = Form(texts=("Say this: a, 0.95",))
     assert read("a, 0.95", form).choice == "a"
     assert read("It ends with\n\na, 0.95", form).choice == "unknown"
     assert read("I compared both.\n\na, 0.80", form).choice == "a"

@@ -25,7 +25,7 @@ STEPS += [("anthropic", step) for step in ("create", "look", "results")]
 OPTIONS = ("--pilot", PILOT, "--poll", 0.01)
 FEW = PILOT + 2  # requests where more would go as these do
 OF_FEW = ("--comparisons", FEW)
-CHANGES = ("address", "asked_at", "seconds", "batch")  # in a record, from one run to the next
+CHANGES = ("reply_id", "address", "asked_at", "seconds", "batch")  # in a record, from one run to the next
 LATER = 10**9  # looks
 
 

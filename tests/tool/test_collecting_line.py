@@ -338,7 +338,7 @@ JUDGES = [{"judge": "j1"}, {"judge": "j2", "api_key_env": "OTHER_KEY"}]
 def test_a_key_that_a_server_sends_back_stays_out_of_files_and_sentences(tmp_path, place, said):
     how = {}
     if place == "reply":
-        how = {"reply": lambda prompt: f"{said} [[A]]"}
+        how = {"reply": lambda prompt: f"{said}\n\na, 0.90"}
     elif place == "model":
         how = {"model": said}
     else:
@@ -357,7 +357,7 @@ def test_a_key_that_a_server_sends_back_stays_out_of_files_and_sentences(tmp_pat
 
 
 def test_a_key_in_a_result_of_a_batch_is_blanked(tmp_path):
-    with serving(reply=lambda prompt: f"{KEY} [[A]]", model=f"Bearer {KEY}") as server:
+    with serving(reply=lambda prompt: f"{KEY}\n\na, 0.90", model=f"Bearer {KEY}") as server:
         judge = ONE[0] | {"batch": True}
         done = collected(tmp_path, server.url, "--poll", 0.02, "--pilot", 1, judges=[judge])
     assert done.returncode == 0, done.stderr

@@ -225,7 +225,7 @@ def collected_patiently(
         attempts=attempts,
         max_concurrent=AT_A_TIME,
     )
-    client, ledger = Mock(refused=defaultdict(set)), Mock(records=[])
+    client, ledger = Mock(refused=defaultdict(set)), Mock(records=[], is_answered=lambda task: False)
     collector = Collector(settings, {"j": judge}, client, ledger, Questions({}, {}), Budget(None))
     pause, breaker, progress = Virtual(clock, patience), collector.breakers["j"], Mock()
 

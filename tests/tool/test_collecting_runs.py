@@ -557,3 +557,35 @@ def test_a_budget_ends_collecting_by_rounds_too(tmp_path):
     assert re.search(r"not reached: all \(\d claims open\); the budget is spent", done.stdout)
     assert re.search(r"look: \d+ judgments, spent [\d.]+ USD; \d of 3 claims open, ", done.stdout)
     assert float(done.stdout.split("spent ")[-1].split()[0]) <= 2.5
+
+
+@pytest.mark.parametrize("own_maker", ["recuse", "count"])
+def test_collecting_by_rounds_asks_no_judge_about_its_own_makers_models(own_maker, tmp_path):
+    """Of three judges gpt-4o always prefers gpt-4o-mini, the worst model."""
+    models = ("claude-haiku", "gemini-flash", "gpt-4o-mini")
+    answers = [row | {"answer": f"answer of {row['model']} to {row['question']}"} for row in rows(40, models)]
+    (tmp_path / "answers.jsonl").write_text("".join(json.dumps(row) + "\n" for row in answers))
+    quality = {"claude-haiku": 2, "gemini-flash": 1, "gpt-4o-mini": 0}
+
+    def reply(prompt: str) -> str:
+        judge, (first, second) = prompt.split()[0], re.findall(r"answer of (\S+) to", prompt)
+        if judge == "gpt-4o" and "gpt-4o-mini" in (first, second):
+            return "a, 0.9" if first == "gpt-4o-mini" else "b, 0.9"
+        p = 1 / (1 + math.exp(1.5 * (quality[second] - quality[first])))
+        return "a, 0.9" if generator(1, prompt).random() < p else "b, 0.9"
+
+    judges = [{"judge": name} for name in ("gpt-4o", "j1", "j2")]
+    options = ["--until", "top 1 separated", "--pilot", 8, "--own-maker", own_maker]
+    with serving(reply=reply) as server:
+        done = collected(tmp_path, server.url, *options, judges=judges)
+    assert done.returncode == 0, done.stderr
+    own = [
+        record
+        for record in judgments(tmp_path)
+        if record["judge_model"] == "gpt-4o" and "gpt-4o-mini" in (record["model_a"], record["model_b"])
+    ]
+    if own_maker == "recuse":
+        assert len(own) <= 8  # of the pilot
+        assert "the order is claude-haiku" in done.stdout
+    else:
+        assert len(own) > 8

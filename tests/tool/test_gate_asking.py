@@ -71,6 +71,26 @@ def test_a_clear_change_is_decided_at_the_first_look(folder, value, code):
     assert json.loads(done.stdout)["criteria"][0]["questions"] == len(asked_so_far()) == looks(60)[0]
 
 
+def test_judges_whose_votes_would_not_count_are_not_asked(folder):
+    answers(Path("new.jsonl"), [60] * 60)
+    judges = [{"judge": name, "provider": "python", "model": "judge.py"} for name in ("larger", "gpt-4o")]
+    Path("panel.yaml").write_text(yaml.safe_dump({"judges": judges}))
+    told = json.loads(run("--json", "--candidate-model", "o3").stdout)
+    assert told["criteria"][0]["judges"] == ["larger"] and told["verdict"] == "ship"
+    assert told["recused_judges"] == told["related_judges"] == ["gpt-4o"] and told["recused_votes"] == 0
+    assert len(asked_so_far()) == looks(60)[0] and "Add a judge" not in told["sentence"]
+    Path("facts.csv").write_text("model,organisation\nnew,Acme\nlarger,Acme\n")
+    by_facts = json.loads(run("--json", "--models", "facts.csv", "--judgments", "again.jsonl").stdout)
+    assert by_facts["recused_judges"] == ["larger"]
+    both = json.loads(
+        run("--json", "--candidate-model", "o3", "--own-maker", "count", "--judgments", "c.jsonl").stdout
+    )
+    assert both["criteria"][0]["judges"] == ["gpt-4o", "larger"] and both["recused_judges"] == []
+    Path("panel.yaml").write_text(yaml.safe_dump({"judges": judges[1:]}))
+    alone = json.loads(run("--json", "--candidate-model", "o3", "--judgments", "alone.jsonl").stdout)
+    assert alone["criteria"][0]["judges"] == ["gpt-4o"] and "Add a judge of another maker" in alone["sentence"]
+
+
 def test_an_unchanged_answer_is_never_judged_twice(folder):
     values = [60, 40] * 30
     answers(Path("new.jsonl"), values)

@@ -144,16 +144,14 @@ def test_repeated_requests_are_counted_where_they_are_few():
 def test_a_plan_says_what_it_takes_where_the_file_does_not_tell():
     known, unknown = (Questions(0.5, 2, 2, (0.4, 0.6), is_known) for is_known in (True, False))
     assert "0.40 to 0.60" in _told(known)
-    assert "does not tell" in _told(unknown)
+    assert "--question-sd" in _told(unknown)
     assert "to 0.60" not in _told(unknown)
 
 
 def test_the_effective_number_of_judges_takes_shared_questions():
     few, enough = (str(trust_report(read_judgments_of(drawn(questions, "xyz", seed=1)))) for questions in (5, 150))
-    assert "Too few shared questions" in few
-    assert "carry as much information as" in enough
+    assert "(confidence interval" not in few
     assert "independent judges of their average quality (confidence interval" in enough
-    assert "lowers. Here such a judge lowers the average quality, and only errors in common lower" in enough
 
 
 def read_judgments_of(rows: list[Record]):

@@ -11,7 +11,7 @@ import pytest
 
 from judgerank import Status, fit, rank
 from judgerank.data.errors import NoIntervalError
-from judgerank.engine import divergence
+from judgerank.engine import penalised as divergence
 from judgerank.inference import uncertainty
 from judgerank.order.scale import best_known_scores
 from judgerank.ranking import exports

@@ -6,16 +6,20 @@ The judgments are made up: judge gpt-4o adds two log-odds to gpt-4o-mini, the ot
 import inspect
 import json
 from html import unescape
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import judgerank
+from judgerank import fit
+from judgerank.adaptive.rounds import Kept
 from judgerank.cli.commands import COMMANDS, loaded
 from judgerank.data.rankings import rankings_of
 from judgerank.fits import loading
 from judgerank.gating.verdict_text import sentence
+from judgerank.model.kinds.family import relations
 from judgerank.ranking.recusal import OTHER_MAKER, recusal_of
 from judgerank.reading.selection import Filters
 from tests.tool.command import judgerank as command
@@ -270,3 +274,16 @@ def test_commands_on_rankings_leave_them_out_too(tmp_path):
         assert "120 of 180 rankings" in json.dumps(told) and "120 of 180" not in json.dumps(counted)
     for name, more in {"gate": GATE}.items():
         assert run(tmp_path, name, line=["r.csv", *more])["recused_votes"] == 120
+
+
+def test_looks_during_a_collection_count_the_votes_that_a_ranking_counts(folder):
+    judgments = judgerank.read(folder / "all.csv")
+    recusal, c = recusal_of(judgments), judgments.comparisons
+    seen = SimpleNamespace(models=c.models, judges=c.judges, costs=np.ones(len(c.judges)))
+    kept = Kept(seen, c, judgments.question, relations(c.judges, c.models))
+    assert kept.raw.n_comparisons == recusal.kept.comparisons.n_comparisons < c.n_comparisons
+    assert len(kept.question) == len(kept.raw)
+    pd.testing.assert_series_equal(
+        fit(kept.raw, "position_aware", "penalised").scores,
+        fit(recusal.kept.comparisons, "position_aware", "penalised").scores,
+    )

@@ -25,7 +25,7 @@ from tests.tool.command import environment
 
 pytest.importorskip("duckdb")
 
-from judgerank.fits.by_question import clustered, resampled, weight_of
+from judgerank.fits.errors_by_question import clustered, resampled, weight_of
 from judgerank.reading.large import sources
 
 EXAMPLE = ROOT / "examples/judgments.csv"

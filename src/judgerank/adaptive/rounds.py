@@ -19,6 +19,7 @@ from judgerank.fits.errors_by_question import by_question
 from judgerank.fits.fit import fit
 from judgerank.fits.result import Fit
 from judgerank.inference.uncertainty import TASTE
+from judgerank.model.kinds.family import Relations, counted_votes
 from judgerank.model.members import Parameters
 from judgerank.order.pairs import Order, orders
 from judgerank.ranking.choices import SHRUNK
@@ -171,6 +172,7 @@ def collect_until(
     known_questions: IntArray | None = None,
     checks_drift: bool = True,
     warn: Callable[[str], None] | None = None,
+    own_maker: Relations | None = None,
 ) -> Collected:
     """Collect by rounds until the goal is reached, nothing is left, or there are `most` comparisons.
 
@@ -205,10 +207,12 @@ def collect_until(
         Whether a stop takes judges who answer as before.
     warn : callable, optional
         Told at each look of every judge who does not.
+    own_maker : Relations, optional
+        Which models are of a judge's maker: such votes do not count, as in a ranking.
     """
     n, k = len(oracle.models), len(oracle.judges)
     enough = goal.size if goal.kind == "comparisons" else np.inf
-    kept = Kept(oracle, known, known_questions)
+    kept = Kept(oracle, known, known_questions, own_maker)
     most = int(min(most or np.inf, enough, kept.asked + oracle.left.sum(dtype=np.float64)))
     kept.ask(at_random(rng, oracle.left, max(0, min(most, EACH * (n + 2 * k)) - kept.asked)))
     rows: list[dict[str, float]] = []
@@ -254,12 +258,19 @@ def _still_open(goal: Goal, order: Order, look: float, alpha: float) -> BoolArra
 
 
 class Kept:
-    """What was asked so far, what was answered, and what it cost."""
+    """What was asked so far, what was answered and counts, and what it cost."""
 
-    def __init__(self, oracle: Oracle, known: Comparisons | None, questions: IntArray | None):
-        self._oracle, self.cost, self.asked = oracle, 0.0, 0
+    def __init__(
+        self,
+        oracle: Oracle,
+        known: Comparisons | None,
+        questions: IntArray | None,
+        own_maker: Relations | None = None,
+    ):
+        self._oracle, self._own_maker, self.cost, self.asked = oracle, own_maker, 0.0, 0
         self._columns: list[tuple[IntArray, IntArray, IntArray, FloatArray, IntArray]] = []
         self._raw: Comparisons | None = None
+        self._counts: BoolArray | None = None
         if known is not None:
             self._keep(known.first, known.second, known.judge, Answers(known.outcome, questions))
 
@@ -290,15 +301,19 @@ class Kept:
 
     @property
     def raw(self) -> Comparisons:
-        """All that was answered; the same object until more is, since fits are remembered with it."""
+        """All that was answered and counts; the same object until more is, since fits are remembered with it."""
         if self._raw is None:
-            self._raw = Comparisons(self._oracle.models, self._oracle.judges, *map(self._column, range(QUESTION)))
+            every = Comparisons(self._oracle.models, self._oracle.judges, *map(self._column, range(QUESTION)))
+            is_own = None if self._own_maker is None else self._own_maker.votes(every)
+            self._counts = None if is_own is None or not is_own.any() else counted_votes(every, is_own)
+            self._raw = every if self._counts is None else every._rows(np.flatnonzero(self._counts))
         return self._raw
 
     @property
     def question(self) -> IntArray:
         """Of each answer; one of its own where the oracle names none."""
-        return np.asarray(self._column(QUESTION))
+        question, _ = np.asarray(self._column(QUESTION)), self.raw
+        return question if self._counts is None else question[self._counts]
 
     @property
     def questions(self) -> int:

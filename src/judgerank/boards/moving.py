@@ -27,12 +27,11 @@ from judgerank.boards.placing import (
     few_clusters_factor,
     left_out_of,
 )
-from judgerank.data.arrays import AnyArray, FloatArray, IntArray
+from judgerank.data.arrays import AnyArray, FloatArray, IntArray, numbered
 from judgerank.data.cache import Shown
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import JudgerankError, NoMaximumError
 from judgerank.data.judgments import Judgments
-from judgerank.data.numbering import numbered
 from judgerank.data.rankings import BEGINS
 from judgerank.engine.information import information
 from judgerank.engine.likelihood import evaluate
@@ -235,6 +234,16 @@ def place(
         As `boards.placing.anchored` says.
     ConfigError
         If the level is not between 0 and 1, or the board has further blocks or question effects.
+
+    Examples
+    --------
+    >>> import judgerank
+    >>> judgments = judgerank.example()
+    >>> is_new = (judgments[['model_a', 'model_b']] == 'oak').any(axis=1)
+    >>> board = judgerank.fit(judgments[~is_new])
+    >>> placement = judgerank.place(board, judgments[is_new])
+    >>> placement.newcomers['model'].tolist()
+    ['oak']
     """
     require_fit(board)
     require_member_alone(board, "a place on a board")

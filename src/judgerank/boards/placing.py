@@ -19,13 +19,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from judgerank.data.arrays import BoolArray, FloatArray, IntArray
+from judgerank.data.arrays import BoolArray, FloatArray, IntArray, numbered
 from judgerank.data.cache import Shown
 from judgerank.data.comparisons import POOLED_JUDGE, Comparisons
 from judgerank.data.connectivity import require_maximum
 from judgerank.data.errors import DataError, NoMaximumError
 from judgerank.data.listing import counted
-from judgerank.data.numbering import numbered
 from judgerank.data.rankings import pairs_in
 from judgerank.engine.ascent import peak
 from judgerank.engine.information import information

@@ -53,7 +53,7 @@ def stated(
     if output is not None:
         outputs.write({output: f"{text}\n".encode()})
     if json:
-        report = {"filter": [], "sql": text, "kinds": None, "judgments": None, "run_next": None}
+        report: dict[str, object] = {"filter": [], "sql": text, "kinds": None, "judgments": None, "run_next": None}
         say_json("cells", report | {"files": {} if output is None else {"cells": output}})
         return
     say(text if output is None else f"{output}: the statement")

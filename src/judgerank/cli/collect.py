@@ -9,7 +9,17 @@ from typing import Annotated
 
 import typer
 
-from judgerank.cli.options import FILE, OUTPUT, JsonOption, QuestionsArgument, between, finite, named
+from judgerank.cli.options import (
+    FILE,
+    OUTPUT,
+    RECUSE,
+    JsonOption,
+    OwnMaker,
+    QuestionsArgument,
+    between,
+    finite,
+    named,
+)
 from judgerank.cli.terminal import say
 from judgerank.data.errors import ConfigError
 from judgerank.data.listing import listed
@@ -72,6 +82,14 @@ def collect(
             "'width 0.3' or '5000 comparisons'.",
         ),
     ] = None,
+    own_maker: Annotated[
+        OwnMaker,
+        typer.Option(
+            rich_help_panel=DRAWN,
+            help="With --until, requests to judges on models of their own maker. recuse: they are not asked after "
+            "the pilot, and do not count, unless no others connect the same models. count: they are and do.",
+        ),
+    ] = RECUSE,
     comparisons: Annotated[
         int | None,
         typer.Option(
@@ -244,6 +262,7 @@ def collect(
         "again": again.value if again else None,
         "pilot": pilot,
         "until": until,
+        "own_maker": own_maker.value,
         "budget": budget,
         "other_forms": other_forms,
         "max_concurrent": concurrent,

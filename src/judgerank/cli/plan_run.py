@@ -13,8 +13,9 @@ import typer
 
 from judgerank.cli.documents import records
 from judgerank.cli.terminal import Progress, say, say_json
-from judgerank.data.comparisons import FEW_JUDGES
-from judgerank.data.errors import ConfigError
+from judgerank.data.comparisons import FEW_ANSWERS, FEW_JUDGES
+from judgerank.data.errors import ConfigError, NoIntervalError, NoMaximumError
+from judgerank.data.judgments import Judgments
 from judgerank.data.listing import counted
 from judgerank.planning.panels import Panel, assumed
 from judgerank.planning.plans import (
@@ -22,6 +23,7 @@ from judgerank.planning.plans import (
     WANTED,
     asked_as,
     by_judges,
+    constant_told,
     difference_told,
     fitted_panel,
     least_told,
@@ -35,7 +37,7 @@ from judgerank.planning.plans import (
 )
 from judgerank.planning.precision import precision_of, require_reasonable
 from judgerank.planning.questions import INDEPENDENT, Questions
-from judgerank.ranking.choices import DEFAULT
+from judgerank.ranking.choices import DEFAULT, SHRUNK, default_member
 from judgerank.ranking.components import fit_member
 from judgerank.ranking.page_options import makers_on
 from judgerank.ranking.recusal import RECUSE, is_recusing, recusal_of
@@ -113,7 +115,12 @@ def fitted_to(
     (model, solver), (own_maker, facts), every = chosen, own, read_judgments(files, **read)
     recusal = recusal_of(every, is_recusing(own_maker), makers_on(every, facts))
     judgments = recusal.counted
-    panel, fitted = fitted_panel(judgments, partial(fit_member, judgments.comparisons, solver=solver), model)
+    try:
+        panel, fitted = fitted_panel(judgments, partial(fit_member, judgments.comparisons, solver=solver), model)
+    except (NoIntervalError, NoMaximumError) as error:
+        raise NoIntervalError(
+            f"no plan can be made from this file: {error}. {_instead(judgments, solver)}"
+        ) from None
     questions = questions_like(panel, fitted, judgments)
     seen, rows = None, judgments.comparisons
     if "question_id" in judgments.frame and rows.stages is None:
@@ -130,6 +137,16 @@ def require_no_file(selection: Mapping[str, Iterable[str] | None], facts: Path |
         raise typer.BadParameter(
             f"{options[0]} is about judgments: name a file of them (--n-models and --n-judges assume a panel)."
         )
+
+
+def _instead(judgments: Judgments, solver: str) -> str:
+    """What to do where a file allows no plan by a solver."""
+    c = judgments.comparisons
+    assumed = f"plan for an assumed panel (judgerank plan --n-models {len(c.models)} --n-judges {len(c.judges)})"
+    shrunk = fit_member(c, default_member([c])[0], SHRUNK)
+    if solver == SHRUNK or shrunk.scores.max() == shrunk.scores.min():
+        return f"Collect more judgments first, or {assumed}"
+    return f"Plan from the shrunk scores, which `judgerank rank` shows (--solver {SHRUNK}), or {assumed}"
 
 
 def planned(
@@ -163,6 +180,7 @@ def print_result(planned: Planned, smaller: pd.DataFrame | None, level: float, j
         notes += two_best_told(panel, level)
     notes = [*planned.basis.warnings, *notes]
     notes += spread_told(panel, planned.at["pair"], planned.table)
+    notes += constant_told(panel, planned.table)
     notes += least_told(planned.table, panel, planned.make, planned.questions)
     if seen is not None:
         notes.append(" ".join(seen.sentences()))
@@ -181,7 +199,7 @@ def print_result(planned: Planned, smaller: pd.DataFrame | None, level: float, j
     assumed = "An assumed panel" if panel.doubt is None else "The panel of the file"
     who = f"{counted(len(panel.models), 'model')} and {counted(len(panel.judges), 'judge')}"
     if FEW_JUDGES in panel.judges:
-        who += " (those with few answers count as one)"
+        who += f" (all judges with fewer than {FEW_ANSWERS} answers count as one)"
     pair = f" pair_power is for {first} against {second}." if of_pair else ""
     say(f"{assumed}: {who}.{pair}")
     for note in notes:

@@ -99,7 +99,12 @@ def keys_of(text: str, where: str) -> Any:
     """
     try:
         return yaml.load(text, _Loader)
-    except yaml.YAMLError as error:
+    except (
+        yaml.YAMLError,
+        TypeError,
+        ValueError,
+        RecursionError,
+    ) as error:  # of odd keys, numbers, days and depths
         mark = getattr(error, "problem_mark", None)
         line = f" (line {mark.line + 1}: {getattr(error, 'problem', '')})" if mark else ""
         raise ConfigError(f"{where}: this is not YAML{line}") from None

@@ -21,7 +21,7 @@ from judgerank.collecting.images import sendable
 from judgerank.collecting.library import library
 from judgerank.collecting.requests import NOT_THESE, refusal, request, structured_by, unknown, wire_params
 from judgerank.collecting.response import AttemptFailed, JudgeRefused, Refused, Reply, reply_of, retry_after
-from judgerank.collecting.secrets import Secrets, keys
+from judgerank.collecting.secrets import STANDS_FOR, Secrets, keys
 from judgerank.collecting.settings import Judge, Prompt
 from judgerank.collecting.transport import LARGEST_BODY, Line, Network, shortened
 
@@ -136,7 +136,7 @@ class Client:
                         num_retries=0,
                         max_retries=0,
                     )
-            return line, self._without_keys(reply_of(answer))
+            return line, self._without_keys(replace(reply_of(answer), reply_id=line.reply_id))
         except Exception as error:
             task = asyncio.current_task()
             if task is not None and task.cancelling():  # the library makes an error of its own of being cancelled
@@ -192,9 +192,11 @@ class Client:
 
     def _without_keys(self, reply: Reply) -> Reply:
         """The reply once more without keys: its text may be joined from parts that held too little of one each."""
-        named = (reply.model, reply.finish_reason)
-        model, reason = (None if name is None else self._secrets.blanked(name) for name in named)
-        return replace(reply, text=self._secrets.blanked(reply.text), model=model, finish_reason=reason)
+        named = (reply.model, reply.finish_reason, reply.reply_id)
+        model, reason, name = (None if name is None else self._secrets.blanked(name) for name in named)
+        reply_id = None if name is None or STANDS_FOR in name else name  # a key tells no reply from another
+        text = self._secrets.blanked(reply.text)
+        return replace(reply, text=text, model=model, finish_reason=reason, reply_id=reply_id)
 
     def _parameters(self, judge: Judge, refused: Set[str]) -> dict[str, Any]:
         parameters = request(judge, self._prompt, refused)
@@ -214,6 +216,9 @@ class Client:
             return JudgeRefused("not sent", f"the request is for {line.astray}, which the key is not for")
         if line.large:
             return AttemptFailed("body too large", paid=True)
+        if line.deep or line.compressed:
+            kind = "nested too deeply" if line.deep else "compressed, which was not asked for"
+            return AttemptFailed(f"body {kind}", paid=True)
         if line.redirected:
             return JudgeRefused("redirect", f"it sends requests on to {line.redirected}, which the key is not for")
         if line.status is None or line.cut:

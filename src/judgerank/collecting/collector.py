@@ -8,6 +8,7 @@ import math
 import time
 from collections.abc import Awaitable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 from tqdm import tqdm
@@ -16,7 +17,7 @@ from judgerank.collecting.backoff import Attempt, Pace, Pause, Stopped, Waiting,
 from judgerank.collecting.client import Client
 from judgerank.collecting.collection import identified
 from judgerank.collecting.costs import Budget, BudgetSpent, at_a_time, at_most, is_priced, learned, recorded_cost
-from judgerank.collecting.ledger import UNKNOWN, Ledger, Record, choice_of, record_of
+from judgerank.collecting.ledger import UNKNOWN, Ledger, Record, choice_of, record_of, task_of
 from judgerank.collecting.outcome import Breaker, digits, duration, money
 from judgerank.collecting.prompts import form_of, messages
 from judgerank.collecting.requests import structured_by
@@ -26,6 +27,7 @@ from judgerank.collecting.settings import Collection, Judge
 from judgerank.collecting.task_order import Questions, Task
 from judgerank.data.listing import counted
 
+LONG_TEXT = 200  # letters, which no two replies to different requests share by chance
 MIN_LOGGED_AMOUNT = 1e-9  # of money; less is an error of rounding
 MIN_LOGGED_PAUSE = 5.0  # seconds of a pause that is worth a word
 
@@ -39,6 +41,8 @@ class Collector:
     ----------
     written : list of dict
         Judgments of this run.
+    answered_elsewhere : int
+        Requests that were not sent, as something else had appended an answer to the file meanwhile.
     breakers : dict
         What happened to each judge's requests.
     short_of_money : set of str
@@ -62,6 +66,7 @@ class Collector:
         self.attempts, self.patience, self.first_wait = settings.attempts, settings.patience, settings.first_wait
         self.goes_by_plan, self.repeats = settings.until is None, settings.repeats
         self.written: list[Record] = []
+        self.answered_elsewhere = 0
         self.breakers = {name: Breaker(settings.other_forms) for name in judges}
         self.short_of_money: set[str] = set()
         self._all = Pace(settings.requests_per_minute, settings.max_concurrent)
@@ -73,7 +78,10 @@ class Collector:
         self._bounds = learned(ledger.records, judges, questions, settings.prompt)
         self._paused_logged = set[str]()
         self._progress: tqdm | None = None
+        self._owners: dict[tuple[str, str], Task] = {}  # whose a reply is, by its judge and its key
         for record in ledger.records:
+            if key := _key_of(record.get("reply_id"), str(record.get("raw", ""))):
+                self._owners.setdefault((record["judge_model"], key), _asked(task_of(record)))
             client.refused[record["judge_model"]] |= set(record.get("asked_without", ()))
 
     async def run(self, tasks: Sequence[Task], progress: tqdm) -> None:
@@ -113,6 +121,10 @@ class Collector:
         """One attempt; how many requests are dealt with by it."""
         pause = self.pauses[name]
         try:
+            self.ledger.refresh()
+            if self.ledger.is_answered(attempt.task):
+                self.answered_elsewhere += 1
+                return 1
             if not await self._attempt(attempt.task, turn):
                 queue.unsent(attempt)
                 return 0
@@ -262,6 +274,7 @@ class Collector:
         actual, judge, start = 0.0, self.judges[task.judge], time.monotonic()
         try:
             answer = await reply
+            self._require_own(task, answer)
             tokens = self._bounds.tokens(judge, self.prompt, self.messages(task))
             is_structured = bool(structured_by(judge, answer.asked_without))
             form = form_of(self.prompt, self.questions, task, judge, is_structured)
@@ -282,6 +295,19 @@ class Collector:
             raise
         finally:
             await self.budget.settle(held, actual)
+
+    def _require_own(self, task: Task, reply: Reply) -> None:
+        """The reply is of this request: a server, or what stands before it, may send another's.
+
+        Raises
+        ------
+        AttemptFailed
+            If a reply to another request had its id, or, without one, the same long text.
+        """
+        key = _key_of(reply.reply_id, reply.text)
+        owner = self._owners.setdefault((task.judge, key), _asked(task)) if key else _asked(task)
+        if owner != _asked(task):
+            raise AttemptFailed("reply to another request", paid=True)
 
     def without_answer(self, name: str, amount: float) -> float:
         """Count an attempt that ended without an answer and may have been charged; the amount."""
@@ -314,6 +340,16 @@ class Collector:
         breaker.untold += "tokens_at_most" in record
         if judge.structured and not readable and not refused and record["raw"].strip():
             self.client.unheeded(judge, reply)
+
+
+def _asked(task: Task) -> Task:
+    """What a judge is asked, however often."""
+    return replace(task, repeat=0)
+
+
+def _key_of(reply_id: str | None, text: str) -> str:
+    """What no two replies share; empty for a short one without an id, such as a verdict alone."""
+    return reply_id or (text if len(text) >= LONG_TEXT else "")
 
 
 async def together(work: Iterable[Coroutine[Any, Any, None]]) -> None:

@@ -6,9 +6,9 @@ import json
 import os
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
-from io import BufferedWriter
+from io import BufferedReader, BufferedWriter
 from pathlib import Path
 from typing import Any
 
@@ -113,17 +113,25 @@ class Charges:
 FIRST_KEY = b'{"question_id": '  # what every record begins with
 TASK = ("question_id", "model_a", "model_b", "judge_model", "repeat")  # keys that say what was asked of a pair
 SHOWN, RANKING = "shown", "ranking"  # keys in place of two models: all in the order shown, and their ranking
+TAIL = 256  # bytes at the end of the file by which it is known again
 UNKNOWN = "unknown"  # what a reply that cannot be read chooses
 Record = dict[str, Any]  # one judgment, as JSON has it
+
+
+class Replaced(DataError):
+    """Something else put another file in the place of the judgments, or took them away."""
 
 
 class Ledger:
     """A file of judgments. It is read as it is, and opened for writing with the first judgment.
 
+    Something else may write to it meanwhile, which takes no lock. So each write is preceded by a look: what was
+    appended is read, and a file that is no longer the one that was read stays as it is.
+
     Attributes
     ----------
     records : list of dict
-        What earlier runs wrote.
+        What earlier runs wrote, and what was appended since by something else.
     torn : int
         Bytes of a line that was cut off by a kill; they go with the first judgment.
     charges : Charges
@@ -134,45 +142,150 @@ class Ledger:
         self._path, self.charges = path, Charges(path)
         self._file: BufferedWriter | None = None
         self._lock = threading.Lock()
-        content = path.read_bytes() if path.exists() else b""
+        self._written: list[bytes] = []  # lines of this run
+        self._appended = set[Task]()  # answered by something else since
+        self._kept: Path | None = None  # where this run's judgments went instead
+        self.records: list[Record] = []
+        self.torn, self._end = 0, b""  # and what a last line without its end still needs
+        self._identity: tuple[int, int] | None = None
+        self._size, self._tail = 0, b""  # of the file as it was last seen
+        with suppress(FileNotFoundError), path.open("rb") as file:
+            self._identity = _identity(os.fstat(file.fileno()))
+            self._take(file.read())
+
+    def _take(self, content: bytes) -> list[Record]:
+        """Read what stands behind the judgments that are known already; the new ones."""
+        start = self._size - self.torn
         end_of_lines = content.rfind(b"\n") + 1
         tail = content[end_of_lines:]
-        self.records = [
-            _record(path, number, line) for number, line in enumerate(content[:end_of_lines].splitlines(), 1)
-        ]
-        self.torn = 0
-        self._end = b""  # what a last line without its end still needs
+        lines = content[:end_of_lines].splitlines()
+        first = len(self.records) + 1
+        records = [_record(self._path, number, line) for number, line in enumerate(lines, first)]
+        if self.torn:  # which is read once more, with what follows it
+            self._tail = self._tail[: -self.torn]
+        self.torn, self._end = 0, b""
         if tail and _is_torn(tail):
             self.torn = len(tail)
         elif tail:
-            self.records.append(_record(path, len(self.records) + 1, tail))
+            records.append(_record(self._path, first + len(records), tail))
             self._end = b"\n"
-        self._keep = len(content) - self.torn
+        self.records += records
+        self._see(start, content)
+        return records
+
+    def _see(self, start: int, content: bytes) -> None:
+        """Remember how the file ends once it has this content from a byte on."""
+        self._size = start + len(content)
+        self._tail = (self._tail + content if start else content)[-TAIL:]
+
+    def refresh(self) -> None:
+        """Read what something else appended.
+
+        Raises
+        ------
+        DataError
+            If that is no judgment.
+        Replaced
+            If the file is no longer the one that was read; the judgments of this run then are in another one.
+        """
+        with self._lock:
+            self._look()
+
+    def is_answered(self, task: Task) -> bool:
+        """Whether something else has appended an answer to a request since the file was first read."""
+        return task in self._appended
+
+    def _look(self) -> None:
+        if self._kept is not None:
+            raise self._replaced()
+        try:
+            with self._path.open("rb") as file:
+                state = os.fstat(file.fileno())
+                if self._identity not in (None, _identity(state)) or state.st_size < self._size:
+                    raise self._replaced()
+                file.seek(self._size - len(self._tail))
+                if file.read(len(self._tail)) != self._tail:
+                    raise self._replaced()
+                if state.st_size > self._size:
+                    self._identity = _identity(state)
+                    if self._end:  # of a line that was whole but for its end
+                        self._skip_end(file)
+                    file.seek(self._size - self.torn)
+                    self._appended |= {task_of(record) for record in self._take(file.read())}
+        except FileNotFoundError:
+            if self._identity is not None:
+                raise self._replaced() from None
+
+    def _skip_end(self, file: BufferedReader) -> None:
+        """Step over the end of a line that something else wrote before its own."""
+        if file.read(1) != b"\n":
+            raise DataError(f"{self._path.name}: line {len(self.records)} is not a judgment of an earlier run")
+        self._see(self._size, b"\n")
+        self._end = b""
+
+    def _replaced(self, line: bytes = b"") -> Replaced:
+        """The error; what this run has written, and a line more, goes into a file of its own."""
+        if line:
+            self._written.append(line)
+        sentence = (
+            f"{self._path.name} was replaced or removed by something else while judges were asked, and stays"
+        )
+        sentence += " as it is now"
+        if not self._written:
+            return Replaced(sentence)
+        name = f"{self._path.stem}.kept-{datetime.now(UTC):%Y%m%dT%H%M%S}-{os.getpid()}{self._path.suffix}"
+        self._kept = self._kept or self._path.with_name(name)
+        replace_file(self._kept, b"".join(self._written).decode())
+        return Replaced(f"{sentence}; the {len(self._written)} judgments of this run are in {self._kept.name}")
 
     def append(self, record: Record) -> None:
-        """Write one record; when this returns it is on the disk.
+        """Write one record, unless something else has appended an answer to the same request.
+
+        When this returns it is on the disk.
 
         Raises
         ------
         DataError
             If the disk does not take it.
+        Replaced
+            If the file is no longer the one that was read; the record then is in another one.
         """
         line = json.dumps(record, ensure_ascii=False).encode() + b"\n"
         with self._lock:
             try:
-                if self._file is None:
-                    self._file = self._path.open("ab")
-                    self._file.truncate(self._keep)
-                    line = self._end + line
-                self._file.write(line)
-                self._file.flush()
-                os.fsync(self._file.fileno())
+                self._look()
+                if self.is_answered(task_of(record)):
+                    return
+                self._write(line)
+            except Replaced:
+                raise self._replaced(line) from None
             except OSError as error:
                 raise DataError(f"{self._path.name} cannot be written: {error.strerror}") from None
+
+    def _write(self, line: bytes) -> None:
+        if self._file is None:
+            self._file = self._path.open("ab")
+            self._identity = self._identity or _identity(os.fstat(self._file.fileno()))
+        if _identity(os.fstat(self._file.fileno())) != self._identity:
+            raise self._replaced()
+        if self.torn:
+            self._file.truncate(self._size - self.torn)
+            self._size, self._tail, self.torn = self._size - self.torn, self._tail[: -self.torn], 0
+        content, self._end = self._end + line, b""
+        self._file.write(content)
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        self._written.append(line)
+        self._see(self._size, content)
 
     def close(self) -> None:
         if self._file is not None:
             self._file.close()
+
+
+def _identity(state: os.stat_result) -> tuple[int, int]:
+    """What tells a file from another that is put in its place."""
+    return state.st_dev, state.st_ino
 
 
 def task_of(record: Record) -> Task:
@@ -295,6 +408,7 @@ def record_of(request: Record, reply: Reply, tokens_at_most: tuple[float, float]
     optional_fields = {
         "strength": verdict.strength,
         "nonce": form.nonce,
+        "reply_id": reply.reply_id,
         "cached_tokens": reply.cached,
         "cache_written_tokens": reply.cache_written,
         "tokens_at_most": tokens_at_most if untold else None,

@@ -278,6 +278,7 @@ def tell(collector: Collector, wanted: int, pending: Pending) -> None:
         log.warning("warning: %s", sentence)
     for name in sorted(collector.short_of_money):
         log.info("stopped: the next request to judge %r might exceed the budget", name)
-    if collector.goes_by_plan and len(collector.written) < wanted:
+    n_open = wanted - len(collector.written) - collector.answered_elsewhere
+    if collector.goes_by_plan and n_open > 0:
         how = "run it again with a larger --budget" if collector.short_of_money else "run it again"
-        log.info("%d requests have no answer yet; %s to ask them", wanted - len(collector.written), how)
+        log.info("%d requests have no answer yet; %s to ask them", n_open, how)

@@ -120,10 +120,10 @@ def nonce_of(task: Task, questions: Questions) -> str:
 
     It is the same in a later run, which may fetch the reply from a batch.
     """
-    shown = [*turns_of(questions.text[task.question_id])]
+    texts = [*turns_of(questions.text[task.question_id])]
     for name in task.models:
-        shown += [name, *turns_of(questions.answers[task.question_id][name])]
-    content = json.dumps([task.question_id, task.judge, task.repeat, *shown])
+        texts += [name, *turns_of(questions.answers[task.question_id][name])]
+    content = json.dumps([task.question_id, task.judge, task.repeat, *texts])
     return hashlib.sha256(content.encode()).hexdigest()[:NONCE_LENGTH]
 
 
@@ -136,7 +136,7 @@ def form_of(prompt: Prompt, questions: Questions, task: Task, judge: Judge, is_s
         nonce=nonce_of(task, questions) if prompt.nonce and not judge.is_local else "",
         is_structured=is_structured,
         is_graded=prompt.scale == 5,
-        shown=tuple(part for text in texts for part in turns_of(text)),
+        texts=tuple(part for text in texts for part in turns_of(text)),
     )
 
 

@@ -51,7 +51,7 @@ class Form:
         Whether the request also asks for JSON by a schema, for which some servers have no ears.
     is_graded : bool
         Whether the judge is asked how much better an answer is.
-    shown : tuple of str
+    texts : tuple of str
         Texts that the judge was shown, from which it may copy a verdict.
     """
 
@@ -59,7 +59,7 @@ class Form:
     nonce: str = ""
     is_structured: bool = False
     is_graded: bool = False
-    shown: tuple[str, ...] = ()
+    texts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -176,7 +176,7 @@ def _pattern_within(kind: Kind) -> re.Pattern[str]:
 def _verdicts_within(form: Form) -> Iterator[Verdict]:
     """Verdicts that stand anywhere in what the judge was shown."""
     pattern = _pattern_within(form.kind)
-    return (_of_match(match, form) for text in form.shown for match in pattern.finditer(text))
+    return (_of_match(match, form) for text in form.texts for match in pattern.finditer(text))
 
 
 def _of_match(match: re.Match[str], form: Form) -> Verdict:

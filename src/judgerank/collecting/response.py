@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -31,6 +32,7 @@ class Reply:
     cached: int = 0
     cache_written: int = 0
     asked_without: frozenset[str] = frozenset()  # what its server refused before (`refusals`)
+    reply_id: str | None = None  # by which its server tells it from other replies
 
     def letters_for(self, choice: str) -> dict[str, float] | None:
         """Log-probabilities of the letters, if the one that was said is the choice."""
@@ -162,6 +164,9 @@ class JudgeRefused(Refused):
     """The server will not answer any request to this judge."""
 
 
+_SECONDS = re.compile(r"[0-9]+(?:\.[0-9]*)?(?:[eE]\+?[0-9]+)?")  # not all that Python takes for a number
+
+
 def retry_after(headers: Mapping[str, str]) -> float | None:
     """Seconds that the server asks to wait; None if it does not.
 
@@ -170,10 +175,10 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
     lowered_headers = {name.lower(): value.strip() for name, value in headers.items()}
     for name, unit in (("retry-after-ms", 1e-3), ("retry-after", 1.0)):
         try:
-            seconds = float(lowered_headers.get(name, "")) * unit
-        except ValueError:
+            seconds = float(_SECONDS.fullmatch(lowered_headers.get(name, ""))[0]) * unit  # type: ignore[index]
+        except TypeError:  # it is no number
             continue
-        if 0 <= seconds < float("inf"):
+        if seconds < float("inf"):
             return seconds
     try:
         return max(0.0, parsedate_to_datetime(lowered_headers.get("retry-after", "")).timestamp() - time.time())

@@ -32,6 +32,7 @@ from judgerank.collecting.settings import Collection, Judge
 from judgerank.collecting.stop_goal import ask_until
 from judgerank.collecting.task_order import Questions, Task
 from judgerank.data.errors import ConfigError, DataError, EndpointError
+from judgerank.ranking.recusal import is_recusing
 from judgerank.reading.layouts.words import ANSWERS
 from judgerank.writing.atomic import versions
 from judgerank.writing.sidecars import content_of
@@ -233,6 +234,7 @@ def ask(study: Study, ledger: Ledger, pending: Pending, budget: Budget, pilot_on
     collectors: list[Collector] = []
     try:
         asyncio.run(_ask(study, ledger, pending, budget, left, anchors, pilot_only, collectors))
+        ledger.refresh()  # what was written is still there
     finally:
         ledger.charges.end()
         for collector in collectors:
@@ -271,7 +273,16 @@ async def _ask(
                 known_records = [*ledger.records, *collector.written]
                 records = [record for record in known_records if not record.get("anchor")]
                 models = study.questions.models
-                collected = await ask_until(collector, progress, study.goal, models, rest, records, settings.seed)
+                collected = await ask_until(
+                    collector,
+                    progress,
+                    study.goal,
+                    models,
+                    rest,
+                    records,
+                    settings.seed,
+                    is_recusing(settings.own_maker),
+                )
                 progress.clear()
                 tell_goal(collected, study.goal, settings.until or "", collector)
             elif not pilot_only:

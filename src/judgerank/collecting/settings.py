@@ -272,6 +272,9 @@ class Collection(Settings):
         Requests to each judge before the rest; those that a judge has answered already count.
     until : str, optional
         A goal, as `adaptive.goals` reads it: what is asked after the pilot is chosen by rounds.
+    own_maker : {"recuse", "count"}
+        Whether votes of judges on models of their own maker count on the way to the goal; those that do not are
+        not asked after the pilot.
     other_forms : float
         The share of a judge's replies that may be in another form than the prompt asks for; with more, it is
         stopped once it has replied 20 times.
@@ -312,6 +315,7 @@ class Collection(Settings):
     again: Literal["unreadable", "refused"] | None = None
     pilot: Annotated[int, Field(ge=0)] = 8
     until: Name | None = None
+    own_maker: Literal["recuse", "count"] = "recuse"
     other_forms: Annotated[float, Field(ge=0, le=1)] = 0.1
     budget: Annotated[float, Field(gt=0)] | None = None
     max_concurrent: Count = 8

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
+import pandas as pd
 from tqdm import tqdm
 
 from judgerank.adaptive.goals import Goal
@@ -23,7 +24,9 @@ from judgerank.collecting.task_order import Task
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError
+from judgerank.data.listing import counted
 from judgerank.fits.result import Fit
+from judgerank.model.kinds.family import Relations, counted_votes, relations
 from judgerank.model.streams import generator
 from judgerank.order.pairs import Order
 
@@ -131,8 +134,23 @@ async def ask_until(
     tasks: Sequence[Task],
     records: Sequence[Record],
     seed: int,
+    recuse: bool = True,
 ) -> Collected:
     """Ask by rounds, and say at each look how far it is.
+
+    Parameters
+    ----------
+    collector : Collector
+    progress : tqdm
+    goal : Goal
+    models : sequence of str
+    tasks : sequence of Task
+        What may be asked.
+    records : sequence of Record
+        What is known.
+    seed : int
+    recuse : bool
+        Whether judges are not asked about models of their own maker, as far as others can connect the models.
 
     Raises
     ------
@@ -147,6 +165,9 @@ async def ask_until(
     if not judges:
         raise ConfigError("no judge gave an answer that can be read: there is nothing to choose by (--pilot)")
     costs = relative_costs(records, {name: collector.judges[name] for name in judges})
+    own_maker = relations(judges, models) if recuse else None
+    if own_maker is not None:
+        tasks = _counted_tasks(tasks, models, judges, own_maker)
     oracle = Judges(collector, progress, models, judges, costs, tasks, records)
     known_comparisons, questions = oracle.comparisons(records)
     try:
@@ -159,9 +180,27 @@ async def ask_until(
             known=known_comparisons,
             known_questions=questions,
             warn=lambda name: log.warning("warning: %s", changed(name)),
+            own_maker=own_maker,
         )
     finally:
         await oracle.stop()
+
+
+def _counted_tasks(
+    tasks: Sequence[Task], models: Sequence[str], judges: Sequence[str], own_maker: Relations
+) -> list[Task]:
+    """The requests whose votes would count in a ranking; how many are not asked is said."""
+    tasks = [task for task in tasks if task.judge in judges]
+    first, second, judge = (
+        pd.Index(names).get_indexer(pd.Index([getattr(task, side) for task in tasks], dtype=object))
+        for names, side in ((models, "first"), (models, "second"), (judges, "judge"))
+    )
+    asked = Comparisons(tuple(models), tuple(judges), first, second, judge, np.full(len(tasks), 0.5))
+    counts = counted_votes(asked, own_maker.votes(asked))
+    if not counts.all():
+        n = counted(int((~counts).sum()), "request")
+        log.info("not asked: %s to judges on models of their own maker (--own-maker count asks them, too)", n)
+    return list(itertools.compress(tasks, counts))
 
 
 def _watch(

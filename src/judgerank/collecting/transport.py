@@ -6,6 +6,7 @@ is out of its reach: send a second one, follow a redirect, reach another host, o
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Mapping
 from importlib.util import find_spec
@@ -15,6 +16,7 @@ from urllib.request import getproxies, proxy_bypass
 
 import httpx
 
+from judgerank.collecting.bodies import TooDeep, checked_body
 from judgerank.collecting.guard import let_through
 from judgerank.collecting.secrets import Secrets
 from judgerank.data.errors import ConfigError
@@ -26,6 +28,10 @@ MAX_MESSAGE_LENGTH = 300  # characters of a server's message
 
 class TooLarge(Exception):
     """The reply's body is larger than any that could be meant."""
+
+
+class Compressed(Exception):
+    """The reply's body is compressed, which nobody asked for: a few bytes of it may stand for gigabytes."""
 
 
 class Line(httpx.AsyncBaseTransport):
@@ -52,6 +58,10 @@ class Line(httpx.AsyncBaseTransport):
         Of the reply, if there was one.
     headers, body : mapping, bytes
         Of the reply, without keys.
+    reply_id : str or None
+        By which the server tells its reply from others.
+    compressed, deep : bool
+        Whether the reply was refused because it is compressed, or nested deeper than any that could be meant.
     astray : str
         Another host that the library wanted to reach, if it did.
     """
@@ -69,6 +79,8 @@ class Line(httpx.AsyncBaseTransport):
         self._used = False
         self.astray = ""
         self.sent, self.cut, self.large = False, False, False
+        self.compressed, self.deep = False, False
+        self.reply_id: str | None = None
         self.status: int | None = None
         self.headers: Mapping[str, str] = {}
         self.body = b""
@@ -82,6 +94,8 @@ class Line(httpx.AsyncBaseTransport):
             If there is no reply, or another request was sent already.
         TooLarge
             If it is longer than it can be.
+        Compressed, TooDeep
+            If it cannot be read within bounds.
         """
         if self._used:
             raise httpx.TransportError("an attempt is one request")
@@ -91,6 +105,7 @@ class Line(httpx.AsyncBaseTransport):
             raise httpx.TransportError(f"the key is not for {self.astray}")
         content = await request.aread()
         headers = {name: value for name, value in request.headers.items() if name.lower() not in REPLACED}
+        headers["accept-encoding"] = PLAIN
         outgoing = httpx.Request(
             request.method,
             request.url,
@@ -120,13 +135,23 @@ class Line(httpx.AsyncBaseTransport):
         return httpx.Response(response.status_code, headers=decoded_headers, content=self.body, request=request)
 
     async def _read(self, response: httpx.Response) -> None:
+        """The bytes as they come, counted; in another thread what takes time, so that the clock can cut in."""
+        if response.headers.get("content-encoding", PLAIN).strip().lower() not in ("", PLAIN):
+            self.compressed = True
+            raise Compressed
         body = bytearray()
-        async for part in response.aiter_bytes():
+        async for part in response.aiter_bytes() if response.is_stream_consumed else response.aiter_raw():
             body += part
             if len(body) > self._largest:
                 self.large = True
                 raise TooLarge
-        self.body = self._secrets.blanked_body(bytes(body))
+        self.body = await asyncio.to_thread(self._secrets.blanked_body, bytes(body))
+        try:
+            checked = await asyncio.to_thread(checked_body, self.body)
+        except TooDeep:
+            self.deep, self.body = True, b""
+            raise
+        self.body, self.reply_id = checked.content, checked.reply_id
 
     @property
     def redirected(self) -> str | None:
@@ -152,7 +177,9 @@ def shortened(text: str) -> str:
     return text if len(text) <= MAX_MESSAGE_LENGTH else text[:MAX_MESSAGE_LENGTH] + " ..."
 
 
-REPLACED = ("content-length", "transfer-encoding", "host")  # follow from the content and the address
+PLAIN = "identity"  # the one encoding of a body that is taken
+# follow from the content and the address, or are ours to say
+REPLACED = ("content-length", "transfer-encoding", "host", "accept-encoding")
 DECODED = ("content-encoding", "content-length", "transfer-encoding")  # no longer true of what was read
 
 
@@ -220,9 +247,9 @@ class Network:
         """What sends requests to an address."""
         proxy = proxy_for(address)
         if proxy not in self._clients:
-            transport = httpx.AsyncHTTPTransport(
-                proxy=proxy
-            )  # reads from the environment which certificates to trust
+            # reads from the environment which certificates to trust; a connection serves one request, as a server
+            # that answers twice would have its second answer taken for the next request's
+            transport = httpx.AsyncHTTPTransport(proxy=proxy, limits=httpx.Limits(max_keepalive_connections=0))
             self._clients[proxy] = httpx.AsyncClient(transport=transport, trust_env=False, timeout=self._timeout)
         return self._clients[proxy]
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
 from scipy.sparse import coo_array, csr_array, diags_array
 from scipy.sparse.csgraph import connected_components
 
-from judgerank.data.arrays import FloatArray, IntArray
+from judgerank.data.arrays import BoolArray, FloatArray, IntArray
 from judgerank.data.cache import remembered
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import DisconnectedError, NoMaximumError
@@ -25,6 +26,25 @@ def components(cells: Comparisons) -> Groups:
     first, second = shown_pairs(cells)
     edges = coo_array((np.ones(len(first), np.int8), (first, second)), shape=(n, n))
     return _named(cells, connected_components(edges, directed=False)[1])
+
+
+def component_numbers(comparisons: Comparisons, rows: BoolArray, connected: Iterable[str] = ()) -> IntArray:
+    """Number of the component of every model in the graph of some comparisons, shape (N,).
+
+    Parameters
+    ----------
+    comparisons : Comparisons
+    rows : bool array, shape (T,)
+    connected : iterable of str
+        Models that other judgments connect.
+    """
+    c = comparisons
+    rows = rows & (c.decided > 0)  # the best of several says nothing of the order of the others
+    others = np.flatnonzero(np.isin(np.array(c.models, object), [*connected]))
+    first, second = np.r_[c.first[rows], others[:-1]], np.r_[c.second[rows], others[1:]]
+    n = len(c.models)
+    edges = coo_array((np.ones(len(first), np.int8), (first, second)), shape=(n, n))
+    return np.asarray(connected_components(edges, directed=False)[1])
 
 
 def shown_pairs(cells: Comparisons) -> tuple[IntArray, IntArray]:
@@ -206,4 +226,4 @@ def require_maximum(cells: Comparisons) -> None:
 
 def _listed(groups: Groups) -> str:
     rest = f"; and {len(groups) - LISTED:,} more groups" if len(groups) > LISTED else ""
-    return "; ".join("{" + listed(group) + "}" for group in groups[:LISTED]) + rest
+    return "; ".join(listed(group) for group in groups[:LISTED]) + rest

@@ -144,7 +144,7 @@ def rows_of(rankings: Sequence[Ranked]) -> pd.DataFrame:
     before = np.cumsum([0, *map(len, models)])[record]
     every = np.array([name for names in models for name in names], object)
     in_order = np.array([ranking.shown is not None for ranking in rankings], bool)[record]
-    place = np.array([p for ranking in rankings for p in ranking.places or range(len(ranking.models))], float)
+    position = np.array([p for ranking in rankings for p in ranking.places or range(len(ranking.models))], float)
     first, second = before + first.astype(int), before + second.astype(int)
     either = share + n_others
     return pd.DataFrame(
@@ -154,7 +154,7 @@ def rows_of(rankings: Sequence[Ranked]) -> pd.DataFrame:
             "model_b": every[second],
             "weight": weight,
             BEGINS: begins > 0,
-            "apart": np.where(in_order, place[second] - place[first], np.nan),
+            "apart": np.where(in_order, position[second] - position[first], np.nan),
             "outcome": 0.5 + 0.5 * (share - n_others),
             "neither": 1 - either,
             PAIRS: choices * either,
@@ -294,8 +294,8 @@ def rankings_of(judgments: Judgments) -> tuple[list[Ranked], IntArray]:
         everyone, groups = choices[0][0], tuple(group for _, group in choices)
         ranked = {name for group in groups for name in group}
         unranked = tuple(name for name in everyone if name not in ranked)
-        shown = None if stages.apart is None else tuple(everyone)
-        rankings.append(Ranked(groups, unranked, shown, places.get(index)))
+        presented = None if stages.apart is None else tuple(everyone)
+        rankings.append(Ranked(groups, unranked, presented, places.get(index)))
     return rankings, np.array(list(first_records.values()), np.intp)
 
 
@@ -312,5 +312,5 @@ def ranked_among(ranking: Ranked, models: Collection[str]) -> Ranked | None:
     if ranking.shown is None:
         return Ranked(groups, unranked)
     every = zip(ranking.shown, ranking.places or range(len(ranking.shown)), strict=True)
-    shown, places = zip(*((name, place) for name, place in every if name in models), strict=True)
-    return Ranked(groups, unranked, shown, places)
+    presented, positions = zip(*((name, position) for name, position in every if name in models), strict=True)
+    return Ranked(groups, unranked, presented, positions)

@@ -13,7 +13,7 @@ from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError
 from judgerank.engine.likelihood import evaluate, gradient
-from judgerank.engine.plain_rows import PlainRows, is_plain, side_by_side
+from judgerank.engine.rows import PlainRows, is_plain, side_by_side
 from judgerank.engine.solution import Solution, Status, require_positive, unerring_judges
 from judgerank.model.members import Model, Parameters
 
@@ -35,6 +35,13 @@ class Adam:
         Stop when the larger Euclidean norm of the two updates is at most this. (Algorithm A.1 as printed takes
         the maximum norm; the published code takes the Euclidean one.)
     max_iterations : int
+
+    Examples
+    --------
+    >>> import judgerank
+    >>> rule = judgerank.Adam(max_iterations=100)
+    >>> judgerank.fit(judgerank.example(), solver=rule).status.value
+    'iteration_limit'
     """
 
     step_scores: float = 1e-2

@@ -21,10 +21,9 @@ from judgerank.data.comparisons import Comparisons
 from judgerank.engine.information import SINGULAR, information
 from judgerank.engine.levels import EQUAL, GIVEN, contests, direction_raising, shares, thresholds, users
 from judgerank.engine.likelihood import CHUNK, Evaluation, RowTerms, evaluate, row_by_row, row_derivatives
-from judgerank.engine.ordered_levels import chosen_against_others
 from judgerank.engine.penalty import flat
 from judgerank.engine.rows import laid_out
-from judgerank.engine.solution import ROUNDING
+from judgerank.engine.solution import ROUNDING, chosen_against_others
 from judgerank.model.block import Role
 from judgerank.model.members import Model, Parameters
 from judgerank.model.naming import movable

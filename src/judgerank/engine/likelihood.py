@@ -16,10 +16,9 @@ from judgerank.engine.levels import first_shown_share, net_wins
 from judgerank.engine.rows import BlockColumns, Listed, Table, laid_out, parts
 from judgerank.model.block import Need, Role
 from judgerank.model.judge_blocks import JudgeBlock
-from judgerank.model.law import Law
+from judgerank.model.law import Law, StageLaw
 from judgerank.model.members import Model, Parameters
 from judgerank.model.naming import held
-from judgerank.model.stage_law import StageLaw
 from judgerank.model.tied_law import TiedLaw
 
 # Rows at one point: the law of each, and the parts of its derivatives.

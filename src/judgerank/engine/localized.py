@@ -49,6 +49,14 @@ class Localized:
         Largest |s_i| and |alpha_k| = |log gamma_k|.
     tolerance, max_iterations : float, int
         As in Newton; at a face of the box they apply to the gradient along it.
+
+    Examples
+    --------
+    >>> import judgerank
+    >>> box = judgerank.Localized(discrimination_bound=2.0)
+    >>> result = judgerank.fit(judgerank.example(), solver=box)
+    >>> round(float(result.discrimination.min()), 2)
+    0.14
     """
 
     score_bound: float = 5.0

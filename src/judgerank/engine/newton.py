@@ -236,6 +236,13 @@ class Newton:
     slope_bound : float
         Largest |beta_k|. Without a bound the length-augmented likelihood seldom has a maximum when a judge is
         weak: its discrimination falls to zero but for the questions at one end, and its slope runs off.
+
+    Examples
+    --------
+    >>> import judgerank
+    >>> result = judgerank.fit(judgerank.example(), solver=judgerank.Newton(tolerance=1e-8))
+    >>> result.converged
+    True
     """
 
     tolerance: float = 1e-10

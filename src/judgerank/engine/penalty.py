@@ -6,7 +6,7 @@ on which discriminations have the mean one. Where their geometric mean is one, a
 fall of a single judge who says next to nothing.
 
 Scores are shrunk with what further blocks that nothing shrinks add to the models' answers on average. That is how
-scores would be without those blocks (`judgerank.model.model_means`). Shrunk by themselves, they would leave to
+scores would be without those blocks (`judgerank.model.block`). Shrunk by themselves, they would leave to
 such a block whatever it shares with them.
 """
 

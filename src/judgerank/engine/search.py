@@ -315,7 +315,7 @@ def highest_at_limits(
 
 
 def held_far_out(cells: Comparisons, model: Model, settings: Newton, best: Solution) -> Solution:
-    """The maximum with judges who run off held at one place, where nothing else does (`engine.divergence`).
+    """The maximum with judges who run off held at one place, where nothing else does (`engine.penalised`).
 
     Where a climb of theirs stops depends on its path, and so on rounding.
     """

@@ -16,16 +16,14 @@ from judgerank.data.comparisons import Comparisons
 from judgerank.data.connectivity import judges_of_one_length, positions_are_imitated, require_maximum
 from judgerank.data.errors import ConfigError, DataError, NotIdentifiedError
 from judgerank.data.frames import numbered_questions, question_keys
-from judgerank.engine import divergence
 from judgerank.engine.localized import Localized
 from judgerank.engine.newton import Newton
-from judgerank.engine.penalised import Penalised
+from judgerank.engine.penalised import Penalised, shrunk_alone
 from judgerank.engine.solution import Solution
 from judgerank.engine.solvers import Settings, maximise, settings_of
 from judgerank.fits.certified import require_maximum_in_play
-from judgerank.fits.extra_blocks import with_blocks
+from judgerank.fits.extra_blocks import with_blocks, with_question_effects
 from judgerank.fits.fitted import Fitted, bar, beginning
-from judgerank.fits.question_effects import with_question_effects
 from judgerank.fits.result import Fit
 from judgerank.model.block import Block, Placed, Records, Role, placed
 from judgerank.model.members import Model, Parameters
@@ -289,7 +287,7 @@ def _member(
             f"{', '.join(alike)} (leave them out, or fit the model without lengths)"
         )
     if member.judge_blocks:
-        best = divergence.shrunk_alone(cells, member, _maximum(cells, member, settings, start))
+        best = shrunk_alone(cells, member, _maximum(cells, member, settings, start))
         result = Fit(cells, member, settings, best)
         require_maximum_in_play(result)
         return result

@@ -8,10 +8,9 @@ from typing import Self
 
 import numpy as np
 
-from judgerank.data.arrays import FloatArray, IntArray, UIntArray
+from judgerank.data.arrays import FloatArray, IntArray, UIntArray, numbered
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError, DataError
-from judgerank.data.numbering import numbered
 from judgerank.data.rankings import pairs_in
 from judgerank.engine.penalised import Penalised
 from judgerank.engine.penalty import scale

@@ -12,10 +12,9 @@ import numpy as np
 import pandas as pd
 from scipy.special import chdtrc, fdtrc
 
-from judgerank.data.arrays import AnyArray, FloatArray, IntArray
+from judgerank.data.arrays import AnyArray, FloatArray, IntArray, numbered
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError, DataError
-from judgerank.data.numbering import numbered
 from judgerank.fits import presentation, storing
 from judgerank.fits.fitted import Fitted
 from judgerank.fits.presentation import leaderboard
@@ -51,6 +50,13 @@ class Fit(Fitted):
     comparisons, model, settings, solution, effects, robust, by_cluster, n_clusters, effective_clusters,
     effective_by_pair, of_panel, flips, raw, question, without
         Those of `Fitted`, and so are `remarks` and `merged`.
+
+    Examples
+    --------
+    >>> import judgerank
+    >>> result = judgerank.fit(judgerank.example())
+    >>> result.scores.round(2).idxmax(), int(result.nobs), str(result.status)
+    ('oak', 1500, 'boundary')
     """
 
     def clustered(

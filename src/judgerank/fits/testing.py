@@ -15,9 +15,8 @@ from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError
 from judgerank.data.listing import counted, p_of
 from judgerank.engine.penalised import Penalised
-from judgerank.fits.extra_blocks import with_blocks
+from judgerank.fits.extra_blocks import with_blocks, with_question_effects
 from judgerank.fits.fitted import Fitted
-from judgerank.fits.question_effects import with_question_effects
 
 
 @dataclass(frozen=True, repr=False)

@@ -91,7 +91,7 @@ def counted_votes(
         left_out = {heard.judges[k] for k in np.unique(heard.judge[~recusal.counts])}
         counted[name] = judged(pairs, *pair, without=left_out) if left_out else table
         is_own = is_own_of(heard.judges, pair, makers)
-        judges |= {judge for judge, own in zip(heard.judges, is_own.any(axis=1), strict=True) if own}
+        judges |= {heard.judges[k] for k in np.flatnonzero(is_own.any(axis=1))}
         recused |= left_out
         n_left_out += recusal.n_left_out
         on_criterion = f"{name}: " if len(read) > 1 else ""
@@ -113,7 +113,7 @@ def unasked(
     """Judges of a panel whom nobody needs to ask, since their votes would not count."""
     recuse, makers = is_recusing(own_maker), makers_of(pair[1], makers, candidate_model)
     is_own = is_own_of(judges, pair, makers)
-    own = tuple(judge for judge, one in zip(judges, is_own.any(axis=1), strict=True) if one)
+    own = tuple(np.array(judges, object)[np.flatnonzero(is_own.any(axis=1))].tolist())
     recused = own if recuse and len(own) < len(judges) else ()
     sentences = (f"Not asked, since a model of their maker is compared: {listed(recused)}.",) if recused else ()
     return OwnVotes(own_maker, _sorted(own), _sorted(recused), 0, {}, sentences, condition_of(is_own))
@@ -137,12 +137,12 @@ def condition_of(is_own: BoolArray) -> str:
     """What to say beside a verdict where every judge is by the maker of one of the two models; else empty."""
     if not is_own.any(axis=1).all():
         return ""
-    by_all = is_own.all(axis=0)
-    if not by_all.any():
+    of_baseline, of_candidate = (bool(column.all()) for column in is_own.T)
+    if not of_baseline and not of_candidate:
         return f"{BOTH} Add a judge of a third maker."
-    whose = (
-        "the maker of both models" if by_all.all() else f"the {'candidate' if by_all[1] else 'baseline'}'s maker"
-    )
+    whose = f"the {'candidate' if of_candidate else 'baseline'}'s maker"
+    if of_baseline and of_candidate:
+        whose = "the maker of both models"
     return on_one_maker(len(is_own), whose)[1]
 
 

@@ -31,7 +31,8 @@ def judgerank_gate(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[.
     ``judgerank_gate(old, new, panel, questions=None, rule=None, budget=None)``: old and new are files of answers,
     or functions from a question to an answer, with the questions' texts by id; panel is a YAML file of judges.
     ``judgerank_gate(old, new, judgments=FILE, rule=None)`` asks nobody: old and new are their names in judgments
-    that are there. What cannot be used fails the test with one sentence.
+    that are there. What cannot be used fails the test with one sentence. ``own_maker`` and ``makers`` are those of
+    `judgerank.gate`.
     """
     ledger = Path(request.config.rootpath, request.config.getoption(OPTION))
 
@@ -43,6 +44,8 @@ def judgerank_gate(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[.
         rule: Rule | None = None,
         budget: float | None = None,
         judgments: Source | None = None,
+        own_maker: str = "recuse",
+        makers: Mapping[str, str] | None = None,
     ) -> Gate:
         from judgerank.data.errors import JudgerankError
         from judgerank.gating.gate import gate
@@ -50,11 +53,12 @@ def judgerank_gate(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[.
 
         try:
             if judgments is not None:
-                result = gate(judgments, str(old), str(new), rule)
+                result = gate(judgments, str(old), str(new), rule, own_maker=own_maker, makers=makers)
             else:
                 both = zip(NAMES, (old, new), strict=True)
                 files = [_file(tmp_path / f"{name}.jsonl", answers, questions) for name, answers in both]
-                result = _asked(files, panel, ledger, rule, budget)
+                by_name = tuple((makers or {}).items())
+                result = _asked(files, panel, ledger, rule, budget, (own_maker, by_name))
         except JudgerankError as error:
             pytest.fail(f"judgerank_gate: {error}", pytrace=False)
         if result.verdict == "block":
@@ -78,7 +82,14 @@ def _file(path: Path, answers: Answers, questions: Mapping[str, str] | None) -> 
     return path
 
 
-def _asked(files: list[Path], panel: str | Path | None, ledger: Path, rule: Any, budget: float | None) -> Gate:
+def _asked(
+    files: list[Path],
+    panel: str | Path | None,
+    ledger: Path,
+    rule: Any,
+    budget: float | None,
+    own: tuple[str, tuple[tuple[str, str], ...]],
+) -> Gate:
     from judgerank.data.errors import ConfigError
     from judgerank.gating.answer_pairs import paired
     from judgerank.gating.rule import Rule
@@ -89,5 +100,5 @@ def _asked(files: list[Path], panel: str | Path | None, ledger: Path, rule: Any,
     with asking():
         from judgerank.collecting.settings import read_panel
         from judgerank.gating.panel_rounds import Asked, ask_until_decided, without_own_maker
-    requests = without_own_maker(Asked(read_panel(Path(panel), []), ledger, budget))
+    requests = without_own_maker(Asked(read_panel(Path(panel), []), ledger, budget), *own)
     return ask_until_decided(paired(*files), requests, rule or Rule())

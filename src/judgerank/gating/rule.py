@@ -36,6 +36,13 @@ class Rule:
     scale : str
         Of the margin and of what is reported: ``win-rate``, or ``score``, the difference of the two's scores in
         the model of Bradley and Terry, log(p / (1 - p)) at a win rate p.
+
+    Examples
+    --------
+    >>> import judgerank
+    >>> rule = judgerank.Rule(mode='equivalence', margin=0.1)
+    >>> judgerank.gate(judgerank.example(), 'oak', 'maple', rule).verdict
+    'inconclusive'
     """
 
     mode: str = NON_INFERIORITY

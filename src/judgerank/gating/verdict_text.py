@@ -68,7 +68,7 @@ def _reason(result: Result) -> str:
     sure = f"between {low} and {high}" if rule.mode != "non-inferiority" else f"at least {low}"
     if result.verdict == "ship":
         message = f"Ship. {rate}, {sure} with {share(1 - rule.level)} confidence; {_wanted(rule)}."
-        return " ".join([message, *_different(result)])
+        return " ".join([message, *_different(result), *_without_signal(result)])
     return f"Inconclusive. {rate}, between {low} and {high}; {_wanted(rule)}. {_more(result)}"
 
 
@@ -92,6 +92,18 @@ def _different(result: Result) -> list[str]:
     )
     names = f"{shown(table.candidate)} is significantly {how} {shown(table.baseline)}"
     return [f"But {names}{on}, though within {within}."]
+
+
+def _without_signal(result: Result) -> list[str]:
+    """That a candidate ships by judges whose answers say nothing about the variants."""
+    if not result.uninformative or result.without_uninformative == result.verdict:
+        return []
+    if result.without_uninformative is None:
+        return [
+            "But no judge's answers distinguish the two (see no signal), and such answers make any candidate look "
+            "as good: ask other judges."
+        ]
+    return [f"But without the judges that give no signal the verdict is {result.without_uninformative}."]
 
 
 def _wanted(rule: Rule) -> str:
@@ -214,8 +226,10 @@ def _family(result: Result) -> tuple[str, str] | None:
     who = listed(own.judges)
     if own.sentences:
         with_them = f" With their votes the verdict is {result.with_related}." if own.every else ""
-        return "own maker", f"{' '.join(own.sentences)} ({who}){with_them}"
-    return "own maker", f"{who}; without: {result.without_related or 'nobody is left to judge'}"
+        return "own maker", f"{who}. {' '.join(own.sentences)}{with_them}"
+    if result.without_related is None:
+        return "own maker", f"the votes of {who} count, since no other judge is there."
+    return "own maker", f"the votes of {who} count; without them the verdict is {result.without_related}."
 
 
 def _weak(result: Result) -> tuple[str, str] | None:

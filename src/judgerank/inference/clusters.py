@@ -7,10 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse import coo_array, csr_array
 
-from judgerank.data.arrays import BoolArray, FloatArray, IntArray
+from judgerank.data.arrays import BoolArray, FloatArray, IntArray, numbered, sizes
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import DataError
-from judgerank.data.numbering import numbered, sizes
 from judgerank.engine.likelihood import Second, in_parts, row_by_row, row_derivatives, times
 from judgerank.model.block import Role
 from judgerank.model.members import Model, Parameters

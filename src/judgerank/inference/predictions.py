@@ -19,8 +19,7 @@ from judgerank.data.tied_choices import tie_sizes
 from judgerank.engine.likelihood import row_by_row
 from judgerank.inference.estimates import Averaged, Estimates
 from judgerank.model.block import Role
-from judgerank.model.law import Law
-from judgerank.model.stage_law import placed_above, usual_size
+from judgerank.model.law import Law, placed_above, usual_size
 
 Names = str | Sequence[str]
 

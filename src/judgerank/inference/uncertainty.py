@@ -12,11 +12,10 @@ from scipy.sparse import csr_array
 from judgerank.data.arrays import BoolArray, FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import DataError, NoIntervalError
-from judgerank.engine.divergence import penalty_alone
 from judgerank.engine.information import covariance, information
 from judgerank.engine.likelihood import Curvature, evaluate
 from judgerank.engine.newton import Newton
-from judgerank.engine.penalised import Penalised, mixture
+from judgerank.engine.penalised import Penalised, mixture, penalty_alone
 from judgerank.engine.penalty import flat, penalty
 from judgerank.engine.problem import moving
 from judgerank.engine.solution import Solution, Status
@@ -196,7 +195,7 @@ class Uncertainty(Predictions):
         """Covariance of (s, alpha[, beta][, b]) over the free parameters, shape (D, D).
 
         The inverse of the plug-in information, or what `clustered` put in its place. Slopes on their bound are
-        taken as given. Judges without a finite maximum are shrunk alone (`engine.divergence.shrunk_alone`), and
+        taken as given. Judges without a finite maximum are shrunk alone (`engine.penalised.shrunk_alone`), and
         that penalty counts as information on them. Standard deviations of a penalty that were fitted to the data
         are averaged over (`engine.hyperparameter_uncertainty`).
 

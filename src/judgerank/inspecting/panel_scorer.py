@@ -172,8 +172,8 @@ async def _judgment(
     try:
         reply = await respondent.compare(ShownComparison(question, first, second, messages))
         kind = "line" if isinstance(respondent, OfFunction) else kind_of(template)
-        shown = tuple(part for text in (question, first, second) for part in turns_of(text))
-        raw, verdict = reply.text, read(reply.text, Form(kind, shown=shown), reply.finish_reason)
+        turns = tuple(part for text in (question, first, second) for part in turns_of(text))
+        raw, verdict = reply.text, read(reply.text, Form(kind, texts=turns), reply.finish_reason)
     except Refused as error:
         raw, verdict = f"{error.kind}: {error.message}", UNCLEAR
     return {

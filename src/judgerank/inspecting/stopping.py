@@ -14,6 +14,8 @@ from judgerank.adaptive.rounds import EACH, GROWTH, Answers, Kept, fitted
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError
+from judgerank.model.kinds.family import relations
+from judgerank.ranking.recusal import RECUSE, is_recusing
 from judgerank.reading.layouts.sample_scores import JUDGMENTS
 
 SHARES = {"a": 1.0, "b": 0.0, "c": 0.5}
@@ -47,6 +49,8 @@ class PanelStopping:
         Member of the family that is fitted.
     growth : float
         Of the number of judgments from one look to the next.
+    own_maker : {"recuse", "count"}
+        Whether votes of judges on models of their own maker count.
 
     Attributes
     ----------
@@ -62,10 +66,12 @@ class PanelStopping:
         level: float = 0.95,
         model: str = "position_aware",
         growth: float = GROWTH,
+        own_maker: str = RECUSE,
     ):
         if not 0 < level < 1 or growth <= 1:
             raise ConfigError("level lies between 0 and 1, and growth is above 1")
         self._goal, self._level, self._model, self._growth = goal, level, model, growth
+        self._is_recusing = is_recusing(own_maker)
         self.reached, self.looks, self._next, self._skipped = False, 0, 0.0, 0
         self._rows: list[tuple[str, str, str, float, str]] = []
 
@@ -121,7 +127,9 @@ class PanelStopping:
         question_index = np.array([number[name] for name in question], np.int64)
         none = np.zeros((len(models), len(models), len(judges)), np.int64)
         seen = _Seen(models, judges, np.ones(len(judges)), none)
-        collected = Kept(seen, Comparisons(models, judges, first, second, by, np.array(share)), question_index)
+        every = Comparisons(models, judges, first, second, by, np.array(share))
+        own_maker = relations(judges, models) if self._is_recusing else None
+        collected = Kept(seen, every, question_index, own_maker)
         order, _ = collected.order(fitted(collected.raw, self._model))
         self.looks += 1
         goal = read_goal(self._goal, len(models))

@@ -128,7 +128,7 @@ class _Part(NamedTuple):
 class TiedLaw(ByThreshold):
     """Law of the rows of stages with ties, given their predictors; with what `judgerank.model.law.Law` has.
 
-    Counts of rows are as without ties (`judgerank.model.stage_law`). What is known of a whole stage, such as the
+    Counts of rows are as without ties (`judgerank.model.law`). What is known of a whole stage, such as the
     probability of a tie, stands in each of its rows.
 
     Parameters

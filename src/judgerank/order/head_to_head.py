@@ -23,9 +23,8 @@ from scipy.optimize import brentq
 from scipy.sparse import coo_array, csc_array
 from scipy.special import betainc, betaincinv, logit, ndtr, ndtri
 
-from judgerank.data.arrays import BoolArray, FloatArray, IntArray
+from judgerank.data.arrays import BoolArray, FloatArray, IntArray, numbered
 from judgerank.data.comparisons import Comparisons
-from judgerank.data.numbering import numbered
 from judgerank.engine.likelihood import RowTerms, in_parts
 from judgerank.inference.uncertainty import Uncertainty
 from judgerank.model.block import Role
@@ -117,6 +116,31 @@ def own_tests(result: Uncertainty, groups: Sequence[IntArray]) -> OwnTests | Non
             leads[a, b], shares[a, b] = _lead(units.of_pair(a, b), of_both, by_itself)
             alone[a, b] = alone[b, a] = by_itself
     return OwnTests(leads - leads.T, alone, 0.5 + shares - shares.T)
+
+
+def direct_statistics(result: Uncertainty) -> FloatArray | None:
+    """Standard normal statistics of all pairs by their own comparisons alone, positive where the first did better.
+
+    Parameters
+    ----------
+    result : Uncertainty
+
+    Returns
+    -------
+    float array, shape (N, N), NaN of pairs that were never compared; None where raw comparisons are asked for and
+    not there, or are rankings.
+    """
+    row_data = result.independent_rows()
+    if row_data is None or row_data[0].stages is not None:
+        return None
+    units = _Units.of(result, *row_data)
+    n = len(row_data[0].models)
+    statistics = np.full((n, n), np.nan)
+    for pair in np.flatnonzero(np.diff(units.by_pair.indptr)).tolist():
+        i, j = divmod(pair, n)
+        statistics[i, j] = _lead(units.of_pair(i, j), [], by_itself=True)[0]
+        statistics[j, i] = -statistics[i, j]
+    return statistics
 
 
 def _counts(share: float, tail: float) -> tuple[float, float]:

@@ -398,8 +398,8 @@ def _intervals(order: Order, is_sure: BoolArray, level: float) -> tuple[FloatArr
         width, by_fit = fit_high - fit_low, order.by_own[i, j] | np.isnan(low[1])
         low = np.where(by_fit, fit_low, np.clip(low[1], fit_low - width, fit_low))
         high = np.where(by_fit, fit_high, np.clip(high[1], fit_high, fit_high + width))
-        if order.own is not None:
-            exact = np.where(order.by_own[i, j], order.own.least_leads(level)[i, j], np.nan)
+        if order.head_to_head is not None:
+            exact = np.where(order.by_own[i, j], order.head_to_head.least_leads(level)[i, j], np.nan)
             low = np.where(low > 0, low, np.fmax(low, np.minimum(exact, difference[0])))
     else:
         low, high = fit_low, fit_high

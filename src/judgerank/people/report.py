@@ -236,12 +236,22 @@ def people_report(
     ------
     DataError, NoMaximumError, NoIntervalError
         If there are no people, no panel or no questions, or the panel has no scores or no errors.
+
+    Examples
+    --------
+    >>> import judgerank
+    >>> report = judgerank.people_report(judgerank.example(), human='judge-large')
+    >>> report.persons, report.table['model'].tolist()[:2]
+    (1, ['oak', 'maple'])
     """
     judgments, human = read_judgments(judgments, **filters), [human] if isinstance(human, str) else human
     broken = judgments.comparisons.stages is not None
     judgments = as_pairs(judgments)
     if "question_id" not in judgments.frame:
-        raise DataError("people and panel are compared question by question: name the column of questions")
+        raise DataError(
+            "people and panel are compared question by question: name the column of questions (--column "
+            "question=NAME)"
+        )
     people = human_rows(judgments, human)
     panels = of_rows(judgments, np.flatnonzero(~people))
     recusal = recusal_of(panels, is_recusing(own_maker), (makers or {}).items())
@@ -336,6 +346,15 @@ def on_human_board(
     ------
     DataError, NoMaximumError, NoIntervalError, ConfigError
         If there are human votes among the judgments, or as `people.human_scale` says.
+
+    Examples
+    --------
+    >>> import judgerank, pandas
+    >>> elo = {'cedar': 1000, 'hazel': 900, 'maple': 1120, 'thorn': 890, 'willow': 1060}
+    >>> board = pandas.DataFrame({'model': list(elo), 'elo': list(elo.values())})
+    >>> scale = judgerank.on_human_board(judgerank.example(), board)
+    >>> scale.newcomers['model'].tolist()
+    ['oak']
     """
     judgments = read_judgments(judgments, **filters)
     if "human" in judgments.frame and human_marks(judgments.frame).any():
@@ -408,7 +427,7 @@ def _lines(report: PeopleReport) -> Iterator[str]:
     yield f"\nScores on the human scale of {report.whose}: a model that is one higher is preferred 73% of the time"
     yield report.table.to_string(index=False, float_format="{:.3f}".format)
     yield from _on_scores(report)
-    finding = "disagree" if report.disagree else "are not known to disagree"
+    finding = "disagree significantly" if report.disagree else "do not disagree significantly"
     if report.helped is not None:
         test = f"Hotelling's T-squared {report.statistic:.1f} over {report.degrees_of_freedom} dimensions"
     else:
@@ -434,7 +453,8 @@ def _lines(report: PeopleReport) -> Iterator[str]:
         yield "\nPeople voted on every item: there is none left to show them."
         return
     yield "\nShow people items of these pairs next, drawn at random within each"
-    yield next_pairs(report.next).head(SHOWN).to_string(index=False, float_format="{:.3f}".format)
+    pairs = next_pairs(report.next).rename(columns={"share": "share of the next votes"})
+    yield pairs.head(SHOWN).to_string(index=False, float_format="{:.0%}".format)
 
 
 def _on_few(report: PeopleReport) -> Iterator[str]:

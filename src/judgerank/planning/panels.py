@@ -113,17 +113,18 @@ class Panel:
         Raises
         ------
         NoIntervalError
-            If a discrimination is unbounded, or the fit did not converge.
+            If a discrimination is unbounded, the fit did not converge, or all scores are equal.
         """
         if not result.converged:
             why = f"the fit ended as {result.status}"
             if result.unbounded_judges:
-                why = f"a parameter of {listed(result.unbounded_judges)} grows without limit"
-            raise NoIntervalError(
-                f"the file is too small to plan from: {why}. Collect more judgments first, or plan for an "
-                f"assumed panel (judgerank plan --models {len(result.scores)} "
-                f"--judges {len(result.discrimination)})"
-            )
+                why = (
+                    f"{listed(result.unbounded_judges)} never contradicted the ranking or always chose one "
+                    "position, so a parameter grows without limit"
+                )
+            raise NoIntervalError(why)
+        if result.scores.max() == result.scores.min():
+            raise NoIntervalError("all models have the same score, so there is no difference to plan for")
         in_play = result.discrimination[result.discrimination > 0]
         panel = cls.of(*({str(name): value for name, value in x.items()} for x in (result.scores, in_play)))
         errors = of_differences(reported_covariance(result)) / scale_of(result).scores.std()

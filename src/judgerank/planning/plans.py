@@ -23,7 +23,6 @@ from judgerank.planning.panels import Panel, sub_panels
 from judgerank.planning.precision import Precision
 from judgerank.planning.questions import INDEPENDENT, WIDEST, Questions, asked_in, deviation
 from judgerank.ranking.choices import default_member
-from judgerank.ranking.studies.next_comparisons import CHANCE
 
 log = logging.getLogger("judgerank")
 # goals by name, as in `precision.GOALS`, where none are named
@@ -69,7 +68,10 @@ def fitted_panel(judgments: Judgments, refit: Callable[[str], Fit], model: str |
     fitted = refit(model)
     panel = Panel.fitted(_by_question(fitted, judgments))
     if fitted.judges_at_zero:
-        log.info("%s: at zero discrimination, left out: %s", judgments.title, ", ".join(fitted.judges_at_zero))
+        log.info(
+            "%s: planned without %s, whose answers do not follow the ranking.",
+            *(judgments.title, listed(fitted.judges_at_zero)),
+        )
     return panel, fitted
 
 
@@ -81,8 +83,7 @@ def _by_question(fitted: Fit, judgments: Judgments) -> Fit:
     questions = questions_of(fitted, judgments.comparisons, question)
     if not questions.enough:
         log.info(
-            "%s: %s. The plan's errors are by question all the same, and rough; `judgerank rank` tests pairs by "
-            "sign flips of whole questions.",
+            "%s: %s. That is few for standard errors by question, so the plan is rough.",
             *(judgments.title, questions),
         )
     return fitted.clustered(judgments.comparisons, question, MOST_QUESTIONS)
@@ -130,9 +131,9 @@ def asked_as(assumed: Questions, panel: Panel, wanted: Mapping[str, Any], repeat
         return INDEPENDENT
     if questions.sd > 0 or questions.size > 1:
         log.info(
-            "Every new question is planned with %d pairs of models by %d judges each; %s; pairs, and either order "
-            "of a pair, are compared equally often unless weighted.",
-            *(questions.pairs, questions.judges, _told(questions)),
+            "Every new question has %s by each of %s. %s. Pairs, and the two orders of a pair, are compared "
+            "equally often.",
+            *(counted(questions.pairs, "comparison"), counted(questions.judges, "judge"), _told(questions)),
         )
     return questions
 
@@ -141,16 +142,16 @@ def _told(questions: Questions) -> str:
     """What answers to one question have in common."""
     if questions.sd == 0 and questions.interval is None:
         return (
-            "answers to one question are taken to have nothing in common (--question-sd says how much they have)"
+            "Answers to one question are assumed to have nothing in common (--question-sd says how much they have)"
         )
     if not questions.is_known:
         return (
-            f"the file does not tell how much answers to one question have in common: a standard deviation of "
-            f"{questions.sd:.2f} is taken (--question-sd takes another)"
+            f"The file does not show how much answers to one question have in common: a standard deviation of "
+            f"{questions.sd:.2f} is assumed (--question-sd sets another)"
         )
     return (
-        "in a question answers are better or worse than their models usually are by a standard deviation of "
-        f"{_deviation_told(questions)}, for all judges alike"
+        f"The quality of a model's answers varies between questions with a standard deviation of "
+        f"{_deviation_told(questions)}"
     )
 
 
@@ -160,7 +161,7 @@ def _deviation_told(questions: Questions) -> str:
         return f"{questions.sd:.2f}"
     low, high = questions.interval
     if questions.sd >= WIDEST:
-        return f"more than {WIDEST:g} (this is taken, so the plan asks for too little)"
+        return f"more than {WIDEST:g} (the plan assumes {WIDEST:g}, so it asks for too little)"
     return f"{questions.sd:.2f} (95% interval: " + (
         f"{low:.2f} to {high:.2f})" if high < WIDEST else f"{low:.2f} or more)"
     )
@@ -191,14 +192,15 @@ def two_best_told(panel: Panel, level: float) -> Iterator[str]:
     may_be = [name for name, (low, high) in ends.items() if low <= 0 <= high]
     if may_be:
         yield (
-            f"The file leaves open which two models are best: {listed(may_be)} may be better than {second}. If "
-            "the pair is not the two best, it usually differs by more than estimated, and its power is higher "
-            "than said."
+            f"The file does not show which two models are best: {listed(may_be)} may be better than {second}. If "
+            "so, the power for this pair is usually higher than planned."
         )
 
 
 def spread_told(panel: Panel, pair: int, table: pd.DataFrame) -> Iterator[str]:
     """How many comparisons of a plan (`plan_table`) for a pair's power are of that pair."""
+    if len(panel.pairs) == 1:
+        return
     share = panel.pair_weight[pair] / panel.pair_weight.sum()
     pair_count, (first, second) = counted(len(panel.pairs), "pair"), panel.pairs[pair]
     rows = table[table["goal"] == "pair_power"]
@@ -206,8 +208,17 @@ def spread_told(panel: Panel, pair: int, table: pd.DataFrame) -> Iterator[str]:
         yield (
             f"pair_power: the {size:,} comparisons are spread over {pair_count} of models. About "
             f"{share * size:,.0f} are of {first} against {second}, which gives {wanted:.0%} power. Comparing "
-            f"that pair alone takes far fewer in all: `judgerank rank` says how many, at {CHANCE:.0%} power, "
-            "for the first pair too close to call."
+            "that pair alone takes far fewer in all."
+        )
+
+
+def constant_told(panel: Panel, table: pd.DataFrame) -> Iterator[str]:
+    """Which goals of a plan (`plan_table`) mean nothing for two models."""
+    goals = [goal for goal in table["goal"] if precision.WIDTHS.get(goal, ("",))[0] == "standardised"]
+    if len(panel.models) == 2 and goals:
+        yield (
+            f"With two models, standardised scores are constants, so a width of theirs ({listed(goals)}) says "
+            "nothing: plan for pair_power or score_width."
         )
 
 
@@ -219,7 +230,7 @@ def least_told(
     at_fewest = table[table["comparisons"] == fewest]
     if questions.size > 1 and len(at_fewest):
         yield (
-            f"At least {fewest // questions.size:,} questions are planned for {listed(at_fewest['goal'])}, more "
+            f"For {listed(at_fewest['goal'])} at least {fewest // questions.size:,} questions are planned, more "
             f"than the model's {panel.n_parameters} parameters: with fewer, `judgerank rank` cannot cluster "
             "errors by question."
         )
@@ -227,7 +238,7 @@ def least_told(
     few = table[table["goal"].isin(precision.POWERS) & (table["comparisons"] == least)]
     if len(few):
         yield (
-            f"At least {least:,} comparisons are planned for {listed(few['goal'])}, {precision.RELIABLE} for each "
+            f"For {listed(few['goal'])} at least {least:,} comparisons are planned, {precision.RELIABLE} for each "
             "parameter of the model: with fewer, tests have less power than the formulas say."
         )
 
@@ -237,7 +248,7 @@ def difference_told(panel: Panel, pair: int, level: float) -> str:
     (first, second), (middle, low, high) = panel.pairs[pair], panel.difference(pair, level)
     return (
         f"{first} scores {middle:+.2f} against {second} ({level:.0%} interval: {low:+.2f} to {high:+.2f}). "
-        f"Powers allow for what the file leaves open."
+        "Power accounts for the uncertainty of this estimate."
     )
 
 

@@ -119,6 +119,6 @@ def fit_member(comparisons: Comparisons, name: str | Model, solver: str = "newto
         return fit(comparisons, name, solver)
     except NoMaximumError as error:
         links = "; ".join(f"{a} with {b}" for a, b in first_links(comparisons, error))
-        shrunk = "solver=penalised ranks them all the same, by shrinking scores toward each other"
+        shrunk = "the solver penalised ranks them without that, by shrinking scores toward each other"
         advice = f" (to begin with, compare {links}; {shrunk})" if links else ""
         raise type(error)(f"{error}{advice}", error.models) from None

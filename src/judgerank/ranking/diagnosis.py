@@ -30,7 +30,7 @@ from judgerank.ranking.studies.unconnected import on_parts
 from judgerank.reading.contents import COLUMNS
 from judgerank.reading.file_formats import opened
 from judgerank.reading.files import Files, labels_of, named, paths_of, title_of
-from judgerank.reading.from_tables import judgments_from
+from judgerank.reading.from_tables import RECORDS_ARE_IN, judgments_from
 from judgerank.reading.layouts import Layout, Table, recognised
 from judgerank.reading.layouts.names import require_copies, require_names
 from judgerank.reading.layouts.strength import BOTH_BAD
@@ -105,7 +105,8 @@ def examine(
     selection = Selection.of(**filters)
     judgments = selection.applied(judgments_from(tables, title_of(paths)))
     for remark in judgments.remarks:
-        yield "read", remark
+        if not remark.startswith(RECORDS_ARE_IN):  # the layout's, shown above
+            yield "read", remark
     every_maker = {**(makers or {}), **dict(makers_on(judgments, facts))}
     recusal = recusal_of(judgments, is_recusing(own_maker), every_maker.items())
     yield from on_answers(recusal)
@@ -185,6 +186,8 @@ def _ties(c: Comparisons, share: float, ordered: bool) -> str:
             f"{(made & tied).sum()} of {made.sum()} choices of the best; in a ranking, the average over orders "
             f"of the tied answers (to model ties: --model {members})"
         )
+    if not share:
+        return "none"
     return f"{share:.0%} of the answers; each is half a win for either model (to model ties: --model {members})"
 
 

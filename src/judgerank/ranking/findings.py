@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
 import pandas as pd
@@ -46,7 +46,9 @@ def ranked_set(judgments: Judgments, settings: Settings) -> Ranked:
     return Ranked(counted, settings, chosen, reason, tuple(parts), every, left, recusal)
 
 
-def findings(ranked: Ranked, progress: Callable[[float, float], None] | None = None) -> Finding:
+def findings(
+    ranked: Ranked, progress: Callable[[float, float], None] | None = None, without: Collection[str] = ()
+) -> Finding:
     """Ask every study, in the order of `studies`, and join what they find.
 
     Parameters
@@ -54,6 +56,8 @@ def findings(ranked: Ranked, progress: Callable[[float, float], None] | None = N
     ranked : Ranked
     progress : callable, optional
         Called after each study with the work that is done, and all of it (`studies.COSTS`).
+    without : collection of str
+        Names of studies that are not asked.
 
     Raises
     ------
@@ -61,9 +65,12 @@ def findings(ranked: Ranked, progress: Callable[[float, float], None] | None = N
         If two studies return a table of the same name, or one returns no finding.
     """
     additional = unlisted()
-    within, last = (*OF_COMPONENT, *additional), (*CLOSING, *additional)
-    report = _teller([*OPENING, *within * len(ranked.components), *last], progress)
-    opening = _joined(found_in(ranked, OPENING, report))
+    first, within, last = (
+        tuple(name for name in names if name not in without)
+        for names in (OPENING, (*OF_COMPONENT, *additional), (*CLOSING, *additional))
+    )
+    report = _teller([*first, *within * len(ranked.components), *last], progress)
+    opening = _joined(found_in(ranked, first, report))
     by_component = [_joined(found_in_component(component, within, report)) for component in ranked.components]
     closing = _joined(found_in(ranked, last, report))
     joined = _together(ranked, by_component)

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from judgerank.data.arrays import FloatArray, IntArray
+from judgerank.data.arrays import FloatArray, IntArray, places_among
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.judgments import Judgments
-from judgerank.data.numbering import places_among
 from judgerank.ranking.page_options import Text, Texts
 
 MOST_RECORDS = 20_000  # shown in all; of more, every pair keeps its first ones

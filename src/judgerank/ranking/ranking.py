@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from html import escape
 from pathlib import Path
@@ -16,11 +16,12 @@ from judgerank.data.judgments import Judgments
 from judgerank.data.listing import LONGEST, counted, shortened
 from judgerank.fits.presentation import MOST, board_figure, percent
 from judgerank.ranking import exports
-from judgerank.ranking.choices import RECUSE, SHRUNK, Record, Settings
+from judgerank.ranking.choices import SHRUNK, Record, Settings
 from judgerank.ranking.exports import write_tables
 from judgerank.ranking.findings import findings, ranked_set
 from judgerank.ranking.page import to_html
 from judgerank.ranking.page_options import Additions
+from judgerank.ranking.recusal import RECUSE
 from judgerank.ranking.verdict import reading_lines, verdict
 from judgerank.reading.files import behind
 from judgerank.reading.read import Source, read_judgments
@@ -74,6 +75,13 @@ class Ranking(Record):
     ----------
     judgments, settings, fits, remarks, tables
         Those of `Record`.
+
+    Examples
+    --------
+    >>> import judgerank
+    >>> ranking = judgerank.rank(judgerank.example())
+    >>> ranking.leaderboard['model'].tolist()[:2]
+    ['oak', 'maple']
     """
 
     def to_html(self, additions: Additions | None = None) -> str:
@@ -426,11 +434,14 @@ def rank(
 
 
 def ranked(
-    judgments: Judgments, settings: Settings, progress: Callable[[float, float], None] | None = None
+    judgments: Judgments,
+    settings: Settings,
+    progress: Callable[[float, float], None] | None = None,
+    without: Collection[str] = (),
 ) -> Ranking:
-    """Every component of the comparison graph ranked by itself; `rank` says what is raised."""
+    """Every component of the comparison graph ranked by itself; `without`: studies left out; see `rank`."""
     every = ranked_set(judgments, settings)
-    finding = findings(every, progress)
+    finding = findings(every, progress, without)
     remarks = [*judgments.remarks, *finding.remarks]
     judgments = every.judgments
     fits = [component.reported for component in every.components]

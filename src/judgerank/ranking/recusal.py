@@ -18,16 +18,14 @@ from functools import cached_property
 
 import numpy as np
 import pandas as pd
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from judgerank.data.arrays import BoolArray, IntArray
-from judgerank.data.connectivity import components
+from judgerank.data.connectivity import component_numbers, components
 from judgerank.data.errors import ConfigError
 from judgerank.data.judgments import Judgments
 from judgerank.data.listing import counted, listed, percent
 from judgerank.data.rankings import Ranked, in_stages, number_of_ranking, ranked_among
-from judgerank.model.kinds.family import Relations, relations
+from judgerank.model.kinds.family import Relations, counted_votes, relations
 from judgerank.reading.from_tables import of_records
 from judgerank.reading.selection import rankings_changed
 
@@ -186,14 +184,11 @@ def recusal_of(
     """
     c = judgments.comparisons
     related = relations(c.judges, c.models, dict(makers))
-    judge = c.judge.astype(np.intp)
-    is_own = related.is_own[judge, c.first] | related.is_own[judge, c.second]
+    is_own = related.votes(c)
     if not recuse or not is_own.any():
         return Recusal(judgments, judgments, related, is_own, np.ones(len(c), bool), recuse)
-    part = _parts(judgments, ~is_own, connected)
-    number = _number_of_ranking(judgments)
-    joins = np.bincount(number, part[c.first] != part[c.second]) > 0
-    counts = ~is_own | joins[number]
+    part, number = component_numbers(c, ~is_own, connected), _number_of_ranking(judgments)
+    counts = counted_votes(c, is_own, part, number)
     if counts.all():
         kept = judgments
     elif c.stages is None:
@@ -208,17 +203,6 @@ def _number_of_ranking(judgments: Judgments) -> IntArray:
     c = judgments.comparisons
     has_question = c.stages is not None and "question_id" in judgments.frame
     return number_of_ranking(c, judgments.question if has_question else None)
-
-
-def _parts(judgments: Judgments, rows: BoolArray, connected: Iterable[str]) -> IntArray:
-    """Number of the component of every model in the graph of some comparisons, shape (N,)."""
-    c = judgments.comparisons
-    rows = rows & (c.decided > 0)  # the best of several says nothing of the order of the others
-    known = np.flatnonzero(np.isin(np.array(c.models, object), [*connected]))
-    first, second = np.r_[c.first[rows], known[:-1]], np.r_[c.second[rows], known[1:]]
-    n = len(c.models)
-    edges = coo_array((np.ones(len(first), np.int8), (first, second)), shape=(n, n))
-    return np.asarray(connected_components(edges, directed=False)[1])
 
 
 def _of_rankings(judgments: Judgments, related: Relations, part: IntArray, counts: BoolArray) -> Judgments:

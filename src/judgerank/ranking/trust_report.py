@@ -12,6 +12,7 @@ import pandas as pd
 
 from judgerank.data.arrays import IntArray
 from judgerank.data.cache import Shown
+from judgerank.data.comparisons import FEW_ANSWERS, FEW_JUDGES
 from judgerank.data.errors import ConfigError, DataError
 from judgerank.data.judgments import INDIVIDUAL, Judgments
 from judgerank.data.listing import counted
@@ -27,9 +28,7 @@ from judgerank.reading.files import behind
 from judgerank.trust.effective_judges import EffectiveJudges, effective_judges
 from judgerank.trust.fitness import Fitness, fitness_if_quick
 from judgerank.trust.fragility import Fragility, fragility
-from judgerank.trust.refits import GROWTH
-from judgerank.trust.removal import SMALL
-from judgerank.trust.sentences import at_least_sentence, neighbours, on_panel, top_sentence
+from judgerank.trust.sentences import at_least_sentence, legend, neighbours, on_panel, top_sentence
 from judgerank.writing.atomic import staged, versions
 from judgerank.writing.spreadsheets import csv_of
 from judgerank.writing.targets import Outputs
@@ -172,12 +171,14 @@ def trust_report(
     if part.comparisons.stages is not None:
         return _of_rankings(part, fitted, fragile, settings, remarks)
     if question is None:
-        remarks.append("The effective number of judges needs a column of questions (question_id).")
+        remarks.append(
+            "The effective number of judges needs a column of questions (--column question=NAME names it)."
+        )
     else:
         try:
             panel = effective_judges(fitted, part.comparisons, question, settings.level)
         except DataError as error:
-            remarks.append(f"The effective number of judges is not known: {error}.")
+            remarks.append(f"The effective number of judges is not known, since {error}.")
     same = same_judges(fitted, part, settings.level) if question is not None else {}
     ids = () if question is None else part.question_ids
     fit_tests = fitness_if_quick(fitted, part.comparisons, question, settings.level, ids)
@@ -203,7 +204,7 @@ def _of_rankings(
         panel = replace(effective, design_effect=np.nan)  # which would be that of rankings, too
         remarks.append("The effective number of judges takes each ranking as comparisons of two answers.")
     except DataError as error:
-        remarks.append(f"The effective number of judges is not known: {error}.")
+        remarks.append(f"The effective number of judges is not known, since {error}.")
     remarks.append(
         "Goodness of fit is not tested: the test takes answers as independent, and those of one ranking are not. "
         "To test it, collect comparisons of two answers."
@@ -225,11 +226,12 @@ def _lines(report: TrustReport) -> Iterator[str]:
     yield "\nSmallest removals found that change the ranking"
     for _, row in changes[changes["change"] == "top"].iterrows():
         yield f"- {top_sentence(row)}{at_least_sentence(row)}"
-    yield f"\n{neighbours(changes).to_string(index=False)}"
-    yield "swap: how many to remove so that the two change places"
-    yield "tie: how many to remove so that they no longer differ significantly"
-    yield f"3-7: removing 7 is enough; fewer than 3 are not, if none does over {GROWTH:.0f} times what is forecast"
-    yield f"one number: no smaller set is enough (searched for up to {SMALL}); --: no such set was found\n"
+    if report.judgments.few_judges and len(c.judges) > 1:
+        yield f"- Here {_few_judges(report)} count as one judge."
+    table = neighbours(changes)
+    yield f"\n{table.to_string(index=False)}"
+    yield from legend(table)
+    yield ""
     yield from _first_records(report)
     yield from _on_judges(report)
     if report.panel is not None:
@@ -265,10 +267,22 @@ def _on_judges(report: TrustReport) -> Iterator[str]:
     yield "The ranking without each judge"
     changed = judges[judges["top"].notna() & (judges["top"] != report.fitted.scores.idxmax())]
     for row in changed.to_dict("records"):
-        yield f"- Without {row['judge']}, {row['top']} is first."
+        yield f"- Without {_named(report, row['judge'])}, {row['top']} is first."
     if changed.empty:
         yield "- The leader stays the same without any one of them."
     influential = judges[judges["moved"].fillna(0) > 0].sort_values("moved", ascending=False, kind="stable")
     for row in influential.head(1).to_dict("records"):
-        yield f"- {row['judge']} matters most: without it, {row['moved']} models change rank."
-    yield from (f"- {row['judge']}: {row['why']}." for row in judges[judges["why"] != ""].to_dict("records"))
+        who = _named(report, row["judge"])
+        matters = "matters most: without it" if who == row["judge"] else "matter most: without them"
+        yield f"- {who[0].upper()}{who[1:]} {matters}, {counted(row['moved'], 'model')} change rank."
+    unranked = judges[judges["why"] != ""].to_dict("records")
+    yield from (f"- {_named(report, row['judge'])}: {row['why']}." for row in unranked)
+
+
+def _named(report: TrustReport, judge: str) -> str:
+    """A judge's name, or in words those who have one label."""
+    return _few_judges(report) if judge == FEW_JUDGES else judge
+
+
+def _few_judges(report: TrustReport) -> str:
+    return f"the {counted(len(report.judgments.few_judges), 'judge')} with fewer than {FEW_ANSWERS} answers"

@@ -5,22 +5,24 @@ The page and the terminal say the same sentences. All numbers come from the rank
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
 from judgerank.data.cache import remembered
-from judgerank.data.comparisons import Comparisons
+from judgerank.data.comparisons import FEW_ANSWERS, FEW_JUDGES, Comparisons
 from judgerank.data.connectivity import imitating_scores, position_share
 from judgerank.data.listing import listed, noun, percent
 from judgerank.data.rankings import in_stages
 from judgerank.data.tied_choices import all_ties
 from judgerank.fits.errors_by_question import too_few
 from judgerank.fits.presentation import pairs, win_probability
+from judgerank.order.cycles import shortest_cycle
 from judgerank.ranking.choices import Record, Settings
 from judgerank.ranking.components import links_between
-from judgerank.ranking.first_screen import NAMED, headline, in_words, largest
+from judgerank.ranking.first_screen import NAMED, headline, in_order, in_words, largest
 from judgerank.ranking.judge_policy import policy_of, unread, warnings_of
 from judgerank.ranking.page_records import head_to_head
 from judgerank.ranking.studies import panel
@@ -33,6 +35,7 @@ from judgerank.ranking.studies.next_comparisons import (
     may_judge,
     tastes_matter,
 )
+from judgerank.ranking.studies.one_sided_votes import one_sided_judges
 from judgerank.reading.files import run_again
 from judgerank.trust.sentences import FRAGILITY
 
@@ -135,7 +138,9 @@ def one_order(cells: Comparisons, best: str, second: str) -> ShownOrder | None:
 
 
 HARDER = "Ask harder questions, or tell the judges to choose where they can."
+PAIR_BY_PAIR = "Choose between these models pair by pair: more comparisons do not put them in one order."
 CHOOSE = "Choose the model by category. "  # before what decides between models in general
+LEVEL_SCORES = 1e-9  # difference of two scores that is rounding
 TOO_DEAR = 10  # times the comparisons there are, beyond which more of them are not worth it
 
 
@@ -191,22 +196,30 @@ def verdict(ranking: Record, passed_on: bool = False) -> Verdict:
         return Verdict(title, lead, "", "", _facts(ranking, judges.assign(information=np.nan)), unread(ranking))
     order = None if len(ranking.fits) > 1 else one_order(ranking.fit.comparisons, *board["model"].iloc[:2])
     policy, best = policy_of(ranking), board[board["rank_low"].eq(1).fillna(False)]
-    next_step = OTHER_ORDER if order else policy.next
+    circle = shortest_cycle(ranking.fit, ranking.settings.level)
+    circle = circle if {*circle} & {*best["model"]} else ()  # one among models that do not lead is only warned of
+    next_step = OTHER_ORDER if order else policy.next or (PAIR_BY_PAIR if circle else "")
+    of_circle = f"{_no_order(circle).removeprefix('but ')}." if circle else ""
     where = "" if order else by_category(ranking, best["model"].iloc[0] if len(best) == 1 else "")
     return Verdict(
-        _headline(ranking, board, pairs, order.unless if order else "", policy.condition),
+        _headline(ranking, board, pairs, order.unless if order else "", policy.condition or _no_order(circle)),
         _lead(ranking, board, pairs, order),
-        _change(ranking, passed_on),
+        _change(ranking, board, passed_on),
         next_step or f"{CHOOSE if where else ''}{_next(ranking, board, pairs)}",
         _facts(ranking, judges),
         [*([order.sentence()] if order else []), *policy.warnings, *warnings_of(ranking, judges)],
         where,
-        policy.caution,
+        " ".join(filter(None, [policy.caution, of_circle])),
     )
 
 
+def _no_order(circle: Sequence[str]) -> str:
+    """The condition on a headline whose leader is one of models that beat each other in a circle."""
+    return f"but {in_order(circle)} beat each other in a circle" if circle else ""
+
+
 def _headline(ranking: Record, board: pd.DataFrame, pairs: pd.DataFrame, unless: str, but: str) -> str:
-    """Who leads, and on which condition: on judges at any rate, on positions if the lead is significant."""
+    """Who leads, and on which condition: `but` at any rate, on positions if the lead is significant."""
     if len(ranking.fits) > 1:
         n_groups = in_words(len(ranking.fits))
         lead = f"No overall leader: {n_groups} groups of models were never compared with each other"
@@ -254,7 +267,8 @@ def _preferred(ranking: Record, best: pd.Series, second: pd.Series) -> str:
     """
     lead, middle = best["score"] - second["score"], (best["score"] + second["score"]) / 2
     chance = f"{float(win_probability(ranking.fit, np.array(lead), middle)):.0%}"
-    weights = " with judges weighted as in the ranking," * (len(ranking.fit.comparisons.judges) > 1)
+    is_weighted = ranking.fit.model.weighs_judges and len(ranking.fit.comparisons.judges) > 1
+    weights = " with judges weighted as in the ranking," * is_weighted
     name, rival = best["model"], second["model"]
     n_comparisons, seen = head_to_head(ranking.judgments.comparisons, name, rival)
     if not n_comparisons:
@@ -267,8 +281,10 @@ def _preferred(ranking: Record, best: pd.Series, second: pd.Series) -> str:
     return f"{text}. Fitted to all comparisons,{weights} that is {chance}"
 
 
-def _change(ranking: Record, passed_on: bool) -> str:
+def _change(ranking: Record, board: pd.DataFrame, passed_on: bool) -> str:
     """A sentence on what would change who leads; empty where that is known of another fit alone."""
+    if board["score"].iloc[0] - board["score"].iloc[1] < LEVEL_SCORES:
+        return f"{board['model'].iloc[0]} and {board['model'].iloc[1]} have the same score: neither is ahead."
     fragility = next(
         (remark.removeprefix(FRAGILITY) for remark in ranking.remarks if remark.startswith(FRAGILITY)), ""
     )
@@ -295,12 +311,15 @@ def _next(ranking: Record, board: pd.DataFrame, pairs: pd.DataFrame) -> str:
     if claims.undecided is None:
         return "Every model is significantly different from the next: this ranking needs no more data."
     first, second = claims.undecided
+    if {first, second} <= {*shortest_cycle(ranking.fit, ranking.settings.level)}:
+        return PAIR_BY_PAIR
     few = too_few(ranking.fit)
     if few:
         unknown = few.too_few_to_tell("how many comparisons that takes")
         return f"To decide between {first} and {second}, compare the two on new questions. {unknown}"
     settings, judges = ranking.settings, largest(ranking.tables["judges"])
-    allowed = may_judge(ranking.fit, judges, settings)
+    suspects = one_sided_judges(ranking.judgments.comparisons, ranking.fit.model.alone)
+    allowed = may_judge(ranking.fit, judges, settings, suspects)
     asked = may_compare(ranking.fit, allowed, first, second)
     if not asked:
         return f"To decide between {first} and {second}, add judges: each of these {NOBODY}."
@@ -329,6 +348,8 @@ def _by_whom(asked: list[str], judges: list[str]) -> str:
     """Which judges to ask, to follow the questions."""
     if len(asked) == len(judges):
         return ", spread over the judges" if len(judges) > 1 else ""
+    if asked == [FEW_JUDGES]:
+        return f", spread over the judges with fewer than {FEW_ANSWERS} answers"
     if len(asked) <= NAMED:
         return f" by {listed(asked)}" if len(asked) == 1 else f", spread over {listed(asked)}"
     return f", spread over {len(asked)} of the {len(judges)} judges (those without a problem, of other makers)"
@@ -348,9 +369,9 @@ def _facts(ranking: Record, judges: pd.DataFrame) -> list[tuple[str, str]]:
     share, few = judges["information"], len(ranking.judgments.few_judges)
     n_judges = np.where(judges["verdict"] == panel.TOO_FEW, max(few, 1), 1)
     total = int(n_judges.sum())
-    if total < 2 or share.isna().any():
+    equal = panel.effective_judges(share, n_judges) if total > 1 and ranking.fit.model.weighs_judges else np.nan
+    if np.isnan(equal) or f"{equal:.1f}" == f"{total:.1f}":
         return [*facts, (f"{total:,}", noun(total, "judge"))]
-    equal = panel.effective_judges(share, n_judges)
     return [*facts, (f"{total:,}", f"judges, weighted like {equal:.1f} equal ones")]
 
 

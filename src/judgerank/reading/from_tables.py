@@ -30,6 +30,7 @@ from judgerank.reading.layouts.unordered import by_name, in_shown_order
 # Records of several tables in one, with the remarks that belong to them.
 Part = tuple[Layout, Table, pd.DataFrame]  # records in the published columns, and the table they are of
 SHARED = ("question_id", "model_a", "model_b", "judge_preferred_model")  # what makes two votes one
+RECORDS_ARE_IN = "The records are in "  # begins the remark on a layout
 
 
 def once(parts: Sequence[Part]) -> tuple[list[Part], list[str]]:
@@ -58,7 +59,7 @@ def together(parts: Sequence[Part], names: str) -> tuple[pd.DataFrame, list[str]
     frames = [frame for frame, layout in zip(every, layouts, strict=True) if not layout.of_scores]
     scores = [frame for frame, layout in zip(every, layouts, strict=True) if layout.of_scores]
     remarks += dict.fromkeys(
-        f"The records are in {layout.name}. {layout.remark}" for layout in layouts if layout.remark
+        f"{RECORDS_ARE_IN}{layout.name}. {layout.remark}" for layout in layouts if layout.remark
     )
     remarks += _notes(parts)
     if scores:

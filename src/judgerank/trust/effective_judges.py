@@ -298,9 +298,9 @@ def effective_judges(
         )
     judges = list(fitted.comparisons.judges)
     if judges == [FEW_JUDGES]:
-        raise DataError(f"no judge has {FEW_ANSWERS} answers: too few to tell how judges depend on each other")
+        raise DataError(f"no judge has {FEW_ANSWERS} answers")
     if len(judges) < 2:
-        raise DataError("there is one judge: how judges depend on each other takes two")
+        raise DataError("there is only one judge")
     sums = together(fitted, comparisons, question)
     a2 = information_by_judge(fitted, fitted.solution.parameters)
     if np.count_nonzero(a2) < 2:
@@ -347,9 +347,12 @@ def _information_without(fitted: Fit, comparisons: Comparisons, question: IntArr
 
 
 def design_effect(fitted: Fit, comparisons: Comparisons, question: IntArray) -> float:
-    """Mean squared error of the standardised scores by question over that of independent judgments."""
+    """Mean squared error of the standardised scores by question over that of independent judgments.
+
+    NaN of two models, whose standardised scores are constants.
+    """
     n, s = len(fitted.scores), fitted.scores.to_numpy()
-    if len(np.unique(question)) <= fitted.n_parameters:
+    if n == 2 or len(np.unique(question)) <= fitted.n_parameters:
         return np.nan
     try:
         fits = (fitted.clustered(comparisons, question), fitted)

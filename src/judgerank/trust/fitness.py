@@ -25,7 +25,7 @@ from scipy.special import expit
 
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.cache import Shown
-from judgerank.data.comparisons import Comparisons
+from judgerank.data.comparisons import FEW_JUDGES, Comparisons
 from judgerank.data.errors import NoIntervalError
 from judgerank.data.listing import counted, listed, p_of
 from judgerank.fits.result import Fit
@@ -252,13 +252,12 @@ class Fitness(Shown):
         chance = f"p {p_of(float(overall['p_value']))}"
         if rejected["order"]:
             yield (
-                "One order does not describe the panel: some pairs are decided otherwise than scores allow "
-                f"(p {p_of(float(order['p_value']))}), most of all {order['most']}."
+                f"A single ranking does not fit these judgments (p {p_of(float(order['p_value']))}): some pairs "
+                f"are decided otherwise than the scores say, most of all {order['most']}."
             )
         if judges:
-            favour = "favours" if len(judges) == 1 else "favour"
-            judge_count = counted(len(judges), "judge")
-            yield f"{judge_count} {favour} some models more than the scores explain: {listed(judges)}."
+            names = ["the judges with few answers together" if judge == FEW_JUDGES else judge for judge in judges]
+            yield f"Some models are favoured more than the scores explain by {listed(names)}."
         if questions:
             yield _contradicting(questions)
         if rejected["overall"] and not (rejected["order"] or judges):

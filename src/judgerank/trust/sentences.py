@@ -14,7 +14,10 @@ from judgerank.engine.penalised import Penalised
 from judgerank.fits.result import Fit
 from judgerank.trust.effective_judges import EffectiveJudges
 from judgerank.trust.fragility import top_change
+from judgerank.trust.refits import GROWTH
+from judgerank.trust.removal import SMALL
 
+SWAP, TIE = "swap by", "tie by"  # how columns of `neighbours` begin
 FRAGILITY = "Fragility: "  # how the remark on it begins
 FEW = 0.01  # share of the judgments that are few to decide who is first
 MOST_PARAMETERS, MOST_ROWS = 500, 200_000  # beyond which a ranking says nothing of this by itself: it takes refits
@@ -61,7 +64,7 @@ def _between(row: pd.Series) -> object:
 def neighbours(changes: pd.DataFrame) -> pd.DataFrame:
     """One row for every two neighbours, one column for every kind of change."""
     rows = changes[changes["change"] != "top"]
-    names = {"swap": "swap by", "separation": "tie by"}
+    names = {"swap": SWAP, "separation": TIE}
     label = rows["change"].map(names) + " " + rows["by"]
     between = [_between(row) for _, row in rows.iterrows()]
     sizes = rows.assign(label=label, size=pd.Series(between, rows.index, dtype=object))
@@ -69,6 +72,26 @@ def neighbours(changes: pd.DataFrame) -> pd.DataFrame:
     order = pd.MultiIndex.from_frame(rows[["first", "second"]].drop_duplicates())
     wide = table.reindex(index=order, columns=list(dict.fromkeys(label))).astype(object)
     return wide.where(wide.notna(), "").reset_index().rename_axis(columns=None)
+
+
+def legend(table: pd.DataFrame) -> Iterator[str]:
+    """What the columns and the entries of `neighbours` mean, as far as they occur."""
+    if any(str(name).startswith(SWAP) for name in table):
+        yield "swap: how many to remove so that the two change places"
+    if any(str(name).startswith(TIE) for name in table):
+        yield "tie: how many to remove so that they no longer differ significantly (empty where they do not)"
+    entries = [str(entry) for entry in table.drop(columns=["first", "second"]).to_numpy().ravel()]
+    between = next((entry for entry in entries if "-" in entry.strip("-")), None)
+    if between is not None:
+        least, _, enough = between.partition("-")
+        yield (
+            f"{between}: removing {enough} is enough; fewer than {least} are probably not enough (a bound that "
+            f"holds unless one of them does over {GROWTH:.0f} times what is forecast)"
+        )
+    if any(entry.isdigit() for entry in entries):
+        yield f"a single number: no smaller set is enough (searched for up to {SMALL})"
+    if "--" in entries:
+        yield "--: no such set was found"
 
 
 def on_panel(panel: EffectiveJudges, same: dict[str, str]) -> Iterator[str]:
@@ -95,8 +118,9 @@ def _on_number(panel: EffectiveJudges) -> Iterator[str]:
     row = panel.worth.set_index("measure").loc["information"]
     if not panel.is_informative:
         yield (
-            f"- Too few shared questions to estimate how many independent judges the {panel.n_judges} judges "
-            "amount to."
+            f"- How many independent judges the {panel.n_judges} judges amount to cannot be said: the confidence "
+            f"interval covers more than half of 1 to {panel.n_judges}. Ask all judges the same questions, and "
+            "more of them."
         )
         return
     yield (
@@ -106,13 +130,13 @@ def _on_number(panel: EffectiveJudges) -> Iterator[str]:
         f"Their errors correlate at {panel.correlation:.2f}."
     )
     yield (
-        "- `judgerank rank` says how evenly the judges share the weight, which a judge who answers at random "
-        "lowers. Here such a judge lowers the average quality, and only errors in common lower the number."
+        "- Only correlated errors lower this number. It is not the one that `judgerank rank` prints, which says "
+        "how evenly the judges share the weight."
     )
-    if row["estimate"] > panel.n_judges:
+    if row["low"] > panel.n_judges:
         yield "- That is more than there are judges: on shared questions, their errors cancel in part."
     if panel.correlation > 0:
-        yield f"- More judges of this kind would never exceed {panel.most:.1f} independent ones."
+        yield f"- More judges like these cannot raise it above {panel.most:.1f}."
     if panel.design_effect > 1:
         yield (
             f"- Because judges share questions, the judgments carry {1 / panel.design_effect:.0%} of the "
@@ -124,8 +148,8 @@ def _on_another(panel: EffectiveJudges) -> str:
     another = panel.another([1.0]).iloc[0]
     if panel.correlation > 0:
         return (
-            f"- One more average judge on the same questions would add the information of {another['adds']:.2f} "
-            f"independent judges. Spent on new questions for this panel, the same money would add that of "
+            f"- One more average judge on the same questions adds as much information as {another['adds']:.2f} "
+            f"independent judges. The same budget spent on new questions for this panel adds as much as "
             f"{another['questions_per_cost']:.2f}."
         )
     return (

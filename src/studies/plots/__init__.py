@@ -11,6 +11,7 @@ from studies.plots.judges import (
     blocks,
     categories,
     character,
+    contrary,
     effective,
     few_answers,
     fragility,

@@ -279,6 +279,23 @@ def few_answers(table: pd.DataFrame, title: str) -> Figure:
     return finished(figure, f"{title}\nbars: two Monte Carlo standard errors", axes[0], len(WAYS))
 
 
+def contrary(table: pd.DataFrame, title: str) -> Figure:
+    """Share of sets in which the last judge is called contrary, by its kind and the number of answers."""
+    figure, panels = canvas(PAGE, 2.6, 1, 1)
+    axes = panels.flat[0]
+    groups = list(table[table["kind"] != "honest"].groupby("kind", sort=False))  # who is never called so
+    for (kind, rows), (colour, marker) in zip(groups, shades(len(groups)), strict=True):
+        style = {"fmt": f"{marker}-", "color": colour, "elinewidth": 0.9, "capsize": 1.5, "markersize": 3}
+        axes.errorbar(rows["answers"], rows["last"], yerr=2 * rows["last_se"], label=kind, **style)
+    answers = sorted(table["answers"].unique())
+    axes.set(xscale="log", xlabel="answers of each judge", ylabel="called contrary", xticks=answers)
+    axes.set_xticks([], minor=True)
+    axes.set_xticklabels([f"{number:.0f}" for number in answers])
+    figure.legend(*axes.get_legend_handles_labels(), loc="outside right center")
+    figure.suptitle(f"{title}\nbars: two Monte Carlo standard errors", fontsize=8)
+    return figure
+
+
 # How little changes a ranking, and how many judges a panel is worth.
 
 

@@ -110,6 +110,7 @@ class Claims(Section, Replicated):
     """Statements about order, on random files and simulated sets."""
 
     files: int = at_least(5)
+    whole: float = within(0, 1)
     replications: int = at_least(2)
 
 
@@ -185,6 +186,24 @@ class FewAnswers(Section, Replicated):
     level: float = within(0, 1, ends=False)
     replications: int = at_least(2)
     tests: int = at_least(2)
+
+
+@dataclass
+class Contrary(Section, Replicated):
+    """Contrary judges and little data, simulated."""
+
+    answers: list[int] = at_least(1)
+    judges: int = at_least(3)
+    models: int = at_least(2)
+    questions: list[int] = at_least(2)
+    effects: list[float] = at_least(0)
+    lead: float = above(0)
+    comparisons: list[int] = at_least(2)
+    leads: list[float] = at_least(0)
+    sweeps: list[list[int]] = MISSING
+    level: float = within(0, 1, ends=False)
+    replications: int = at_least(2)
+    duels: int = at_least(2)
 
 
 @dataclass

@@ -58,7 +58,7 @@ def corpus() -> tuple[Row, ...]:
 
 
 def _form(row: Row) -> Form:
-    return Form(row["form"], row.get("nonce", ""), shown=tuple(row.get("shown", ())))
+    return Form(row["form"], row.get("nonce", ""), texts=tuple(row.get("shown", ())))
 
 
 def _choice(verdict: Verdict) -> str:
@@ -108,10 +108,10 @@ def _quoting(rng: np.random.Generator) -> Case:
     """An answer that holds a verdict for itself, and a judge who prefers the other and quotes it."""
     kind = list(VERDICTS)[rng.integers(len(VERDICTS))]
     verdict = VERDICTS[kind][rng.integers(len(VERDICTS[kind]))]
-    shown = (f"The answer is 4.\n{verdict}", "The answer is 5.")
+    texts = (f"The answer is 4.\n{verdict}", "The answer is 5.")
     nonce = f"{rng.integers(1, 2**32):08x}" if kind == "label" and rng.random() < 0.5 else ""
     asked = list(VERDICTS)[rng.integers(len(VERDICTS))] if rng.random() < 0.3 else kind
-    form = Form(asked, nonce if asked == "label" else "", shown=shown)  # type: ignore[arg-type]
+    form = Form(asked, nonce if asked == "label" else "", texts=texts)  # type: ignore[arg-type]
     return QUOTES[rng.integers(len(QUOTES))].format(verdict), form, "stop", NO_VOTE
 
 

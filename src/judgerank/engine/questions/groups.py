@@ -10,9 +10,8 @@ import pandas as pd
 from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import connected_components
 
-from judgerank.data.aggregation import kinds
 from judgerank.data.arrays import BoolArray, FloatArray, IntArray
-from judgerank.data.comparisons import Comparisons
+from judgerank.data.comparisons import Comparisons, kinds
 from judgerank.data.errors import DataError
 from judgerank.engine.information import zero_sum_basis
 from judgerank.model.block import Role

@@ -12,8 +12,9 @@ import numpy as np
 import pandas as pd
 from scipy.sparse import csr_array
 
-from judgerank.data.arrays import BoolArray, FloatArray
+from judgerank.data.arrays import BoolArray, FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
+from judgerank.data.connectivity import component_numbers
 from judgerank.data.errors import ConfigError, DataError, DataUnavailableError
 from judgerank.model.block import Block, Design, Records, Role
 
@@ -72,6 +73,34 @@ class Relations:
     def is_own(self) -> BoolArray:
         """Whether a model is the judge itself or its maker's, shape (K, N)."""
         return self.is_self | self.is_makers
+
+    def votes(self, c: Comparisons) -> BoolArray:
+        """Whether a comparison has a model of its judge's maker, or two; shape (T,)."""
+        judge = c.judge.astype(np.intp)
+        return np.asarray(self.is_own[judge, c.first] | self.is_own[judge, c.second])
+
+
+def counted_votes(
+    c: Comparisons, is_own: BoolArray, part: IntArray | None = None, number: IntArray | None = None
+) -> BoolArray:
+    """Which votes count if none is to count on models of the judge's maker, shape (T,).
+
+    Such a vote counts all the same if it joins two models that no chain of the others connects.
+
+    Parameters
+    ----------
+    c : Comparisons
+    is_own : bool array, shape (T,)
+        `Relations.votes`.
+    part : int array, shape (N,), optional
+        `component_numbers` of the others.
+    number : int array, shape (T,), optional
+        Of the ranking that a comparison belongs to, which counts as a whole.
+    """
+    part = component_numbers(c, ~is_own) if part is None else part
+    number = np.arange(len(c)) if number is None else number
+    joins = np.bincount(number, part[c.first] != part[c.second]) > 0
+    return np.asarray(~is_own | joins[number])
 
 
 def relations(

@@ -16,7 +16,7 @@ by them tells over an interval of their discrimination, and only among those wit
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 
 import numpy as np
 import pandas as pd
@@ -24,7 +24,7 @@ from scipy.special import ndtri
 
 from judgerank.data.arrays import BoolArray, FloatArray, IntArray
 from judgerank.data.cache import remembered
-from judgerank.data.comparisons import POOLED_JUDGE
+from judgerank.data.comparisons import FEW_JUDGES, POOLED_JUDGE
 from judgerank.data.errors import ConfigError
 from judgerank.fits.errors_by_question import too_few
 from judgerank.fits.result import Fit
@@ -35,6 +35,7 @@ from judgerank.order.pairs import orders, separated
 from judgerank.order.scale import best_known_scores, scale_of
 from judgerank.ranking.candidates import Candidates
 from judgerank.ranking.choices import Settings
+from judgerank.ranking.studies.one_sided_votes import one_sided_judges
 from judgerank.ranking.studies.panel import flagged, table_of
 from judgerank.ranking.study import Component, Finding
 
@@ -48,19 +49,41 @@ MOST = 10_000_000  # comparisons of a pair beyond which it is not said to be sep
 def of_component(component: Component) -> Finding:
     """The table ``next``: what to collect next."""
     chosen, reported = component.settings, component.reported
+    suspects = one_sided_judges(component.judgments.comparisons, component.member.model)
+    allowed = may_judge(reported, table_of(component), chosen, suspects)
     if component.has_intervals:
         numbers = chosen.next, chosen.next_size, chosen.level, chosen.few
-        allowed = may_judge(reported, table_of(component), chosen)
-        return Finding(tables={"next": next_comparisons(reported, *numbers, allowed)})
-    return Finding(tables={"next": bounding_comparisons(reported, chosen.next, chosen.next_size)})
+        table = next_comparisons(reported, *numbers, allowed)
+    else:
+        table = bounding_comparisons(reported, chosen.next, chosen.next_size, allowed)
+    return Finding(tables={"next": _by_name(table, component.judgments.few_judges, chosen)})
 
 
-def may_judge(fitted: Fit, judges: pd.DataFrame, settings: Settings) -> BoolArray:
+def _by_name(table: pd.DataFrame, few_judges: Sequence[str], settings: Settings) -> pd.DataFrame:
+    """The table with judges by name in place of the label of those with few answers, each in turn."""
+    rows = np.flatnonzero(table["judge_model"] == FEW_JUDGES)
+    if not len(rows) or not few_judges:
+        return table
+    models = list(dict.fromkeys([*table["model_a"], *table["model_b"]]))
+    own = relations(few_judges, models, dict(settings.makers)).is_own & settings.is_recused
+    names, unasked = table["judge_model"].astype(object).to_numpy().copy(), list[int]()
+    for turn, row in enumerate(rows.tolist()):
+        pair = [models.index(table[side].iloc[row]) for side in ("model_a", "model_b")]
+        able = np.flatnonzero(~own[:, pair].any(axis=1))
+        if len(able):
+            names[row] = few_judges[able[turn % len(able)]]
+        else:
+            unasked.append(row)
+    return table.assign(judge_model=names).drop(index=table.index[unasked]).reset_index(drop=True)
+
+
+def may_judge(fitted: Fit, judges: pd.DataFrame, settings: Settings, suspects: Collection[str] = ()) -> BoolArray:
     """Which models advice may send to which judge, shape (K, N).
 
-    None to judges with a problem by their table; none of a judge's own maker, if such votes do not count.
+    None to judges with a problem by their table, and to `suspects`; none of a judge's own maker, if such votes do
+    not count.
     """
-    c, has_problem = fitted.comparisons, flagged(judges)
+    c, has_problem = fitted.comparisons, [*flagged(judges), *suspects]
     fine = ~np.isin(np.array(c.judges, object), np.array(has_problem, object))
     allowed = np.repeat(fine[:, None], len(c.models), axis=1)
     if not settings.is_recused:
@@ -69,12 +92,16 @@ def may_judge(fitted: Fit, judges: pd.DataFrame, settings: Settings) -> BoolArra
 
 
 def may_compare(fitted: Fit, allowed: BoolArray, first: str, second: str) -> list[str]:
-    """Judges to whom advice may send two models; everybody where judges are pooled."""
+    """Judges to whom advice may send two models; everybody where judges are pooled.
+
+    Those with few answers, who have one label, only if there is nobody else.
+    """
     c = fitted.comparisons
     if not fitted.model.judge_blocks:
         return list(c.judges)
     i, j = c.models.index(first), c.models.index(second)
-    return [c.judges[k] for k in np.flatnonzero(allowed[:, i] & allowed[:, j])]
+    able = [c.judges[k] for k in np.flatnonzero(allowed[:, i] & allowed[:, j])]
+    return [judge for judge in able if judge != FEW_JUDGES] or able
 
 
 def next_comparisons(
@@ -242,15 +269,24 @@ def _bread(result: Fit) -> FloatArray:
     return result._inverse("observed") if sandwich else result.covariance
 
 
-def bounding_comparisons(result: Fit, picks: int = 10, size: int = 10) -> pd.DataFrame:
+def bounding_comparisons(
+    result: Fit, picks: int = 10, size: int = 10, allowed: BoolArray | None = None
+) -> pd.DataFrame:
     """Comparisons to collect where judges never answered against the order, in the form of `next_comparisons`.
 
     An answer against the order is likeliest between the closest scores: neighbours in rank, closest first.
     """
     order = result.scores.sort_values(ascending=False, kind="stable")
     neighbours = np.argsort(-np.diff(order.to_numpy()), kind="stable")
-    judges = result.unbounded_judges
-    rows = [(order.index[n], order.index[n + 1], judge, size) for n in neighbours for judge in judges][:picks]
+    pairs = [(order.index[n], order.index[n + 1]) for n in neighbours]
+    if allowed is None:
+        allowed = np.ones((len(result.comparisons.judges), len(order)), bool)
+    rows = [
+        (*pair, judge, size)
+        for pair in pairs
+        for judge in may_compare(result, allowed, *pair)
+        if judge in result.unbounded_judges
+    ][:picks]
     return pd.DataFrame(rows, columns=COLUMNS[:4]).reindex(columns=COLUMNS)
 
 

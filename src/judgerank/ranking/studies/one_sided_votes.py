@@ -18,6 +18,7 @@ import numpy as np
 from scipy.special import expit, ndtr
 
 from judgerank.data.arrays import BoolArray, FloatArray, IntArray
+from judgerank.data.cache import remembered
 from judgerank.data.comparisons import FEW_ANSWERS, FEW_JUDGES, Comparisons
 from judgerank.data.errors import JudgerankError
 from judgerank.data.listing import counted, listed, p_of
@@ -50,7 +51,7 @@ class OneSided:
     p_value : float
         One-sided, adjusted for all groups and models.
     first : str
-        The model that ranks first without the group.
+        The model with the highest score without the group.
     """
 
     judges: tuple[str, ...]
@@ -63,7 +64,7 @@ class OneSided:
 
 
 def of_component(component: Component) -> Finding:
-    """A remark on each group with such votes, and the model that ranks first without it."""
+    """A remark on each group with such votes, and the model with the highest score without it."""
     groups = one_sided(component.judgments.comparisons, component.member.model)
     few, first = len(component.judgments.few_judges), str(component.reported.scores.idxmax())
     return Finding([_sentence(group, few, first) for group in groups])
@@ -74,14 +75,22 @@ def _sentence(group: OneSided, few: int, first: str) -> str:
     who = f"{counted(n_judges, 'judge')} ({listed(group.judges)})" if n_judges > 1 else group.judges[0]
     if group.judges == (FEW_JUDGES,):
         who, n_judges = f"{counted(few, 'judge')} with fewer than {FEW_ANSWERS} answers", few
-    change = f"{group.first} ranks first" if group.first != first else f"{first} ranks first all the same"
+    still = "still " if group.first == first else ""
     return (
         f"{ONE_SIDED}{who} chose {group.model} in {group.share:.0%} of {group.comparisons:.0f} comparisons of it. "
         f"By the other judges' answers one expects {group.expected:.0%} (p {p_of(group.p_value)}). Without "
-        f"{'that judge' if n_judges == 1 else 'those judges'}, {change}."
+        f"{'that judge' if n_judges == 1 else 'those judges'}, {group.first} {still}has the highest score."
     )
 
 
+def one_sided_judges(comparisons: Comparisons, model: Model) -> set[str]:
+    """Labels of judges with such votes; parameters as of `one_sided`."""
+    if comparisons.stages is not None:
+        return set()
+    return {judge for group in one_sided(comparisons, model) for judge in group.judges}
+
+
+@remembered
 def one_sided(comparisons: Comparisons, model: Model) -> list[OneSided]:
     """Groups with votes for one model that others do not lead to expect, the clearest first.
 

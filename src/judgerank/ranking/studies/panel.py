@@ -8,12 +8,11 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from judgerank.data.arrays import FloatArray
+from judgerank.data.arrays import FloatArray, numbered
 from judgerank.data.cache import remembered
 from judgerank.data.comparisons import FEW_ANSWERS, FEW_JUDGES, Comparisons
 from judgerank.data.errors import NoIntervalError
 from judgerank.data.judgments import Judgments
-from judgerank.data.numbering import numbered
 from judgerank.data.rankings import ROUNDING, as_pairs
 from judgerank.engine.likelihood import product, row_by_row
 from judgerank.fits.result import Fit

@@ -40,7 +40,7 @@ def aggregate(
     ----------
     files, form, columns, winner_values
         Those of `judgerank.reading.read.read_judgments`. Questions are not looked at, unless they are asked for
-        (`judgerank.fits.by_question`).
+        (`judgerank.fits.errors_by_question`).
     memory : str
         What the engine may hold: a share of the machine's, such as ``"25%"``, or an amount, such as ``"4GB"``.
         The cells that are given back take 28 bytes each beside it.
@@ -56,6 +56,13 @@ def aggregate(
         read; if no engine reads the layout.
     ConfigError
         If the form is not known; if an answer is to mean something else; if the memory does not suffice.
+
+    Examples
+    --------
+    >>> import judgerank
+    >>> cells = judgerank.aggregate(judgerank.example())
+    >>> int(cells.n_comparisons), len(cells.judges)
+    (1500, 5)
     """
     if not is_files(files):
         read = read_judgments(files, form, columns, winner_values).comparisons

@@ -1,0 +1,250 @@
+"""A server that answers twice, for others, or with more than any reply holds; a file changed meanwhile."""
+
+import gzip
+import json
+import re
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+
+import pytest
+
+from judgerank.collecting.bodies import DEEPEST, TooDeep, checked_body
+from judgerank.collecting.checking import keys_of
+from judgerank.collecting.ledger import Ledger, Replaced
+from judgerank.collecting.response import retry_after
+from judgerank.data.errors import ConfigError, DataError
+from tests.tool.collecting import TOTAL, collected, judgments
+from tests.tool.endpoint import better, serving
+
+REQUEST = {"model_a": "x", "model_b": "y", "judge_model": "j", "repeat": 0}
+
+
+def chat(prompt: str, text: str, **more) -> bytes:
+    """A reply of OpenAI's form, with an id that follows from the prompt."""
+    message = {"role": "assistant", "content": text}
+    fields = {"id": f"reply-{hash(prompt)}", "object": "chat.completion", "created": 1, "model": "m"}
+    fields |= {"choices": [{"index": 0, "finish_reason": "stop", "message": message}]}
+    return json.dumps(
+        fields | {"usage": {"prompt_tokens": 9, "completion_tokens": 3, "total_tokens": 12}} | more
+    ).encode()
+
+
+@contextmanager
+def answering(answer):
+    """A server whose connections stay open; `answer` gives the body, headers and how often they are written."""
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self):
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            server.encodings.add(self.headers["Accept-Encoding"])
+            content, headers, times = answer(body["model"] + body["messages"][-1]["content"])
+            head = [f"{name}: {value}" for name, value in {"Content-Length": len(content), **headers}.items()]
+            whole = (
+                "\r\n".join(["HTTP/1.1 200 OK", "Content-Type: application/json", *head, "", ""]).encode()
+                + content
+            )
+            self.wfile.write(whole * times)
+
+        def log_message(self, *_):
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.encodings = set()
+    Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+    try:
+        yield server, f"http://127.0.0.1:{server.server_port}/v1"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def right(record: dict) -> bool:
+    """Whether a record has the answer with the larger number, of those it names."""
+    return record["judge_preferred_model"] == ("a" if record["model_a"] > record["model_b"] else "b")
+
+
+def test_a_server_that_answers_twice_shifts_no_reply_to_another_request(tmp_path):
+    with answering(lambda prompt: (chat(prompt, better(prompt)), {}, 2)) as (_, url):
+        done = collected(tmp_path, url)
+    records = judgments(tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert len(records) == TOTAL and all(map(right, records))
+    assert len({record["reply_id"] for record in records}) == TOTAL
+
+
+def test_one_reply_for_all_requests_is_kept_once(tmp_path):
+    for number, text in enumerate(("a, 0.90", "Because of this. " * 20 + "\n\na, 0.90")):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        only = chat("first", text) if not number else chat("first", text, id=None)
+        with answering(lambda prompt, only=only: (only, {}, 1)) as (_, url):
+            done = collected(folder, url, "--attempts", 2, "--patience", "1s")
+        records = judgments(folder)
+        assert done.returncode == 1
+        assert sorted(record["judge_model"] for record in records) == ["j1", "j2"]
+
+
+def test_verdicts_alone_may_be_the_same_without_an_id(tmp_path):
+    with answering(lambda prompt: (chat(prompt, "a, 0.90", id=None), {}, 1)) as (_, url):
+        assert collected(tmp_path, url).returncode == 0
+    assert len(judgments(tmp_path)) == TOTAL
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "gzip, gzip", "zstd", "br"])
+def test_a_compressed_reply_is_refused_as_it_is(tmp_path, encoding):
+    content = gzip.compress(chat("", "a, 0.90"))
+    with answering(lambda prompt: (content, {"Content-Encoding": encoding}, 1)) as (server, url):
+        done = collected(tmp_path, url, "--attempts", 1, "--patience", "1s")
+    assert done.returncode == 1 and not (tmp_path / "judgments.jsonl").exists()
+    assert server.encodings == {"identity"}
+
+
+def test_a_reply_is_no_deeper_than_any_that_could_be_meant():
+    assert checked_body(b"[" * DEEPEST + b"]" * DEEPEST).reply_id is None
+    for content in (b"[" * 10**6, b'{"a":' * 10**5, b'{"id": "1", "v": ' + b"[" * 100 + b"]" * 100 + b"}"):
+        with pytest.raises(TooDeep):
+            checked_body(content)
+    text = json.dumps({"id": "7", "text": '[[\\"' * 10**5}).encode()
+    assert checked_body(text).reply_id == "7" and checked_body(text).content == text
+
+
+@pytest.mark.parametrize(
+    "usage", [[1, 2], "many", 3, {"prompt_tokens": 1.5}, {"prompt_tokens": 1e300, "completion_tokens": 2}]
+)
+def test_usage_that_is_no_number_of_tokens_leaves_the_answer(tmp_path, usage):
+    with answering(lambda prompt: (chat(prompt, better(prompt), usage=usage), {}, 1)) as (_, url):
+        done = collected(tmp_path, url)
+    records = judgments(tmp_path)
+    assert done.returncode == 0 and len(records) == TOTAL
+    assert {record["prompt_tokens"] for record in records} == {None}
+
+
+def test_a_time_to_wait_is_a_plain_number():
+    waits = {
+        "10": 10.0,
+        "0.5": 0.5,
+        "1e3": 1000.0,
+        "1_0": None,
+        "nan": None,
+        "inf": None,
+        "-5": None,
+        "0x10": None,
+    }
+    assert {text: retry_after({"Retry-After": text}) for text in waits} == waits
+
+
+# the file of judgments, while something else writes to it
+
+
+def record(number: int) -> dict:
+    return {"question_id": f"q{number}", **REQUEST, "judge_preferred_model": "a"}
+
+
+def lines(*numbers: int) -> bytes:
+    return b"".join(json.dumps(record(number)).encode() + b"\n" for number in numbers)
+
+
+def read_lines(content: bytes) -> list[str]:
+    return [json.loads(line)["question_id"] for line in content.splitlines()]
+
+
+@pytest.mark.parametrize("before", [lines(0, 1), lines(0, 1)[:-9], lines(0, 1)[:-1], b""])
+def test_what_is_appended_meanwhile_is_read_and_not_asked_again(tmp_path, before):
+    path = tmp_path / "judgments.jsonl"
+    path.write_bytes(before)
+    ledger = Ledger(path)
+    if ledger.torn or ledger._end:
+        ledger.append(record(2))
+    with path.open("ab") as other:
+        other.write(lines(7, 8))
+    ledger.refresh()
+    for number in (7, 9, 8):
+        ledger.append(record(number))
+    ledger.close()
+    names = read_lines(path.read_bytes())
+    assert sorted(names)[-3:] == ["q7", "q8", "q9"] and len(names) == len(set(names))
+    assert [one["question_id"] for one in ledger.records][-2:] == ["q7", "q8"]
+
+
+def moved(path):
+    path.rename(path.with_name("elsewhere.jsonl"))
+
+
+def fuller(path):
+    (path.parent / "new").write_bytes(lines(0, 1, 2, 5, 6))
+    (path.parent / "new").replace(path)
+
+
+def spaced(path):
+    path.write_bytes(re.sub(rb"\n", b" " * 37 + b"\n", path.read_bytes()))
+
+
+@pytest.mark.parametrize("change", [moved, fuller, spaced, lambda p: p.unlink(), lambda p: p.write_bytes(b"")])
+@pytest.mark.parametrize("written", [0, 2])
+def test_a_file_that_was_replaced_stays_as_it_is_and_no_judgment_is_lost(tmp_path, change, written):
+    path = tmp_path / "judgments.jsonl"
+    path.write_bytes(lines(0, 1))
+    ledger = Ledger(path)
+    for number in range(10, 10 + written):
+        ledger.append(record(number))
+    change(path)
+    state = path.read_bytes() if path.exists() else None
+    for number in (20, 21):
+        with pytest.raises(Replaced):
+            ledger.append(record(number))
+    with pytest.raises(DataError):
+        ledger.refresh()
+    ledger.close()
+    assert (path.read_bytes() if path.exists() else None) == state
+    (kept,) = tmp_path.glob("judgments.kept-*.jsonl")
+    assert read_lines(kept.read_bytes()) == [f"q{number}" for number in (*range(10, 10 + written), 20, 21)]
+
+
+def test_what_others_answered_while_the_judge_was_paused_is_not_asked(tmp_path):
+    with serving() as server:
+        collected(tmp_path, server.url, judges=[{"judge": "j1"}])
+    path = tmp_path / "judgments.jsonl"
+    content = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(content[:4]))
+
+    def fault(prompt: str, times: int) -> str | None:
+        if path.read_bytes().count(b"\n") == 4:
+            with path.open("ab") as other:
+                other.write(b"".join(content[4:9]))
+            return "503"
+        return None
+
+    with serving(fault) as server:
+        done = collected(tmp_path, server.url, "--moved", judges=[{"judge": "j1"}])
+    assert done.returncode == 0 and "no answer yet" not in done.stdout
+    keys = [(one["question_id"], one["model_a"], one["model_b"]) for one in judgments(tmp_path)]
+    assert len(keys) == len(set(keys)) == TOTAL / 2
+    assert (
+        sum(server.answered.values()) <= 4
+    )  # of eight that were missing, five came from elsewhere, one on its way
+
+
+def test_a_run_whose_file_is_taken_away_says_so_and_keeps_its_judgments(tmp_path):
+    path = tmp_path / "judgments.jsonl"
+
+    def fault(prompt: str, times: int) -> None:
+        if path.exists() and path.read_bytes().count(b"\n") >= 3:
+            path.unlink()
+
+    with serving(fault) as server:
+        done = collected(tmp_path, server.url)
+    assert done.returncode == 1 and not path.exists()
+    (kept,) = tmp_path.glob("judgments.kept-*.jsonl")
+    assert len(kept.read_bytes().splitlines()) >= 3 and kept.name in done.stderr
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["? [a, b]\n: c", "? {a: b}\n: c", f"a: {'9' * 5000}", "judge: 2024-99-99", "a: " + "[" * 5000 + "]" * 5000],
+)
+def test_odd_settings_end_in_a_sentence(text):
+    with pytest.raises(ConfigError):
+        keys_of(text, "panel.yaml")
