@@ -23,7 +23,7 @@ settings.load_profile("core")
 # Files that `make test` leaves out: each takes ten seconds of a processor or more;
 # other files cover what it does, if not as far. Single tests of other files are marked where they stand.
 SLOW_BY_PART = {
-    "replication": "cluster faults one_set replicate seeded_faults simulation stored_simulations verify workflows",
+    "replication": "cluster faults one_set replicate seeded_faults simulation verify workflows",
     "studies": "boards dependence growing method_comparison model_comparison panel planning slots soft torture "
     "validity",
     "tool": "collecting_faults collecting_money collecting_rules collecting_runs faults versions wheel",
