@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gc
+from collections.abc import Collection
 from importlib.util import find_spec
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
@@ -21,12 +23,88 @@ settings.load_profile("core")
 # Files that `make test` leaves out: each takes ten seconds of a processor or more;
 # other files cover what it does, if not as far. Single tests of other files are marked where they stand.
 SLOW_BY_PART = {
-    "replication": "cluster faults one_set replicate seeded_faults simulation stored_simulations verify workflows",
+    "replication": "cluster faults one_set replicate seeded_faults simulation verify workflows",
     "studies": "boards dependence growing method_comparison model_comparison panel planning slots soft torture "
     "validity",
     "tool": "collecting_faults collecting_money collecting_rules collecting_runs faults versions wheel",
 }
 SLOW = {f"{part}/test_{name}.py" for part, names in SLOW_BY_PART.items() for name in names.split()}
+
+# Single tests that take seconds, of files that are quick without them, and how many of their cases `make test`
+# runs, spread over all: none where other tests of the file cover what it does, if not as far
+QUICK_CASES = {
+    "library/test_adaptive.py": {
+        "test_equal_models_at_the_edge_are_rarely_told_apart": 0,
+        "test_it_stops_at_the_truth_and_sooner_than_at_random": 1,
+        "test_more_one_sided_answers_never_need_more_looks": 0,
+    },
+    "library/test_combinations.py": {"test_whatever_is_described_is_fitted_and_answers": 14},
+    "library/test_comparisons.py": {"test_an_answer_is_the_same_however_the_judgments_are_told": 4},
+    "library/test_gating.py": {"test_position_bias_in_slightly_uneven_orders_makes_no_false_decisions": 1},
+    "library/test_length.py": {"test_the_likelihood_ratio_keeps_its_level": 0},
+    "library/test_newton.py": {"test_small_panels_end_in_a_maximum_or_in_a_named_way": 0},
+    "library/test_reference.py": {"test_mt_bench_with_the_lengths_of_its_questions_has_the_same_maximum": 0},
+    "library/test_search.py": {"test_judges_who_can_run_off_with_ties_are_those_of_a_linear_program": 2},
+    "library/test_trust.py": {
+        "test_small_sets_that_steps_alone_miss_are_found": 2,
+        "test_what_is_found_is_at_most_what_leaving_one_out_finds": 2,
+    },
+    "replication/test_docs.py": {
+        "test_links_within_the_site_lead_somewhere": 0,
+        "test_the_recipe_for_a_section_works": 0,
+    },
+    "replication/test_forged_evidence.py": {
+        "test_a_picture_retouched_is_noticed_by_its_pixels": 1,
+        "test_code_that_draws_otherwise_is_noticed_whatever_draws_the_pixels": 2,
+    },
+    "replication/test_freshness.py": {"test_nothing_runs_that_no_digest_has": 1},
+    "replication/test_outputs.py": {
+        "test_figures_are_drawn_from_what_the_same_overrides_stored": 0,
+        "test_what_hydra_shows_of_a_configuration_is_there_once": 1,
+    },
+    "replication/test_paper_figures.py": {"test_figures_fit_the_page_and_their_text_can_be_read": 8},
+    "replication/test_config.py": {"test_help_shows_every_setting_with_what_it_means": 10},
+    "replication/test_plots.py": {"test_figures_are_the_same_to_the_byte": 0},
+    "replication/test_records.py": {"test_a_section_run_twice_leaves_a_repository_clean": 0},
+    "replication/test_sections.py": {"test_stored_tables_come_out_again": 2},
+    "tool/test_atomic.py": {"test_a_process_that_is_killed_loses_nothing": 2},
+    "tool/test_extend.py": {
+        "test_pages_can_be_followed_from_the_example": 0,
+        "test_the_page_on_a_layout_works": 0,
+        "test_the_page_on_a_study_works": 0,
+    },
+    "tool/test_first_steps.py": {"test_what_may_take_long_says_how_far_it_is": 0},
+    "tool/test_further.py": {"test_a_block_without_a_test_by_question_says_what_its_test_assumes": 0},
+    "tool/test_gate_asking.py": {"test_the_plugin_takes_judgments_and_says_what_to_install_for_a_panel": 0},
+    "tool/test_inspecting.py": {"test_an_evaluation_without_a_difference_does_not_stop": 0},
+    "tool/test_large.py": {"test_real_judgments_are_read_and_ranked_alike": 0},
+    "tool/test_layouts.py": {"test_damage_ends_in_a_sentence_or_in_comparisons": 8},
+    "tool/test_little_data.py": {
+        "test_a_ranking_does_not_depend_on_how_names_sort": 6,
+        "test_every_command_ends_in_a_result_or_one_sentence": 7,
+    },
+    "tool/test_members.py": {
+        "test_nobody_knows_that_two_pipes_are_one": 0,
+        "test_positions_are_tested_by_question_where_judges_of_a_question_err_together": 0,
+        "test_real_judges_who_follow_positions_do_not_decide_the_default_ranking": 1,
+    },
+    "tool/test_names.py": {"test_new_names_and_another_order_of_records_change_nothing_but_names": 6},
+    "tool/test_other_commands.py": {"test_of_two_islands_the_largest_keeps_the_numbers_of_its_records": 0},
+    "tool/test_output.py": {
+        "test_a_reader_who_leaves_changes_no_verdict": 1,
+        "test_lines_fit_the_terminal": 2,
+        "test_output_that_cannot_be_written_is_told_in_one_sentence": 3,
+    },
+    "tool/test_panel.py": {
+        "test_the_verdict_repeats_the_options_by_which_the_file_was_read_and_ranked": 1,
+        "test_what_would_change_another_fit_is_not_in_the_verdict": 1,
+    },
+    "tool/test_rank_questions.py": {"test_models_that_are_equal_are_seldom_separated": 0},
+    "tool/test_rankings.py": {"test_equal_models_are_separated_no_more_often_than_they_should": 0},
+    "tool/test_slips.py": {"test_slips_at_random_are_read_to_the_clean_file_or_refused": 4},
+    "tool/test_suggestions.py": {"test_picks_are_those_of_computing_every_candidate_again": 2},
+    "tool/test_unordered.py": {"test_scorers_that_agree_everywhere_give_true_errors_and_no_warnings": 0},
+}
 
 
 # Files of tests that need what `make test-all` installs and `make test` does not
@@ -68,11 +146,57 @@ def pytest_collection_finish():
 
 
 def pytest_collection_modifyitems(config, items):
-    """Mark the tests of the slow files, and begin with them: at the end no core waits long for another."""
+    """Mark what is slow, and begin with it: at the end no core waits long for another."""
+    cases: dict[tuple[str, str], list[pytest.Item]] = {}
     for item in items:
-        if item.path.relative_to(config.rootpath / "tests").as_posix() in SLOW:
+        name = item.path.relative_to(config.rootpath / "tests").as_posix()
+        if name in SLOW:
             item.add_marker("slow")
+        else:
+            cases.setdefault((name, getattr(item, "originalname", item.name)), []).append(item)
+    for (name, test), of_test in cases.items():
+        quick = _quick_cases(of_test, QUICK_CASES.get(name, {}).get(test))
+        for number, item in enumerate(of_test):
+            if number not in quick:
+                item.add_marker("slow")
     items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+
+
+def _quick_cases(of_test: list[pytest.Item], n_cases: int | None) -> Collection[int]:
+    """Numbers of the cases of a test that are quick: as many as are listed; of products, those that cover it."""
+    if n_cases is not None and n_cases < len(of_test):
+        return {int(number) for number in np.linspace(0, len(of_test), n_cases, endpoint=False)}
+    return _covering(list(map(_factors, of_test))) if len(_factors(of_test[0])) > 1 else range(len(of_test))
+
+
+def _factors(item: pytest.Item) -> tuple[tuple[int, ...], ...]:
+    """Which values a case has of each list of values that its test is run over: the objects' identities."""
+    callspec = getattr(item, "callspec", None)
+    if callspec is None:
+        return ()
+    lists = [mark.args[0] for mark in item.iter_markers("parametrize")]
+    of_marks = [
+        [name.strip() for name in names.split(",")] if isinstance(names, str) else names for names in lists
+    ]
+    of_fixtures = [
+        [name] for name in sorted(callspec.params.keys() - {name for names in of_marks for name in names})
+    ]
+    return tuple(tuple(id(callspec.params[name]) for name in names) for names in (*of_marks, *of_fixtures))
+
+
+def _covering(cases: list[tuple[tuple[int, ...], ...]]) -> set[int]:
+    """Numbers of cases that have every value of two lists, or every pair of values of three or more, between them.
+
+    `make test` runs these of a product of options, and `make test-all` the whole.
+    """
+    size = 1 if len(cases[0]) == 2 else 2
+    combined = [set(combinations(enumerate(case), size)) for case in cases]
+    chosen, left = set(), set().union(*combined)
+    while left:
+        best = max(range(len(cases)), key=lambda number: len(combined[number] & left))
+        chosen.add(best)
+        left -= combined[best]
+    return chosen
 
 
 UNSKIPPED_BY = {

@@ -1,5 +1,7 @@
 """Where runs write: to results/ and figures/ by the default settings alone, all others to folders of their own."""
 
+from __future__ import annotations
+
 import json
 import os
 import re
@@ -8,14 +10,28 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 from hydra import compose, initialize_config_dir
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import kendalltau, spearmanr
 
 import studies.config  # noqa: F401 (schemas of the sections beyond the paper)
+from judgerank import fit
+from judgerank.data.comparisons import Comparisons
+from judgerank.data.judgments import Judgments
+from judgerank.order.pairs import pairwise
 from replication.config import CONF, LONGEST_NAME, NOT_RESULTS, ROOT, folder_name, is_default
+from replication.datasets import load_judgments
+from replication.judge_models import agreement_by_kind, answer_agreement, with_judges_merged
+from replication.statistics import kendall, spearman
+from replication.tables import Replications, Table, as_stored, discrimination, fit_rows, leaderboard, stored_frame
 from tests import forked
 from tests.real_data import needs_data
 from tests.replication.test_config import composed
+from tests.replication.test_packaging import make_sections
 from tests.replication.test_sections import tree
 
 RESULTS = ("chatbot_arena", "benchmark_alignment", "judge_reliability")  # surrogates are drawn from the latter two
@@ -205,3 +221,248 @@ def test_the_page_on_settings_says_where_runs_write(project):
         for name in folders:
             assert list((project / name).rglob("run.json")) and list((project / name).rglob("figures.json"))
     assert stored(project) == before
+
+
+# Stored tables: full precision in the CSV, printed precision and safe text in Markdown and LaTeX.
+
+
+@pytest.fixture
+def table():
+    frame = pd.DataFrame({"model_name": ["a_b", "c&d"], "score": [1 / 3, np.nan], "n": [10, 2]})
+    return Table(frame, "100% of _all_ a_b {~}", digits=2)
+
+
+def test_csv_keeps_nine_digits_and_ends_lines_alike_everywhere(table, tmp_path):
+    table.write(tmp_path, "t")
+    assert [path.name for path in tmp_path.iterdir()] == ["t.csv"]
+    assert (tmp_path / "t.csv").read_bytes() == b"model_name,score,n\na_b,0.333333333,10\nc&d,,2\n"
+
+
+def test_markdown_shows_the_wanted_decimals_and_a_dash_for_what_is_missing(table):
+    lines = table.markdown(" (marked)").splitlines()
+    assert lines[0] == r"100% of \_all\_ a_b {~} (marked)"
+    assert [cell.strip() for cell in lines[4].split("|")[1:-1]] == ["a_b", "0.33", "10"]
+    assert [cell.strip() for cell in lines[5].split("|")[1:-1]] == ["c&d", "--", "2"]
+
+
+def test_latex_escapes_what_it_must(table):
+    text = table.latex(" (marked)")
+    assert r"\caption{100\% of \_all\_ a\_b \{\textasciitilde \} (marked)}" in text
+    assert r"model\_name & score & n \\" in text
+    assert r"c\&d & -- & 2 \\" in text
+    assert r"\begin{tabular}{lrr}" in text
+
+
+def stored_run(results, surrogate: bool) -> None:
+    """A stored table with the record of its run."""
+    folder = results / ("surrogate" if surrogate else "paper") / "toy" / "mt_bench"
+    folder.mkdir(parents=True)
+    table = Table(pd.DataFrame({"model": ["a", "b"], "score": [1.0, 0.25]}), "Scores", digits=1)
+    table.write(folder, "scores")
+    record = {"section": "toy", "surrogate": surrogate, "tables": {"scores": {"caption": "Scores", "digits": 1}}}
+    (folder / "run.json").write_text(json.dumps(record))
+
+
+@pytest.mark.parametrize("surrogate", [False, True])
+def test_stored_tables_are_written_in_markdown_and_latex_with_their_captions(surrogate, tmp_path):
+    stored_run(tmp_path / "results", surrogate)
+    command = ["experiments/tables.py", f"results={tmp_path / 'results'}", f"forms={tmp_path / 'forms'}"]
+    done = forked.run(command)
+    assert done.returncode == 0, done.stderr
+    assert "1 tables" in done.stdout
+    (folder,) = (path.parent for path in (tmp_path / "forms").rglob("scores.md"))
+    place = folder.relative_to(tmp_path / "forms")
+    assert place.parts[1:] == ("toy", "mt_bench")
+    table = Table(pd.read_csv(tmp_path / "results" / place / "scores.csv"), "Scores", 1)
+    mark = " (surrogate)" if surrogate else ""
+    assert (folder / "scores.md").read_text() == table.markdown(mark)
+    assert (folder / "scores.tex").read_text() == table.latex(mark)
+    assert ("(surrogate)" in table.markdown(mark)) == surrogate
+
+
+def test_without_stored_tables_of_a_section_no_form_is_written(tmp_path):
+    stored_run(tmp_path / "results", False)
+    command = ["experiments/tables.py", f"results={tmp_path / 'results'}", f"forms={tmp_path / 'forms'}"]
+    done = forked.run([*command, "only=[chatbot_arena]"])
+    assert done.returncode == 1
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert "no tables are stored" in done.stderr
+    assert not (tmp_path / "forms").exists()
+
+
+def test_every_stored_section_says_how_its_tables_are_shown():
+    for record in sorted((ROOT / "results").glob("*/**/run.json")):
+        run, stored = json.loads(record.read_text()), {path.stem for path in record.parent.glob("*.csv")}
+        if run["section"] in make_sections() and "made_by" in run:  # by code that kept no captions: stale
+            assert run["tables"].keys() == stored, record
+            assert all(table["caption"] and table["digits"] >= 0 for table in run["tables"].values()), record
+
+
+@pytest.fixture(scope="module")
+def pair():
+    letters = {("x", "y"): "aaab", ("y", "z"): "aabab", ("x", "z"): "aabaa"}
+    rows = [(a, b, judge, letter) for (a, b), all_ in letters.items() for letter in all_ for judge in "jk"]
+    rows += [("x", "z", "contrary", letter) for letter in "bbba"] + [("x", "y", "contrary", "b")]
+    frame = pd.DataFrame(rows, columns=["model_a", "model_b", "judge_model", "judge_preferred_model"])
+    comparisons = Comparisons.from_frame(frame)
+    return fit(comparisons), fit(comparisons, "btl")
+
+
+def test_the_leaderboard_is_in_order_of_the_judge_aware_score(pair):
+    board = leaderboard(*pair, 0.95)
+    assert board["rank_judge_aware"].tolist() == [1, 2, 3]
+    assert board["score_judge_aware"].is_monotonic_decreasing
+    by_btl = board.sort_values("rank_btl")
+    assert by_btl["score_btl"].is_monotonic_decreasing
+    assert (board["low_btl"] < board["score_btl"]).all()
+    assert (board["score_btl"] < board["high_btl"]).all()
+
+
+def test_rows_of_fits_carry_the_mean_width_at_the_level(pair):
+    rows = fit_rows(list(pair), 0.9, dataset="d")
+    assert rows["fit"].tolist() == ["judge_aware", "btl"]
+    assert rows["separated"].tolist() == [pairwise(result, 0.9)["separated"].sum() for result in pair]
+    board = leaderboard(*pair, 0.9)
+    for row, model in zip(rows.itertuples(), ("judge_aware", "btl"), strict=True):
+        assert row.mean_width == pytest.approx((board[f"high_{model}"] - board[f"low_{model}"]).mean(), rel=1e-12)
+
+
+def test_rows_of_fits_count_the_pairs_that_holms_procedure_separates(simulated):
+    found = fit(simulated(3, (0.6, 0.3, 0.0, -0.3, -0.6), (1.0, 1.5), 600))
+    tests = pairwise(found, 0.9)
+    by_hand, left = 0, len(tests)
+    for p in sorted(tests["p_value"]):  # Holm (1979), step by step
+        if p > 0.1 / left:
+            break
+        by_hand, left = by_hand + 1, left - 1
+    assert 0 < by_hand < (tests["p_value"] <= 0.1).sum()
+    assert fit_rows([found], 0.9)["separated"].tolist() == [by_hand]
+
+
+def test_a_judge_at_zero_is_marked_and_has_no_interval(pair):
+    table = discrimination(pair[0], 0.95, "d").set_index("judge")
+    assert table["status"].to_dict() == {"contrary": "zero", "j": "interior", "k": "interior"}
+    assert table.loc["contrary", ["low", "high"]].isna().all()
+    assert table.at["contrary", "discrimination"] == 0
+
+
+def test_replications_have_the_digits_of_a_csv_and_one_form_in_bytes(tmp_path):
+    frame = pd.DataFrame(
+        {"n": [2, 1], "status": ["interior", None], "value": [1 / 3, np.nan], "held": [True, None]}
+    )
+    for folder in ("one", "two"):
+        (tmp_path / folder).mkdir()
+        Replications(as_stored(frame), "draws").write(tmp_path / folder, "replications")
+    one, two = (tmp_path / folder / "replications.parquet" for folder in ("one", "two"))
+    assert one.read_bytes() == two.read_bytes()
+    assert b"pandas" not in one.read_bytes()
+    found = stored_frame(one)
+    assert list(found) == list(frame)
+    assert found["value"].iloc[0] == 0.333333333
+    assert found.isna().to_numpy().tolist() == frame.isna().to_numpy().tolist()
+
+
+# Rank correlations against those of scipy.
+PAIRS = st.lists(st.tuples(st.integers(-3, 3), st.integers(-3, 3)), min_size=2, max_size=30)
+
+
+@given(PAIRS)
+def test_correlations_are_those_of_scipy_ties_among_them(pairs):
+    one, other = np.array(pairs, float).T
+    if np.ptp(one) == 0 or np.ptp(other) == 0:
+        assert np.isnan([spearman(one, other), kendall(one, other)]).all()
+        return
+    assert spearman(one, other) == pytest.approx(spearmanr(one, other).statistic, abs=1e-12)
+    assert kendall(one, other) == pytest.approx(kendalltau(one, other).statistic, abs=1e-12)
+
+
+def test_a_worker_loads_neither_scipy_stats_nor_hydra():
+    tasks = ("adaptive", "boards", "panel", "people", "ranked_answers", "soft_labels", "trust_studies", "validity")
+    code = "; ".join(["import sys", *(f"import studies.{name}" for name in tasks), "print(*sys.modules)"])
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not {"scipy.stats", "hydra", "requests"} & {*ran.stdout.split()}
+
+
+# Judges that answer alike: shared items, and merging.
+COLUMNS = ["question_id", "model_a", "model_b", "judge_model", "judge_preferred_model"]
+
+
+def judgments(*rows: tuple) -> Judgments:
+    frame = pd.DataFrame(rows, columns=COLUMNS)
+    return Judgments("made_up", "Made up", frame, Comparisons.from_frame(frame), {})
+
+
+ROWS = [
+    ("q1", "x", "y", "j", "a"),
+    ("q1", "x", "y", "k", "a"),
+    ("q1", "x", "y", "j", "b"),  # a second answer of j
+    ("q1", "y", "x", "j", "b"),  # another item: the other order
+    ("q2", "x", "y", "j", "c"),
+    ("q2", "x", "y", "k", "b"),
+    ("q3", "x", "y", "j", "a"),
+    ("q3", "x", "y", "k", "unknown"),
+    ("q3", "x", "y", "l", "a"),
+]
+
+
+def test_agreement_is_over_items_both_judged_first_answers_only():
+    found = answer_agreement(judgments(*ROWS), 1).set_index(["judge_1", "judge_2"])
+    assert found.loc[("j", "k"), ["shared", "agreement"]].tolist() == [2, 0.5]
+    assert found.loc[("j", "l"), ["shared", "agreement"]].tolist() == [1, 1.0]
+    assert ("k", "l") not in found.index
+
+
+def test_pairs_with_too_few_shared_items_are_left_out():
+    assert len(answer_agreement(judgments(*ROWS), 2)) == 1
+    assert answer_agreement(judgments(*ROWS), 3).empty
+
+
+def test_a_merged_judge_has_one_vote_an_item():
+    merged = with_judges_merged(judgments(*ROWS), ["j", "k"], "both")
+    assert merged.judges == ("both", "l")
+    rows = sorted(zip(merged.first, merged.second, merged.judge, merged.outcome, strict=True))
+    x, y = merged.models.index("x"), merged.models.index("y")
+    # q1 in one order: a, a, b; in the other: b; q2: a tie and b; q3: a
+    votes = sorted([(x, y, 0, 2 / 3), (y, x, 0, 0.0), (x, y, 0, 0.25), (x, y, 0, 1.0), (x, y, 1, 1.0)])
+    assert [row[:3] for row in rows] == [vote[:3] for vote in votes]
+    assert [row[3] for row in rows] == pytest.approx([vote[3] for vote in votes])
+
+
+@needs_data
+def test_four_ids_answer_as_one_model_on_mt_bench():
+    cfg = composed("judge_reliability")
+    loaded = load_judgments(cfg.datasets.mt_bench)
+    table = answer_agreement(loaded, cfg.fewest_shared)
+    same = table["judge_1"].isin(list(cfg.one_model)) & table["judge_2"].isin(list(cfg.one_model))
+    assert same.sum() == 6
+    assert table["agreement"][same].min() > 0.97 > 0.92 > table["agreement"][~same].max()
+    merged = with_judges_merged(loaded, cfg.one_model, "merged")
+    assert len(merged.judges) == 17
+    assert fit(merged).ranks.equals(fit(loaded.comparisons).ranks)
+
+
+def test_shares_of_equal_answers_have_wilsons_interval():
+    row = answer_agreement(judgments(*ROWS), 2).iloc[0]
+    z = 1.959963984540054
+    centre, half = (0.5 * 2 + z**2 / 2) / (2 + z**2), z * (0.25 * 2 + z**2 / 4) ** 0.5 / (2 + z**2)
+    assert row[["low", "high"]].tolist() == pytest.approx([centre - half, centre + half], rel=1e-9)
+
+
+def test_suspected_ids_are_pooled_apart_from_strong_pairs_and_the_rest():
+    pairs = pd.DataFrame(
+        {
+            "dataset": "s",
+            "judge_1": ["a", "a", "c"],
+            "judge_2": ["b", "c", "w"],
+            "shared": [10, 20, 40],
+            "agreement": [1.0, 0.75, 0.5],
+            "one_model": [True, False, False],
+        }
+    )
+    found = agreement_by_kind(pairs, ["a", "b", "c"]).set_index("kind")
+    assert found["agreement"].to_dict() == {
+        "other pairs": 0.5,
+        "other strong pairs": 0.75,
+        "the ids that may be one model": 1.0,
+    }
+    assert found.at["other strong pairs", "shared"] == 20
