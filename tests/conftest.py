@@ -64,6 +64,9 @@ QUICK_CASES = {
         "test_the_likelihood_ratio_keeps_its_level": 0,
         "test_weak_judges_do_not_leave_the_model_without_a_maximum": 0,
     },
+    "library/test_model.py": {
+        "test_mt_bench_with_the_lengths_of_its_questions_has_the_same_maximum": 0,
+    },
     "library/test_newton.py": {
         "test_small_panels_end_in_a_maximum_or_in_a_named_way": 0,
     },
@@ -71,9 +74,6 @@ QUICK_CASES = {
         "test_models_that_never_differ_are_tested_without_a_warning": 1,
         "test_the_information_on_positions_and_ties_counts_the_places_between": 0,
         "test_the_page_counts_rankings_and_says_whether_members_are_compared": 0,
-    },
-    "library/test_reference.py": {
-        "test_mt_bench_with_the_lengths_of_its_questions_has_the_same_maximum": 0,
     },
     "library/test_reported_scale.py": {
         "test_printed_errors_are_the_spread_of_printed_scores_where_one_judge_is_weak": 0,
@@ -126,6 +126,9 @@ QUICK_CASES = {
     "studies/test_graded_answers.py": {
         "test_a_stored_setting_comes_out_again": 0,
     },
+    "studies/test_methods.py": {
+        "test_a_measure_has_its_time_and_its_own_memory": 0,
+    },
     "studies/test_order_claims.py": {
         "test_exact_tests_keep_the_level_with_few_comparisons": 0,
         "test_the_sentences_of_a_ranking_are_about_its_pairs": 0,
@@ -135,9 +138,6 @@ QUICK_CASES = {
     },
     "studies/test_ranked_answers.py": {
         "test_a_stored_setting_comes_out_again": 0,
-    },
-    "studies/test_scaling.py": {
-        "test_a_measure_has_its_time_and_its_own_memory": 0,
     },
     "tool/test_atomic.py": {
         "test_a_process_that_is_killed_loses_nothing": 2,
