@@ -14,6 +14,7 @@ import pytest
 
 import judgerank
 from replication.config import ROOT
+from tests.conftest import QUICK_CASES, SLOW
 from tests.tool.command import environment
 
 SOURCE = ROOT / "src"
@@ -245,3 +246,11 @@ def test_no_comprehension_hides_what_its_function_reads_elsewhere():
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
                 assert shared_names(node) == set(), (path, node.name)
+
+
+@pytest.mark.parametrize("name", sorted({*QUICK_CASES, *SLOW}))
+def test_tests_that_are_left_out_are_there(name):
+    """A name that no test has any more would leave out nothing, and stay on the list."""
+    tree = ast.parse((ROOT / "tests" / name).read_text())
+    tests = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+    assert QUICK_CASES.get(name, {}).keys() <= tests

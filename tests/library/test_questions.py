@@ -99,7 +99,7 @@ def test_three_models_beside_another_rule():
     group = next(group for group in grouped(c, question) if group.size == 3)
     assert group.exact
     here = at_rows(group, MODELS[MEMBER], at, sigma)
-    nodes, weights = np.polynomial.hermite_e.hermegauss(40)
+    nodes, weights = np.polynomial.hermite_e.hermegauss(24)
     z = np.stack(np.meshgrid(nodes, nodes, nodes, indexing="ij")).reshape(3, -1)[:, :]
     logw = np.log(weights / weights.sum())
     logw = (logw[:, None, None] + logw[None, :, None] + logw[None, None, :]).ravel()

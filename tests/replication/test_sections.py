@@ -116,9 +116,9 @@ def test_bad_data_leave_earlier_results_as_they_were(surrogate, tmp_path):
 @pytest.mark.parametrize(
     ("winners", "names"),
     [
-        ([("x", "y", "ab"), ("v", "w", "ab")], "{v, w}; {x, y}"),
-        ([("x", "y", "a"), ("y", "z", "ab"), ("x", "z", "a")], "{x}"),
-        ([("x", "y", "ab"), ("y", "z", "b"), ("x", "z", "b")], "{z}"),
+        ([("x", "y", "ab"), ("v", "w", "ab")], "v, w; x, y"),
+        ([("x", "y", "a"), ("y", "z", "ab"), ("x", "z", "a")], "x; y, z"),
+        ([("x", "y", "ab"), ("y", "z", "b"), ("x", "z", "b")], "x, y; z"),
     ],
 )
 def test_sets_that_cannot_be_ranked_name_their_models(winners, names, tmp_path):
