@@ -119,54 +119,56 @@ def _of_scores(board: pd.DataFrame, better: set) -> Iterator[str]:
 def contradictions_of_ranking(ranking: Ranking) -> list[str]:
     """Which statements of a ranking, other than those of `contradictions`, contradict each other, in words."""
     board, pairs = (largest(ranking.tables[name]) for name in ("leaderboard", "pairs"))
-    told, judges = verdict(ranking), largest(ranking.tables["judges"])
+    text_verdict, judges = verdict(ranking), largest(ranking.tables["judges"])
     better = set()
     if "separated" in pairs:
         claimed = pairs[pairs["separated"].fillna(False).astype(bool)]
         better = set(zip(claimed["first"], claimed["second"], strict=True))
     return [
-        *_of_sentences(told, board, better, "separated" in pairs, len(ranking.fits) == 1),
-        *_of_judges(ranking, told, judges, better),
+        *_of_sentences(text_verdict, board, better, "separated" in pairs, len(ranking.fits) == 1),
+        *_of_judges(ranking, text_verdict, judges, better),
         *_of_picture(ranking, board, better),
-        *_of_forms(ranking, told),
+        *_of_forms(ranking, text_verdict),
     ]
 
 
 def _of_sentences(
-    told: Verdict, board: pd.DataFrame, better: set, is_tested: bool, is_single: bool
+    text_verdict: Verdict, board: pd.DataFrame, better: set, is_tested: bool, is_single: bool
 ) -> Iterator[str]:
     models = list(board["model"])
-    pair, all_ties = (models[0], models[1]), "All answers are ties" in told.lead
+    pair, all_ties = (models[0], models[1]), "All answers are ties" in text_verdict.lead
     if not is_tested:
-        if not all_ties and any(word in f"{told.lead} {told.next}" for word in ("significant", "confidence)")):
-            yield f"without tests: {told.lead} {told.next}"
+        if not all_ties and any(
+            word in f"{text_verdict.lead} {text_verdict.next}" for word in ("significant", "confidence)")
+        ):
+            yield f"without tests: {text_verdict.lead} {text_verdict.next}"
         return
     for words, is_meant in (
         ("a significant difference", pair in better),
         ("too close to call", pair not in better),
     ):
-        if (words in told.lead) != is_meant and not all_ties:
-            yield f"{told.lead} {sorted(better)}"
+        if (words in text_verdict.lead) != is_meant and not all_ties:
+            yield f"{text_verdict.lead} {sorted(better)}"
     low, high = board["rank_low"].iloc[0], board["rank_high"].iloc[0]
-    ranges = re.search(r"rank of (\S+) is between (\d+) and (\d+) ", told.lead)
+    ranges = re.search(r"rank of (\S+) is between (\d+) and (\d+) ", text_verdict.lead)
     if ranges and (ranges[1], int(ranges[2]), int(ranges[3])) != (models[0], low, high):
-        yield f"{told.lead} ranks {low} to {high}"
-    if f"{models[0]} ranks first" in told.lead and (low, high) != (1, 1):
-        yield f"{told.lead} ranks {low} to {high}"
-    chance = re.search(r"preferred in (\d+)%|that is (\d+)%", told.lead)
+        yield f"{text_verdict.lead} ranks {low} to {high}"
+    if f"{models[0]} ranks first" in text_verdict.lead and (low, high) != (1, 1):
+        yield f"{text_verdict.lead} ranks {low} to {high}"
+    chance = re.search(r"preferred in (\d+)%|that is (\d+)%", text_verdict.lead)
     if chance and int(chance[1] or chance[2]) < 50:
-        yield f"the first is preferred less often: {told.lead}"
-    asked = re.search(r"[Dd]ecid(?:e|ing) between (\S+) and (\S+?),? ", told.next)
-    if asked and ((asked[1], asked[2]) in better or (asked[2], asked[1]) in better):
-        yield f"{told.next} {sorted(better)}"
+        yield f"the first is preferred less often: {text_verdict.lead}"
+    advised = re.search(r"[Dd]ecid(?:e|ing) between (\S+) and (\S+?),? ", text_verdict.next)
+    if advised and ((advised[1], advised[2]) in better or (advised[2], advised[1]) in better):
+        yield f"{text_verdict.next} {sorted(better)}"
     are_all = all((models[i], models[i + 1]) in better for i in range(len(models) - 1))
-    if is_single and ("needs no more data" in told.next) and not are_all:
-        yield f"{told.next} {sorted(better)}"
-    if are_all and "collect about" in told.next:
-        yield f"{told.next} though all differ"
+    if is_single and ("needs no more data" in text_verdict.next) and not are_all:
+        yield f"{text_verdict.next} {sorted(better)}"
+    if are_all and "collect about" in text_verdict.next:
+        yield f"{text_verdict.next} though all differ"
 
 
-def _of_judges(ranking: Ranking, told: Verdict, judges: pd.DataFrame, better: set) -> Iterator[str]:
+def _of_judges(ranking: Ranking, text_verdict: Verdict, judges: pd.DataFrame, better: set) -> Iterator[str]:
     judges = judges[judges["status"] != panel.MERGED]
     flagged = set(panel.flagged(judges))
     for row in judges.itertuples():
@@ -174,18 +176,18 @@ def _of_judges(ranking: Ranking, told: Verdict, judges: pd.DataFrame, better: se
             yield f"{row.judge} is fine, and nothing is known of the order"
         if row.verdict == panel.CONTRARY and not row.agreement < 0.5:
             yield f"{row.judge} is contrary, and agrees in {row.agreement}"
-    named = re.search(r"depends on judges? ([^,]+), which", told.headline)
+    named = re.search(r"depends on judges? ([^,]+), which", text_verdict.headline)
     if named and not {name for name in judges["judge"] if name in named[1]} & flagged:
-        yield f"{told.headline}: judges with a problem are {flagged}"
-    counted_ = re.search(r"(\d+) of \d+ judges?.* ha(?:s|ve) a problem", " ".join(told.warnings))
+        yield f"{text_verdict.headline}: judges with a problem are {flagged}"
+    counted_ = re.search(r"(\d+) of \d+ judges?.* ha(?:s|ve) a problem", " ".join(text_verdict.warnings))
     if counted_ and int(counted_[1]) != len(flagged):
         yield f"{counted_[0]}: judges with a problem are {flagged}"
     if flagged and not counted_:
         yield f"no warning of {flagged}"
-    asks = re.search(r"questions(?: by (\S+)|, spread over (j[^(]*)) \(", told.next)
+    asks = re.search(r"questions(?: by (\S+)|, spread over (j[^(]*)) \(", text_verdict.next)
     for name in flagged if asks else ():
         if name in re.findall(r"\w+", asks[1] or asks[2]):
-            yield f"{told.next} asks {name}"
+            yield f"{text_verdict.next} asks {name}"
     drawn = {judge.name: judge for judge in judges_of(ranking)}
     for row in judges.itertuples():
         if row.judge in drawn and drawn[row.judge].problem != row.verdict:
@@ -222,11 +224,15 @@ def _of_picture(ranking: Ranking, board: pd.DataFrame, better: set) -> Iterator[
             yield f"{group.head}: {sorted(better)}"
 
 
-def _of_forms(ranking: Ranking, told: Verdict) -> Iterator[str]:
+def _of_forms(ranking: Ranking, text_verdict: Verdict) -> Iterator[str]:
     """Card, JSON and page beside the verdict and the tables."""
     text = sentence(ranking)
-    if not text.startswith(f"{told.headline}.") or told.lead not in text or told.caution not in text:
-        yield f"the card: {text}; the verdict: {told.headline}. {told.lead} {told.caution}"
+    if (
+        not text.startswith(f"{text_verdict.headline}.")
+        or text_verdict.lead not in text
+        or text_verdict.caution not in text
+    ):
+        yield f"the card: {text}; the verdict: {text_verdict.headline}. {text_verdict.lead} {text_verdict.caution}"
     board = ranking.tables["leaderboard"]
     for record, row in zip(records(board), board.itertuples(), strict=True):
         ends = [None if pd.isna(end) else int(end) for end in (row.rank_low, row.rank_high)]
@@ -237,17 +243,17 @@ def _of_forms(ranking: Ranking, told: Verdict) -> Iterator[str]:
         ]:
             yield f"JSON: {record}"
     page = unescape(ranking.to_html())
-    shown = re.findall(r'<td class="ranks">([^<]*)</td>', page)
+    ranks_on_page = re.findall(r'<td class="ranks">([^<]*)</td>', page)
     drawn = [
         row.ranks
         for picture in pictures(ranking, Additions())
         for group in (*picture.groups, *picture.more)
         for row in group.rows
     ]
-    if f"<h1>{told.headline}" not in page or shown != drawn:
-        yield f"the page: {shown}; the picture: {drawn}; {told.headline}"
-    if told.lead and told.lead not in page:
-        yield f"not on the page: {told.lead}"
+    if f"<h1>{text_verdict.headline}" not in page or ranks_on_page != drawn:
+        yield f"the page: {ranks_on_page}; the picture: {drawn}; {text_verdict.headline}"
+    if text_verdict.lead and text_verdict.lead not in page:
+        yield f"not on the page: {text_verdict.lead}"
 
 
 # Random files, ranked: all of them for their order, and some as a whole.
@@ -282,13 +288,13 @@ def examined(file: File, rng: np.random.Generator) -> Examined:
         ranking = ranked(judgments, Settings(), without=SLOW) if is_whole else None
     except JudgerankError:
         return Examined(0.0)
-    found, claims = [], False
+    contradicted, claims = [], False
     for component in components:
         board, pairs = board_of(component), component.pairs
-        found += contradictions(board, pairs, headline(board, pairs))
+        contradicted += contradictions(board, pairs, headline(board, pairs))
         claims |= bool("separated" in pairs and pairs["separated"].any())
-    found += [] if ranking is None else contradictions_of_ranking(ranking)
-    return Examined(1.0, float(len(found)), float(claims), float(is_whole))
+    contradicted += [] if ranking is None else contradictions_of_ranking(ranking)
+    return Examined(1.0, float(len(contradicted)), float(claims), float(is_whole))
 
 
 # The level of all claims together, and their power, where they are hardest to keep.

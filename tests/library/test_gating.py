@@ -536,7 +536,7 @@ def test_a_ship_says_where_the_candidate_is_worse_though_within_the_margin():
     (one,) = found.criteria
     assert (found.verdict, found.different, found.failed) == ("ship", (one,), ())
     assert max(one.p_block, one.evidence.p_ship) < 0.001
-    assert sentence(found).endswith("But new is significantly worse than old, though within the 5% margin.")
+    assert "But new is significantly worse than old, though within the 5% margin." in sentence(found)
     assert as_dict(found)["criteria"][0]["p_block"] == one.p_block
     equivalent = gate(in_both_orders((1 - good, 1 - good), first, first, first), "old", "new", Rule("equivalence"))
     assert "significantly better than old, though within the 5% margin" in sentence(equivalent)

@@ -433,7 +433,7 @@ def test_what_cannot_be_told_is_said():
     with pytest.raises(DataError, match="fewer than two judges separate"):
         effective_judges(fit(silent, "judge_aware"), silent, np.arange(100).repeat(3))
     alone = rows.with_judges(["j0"])
-    with pytest.raises(DataError, match="there is one judge"):
+    with pytest.raises(DataError, match="there is only one judge"):
         effective_judges(fit(alone, "btl"), alone, np.arange(len(alone)))
     tied = replace(rows, outcome=np.full(len(rows), 0.5))
     with pytest.raises(DataError, match="never depart from the scores"):

@@ -75,10 +75,12 @@ def _sure_ends(order: Order, level: float) -> dict[str, FloatArray]:
     """Intervals of the differences from all models, shape (2, n), of models that surely differ from every other.
 
     All upward, or all downward: so where one model wins or loses nearly all, which exact tests are sure of
-    (`order.head_to_head`) though its Wald interval is wide.
+    (`order.head_to_head`) though its Wald interval is wide. The other end, away from zero, is infinite: no test
+    says anything of it.
     """
     ends, others = difference_intervals(order, level), ~np.eye(len(order.models), dtype=bool)
     above, below = ((is_sure | ~others).all(axis=1) for is_sure in (ends[0] > 0, ends[1] < 0))
+    ends[1, above], ends[0, below] = np.inf, -np.inf
     return {model: ends[:, i] for i, model in enumerate(order.models) if above[i] or below[i]}
 
 
