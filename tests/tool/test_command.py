@@ -180,7 +180,7 @@ def test_components_and_slots_that_follow_names_are_told(tmp_path):
 
 
 def test_the_plan_of_an_assumed_panel_is_the_formula(tmp_path):
-    asked = ["--models", 6, "--judges", 3, "--want", "score_width=0.3", "--by-judges", 2]
+    asked = ["--n-models", 6, "--n-judges", 3, "--want", "score_width=0.3", "--by-judges", 2]
     done = judgerank("plan", *asked, cwd=tmp_path, anew=True)
     assert done.returncode == 0, done.stderr
     panel = assumed(6, 3, 0.85, 1.1)
@@ -195,7 +195,7 @@ def test_the_plan_of_an_assumed_panel_is_the_formula(tmp_path):
 
 @pytest.mark.parametrize("sd", [0.5, 0])
 def test_a_plan_has_as_many_questions_as_a_ranking_takes(tmp_path, sd):
-    asked = ["--models", 6, "--judges", 10, "--sigma-discrimination", 0.5, "--question-sd", sd]
+    asked = ["--n-models", 6, "--n-judges", 10, "--sigma-discrimination", 0.5, "--question-sd", sd]
     asked += ["--question-pairs", 15, "--question-judges", 10, "--json"]
     planned, without = (
         json.loads(judgerank("plan", *asked, *model, cwd=tmp_path).stdout)
@@ -259,7 +259,13 @@ def test_a_baseline_is_handed_on_by_the_doctor(tmp_path):
 def test_the_example_panel_and_the_default_prompt_are_settings():
     panel = read_settings(Panel, ROOT / "examples/panel.yaml")
     assert [judge.sent for judge in panel.judges] == ["my-org/large-model", "my-org/small-model"]
-    assert Prompt().model_dump() == PAIRWISE | {"system": None, "criteria": {}, "scale": 3}
+    assert Prompt().model_dump() == PAIRWISE | {
+        "system": None,
+        "criteria": {},
+        "scale": 3,
+        "form": None,
+        "nonce": False,
+    }
     assert (panel.by_name["small"].prompt_price, panel.by_name["small"].completion_price) == (None, None)
     assert panel.by_name["small"].api_key_env == "OPENAI_API_KEY"
 

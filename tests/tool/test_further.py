@@ -258,7 +258,7 @@ def test_where_a_judge_runs_off_it_is_said_and_scores_have_intervals():
     assert "a parameter of j2 grows without limit" in said
     assert "how much more j2 discriminates than the other judges" in said
     assert ranking.tables["leaderboard"]["low"].notna().all()
-    assert ranking.tables["judges"].set_index("judge")["verdict"]["j2"] == "never wrong"
+    assert ranking.tables["judges"].set_index("judge")["verdict"]["j2"] == "always agrees"
 
 
 def test_a_model_that_always_won_is_ranked_with_a_word_on_it_and_refused_by_the_exact_fit():

@@ -236,14 +236,14 @@ def test_the_page_is_about_the_criterion_that_blocks():
 
 def test_whatever_a_name_or_a_reply_holds_is_only_text_on_the_page(tmp_path):
     hostile = "</pre></script><script>alert(1)</script><img src=x onerror='a' style=\"b\">"
-    frame = records([[1.0, 0.0], [0.5, 1.0]] * 15, judges=["judge-0", hostile]).replace("new", hostile)
+    frame = records([[1.0, 0.0], [0.5, 1.0]] * 15, judges=["judge-0", hostile + " judge"]).replace("new", hostile)
     frame = frame.assign(question=frame["question"] + hostile, reply=hostile + "\n  line")
     seen = Parsed(gate({hostile: frame, "other": frame}, "old", hostile).to_html())
     plain = Parsed(gate({"one": records([[1.0, 0.0]] * 15).assign(reply="x")}, "old", "new").to_html())
     assert seen.open == []
     assert set(seen.tags) == set(plain.tags) and seen.tags.count("script") == plain.tags.count("script")
     assert not {"onerror", "style", "src"} & seen.attributes
-    assert hostile + "\n  line" in seen.of("pre") and hostile in seen.of("b")
+    assert hostile + "\n  line" in seen.of("pre") and hostile + " judge" in seen.of("b")
 
 
 def test_a_page_that_somebody_changed_is_kept_unless_forced(tmp_path):

@@ -212,7 +212,7 @@ def test_a_command_that_is_unknown_and_an_option_that_is_misspelt_are_documents(
 
 def test_notes_and_progress_go_to_standard_error(json_folder):
     plain, documented = (judgerank("plan", "judgments.csv", *more, cwd=json_folder) for more in ([], ["--json"]))
-    note = "Every new question is planned with"
+    note = "Every new question has"
     assert note in plain.stdout
     assert note in documented.stderr
     assert note not in documented.stdout

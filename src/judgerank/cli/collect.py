@@ -14,7 +14,7 @@ from judgerank.cli.options import (
     OUTPUT,
     RECUSE,
     JsonOption,
-    OwnMaker,
+    OwnMakerOption,
     QuestionsArgument,
     between,
     finite,
@@ -82,14 +82,6 @@ def collect(
             "'width 0.3' or '5000 comparisons'.",
         ),
     ] = None,
-    own_maker: Annotated[
-        OwnMaker,
-        typer.Option(
-            rich_help_panel=DRAWN,
-            help="With --until, requests to judges on models of their own maker. recuse: they are not asked after "
-            "the pilot, and do not count, unless no others connect the same models. count: they are and do.",
-        ),
-    ] = RECUSE,
     comparisons: Annotated[
         int | None,
         typer.Option(
@@ -135,6 +127,7 @@ def collect(
     seed: Annotated[
         int, typer.Option(rich_help_panel=DRAWN, min=0, help="Decides what is drawn and which answer comes first.")
     ] = 2026,
+    own_maker: OwnMakerOption = RECUSE,
     pilot: Annotated[
         int,
         typer.Option(rich_help_panel=REQUESTS, min=0, help="Requests to each judge before the rest; 0 for none."),
