@@ -33,7 +33,7 @@ MODELS_OF = {
     "mt_bench": "mt_bench",
     "ultrafeedback": "ultrafeedback",
 }
-AGAIN = "hold it against the TeX (tests/replication/test_copied.py), then run python -m replication.published"
+AGAIN = "hold it against the TeX (tests/replication/test_published.py), then run python -m replication.published"
 
 
 def paper() -> str:

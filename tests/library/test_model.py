@@ -21,7 +21,7 @@ from replication import published
 from replication.datasets import find_file, load_judgments
 from tests.real_data import FILES, IN_HOUSE, needs_data, needs_in_house
 from tests.replication.test_config import composed
-from tests.replication.test_copied import needs_paper
+from tests.replication.test_published import needs_paper
 
 FAMILY = pytest.mark.parametrize("model", [BTL, JUDGE_AWARE, LENGTH], ids=lambda model: model.name)
 WITH_JUDGES = pytest.mark.parametrize("model", [JUDGE_AWARE, LENGTH], ids=lambda model: model.name)

@@ -283,7 +283,7 @@ def test_skipped_tests_are_counted_with_what_would_let_them_run():
         "-q",
         "-p",
         "no:cacheprovider",
-        "tests/replication/test_copied.py",
+        "tests/replication/test_published.py",
     ]
     environment = os.environ | {"JUDGERANK_PAPER": ""}
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
