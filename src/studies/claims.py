@@ -65,7 +65,8 @@ def _of_pairs(tested: pd.DataFrame, better: set, models: list[str], level: float
         is_zero_out = row.low > 0 or row.high < 0
         if np.isfinite(row.low) and is_zero_out != (row.p_value <= 1 - level):
             yield f"{row.first}, {row.second}: interval {row.low} to {row.high}, p {row.p_value}"
-        if row.difference < 0 or models.index(row.first) > models.index(row.second):
+        is_against = models.index(row.first) > models.index(row.second)
+        if row.difference < 0 or (row.difference > 0 and is_against):  # equal scores stand in either order
             yield f"{row.first}, {row.second}: against the leaderboard"
     for first, second in better:
         for third in models:
@@ -179,7 +180,7 @@ def _of_judges(ranking: Ranking, text_verdict: Verdict, judges: pd.DataFrame, be
     named = re.search(r"depends on judges? ([^,]+), which", text_verdict.headline)
     if named and not {name for name in judges["judge"] if name in named[1]} & flagged:
         yield f"{text_verdict.headline}: judges with a problem are {flagged}"
-    counted_ = re.search(r"(\d+) of \d+ judges?.* ha(?:s|ve) a problem", " ".join(text_verdict.warnings))
+    counted_ = re.search(r"(\d+) of \d+ judges? ha(?:s|ve) a problem", " ".join(text_verdict.warnings))
     if counted_ and int(counted_[1]) != len(flagged):
         yield f"{counted_[0]}: judges with a problem are {flagged}"
     if flagged and not counted_:
