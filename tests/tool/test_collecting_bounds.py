@@ -10,10 +10,9 @@ from threading import Thread
 import pytest
 
 from judgerank.collecting.bodies import DEEPEST, TooDeep, checked_body
-from judgerank.collecting.checking import keys_of
 from judgerank.collecting.ledger import Ledger, Replaced
 from judgerank.collecting.response import retry_after
-from judgerank.data.errors import ConfigError, DataError
+from judgerank.data.errors import DataError
 from tests.tool.collecting import TOTAL, collected, judgments
 from tests.tool.endpoint import better, serving
 
@@ -239,12 +238,3 @@ def test_a_run_whose_file_is_taken_away_says_so_and_keeps_its_judgments(tmp_path
     assert done.returncode == 1 and not path.exists()
     (kept,) = tmp_path.glob("judgments.kept-*.jsonl")
     assert len(kept.read_bytes().splitlines()) >= 3 and kept.name in done.stderr
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["? [a, b]\n: c", "? {a: b}\n: c", f"a: {'9' * 5000}", "judge: 2024-99-99", "a: " + "[" * 5000 + "]" * 5000],
-)
-def test_odd_settings_end_in_a_sentence(text):
-    with pytest.raises(ConfigError):
-        keys_of(text, "panel.yaml")
