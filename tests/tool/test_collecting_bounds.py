@@ -86,6 +86,41 @@ def test_one_reply_for_all_requests_is_kept_once(tmp_path):
         assert sorted(record["judge_model"] for record in records) == ["j1", "j2"]
 
 
+def test_an_id_that_all_replies_have_is_one_warning(tmp_path):
+    def answer(prompt: str) -> tuple:
+        return chat(prompt, better(prompt), id="chatcmpl-123", usage=tokens_of(prompt)), {}, 1
+
+    with answering(answer) as (_, url):
+        done = collected(tmp_path, url, "--concurrent", 1, "--attempts", 3)
+        again = collected(tmp_path, url, "--repeats", 2)
+    records = judgments(tmp_path)
+    assert done.returncode == 0 and again.returncode == 0, done.stderr + again.stderr
+    assert len(records) == 2 * TOTAL and all(map(right, records))
+    assert {record["reply_id"] for record in records} == {"chatcmpl-123"}
+    assert (done.stdout + done.stderr).count("chatcmpl-123") == 2  # judges
+    assert "chatcmpl-123" not in again.stdout + again.stderr
+
+
+def tokens_of(prompt: str) -> dict:
+    """What a server counts of a prompt."""
+    return {"prompt_tokens": 10 + hash(prompt) % 9999, "completion_tokens": 3, "total_tokens": 13}
+
+
+def test_a_long_text_for_another_request_is_refused_with_an_id_that_all_replies_have(tmp_path):
+    thoughts = iter(["Because. " * 40] * 3 + [f"Because of {number}. " * 40 for number in range(99)])
+
+    def answer(prompt: str) -> tuple:
+        text = f"{next(thoughts)}\n\n{better(prompt)}"
+        return chat(prompt, text, id="chatcmpl-123", usage=tokens_of(prompt)), {}, 1
+
+    with answering(answer) as (_, url):
+        done = collected(tmp_path, url, "--concurrent", 1, judges=[{"judge": "j1"}])
+    records = judgments(tmp_path)
+    assert done.returncode == 0, done.stderr
+    texts = [record["raw"] for record in records]
+    assert len(records) == TOTAL / 2 and len(set(texts)) == len(texts)
+
+
 def test_verdicts_alone_may_be_the_same_without_an_id(tmp_path):
     with answering(lambda prompt: (chat(prompt, "a, 0.90", id=None), {}, 1)) as (_, url):
         assert collected(tmp_path, url).returncode == 0
