@@ -3,7 +3,8 @@
 import gzip
 import json
 import re
-from contextlib import contextmanager
+import resource
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 
@@ -235,6 +236,34 @@ def test_a_file_that_was_replaced_stays_as_it_is_and_no_judgment_is_lost(tmp_pat
     assert (path.read_bytes() if path.exists() else None) == state
     (kept,) = tmp_path.glob("judgments.kept-*.jsonl")
     assert read_lines(kept.read_bytes()) == [f"q{number}" for number in (*range(10, 10 + written), 20, 21)]
+
+
+@contextmanager
+def no_file_longer_than(size: int):
+    """As on a full disk, a write ends in the middle of a line, and the next one fails."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+@pytest.mark.parametrize("before", [lines(0, 1), lines(0, 1)[:-9], lines(0, 1)[:-1]])
+@pytest.mark.parametrize("room", [0, 1, 60, 400])
+def test_a_full_disk_leaves_no_part_of_a_line_before_another(tmp_path, before, room):
+    path = tmp_path / "judgments.jsonl"
+    path.write_bytes(before)
+    ledger = Ledger(path)
+    with no_file_longer_than(len(before) + room):
+        for number, raw in ((2, "x" * 400), (3, "y" * 350), (4, "")):
+            with suppress(DataError):
+                ledger.append(record(number) | {"raw": raw})
+    ledger.append(record(5))
+    ledger.close()
+    names = read_lines(path.read_bytes())
+    assert names[0] == "q0" and names[-1] == "q5" and len(names) == len(set(names))
+    assert [one["question_id"] for one in Ledger(path).records] == names
 
 
 def test_what_others_answered_while_the_judge_was_paused_is_not_asked(tmp_path):
