@@ -4,15 +4,20 @@ import gzip
 import json
 import re
 import resource
+import threading
+from collections import Counter
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 
 import pytest
 
-from judgerank.collecting.bodies import DEEPEST, TooDeep, checked_body
+from judgerank.collecting import ledger as ledger_module
+from judgerank.collecting.bodies import DEEPEST, LARGE, TooDeep, checked_body
 from judgerank.collecting.ledger import Ledger, Replaced
 from judgerank.collecting.response import retry_after
+from judgerank.collecting.secrets import Secrets
+from judgerank.collecting.transport import LARGEST_BODY
 from judgerank.data.errors import DataError
 from tests.tool.collecting import TOTAL, collected, judgments
 from tests.tool.endpoint import better, serving
@@ -169,6 +174,56 @@ def test_a_time_to_wait_is_a_plain_number():
         "0x10": None,
     }
     assert {text: retry_after({"Retry-After": text}) for text in waits} == waits
+
+
+DIGITS = b"9" * 6000
+PART = {"type": "text", "text": " "}
+CALL = {"id": "1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+# replies of up to 4 MB that take long to read, and whether they hold an answer
+BOMBS = {
+    "a long text": (lambda fields: add(fields, "content", "x" * 3_900_000 + "\n\na, 0.90"), True),
+    "long thoughts": (lambda fields: add(fields, "reasoning_content", "x" * 3_900_000), True),
+    "verdicts": (lambda fields: add(fields, "content", "a, 0.90\n" * 400_000), True),
+    "calls": (lambda fields: add(fields, "tool_calls", [CALL] * 40_000), True),
+    "fields": (lambda fields: fields.update({f"k{number}": 1 for number in range(200_000)}), True),
+    "usage": (lambda fields: fields["usage"].update({f"k{n}": 1 for n in range(200_000)}), True),
+    "choices": (lambda fields: fields.update(choices=fields["choices"] * 30_000), True),
+    "parts": (lambda fields: add(fields, "content", [PART] * 20_000), False),
+    "digits": (lambda fields: fields.update(created="DIGITS"), False),
+}
+
+
+def add(fields: dict, name: str, value: object) -> None:
+    fields["choices"][0]["message"][name] = value
+
+
+@pytest.mark.parametrize("kind", BOMBS)
+def test_a_reply_that_takes_long_to_read_keeps_no_other_judge_waiting(tmp_path, kind, monkeypatch):
+    """It is read in another thread than the one that all judges share."""
+    change, has_answer = BOMBS[kind]
+    in_loop, blanked, read_reply = [], Secrets.blanked, ledger_module.read
+
+    def note(text: str) -> None:
+        if len(text) > LARGE and threading.current_thread() is threading.main_thread():
+            in_loop.append(len(text))
+
+    monkeypatch.setattr(Secrets, "blanked", lambda self, text: note(text) or blanked(self, text))
+    monkeypatch.setattr(ledger_module, "read", lambda text, *more: note(text) or read_reply(text, *more))
+
+    def answer(prompt: str) -> tuple:
+        fields = json.loads(chat(prompt, better(prompt)))
+        if prompt.startswith("j1"):
+            change(fields)
+        body = json.dumps(fields, separators=(",", ":")).encode().replace(b'"DIGITS"', DIGITS)
+        assert len(body) <= LARGEST_BODY
+        return body, {}, 1
+
+    with answering(answer) as (_, url):
+        done = collected(tmp_path, url, "--attempts", 1, "--comparisons", 4, "--patience", "30s")
+    by_judge = Counter(one["judge_model"] for one in judgments(tmp_path))
+    assert by_judge["j2"] == 2 and by_judge["j1"] == 2 * has_answer
+    assert done.returncode == (not has_answer), done.stderr
+    assert in_loop == []
 
 
 # the file of judgments, while something else writes to it

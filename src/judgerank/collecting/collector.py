@@ -8,11 +8,13 @@ import math
 import time
 from collections.abc import Awaitable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from tqdm import tqdm
 
 from judgerank.collecting.backoff import Attempt, Pace, Pause, Stopped, Waiting, backoff
+from judgerank.collecting.bodies import LARGE
 from judgerank.collecting.client import Client
 from judgerank.collecting.collection import identified
 from judgerank.collecting.costs import Budget, BudgetSpent, at_a_time, at_most, is_priced, learned, recorded_cost
@@ -278,9 +280,9 @@ class Collector:
             tokens = self._bounds.tokens(judge, self.prompt, self.messages(task))
             is_structured = bool(structured_by(judge, answer.asked_without))
             form = form_of(self.prompt, self.questions, task, judge, is_structured)
-            record = record_of(self.request_fields(task), answer, tokens, form) | (
-                batch or {"seconds": round(time.monotonic() - start, 3)}
-            )
+            read = partial(record_of, self.request_fields(task), answer, tokens, form)
+            record = await asyncio.to_thread(read) if len(answer.text) > LARGE else read()
+            record |= batch or {"seconds": round(time.monotonic() - start, 3)}
             paid = recorded_cost(judge, record)
             actual = 0.0 if math.isnan(paid) else paid
             self._keep(task, record, answer)
