@@ -3,17 +3,22 @@
 import gzip
 import json
 import re
-from contextlib import contextmanager
+import resource
+import threading
+from collections import Counter
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 
 import pytest
 
-from judgerank.collecting.bodies import DEEPEST, TooDeep, checked_body
-from judgerank.collecting.checking import keys_of
+from judgerank.collecting import ledger as ledger_module
+from judgerank.collecting.bodies import DEEPEST, LARGE, TooDeep, checked_body
 from judgerank.collecting.ledger import Ledger, Replaced
 from judgerank.collecting.response import retry_after
-from judgerank.data.errors import ConfigError, DataError
+from judgerank.collecting.secrets import Secrets
+from judgerank.collecting.transport import LARGEST_BODY
+from judgerank.data.errors import DataError
 from tests.tool.collecting import TOTAL, collected, judgments
 from tests.tool.endpoint import better, serving
 
@@ -87,6 +92,41 @@ def test_one_reply_for_all_requests_is_kept_once(tmp_path):
         assert sorted(record["judge_model"] for record in records) == ["j1", "j2"]
 
 
+def test_an_id_that_all_replies_have_is_one_warning(tmp_path):
+    def answer(prompt: str) -> tuple:
+        return chat(prompt, better(prompt), id="chatcmpl-123", usage=tokens_of(prompt)), {}, 1
+
+    with answering(answer) as (_, url):
+        done = collected(tmp_path, url, "--concurrent", 1, "--attempts", 3)
+        again = collected(tmp_path, url, "--repeats", 2)
+    records = judgments(tmp_path)
+    assert done.returncode == 0 and again.returncode == 0, done.stderr + again.stderr
+    assert len(records) == 2 * TOTAL and all(map(right, records))
+    assert {record["reply_id"] for record in records} == {"chatcmpl-123"}
+    assert (done.stdout + done.stderr).count("chatcmpl-123") == 2  # judges
+    assert "chatcmpl-123" not in again.stdout + again.stderr
+
+
+def tokens_of(prompt: str) -> dict:
+    """What a server counts of a prompt."""
+    return {"prompt_tokens": 10 + hash(prompt) % 9999, "completion_tokens": 3, "total_tokens": 13}
+
+
+def test_a_long_text_for_another_request_is_refused_with_an_id_that_all_replies_have(tmp_path):
+    thoughts = iter(["Because. " * 40] * 3 + [f"Because of {number}. " * 40 for number in range(99)])
+
+    def answer(prompt: str) -> tuple:
+        text = f"{next(thoughts)}\n\n{better(prompt)}"
+        return chat(prompt, text, id="chatcmpl-123", usage=tokens_of(prompt)), {}, 1
+
+    with answering(answer) as (_, url):
+        done = collected(tmp_path, url, "--concurrent", 1, judges=[{"judge": "j1"}])
+    records = judgments(tmp_path)
+    assert done.returncode == 0, done.stderr
+    texts = [record["raw"] for record in records]
+    assert len(records) == TOTAL / 2 and len(set(texts)) == len(texts)
+
+
 def test_verdicts_alone_may_be_the_same_without_an_id(tmp_path):
     with answering(lambda prompt: (chat(prompt, "a, 0.90", id=None), {}, 1)) as (_, url):
         assert collected(tmp_path, url).returncode == 0
@@ -134,6 +174,56 @@ def test_a_time_to_wait_is_a_plain_number():
         "0x10": None,
     }
     assert {text: retry_after({"Retry-After": text}) for text in waits} == waits
+
+
+DIGITS = b"9" * 6000
+PART = {"type": "text", "text": " "}
+CALL = {"id": "1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+# replies of up to 4 MB that take long to read, and whether they hold an answer
+BOMBS = {
+    "a long text": (lambda fields: add(fields, "content", "x" * 3_900_000 + "\n\na, 0.90"), True),
+    "long thoughts": (lambda fields: add(fields, "reasoning_content", "x" * 3_900_000), True),
+    "verdicts": (lambda fields: add(fields, "content", "a, 0.90\n" * 400_000), True),
+    "calls": (lambda fields: add(fields, "tool_calls", [CALL] * 40_000), True),
+    "fields": (lambda fields: fields.update({f"k{number}": 1 for number in range(200_000)}), True),
+    "usage": (lambda fields: fields["usage"].update({f"k{n}": 1 for n in range(200_000)}), True),
+    "choices": (lambda fields: fields.update(choices=fields["choices"] * 30_000), True),
+    "parts": (lambda fields: add(fields, "content", [PART] * 20_000), False),
+    "digits": (lambda fields: fields.update(created="DIGITS"), False),
+}
+
+
+def add(fields: dict, name: str, value: object) -> None:
+    fields["choices"][0]["message"][name] = value
+
+
+@pytest.mark.parametrize("kind", BOMBS)
+def test_a_reply_that_takes_long_to_read_keeps_no_other_judge_waiting(tmp_path, kind, monkeypatch):
+    """It is read in another thread than the one that all judges share."""
+    change, has_answer = BOMBS[kind]
+    in_loop, blanked, read_reply = [], Secrets.blanked, ledger_module.read
+
+    def note(text: str) -> None:
+        if len(text) > LARGE and threading.current_thread() is threading.main_thread():
+            in_loop.append(len(text))
+
+    monkeypatch.setattr(Secrets, "blanked", lambda self, text: note(text) or blanked(self, text))
+    monkeypatch.setattr(ledger_module, "read", lambda text, *more: note(text) or read_reply(text, *more))
+
+    def answer(prompt: str) -> tuple:
+        fields = json.loads(chat(prompt, better(prompt)))
+        if prompt.startswith("j1"):
+            change(fields)
+        body = json.dumps(fields, separators=(",", ":")).encode().replace(b'"DIGITS"', DIGITS)
+        assert len(body) <= LARGEST_BODY
+        return body, {}, 1
+
+    with answering(answer) as (_, url):
+        done = collected(tmp_path, url, "--attempts", 1, "--comparisons", 4, "--patience", "30s")
+    by_judge = Counter(one["judge_model"] for one in judgments(tmp_path))
+    assert by_judge["j2"] == 2 and by_judge["j1"] == 2 * has_answer
+    assert done.returncode == (not has_answer), done.stderr
+    assert in_loop == []
 
 
 # the file of judgments, while something else writes to it
@@ -203,6 +293,34 @@ def test_a_file_that_was_replaced_stays_as_it_is_and_no_judgment_is_lost(tmp_pat
     assert read_lines(kept.read_bytes()) == [f"q{number}" for number in (*range(10, 10 + written), 20, 21)]
 
 
+@contextmanager
+def no_file_longer_than(size: int):
+    """As on a full disk, a write ends in the middle of a line, and the next one fails."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+@pytest.mark.parametrize("before", [lines(0, 1), lines(0, 1)[:-9], lines(0, 1)[:-1]])
+@pytest.mark.parametrize("room", [0, 1, 60, 400])
+def test_a_full_disk_leaves_no_part_of_a_line_before_another(tmp_path, before, room):
+    path = tmp_path / "judgments.jsonl"
+    path.write_bytes(before)
+    ledger = Ledger(path)
+    with no_file_longer_than(len(before) + room):
+        for number, raw in ((2, "x" * 400), (3, "y" * 350), (4, "")):
+            with suppress(DataError):
+                ledger.append(record(number) | {"raw": raw})
+    ledger.append(record(5))
+    ledger.close()
+    names = read_lines(path.read_bytes())
+    assert names[0] == "q0" and names[-1] == "q5" and len(names) == len(set(names))
+    assert [one["question_id"] for one in Ledger(path).records] == names
+
+
 def test_what_others_answered_while_the_judge_was_paused_is_not_asked(tmp_path):
     with serving() as server:
         collected(tmp_path, server.url, judges=[{"judge": "j1"}])
@@ -239,12 +357,3 @@ def test_a_run_whose_file_is_taken_away_says_so_and_keeps_its_judgments(tmp_path
     assert done.returncode == 1 and not path.exists()
     (kept,) = tmp_path.glob("judgments.kept-*.jsonl")
     assert len(kept.read_bytes().splitlines()) >= 3 and kept.name in done.stderr
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["? [a, b]\n: c", "? {a: b}\n: c", f"a: {'9' * 5000}", "judge: 2024-99-99", "a: " + "[" * 5000 + "]" * 5000],
-)
-def test_odd_settings_end_in_a_sentence(text):
-    with pytest.raises(ConfigError):
-        keys_of(text, "panel.yaml")

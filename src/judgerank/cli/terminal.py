@@ -6,6 +6,7 @@ Printing never ends a command: it goes on if its reader is gone, and `unwritten`
 from __future__ import annotations
 
 import errno
+import io
 import json
 import logging
 import os
@@ -17,9 +18,11 @@ import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import typer
+
+from judgerank.data.errors import DataUnavailableError
 
 WIDTH = 100  # characters of a line of text, at most
 NARROWEST = 40  # on the narrowest terminal
@@ -146,12 +149,23 @@ def prepare(json: bool = False) -> None:
     With `json` the log and all that is said go to standard error.
     """
     _Output.json, _Output.failed = json, None
+    if sys.stdin is None:  # closed by the shell (<&-)
+        sys.stdin = ClosedInput()
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # not where a test has put another in its place
             stream.reconfigure(errors="backslashreplace")
     log = logging.getLogger("judgerank")
     log.handlers = [Messages(err=json)]
     log.setLevel(logging.INFO)
+
+
+class ClosedInput(io.StringIO):
+    """Standard input that is closed: nobody is there to ask, and a file that was to come by it is not."""
+
+    @property
+    def buffer(self) -> NoReturn:
+        """What a file would be read from."""
+        raise DataUnavailableError("standard input is closed: name a file, or send one (judgerank ... - < FILE)")
 
 
 class Messages(logging.Handler):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
@@ -44,6 +45,7 @@ from judgerank.reading.tabular import Tabular, frame_of, is_tabular
 log = logging.getLogger("judgerank")
 COLUMNS = {"question_id": "question_id", "question": "question", "model": "model", "answer": "answer"}
 REFERENCE = "reference"
+OWN_NAME = re.compile(r"\w[\w.-]*/[\w.-]+(@[^@]+?)?(::.+)?")  # of a set on the hub, as it is called there
 Source = str | Path | Tabular
 Columns = Mapping[str, str | None]
 
@@ -129,7 +131,7 @@ def parts_of(source: str, columns: Columns, answers: str | None) -> Iterator[Par
     elif is_text_folder(path):
         with named(path.name):
             yield Part(path.name, list(texts_in(path)), [])
-    elif is_hub(source) or not _is_file(path):
+    elif is_hub(source) or (OWN_NAME.fullmatch(source) and not _is_file(path)):
         with named(path.name):
             yield _read(path.name, Table(load_rows(source).to_pandas(), label=source), columns, answers, None)
     else:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+LARGE = 1 << 16  # bytes, from which on a reply is read in another thread: a million values take seconds
 DEEPEST = 64  # brackets within brackets; a reply with log-probabilities has about ten
 IDS = ("id", "responseId")  # of OpenAI's and Anthropic's form, and of Gemini's
 MOST_TOKENS = 1e12

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeVar
@@ -12,8 +13,10 @@ from urllib.parse import urlsplit
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
+from judgerank.collecting.bounded_yaml import LARGEST, load
 from judgerank.data.errors import ConfigError, DataUnavailableError
 
+LARGEST_INTEGER = 2**63  # in JSON that every server reads
 OUR_WORDS = ("Value error, ", "")  # what pydantic puts before a sentence of ours
 
 
@@ -48,11 +51,16 @@ def checked(schema: type[Checked], values: Mapping[str, Any], where: str = "") -
     except ValidationError as error:
         first = error.errors()[0]
     key = "".join(f" no. {part + 1}" if isinstance(part, int) else f".{part}" for part in first["loc"])
-    value = first["input"] if isinstance(first["input"], int | float) else None
-    key = key.lstrip(".") + (f"={value:g}" if value is not None and key else "")
+    key = key.lstrip(".") + (_shown(first["input"]) if key else "")
     message = first["msg"].replace(*OUR_WORDS)
     message = message[0].lower() + message[1:]
     raise ConfigError(": ".join(part for part in (where, key, message) if part))
+
+
+def _shown(value: Any) -> str:
+    """A number at fault; nothing for a text, which might be a key of another kind, or for digits without end."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return f"={value:g}" if is_number and not abs(value) > LARGEST_INTEGER else ""
 
 
 def read_settings(schema: type[Checked], path: Path) -> Checked:
@@ -79,7 +87,11 @@ def read_keys(path: Path, such_as: Iterable[str]) -> dict[str, Any]:
         Naming the file, and the line at fault.
     """
     try:
-        values = keys_of(path.read_text(encoding="utf-8"), path.name)
+        with path.open("rb") as file:
+            content = file.read(LARGEST + 1)
+        if len(content) > LARGEST:
+            raise ConfigError(f"{path.name}: settings have no more than {LARGEST:,} bytes")
+        values = keys_of(content.decode("utf-8"), path.name)
     except OSError as error:
         raise DataUnavailableError(f"{str(path)!r} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError as error:
@@ -98,28 +110,12 @@ def keys_of(text: str, where: str) -> Any:
         Naming the line at fault.
     """
     try:
-        return yaml.load(text, _Loader)
-    except (
-        yaml.YAMLError,
-        TypeError,
-        ValueError,
-        RecursionError,
-    ) as error:  # of odd keys, numbers, days and depths
+        return load(text)
+    except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
-        line = f" (line {mark.line + 1}: {getattr(error, 'problem', '')})" if mark else ""
-        raise ConfigError(f"{where}: this is not YAML{line}") from None
-
-
-class _Loader(yaml.SafeLoader):  # type: ignore[misc]  # yaml comes without types
-    """Refuses a key that is there twice: the usual one keeps the last, and says nothing."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        seen = set()
-        for key, _ in node.value:
-            if key.value in seen:
-                raise yaml.constructor.ConstructorError(None, None, "a key is there twice", key.start_mark)
-            seen.add(key.value)
-        return super().construct_mapping(node, deep)
+        parts = [f"line {mark.line + 1}" if mark else "", getattr(error, "problem", None) or ""]
+        place = ": ".join(part for part in parts if part)
+        raise ConfigError(f"{where}: this is not YAML for settings{place and f' ({place})'}") from None
 
 
 # What settings may hold, as they are stored with the judgments: places and parameters, and no keys.
@@ -155,22 +151,42 @@ def require_plain(url: str | None) -> str | None:
 
 
 def require_no_key(params: dict[str, Any]) -> dict[str, Any]:
-    """The parameters, unless one of them holds a key.
+    """The parameters, unless one of them holds a key, or what no request of JSON can.
 
     Raises
     ------
     ConfigError
         Naming the parameter, and never its text.
     """
-    for name, value in params.items():
-        inner = value if isinstance(value, list) else [value]
-        for part in inner:
-            if isinstance(part, dict):
-                require_no_key(part)
-        if NAMED.search(name) or any(isinstance(part, str) and LOOKS.search(part) for part in (name, *inner)):
+    for name, value in _within("", params):
+        if NAMED.search(name) or any(isinstance(part, str) and LOOKS.search(part) for part in (name, value)):
             called = "a parameter" if LOOKS.search(name) else repr(name)
             raise ConfigError(
                 f"{called} seems to hold a key, which would be stored with the judgments; put the key into the "
                 "environment (api_key_env: NAME)"
             )
+        if not _is_json(value):
+            raise ConfigError(f"{name!r} holds a value that JSON cannot")
     return params
+
+
+def _within(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """Every key with nothing, then every value with the nearest key that it stands under."""
+    if isinstance(value, dict):
+        for key, part in value.items():
+            yield str(key), None
+            yield from _within(str(key), part)
+    elif isinstance(value, list):
+        for part in value:
+            yield from _within(name, part)
+    else:
+        yield name, value
+
+
+def _is_json(value: Any) -> bool:
+    """Whether a text, a number or another single value can stand in JSON that every server reads."""
+    if isinstance(value, str):
+        return value == value.encode("utf-8", "replace").decode()
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return value is None or (isinstance(value, int) and abs(value) <= LARGEST_INTEGER)

@@ -119,29 +119,53 @@ class Client:
         """Send one request, without what was refused before: the line, and the reply or what went wrong."""
         address, params = judge.address or NOWHERE, wire_params(judge, refused)
         line = (
-            Line(self._network.to(address), address, params, self._secrets)
+            Line(self._network.to(address), address, params, self._secrets, postpones=True)
             if http is None
-            else Line(http, judge.address or None, params, self._secrets)
+            else Line(http, judge.address or None, params, self._secrets, postpones=True)
         )
-        handler, sent = self._handler(line), [sendable(message) for message in messages]
+        asked = judge, [sendable(message) for message in messages], refused, line
         try:
-            with guarded(line, handler):
-                async with asyncio.timeout(self.timeout):
-                    answer = await self._litellm.acompletion(
-                        **self._parameters(judge, refused),
-                        messages=sent,
-                        api_key=self._keys.get(judge.judge) or NO_KEY,
-                        client=handler,
-                        timeout=self.timeout,
-                        num_retries=0,
-                        max_retries=0,
-                    )
-            return line, self._without_keys(replace(reply_of(answer), reply_id=line.reply_id))
+            async with asyncio.timeout(self.timeout):
+                try:
+                    return line, await self._answered(*asked, line)
+                except Exception:
+                    if not line.postponed:
+                        raise
+                return line, await asyncio.to_thread(self._read_postponed, *asked)
         except Exception as error:
             task = asyncio.current_task()
             if task is not None and task.cancelling():  # the library makes an error of its own of being cancelled
                 raise asyncio.CancelledError from None
             return line, self._fault(judge, line, error)
+
+    async def _answered(
+        self,
+        judge: Judge,
+        messages: Sequence[Mapping[str, Any]],
+        refused: Set[str],
+        line: Line,
+        transport: httpx.AsyncBaseTransport,
+    ) -> Reply:
+        """The reply to one request, by the library, which sends it through a transport alone."""
+        handler = self._handler(transport)
+        with guarded(line, handler):
+            answer = await self._litellm.acompletion(
+                **self._parameters(judge, refused),
+                messages=messages,
+                api_key=self._keys.get(judge.judge) or NO_KEY,
+                client=handler,
+                timeout=self.timeout,
+                num_retries=0,
+                max_retries=0,
+            )
+        return self._without_keys(replace(reply_of(answer), reply_id=line.reply_id))
+
+    def _read_postponed(
+        self, judge: Judge, messages: Sequence[Mapping[str, Any]], refused: Set[str], line: Line
+    ) -> Reply:
+        """The reply that a line has, read in a thread of its own, so that no other judge waits for it."""
+        transport = httpx.MockTransport(line.answer_again)
+        return asyncio.run(self._answered(judge, messages, refused, line, transport))
 
     async def prepared(self, judge: Judge, messages: Sequence[Mapping[str, Any]]) -> httpx.Request:
         """The request as it would be sent, in the provider's form and with the key.
@@ -204,10 +228,10 @@ class Client:
         translated = self._litellm.get_supported_openai_params(model, provider) or ()
         return parameters | {"allowed_openai_params": unknown(parameters, translated)}
 
-    def _handler(self, line: Line) -> Any:
+    def _handler(self, transport: httpx.AsyncBaseTransport) -> Any:
         from litellm.llms.custom_httpx.http_handler import AsyncHTTPHandler
 
-        return AsyncHTTPHandler(transport=line, follow_redirects=False)
+        return AsyncHTTPHandler(transport=transport, follow_redirects=False)
 
     def _fault(self, judge: Judge, line: Line, error: Exception) -> AttemptFailed | Refused:
         """What went wrong, by what the line saw."""

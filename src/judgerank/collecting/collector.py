@@ -8,26 +8,28 @@ import math
 import time
 from collections.abc import Awaitable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from tqdm import tqdm
 
 from judgerank.collecting.backoff import Attempt, Pace, Pause, Stopped, Waiting, backoff
+from judgerank.collecting.bodies import LARGE
 from judgerank.collecting.client import Client
 from judgerank.collecting.collection import identified
 from judgerank.collecting.costs import Budget, BudgetSpent, at_a_time, at_most, is_priced, learned, recorded_cost
 from judgerank.collecting.ledger import UNKNOWN, Ledger, Record, choice_of, record_of, task_of
 from judgerank.collecting.outcome import Breaker, digits, duration, money
 from judgerank.collecting.prompts import form_of, messages
+from judgerank.collecting.reply_owners import ReplyOwners
 from judgerank.collecting.requests import structured_by
 from judgerank.collecting.respondents import ShownComparison, respondents
 from judgerank.collecting.response import AttemptFailed, JudgeRefused, Refused, Reply
 from judgerank.collecting.settings import Collection, Judge
 from judgerank.collecting.task_order import Questions, Task
+from judgerank.collecting.transport import shortened
 from judgerank.data.listing import counted
 
-LONG_TEXT = 200  # letters, which no two replies to different requests share by chance
 MIN_LOGGED_AMOUNT = 1e-9  # of money; less is an error of rounding
 MIN_LOGGED_PAUSE = 5.0  # seconds of a pause that is worth a word
 
@@ -78,10 +80,10 @@ class Collector:
         self._bounds = learned(ledger.records, judges, questions, settings.prompt)
         self._paused_logged = set[str]()
         self._progress: tqdm | None = None
-        self._owners: dict[tuple[str, str], Task] = {}  # whose a reply is, by its judge and its key
+        self._owners = ReplyOwners()
         for record in ledger.records:
-            if key := _key_of(record.get("reply_id"), str(record.get("raw", ""))):
-                self._owners.setdefault((record["judge_model"], key), _asked(task_of(record)))
+            told = (record.get(name) for name in ("prompt_tokens", "completion_tokens"))
+            self._owners.is_to_another(task_of(record), record.get("reply_id"), str(record.get("raw", "")), *told)
             client.refused[record["judge_model"]] |= set(record.get("asked_without", ()))
 
     async def run(self, tasks: Sequence[Task], progress: tqdm) -> None:
@@ -278,9 +280,9 @@ class Collector:
             tokens = self._bounds.tokens(judge, self.prompt, self.messages(task))
             is_structured = bool(structured_by(judge, answer.asked_without))
             form = form_of(self.prompt, self.questions, task, judge, is_structured)
-            record = record_of(self.request_fields(task), answer, tokens, form) | (
-                batch or {"seconds": round(time.monotonic() - start, 3)}
-            )
+            read = partial(record_of, self.request_fields(task), answer, tokens, form)
+            record = await asyncio.to_thread(read) if len(answer.text) > LARGE else read()
+            record |= batch or {"seconds": round(time.monotonic() - start, 3)}
             paid = recorded_cost(judge, record)
             actual = 0.0 if math.isnan(paid) else paid
             self._keep(task, record, answer)
@@ -302,11 +304,20 @@ class Collector:
         Raises
         ------
         AttemptFailed
-            If a reply to another request had its id, or, without one, the same long text.
+            If it was the answer to another request before.
         """
-        key = _key_of(reply.reply_id, reply.text)
-        owner = self._owners.setdefault((task.judge, key), _asked(task)) if key else _asked(task)
-        if owner != _asked(task):
+        name, reused_ids = task.judge, self._owners.reused_ids
+        was_reused = name in reused_ids
+        told = reply.prompt_tokens, reply.completion_tokens
+        is_to_another = self._owners.is_to_another(task, reply.reply_id, reply.text, *told)
+        if name in reused_ids and not was_reused:
+            self._say(
+                "judge %r gives different replies the same id (%s): only long texts show now whether a reply was "
+                "sent for another request",
+                name,
+                shortened(reused_ids[name]),
+            )
+        if is_to_another:
             raise AttemptFailed("reply to another request", paid=True)
 
     def without_answer(self, name: str, amount: float) -> float:
@@ -340,16 +351,6 @@ class Collector:
         breaker.untold += "tokens_at_most" in record
         if judge.structured and not readable and not refused and record["raw"].strip():
             self.client.unheeded(judge, reply)
-
-
-def _asked(task: Task) -> Task:
-    """What a judge is asked, however often."""
-    return replace(task, repeat=0)
-
-
-def _key_of(reply_id: str | None, text: str) -> str:
-    """What no two replies share; empty for a short one without an id, such as a verdict alone."""
-    return reply_id or (text if len(text) >= LONG_TEXT else "")
 
 
 async def together(work: Iterable[Coroutine[Any, Any, None]]) -> None:

@@ -7,7 +7,7 @@ these would follow redirects, and go through any proxy, with the key.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
@@ -59,7 +59,23 @@ def install(litellm: ModuleType) -> None:
             return handler or super().get_cache(key, *args, **more)
 
     litellm.in_memory_llm_clients_cache = Clients()  # type: ignore[attr-defined]
+    _report_no_request()
     sys.addaudithook(_refuse)
+
+
+def _report_no_request() -> None:
+    """Drop the library's reports of our requests: nobody reads them, and its worker serves one event loop."""
+    from litellm.litellm_core_utils.logging_worker import GLOBAL_LOGGING_WORKER as worker
+
+    report = worker.ensure_initialized_and_enqueue
+
+    def report_others(async_coroutine: Coroutine[Any, Any, Any]) -> None:
+        if _handler.get() is None:
+            report(async_coroutine)
+        else:
+            async_coroutine.close()
+
+    worker.ensure_initialized_and_enqueue = report_others
 
 
 def _refuse(event: str, args: tuple[Any, ...]) -> None:

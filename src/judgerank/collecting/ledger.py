@@ -8,7 +8,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
-from io import BufferedReader, BufferedWriter
+from io import BufferedReader, FileIO
 from pathlib import Path
 from typing import Any
 
@@ -140,7 +140,7 @@ class Ledger:
 
     def __init__(self, path: Path):
         self._path, self.charges = path, Charges(path)
-        self._file: BufferedWriter | None = None
+        self._file: FileIO | None = None
         self._lock = threading.Lock()
         self._written: list[bytes] = []  # lines of this run
         self._appended = set[Task]()  # answered by something else since
@@ -264,16 +264,18 @@ class Ledger:
 
     def _write(self, line: bytes) -> None:
         if self._file is None:
-            self._file = self._path.open("ab")
+            self._file = self._path.open("ab", buffering=0)  # no part of a failed line waits to be written later
             self._identity = self._identity or _identity(os.fstat(self._file.fileno()))
         if _identity(os.fstat(self._file.fileno())) != self._identity:
             raise self._replaced()
         if self.torn:
             self._file.truncate(self._size - self.torn)
             self._size, self._tail, self.torn = self._size - self.torn, self._tail[: -self.torn], 0
-        content, self._end = self._end + line, b""
-        self._file.write(content)
-        self._file.flush()
+        content = self._end + line
+        unwritten = memoryview(content)
+        while unwritten:
+            unwritten = unwritten[self._file.write(unwritten) :]
+        self._end = b""
         os.fsync(self._file.fileno())
         self._written.append(line)
         self._see(self._size, content)

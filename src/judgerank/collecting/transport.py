@@ -16,7 +16,7 @@ from urllib.request import getproxies, proxy_bypass
 
 import httpx
 
-from judgerank.collecting.bodies import TooDeep, checked_body
+from judgerank.collecting.bodies import LARGE, TooDeep, checked_body
 from judgerank.collecting.guard import let_through
 from judgerank.collecting.secrets import Secrets
 from judgerank.data.errors import ConfigError
@@ -34,6 +34,10 @@ class Compressed(Exception):
     """The reply's body is compressed, which nobody asked for: a few bytes of it may stand for gigabytes."""
 
 
+class Postponed(Exception):
+    """The reply is so large that it is read in another thread."""
+
+
 class Line(httpx.AsyncBaseTransport):
     """Carries one request.
 
@@ -49,6 +53,8 @@ class Line(httpx.AsyncBaseTransport):
         What is blanked in all that comes back.
     largest : int
         Bytes that the reply's body may have.
+    postpones : bool
+        Leave it to the caller to read a large reply (`Postponed`).
 
     Attributes
     ----------
@@ -62,6 +68,8 @@ class Line(httpx.AsyncBaseTransport):
         By which the server tells its reply from others.
     compressed, deep : bool
         Whether the reply was refused because it is compressed, or nested deeper than any that could be meant.
+    postponed : bool
+        Whether the reply is there and still to be read, by what `answer_again` gives.
     astray : str
         Another host that the library wanted to reach, if it did.
     """
@@ -73,13 +81,15 @@ class Line(httpx.AsyncBaseTransport):
         params: Mapping[str, Any],
         secrets: Secrets,
         largest: int = LARGEST_BODY,
+        postpones: bool = False,
     ):
         self._client, self._params, self._secrets, self._largest = client, params, secrets, largest
+        self._postpones = postpones
         self._origin = None if address is None else _origin(address)
         self._used = False
         self.astray = ""
         self.sent, self.cut, self.large = False, False, False
-        self.compressed, self.deep = False, False
+        self.compressed, self.deep, self.postponed = False, False, False
         self.reply_id: str | None = None
         self.status: int | None = None
         self.headers: Mapping[str, str] = {}
@@ -96,6 +106,8 @@ class Line(httpx.AsyncBaseTransport):
             If it is longer than it can be.
         Compressed, TooDeep
             If it cannot be read within bounds.
+        Postponed
+            If it is an answer that takes long to read.
         """
         if self._used:
             raise httpx.TransportError("an attempt is one request")
@@ -131,8 +143,16 @@ class Line(httpx.AsyncBaseTransport):
             raise
         finally:
             await response.aclose()
+        if self._postpones and response.is_success and len(self.body) > LARGE:
+            self.postponed = True
+            raise Postponed
+        return self.answer_again(request)
+
+    def answer_again(self, request: httpx.Request) -> httpx.Response:
+        """The reply that came, to the same request."""
         decoded_headers = {name: value for name, value in self.headers.items() if name.lower() not in DECODED}
-        return httpx.Response(response.status_code, headers=decoded_headers, content=self.body, request=request)
+        assert self.status is not None
+        return httpx.Response(self.status, headers=decoded_headers, content=self.body, request=request)
 
     async def _read(self, response: httpx.Response) -> None:
         """The bytes as they come, counted; in another thread what takes time, so that the clock can cut in."""

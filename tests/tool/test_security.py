@@ -1,0 +1,206 @@
+"""Each row of the table of promises in SECURITY.md, the promise and its exceptions."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import socket
+from collections.abc import Callable
+from html import unescape
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from judgerank.cli import app
+from replication.config import ROOT
+from tests.tool.collecting import collected, rows
+from tests.tool.endpoint import better, serving
+
+HOSTILE = "<script>alert(1)</script>"
+
+
+def run(*words: object, code: int | None = 0, **env: str) -> str:
+    """What a command said; it ended in this code, or in one sentence if it is None."""
+    done = CliRunner().invoke(app, list(map(str, words)), env=env)
+    assert done.exit_code == code or (code is None and done.exit_code in (1, 2, 3)), done.output
+    return done.output
+
+
+def judgments(folder: Path, name: str = "m0") -> Path:
+    """Judgments of three models, the first of which has a name."""
+    models = (name, "m1", "m2")
+    lines = ["question_id,model_a,model_b,judge_model,winner"]
+    lines += [f"q{q},{models[q % 3]},{models[(q + 1) % 3]},j{q % 2},{'ab'[q % 7 > 3]}" for q in range(60)]
+    path = folder / "judgments.csv"
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def answers(folder: Path) -> Path:
+    path = folder / "answers.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows()))
+    return path
+
+
+def contents(folder: Path) -> dict[Path, bytes]:
+    return {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def your_files(folder: Path, _: pytest.MonkeyPatch) -> None:
+    source, out, elsewhere = judgments(folder), folder / "rankings", folder / "elsewhere"
+    elsewhere.mkdir()
+    mine = folder / "board.csv"
+    mine.write_text("mine")
+    words = ["rank", source, "--output", out, "--export", mine, "--save", elsewhere / "board.npz"]
+    before = contents(folder)
+    run(*words, code=None)
+    assert contents(folder) == before
+    run(*words, "--force")
+    assert mine.read_text() != "mine"
+    new = contents(folder).keys() - before.keys()
+    visible = [path for path in new if not path.name.startswith(".") and path.parts[0] != out.name]
+    assert visible == [Path("elsewhere/board.npz")]
+    run(*words)  # its own from before
+
+
+def inputs(folder: Path, _: pytest.MonkeyPatch) -> None:
+    source = judgments(folder)
+    before = source.read_bytes()
+    for words in (["--export", source], ["--save", source], ["--card", source], ["--output", folder]):
+        run("rank", source, *words, "--force", code=None)
+        assert source.read_bytes() == before
+
+
+class _Runs:
+    def __init__(self, path: Path):
+        self.path = path
+
+    def __reduce__(self) -> tuple:
+        return Path.touch, (self.path,)
+
+
+def untrusted(folder: Path, _: pytest.MonkeyPatch) -> None:
+    source, mark = judgments(folder), folder / "ran"
+    content = io.BytesIO()
+    np.savez(content, fit=np.array([_Runs(mark)], dtype=object), format=np.array([_Runs(mark)], dtype=object))
+    board = folder / "board.npz"
+    board.write_bytes(content.getvalue())
+    run("rank", source, "--output", folder / "out", "--since", board, code=None)
+    run("doctor", board, code=None)
+    duckdb = pytest.importorskip("duckdb")
+    (folder / "other.txt").write_text("of another file")
+    with duckdb.connect(folder / "votes.duckdb") as database:
+        text = f"SELECT content AS model_a FROM read_text('{folder / 'other.txt'}')"
+        database.execute(f"CREATE VIEW judgments AS {text}")
+    said = run("doctor", folder / "votes.duckdb", code=None)
+    assert not mark.exists() and "of another file" not in said
+
+
+def panels(folder: Path, _: pytest.MonkeyPatch) -> None:
+    source, mark, panel = answers(folder), folder / "ran", folder / "panel.yaml"
+    for text in (
+        f"judges: !!python/object/apply:os.system ['touch {mark}']",
+        "judges: " + "[" * 9999,
+        "judges: 3",
+    ):
+        panel.write_text(text)
+        run("collect", source, "--judges", panel, "--dry-run", code=1)
+        run("collect", source, "--judge", "judge: me, provider: person", "--prompt", panel, "--dry-run", code=1)
+    assert not mark.exists()
+
+
+def pages(folder: Path, _: pytest.MonkeyPatch) -> None:
+    run("rank", judgments(folder, HOSTILE), "--output", folder / "out")
+    run("vote", answers(folder), "--output", folder / "vote.html")
+    for path in (folder / "out/index.html", folder / "vote.html"):
+        page = path.read_text()
+        assert "default-src 'none'" in unescape(page) and HOSTILE not in page
+        assert not re.search(r"""(?:src|href)=["']?(?:https?:)?//[^"']+\.(?:js|css|png|woff2?)""", page)
+
+
+def network(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[object] = []
+
+    def refused(*words: object, **_: object) -> None:
+        seen.append(words)
+        raise OSError("there is no network")
+
+    monkeypatch.setattr(socket.socket, "connect", refused)
+    monkeypatch.setattr(socket, "getaddrinfo", refused)
+    source, asked = judgments(folder), answers(folder)
+    run("doctor", source)
+    run("rank", source, "--output", folder / "out", "--save", folder / "board.npz")
+    run("trust", source)
+    run("vote", asked, "--output", folder / "vote.html")
+    run("collect", asked, "--judge", "judge: me, provider: person", "--dry-run", "--output", folder / "j.jsonl")
+    run("vote", "nowhere", code=None)
+    run("vote", folder / "nowhere.jsonl", code=None)
+    assert seen == []
+    keys = {
+        "LANGFUSE_PUBLIC_KEY": "pk-lf-x",
+        "LANGFUSE_SECRET_KEY": "sk-lf-x",
+        "LANGFUSE_HOST": "http://127.0.0.1:9",
+    }
+    keys |= {"PHOENIX_COLLECTOR_ENDPOINT": "http://127.0.0.1:9"}
+    for name in ("langfuse:set", "phoenix:set"):
+        before = len(seen)
+        run("vote", name, code=None, **keys)
+        assert len(seen) > before, name
+
+
+def keys_stay(folder: Path, _: pytest.MonkeyPatch) -> None:
+    for number, (key, is_blanked) in enumerate((("sk-secret-0123456789", True), ("k7xq", True), ("k7x", False))):
+        place = folder / str(number)
+        place.mkdir()
+        with serving(
+            lambda prompt, times, key=key: f"400: {key} is wrong" if "quality 0" in prompt else None,
+            reply=lambda prompt, key=key: f"my key is {key}\n\n{better(prompt)}",
+            model=key,
+        ) as server:
+            done = collected(place, server.url, key=key, judges=[{"judge": "j1"}])
+        assert server.keys == {f"Bearer {key}"}
+        said = done.stdout + done.stderr + "".join(map(str, contents(place).values()))
+        assert (key not in said) == is_blanked
+    with serving() as elsewhere, serving(lambda prompt, times: f"redirect {elsewhere.url}") as server:
+        collected(folder, server.url)
+        assert elsewhere.keys == set() and server.keys
+
+
+def prompts(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen, connect = [], socket.socket.connect
+
+    def note(self: socket.socket, address: tuple) -> None:
+        seen.append(address)
+        connect(self, address)
+
+    monkeypatch.setattr(socket.socket, "connect", note)
+    with serving() as server:
+        assert collected(folder, server.url).returncode == 0
+        assert server.requests
+        assert {address[:2] for address in seen} <= {("127.0.0.1", server.server_port)}
+
+
+PROMISES: dict[str, Callable[[Path, pytest.MonkeyPatch], None]] = {
+    "your files": your_files,
+    "inputs": inputs,
+    "untrusted judgments": untrusted,
+    "panels and prompts": panels,
+    "pages": pages,
+    "network": network,
+    "keys": keys_stay,
+    "your prompts": prompts,
+}
+
+
+@pytest.mark.parametrize("about", PROMISES)
+def test_a_promise_holds(tmp_path, monkeypatch, about):
+    monkeypatch.chdir(tmp_path)
+    PROMISES[about](tmp_path, monkeypatch)
+
+
+def test_every_promise_is_tested():
+    page = (ROOT / "SECURITY.md").read_text()
+    assert re.findall(r"^\| \*\*(.+?)\*\* \|", page, re.MULTILINE) == list(PROMISES)
