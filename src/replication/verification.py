@@ -10,6 +10,7 @@ import tempfile
 import time
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -254,9 +255,15 @@ def _unlike_drawn(
         return [Difference(figures.name, "", "figures", message, "drawn")]
 
 
+@cache
+def _memory_at_first() -> float | None:
+    """Megabytes before the first section was recomputed: the peak of a process does not fall after a large one."""
+    return peak_memory_mb()
+
+
 def recomputed(cfg: DictConfig, composed: DictConfig, script: dict) -> tuple[dict, dict[str, pd.DataFrame], Cost]:
     """A section's data, its tables as they come back from files, computed without any cache, and the cost."""
-    start_memory, start, start_processor = peak_memory_mb(), time.monotonic(), total_processor_seconds()
+    start_memory, start, start_processor = _memory_at_first(), time.monotonic(), total_processor_seconds()
     with tempfile.TemporaryDirectory(prefix="judgerank-verify-") as name:
         folder = Path(name)
         if "cache" in composed:
