@@ -20,6 +20,7 @@ from judgerank.collecting.run import piloting, refuse_words_for_winners
 from judgerank.collecting.settings import Collection, Judge, Prompt
 from judgerank.collecting.task_order import Plan, Questions, Task
 from judgerank.data.errors import ConfigError, DataError, DataUnavailableError
+from studies.torture.replies import CORPUS as CORPUS_FILE
 from tests.tool.collecting import MODELS, rows
 
 
@@ -36,7 +37,7 @@ def questions(n_questions: int = 4) -> Questions:
 
 
 EVERY_FORM = [Form(kind, texts=("a, 0.5",)) for kind in ("line", "brackets", "label", "json", "ranking")]
-CORPUS = [json.loads(line) for line in (Path(__file__).parent / "replies.jsonl").read_text().splitlines()]
+CORPUS = [json.loads(line) for line in CORPUS_FILE.read_text().splitlines()]
 
 
 def form_of_row(row: dict) -> Form:

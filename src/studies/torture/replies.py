@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from judgerank.collecting.replies import Form, Verdict, read
-from replication.config import ROOT
 from replication.replicate import Record
 
-CORPUS = ROOT / "tests" / "tool" / "replies.jsonl"  # replies labelled by hand, with the form that was asked for
+CORPUS = Path(__file__).with_name("replies.jsonl")  # replies labelled by hand, with the form that was asked for
 Row = dict[str, Any]
 Case = tuple[str, Form, str, frozenset[str]]  # a reply, the form, why it ended, and the choices it may be read as
 NO_VOTE = frozenset({"unknown"})
