@@ -19,6 +19,7 @@ from hydra import compose, initialize_config_dir
 from matplotlib import image
 from matplotlib.figure import Figure
 from matplotlib.transforms import Bbox
+from omegaconf import OmegaConf
 
 from judgerank.data.errors import DataUnavailableError
 from judgerank.plots.looks import in_style
@@ -242,6 +243,19 @@ def test_a_commit_of_other_code_is_noticed(section):
     other = record | {"made_by": record["made_by"] | {"code": "0" * 16}}
     (found,) = unlike_code(other, ROOT, [], code)
     assert (found.column, found.stored) == ("made_by.code", "0" * 16)
+
+
+def test_memory_that_an_earlier_section_took_is_not_asked_of_a_later_one(monkeypatch):
+    """The peak of a process never falls: one section after another had to have taken ever more."""
+    peaks = iter([180.0, 900.0])
+    monkeypatch.setattr(verification, "peak_memory_mb", lambda: next(peaks))
+    verification._memory_at_first.cache_clear()
+    composed = OmegaConf.create({})
+    script = {"compute": lambda *_: {}}
+    monkeypatch.setattr(verification, "load_section_data", lambda _: ({}, None))
+    costs = [verification.recomputed(composed, composed, script)[2] for _ in range(2)]
+    verification._memory_at_first.cache_clear()
+    assert [cost.start_memory_mb for cost in costs] == [180.0, 180.0]
 
 
 COST = Cost(seconds=60.0, processor_seconds=110.0, start_memory_mb=180.0)

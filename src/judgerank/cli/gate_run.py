@@ -18,7 +18,7 @@ from judgerank.gating.answer_pairs import NEW, OLD, paired, texts_of
 from judgerank.gating.decision import BLOCK, INCONCLUSIVE, SHIP
 from judgerank.gating.gate import ALL, Gate, decided, remarks_on, requests_in
 from judgerank.gating.outputs import contents, tell_github
-from judgerank.gating.own_votes import counted_votes
+from judgerank.gating.own_votes import votes_on_pair
 from judgerank.gating.rule import Rule
 from judgerank.gating.verdict_text import as_dict, lines, sentence
 from judgerank.ranking.page_options import makers_among, makers_on
@@ -92,7 +92,7 @@ def decided_on(
     """The verdict on judgments that are there."""
     texts = texts_of(paired(*answers)) if answers else {}
     makers = dict(maker for judgments in read.values() for maker in makers_on(judgments, own_maker.facts))
-    tables, own = counted_votes(read, pair, own_maker.choice, makers.items(), own_maker.candidate_model)
+    tables, own = votes_on_pair(read, pair, own_maker.choice, makers.items(), own_maker.candidate_model)
     result = decided(tables, rule, own, question_cost)
     return replace(result, texts=texts, remarks=remarks_on(read), requests=requests_in(read))
 

@@ -48,7 +48,7 @@ class Form:
     nonce : str
         A word of this request alone that stands in the label: ``verdict-7f3a90c2: b``.
     is_structured : bool
-        Whether the request also asks for JSON by a schema, for which some servers have no ears.
+        Whether the request also asks for JSON by a schema, which some servers ignore.
     is_graded : bool
         Whether the judge is asked how much better an answer is.
     texts : tuple of str

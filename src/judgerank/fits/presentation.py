@@ -148,7 +148,12 @@ def win_rate_intervals(fitted: Uncertainty, level: float) -> pd.DataFrame:
     for model, ends in _sure_ends(orders[0], level).items():
         is_other = scores.index != model
         middle = (scores[model] + scores[is_other].to_numpy()) / 2
-        limits[model] = np.array([win_probability(fitted, end[is_other], middle).mean() for end in ends])
+        limits[model] = np.array(
+            [
+                win_probability(fitted, end[is_other], middle).mean() if np.isfinite(end).all() else np.nan
+                for end in ends
+            ]
+        )
     return _within(rates, limits)
 
 

@@ -22,7 +22,7 @@ from judgerank.gating.answer_pairs import paired, texts_of
 from judgerank.gating.decision import Evidence, by_category, evidence, holm, outcome, p_not_above
 from judgerank.gating.gate_result import Criterion, Result
 from judgerank.gating.judged import Judged
-from judgerank.gating.own_votes import OwnVotes, counted_votes
+from judgerank.gating.own_votes import OwnVotes, votes_on_pair
 from judgerank.gating.rule import EQUIVALENCE, TWO_SIDED, Rule
 from judgerank.gating.scores import Scores, scored
 from judgerank.gating.verdict_text import sentence, text
@@ -295,7 +295,7 @@ def gate(
     read = {name: read_judgments(judgments_of, **filters) for name, judgments_of in named.items()}
     texts = texts_of(paired(*map(Path, answers))) if answers else {}
     by_name = tuple((makers or {}).items())
-    tables, own = counted_votes(read, (baseline, candidate), own_maker, by_name, candidate_model)
+    tables, own = votes_on_pair(read, (baseline, candidate), own_maker, by_name, candidate_model)
     result = decided(tables, rule, own, question_cost, currency)
     return replace(result, texts=texts, remarks=remarks_on(read), requests=requests_in(read))
 

@@ -13,9 +13,8 @@ from judgerank.data.listing import listed
 from judgerank.data.rankings import as_pairs
 from judgerank.gating.judged import Judged, judged
 from judgerank.model.kinds.family import family_of, own_table, plain, relations
-from judgerank.ranking.recusal import RECUSE, is_recusing, of_rows, on_one_maker, recusal_of
+from judgerank.ranking.recusal import BOTH, RECUSE, is_recusing, of_rows, on_one_maker, recusal_of
 
-BOTH = "Every judge is by the maker of one of the two models; self-preference cannot be tested here."
 Makers = Iterable[tuple[str, str]]
 
 
@@ -49,7 +48,7 @@ class OwnVotes:
     condition: str = ""
 
 
-def counted_votes(
+def votes_on_pair(
     read: Mapping[str, Judgments],
     pair: tuple[str, str],
     own_maker: str = RECUSE,

@@ -175,8 +175,7 @@ def picture(
     additions : Additions, optional
         What else to show.
     """
-    with np.errstate(invalid="ignore"):  # with ties of rankings an infinite end has no rate, and limits nothing
-        ends = win_rate_intervals(fitted, level).loc[board["model"]]
+    ends = win_rate_intervals(fitted, level).loc[board["model"]]
     rates = {"at": board["win_rate"].to_numpy(float), **{end: ends[end].to_numpy() for end in ends}}
     everything = np.concatenate([*rates.values(), [0.5]])
     least, most = np.nanmin(everything), np.nanmax(everything)

@@ -31,6 +31,7 @@ from judgerank.reading.selection import rankings_changed
 
 OWN_MAKER = RECUSE, COUNT = "recuse", "count"  # votes of judges on models of their own maker
 UNTESTED, OTHER_MAKER = "self-preference cannot be tested here", "Add a judge of another maker."
+BOTH = f"Every judge is by the maker of one of the two models; {UNTESTED}."
 
 
 def is_recusing(own_maker: str) -> bool:
@@ -133,7 +134,7 @@ class Recusal:
         if not self.dependent:
             return []
         if len(self.judgments.comparisons.models) == 2:
-            return ["Every judge is by the maker of one of the two models: self-preference cannot be tested."]
+            return [BOTH]
         return [
             f"Only judges of the same maker compared {listed(self.dependent)} with some of the other models: "
             "self-preference cannot be tested there."
