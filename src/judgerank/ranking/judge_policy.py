@@ -28,6 +28,7 @@ from judgerank.ranking.recusal import OTHER_MAKER, Recusal, of_rows, on_one_make
 from judgerank.ranking.studies import panel
 from judgerank.ranking.studies.by_judge import BY_JUDGE
 from judgerank.ranking.studies.contrary_judges import CONTRARY_JUDGES
+from judgerank.ranking.studies.effective_judges import NEAR_COPIES
 from judgerank.ranking.studies.exact_fit import HARMLESS, WHICH_FIT
 from judgerank.ranking.studies.goodness_of_fit import CYCLE
 from judgerank.ranking.studies.leaderboard import board_of
@@ -246,7 +247,7 @@ def warnings_of(ranking: Record, judges: pd.DataFrame) -> list[str]:
     fitted = ranking.fit
     warnings = [
         note.removeprefix(start)
-        for start in (CYCLE, WHICH_FIT, BY_JUDGE, CONTRARY_JUDGES, ONE_SIDED)
+        for start in (CYCLE, WHICH_FIT, BY_JUDGE, NEAR_COPIES, CONTRARY_JUDGES, ONE_SIDED)
         for note in (remark.removeprefix("Component 1: ") for remark in ranking.remarks)
         if note.startswith(start) and not note.endswith(HARMLESS)
     ]
