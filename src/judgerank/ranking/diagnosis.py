@@ -25,8 +25,8 @@ from judgerank.ranking.components import fit_member, links_between, never_compar
 from judgerank.ranking.page_options import makers_on
 from judgerank.ranking.recusal import RECUSE, Recusal, is_recusing, recusal_of
 from judgerank.ranking.studies.convergence import on_fit
-from judgerank.ranking.studies.effective_judges import panel_size
 from judgerank.ranking.studies.few_comparisons import on_few
+from judgerank.ranking.studies.near_copies import panel_size
 from judgerank.ranking.studies.unconnected import on_parts
 from judgerank.reading.contents import COLUMNS
 from judgerank.reading.file_formats import opened
