@@ -279,7 +279,7 @@ class _Side:
         inverse[np.ix_(is_of_board, is_of_board)] = covariance(
             side_information[np.ix_(is_of_board, is_of_board)], count, 0
         )
-        squares = side_information
+        squares = board.dispersion * side_information
         if board.robust is not None:  # its gradient's variance is behind the sandwich
             position = _places(board, both)
             shared = np.flatnonzero(position >= 0)
