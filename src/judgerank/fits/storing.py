@@ -25,6 +25,7 @@ from judgerank.engine.likelihood import Evaluation
 from judgerank.engine.solution import Rival, Solution, Status
 from judgerank.engine.solvers import SOLVERS
 from judgerank.fits.fitted import Fitted
+from judgerank.inference.clusters import Clusters
 from judgerank.inference.estimates import QuestionEffects
 from judgerank.model.block import Placed, Role
 from judgerank.model.members import Model, Parameters
@@ -35,6 +36,7 @@ VERSION = 2  # of the tree; other versions are refused
 SCALE = "win rates"  # what reported scores were the log-odds of when the fit was saved (`judgerank.order.scale`)
 PARTS = (
     Comparisons,
+    Clusters,
     Stages,
     Model,
     Placed,

@@ -329,7 +329,7 @@ def _averages(fitted: Uncertainty) -> Averages | None:
     spread, parameters = fitted.solution.spread, fitted.solution.parameters
     if spread is None or ALPHA not in spread or fitted.effects is not None or fitted.n_free_discriminations < 2:
         return None
-    return averages(fitted.comparisons, fitted.model, parameters, spread)
+    return averages(fitted.working_comparisons, fitted.model, parameters, spread)
 
 
 def scale_by(fitted: Uncertainty, weights: Mapping[str, float], models: Sequence[str] | None = None) -> Scale:
