@@ -44,7 +44,7 @@ def fit(
     blocks: str | Iterable[str | Block] = (),
     questions: str | None = None,
     shrink: bool = False,
-    cluster: str | AnyArray | None = None,
+    cluster: str | AnyArray | tuple[AnyArray, AnyArray] | None = None,
     question: AnyArray | None = None,
     merge_copies: bool = False,
 ) -> Fit:
@@ -79,7 +79,7 @@ def fit(
         eta = gamma_k (s_i - s_j + u_qi - u_qj) + b_k, u_qi normal with mean zero and standard deviation sigma.
     shrink : bool
         Shrink scores and judges' parameters toward the panel. Short for ``solver="penalised"``.
-    cluster : "question", or an array of shape (T,), optional
+    cluster : "question", "judgment", or an array of shape (T,) or two, optional
         Cluster the standard errors, by question or by the given cluster of each comparison (`Fit.clustered`). They
         then allow for misfit, too.
     question : array, shape (T,), optional
@@ -120,13 +120,7 @@ def fit(
         result = with_question_effects(
             result, partial(description.without_effects, settings=settings), fit, merge_copies
         )
-    if cluster is None:
-        return result
-    if isinstance(cluster, str):
-        if cluster != QUESTION:
-            raise ConfigError(f"clusters are by 'question' or given one for each comparison, not {cluster!r}")
-        return result.clustered()
-    return result.clustered(cluster=np.asarray(cluster))
+    return result if cluster is None else result.clustered(cluster=cluster)
 
 
 @dataclass(frozen=True)

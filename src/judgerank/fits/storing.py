@@ -25,6 +25,7 @@ from judgerank.engine.likelihood import Evaluation
 from judgerank.engine.solution import Rival, Solution, Status
 from judgerank.engine.solvers import SOLVERS
 from judgerank.fits.fitted import Fitted
+from judgerank.inference.clusters import Clusters
 from judgerank.inference.estimates import QuestionEffects
 from judgerank.model.block import Placed, Role
 from judgerank.model.members import Model, Parameters
@@ -34,6 +35,7 @@ from judgerank.writing.targets import Outputs
 VERSION = 2  # of the tree; other versions are refused
 PARTS = (
     Comparisons,
+    Clusters,
     Stages,
     Model,
     Placed,

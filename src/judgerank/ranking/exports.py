@@ -101,7 +101,7 @@ def _result(ranking: Record, row: pd.Series, judges: list[dict[str, Any]]) -> di
             "lower": float(row["low"]),
             "upper": float(row["high"]),
             "confidence_level": ranking.settings.level,
-            "method": "Wald, clustered by question" if ranking.clustered else "Wald",
+            "method": f"Wald, clustered by {ranking.sampled_by}" if ranking.clustered else "Wald",
         }
     return {
         "evaluation_name": f"{ranking.judgments.name}: comparisons in pairs",

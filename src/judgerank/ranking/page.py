@@ -12,9 +12,10 @@ from judgerank.data.judgments import Judgments
 from judgerank.data.listing import counted
 from judgerank.data.rankings import MOST_TIED, in_stages, sizes_of_rankings
 from judgerank.data.strengths import MOST_STRENGTHS
-from judgerank.fits.errors_by_question import MOST_QUESTIONS
+from judgerank.fits.errors_by_question import MOST_QUESTIONS, plural, sampled
 from judgerank.fits.presentation import win_probability
 from judgerank.fits.result import Fit
+from judgerank.inference.clusters import QUESTION
 from judgerank.model.block import Need
 from judgerank.model.judge_blocks import JUDGE_BLOCKS, judge_block, larger_ties, strengths
 from judgerank.model.naming import formula, treatment_of_ties
@@ -132,13 +133,21 @@ def _fit_of(fitted: Fit, judgments: Judgments) -> str:
             "are also tested by the residuals of each question."
         )
     elif fitted.flips is not None:
+        units = " and ".join(map(plural, fitted.clusters.names if fitted.clusters else (QUESTION,)))
         if fitted.robust is not None:
             spread = (
-                "Intervals of scores and win rates allow for dependence within questions (sandwich covariance)."
+                f"Intervals of scores and win rates allow for dependence within {units} (sandwich covariance)."
             )
         spread += (
-            " Pairs are tested by sign flips of whole questions (Fisher, 1935; Holm, 1979), and ranks follow from "
+            f" Pairs are tested by sign flips of whole {units} (Fisher, 1935; Holm, 1979), and ranks follow from "
             "the significantly different pairs."
+        )
+    elif fitted.clusters is not None:
+        spread = (
+            "Every judgment is taken by itself (sandwich covariance)."
+            if fitted.clusters.are_judgments
+            else f"Intervals allow for dependence within each of the {sampled(fitted)} (sandwich covariance"
+            f"{', two ways' if fitted.clusters.are_crossed else ''})."
         )
     elif fitted.robust is not None:
         n_questions = judgments.n_questions
