@@ -321,7 +321,7 @@ def test_every_member_has_its_formula():
     [
         ({"model": "elo"}, "there is no model 'elo' .known: btl, judge_aware"),
         ({"solver": "simplex"}, "there is no solver 'simplex'"),
-        ({"cluster": "judge"}, "there is no cluster 'judge'"),
+        ({"cluster": "none,judge"}, "cluster=none stands alone"),
         ({"level": np.nan}, "level=nan is out of range: it must lie between 0 and 1"),
         ({"few": -3}, "few=-3 is out of range"),
         ({"next": 10**9}, "next=1000000000 is out of range: it must lie from 1 to 1000"),

@@ -16,10 +16,10 @@ from judgerank.data.arrays import FloatArray, IntArray, sizes
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError, DataError
 from judgerank.data.listing import counted
+from judgerank.data.units import QUESTION
 from judgerank.fits.result import Fit
 from judgerank.inference.clusters import (
     JUDGMENT,
-    QUESTION,
     RANKING,
     Clusters,
     effective_number,

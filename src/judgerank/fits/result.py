@@ -15,11 +15,12 @@ from scipy.special import chdtrc, fdtrc
 from judgerank.data.arrays import AnyArray, FloatArray, IntArray, numbered
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError, DataError
+from judgerank.data.units import QUESTION
 from judgerank.fits import presentation, storing
 from judgerank.fits.fitted import Fitted
 from judgerank.fits.presentation import leaderboard
 from judgerank.fits.testing import BlockTest, tested
-from judgerank.inference.clusters import JUDGMENT, QUESTION
+from judgerank.inference.clusters import JUDGMENT
 from judgerank.inference.uncertainty import TASTE
 from judgerank.model.kinds.category import in_category
 from judgerank.order.flips import leads_by_question

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple, dataclass, fields, replace
 from functools import partial
-from math import sqrt
+from math import ceil, sqrt
 from pathlib import Path
 from statistics import NormalDist
 from typing import Any, Unpack
@@ -18,9 +18,10 @@ from judgerank.data.arrays import FloatArray
 from judgerank.data.cache import Shown
 from judgerank.data.errors import ConfigError
 from judgerank.data.judgments import Judgments
+from judgerank.data.units import QUESTION, UNITS
 from judgerank.gating.answer_pairs import paired, texts_of
 from judgerank.gating.decision import Evidence, by_category, evidence, holm, outcome, p_not_above
-from judgerank.gating.gate_result import Criterion, Result
+from judgerank.gating.gate_result import Criterion, OtherUnit, Result
 from judgerank.gating.judged import Judged
 from judgerank.gating.own_votes import OwnVotes, votes_on_pair
 from judgerank.gating.rule import EQUIVALENCE, TWO_SIDED, Rule
@@ -44,14 +45,17 @@ def more_needed(several: list[Scores], after: Rule) -> int | None:
     That is if the win rate is the observed one: as little as that is known, so far may the count be off.
 
     The count is approximate: normal quantiles at the observed mean and variance, with the score at the
-    unfavourable end that the bound for a ship adds. It is a forecast, and no decision rests on it.
+    unfavourable end that the bound for a ship adds. It is a forecast, and no decision rests on it. Where questions
+    were sampled together, so many more of them come from further units of the mean size.
     """
+    per_unit = max(len(scores.scores) / len(scores.of_units.scores) for scores in several)
+    several = [scores.of_units for scores in several]
     ships = [_first(partial(_ships, scores, after), len(scores.scores)) for scores in several]
     blocks = [_first(partial(_blocks, scores, after, len(several)), len(scores.scores)) for scores in several]
     ship = None if None in ships else max(n_total for n_total in ships if n_total is not None)
     block = min((n_total for n_total in blocks if n_total is not None), default=None)
     n_more = [total - len(several[0].scores) for total in (ship, block) if total is not None]
-    return max(1, min(n_more)) if n_more else None
+    return max(1, ceil(min(n_more) * per_unit)) if n_more else None
 
 
 def _first(enough: Enough, current: int) -> int | None:
@@ -292,10 +296,11 @@ def gate(
     )
     if not named:
         raise ConfigError("there are no criteria")
-    read = {name: read_judgments(judgments_of, **filters) for name, judgments_of in named.items()}
+    keep = () if rule.cluster == QUESTION else (rule.cluster,)
+    read = {name: read_judgments(judgments_of, keep=keep, **filters) for name, judgments_of in named.items()}
     texts = texts_of(paired(*map(Path, answers))) if answers else {}
     by_name = tuple((makers or {}).items())
-    tables, own = votes_on_pair(read, (baseline, candidate), own_maker, by_name, candidate_model)
+    tables, own = votes_on_pair(read, (baseline, candidate), own_maker, by_name, candidate_model, rule.cluster)
     result = decided(tables, rule, own, question_cost, currency)
     return replace(result, texts=texts, remarks=remarks_on(read), requests=requests_in(read))
 
@@ -354,7 +359,22 @@ def decided(
         uninformative_texts,
         without_weak,
     )
-    return replace(judges_of, categories=by_category(tables, rule))
+    return replace(judges_of, categories=by_category(tables, rule), by_other_units=_by_other_units(tables, rule))
+
+
+def _by_other_units(tables: Mapping[str, Judged], rule: Rule) -> tuple[OtherUnit, ...]:
+    """What the verdict would be by other columns that may name what was sampled, where there are any."""
+    others = []
+    for name in UNITS:
+        units = [table.units(name) for table in tables.values()]
+        if name == rule.cluster or any(unit is None or len(set(unit)) in (1, len(unit)) for unit in units):
+            continue
+        criteria, verdict = _verdict(tables, replace(rule, cluster=name))
+        evidences = tuple(criterion.evidence for criterion in criteria)
+        others.append(
+            OtherUnit(name, min(len(set(unit)) for unit in units if unit is not None), verdict, evidences)
+        )
+    return tuple(others)
 
 
 def _without(tables: Mapping[str, Judged], judges: Mapping[str, set[str]], rule: Rule) -> str | None:
@@ -367,7 +387,10 @@ def _without(tables: Mapping[str, Judged], judges: Mapping[str, set[str]], rule:
 
 
 def _verdict(tables: Mapping[str, Judged], rule: Rule) -> tuple[tuple[Criterion, ...], str]:
-    scores = [scored(table.preference, table.first) for table in tables.values()]
+    scores = [
+        scored(table.preference, table.first, None if rule.cluster == QUESTION else table.units(rule.cluster))
+        for table in tables.values()
+    ]
     evidences = [evidence(criterion_scores, rule) for criterion_scores in scores]
     adjusted = holm([criterion_scores.p_block for criterion_scores in evidences])
     used = [

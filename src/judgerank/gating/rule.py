@@ -7,6 +7,7 @@ from math import exp, inf, log
 
 from judgerank.adaptive.spending import spent_at
 from judgerank.data.errors import ConfigError
+from judgerank.data.units import QUESTION
 
 NON_INFERIORITY, TWO_SIDED, EQUIVALENCE = MODES = ("non-inferiority", "two-sided", "equivalence")
 WIN_RATE, SCORE = SCALES = ("win-rate", "score")
@@ -36,6 +37,9 @@ class Rule:
     scale : str
         Of the margin and of what is reported: ``win-rate``, or ``score``, the difference of the two's scores in
         the model of Bradley and Terry, log(p / (1 - p)) at a win rate p.
+    cluster : str
+        What was sampled: questions, or values of another column of the judgments, such as ``template``. All
+        questions of one are tested together.
 
     Examples
     --------
@@ -52,6 +56,7 @@ class Rule:
     look: int | None = None
     run: int | None = None
     scale: str = WIN_RATE
+    cluster: str = QUESTION
 
     def __post_init__(self) -> None:
         for name, allowed in (("mode", MODES), ("scale", SCALES)):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from judgerank.data.units import QUESTION
 from judgerank.fits.errors_by_question import MOST_QUESTIONS, number_and_unit
-from judgerank.inference.clusters import QUESTION
 from judgerank.ranking.choices import SHRUNK
 from judgerank.ranking.study import Component, Finding, description
 from judgerank.trust import fitness, sentences
