@@ -293,7 +293,7 @@ def test_one_judge_without_a_column_is_ranked_as_by_bradley_and_terry(tmp_path):
     pd.read_json(path, lines=True).drop(columns="judge").to_csv(tmp_path / "m.csv", index=False)
     ranking = rank(tmp_path / "m.csv", model="judge_aware", solver="newton")
     assert any(remark.startswith("With a single judge") for remark in ranking.remarks)
-    expected = fit(ranking.judgments.comparisons, "btl")
+    expected = fit(ranking.judgments.comparisons, "btl", cluster="judgment")
     board = ranking.tables["leaderboard"].set_index("model")
     assert_allclose(board["score"], expected.scores[board.index], atol=1e-7)
     low = expected.confidence_intervals().set_index("name")["low"]

@@ -26,7 +26,7 @@ def _on_errors(component: Component) -> Iterator[str]:
     if reported.n_clusters > MOST_QUESTIONS and not (clusters and clusters.are_crossed):
         unit = clusters.names[0] if clusters else QUESTION
         of_all = number_and_unit(reported.n_clusters, unit)
-        yield f"Standard errors come from {MOST_QUESTIONS:,} of {of_all}, drawn at random."
+        yield f"Standard errors by {unit} come from {MOST_QUESTIONS:,} of {of_all}, drawn at random."
 
 
 def _on_sample(component: Component) -> Iterator[str]:
