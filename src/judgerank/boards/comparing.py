@@ -24,7 +24,7 @@ from judgerank.inference.clusters import cluster_gradients
 from judgerank.inference.wald import require_level, two_sided
 from judgerank.model.block import Role
 from judgerank.order.claims import holm, significant
-from judgerank.order.scale import scale_by, scale_of
+from judgerank.order.scale import scale_by
 
 # Changes of scores between two boards, and a test that nothing moved.
 #
@@ -169,6 +169,9 @@ def _over(change: FloatArray, error: FloatArray) -> FloatArray:
 def change_of(old: Fit, new: Fit, shared: Sequence[str], relation: str) -> Change:
     """The change of some models from one board to another.
 
+    Scores are on the scale of the old board by the judges and models that both boards have, which is the old
+    board's own where none is gone: a judge who tells nothing lowers scores, and must not seem to move them.
+
     Parameters
     ----------
     old, new : Fit
@@ -183,7 +186,8 @@ def change_of(old: Fit, new: Fit, shared: Sequence[str], relation: str) -> Chang
         If one of them has no covariance.
     """
     centre = np.eye(len(shared)) - 1 / len(shared)
-    ends = scale_of(old), scale_by(new, kept_weights(old))
+    weights = {judge: w for judge, w in kept_weights(old).items() if judge in new.comparisons.judges}
+    ends = scale_by(old, weights, shared), scale_by(new, weights, shared)
     positions = [[board.comparisons.models.index(model) for model in shared] for board in (old, new)]
     before, after = (scale.scores[index] for scale, index in zip(ends, positions, strict=True))
     after = after - after.mean() + before.mean()
@@ -279,7 +283,7 @@ class _Side:
         inverse[np.ix_(is_of_board, is_of_board)] = covariance(
             side_information[np.ix_(is_of_board, is_of_board)], count, 0
         )
-        squares = side_information
+        squares = board.dispersion * side_information
         if board.robust is not None:  # its gradient's variance is behind the sandwich
             position = _places(board, both)
             shared = np.flatnonzero(position >= 0)
@@ -377,10 +381,11 @@ class Difference(Shown):
 def compare(old: Fit, new: Fit, level: float = 0.95) -> Difference:
     """Hold two fits against each other, on the models that both have.
 
-    The new board's scores are put on the old board's scale by its weights of the judges (`judgerank.order.scale`),
-    and shifted to the same mean over these models. The standard error is that of the change; the p-value is of a
-    test that keeps its level where models are nearly equal (`judgerank.boards.comparing`). Both allow for what the
-    boards share, judgments or questions. Boards of too few questions have no p-values (`Difference.few`).
+    The new board's scores are put on the old board's scale by its weights of the judges that both have
+    (`judgerank.order.scale`), and shifted to the same mean over these models. The standard error is that of the
+    change; the p-value is of a test that keeps its level where models are nearly equal
+    (`judgerank.boards.comparing`). Both allow for what the boards share, judgments or questions. Boards of too few
+    questions have no p-values (`Difference.few`).
 
     Parameters
     ----------

@@ -327,8 +327,9 @@ def _refit(held: Anchored) -> Fit:
 
 def _on_board(refit: Fit, held: Anchored) -> pd.Series:
     """Scores of a refit on the board's scale, the mean of the board's models at zero as it is on the board."""
-    factor = scale_by(refit, kept_weights(held.board)).factor
-    return factor * (refit.scores - refit.scores[list(held.board.comparisons.models)].mean())
+    models = list(held.board.comparisons.models)
+    factor = scale_by(refit, kept_weights(held.board), models).factor
+    return factor * (refit.scores - refit.scores[models].mean())
 
 
 def _moves(held: Anchored, refit: Fit | None) -> pd.DataFrame:

@@ -190,7 +190,8 @@ def by_clusters(fitted: Fit, clusters: Clusters, comparisons: Comparisons | None
     labels: tuple[IntArray, ...] = clusters.labels
     result = fitted
     if enough or (fitted.solution.shrinks_scores and min(map(number_of, labels), default=2) > 1):
-        cluster = labels if clusters.are_crossed else labels[0] if labels else JUDGMENT
+        cluster: IntArray | tuple[IntArray, IntArray] | str = labels[0] if labels else JUDGMENT
+        cluster = (labels[0], labels[1]) if clusters.are_crossed else cluster
         result = fitted.clustered(comparisons, cluster, MOST_QUESTIONS)
     if not enough:
         if clusters.are_judgments:

@@ -138,6 +138,8 @@ class Described:
     question_keys : uint64 array, shape (Q,), optional
         Those of `Fitted`.
     further : tuple of Placed
+    half_wins : float
+        Share of the comparisons that are ties and that the member takes for half a win.
     """
 
     comparisons: Comparisons
@@ -146,6 +148,7 @@ class Described:
     question: IntArray | None
     question_keys: UIntArray | None
     further: tuple[Placed, ...]
+    half_wins: float = 0.0
 
     def without_effects(
         self,
@@ -210,6 +213,7 @@ def described(
     columns = None
     if chosen:
         extra, columns = placed(chosen, records or Records.without_columns(comparisons))
+    half_wins = 0.0 if member.has_ties else comparisons.share_of_ties
     comparisons = member.observed(comparisons)
     if question_index is not None:
         if len(question_index) != len(comparisons):
@@ -221,7 +225,7 @@ def described(
             keys = question_keys(ids) if keys is None else keys
     bare = _without_columns(comparisons)
     data = bare if columns is None else replace(bare, columns=columns)
-    return Described(data, bare, member, number, keys, extra)
+    return Described(data, bare, member, number, keys, extra, half_wins)
 
 
 def _without_columns(comparisons: Comparisons) -> Comparisons:
@@ -238,6 +242,8 @@ def _settings(solver: str | Settings, shrink: bool, description: Described, ques
     if shrink and solver != "newton" and not isinstance(settings_of(solver, description.member), Penalised):
         raise ConfigError(f"shrinkage is by the penalised solver: leave solver={solver!r} out")
     settings = settings_of("penalised" if shrink and isinstance(solver, str) else solver, description.member)
+    if isinstance(settings, Penalised):
+        settings = settings.with_dispersion(description.half_wins, description.comparisons.n_comparisons)
     more = [
         *(["further blocks"] if description.further else []),
         *(["question effects"] if questions is not None else []),

@@ -114,12 +114,12 @@ class Fit(Fitted):
 
     def _labels(
         self, cluster: AnyArray | tuple[AnyArray, AnyArray] | str
-    ) -> IntArray | tuple[IntArray, IntArray] | None:
+    ) -> IntArray | tuple[IntArray, IntArray] | str:
         """Numbers of clusters as of `Uncertainty.clustered`."""
         if isinstance(cluster, str):
             if cluster not in (QUESTION, JUDGMENT):
                 raise ConfigError(f"clusters are by 'question', by 'judgment' or given, and not {cluster!r}")
-            return self.require_question() if cluster == QUESTION else None
+            return self.require_question() if cluster == QUESTION else cluster
         if isinstance(cluster, tuple):
             first, second = (numbered(np.asarray(labels))[1] for labels in cluster)
             return first, second

@@ -218,10 +218,12 @@ def effective_by_pair(sums: FloatArray, products: FloatArray, prior: FloatArray 
     return effective_of(np.add.outer(variance, variance), np.add.outer(diagonal, diagonal) + 2 * squares)
 
 
-def for_few_clusters(meat: FloatArray, info: FloatArray, inverse: FloatArray, n_clusters: int) -> FloatArray:
+def for_few_clusters(
+    meat: FloatArray, info: FloatArray, inverse: FloatArray, n_clusters: int, dispersion: float = 1.0
+) -> FloatArray:
     """What few clusters leave out of their gradients' sum of squares (Morel, Bokossa and Neerchal, 2003).
 
-    The information I times min(1/2, p / (Q - p)) max(1, tr(B M) / p), p = tr(B I) being the number of parameters
+    The information I times min(1/2, p / (Q - p)) max(phi, tr(B M) / p), p = tr(B I) being the number of parameters
     that the data decide.
 
     Parameters
@@ -230,9 +232,11 @@ def for_few_clusters(meat: FloatArray, info: FloatArray, inverse: FloatArray, n_
         M; I, of the comparisons alone; B, the inverse of the whole information.
     n_clusters : int
         Q.
+    dispersion : float
+        phi, M over I where comparisons are independent.
     """
     p = float(np.sum(inverse * info))
-    return few_clusters_share(p, n_clusters) * max(1.0, float(np.sum(inverse * meat)) / p) * info
+    return few_clusters_share(p, n_clusters) * max(dispersion, float(np.sum(inverse * meat)) / p) * info
 
 
 def few_clusters_share(n_parameters: float, n_clusters: float) -> float:

@@ -257,9 +257,10 @@ class Uncertainty(Predictions):
         """The covariance, shape (D, D), as if the penalty's standard deviations were known."""
         self._require_few_parameters()
         if self.meat is None:
-            return self._inverse("expected") if self.robust is None else self._finite(self.robust)
+            expected = self._inverse("expected") if self.robust is None else self._finite(self.robust)
+            return self.dispersion * expected if self.robust is None else expected
         bread = self._inverse("observed")
-        covariance = bread @ (self.meat + self._penalty) @ bread
+        covariance = bread @ (self.meat + self.dispersion * self._penalty) @ bread
         # judges who answer as one in every cluster do not differ at all, to within rounding
         np.fill_diagonal(covariance, np.maximum(np.diag(covariance), 0.0))
         return covariance
@@ -318,10 +319,14 @@ class Uncertainty(Predictions):
 
     @property
     def _penalty(self) -> FloatArray | float:
-        """Precision matrix of the penalty over the free parameters, shape (D, D); zero where there is none."""
+        """Precision matrix of the penalty over the free parameters, shape (D, D); zero where there is none.
+
+        It is times the dispersion, as the penalty goes with a likelihood that counts every comparison once.
+        """
         parameters, n = self.solution.parameters, len(self.comparisons.models)
         if self.solution.spread is not None:
-            return penalty(self.model, parameters, self.solution.spread)[np.ix_(self.chosen, self.chosen)]
+            precision = penalty(self.model, parameters, self.solution.spread)
+            return self.dispersion * precision[np.ix_(self.chosen, self.chosen)]
         if self.solution.alone is None:
             return 0.0
         unbounded = np.isin(np.arange(len(self.comparisons.judges)), self.solution.unbounded_judges)
@@ -379,7 +384,7 @@ class Uncertainty(Predictions):
     def clustered(
         self,
         comparisons: Comparisons,
-        cluster: IntArray | tuple[IntArray, IntArray] | None,
+        cluster: IntArray | tuple[IntArray, IntArray] | str,
         most: int | None = None,
     ) -> Self:
         """The same fit with a covariance that allows for dependence within clusters and for misfit.
@@ -388,9 +393,9 @@ class Uncertainty(Predictions):
         (Liang and Zeger, 1986), times Q / (Q - 1) for Q clusters. Intervals use Student's t, whose degrees of
         freedom are the effective number of clusters (`clusters.effective_number`) less one; those of scores and
         their differences count the clusters behind them alone (`clusters.effective_by_pair`). Where there is a
-        penalty, its precision is part of the information and of M: the mean it shrinks toward is one more
-        observation. Without it what no comparison tells would seem to be known exactly. Shrunk fits, which are for
-        few comparisons, also allow for few clusters (`clusters.for_few_clusters`).
+        penalty, its precision is part of the information and, times the dispersion, of M: the mean it shrinks
+        toward is one more observation. Without it what no comparison tells would seem to be known exactly. Shrunk
+        fits, which are for few comparisons, also allow for few clusters (`clusters.for_few_clusters`).
 
         Of two crossed clusters M is that of `clusters.two_way`, each sum with its own Q / (Q - 1), and the smaller
         effective number counts.
@@ -399,8 +404,8 @@ class Uncertainty(Predictions):
         ----------
         comparisons : Comparisons
             The raw comparisons behind the fit.
-        cluster : int array, shape (T,), or None
-            Cluster of each of them, such as the question asked; None for each judgment by itself, so that a row
+        cluster : int array, shape (T,), or "judgment"
+            Cluster of each of them, such as the question asked; or each judgment by itself, so that a row
             that counts for several is as many clusters. Two arrays are crossed clusters.
         most : int, optional
             How many clusters M is summed over. Of more, that many drawn at random stand for all: their sum is
@@ -418,7 +423,7 @@ class Uncertainty(Predictions):
         self.require_fitted(comparisons.models, comparisons.judges, comparisons.n_comparisons)
         if isinstance(cluster, tuple):
             return self._clustered_two_ways(comparisons, *cluster)
-        if cluster is None:
+        if isinstance(cluster, str):
             n_drawn, comparisons = single_judgments(comparisons, most)
             cluster = np.arange(len(comparisons))
             effective = float(n_drawn or len(cluster))
@@ -444,7 +449,7 @@ class Uncertainty(Predictions):
             meats.append(squares * (n_clusters / (n_clusters - 1)))
             numbers.append(n_clusters)
             residuals.append(residuals_by_cluster(comparisons, model, parameters, cluster))
-        meat = two_way(*meats, np.diag(self._information("expected") + self._penalty))
+        meat = two_way(meats[0], meats[1], meats[2], np.diag(self._information("expected") + self._penalty))
         behind = [
             self.behind_pairs(*sums_and_products(information_by_cluster(comparisons, model, parameters, cluster)))
             for cluster in (first, second)
@@ -522,9 +527,8 @@ class Uncertainty(Predictions):
     ) -> Self:
         """`sandwiched`, given M."""
         if self.solution.shrinks_scores:
-            meat = meat + for_few_clusters(
-                meat, self._information("expected"), self._inverse("expected"), n_clusters
-            )
+            info, inverse = self._information("expected"), self._inverse("expected")
+            meat = meat + for_few_clusters(meat, info, inverse, n_clusters, self.dispersion)
 
         of_equal_size = float(n_clusters) if effective is None else effective
         counted = replace(

@@ -225,7 +225,10 @@ def orders_by_errors(*results: Uncertainty) -> list[list[Order]]:
             equal_errors = _by_result(results, equal_errors)
         difference = np.array([np.subtract.outer(s[chosen], s[chosen]), longer * equal])
         for number, result_by_error in enumerate(results):
-            error = np.array([errors[number], longer * equal_errors[0 if few else number]])
+            equal_error = longer * equal_errors[0 if few else number]
+            if kinds[number] is None and not few:  # that of the likelihood
+                equal_error = np.sqrt(result_by_error.dispersion) * equal_error
+            error = np.array([errors[number], equal_error])
             dof = result_by_error.degrees_of_freedom
             head_to_head = exact[number]
             head_to_head = None if head_to_head is None else head_to_head.of_models(chosen)

@@ -277,7 +277,8 @@ def items_of(
     low, high = np.divmod(c.pair[start], n)
     size = len(start)
     mine = np.flatnonzero(~human)
-    rows = replace(c.take(mine), tied=None)
+    judged = c.take(mine).pool_few(keep=panel.comparisons.judges)  # as `report.panel_of` fitted them
+    rows = replace(judged, tied=None)
     beyond = rows.outcome - panel.probability(rows)
     gamma = panel.discrimination[list(rows.judges)].to_numpy()[rows.judge] * rows.count
     weight = np.bincount(item[mine], gamma, size)
@@ -291,7 +292,7 @@ def items_of(
     seen = np.bincount(item[mine], minlength=size) > 0
     selected = np.flatnonzero(seen)
     columns = (low[selected], high[selected], number[start][selected], expected[selected], people[selected])
-    steps = panel_steps(panel, c.take(mine), number[mine], number[human])
+    steps = panel_steps(panel, judged, number[mine], number[human])
     single = None
     if units:
         kept = np.flatnonzero(human & seen[item])

@@ -16,7 +16,7 @@ from judgerank.data.cache import Shown
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError, DataError, JudgerankError, NoMaximumError
 from judgerank.data.judgments import Judgments
-from judgerank.data.listing import noun
+from judgerank.data.listing import counted, noun
 from judgerank.data.rankings import BROKEN, as_pairs
 from judgerank.data.units import QUESTION, UNITS
 from judgerank.fits.errors_by_question import number_of, questions_of
@@ -165,6 +165,8 @@ class PeopleReport(Shown):
     cluster : tuple of str
         What was sampled, by which errors are clustered. Without ``person`` they do not allow for these being a
         sample of people.
+    n_judges : int
+        How many judges the panel has, those with few answers among them.
     remarks : tuple of str
     level : float
     """
@@ -184,6 +186,7 @@ class PeopleReport(Shown):
     newcomers: HumanScale | None = None
     why: str = ""
     persons: int = 0
+    n_judges: int = 0
     agreement: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=COLUMNS_OF_AGREEMENT))
     cluster: tuple[str, ...] = (QUESTION,)
 
@@ -274,7 +277,7 @@ def people_report(
         judgments, people = of_rows(judgments, np.flatnonzero(counts)), people[counts]
     c, question = judgments.comparisons, judgments.question
     panel, why = panel_of(c.take(np.flatnonzero(~people)), question[~people])
-    persons = len(np.unique(c.judge[people]))
+    persons, n_judges = (len(np.unique(c.judge[rows])) for rows in (people, ~people))
     names = names or ((QUESTION, PERSON) if FEW <= persons < people.sum() else (QUESTION,))
     units = {name: c.judge if name == PERSON else judgments.unit(name) for name in names}
     items = items_of(c, question, people, panel, None if names == (QUESTION,) else units)
@@ -308,6 +311,7 @@ def people_report(
         newcomers,
         unhelped,
         persons,
+        n_judges,
     )
     more = tuple(_by_other_units(human_scores, panel, judgments, people, names, level))
     agreement = agreement_with_people(c, question, people, level)
@@ -464,11 +468,11 @@ def _joined(table: pd.DataFrame, items: Items, drawn: TowardPanel, helped: Peopl
 
 def _together(c: Comparisons, question: IntArray, people: BoolArray, panel: Fit) -> Fit:
     """Everyone in one fit, people as one judge."""
+    c = c.pool_few(keep=panel.comparisons.judges)  # as the panel's fit has them
     names = (*panel.comparisons.judges, PEOPLE)
     judge_index = pd.Index(names).get_indexer(pd.Index(c.judges))
-    judge = np.where(people, len(names) - 1, judge_index[c.judge])
-    fitted = fit(replace(c, judges=names, judge=judge), panel.model)
-    rows = replace(c, judges=names, judge=judge)
+    rows = replace(c, judges=names, judge=np.where(people, len(names) - 1, judge_index[c.judge]))
+    fitted = fit(rows, panel.model)
     return fitted.clustered(rows, question) if panel.robust is not None else fitted
 
 
@@ -476,8 +480,8 @@ def _lines(report: PeopleReport) -> Iterator[str]:
     items = report.people.items
     n_items = int(items.asked.sum())
     yield (
-        f"{len(items.models)} models, {len(report.panel.comparisons.judges)} judges on {len(items.asked):,} "
-        f"items, {report.persons:,} {noun(report.persons, 'name')} of people on {n_items:,} of them"
+        f"{len(items.models)} models, {counted(report.n_judges, 'judge')} on {len(items.asked):,} items, "
+        f"{report.persons:,} {noun(report.persons, 'name')} of people on {n_items:,} of them"
     )
     yield from _on_few(report)
     yield from (f"- {text}" for text in report.remarks)

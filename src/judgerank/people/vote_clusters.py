@@ -76,7 +76,7 @@ class SingleVotes:
         if len(squares) == 1:
             return squares[0]
         both = numbered(crossing(*(unit.of_vote for unit in self.units)))
-        return two_way(*squares, self._squares(gradients, None, both), scale)
+        return two_way(squares[0], squares[1], self._squares(gradients, None, both), scale)
 
     @staticmethod
     def _squares(
