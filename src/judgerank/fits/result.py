@@ -118,6 +118,8 @@ class Fit(Fitted):
         ConfigError
             If the fit has no block ``taste``: its errors are those of this panel already.
         """
+        if self.panel is not None:
+            return self.panel
         self._extra_columns(TASTE)
         return replace(self, of_panel=True)
 

@@ -7,13 +7,13 @@ from functools import cached_property
 from typing import Self
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import coo_array, csr_array
 
 from judgerank.data.arrays import BoolArray, FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import DataError, NoIntervalError
 from judgerank.engine.information import covariance, information
-from judgerank.engine.likelihood import Curvature, evaluate
+from judgerank.engine.likelihood import Curvature, evaluate, expected_answers, row_by_row
 from judgerank.engine.newton import Newton
 from judgerank.engine.penalised import Penalised, mixture, penalty_alone
 from judgerank.engine.penalty import flat, penalty
@@ -107,17 +107,22 @@ def _singular_pair(
     return np.vstack([np.outer(s, of_size / sigma + mean) + wide * dv, of_log - mean])
 
 
-def degrees_of_tastes(model: Model, free: BoolArray, chosen: BoolArray) -> float:
-    """Degrees of freedom behind the standard deviation of tastes; infinite where there are none.
+def degrees_of_tastes(model: Model, free: BoolArray, n: int) -> float:
+    """Degrees of freedom behind the standard deviation of judges' tastes for n models.
 
     K judges see N - 1 differences each; scores and discriminations take (N - 1) + (K - 1) of these K (N - 1).
     """
-    if not has_tastes(model, chosen):
-        return float(np.inf)
-    taste_columns, judges = _taste_columns(model, chosen), free.shape[1]
-    n = (taste_columns.stop - taste_columns.start) // judges
+    judges = free.shape[1]
     n_spent = n - 1 + max(int(free[0].sum()) - 1 if model.weighs_judges else 0, 0)
     return float(max(judges * (n - 1) - n_spent, 1))
+
+
+def _variances_of_pairs(covariance: FloatArray) -> FloatArray:
+    """Variances of differences, and on the diagonal of single values, shape (N, N)."""
+    single = np.diag(covariance)
+    pairs = single[:, None] + single[None, :] - 2 * covariance
+    np.fill_diagonal(pairs, single)
+    return np.asarray(pairs, float)
 
 
 def _taste_columns(model: Model, chosen: BoolArray) -> slice:
@@ -154,6 +159,10 @@ class Uncertainty(Predictions):
         With a block ``taste``: whether errors are those of the judges' own mean (`inference.taste_errors`).
     flips : sparse float array, shape (Q, N N), optional
         Leads by question, for the tests of few questions (`judgerank.order.flips`).
+    tastes : float
+        Standard deviation of judges' tastes that errors allow for, in log-odds (`for_judges_like_these`).
+    panel : Uncertainty, optional
+        The same with the errors of this panel, where `tastes` are allowed for.
     """
 
     robust: FloatArray | None = None
@@ -164,6 +173,8 @@ class Uncertainty(Predictions):
     effective_by_pair: FloatArray | None = None
     of_panel: bool = False
     flips: csr_array | None = None
+    tastes: float = 0.0
+    panel: Self | None = None
 
     @cached_property
     def free(self) -> BoolArray:
@@ -321,11 +332,13 @@ class Uncertainty(Predictions):
 
     @property
     def degrees_of_freedom(self) -> float:
-        """Of the standard errors: infinite, effective number of clusters less one, or those of judges' tastes.
+        """Of the standard errors: infinite, effective number of clusters less one, or those of a block of tastes.
 
-        One at least, however much one cluster has.
+        One at least, however much one cluster has. Tastes that errors allow for are in `degrees_of_pairs` alone.
         """
-        of_tastes = np.inf if self.of_panel else degrees_of_tastes(self.model, self.free, self.chosen)
+        of_tastes = np.inf
+        if not self.tastes and self.speaks_of_judges_like_these:
+            of_tastes = degrees_of_tastes(self.model, self.free, len(self.comparisons.models))
         n_effective = self.effective_clusters or self.n_clusters  # a fit saved before has the second alone
         if n_effective is not None:
             return min(max(n_effective - 1.0, 1.0), of_tastes)
@@ -337,9 +350,16 @@ class Uncertainty(Predictions):
     def degrees_of_pairs(self) -> FloatArray:
         """Of the errors of differences of scores, and, on the diagonal, of scores, shape (N, N); at least one.
 
-        No more than `degrees_of_freedom`: fewer where few clusters compared the models.
+        No more than `degrees_of_freedom`: fewer where few clusters compared the models, and where tastes of few
+        judges are a large part of the variance (Satterthwaite, 1946).
         """
         n, degrees = len(self.comparisons.models), self.degrees_of_freedom
+        if self.panel is not None:
+            both, panel = (_variances_of_pairs(fit.covariance[:n, :n]) for fit in (self, self.panel))
+            of_tastes = degrees_of_tastes(self.model, self.free, n)
+            parts = panel**2 / self.panel.degrees_of_pairs + np.maximum(both - panel, 0.0) ** 2 / of_tastes
+            by_pair = np.divide(both**2, parts, out=np.full_like(both, np.inf), where=parts > 0)
+            return np.minimum(np.maximum(by_pair, 1.0), degrees)
         if self.effective_by_pair is None:
             return np.full((n, n), degrees)
         return np.minimum(np.maximum(self.effective_by_pair - 1.0, 1.0), degrees)
@@ -359,13 +379,50 @@ class Uncertainty(Predictions):
         """This fit with the errors that tests of pairs take: with sign flips, those of independent comparisons."""
         if self.flips is None or self.meat is None:
             return self
-        plain = replace(self, robust=None, meat=None, by_cluster=None, n_clusters=None)
-        plain = replace(plain, effective_clusters=None, effective_by_pair=None)
-        vars(plain)["by_spread"] = tuple(
-            (weight, plain._conditional_fit(conditional_fit.solution))
+        plain = replace(self, robust=None, meat=None, by_cluster=None, n_clusters=None, tastes=0.0)
+        plain = self._at_same_spreads(replace(plain, effective_clusters=None, effective_by_pair=None))
+        return plain.for_judges_like_these(self.tastes) if self.tastes else plain
+
+    def _at_same_spreads(self, other: Self) -> Self:
+        """Another fit with the same estimates, at the standard deviations of the penalty that this one has."""
+        vars(other)["by_spread"] = tuple(
+            (weight, other._conditional_fit(conditional_fit.solution))
             for weight, conditional_fit in self.by_spread
         )
-        return plain
+        return other
+
+    @property
+    def is_robust(self) -> bool:
+        """Whether errors are not those of the model: by cluster, or of question effects."""
+        return (self if self.panel is None else self.panel).robust is not None
+
+    @property
+    def speaks_of_judges_like_these(self) -> bool:
+        """Whether errors allow for the tastes that the judges of this panel happen to have."""
+        return self.tastes > 0 or (not self.of_panel and has_tastes(self.model, self.chosen))
+
+    def for_judges_like_these(self, tastes: float) -> Self:
+        """The same fit with errors that allow for judges' tastes of a standard deviation, in log-odds.
+
+        A taste t_ki of judge k for model i moves what the judge is expected to answer, and so the gradient, by
+        h_ki t_ki, h_ki being the information that the parameters share with it. So the sandwich's M gets
+        tastes^2 sum h h', besides what it has of comparisons: those of the model where none are clustered.
+        """
+        terms = row_by_row(self.comparisons, self.model, self.solution.parameters)
+        n = len(self.comparisons.models)
+        answers = expected_answers(terms).tocsr()[:, self.chosen]
+        judge = self.comparisons.judge.astype(np.int64) * n
+        index = np.arange(len(judge))
+        ends = np.r_[index, index], np.r_[judge + self.comparisons.first, judge + self.comparisons.second]
+        signs = np.repeat([1.0, -1.0], len(index))
+        by_taste = coo_array((signs, ends), (len(index), n * len(self.comparisons.judges))).tocsr()
+        shared = (answers.T @ by_taste).toarray()
+        meat = self._information("expected") if self.meat is None else self.meat
+        wider = replace(self, meat=meat + tastes**2 * shared @ shared.T, tastes=tastes, panel=self)
+        wider = self._at_same_spreads(wider)
+        robust_fit = replace(wider, robust=wider._over_spreads())
+        vars(robust_fit)["by_spread"] = wider.by_spread
+        return robust_fit
 
     def clustered(self, comparisons: Comparisons, cluster: IntArray, most: int | None = None) -> Self:
         """The same fit with a covariance that allows for dependence within clusters and for misfit.
@@ -473,14 +530,9 @@ class Uncertainty(Predictions):
         counted = replace(
             self, n_clusters=n_clusters, effective_clusters=of_equal_size, effective_by_pair=by_pair, meat=meat
         )
-        # the same estimates: fitted once
-        conditional_fits = tuple(
-            (weight, counted._conditional_fit(conditional_fit.solution))
-            for weight, conditional_fit in self.by_spread
-        )
-        vars(counted)["by_spread"] = conditional_fits
+        counted = self._at_same_spreads(counted)  # the same estimates: fitted once
         robust_fit = replace(counted, robust=counted._over_spreads(), by_cluster=by_cluster)
-        vars(robust_fit)["by_spread"] = conditional_fits
+        vars(robust_fit)["by_spread"] = counted.by_spread
         return robust_fit
 
     @cached_property

@@ -25,6 +25,7 @@ EFFECTS = "effects"
 CLUSTERS = ("question", EFFECTS, "none")
 FEWEST, MOST_NEXT, MOST_SIZE = 10**9, 1000, 10**6  # largest values of few, next and next_size
 SHRUNK, EXACT = "penalised", "newton"  # what is fitted unless a user says otherwise, and what stands beside it
+LIKE_THESE, THIS_PANEL = WHOSE = ("judges_like_these", "this_panel")  # whose opinion intervals are of
 FAMILY = "family"  # block that allows for self-preference
 DESCRIBED = (EXACT, SHRUNK)  # solvers that further blocks and question effects go with
 
@@ -49,9 +50,10 @@ class Settings:
     blocks: tuple[str, ...] = ()
     own_maker: str = RECUSE
     makers: tuple[tuple[str, str], ...] = ()
+    whose: str = LIKE_THESE
 
     def __post_init__(self) -> None:
-        choices = {"solver": tuple(SOLVERS), "cluster": CLUSTERS, "own_maker": OWN_MAKER}
+        choices = {"solver": tuple(SOLVERS), "cluster": CLUSTERS, "own_maker": OWN_MAKER, "whose": WHOSE}
         for name, allowed in choices.items():
             if getattr(self, name) not in allowed:
                 raise ConfigError(f"there is no {name} {getattr(self, name)!r} (known: {', '.join(allowed)})")
@@ -184,9 +186,19 @@ class Record:
         return self.fits[0]
 
     @property
+    def panel_fit(self) -> Fit:
+        """`fit` with errors of these judges alone: what is saved and compared with other rankings."""
+        return self.fit if self.fit.panel is None else self.fit.panel
+
+    @property
+    def whose(self) -> str:
+        """Whose opinion intervals and significance are of: `LIKE_THESE` where they allow for judges' tastes."""
+        return LIKE_THESE if self.fit.speaks_of_judges_like_these else THIS_PANEL
+
+    @property
     def clustered(self) -> bool:
         """Whether the covariance of the largest component allows for dependence within questions."""
-        return self.fit.robust is not None
+        return self.fit.is_robust
 
     @property
     def title(self) -> str:

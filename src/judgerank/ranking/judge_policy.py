@@ -313,7 +313,7 @@ def _on_dependence(ranking: Record) -> str:
             "recognised. If there are any, the intervals are too narrow (--column question=NAME names them)."
         )
     if ranking.fit.flips is not None:
-        narrow = " The intervals of scores may be too narrow." if ranking.fit.robust is None else ""
+        narrow = " The intervals of scores may be too narrow." if not ranking.fit.is_robust else ""
         return (
             f"Only {counted(ranking.judgments.n_questions, 'question')}: significance is tested by exchanging "
             f"the names of two models in whole questions.{narrow}"

@@ -132,7 +132,7 @@ def _fit_of(fitted: Fit, judgments: Judgments) -> str:
             "are also tested by the residuals of each question."
         )
     elif fitted.flips is not None:
-        if fitted.robust is not None:
+        if fitted.is_robust:
             spread = (
                 "Intervals of scores and win rates allow for dependence within questions (sandwich covariance)."
             )
@@ -140,7 +140,7 @@ def _fit_of(fitted: Fit, judgments: Judgments) -> str:
             " Pairs are tested by sign flips of whole questions (Fisher, 1935; Holm, 1979), and ranks follow from "
             "the significantly different pairs."
         )
-    elif fitted.robust is not None:
+    elif fitted.is_robust:
         n_questions = judgments.n_questions
         part = f", computed from {MOST_QUESTIONS:,} of them" if n_questions > MOST_QUESTIONS else ""
         spread = (

@@ -14,7 +14,7 @@ def of_component(component: Component) -> Finding:
     if not clusters(component.judgments, settings) or not component.has_intervals:
         return Finding()
     questions = questions_of(reported, reported.require_raw(), reported.require_question())
-    independent = reported.robust is None
+    independent = not reported.is_robust
     return Finding(
         [] if questions.enough else on_questions(questions, len(reported.scores), settings.level, independent)
     )
