@@ -157,7 +157,9 @@ def test_a_judge_who_favours_itself_has_no_vote_on_itself():
 
 def test_a_judge_who_favours_a_model_far_below_the_lead_changes_no_headline():
     judges = {"m3": (1.0, 0.0, "m3"), "j1": (1.0, 0.0, ""), "j2": (1.0, 0.0, "")}
-    ranking = rank(drawn({"m0": 1.5, "m1": 0.3, "m2": -0.2, "m3": -1.5}, judges, n_questions=300), whose="this_panel")
+    ranking = rank(
+        drawn({"m0": 1.5, "m1": 0.3, "m2": -0.2, "m3": -1.5}, judges, n_questions=300), whose="this_panel"
+    )
     told = verdict(ranking)
     assert any("m3 (favours its own answers)" in one for one in told.warnings)
     assert told.headline == "m0 leads"
