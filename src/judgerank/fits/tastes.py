@@ -24,7 +24,7 @@ from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.fits.result import Fit
 from judgerank.inference.clusters import Residuals, residuals_by_cluster
-from judgerank.inference.uncertainty import degrees_of_tastes
+from judgerank.inference.taste_errors import degrees_of_tastes
 from judgerank.order.equality import LEAST, NetResults
 
 GRID = (0.0, 0.05, 0.1, 0.15, 0.2, 0.3, 0.45, 0.7, 1.0, 1.5, 2.5)  # standard deviations tried, in log-odds

@@ -91,20 +91,29 @@ class Evidence:
     p_block: float
 
 
-def evidence(scores: Scores, rule: Rule) -> Evidence:
-    """Test one criterion."""
+def p_values(scores: Scores, rule: Rule) -> tuple[float, float]:
+    """p-values of "the candidate must not ship" and of "nothing speaks against the candidate"."""
     x = scores.within
     worse, better = scores.p_flips(-1), scores.p_flips(1)
-    p_block = worse
     if rule.mode == TWO_SIDED:
-        p_ship = better
-    else:
-        p_ship = p_not_above(x, scores.place_of(rule.lowest))
-        if rule.mode == EQUIVALENCE:
-            p_ship = max(p_ship, p_not_below(x, scores.place_of(rule.highest)))
-            p_block = min(1.0, 2 * min(worse, better))
-    low, high = (scores.rate_at(bound(x, rule.level)) for bound in (least, largest))
-    return Evidence(len(x), scores.win_rate, low, high, p_ship, p_block)
+        return better, worse
+    p_ship = p_not_above(x, scores.place_of(rule.lowest))
+    if rule.mode != EQUIVALENCE:
+        return p_ship, worse
+    p_ship = max(p_ship, p_not_below(x, scores.place_of(rule.highest)))
+    return p_ship, min(1.0, 2 * min(worse, better))
+
+
+def bounds(scores: Scores, rule: Rule) -> tuple[float, float]:
+    """One-sided confidence bounds of the win rate, each at the level of the look."""
+    low, high = (scores.rate_at(bound(scores.within, rule.level)) for bound in (least, largest))
+    return low, high
+
+
+def evidence(scores: Scores, rule: Rule) -> Evidence:
+    """Test one criterion."""
+    (p_ship, p_block), (low, high) = p_values(scores, rule), bounds(scores, rule)
+    return Evidence(len(scores.scores), scores.win_rate, low, high, p_ship, p_block)
 
 
 def outcome(evidences: Sequence[Evidence], rule: Rule, only_one_order: bool = False) -> str:

@@ -6,7 +6,7 @@ import pandas as pd
 
 from judgerank.data.listing import p_of
 from judgerank.fits.result import Fit
-from judgerank.inference.uncertainty import TASTE
+from judgerank.inference.taste_errors import TASTE
 from judgerank.inference.wald import wald_by_covariance
 from judgerank.order.pairs import pairwise
 from judgerank.order.scale import reported_covariance, scale_of
