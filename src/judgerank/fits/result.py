@@ -128,8 +128,8 @@ class Fit(Fitted):
         """The same fit with errors of what these judges think, whatever others like them would.
 
         A fit with the block ``taste``, or one that `rank` found tastes in, speaks of judges like these: its
-        intervals, pairs and ranks allow for the tastes that the judges of this panel happen to have. Here their tastes are part of the scores
-        (`judgerank.inference.taste_errors`). Estimates are the same.
+        intervals, pairs and ranks allow for the tastes that the judges of this panel happen to have. Here their
+        tastes are part of the scores (`judgerank.inference.taste_errors`). Estimates are the same.
 
         Raises
         ------
