@@ -185,9 +185,8 @@ def test_models_that_move_are_named():
     assert placed.moved
     row = placed.moves.set_index("model").loc[placed.moved[0]]
     on_board = placed.refit.scores - placed.refit.scores[list(fitted.scores.index)].mean()
-    assert row["after"] == pytest.approx(
-        scale_by(placed.refit, weights_of(fitted)).factor * on_board[placed.moved[0]]
-    )
+    scale = scale_by(placed.refit, weights_of(fitted), list(fitted.scores.index))
+    assert row["after"] == pytest.approx(scale.factor * on_board[placed.moved[0]])
 
 
 def test_what_does_not_place_is_left_out_and_counted():

