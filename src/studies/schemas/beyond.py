@@ -159,6 +159,12 @@ class Tastes(RealData, Replicated):
     n_comparisons: list[int] = at_least(1)
     replications: int = at_least(2)
     nulls: int = at_least(2)
+    panels: list[int] = at_least(2)
+    tastes: list[float] = at_least(0)
+    own: list[float] = at_least(0)
+    each: int = at_least(1)
+    questions: int = at_least(2)
+    sets: int = at_least(2)
     stops: int = at_least(2)
     most: int = at_least(1)
 
