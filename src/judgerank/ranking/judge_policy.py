@@ -34,6 +34,7 @@ from judgerank.ranking.studies.contrary_judges import CONTRARY_JUDGES
 from judgerank.ranking.studies.exact_fit import HARMLESS, WHICH_FIT
 from judgerank.ranking.studies.goodness_of_fit import CYCLE
 from judgerank.ranking.studies.leaderboard import board_of
+from judgerank.ranking.studies.near_copies import NEAR_COPIES
 from judgerank.ranking.studies.one_sided_votes import ONE_SIDED
 from judgerank.ranking.studies.rivals import DISAGREE
 from judgerank.ranking.study import component_of
@@ -249,7 +250,7 @@ def warnings_of(ranking: Record, judges: pd.DataFrame) -> list[str]:
     fitted = ranking.fit
     warnings = [
         note.removeprefix(start)
-        for start in (CYCLE, WHICH_FIT, BY_JUDGE, CONTRARY_JUDGES, ONE_SIDED)
+        for start in (CYCLE, WHICH_FIT, BY_JUDGE, NEAR_COPIES, CONTRARY_JUDGES, ONE_SIDED)
         for note in (remark.removeprefix("Component 1: ") for remark in ranking.remarks)
         if note.startswith(start) and not note.endswith(HARMLESS)
     ]
