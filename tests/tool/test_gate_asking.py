@@ -114,6 +114,21 @@ def test_the_page_has_the_questions_texts_and_both_answers(folder):
     assert html.count("Both answers are the same") == 59
 
 
+def test_ids_are_numbers_and_an_empty_answer_is_judged_and_counted(folder):
+    """The judge calls an empty answer the worse one; nothing else has changed."""
+    Path("judge.py").write_text("def judge(question, first, second):\n    return 'a' if first else 'b'\n")
+    for name in ("old", "new"):
+        rows = [{"question_id": n, "question": f"Q{n}?", "answer": str(n)} for n in range(60)]
+        rows[7]["answer"] = "" if name == "new" else "7"
+        Path(f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    done = run("--until", "all", "--json", "--page", "gate.html")
+    found = json.loads(done.stdout)
+    assert (found["verdict"], found["criteria"][0]["judgments"]) == ("ship", 1)
+    assert found["criteria"][0]["win_rate"] == pytest.approx(59 * 0.5 / 60)
+    html = Path("gate.html").read_text()
+    assert "1 of new (60 questions)" in html and "<b>0</b>" in html
+
+
 def test_equal_answers_are_ties_that_nobody_is_asked_about(folder):
     answers(Path("new.jsonl"), [50] * 60)
     done = run("--until", "all", "--json")
