@@ -19,6 +19,7 @@ from judgerank.fits import presentation, storing
 from judgerank.fits.fitted import Fitted
 from judgerank.fits.presentation import leaderboard
 from judgerank.fits.testing import BlockTest, tested
+from judgerank.inference.clusters import JUDGMENT, QUESTION
 from judgerank.inference.uncertainty import TASTE
 from judgerank.model.kinds.category import in_category
 from judgerank.order.flips import leads_by_question
@@ -60,7 +61,10 @@ class Fit(Fitted):
     """
 
     def clustered(
-        self, comparisons: Comparisons | None = None, cluster: AnyArray | None = None, most: int | None = None
+        self,
+        comparisons: Comparisons | None = None,
+        cluster: AnyArray | tuple[AnyArray, AnyArray] | str = QUESTION,
+        most: int | None = None,
     ) -> Self:
         """The same fit with errors that allow for dependence within clusters and for misfit.
 
@@ -68,8 +72,9 @@ class Fit(Fitted):
         ----------
         comparisons : Comparisons, optional
             The raw comparisons behind the fit, where it does not hold them.
-        cluster : array, shape (T,), optional
-            Cluster of each of them, by default the question asked.
+        cluster : "question", "judgment", or array, shape (T,), or two of them
+            Cluster of each of them: by default the question asked; ``judgment`` makes each judgment one. Two
+            arrays are crossed clusters, such as question and rater (`inference.clusters.two_way`).
         most : int, optional
             How many clusters errors are computed from: of more, that many at random stand for all. All by default.
 
@@ -90,7 +95,7 @@ class Fit(Fitted):
         True
         """
         if self.effects is not None and self.effects.sigma > 0:
-            if cluster is None:
+            if isinstance(cluster, str) and cluster == QUESTION:
                 return self
             raise ConfigError(
                 "errors of a fit with question effects allow for dependence within questions; other clusters go "
@@ -102,9 +107,22 @@ class Fit(Fitted):
             )
         return super().clustered(
             self.require_raw() if comparisons is None else comparisons,
-            self.require_question() if cluster is None else numbered(np.asarray(cluster))[1],
+            self._labels(cluster),
             most,
         )
+
+    def _labels(
+        self, cluster: AnyArray | tuple[AnyArray, AnyArray] | str
+    ) -> IntArray | tuple[IntArray, IntArray] | None:
+        """Numbers of clusters as of `Uncertainty.clustered`."""
+        if isinstance(cluster, str):
+            if cluster not in (QUESTION, JUDGMENT):
+                raise ConfigError(f"clusters are by 'question', by 'judgment' or given, and not {cluster!r}")
+            return self.require_question() if cluster == QUESTION else None
+        if isinstance(cluster, tuple):
+            first, second = (numbered(np.asarray(labels))[1] for labels in cluster)
+            return first, second
+        return numbered(np.asarray(cluster))[1]
 
     def for_this_panel(self) -> Self:
         """The same fit with errors of what these judges think, whatever others like them would.
@@ -121,7 +139,12 @@ class Fit(Fitted):
         self._extra_columns(TASTE)
         return replace(self, of_panel=True)
 
-    def flipped(self, comparisons: Comparisons | None = None, question: IntArray | None = None) -> Self:
+    def flipped(
+        self,
+        comparisons: Comparisons | None = None,
+        question: IntArray | None = None,
+        across: IntArray | None = None,
+    ) -> Self:
         """The same fit whose pairs of models are tested by sign flips of whole questions.
 
         For few questions: the test's level is known however many there are, and however judgments of a question
@@ -133,6 +156,8 @@ class Fit(Fitted):
             The raw comparisons behind the fit, where it does not hold them.
         question : int array, shape (T,), optional
             Question of each of them, by default the question asked.
+        across : int array, shape (T,), optional
+            The second of two crossed clusters: errors that flips of either imply are added up.
 
         Raises
         ------
@@ -142,8 +167,11 @@ class Fit(Fitted):
         rows = self.model.observed(self.require_raw() if comparisons is None else comparisons)
         self.require_fitted(rows.models, rows.judges, rows.n_comparisons)
         question_index = self.require_question() if question is None else question
-        leads = leads_by_question(rows, self.model, self.solution.parameters, question_index)
-        return replace(self, flips=leads)
+        leads, more = (
+            None if labels is None else leads_by_question(rows, self.model, self.solution.parameters, labels)
+            for labels in (question_index, across)
+        )
+        return replace(self, flips=leads, flips_across=more)
 
     def test(self, block: str) -> BlockTest:
         """Likelihood-ratio test of a further block against the same fit without it.

@@ -20,14 +20,17 @@ from judgerank.engine.penalty import flat, penalty
 from judgerank.engine.problem import moving
 from judgerank.engine.solution import Solution, Status
 from judgerank.inference.clusters import (
+    crossing,
     drawn_clusters,
     effective_by_pair,
     effective_number,
     for_few_clusters,
     information_by_cluster,
     residuals_by_cluster,
+    single_judgments,
     squares_by_cluster,
     sums_and_products,
+    two_way,
 )
 from judgerank.inference.predictions import Predictions
 from judgerank.model.block import Role
@@ -154,6 +157,10 @@ class Uncertainty(Predictions):
         With a block ``taste``: whether errors are those of the judges' own mean (`inference.taste_errors`).
     flips : sparse float array, shape (Q, N N), optional
         Leads by question, for the tests of few questions (`judgerank.order.flips`).
+    across : two sparse float arrays, shapes (R, K (N + B)) and (C, K (N + B)), optional
+        Where clusters are crossed: residuals of the second clusters, and of pairs of both.
+    flips_across : sparse float array, shape (R, N N), optional
+        Leads by the second of two crossed clusters.
     """
 
     robust: FloatArray | None = None
@@ -164,6 +171,8 @@ class Uncertainty(Predictions):
     effective_by_pair: FloatArray | None = None
     of_panel: bool = False
     flips: csr_array | None = None
+    across: tuple[csr_array, csr_array] | None = None
+    flips_across: csr_array | None = None
 
     @cached_property
     def free(self) -> BoolArray:
@@ -248,9 +257,10 @@ class Uncertainty(Predictions):
         """The covariance, shape (D, D), as if the penalty's standard deviations were known."""
         self._require_few_parameters()
         if self.meat is None:
-            return self._inverse("expected") if self.robust is None else self._finite(self.robust)
+            expected = self._inverse("expected") if self.robust is None else self._finite(self.robust)
+            return self.dispersion * expected if self.robust is None else expected
         bread = self._inverse("observed")
-        covariance = bread @ (self.meat + self._penalty) @ bread
+        covariance = bread @ (self.meat + self.dispersion * self._penalty) @ bread
         # judges who answer as one in every cluster do not differ at all, to within rounding
         np.fill_diagonal(covariance, np.maximum(np.diag(covariance), 0.0))
         return covariance
@@ -309,10 +319,14 @@ class Uncertainty(Predictions):
 
     @property
     def _penalty(self) -> FloatArray | float:
-        """Precision matrix of the penalty over the free parameters, shape (D, D); zero where there is none."""
+        """Precision matrix of the penalty over the free parameters, shape (D, D); zero where there is none.
+
+        It is times the dispersion, as the penalty goes with a likelihood that counts every comparison once.
+        """
         parameters, n = self.solution.parameters, len(self.comparisons.models)
         if self.solution.spread is not None:
-            return penalty(self.model, parameters, self.solution.spread)[np.ix_(self.chosen, self.chosen)]
+            precision = penalty(self.model, parameters, self.solution.spread)
+            return self.dispersion * precision[np.ix_(self.chosen, self.chosen)]
         if self.solution.alone is None:
             return 0.0
         unbounded = np.isin(np.arange(len(self.comparisons.judges)), self.solution.unbounded_judges)
@@ -359,7 +373,7 @@ class Uncertainty(Predictions):
         """This fit with the errors that tests of pairs take: with sign flips, those of independent comparisons."""
         if self.flips is None or self.meat is None:
             return self
-        plain = replace(self, robust=None, meat=None, by_cluster=None, n_clusters=None)
+        plain = replace(self, robust=None, meat=None, by_cluster=None, across=None, n_clusters=None)
         plain = replace(plain, effective_clusters=None, effective_by_pair=None)
         vars(plain)["by_spread"] = tuple(
             (weight, plain._conditional_fit(conditional_fit.solution))
@@ -367,23 +381,32 @@ class Uncertainty(Predictions):
         )
         return plain
 
-    def clustered(self, comparisons: Comparisons, cluster: IntArray, most: int | None = None) -> Self:
+    def clustered(
+        self,
+        comparisons: Comparisons,
+        cluster: IntArray | tuple[IntArray, IntArray] | None,
+        most: int | None = None,
+    ) -> Self:
         """The same fit with a covariance that allows for dependence within clusters and for misfit.
 
         The sandwich B M B of the observed information's inverse B and M = sum u u', u every cluster's gradient
         (Liang and Zeger, 1986), times Q / (Q - 1) for Q clusters. Intervals use Student's t, whose degrees of
         freedom are the effective number of clusters (`clusters.effective_number`) less one; those of scores and
         their differences count the clusters behind them alone (`clusters.effective_by_pair`). Where there is a
-        penalty, its precision is part of the information and of M: the mean it shrinks toward is one more
-        observation. Without it what no comparison tells would seem to be known exactly. Shrunk fits, which are for
-        few comparisons, also allow for few clusters (`clusters.for_few_clusters`).
+        penalty, its precision is part of the information and, times the dispersion, of M: the mean it shrinks
+        toward is one more observation. Without it what no comparison tells would seem to be known exactly. Shrunk
+        fits, which are for few comparisons, also allow for few clusters (`clusters.for_few_clusters`).
+
+        Of two crossed clusters M is that of `clusters.two_way`, each sum with its own Q / (Q - 1), and the smaller
+        effective number counts.
 
         Parameters
         ----------
         comparisons : Comparisons
             The raw comparisons behind the fit.
-        cluster : int array, shape (T,)
-            Cluster of each of them, such as the question asked.
+        cluster : int array, shape (T,), or None
+            Cluster of each of them, such as the question asked; None for each judgment by itself, so that a row
+            that counts for several is as many clusters. Two arrays are crossed clusters.
         most : int, optional
             How many clusters M is summed over. Of more, that many drawn at random stand for all: their sum is
             multiplied by Q over their number, and so are the squares of their residuals. All by default.
@@ -398,17 +421,42 @@ class Uncertainty(Predictions):
         self._require_few_parameters()
         comparisons, parameters = self.model.observed(comparisons), self.solution.parameters
         self.require_fitted(comparisons.models, comparisons.judges, comparisons.n_comparisons)
-        all_clusters, counts = cluster, comparisons.count
-        n_drawn, rows = drawn_clusters(cluster, most)
-        if rows is not None:
-            comparisons, cluster = comparisons._rows(rows), cluster[rows]
+        if isinstance(cluster, tuple):
+            return self._clustered_two_ways(comparisons, *cluster)
+        if cluster is None:
+            n_drawn, comparisons = single_judgments(comparisons, most)
+            cluster = np.arange(len(comparisons))
+            effective = float(n_drawn or len(cluster))
+        else:
+            effective = effective_number(cluster, comparisons.count)
+            n_drawn, rows = drawn_clusters(cluster, most)
+            if rows is not None:
+                comparisons, cluster = comparisons._rows(rows), cluster[rows]
         squares, counted = squares_by_cluster(comparisons, self.model, parameters, cluster, self.chosen)
-        effective = effective_number(all_clusters, counts)
         times = 1.0 if n_drawn is None else n_drawn / counted
         information = times * information_by_cluster(comparisons, self.model, parameters, cluster)
         by_pair = self.behind_pairs(*sums_and_products(information))
         residuals = residuals_by_cluster(comparisons, self.model, parameters, cluster) * np.sqrt(times)
         return self.sandwiched(times * squares, n_drawn or counted, residuals, effective, by_pair)
+
+    def _clustered_two_ways(self, comparisons: Comparisons, first: IntArray, second: IntArray) -> Self:
+        """`clustered` by crossed clusters; the comparisons are as the model observes them."""
+        parameters, model = self.solution.parameters, self.model
+        both = (first, second, crossing(first, second))
+        meats, numbers, residuals = [], [], []
+        for cluster in both:
+            squares, n_clusters = squares_by_cluster(comparisons, model, parameters, cluster, self.chosen)
+            meats.append(squares * (n_clusters / (n_clusters - 1)))
+            numbers.append(n_clusters)
+            residuals.append(residuals_by_cluster(comparisons, model, parameters, cluster))
+        meat = two_way(*meats, np.diag(self._information("expected") + self._penalty))
+        behind = [
+            self.behind_pairs(*sums_and_products(information_by_cluster(comparisons, model, parameters, cluster)))
+            for cluster in (first, second)
+        ]
+        effective = min(effective_number(cluster, comparisons.count) for cluster in (first, second))
+        robust_fit = self._with_meat(meat, min(numbers[:2]), residuals[0], effective, np.minimum(*behind))
+        return replace(robust_fit, across=(residuals[1], residuals[2]))
 
     def independent_rows(self) -> tuple[Comparisons, IntArray | None] | None:
         """The comparisons behind the fit, and the cluster of each, if errors are by cluster; None if not held."""
@@ -465,9 +513,22 @@ class Uncertainty(Predictions):
         NoIntervalError
             If the fit has no intervals.
         """
-        meat = squares * (n_clusters / (n_clusters - 1))
+        return self._with_meat(
+            squares * (n_clusters / (n_clusters - 1)), n_clusters, by_cluster, effective, by_pair
+        )
+
+    def _with_meat(
+        self,
+        meat: FloatArray,
+        n_clusters: int,
+        by_cluster: csr_array | None,
+        effective: float | None,
+        by_pair: FloatArray | None,
+    ) -> Self:
+        """`sandwiched`, given M."""
         if self.solution.shrinks_scores:
-            meat += for_few_clusters(meat, self._information("expected"), self._inverse("expected"), n_clusters)
+            info, inverse = self._information("expected"), self._inverse("expected")
+            meat = meat + for_few_clusters(meat, info, inverse, n_clusters, self.dispersion)
 
         of_equal_size = float(n_clusters) if effective is None else effective
         counted = replace(

@@ -24,6 +24,7 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 import pandas as pd
+from scipy.sparse import csr_array
 from scipy.special import ndtr
 
 from judgerank.data.arrays import BoolArray, FloatArray, ObjectArray
@@ -195,7 +196,7 @@ def orders_by_errors(*results: Uncertainty) -> list[list[Order]]:
     names, s = np.asarray(result.comparisons.models, object), scale.scores
     covariances = [reported_covariance(result_by_error) for result_by_error in results]
     cells, parameters = result.comparisons, result.solution.parameters
-    kinds = [result_by_error.by_cluster for result_by_error in results]
+    kinds = [kind for result_by_error in results for kind in _residuals(result_by_error)]
     longer = scale.factor
     if result.effects is not None:
         parameters = result.effects.without
@@ -204,7 +205,7 @@ def orders_by_errors(*results: Uncertainty) -> list[list[Order]]:
     few, places = result.flips is not None, [np.flatnonzero(np.isin(names, group)) for group in groups]
     exact = [None if few else own_tests(result_by_error, places) for result_by_error in results]
     test = (
-        tests_by_flips(result.flips, s / longer)
+        tests_by_flips(result.flips, s / longer, result.flips_across)
         if few
         else tests_of_equality(pooled, result.model, parameters, kinds)
     )
@@ -220,9 +221,14 @@ def orders_by_errors(*results: Uncertainty) -> list[list[Order]]:
             equal, equal_errors = test(chosen)
         except np.linalg.LinAlgError:
             raise NoIntervalError("there are no intervals: some differences are not determined") from None
+        if not few:
+            equal_errors = _by_result(results, equal_errors)
         difference = np.array([np.subtract.outer(s[chosen], s[chosen]), longer * equal])
         for number, result_by_error in enumerate(results):
-            error = np.array([errors[number], longer * equal_errors[0 if few else number]])
+            equal_error = longer * equal_errors[0 if few else number]
+            if kinds[number] is None and not few:  # that of the likelihood
+                equal_error = np.sqrt(result_by_error.dispersion) * equal_error
+            error = np.array([errors[number], equal_error])
             dof = result_by_error.degrees_of_freedom
             head_to_head = exact[number]
             head_to_head = None if head_to_head is None else head_to_head.of_models(chosen)
@@ -231,6 +237,32 @@ def orders_by_errors(*results: Uncertainty) -> list[list[Order]]:
                 Order(names[chosen], difference, error, among[number], dof, few, head_to_head, of_pairs)
             )
     return orders_by_kind
+
+
+def _residuals(result: Uncertainty) -> list[csr_array | None]:
+    """Residuals of every clustering that the errors are of: one, or where clusters are crossed three."""
+    return [result.by_cluster, *(result.across or ())]
+
+
+def _by_result(results: Sequence[Uncertainty], errors: FloatArray) -> FloatArray:
+    """Errors by result, shape (F, n, n), from those of every clustering of each.
+
+    Of crossed clusters variances are added up as in `inference.clusters.two_way`. None is smaller than that by
+    either clustering alone, as few clusters can make it.
+    """
+    by_result, start = [], 0
+    for result in results:
+        end = start + len(_residuals(result))
+        by_result.append(errors[start] if end == start + 1 else _of_crossed(errors[start:end] ** 2))
+        start = end
+    return np.array(by_result)
+
+
+def _of_crossed(variances: FloatArray) -> FloatArray:
+    """Errors, shape (n, n), from variances by the first clusters, the second and pairs of them; (3, n, n)."""
+    known = np.isfinite(variances).all(axis=0)
+    first, second, both = np.where(known, variances, 0.0)
+    return np.where(known, np.sqrt(np.maximum(first + second - both, np.maximum(first, second))), np.inf)
 
 
 def pairwise(result: Fitted, level: float = 0.95) -> pd.DataFrame:

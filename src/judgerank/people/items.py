@@ -260,7 +260,8 @@ def items_of(comparisons: Comparisons, question: IntArray, human: BoolArray, pan
     low, high = np.divmod(c.pair[start], n)
     size = len(start)
     mine = np.flatnonzero(~human)
-    rows = replace(c.take(mine), tied=None)
+    judged = c.take(mine).pool_few(keep=panel.comparisons.judges)  # as `report.panel_of` fitted them
+    rows = replace(judged, tied=None)
     beyond = rows.outcome - panel.probability(rows)
     gamma = panel.discrimination[list(rows.judges)].to_numpy()[rows.judge] * rows.count
     weight = np.bincount(item[mine], gamma, size)
@@ -274,7 +275,7 @@ def items_of(comparisons: Comparisons, question: IntArray, human: BoolArray, pan
     seen = np.bincount(item[mine], minlength=size) > 0
     selected = np.flatnonzero(seen)
     columns = (low[selected], high[selected], number[start][selected], expected[selected], people[selected])
-    steps = panel_steps(panel, c.take(mine), number[mine], number[human])
+    steps = panel_steps(panel, judged, number[mine], number[human])
     return Items(c.models, *columns, unjudged=int((~seen).sum()), steps=steps)
 
 

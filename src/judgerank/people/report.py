@@ -15,7 +15,7 @@ from judgerank.data.arrays import BoolArray, FloatArray, IntArray
 from judgerank.data.cache import Shown
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import DataError, JudgerankError, NoMaximumError
-from judgerank.data.listing import noun
+from judgerank.data.listing import counted, noun
 from judgerank.data.rankings import BROKEN, as_pairs
 from judgerank.fits.errors_by_question import questions_of
 from judgerank.fits.fit import fit
@@ -158,6 +158,8 @@ class PeopleReport(Shown):
         How often each judge gives a person's answer (`people.agreement.agreement_with_people`).
     persons : int
         How many people voted, by their names. Errors allow for questions, not for these being a sample of people.
+    n_judges : int
+        How many judges the panel has, those with few answers among them.
     remarks : tuple of str
     level : float
     """
@@ -177,6 +179,7 @@ class PeopleReport(Shown):
     newcomers: HumanScale | None = None
     why: str = ""
     persons: int = 0
+    n_judges: int = 0
     agreement: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=COLUMNS_OF_AGREEMENT))
 
     @property
@@ -278,7 +281,7 @@ def people_report(
     test = disagreement(helped, panel) if helped is not None else (drawn.statistic, drawn.p_value, 1)
     suggestions = next_items(human_scores, names)
     newcomers = _newcomers(items, drawn, panel, level, remarks)
-    persons = len(np.unique(c.judge[people]))
+    persons, n_judges = (len(np.unique(c.judge[rows])) for rows in (people, ~people))
     report = PeopleReport(
         human_scores,
         drawn,
@@ -293,6 +296,7 @@ def people_report(
         newcomers,
         unhelped,
         persons,
+        n_judges,
     )
     return replace(report, agreement=agreement_with_people(c, question, people, level))
 
@@ -407,11 +411,11 @@ def _joined(table: pd.DataFrame, items: Items, drawn: TowardPanel, helped: Peopl
 
 def _together(c: Comparisons, question: IntArray, people: BoolArray, panel: Fit) -> Fit:
     """Everyone in one fit, people as one judge."""
+    c = c.pool_few(keep=panel.comparisons.judges)  # as the panel's fit has them
     names = (*panel.comparisons.judges, PEOPLE)
     judge_index = pd.Index(names).get_indexer(pd.Index(c.judges))
-    judge = np.where(people, len(names) - 1, judge_index[c.judge])
-    fitted = fit(replace(c, judges=names, judge=judge), panel.model)
-    rows = replace(c, judges=names, judge=judge)
+    rows = replace(c, judges=names, judge=np.where(people, len(names) - 1, judge_index[c.judge]))
+    fitted = fit(rows, panel.model)
     return fitted.clustered(rows, question) if panel.robust is not None else fitted
 
 
@@ -419,8 +423,8 @@ def _lines(report: PeopleReport) -> Iterator[str]:
     items = report.people.items
     n_items = int(items.asked.sum())
     yield (
-        f"{len(items.models)} models, {len(report.panel.comparisons.judges)} judges on {len(items.asked):,} "
-        f"items, {report.persons:,} {noun(report.persons, 'name')} of people on {n_items:,} of them"
+        f"{len(items.models)} models, {counted(report.n_judges, 'judge')} on {len(items.asked):,} items, "
+        f"{report.persons:,} {noun(report.persons, 'name')} of people on {n_items:,} of them"
     )
     yield from _on_few(report)
     yield from (f"- {text}" for text in report.remarks)

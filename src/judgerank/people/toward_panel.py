@@ -83,7 +83,7 @@ def drawn_toward_panel(items: Items, panel: Fit) -> TowardPanel:
     Raises
     ------
     DataError
-        If people were asked about fewer than two questions.
+        If people were asked about fewer than two questions that the panel judged.
     NoIntervalError
         If the panel's scores have no errors.
     NoMaximumError
@@ -91,7 +91,7 @@ def drawn_toward_panel(items: Items, panel: Fit) -> TowardPanel:
     """
     has_votes = items.asked
     if len(np.unique(items.question[has_votes])) < 2:
-        raise DataError("people were asked about fewer than 2 questions, and this takes two or more")
+        raise DataError("people and the panel have fewer than two questions in common, and this takes two or more")
     rows = PairedRows(len(items.models), items.first[has_votes], items.second[has_votes])
     question = items.question[has_votes]
     steps = (

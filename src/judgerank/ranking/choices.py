@@ -16,6 +16,7 @@ from judgerank.data.judgments import Judgments
 from judgerank.data.listing import counted
 from judgerank.engine.solvers import SOLVERS
 from judgerank.fits.result import Fit
+from judgerank.inference.clusters import QUESTION
 from judgerank.model.members import Model
 from judgerank.model.naming import all_of, member
 from judgerank.ranking.recusal import OWN_MAKER, RECUSE, Recusal
@@ -185,8 +186,13 @@ class Record:
 
     @property
     def clustered(self) -> bool:
-        """Whether the covariance of the largest component allows for dependence within questions."""
+        """Whether the covariance of the largest component is by the units that were sampled."""
         return self.fit.robust is not None
+
+    @property
+    def sampled_by(self) -> str:
+        """The units that the errors of the largest component are by."""
+        return QUESTION if self.fit.clusters is None else " and ".join(self.fit.clusters.names)
 
     @property
     def title(self) -> str:

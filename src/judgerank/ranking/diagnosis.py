@@ -198,7 +198,7 @@ def _graded(ordered: bool) -> str:
 def _questions(frame: pd.DataFrame, c: Comparisons) -> str:
     n_questions = frame["question_id"].nunique() if "question_id" in frame else 0
     if not n_questions:
-        return "no column, so comparisons are taken as independent (--column question=NAME names one)"
+        return "no column, so each judgment is taken by itself (--column question=NAME names one)"
     sentence = (
         f"{n_questions}, {c.n_comparisons / n_questions:.1f} comparisons each; intervals allow for dependence "
         "within them"

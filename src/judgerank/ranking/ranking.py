@@ -64,7 +64,7 @@ def record(ranking: Record) -> dict[str, object]:
 
 MOST_ROWS = 20  # of the leaderboard as text: with more, the verdict above it is out of sight
 OF_GROUPS = "group: models that share a letter are not significantly different"
-LONGEST_NAME = 40  # characters of a model in it, so that a row fits a terminal
+LONGEST_NAME = 37  # characters of a model in it, so that a row fits a terminal
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -15,11 +15,13 @@ import pandas as pd
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import DataError, JudgerankError, NoIntervalError, NoMaximumError, NotIdentifiedError
 from judgerank.data.judgments import Judgments
+from judgerank.data.rankings import number_of_ranking
 from judgerank.data.tied_choices import all_ties
-from judgerank.fits.errors_by_question import by_question, questions_of
+from judgerank.fits.errors_by_question import by_clusters, by_question, questions_of
 from judgerank.fits.fit import fit
 from judgerank.fits.presentation import has_errors, orders_of, pairs
 from judgerank.fits.result import Fit
+from judgerank.inference.clusters import JUDGMENT, RANKING, Clusters
 from judgerank.model.members import Model
 from judgerank.model.streams import generator
 from judgerank.ranking.choices import EFFECTS, EQUAL_WEIGHTS, EXACT, SHRUNK, Settings, identified
@@ -287,8 +289,11 @@ def _with_effects(judgments: Judgments, model: Model, settings: Settings) -> tup
 
 def _by_question(fitted: Fit, judgments: Judgments, settings: Settings) -> Fit:
     """The fit with errors by question or sign flips, where they are asked for, possible and not in it already."""
-    if not clusters(judgments, settings) or not has_errors(fitted):
+    units = units_behind(judgments, settings)
+    if not has_errors(fitted) or (units is None and not clusters(judgments, settings)):
         return fitted
+    if units is not None:
+        return by_clusters(fitted, units, fitted.raw)
     question = fitted.require_question()  # of these comparisons, whose judge ids may be merged
     if fitted.effects is not None and questions_of(fitted, fitted.require_raw(), question).enough:
         return fitted
@@ -298,6 +303,19 @@ def _by_question(fitted: Fit, judgments: Judgments, settings: Settings) -> Fit:
 def clusters(judgments: Judgments, settings: Settings) -> bool:
     """Whether errors should allow for dependence within questions."""
     return settings.cluster != "none" and "question_id" in judgments.frame
+
+
+def units_behind(judgments: Judgments, settings: Settings) -> Clusters | None:
+    """The units behind errors that are not by question: columns that are named, or, without questions, judgments.
+
+    Comparisons of one ranking are one judgment.
+    """
+    c = judgments.comparisons
+    if settings.cluster == "none" or clusters(judgments, settings):
+        return None
+    if c.stages is not None:
+        return Clusters((RANKING,), (number_of_ranking(c),))
+    return Clusters((JUDGMENT,))
 
 
 def is_usable(fitted: Fit) -> bool:

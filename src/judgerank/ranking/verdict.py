@@ -260,25 +260,19 @@ def _lead(ranking: Record, board: pd.DataFrame, pairs: pd.DataFrame, order: Show
 
 
 def _preferred(ranking: Record, best: pd.Series, second: pd.Series) -> str:
-    """How often the first model is preferred to the second, as counted and as fitted.
-
-    The fit weights judges by what they tell of the scores, so where one of them decides the ranking, its share is
-    far from what most comparisons say.
-    """
+    """How often the first model is preferred to the second, as counted and as fitted."""
     lead, middle = best["score"] - second["score"], (best["score"] + second["score"]) / 2
     chance = f"{float(win_probability(ranking.fit, np.array(lead), middle)):.0%}"
-    is_weighted = ranking.fit.model.weighs_judges and len(ranking.fit.comparisons.judges) > 1
-    weights = " with judges weighted as in the ranking," * is_weighted
     name, rival = best["model"], second["model"]
     n_comparisons, seen = head_to_head(ranking.judgments.comparisons, name, rival)
     if not n_comparisons:
-        text = f"{name} and {rival} (2nd) were never compared with each other. Fitted to all comparisons,{weights}"
+        text = f"{name} and {rival} (2nd) were never compared with each other. Fitted to all comparisons,"
         return f"{text} {name} is preferred in {chance}"
     text = (
         f"{name} is preferred to {rival} (2nd) in {seen:.0%} of their {n_comparisons:,} "
         f"{noun(n_comparisons, 'comparison')}"
     )
-    return f"{text}. Fitted to all comparisons,{weights} that is {chance}"
+    return f"{text}. Fitted to all comparisons, that is {chance}"
 
 
 def _change(ranking: Record, board: pd.DataFrame, passed_on: bool) -> str:

@@ -266,7 +266,7 @@ def variance_after(v: FloatArray, bread: FloatArray, x: FloatArray, c: FloatArra
 def _bread(result: Fit) -> FloatArray:
     """The inverse information by which the next fit will weigh comparisons; its covariance but for a sandwich."""
     sandwich = result.robust is not None and result.effects is None and not result.of_panel
-    return result._inverse("observed") if sandwich else result.covariance
+    return result.dispersion * result._inverse("observed") if sandwich else result.covariance
 
 
 def bounding_comparisons(
