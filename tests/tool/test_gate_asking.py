@@ -3,10 +3,12 @@
 import json
 import shutil
 from pathlib import Path
+from threading import Timer
 
 import numpy as np
 import pytest
 import yaml
+from filelock import FileLock
 from typer.testing import CliRunner
 
 from judgerank.cli import app
@@ -89,6 +91,15 @@ def test_judges_whose_votes_would_not_count_are_not_asked(folder):
     Path("panel.yaml").write_text(yaml.safe_dump({"judges": judges[1:]}))
     alone = json.loads(run("--json", "--candidate-model", "o3", "--judgments", "alone.jsonl").stdout)
     assert alone["criteria"][0]["judges"] == ["gpt-4o"] and "Add a judge of another maker" in alone["sentence"]
+
+
+def test_gates_that_write_to_one_file_wait_for_each_other(folder):
+    answers(Path("new.jsonl"), [60] * 60)
+    lock = FileLock("judgments.jsonl.lock", thread_local=False)
+    lock.acquire()
+    release = Timer(0.5, lock.release)
+    release.start()
+    assert run().exit_code == 0 and release.finished.is_set()
 
 
 def test_an_unchanged_answer_is_never_judged_twice(folder):
