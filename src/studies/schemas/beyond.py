@@ -223,6 +223,7 @@ class Gating(RealData, Replicated):
     looks: list[int] = MISSING
     looked: int = at_least(2)
     question_price: float = above(0)
+    hostile: int = at_least(2)
     rare: int = at_least(2)
     parts: list[int] = MISSING
     draws: int = at_least(1)
