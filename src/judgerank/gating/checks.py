@@ -94,7 +94,7 @@ def checked(table: Judged, scores: Scores, rule: Rule) -> Checks:
     n_nobody = 0 if is_random else unanswered(table)
     n_lost = int(lost.sum()) + n_nobody
     lowest, highest = (
-        (scored_with(table, lost, preference, n_nobody) for preference in (0.0, 1.0))
+        (scored_with(table, lost, preference, n_nobody, table.units(rule.cluster)) for preference in (0.0, 1.0))
         if n_lost
         else (scores, scores)
     )

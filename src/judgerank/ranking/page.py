@@ -12,10 +12,10 @@ from judgerank.data.judgments import Judgments
 from judgerank.data.listing import counted
 from judgerank.data.rankings import MOST_TIED, in_stages, sizes_of_rankings
 from judgerank.data.strengths import MOST_STRENGTHS
+from judgerank.data.units import QUESTION
 from judgerank.fits.errors_by_question import MOST_QUESTIONS, plural, sampled
 from judgerank.fits.presentation import win_probability
 from judgerank.fits.result import Fit
-from judgerank.inference.clusters import QUESTION
 from judgerank.model.block import Need
 from judgerank.model.judge_blocks import JUDGE_BLOCKS, judge_block, larger_ties, strengths
 from judgerank.model.naming import formula, treatment_of_ties
@@ -167,9 +167,10 @@ def _fit_of(fitted: Fit, judgments: Judgments) -> str:
     name, blocks = fitted.model.name, ", ".join(block.name for block in fitted.blocks)
     adjusted = f" The ranking is adjusted for: {blocks}." if blocks else ""
     ranked = fitted.comparisons.stages is not None
+    dispersion = "" if fitted.dispersion == 1 else f" (quasi-likelihood with dispersion {fitted.dispersion:.2f})"
     return (
-        f"Model {name}: {formula(fitted.model, ranked)}; {fitting}, {treatment_of_ties(fitted.model, ranked)}."
-        f"{adjusted} "
+        f"Model {name}: {formula(fitted.model, ranked)}; {fitting}, {treatment_of_ties(fitted.model, ranked)}"
+        f"{dispersion}.{adjusted} "
         f"Status: {fitted.status}; log-likelihood {fitted.log_likelihood:.3f}; "
         f"{counted(fitted.n_parameters, 'free parameter')}. {spread}"
     )
