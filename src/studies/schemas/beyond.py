@@ -432,6 +432,8 @@ class Design:
     position: float = 0.0  # leanings towards the first model, evenly from minus to plus this
     ties: float = within(0, 1, 0.0)  # share of ties
     clustered: bool = False  # errors clustered by question
+    tie_kind: str | None = None  # that of `studies.tied_answers`, whose models and judges then are
+    tie_sizes: list[float] = field(default_factory=list)  # by judge
 
 
 @dataclass
