@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize
-from scipy.special import expit, log_expit
+from scipy.special import expit, log_expit, logit
 from scipy.stats import chi2, norm
 
 from judgerank import Comparisons, Fit, fit, rank
@@ -185,9 +185,10 @@ def test_the_leaderboard_is_that_of_maximising_the_likelihood_with_positions(ran
     assert found["model"].tolist() == expected.index.tolist()
     assert found["rank"].tolist() == [1, 2, 3, 4, 5, 6]
     alpha, b = at[6:9] - at[6:9].mean(), at[9:]
-    p = expit(np.exp(alpha)[k] * (at[i] - at[j]) + b[k])
-    weight = np.bincount(k, np.exp(2 * alpha)[k] * p * (1 - p), 3)
-    scale = weight @ alpha / weight.sum()
+    usual = np.sqrt(np.mean(np.subtract.outer(at[:6], at[:6])[~np.eye(6, dtype=bool)] ** 2))
+    either_order = (expit(np.exp(alpha) * usual + b) + expit(np.exp(alpha) * usual - b)) / 2
+    preferred = np.bincount(k) @ either_order / len(k)
+    scale = np.log(logit(preferred) / usual)
     assert_allclose(found["score"], expected * np.exp(scale), atol=2e-4)
     by_judge = table(ranked[0].parent / "exact", "judges").set_index("judge").loc[judges]
     assert_allclose(by_judge["discrimination"], np.exp(alpha - scale), rtol=2e-4)

@@ -363,6 +363,16 @@ FactsOption = Annotated[
         "ranking shows all of them, to filter by.",
     ),
 ]
+BoardOwnMakerOption = Annotated[
+    OwnMaker | None,
+    typer.Option(
+        "--own-maker",
+        rich_help_panel=MODEL,
+        show_default="as on the board",
+        help="Votes of judges on models of their own maker, as far as names or the board say who makes them. "
+        "recuse: they do not count, unless no other votes connect the same models. count: they count.",
+    ),
+]
 OwnMakerOption = Annotated[
     OwnMaker,
     typer.Option(

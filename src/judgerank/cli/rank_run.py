@@ -174,7 +174,7 @@ def ranked_into(
     if output_paths.save is not None:
         from judgerank.boards.reported import about_of
 
-        extra_contents[output_paths.save] = content(ranking.fit, about_of(judgments, output_paths.notes))
+        extra_contents[output_paths.save] = content(ranking.fit, about_of(judgments, output_paths.notes, settings))
     if output_paths.card is not None:
         extra_contents[output_paths.card] = draw_card(ranking, output_paths.card)
     additions = page_options.of(ranking, old, facts)

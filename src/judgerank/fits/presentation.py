@@ -104,7 +104,9 @@ def win_probability(fitted: Uncertainty, difference: FloatArray, middle: FloatAr
     (`Predictions.win_probability`).
     """
     scale = scale_of(fitted)
-    lead, middle = (np.asarray(value, float) / scale.factor_of_estimates for value in (difference, middle))
+    # propensities to tie were fitted together with the estimated scores, and go with no other ones
+    factor = scale.factor if fitted.model.has_ties else scale.factor_of_estimates
+    lead, middle = (np.asarray(value, float) / factor for value in (difference, middle))
     return fitted.win_probability(lead, scale.weights, middle)
 
 

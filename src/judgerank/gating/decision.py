@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from judgerank.data.arrays import FloatArray
-from judgerank.data.units import QUESTION
 from judgerank.gating.judged import Judged
 from judgerank.gating.rule import EQUIVALENCE, TWO_SIDED, Rule
 from judgerank.gating.scores import Scores, scored
@@ -96,21 +95,30 @@ class Evidence:
     p_block: float
 
 
-def evidence(scores: Scores, rule: Rule) -> Evidence:
-    """Test one criterion."""
+def p_values(scores: Scores, rule: Rule) -> tuple[float, float]:
+    """p-values of "the candidate must not ship" and of "nothing speaks against the candidate"."""
     x = scores.within
     worse, better = scores.p_flips(-1), scores.p_flips(1)
-    p_block = worse
     if rule.mode == TWO_SIDED:
-        p_ship = better
-    else:
-        lowest, highest = (scores.place_of(rate) for rate in (rule.lowest, rule.highest))
-        p_ship = p_not_above(scores.by_unit(x, lowest), lowest)
-        if rule.mode == EQUIVALENCE:
-            p_ship = max(p_ship, p_not_below(scores.by_unit(x, highest), highest))
-            p_block = min(1.0, 2 * min(worse, better))
-    low, high = (scores.rate_at(bound(x, rule.level, scores.by_unit)) for bound in (least, largest))
-    return Evidence(len(x), scores.win_rate, low, high, p_ship, p_block)
+        return better, worse
+    lowest, highest = (scores.place_of(rate) for rate in (rule.lowest, rule.highest))
+    p_ship = p_not_above(scores.by_unit(x, lowest), lowest)
+    if rule.mode != EQUIVALENCE:
+        return p_ship, worse
+    p_ship = max(p_ship, p_not_below(scores.by_unit(x, highest), highest))
+    return p_ship, min(1.0, 2 * min(worse, better))
+
+
+def bounds(scores: Scores, rule: Rule) -> tuple[float, float]:
+    """One-sided confidence bounds of the win rate, each at the level of the look."""
+    low, high = (scores.rate_at(bound(scores.within, rule.level, scores.by_unit)) for bound in (least, largest))
+    return low, high
+
+
+def evidence(scores: Scores, rule: Rule) -> Evidence:
+    """Test one criterion."""
+    (p_ship, p_block), (low, high) = p_values(scores, rule), bounds(scores, rule)
+    return Evidence(len(scores.scores), scores.win_rate, low, high, p_ship, p_block)
 
 
 def outcome(evidences: Sequence[Evidence], rule: Rule, only_one_order: bool = False) -> str:
@@ -196,7 +204,7 @@ def _scores(table: Judged, cluster: str) -> list[tuple[str, Scores]]:
     categories = sorted({*names} - {""})
     if len(categories) < 2:
         return []
-    unit = None if cluster == QUESTION else table.units(cluster)
+    unit = table.sampled(cluster)
     scores = []
     for name in categories:
         within = names == name

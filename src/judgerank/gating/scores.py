@@ -197,6 +197,18 @@ def scored(preference: FloatArray, first: FloatArray, unit: IntArray | None = No
     )
 
 
+def fair_leads(preference: FloatArray, first: FloatArray) -> FloatArray:
+    """Every answer's lead over one half less its judge's position bias, shape (Q, K).
+
+    It is nan where there is no answer, and for judges whose bias nobody can tell: they saw one order alone.
+    """
+    lead, side, is_answered = _parts(preference, first)
+    group = _groups(side)
+    n_first, n_second = (_together(side == value, group) for value in (1, -1))
+    is_one_order = (np.minimum(n_first, n_second) == 0) & (np.maximum(n_first, n_second) > 0)
+    return np.where(is_answered & ~is_one_order, lead - side * _slope(lead, side, group), nan)
+
+
 def _parts(preference: FloatArray, first: FloatArray) -> tuple[FloatArray, FloatArray, BoolArray]:
     """Lead over one half, side of the candidate, and whether there is an answer, shape (Q, K) each."""
     is_answered = ~np.isnan(preference)
@@ -216,6 +228,14 @@ def _groups(side: FloatArray) -> IntArray:
     few = [judge for judge in np.flatnonzero(seldom & side.any(axis=0)) if p_either(side[:, judge]) > UNBALANCED]
     group[few] = min(few, default=0)
     return group
+
+
+def sharing(preference: FloatArray, first: FloatArray) -> IntArray:
+    """Judges who have one position bias together, by their places; none where nobody shares."""
+    side = _parts(preference, first)[1]
+    group = _groups(side)
+    size = np.bincount(group, minlength=len(group))
+    return np.flatnonzero((size[group] > 1) & side.any(axis=0))
 
 
 def _evened(preference: FloatArray, first: FloatArray, group: IntArray) -> tuple[FloatArray, FloatArray]:

@@ -226,7 +226,7 @@ def orders_by_errors(*results: Uncertainty) -> list[list[Order]]:
         difference = np.array([np.subtract.outer(s[chosen], s[chosen]), longer * equal])
         for number, result_by_error in enumerate(results):
             equal_error = longer * equal_errors[0 if few else number]
-            if kinds[number] is None and not few:  # that of the likelihood
+            if result_by_error.by_cluster is None and not few:  # that of the likelihood
                 equal_error = np.sqrt(result_by_error.dispersion) * equal_error
             error = np.array([errors[number], equal_error])
             dof = result_by_error.degrees_of_freedom

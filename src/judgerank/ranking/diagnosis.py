@@ -188,7 +188,10 @@ def _ties(c: Comparisons, share: float, ordered: bool) -> str:
         )
     if not share:
         return "none"
-    return f"{share:.0%} of the answers; each is half a win for either model (to model ties: --model {members})"
+    return (
+        f"{share:.0%} of the answers; each is half a win for either model (to model ties: --model {members}). "
+        "Shrinkage and errors allow for half wins, which vary less than wins"
+    )
 
 
 def _graded(ordered: bool) -> str:

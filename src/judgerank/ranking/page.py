@@ -167,9 +167,10 @@ def _fit_of(fitted: Fit, judgments: Judgments) -> str:
     name, blocks = fitted.model.name, ", ".join(block.name for block in fitted.blocks)
     adjusted = f" The ranking is adjusted for: {blocks}." if blocks else ""
     ranked = fitted.comparisons.stages is not None
+    dispersion = "" if fitted.dispersion == 1 else f" (quasi-likelihood with dispersion {fitted.dispersion:.2f})"
     return (
-        f"Model {name}: {formula(fitted.model, ranked)}; {fitting}, {treatment_of_ties(fitted.model, ranked)}."
-        f"{adjusted} "
+        f"Model {name}: {formula(fitted.model, ranked)}; {fitting}, {treatment_of_ties(fitted.model, ranked)}"
+        f"{dispersion}.{adjusted} "
         f"Status: {fitted.status}; log-likelihood {fitted.log_likelihood:.3f}; "
         f"{counted(fitted.n_parameters, 'free parameter')}. {spread}"
     )

@@ -146,6 +146,7 @@ class Scale(RealData, Replicated):
     least: float = within(0, 1)
     n_comparisons: list[int] = at_least(1)
     replications: int = at_least(2)
+    crowds: int = at_least(2)
     boards: int = at_least(2)
 
 
