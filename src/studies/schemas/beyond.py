@@ -75,6 +75,7 @@ class People(Simulated):
     """A few human votes beside a panel, simulated."""
 
     crowds: int = at_least(2)
+    sampled: int = at_least(2)
 
 
 @dataclass
