@@ -284,7 +284,7 @@ async def _ask(
                     is_recusing(settings.own_maker),
                 )
                 progress.clear()
-                tell_goal(collected, study.goal, settings.until or "", collector)
+                tell_goal(collected, settings.until or "", collector)
             elif not pilot_only:
                 batches = Batches(collector, pending, settings.poll, progress, aside)
                 live, batched = (
