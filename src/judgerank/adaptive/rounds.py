@@ -12,7 +12,7 @@ from scipy.special import expit
 
 from judgerank.adaptive.choosing import RULES, at_random
 from judgerank.adaptive.goals import Goal
-from judgerank.adaptive.stop_rule import Look, fitted, look_at, without_each_judge
+from judgerank.adaptive.stop_rule import Look, carried, fitted, look_at, without_each_judge
 from judgerank.adaptive.tastes import with_tastes
 from judgerank.data.arrays import BoolArray, FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
@@ -160,6 +160,18 @@ class Collected:
     goal: Goal
     drifted: tuple[str, ...] = ()
     without_judge: pd.DataFrame = field(default_factory=pd.DataFrame)
+
+
+def ending(collected: Collected) -> dict[str, object]:
+    """How a collection ended, for a JSON record: whose claims it makes, and which judges they rest on."""
+    return {
+        "reached": collected.reached,
+        "whose": collected.goal.whose,
+        "looks": len(collected.looks),
+        "drifted": list(collected.drifted),
+        "carried": carried(collected.without_judge),
+        "without_judge": collected.without_judge.to_dict("records"),
+    }
 
 
 def collect_until(

@@ -188,9 +188,9 @@ def carried(without: pd.DataFrame) -> list[str]:
     if without.empty:
         return []
     sentences = []
-    for row in without[without[REVERSED] > 0].itertuples():
-        reversed_claims = f"{row.reversed} of {counted(row.claims, 'claim')}"
-        sentences.append(f"without judge {row.judge}, {reversed_claims} would be reversed ({row.example})")
+    for row in without[without[REVERSED] > 0].to_dict("records"):
+        reversed_claims = f"{row[REVERSED]} of {counted(row[RANKED], 'claim')}"
+        sentences.append(f"without judge {row['judge']}, {reversed_claims} would be reversed ({row['example']})")
     needed = without[(without[REVERSED] == 0) & (without[UNDECIDED] > 0)].sort_values(UNDECIDED, ascending=False)
     if len(needed):
         names, most = listed(needed["judge"], len(needed)), needed.iloc[0]

@@ -60,6 +60,8 @@ class PanelStopping:
         Whether the goal was.
     looks : int
         How often it was looked at.
+    whose : str
+        Whom the claims of the last look are about, in words.
     without_judge : DataFrame
         Once it is reached: the claims without each judge in turn (`adaptive.stop_rule.without_each_judge`).
     """
@@ -77,13 +79,13 @@ class PanelStopping:
         self._goal, self._level, self._model, self._growth = goal, level, model, growth
         self._is_recusing = is_recusing(own_maker)
         self.reached, self.looks, self._next, self._skipped = False, 0, 0.0, 0
-        self.without_judge, self._whose = pd.DataFrame(), ""
+        self.without_judge, self.whose = pd.DataFrame(), ""
         self._rows: list[tuple[str, str, str, float, str]] = []
 
     async def start_task(self, task: Any, samples: list[Any], epochs: int) -> str:
         """Begin anew; the name by which the log calls this."""
         self.reached, self.looks, self._next, self._skipped, self._rows = False, 0, 0.0, 0, []
-        self.without_judge, self._whose = pd.DataFrame(), ""
+        self.without_judge, self.whose = pd.DataFrame(), ""
         return f"judgerank, {self._goal}"
 
     async def schedule_sample(self, id: str | int, epoch: int) -> EarlyStop | None:
@@ -113,7 +115,7 @@ class PanelStopping:
             "looks": self.looks,
             "samples_skipped": self._skipped,
             "level": self._level,
-            "whose": self._whose,
+            "whose": self.whose,
             "carried": carried(self.without_judge),
             "without_judge": self.without_judge.to_dict("records"),
         }
@@ -143,7 +145,7 @@ class PanelStopping:
         raw, numbers, alpha = collected.raw, collected.question, 1 - self._level
         result, goal = fitted(raw, self._model), read_goal(self._goal, len(models))
         look = look_at(raw, numbers, result, goal, self.looks, len(self._rows), alpha)
-        self.reached, self._whose = look.reached, look.goal.whose
+        self.reached, self.whose = look.reached, look.goal.whose
         if look.reached:
             self.without_judge = without_each_judge(raw, numbers, result.model, look, alpha)
         self._next = np.ceil(len(self._rows) * self._growth)
