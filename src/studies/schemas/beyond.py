@@ -126,6 +126,7 @@ class Adaptive(RealData, Replicated):
     share: float = within(0, 1, ends=False)
     growth: float = above(1)
     playbacks: int = at_least(1)
+    tastes: int = at_least(2)
 
 
 @dataclass
