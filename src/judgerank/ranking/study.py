@@ -22,8 +22,8 @@ from judgerank.fits.presentation import has_errors, orders_of, pairs
 from judgerank.fits.result import Fit
 from judgerank.model.members import Model
 from judgerank.model.streams import generator
-from judgerank.ranking.choices import EFFECTS, EQUAL_WEIGHTS, EXACT, SHRUNK, Settings, identified
-from judgerank.ranking.components import fit_member
+from judgerank.ranking.choices import EFFECTS, EQUAL_WEIGHTS, SHRUNK, Settings, identified
+from judgerank.ranking.components import fit_highest, fit_member
 from judgerank.ranking.recusal import Recusal
 from judgerank.trust.sentences import MOST_PARAMETERS, MOST_ROWS
 
@@ -159,7 +159,7 @@ class Component:
 
     def refit_exactly(self, model: str | Model) -> Fit:
         """Fit another member without shrinkage, and without advice to shrink where there is no maximum."""
-        return fit(replace(self.comparisons, columns=None), model, EXACT)
+        return fit_highest(replace(self.comparisons, columns=None), model)
 
 
 @dataclass(frozen=True, eq=False)
