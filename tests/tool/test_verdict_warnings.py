@@ -136,7 +136,7 @@ CLOSE = {"m0": 0.3, "m1": 0.5, "m2": 0.0, "m3": -0.8}
 
 
 def test_a_leader_by_its_own_votes_is_called_so():
-    ranking = rank(drawn(CLOSE, PARTIAL, n_questions=300), own_maker="count")
+    ranking = rank(drawn(CLOSE, PARTIAL, n_questions=300), own_maker="count", whose="this_panel")
     (partial,) = [judge for judge in judges_of(ranking) if judge.name == "m0"]
     assert partial.problem == "favours its own answers"
     assert partial.reason.startswith("picks its own answer ") and "match" not in partial.reason
@@ -160,7 +160,9 @@ def test_a_judge_who_favours_itself_has_no_vote_on_itself():
 
 def test_a_judge_who_favours_a_model_far_below_the_lead_changes_no_headline():
     judges = {"m3": (1.0, 0.0, "m3"), "j1": (1.0, 0.0, ""), "j2": (1.0, 0.0, "")}
-    ranking = rank(drawn({"m0": 1.5, "m1": 0.3, "m2": -0.2, "m3": -1.5}, judges, n_questions=300))
+    ranking = rank(
+        drawn({"m0": 1.5, "m1": 0.3, "m2": -0.2, "m3": -1.5}, judges, n_questions=300), whose="this_panel"
+    )
     told = verdict(ranking)
     assert any("m3 (favours its own answers)" in one for one in told.warnings)
     assert told.headline == "m0 leads"

@@ -19,10 +19,11 @@ from judgerank.data.errors import JudgerankError
 from judgerank.data.frames import LEFT_OUT
 from judgerank.data.judgments import Judgments
 from judgerank.data.listing import counted, listed, noun, shortened
+from judgerank.data.units import QUESTION
 from judgerank.fits.errors_by_question import plural, sampled
 from judgerank.fits.presentation import pairs, win_probability
 from judgerank.fits.result import Fit
-from judgerank.inference.clusters import JUDGMENT, QUESTION, RANKING
+from judgerank.inference.clusters import JUDGMENT, RANKING
 from judgerank.ranking.choices import Record, Settings
 from judgerank.ranking.components import parts_of
 from judgerank.ranking.first_screen import headline, largest
@@ -317,7 +318,7 @@ def _on_dependence(ranking: Record) -> str:
             "judges copy each other, the intervals are too narrow (--column question=NAME names the questions)."
         )
     if ranking.fit.flips is not None:
-        narrow = " The intervals of scores may be too narrow." if ranking.fit.robust is None else ""
+        narrow = " The intervals of scores may be too narrow." if not ranking.fit.is_robust else ""
         few = sampled(ranking.fit) if clusters else counted(ranking.judgments.n_questions, "question")
         units = " and ".join(map(plural, clusters.names if clusters else (QUESTION,)))
         return (

@@ -20,7 +20,7 @@ from judgerank.data.tied_choices import all_ties
 from judgerank.fits.errors_by_question import too_few
 from judgerank.fits.presentation import pairs, win_probability
 from judgerank.order.cycles import shortest_cycle
-from judgerank.ranking.choices import Record, Settings
+from judgerank.ranking.choices import LIKE_THESE, Record, Settings
 from judgerank.ranking.components import links_between
 from judgerank.ranking.first_screen import NAMED, headline, in_order, in_words, largest
 from judgerank.ranking.judge_policy import policy_of, unread, warnings_of
@@ -225,11 +225,19 @@ def _headline(ranking: Record, board: pd.DataFrame, pairs: pd.DataFrame, unless:
         n_groups = in_words(len(ranking.fits))
         lead = f"No overall leader: {n_groups} groups of models were never compared with each other"
         return f"{lead}. In the first: {headline(board, pairs)}, {but}" if but else lead
-    lead = headline(board, pairs)
+    lead = headline(board, pairs, _lacking(ranking))
     claims = claims_of(board, pairs)
     is_significant = claims is not None and claims.separates(*board["model"].iloc[:2])
     condition = but or (unless if is_significant else "")
     return f"{lead}, {condition}" if condition else lead
+
+
+def _lacking(ranking: Record) -> str:
+    """Of what there is too little where nothing is claimed: judges, if these alone would order some models."""
+    panel_fit = ranking.fit.panel
+    if panel_fit is None:
+        return "data"
+    return "judges" if pairs(panel_fit, ranking.settings.level)["separated"].any() else "data"
 
 
 def _lead(ranking: Record, board: pd.DataFrame, pairs: pd.DataFrame, order: ShownOrder | None) -> str:
@@ -250,7 +258,14 @@ def _lead(ranking: Record, board: pd.DataFrame, pairs: pd.DataFrame, order: Show
         range_ = f"Only if judges favour neither position, {range_}"
     elif low != high:
         range_ = f"T{range_[1:]}"
-    text = f"{text}: {how}. {range_} ({level}, jointly for all {'its ' * bool(where)}models)."
+    text = (
+        f"{text}: {how}. {range_} ({level} for {_whose(ranking)}, jointly for all {'its ' * bool(where)}models)."
+    )
+    if ranking.fit.tastes:
+        text = (
+            f"{text} The judges seem to differ in taste, so this and all intervals allow for which judges were "
+            "asked (--whose this_panel does not)."
+        )
     if not (claims.contenders and claims.has_any):
         return text
     among = board[board["model"].isin(claims.contenders)]
@@ -258,6 +273,15 @@ def _lead(ranking: Record, board: pd.DataFrame, pairs: pd.DataFrame, order: Show
     named = [f"{model} ({count:,} {noun(count, 'comparison')})" for model, count in counts][:NAMED]
     more = f" and {len(among) - NAMED:,} more" if len(among) > NAMED else ""
     return f"{text} {name} is not significantly different from {', '.join(named)}{more}."
+
+
+def _whose(ranking: Record) -> str:
+    """Whose opinion the claims are, to follow "for"."""
+    if ranking.whose == LIKE_THESE:
+        return "judges like these"
+    judges, few = ranking.fit.comparisons.judges, len(ranking.judgments.few_judges)
+    n_judges = len(judges) + (max(few, 1) - 1) * (FEW_JUDGES in judges)
+    return "this judge" if n_judges == 1 else f"these {n_judges:,} judges"
 
 
 def _preferred(ranking: Record, best: pd.Series, second: pd.Series) -> str:

@@ -33,6 +33,7 @@ OF_COMPONENT = (
         "one_sided_votes",
         "far_models",
         "few_questions",
+        "other_units",
         "goodness_of_fit",
         "repeated_requests",
         "adjusted",
