@@ -137,7 +137,7 @@ class Fit(Fitted):
             If the fit allows for no tastes: its errors are those of this panel already.
         """
         if self.panel is not None:
-            return self.panel
+            return cast(Self, self.panel)
         self._extra_columns(TASTE)
         return replace(self, of_panel=True)
 
