@@ -294,7 +294,7 @@ def test_one_judge_without_a_column_is_ranked_as_by_bradley_and_terry(tmp_path):
     pd.read_json(path, lines=True).drop(columns="judge").to_csv(tmp_path / "m.csv", index=False)
     ranking = rank(tmp_path / "m.csv", model="judge_aware", solver="newton")
     assert any(remark.startswith("With a single judge") for remark in ranking.remarks)
-    expected = fit(ranking.judgments.comparisons, "btl")
+    expected = fit(ranking.judgments.comparisons, "btl", cluster="judgment")
     board = ranking.tables["leaderboard"].set_index("model")
     assert_allclose(board["score"], expected.scores[board.index], atol=1e-7)
     low = expected.confidence_intervals().set_index("name")["low"]
@@ -322,7 +322,7 @@ def test_every_member_has_its_formula():
     [
         ({"model": "elo"}, "there is no model 'elo' .known: btl, judge_aware"),
         ({"solver": "simplex"}, "there is no solver 'simplex'"),
-        ({"cluster": "judge"}, "there is no cluster 'judge'"),
+        ({"cluster": "none,judge"}, "cluster=none stands alone"),
         ({"level": np.nan}, "level=nan is out of range: it must lie between 0 and 1"),
         ({"few": -3}, "few=-3 is out of range"),
         ({"next": 10**9}, "next=1000000000 is out of range: it must lie from 1 to 1000"),

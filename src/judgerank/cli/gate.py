@@ -33,6 +33,7 @@ from judgerank.cli.options import (
     selected,
     words_of,
 )
+from judgerank.data.units import QUESTION
 from judgerank.gating.rule import MISSING, MODES, SCALES, SCORE, Rule
 
 Mode = StrEnum("Mode", {mode: mode for mode in MODES})  # type: ignore[misc]  # members are known when it runs
@@ -58,7 +59,7 @@ DEFAULT_MODE, DEFAULT_SCALE, DEFAULT_MISSING = Mode(MODES[0]), Scale(SCALES[0]),
 SURENESS, PANEL = "Uncertainty", "Asking a panel"
 OF_PANEL = ("until", "budget", "judgments", "order", "allow_env_url")  # options that say how a panel is asked
 OF_FILES = (  # options on judgments that are there
-    *("criteria", "question_cost", "answers", "format", "column", "winner_values"),
+    *("cluster", "criteria", "question_cost", "answers", "format", "column", "winner_values"),
     *("encoding", "names", "copies", "without_judge", "only_judge", "without_model", "category"),
 )
 
@@ -134,6 +135,15 @@ def gate(
             "frequent. With --panel: which run.",
         ),
     ] = None,
+    cluster: Annotated[
+        str,
+        typer.Option(
+            rich_help_panel=SURENESS,
+            metavar="COLUMN",
+            help="What was sampled: question, or a column of the judgments such as template or conversation, all "
+            "of whose questions are then tested together.",
+        ),
+    ] = QUESTION,
     missing: Annotated[
         Missing,
         typer.Option(
@@ -233,7 +243,9 @@ def gate(
     if scale.value == SCORE and not _is_given(ctx, "margin"):
         raise typer.BadParameter("--scale score needs a --margin in score, such as 0.2 (a win rate of 45%).")
     groups = tuple((name, value) for name, _, value in (text.partition("=") for text in protect or ()))
-    rule = Rule(mode.value, margin, alpha, power, look, None, scale.value, missing.value, this_panel, groups)
+    rule = Rule(
+        mode.value, margin, alpha, power, look, None, scale.value, missing.value, this_panel, groups, cluster
+    )
     files, words = words_of(winner_values, files)
     paths = gate_run.OutputPaths(json_file, junit, markdown, page)
     outputs = gate_run.outputs_of(files, answers, paths, force)
@@ -250,6 +262,7 @@ def gate(
     else:
         selection = selected(without_judge, only_judge, without_model, category)
         read = how_read(column, words, format, None, encoding, names, copies, selection)
+        read["keep"] = () if cluster == QUESTION else (cluster,)
         judgments_by_criterion = gate_run.read_by_criterion(files, criteria, read)
         named = {"baseline": baseline, "candidate": candidate}
         by_default = {option: name for option, name in named.items() if not _is_given(ctx, option)}

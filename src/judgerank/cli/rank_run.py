@@ -22,7 +22,7 @@ from judgerank.fits.result import Fit
 from judgerank.fits.storing import content, is_saved
 from judgerank.ranking.card import card as draw_card
 from judgerank.ranking.card import require_card, sentence
-from judgerank.ranking.choices import Settings
+from judgerank.ranking.choices import Settings, kept_for
 from judgerank.ranking.exports import Export, contents, export_of
 from judgerank.ranking.page_options import Additions, Texts, facts_on, makers_in
 from judgerank.ranking.ranking import MOST_ROWS, SECTION, Ranking, ranked
@@ -122,6 +122,7 @@ class Written:
             "model": ranking.fit.model.name,
             "solver": ranking.settings.solver,
             "level": ranking.settings.level,
+            "cluster": ranking.sampled_by,
             "own_maker": ranking.settings.own_maker,
             "whose": ranking.whose,
             "headline": sentences.headline,
@@ -166,7 +167,7 @@ def ranked_into(
     target = output_paths.output or Path("rankings", title_of(paths))
     outputs = _outputs(paths, target, settings, exports, output_paths, page_options)
     old = None if page_options.since is None else loading.load(page_options.since)  # before anything is computed
-    judgments = read_judgments(files, **read)
+    judgments = read_judgments(files, **read, keep=kept_for(settings.cluster))
     facts = facts_on(judgments, page_options.models)
     settings = replace(settings, makers=makers_in(facts))
     ranking = ranked(judgments, settings, Progress("ranking"))

@@ -15,11 +15,12 @@ from scipy.special import chdtrc, fdtrc
 from judgerank.data.arrays import AnyArray, FloatArray, IntArray, numbered
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError, DataError
+from judgerank.data.units import QUESTION
 from judgerank.fits import presentation, storing
 from judgerank.fits.fitted import Fitted
 from judgerank.fits.presentation import leaderboard
 from judgerank.fits.testing import BlockTest, tested
-from judgerank.inference.clusters import JUDGMENT, QUESTION
+from judgerank.inference.clusters import JUDGMENT
 from judgerank.inference.taste_errors import TASTE
 from judgerank.model.kinds.category import in_category
 from judgerank.order.flips import leads_by_question
@@ -113,18 +114,18 @@ class Fit(Fitted):
 
     def _labels(
         self, cluster: AnyArray | tuple[AnyArray, AnyArray] | str
-    ) -> IntArray | tuple[IntArray, IntArray] | None:
+    ) -> IntArray | tuple[IntArray, IntArray] | str:
         """Numbers of clusters as of `Uncertainty.clustered`."""
         if isinstance(cluster, str):
             if cluster not in (QUESTION, JUDGMENT):
                 raise ConfigError(f"clusters are by 'question', by 'judgment' or given, and not {cluster!r}")
-            return self.require_question() if cluster == QUESTION else None
+            return self.require_question() if cluster == QUESTION else cluster
         if isinstance(cluster, tuple):
             first, second = (numbered(np.asarray(labels))[1] for labels in cluster)
             return first, second
         return numbered(np.asarray(cluster))[1]
 
-    def for_this_panel(self) -> Self:
+    def for_this_panel(self) -> Fit:
         """The same fit with errors of what these judges think, whatever others like them would.
 
         A fit with the block ``taste``, or one that `rank` found tastes in, speaks of judges like these: its

@@ -19,10 +19,11 @@ from judgerank.data.arrays import FloatArray
 from judgerank.data.cache import Shown
 from judgerank.data.errors import ConfigError
 from judgerank.data.judgments import Judgments
+from judgerank.data.units import QUESTION, UNITS
 from judgerank.gating.answer_pairs import paired, texts_of
 from judgerank.gating.checks import checked
 from judgerank.gating.decision import Evidence, by_category, holm, outcome, p_not_above
-from judgerank.gating.gate_result import Criterion, Result
+from judgerank.gating.gate_result import Criterion, OtherUnit, Result
 from judgerank.gating.judged import Judged
 from judgerank.gating.own_votes import OwnVotes, votes_on_pair
 from judgerank.gating.rule import EQUIVALENCE, RANDOM, TWO_SIDED, Rule
@@ -47,14 +48,17 @@ def more_needed(several: list[Scores], after: Rule, lowest: list[Scores] | None 
     That is if the win rate is the observed one: as little as that is known, so far may the count be off.
 
     The count is approximate: normal quantiles at the observed mean and variance, with the score at the
-    unfavourable end that the bound for a ship adds. It is a forecast, and no decision rests on it.
+    unfavourable end that the bound for a ship adds. It is a forecast, and no decision rests on it. Where questions
+    were sampled together, so many more of them come from further units of the mean size.
     """
-    ships = [_growth(partial(_ships, scores, after), scores) for scores in (lowest or several)]
+    n_questions = len(several[0].scores)
+    several, lowest = ([scores.of_units for scores in of] for of in (several, lowest or several))
+    ships = [_growth(partial(_ships, scores, after), scores) for scores in lowest]
     blocks = [_growth(partial(_blocks, scores, after, len(several)), scores) for scores in several]
     ship = None if None in ships else max(growth for growth in ships if growth is not None)
     block = min((growth for growth in blocks if growth is not None), default=None)
     growths = [growth for growth in (ship, block) if growth is not None]
-    return max(1, ceil((min(growths) - 1) * len(several[0].scores) - ROUNDING)) if growths else None
+    return max(1, ceil((min(growths) - 1) * n_questions - ROUNDING)) if growths else None
 
 
 def _growth(enough: Enough, scores: Scores) -> float | None:
@@ -301,10 +305,11 @@ def gate(
     )
     if not named:
         raise ConfigError("there are no criteria")
-    read = {name: read_judgments(judgments_of, **filters) for name, judgments_of in named.items()}
+    keep = () if rule.cluster == QUESTION else (rule.cluster,)
+    read = {name: read_judgments(judgments_of, keep=keep, **filters) for name, judgments_of in named.items()}
     texts = texts_of(paired(*map(Path, answers))) if answers else {}
     by_name = tuple((makers or {}).items())
-    tables, own = votes_on_pair(read, (baseline, candidate), own_maker, by_name, candidate_model)
+    tables, own = votes_on_pair(read, (baseline, candidate), own_maker, by_name, candidate_model, rule.cluster)
     result = decided(tables, rule, own, question_cost, currency)
     return replace(result, texts=texts, remarks=remarks_on(read), requests=requests_in(read))
 
@@ -371,9 +376,25 @@ def decided(
     return replace(
         judges_of,
         categories=by_category(tables, rule),
+        by_other_units=_by_other_units(tables, rule),
         for_this_panel=_verdict(tables, replace(rule, this_panel=True))[1] if differ else None,
         without_losses=_verdict(tables, replace(rule, missing=RANDOM))[1] if lacks else None,
     )
+
+
+def _by_other_units(tables: Mapping[str, Judged], rule: Rule) -> tuple[OtherUnit, ...]:
+    """What the verdict would be by other columns that may name what was sampled, where there are any."""
+    others = []
+    for name in UNITS:
+        units = [table.units(name) for table in tables.values()]
+        if name == rule.cluster or any(unit is None or len(set(unit)) in (1, len(unit)) for unit in units):
+            continue
+        criteria, verdict = _verdict(tables, replace(rule, cluster=name))
+        evidences = tuple(criterion.evidence for criterion in criteria)
+        others.append(
+            OtherUnit(name, min(len(set(unit)) for unit in units if unit is not None), verdict, evidences)
+        )
+    return tuple(others)
 
 
 def _without(tables: Mapping[str, Judged], judges: Mapping[str, set[str]], rule: Rule) -> str | None:
@@ -408,7 +429,7 @@ def with_groups(tables: Mapping[str, Judged], rule: Rule) -> dict[str, Judged]:
 
 def _verdict(tables: Mapping[str, Judged], rule: Rule) -> tuple[tuple[Criterion, ...], str]:
     tables = with_groups(tables, rule)
-    scores = [scored(table.preference, table.first) for table in tables.values()]
+    scores = [scored(table.preference, table.first, table.sampled(rule.cluster)) for table in tables.values()]
     checks = [checked(*each, rule) for each in zip(tables.values(), scores, strict=True)]
     evidences = [check.evidence(rule) for check in checks]
     adjusted = holm([criterion_scores.p_block for criterion_scores in evidences])

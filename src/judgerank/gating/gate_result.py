@@ -40,6 +40,26 @@ class Criterion:
         return f"<Criterion {self.name}: {counts}, {tested}>"
 
 
+@dataclass(frozen=True)
+class OtherUnit:
+    """What a verdict would be if the values of another column were what was sampled.
+
+    Attributes
+    ----------
+    name : str
+    size : int
+        How many values there are, on the criterion with fewest.
+    verdict : str
+    evidences : tuple of Evidence
+        By criterion.
+    """
+
+    name: str
+    size: int
+    verdict: str
+    evidences: tuple[Evidence, ...]
+
+
 @dataclass(frozen=True, eq=False)
 class Result:
     """A verdict.
@@ -74,6 +94,8 @@ class Result:
         Questions with both answers, by id, where they are known.
     remarks : tuple of str
         What to know of how the judgments were read.
+    by_other_units : tuple of OtherUnit
+        The verdict by other columns that may name what was sampled.
     requests : tuple of mapping
         Requests that left judgments out (`Judgments.requests`).
     """
@@ -96,6 +118,7 @@ class Result:
     texts: Mapping[str, Pair] = field(default_factory=dict)
     remarks: tuple[str, ...] = ()
     requests: tuple[Mapping[str, Any], ...] = ()
+    by_other_units: tuple[OtherUnit, ...] = ()
 
     @property
     def worst_category(self) -> Category | None:

@@ -16,6 +16,7 @@ from judgerank.data.frames import OUTCOMES
 from judgerank.data.judgments import Judgments, changed_answers
 from judgerank.data.listing import counted, listed
 from judgerank.data.rankings import as_pairs
+from judgerank.data.units import QUESTION, UNITS
 from judgerank.reading.layouts.table import ONE_JUDGE
 
 
@@ -46,7 +47,7 @@ class Judged:
         no names.
     rows : DataFrame
         ``question, judge, first, preference, reply`` of every judgment that was read, in the order of the file,
-        and its ``category`` where the judgments have one.
+        columns of `data.units.UNITS` and the unit that was sampled, where the judgments have them.
     failed : DataFrame
         ``question, judge`` of judgments that were asked for and could not be read, or are not there, and their
         ``category``.
@@ -79,6 +80,25 @@ class Judged:
         """Judges none of whose answers are there."""
         heard = set(self.rows["judge"])
         return tuple(name for name in self.judges if name not in heard)
+
+    def units(self, name: str) -> IntArray | None:
+        """Number of the value that a column has for each question, shape (Q,).
+
+        None where the column is not there, or a question has no value, or several.
+        """
+        if name not in self.rows:
+            return None
+        known = self.rows[["question", name]].drop_duplicates()
+        if known[name].isna().any() or known["question"].duplicated().any():
+            return None
+        value = dict(zip(known["question"], known[name].astype(str), strict=True))
+        if any(question not in value for question in self.questions):
+            return None
+        return np.asarray(pd.factorize(np.array([value[question] for question in self.questions], object))[0])
+
+    def sampled(self, name: str) -> IntArray | None:
+        """As `units`, of a unit as in `gating.rule.Rule`; None where each question is one."""
+        return None if name == QUESTION else self.units(name)
 
     def called(self, baseline: str, candidate: str) -> Judged:
         """The same with other names of the two."""
@@ -161,13 +181,15 @@ class Judged:
         )
 
 
-def judged(judgments: Judgments, baseline: str, candidate: str, without: Collection[str] = ()) -> Judged:
-    """The judgments that compare the two, without those of some judges.
+def judged(
+    judgments: Judgments, baseline: str, candidate: str, without: Collection[str] = (), cluster: str = QUESTION
+) -> Judged:
+    """The judgments that compare the two, without those of some judges; `cluster` is as of `gating.rule.Rule`.
 
     Raises
     ------
     DataError
-        If there are none, or a question is not named.
+        If there are none, or a question is not named; if a question has several values of the unit, or none.
     """
     judgments = as_pairs(judgments)
     frame = judgments.frame
@@ -193,15 +215,21 @@ def judged(judgments: Judgments, baseline: str, candidate: str, without: Collect
             "count": pd.to_numeric(frame["count"]).to_numpy(float) if "count" in frame else 1.0,
         }
     )
-    if "category" in frame:
-        rows["category"] = frame["category"].to_numpy(object)
+    for name in dict.fromkeys((*UNITS, *([] if cluster == QUESTION else [cluster]))):
+        if name in frame and name not in rows:
+            rows[name] = frame[name].to_numpy(object)
     if not judgments.ordered:  # where every winner stands in one place, that may be all that a judge goes by
         side = judgments.source.get("winners_side", nan)
         rows["first"] = side * np.sign(rows["preference"] - 0.5)
     read = rows[rows["preference"].notna()]
     if read.empty:
         raise DataError(f"no judgment of {baseline!r} and {candidate!r} can be read")
-    return _table(rows, read, baseline, candidate)
+    table = _table(rows, read, baseline, candidate)
+    if cluster != QUESTION and table.units(cluster) is None:
+        if cluster not in frame:
+            raise DataError(f"the judgments have no column {cluster!r} to cluster by")
+        raise DataError(f"a question has no {cluster!r}, or several: a gate takes each question to be of one")
+    return table
 
 
 def with_ties(table: Judged | None, same: Sequence[str], judges: Sequence[str], names: tuple[str, str]) -> Judged:

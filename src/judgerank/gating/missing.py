@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import stdtr
 
-from judgerank.data.arrays import BoolArray, FloatArray
+from judgerank.data.arrays import BoolArray, FloatArray, IntArray
 from judgerank.gating.judged import Judged
 from judgerank.gating.scores import Scores, scored
 
@@ -106,7 +106,9 @@ def unanswered(table: Judged) -> int:
     return int(table.failed["question"][~table.failed["question"].isin(table.questions)].nunique())
 
 
-def scored_with(table: Judged, lost: BoolArray, preference: float, n_nobody: int) -> Scores:
+def scored_with(
+    table: Judged, lost: BoolArray, preference: float, n_nobody: int, unit: IntArray | None = None
+) -> Scores:
     """Scores with a preference in place of missing answers, in whatever order these were asked.
 
     Parameters
@@ -118,9 +120,13 @@ def scored_with(table: Judged, lost: BoolArray, preference: float, n_nobody: int
         0 for losses of the candidate, 1 for wins.
     n_nobody : int
         Questions that nobody answered, to be added.
+    unit : int array, shape (Q,), optional
+        Number of the unit that was sampled behind each question; one that nobody answered is one by itself.
     """
     nobody = np.full((n_nobody, len(table.judges)), np.nan)
     nobody[:, :1] = preference
     answers = np.vstack([np.where(lost, preference, table.preference), nobody])
     first = np.vstack([np.where(lost, 0.0, table.first), np.where(np.isnan(nobody), np.nan, 0.0)])
-    return scored(answers, first)
+    if unit is not None:
+        unit = np.r_[unit, unit.max() + 1 + np.arange(n_nobody)]
+    return scored(answers, first, unit)

@@ -7,6 +7,7 @@ from math import exp, inf, log
 
 from judgerank.adaptive.spending import spent_at
 from judgerank.data.errors import ConfigError
+from judgerank.data.units import QUESTION
 
 NON_INFERIORITY, TWO_SIDED, EQUIVALENCE = MODES = ("non-inferiority", "two-sided", "equivalence")
 WIN_RATE, SCORE = SCALES = ("win-rate", "score")
@@ -44,6 +45,9 @@ class Rule:
         Decide for this panel alone where its judges differ significantly; else for judges like these.
     protect : tuple of pair of str
         Columns and values, such as ``("category", "safety")``: the questions of each must pass by themselves.
+    cluster : str
+        What was sampled: questions, or values of another column of the judgments, such as ``template``. All
+        questions of one are tested together.
 
     Examples
     --------
@@ -63,6 +67,7 @@ class Rule:
     missing: str = LOSSES
     this_panel: bool = False
     protect: tuple[tuple[str, str], ...] = ()
+    cluster: str = QUESTION
 
     def __post_init__(self) -> None:
         for name, allowed in (("mode", MODES), ("scale", SCALES), ("missing", MISSING)):

@@ -11,6 +11,7 @@ import numpy as np
 
 from judgerank.data.frames import BY_REQUEST
 from judgerank.data.listing import listed
+from judgerank.data.units import QUESTION
 from judgerank.gating.decision import INCONCLUSIVE
 from judgerank.gating.gate_result import Criterion, Result
 from judgerank.gating.rule import EQUIVALENCE, SCORE, TWO_SIDED, WIN_RATE, Rule, score_of
@@ -29,6 +30,7 @@ RULE = (
     "level",
     "missing",
     "this_panel",
+    "cluster",
 )  # what JSON has of the rule
 ORDERS = {
     "one": "only one order was shown: position bias cannot be told from quality; ask in both orders",
@@ -200,8 +202,23 @@ def table(result: Result) -> list[tuple[str, str]]:
     lines.append(("judges", _judges(first, result)))
     requests = (remark.partition(BY_REQUEST)[2] for remark in result.remarks)
     lines += [("left out", f"by request: {text}") for text in dict.fromkeys(filter(None, requests))]
-    notes = [_gaps(result), _position(first), _noise(first), _family(result), _weak(result)]
-    return lines + [note for note in notes if note is not None] + _categories(result)
+    notes = [_empty(result), _gaps(result), _position(first), _noise(first), _family(result), _weak(result)]
+    return lines + [note for note in notes if note is not None] + _units(result) + _categories(result)
+
+
+def _units(result: Result) -> list[tuple[str, str]]:
+    """What was sampled, where that is not questions, and what the verdict would be by other columns."""
+    rule, unit = result.rule, result.rule.cluster
+    rows = []
+    if unit != QUESTION:
+        sizes = [len(criterion.scores.of_units.scores) for criterion in result.criteria]
+        rows.append(("sampled", f"{min(sizes):,} values of {unit}: all questions of one are tested together"))
+    for other in result.by_other_units[:SHOWN]:
+        seen = max(other.evidences, key=lambda evidence: evidence.p_ship)
+        low, high = shown_on(rule, seen.low), shown_on(rule, seen.high)
+        what = f"{other.verdict} (bounds {low} and {high})"
+        rows.append((f"by {other.name}", f"with its {other.size} values sampled: {what} (--cluster {other.name})"))
+    return rows
 
 
 def _judges(criterion: Criterion, result: Result) -> str:
@@ -226,6 +243,17 @@ def _criterion(criterion: Criterion, several: bool, result: Result) -> tuple[str
     name = "win rate" if rule.scale == WIN_RATE else "score"
     message = f"{rate} (one-sided {share(1 - rule.level)} bounds: {low} and {high}; {counted}; {tests})"
     return criterion.name if several else name, message
+
+
+def _empty(result: Result) -> tuple[str, str] | None:
+    """How many of either variant's answers are empty, where the answers are known."""
+    judged = result.criteria[0].judged
+    by_name = {
+        judged.baseline: sum(not pair.old for pair in result.texts.values()),
+        judged.candidate: sum(not pair.new for pair in result.texts.values()),
+    }
+    counts = [f"{count:,} of {shown(name)}" for name, count in by_name.items() if count]
+    return ("empty", f"{listed(counts)} ({len(result.texts):,} questions)") if counts else None
 
 
 def _gaps(result: Result) -> tuple[str, str] | None:
@@ -374,6 +402,7 @@ def as_dict(result: Result) -> dict[str, Any]:
         "cost": result.cost,
         "currency": result.currency,
         "rule": {**{name: getattr(rule, name) for name in RULE}, "protect": ["=".join(of) for of in rule.protect]},
+        "by_other_units": [asdict(other) for other in result.by_other_units],
         "criteria": [_criterion_dict(criterion) for criterion in result.criteria],
         "own_maker": result.own.own_maker,
         "related_judges": list(result.related),

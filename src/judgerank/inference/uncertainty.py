@@ -343,7 +343,7 @@ class Uncertainty(Predictions):
     def clustered(
         self,
         comparisons: Comparisons,
-        cluster: IntArray | tuple[IntArray, IntArray] | None,
+        cluster: IntArray | tuple[IntArray, IntArray] | str,
         most: int | None = None,
     ) -> Self:
         """The same fit with a covariance that allows for dependence within clusters and for misfit.
@@ -363,8 +363,8 @@ class Uncertainty(Predictions):
         ----------
         comparisons : Comparisons
             The raw comparisons behind the fit.
-        cluster : int array, shape (T,), or None
-            Cluster of each of them, such as the question asked; None for each judgment by itself, so that a row
+        cluster : int array, shape (T,), or "judgment"
+            Cluster of each of them, such as the question asked; or each judgment by itself, so that a row
             that counts for several is as many clusters. Two arrays are crossed clusters.
         most : int, optional
             How many clusters M is summed over. Of more, that many drawn at random stand for all: their sum is
@@ -382,7 +382,7 @@ class Uncertainty(Predictions):
         self.require_fitted(comparisons.models, comparisons.judges, comparisons.n_comparisons)
         if isinstance(cluster, tuple):
             return self._clustered_two_ways(comparisons, *cluster)
-        if cluster is None:
+        if isinstance(cluster, str):
             n_drawn, comparisons = single_judgments(comparisons, most)
             cluster = np.arange(len(comparisons))
             effective = float(n_drawn or len(cluster))
@@ -408,7 +408,7 @@ class Uncertainty(Predictions):
             meats.append(squares * (n_clusters / (n_clusters - 1)))
             numbers.append(n_clusters)
             residuals.append(residuals_by_cluster(comparisons, model, parameters, cluster))
-        meat = two_way(*meats, np.diag(self._information("expected") + self._penalty))
+        meat = two_way(meats[0], meats[1], meats[2], np.diag(self._information("expected") + self._penalty))
         behind = [
             self.behind_pairs(*sums_and_products(information_by_cluster(comparisons, model, parameters, cluster)))
             for cluster in (first, second)

@@ -12,10 +12,10 @@ from judgerank.data.judgments import Judgments
 from judgerank.data.listing import counted
 from judgerank.data.rankings import MOST_TIED, in_stages, sizes_of_rankings
 from judgerank.data.strengths import MOST_STRENGTHS
+from judgerank.data.units import QUESTION
 from judgerank.fits.errors_by_question import MOST_QUESTIONS, plural, sampled
 from judgerank.fits.presentation import win_probability
 from judgerank.fits.result import Fit
-from judgerank.inference.clusters import QUESTION
 from judgerank.model.block import Need
 from judgerank.model.judge_blocks import JUDGE_BLOCKS, judge_block, larger_ties, strengths
 from judgerank.model.naming import formula, treatment_of_ties

@@ -16,7 +16,7 @@ from judgerank.data.judgments import Judgments
 from judgerank.data.listing import LONGEST, counted, shortened
 from judgerank.fits.presentation import MOST, board_figure, percent
 from judgerank.ranking import exports
-from judgerank.ranking.choices import LIKE_THESE, SHRUNK, Record, Settings
+from judgerank.ranking.choices import LIKE_THESE, SHRUNK, Record, Settings, cluster_of, kept_for
 from judgerank.ranking.exports import write_tables
 from judgerank.ranking.findings import findings, ranked_set
 from judgerank.ranking.page import to_html
@@ -325,7 +325,7 @@ def rank(
     model: str | None = None,
     solver: str = SHRUNK,
     level: float = 0.95,
-    cluster: str = "question",
+    cluster: str | Sequence[str] = "question",
     few: int = 30,
     next: int = 10,
     next_size: int = 10,
@@ -361,11 +361,13 @@ def rank(
         an estimate. ``newton`` is exact, and stands beside it in the notes and in the table ``exact``.
     level : float
         Confidence level of the intervals, between 0 and 1.
-    cluster : {"question", "effects", "none"}
-        How to treat judgments of the same question. ``question``: standard errors are clustered by question, the
-        estimates do not change. ``effects``: every answer has a quality of its own, shared by its judges and
-        integrated out (``questions`` of `judgerank.fit`); judge ids that answer identically are merged. ``none``:
-        all judgments are independent.
+    cluster : str or sequence of str
+        How to treat judgments of the same question, or the column of another unit that was sampled, such as
+        ``template``: standard errors are clustered by it, two columns are crossed. ``question``: standard errors
+        are clustered by question, the estimates do not change. ``effects``: every answer has a quality of its
+        own, shared by its judges and integrated out (``questions`` of `judgerank.fit`); judge ids that answer
+        identically are merged. ``none``: all judgments are independent. Without questions, ``question`` takes each
+        judgment by itself. These words go before columns of the same name.
     few : int
         Judges and models with fewer comparisons are pointed out.
     next, next_size : int
@@ -421,7 +423,7 @@ def rank(
     """
     named = tuple((makers or {}).items())
     settings = Settings(
-        model, solver, level, cluster, few, next, next_size, tuple(blocks), own_maker, named, whose
+        *(model, solver, level, cluster_of(cluster), few, next, next_size, tuple(blocks), own_maker, named, whose)
     )
     judgments = read_judgments(
         source,
@@ -436,6 +438,7 @@ def rank(
         only_judge=only_judge,
         without_model=without_model,
         category=category,
+        keep=kept_for(cluster),
     )
     return ranked(judgments, settings)
 

@@ -17,26 +17,26 @@ from judgerank.data.errors import DataError, JudgerankError, NoIntervalError, No
 from judgerank.data.judgments import Judgments
 from judgerank.data.rankings import number_of_ranking
 from judgerank.data.tied_choices import all_ties
-from judgerank.fits.errors_by_question import by_clusters, by_question, questions_of
+from judgerank.fits.errors_by_question import by_clusters, by_question, number_of, questions_of
 from judgerank.fits.fit import fit
 from judgerank.fits.presentation import has_errors, orders_of, pairs
 from judgerank.fits.result import Fit
 from judgerank.fits.tastes import TasteTest, taste_test
-from judgerank.inference.clusters import JUDGMENT, RANKING, Clusters
+from judgerank.inference.clusters import JUDGMENT, RANKING, Clusters, crossing
 from judgerank.inference.taste_errors import TASTE
 from judgerank.model.members import Model
 from judgerank.model.streams import generator
 from judgerank.ranking.choices import (
+    CLUSTERS,
     EFFECTS,
     EQUAL_WEIGHTS,
-    EXACT,
     LIKE_THESE,
     SHRUNK,
     THIS_PANEL,
     Settings,
     identified,
 )
-from judgerank.ranking.components import fit_member
+from judgerank.ranking.components import fit_highest, fit_member
 from judgerank.ranking.recusal import Recusal
 from judgerank.trust.sentences import MOST_PARAMETERS, MOST_ROWS
 
@@ -175,7 +175,7 @@ class Component:
 
     def refit_exactly(self, model: str | Model) -> Fit:
         """Fit another member without shrinkage, and without advice to shrink where there is no maximum."""
-        return fit(replace(self.comparisons, columns=None), model, EXACT)
+        return fit_highest(replace(self.comparisons, columns=None), model)
 
 
 @dataclass(frozen=True, eq=False)
@@ -338,8 +338,8 @@ def _by_question(fitted: Fit, judgments: Judgments, settings: Settings) -> Fit:
 
 
 def clusters(judgments: Judgments, settings: Settings) -> bool:
-    """Whether errors should allow for dependence within questions."""
-    return settings.cluster != "none" and "question_id" in judgments.frame
+    """Whether errors should allow for dependence within questions, and no other unit is named."""
+    return settings.cluster in CLUSTERS[:2] and "question_id" in judgments.frame
 
 
 def units_behind(judgments: Judgments, settings: Settings) -> Clusters | None:
@@ -348,11 +348,30 @@ def units_behind(judgments: Judgments, settings: Settings) -> Clusters | None:
     Comparisons of one ranking are one judgment.
     """
     c = judgments.comparisons
+    if settings.units:
+        return named_units(judgments, settings.units)
     if settings.cluster == "none" or clusters(judgments, settings):
         return None
     if c.stages is not None:
         return Clusters((RANKING,), (number_of_ranking(c),))
     return Clusters((JUDGMENT,))
+
+
+def named_units(judgments: Judgments, names: Sequence[str]) -> Clusters:
+    """The values of columns as units that were sampled; two columns are crossed, unless one lies within the other.
+
+    Raises
+    ------
+    DataError
+        If there is no such column, or it lacks values.
+    """
+    labels = [judgments.unit(name) for name in names]
+    if len(names) > 1:
+        n_cells, sizes = number_of(crossing(*labels)), [number_of(label) for label in labels]
+        if n_cells in sizes:  # questions within templates: those of a template are not independent
+            coarser = int(np.argmin(sizes))
+            return Clusters((names[coarser],), (labels[coarser],))
+    return Clusters(tuple(names), tuple(labels))
 
 
 def is_usable(fitted: Fit) -> bool:

@@ -27,6 +27,7 @@ from judgerank.ranking.judge_policy import policy_of, unread, warnings_of
 from judgerank.ranking.page_records import head_to_head
 from judgerank.ranking.studies import panel
 from judgerank.ranking.studies.leaderboard import claims_of
+from judgerank.ranking.studies.near_copies import NAME as EFFECTIVE
 from judgerank.ranking.studies.next_comparisons import (
     CHANCE,
     NOBODY,
@@ -387,6 +388,12 @@ def _facts(ranking: Record, judges: pd.DataFrame) -> list[tuple[str, str]]:
     share, few = judges["information"], len(ranking.judgments.few_judges)
     n_judges = np.where(judges["verdict"] == panel.TOO_FEW, max(few, 1), 1)
     total = int(n_judges.sum())
+    number = ranking.tables.get(EFFECTIVE)
+    if number is not None:  # questions are shared: one number, which `judgerank trust` says, too
+        row = number.iloc[0]
+        if not row["is_informative"]:
+            return [*facts, (f"{total:,}", noun(total, "judge"))]
+        return [*facts, (f"{total:,}", f"judges (effective number {row['estimate']:.1f})")]
     equal = panel.effective_judges(share, n_judges) if total > 1 and ranking.fit.model.weighs_judges else np.nan
     if np.isnan(equal) or f"{equal:.1f}" == f"{total:.1f}":
         return [*facts, (f"{total:,}", noun(total, "judge"))]
