@@ -40,7 +40,7 @@ class PerJudge(Precision):
 
 
 def fit_with_tastes(judgments: Judgments, fitted: Fit, solver: str) -> Fit | None:
-    """The fit with tastes, errors by question, where `rank` allows for them (`fits.taste_test.taste_test`); else None.
+    """The fit with tastes, errors by question, where `rank` allows for them (`fits.taste_test`); else None.
 
     None as well where tastes cannot be told from scores, or would take long to fit.
     """

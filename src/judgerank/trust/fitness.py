@@ -312,8 +312,8 @@ def fitness(
     names : sequence of str
         Of the questions by their order, instead of their numbers.
     tastes : TasteTest, optional
-        The test for tastes of all judges (`judgerank.fits.taste_test`), if it was made. No single judge departs by a
-        smaller p-value: a closed test, so that the two never contradict each other.
+        The test for tastes of all judges (`judgerank.fits.taste_test`), if it was made. No single judge departs by
+        a smaller p-value: a closed test, so that the two never contradict each other.
 
     Raises
     ------
