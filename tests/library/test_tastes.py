@@ -6,7 +6,7 @@ import pytest
 from scipy.special import expit
 
 from judgerank.fits.fit import fit
-from judgerank.fits.tastes import taste_test
+from judgerank.fits.taste_test import taste_test
 from judgerank.order.pairs import pairwise
 from judgerank.ranking.choices import Settings
 from judgerank.ranking.findings import ranked_set

@@ -165,7 +165,7 @@ def test_the_command_says_so_everywhere(tmp_path, frame):
     assert {row["judge"] for row in shown["tables"]["own_maker"]} == {"gpt-4o", "claude-sonnet"}
     kept = json.loads((tmp_path / "out/run.json").read_text())["settings"]
     assert kept["own_maker"] == "recuse" and kept["makers"] == [["our-model", "OpenAI"]]
-    counted = json.loads(run("rank", path, *options, "--own-maker", "count").stdout)
+    counted = json.loads(run("rank", path, *options, "--own-maker", "count", "--whose", "this_panel").stdout)
     assert counted["headline"].startswith("our-model leads, but this depends on judge gpt-4o, which favours")
     plan = run("plan", path, "--json")
     assert any(note.startswith("Left out: ") for note in json.loads(plan.stdout)["notes"])

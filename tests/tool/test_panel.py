@@ -269,7 +269,7 @@ def test_the_verdict_names_first_second_and_how_surely():
     assert told.lead == (
         f"m0 is preferred to m1 (2nd) in {seen:.0%} of their {many} comparisons. Fitted to all comparisons, "
         f"that is {chance:.0%}: a significant difference. "
-        "m0 ranks first (95% confidence, jointly for all models)."
+        "m0 ranks first (95% confidence for these 3 judges, jointly for all models)."
     )
     assert told.next == "Every model is significantly different from the next: this ranking needs no more data."
     assert told.warnings == []

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 import pandas as pd
@@ -138,7 +138,7 @@ class Fit(Fitted):
             If the fit allows for no tastes: its errors are those of this panel already.
         """
         if self.panel is not None:
-            return self.panel
+            return cast(Self, self.panel)
         self._extra_columns(TASTE)
         return replace(self, of_panel=True)
 

@@ -18,7 +18,7 @@ from judgerank.data.judgments import Judgments
 from judgerank.fits.errors_by_question import by_question, number_of
 from judgerank.fits.fit import fit
 from judgerank.fits.result import Fit
-from judgerank.fits.tastes import taste_test
+from judgerank.fits.taste_test import taste_test
 from judgerank.inference.taste_errors import TASTE
 from judgerank.order.scale import reported_covariance, scale_of
 from judgerank.planning.precision import Errors, Precision, needed
@@ -40,7 +40,7 @@ class PerJudge(Precision):
 
 
 def fit_with_tastes(judgments: Judgments, fitted: Fit, solver: str) -> Fit | None:
-    """The fit with tastes, errors by question, where `rank` allows for them (`fits.tastes.taste_test`); else None.
+    """The fit with tastes, errors by question, where `rank` allows for them (`fits.taste_test`); else None.
 
     None as well where tastes cannot be told from scores, or would take long to fit.
     """

@@ -21,7 +21,7 @@ from judgerank.fits.errors_by_question import by_clusters, by_question, number_o
 from judgerank.fits.fit import fit
 from judgerank.fits.presentation import has_errors, orders_of, pairs
 from judgerank.fits.result import Fit
-from judgerank.fits.tastes import TasteTest, taste_test
+from judgerank.fits.taste_test import TasteTest, taste_test
 from judgerank.inference.clusters import JUDGMENT, RANKING, Clusters, crossing
 from judgerank.inference.taste_errors import TASTE
 from judgerank.model.members import Model

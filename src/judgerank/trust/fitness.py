@@ -29,7 +29,7 @@ from judgerank.data.comparisons import FEW_JUDGES, Comparisons
 from judgerank.data.errors import NoIntervalError
 from judgerank.data.listing import counted, listed, p_of
 from judgerank.fits.result import Fit
-from judgerank.fits.tastes import TasteTest
+from judgerank.fits.taste_test import TasteTest
 from judgerank.model.law import Law, levels_at, outcomes
 from judgerank.model.streams import generator
 from judgerank.trust.flipped_residuals import DRAWS, FlippedResiduals, Sums
@@ -312,8 +312,8 @@ def fitness(
     names : sequence of str
         Of the questions by their order, instead of their numbers.
     tastes : TasteTest, optional
-        The test for tastes of all judges (`judgerank.fits.tastes`), if it was made. No single judge departs by a
-        smaller p-value: a closed test, so that the two never contradict each other.
+        The test for tastes of all judges (`judgerank.fits.taste_test`), if it was made. No single judge departs by
+        a smaller p-value: a closed test, so that the two never contradict each other.
 
     Raises
     ------
