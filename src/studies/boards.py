@@ -46,7 +46,7 @@ COMPARED: dict[str, tuple[int, int, bool, float, float | None]] = {
 }
 # newcomers on shrunk boards: how many comparisons, which judges of the panel make them, and tastes of all judges
 ANSWERED, ANSWERING = (10, 20, 50, 200, 400), {"all": (0, 1, 2, 3), "two of four": (1, 3), "one of four": (2,)}
-TASTES, ON_BOARD, MANY = (0.0, 0.5), 1000, 1e5
+TASTES, ON_BOARD, EXACT_COUNT = (0.0, 0.5), 1000, 1e5
 PANEL = np.array([1.4, 1.0, 0.8, 0.5])  # discriminations
 MODELS_SD = 0.6  # of the scores of the board's models and of newcomers
 
@@ -158,7 +158,7 @@ def answered_once(settings: dict, rng: np.random.Generator) -> Record:
         leaning = tastes[judge, first] - tastes[judge, second]
         p = expit(PANEL[judge] * (scores[first] - scores[second]) + leaning)
         outcome = p if expected else (rng.random(len(p)) < p).astype(float)
-        count = np.full(len(p), MANY if expected else 1.0)
+        count = np.full(len(p), EXACT_COUNT if expected else 1.0)
         return Comparisons(names[0][:models], names[1], first, second, judge, outcome, count)
 
     i, j, judge = (x.ravel() for x in np.indices((n, n, k)))

@@ -703,3 +703,18 @@ def test_where_the_judges_on_both_boards_did_not_compare_all_models_no_test_is_m
     difference = compare(old, fit(Comparisons.from_frame(rows), "judge_aware", "penalised"))
     assert difference.n_same_judges and difference.untested and difference.moves["p_value"].isna().all()
     assert "cannot be said" in "\n".join(difference_text(difference, {}, {}))
+
+
+def test_half_wins_are_allowed_for_in_a_newcomers_error_as_on_its_board():
+    """Each judgment is tied or not by a coin. Errors by the dispersion and by the answers themselves agree."""
+    rng = np.random.default_rng(8)
+    tastes, errors = np.zeros((JUDGES, MODELS + 1)), []
+    rows = by_tasteful_judges(rng, 6000, tastes[:, :MODELS], range(JUDGES))
+    rows = replace(rows, outcome=np.where(rng.random(len(rows)) < 0.7, 0.5, rows.outcome))
+    board = fit(rows, "judge_aware", "penalised")
+    assert board.dispersion < 0.4
+    new = by_tasteful_judges(rng, 400, tastes, range(JUDGES), np.r_[SPREAD, 0.3], True)
+    new = replace(new, outcome=np.where(rng.random(len(new)) < 0.7, 0.5, new.outcome))
+    questions = np.arange(len(new))
+    errors = [anchored(board, new, question).own[0] for question in (None, questions)]
+    assert errors[0] == pytest.approx(errors[1], rel=0.15)

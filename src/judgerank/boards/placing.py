@@ -49,6 +49,10 @@ from judgerank.order.scale import scale_of
 # the estimates by z_q = A^-1 u_q. Were the board known, a newcomer's variance is the sum of its z_q^2 times Q / (Q
 # - 1), Q being the number of its questions. Its degrees of freedom are their effective number less one. So each
 # newcomer needs two questions, however many newcomers there are.
+#
+# Few questions can seem to agree, so no variance is below that of independent comparisons. The board's dispersion
+# of half wins multiplies that, and the precision of what shrinks, as in its own errors (`engine.penalised`). What
+# shrinkage and the judges' tastes add does not hang on the questions: degrees of freedom are Satterthwaite's.
 
 
 class Errors(NamedTuple):
@@ -125,12 +129,13 @@ def errors_of(
         scores regressed out.
     pull : Pull
     """
-    a, carry, information = info
+    a, carry, _ = info
     inverse, few = np.asarray(np.linalg.inv(a), float), too_few(board)
+    independent, information = board.dispersion * inverse, board.dispersion * info[2]
     most = np.nan if few else board.degrees_of_freedom
     if question is None:
-        freedom = _freedom_of_sum(np.full(len(a), np.inf), inverse, 0.0 * inverse, pull, most)
-        return Errors(inverse + pull.by_spread + pull.by_tastes, information, freedom, most, few)
+        freedom = _freedom_of_sum(np.full(len(a), np.inf), independent, 0.0 * inverse, pull, most)
+        return Errors(independent + pull.by_spread + pull.by_tastes, information, freedom, most, few)
     new = np.arange(len(board.scores), len(at.scores))
     questions = tuple(
         questions_with((rows.first == model) | (rows.second == model), rows, question) for model in new
@@ -138,14 +143,15 @@ def errors_of(
     of_questions = np.array([_freedom(n_questions, np.inf) for n_questions in questions])
     every = questions_with(np.ones(len(rows), bool), rows, question)
     if not every.enough:
-        freedom = _freedom_of_sum(of_questions, inverse, 0.0 * inverse, pull, most)
-        return Errors(inverse + pull.by_spread + pull.by_tastes, information, freedom, np.nan, few, questions)
+        freedom = _freedom_of_sum(of_questions, independent, 0.0 * inverse, pull, most)
+        return Errors(independent + pull.by_spread + pull.by_tastes, information, freedom, np.nan, few, questions)
     chosen = np.r_[np.ones(len(at.scores), bool), board.free.ravel()]
     by = cluster_gradients(rows, board.model, at, question)[:, chosen]
     profiled = np.delete(by, new, axis=1) - by[:, new] @ carry
-    squares = profiled.T @ profiled * few_clusters_factor(every) + carry.T @ pull.precision @ carry
-    by_pull = inverse @ pull.precision @ inverse
-    own = _own(by[:, new] @ inverse, inverse, questions, by_pull)
+    squares = profiled.T @ profiled * few_clusters_factor(every)
+    squares += board.dispersion * carry.T @ pull.precision @ carry
+    by_pull = board.dispersion * inverse @ pull.precision @ inverse
+    own = _own(by[:, new] @ inverse, independent, questions, by_pull)
     freedom = _freedom_of_sum(of_questions, own, by_pull, pull, most)
     own_errors = own + pull.by_spread + pull.by_tastes
     return Errors(own_errors, squares, freedom, _freedom(every, most), few, questions, by[:, new])
@@ -178,7 +184,7 @@ def _freedom(questions: Questions, most: float) -> float:
 
 
 def _own(
-    influence: FloatArray, inverse: FloatArray, questions: tuple[Questions, ...], by_pull: FloatArray
+    influence: FloatArray, independent: FloatArray, questions: tuple[Questions, ...], by_pull: FloatArray
 ) -> FloatArray:
     """Covariance by the questions' influences, shape (Q, M); of independent comparisons where they are too few.
 
@@ -190,8 +196,8 @@ def _own(
     )
     unknown = np.ix_(~has_enough, ~has_enough)
     covariance = z.T @ z + by_pull
-    covariance[unknown] = inverse[unknown]
-    least = np.sqrt(np.maximum(np.diag(inverse) / np.diag(covariance), 1.0))
+    covariance[unknown] = independent[unknown]
+    least = np.sqrt(np.maximum(np.diag(independent) / np.diag(covariance), 1.0))
     return np.asarray(least[:, None] * covariance * least)
 
 
@@ -416,7 +422,7 @@ def _shrinkage(
     nodes = mean + np.sqrt(weights @ (logs - mean) ** 2) * z
     points, inverses, evidence, of_tastes = [], [], [], []
     for node in nodes:
-        precision = prior_precision(np.exp(node), n, m)
+        precision = board.dispersion * prior_precision(np.exp(node), n, m)
         at = best_scores(rows, board.model, start, slice(n, n + m), precision)
         evaluation = evaluate(rows, board.model, at, "expected", at_zero=False)
         told = evaluation.top_information[n:, n:]
@@ -424,20 +430,21 @@ def _shrinkage(
         of_tastes.append(
             np.trace(told @ tastes.added(board, rows, at, np.asarray(np.linalg.pinv(told), float))) / m
         )
-        gained = np.linalg.slogdet(precision)[1] - np.linalg.slogdet(a)[1] - s @ precision @ s
+        gained = np.linalg.slogdet(precision)[1] - np.linalg.slogdet(a)[1]
         points.append(s)
         inverses.append(np.linalg.inv(a))
-        evidence.append(evaluation.log_likelihood + 0.5 * float(gained))
+        height = evaluation.log_likelihood - 0.5 * float(s @ precision @ s)
+        evidence.append(height / board.dispersion + 0.5 * float(gained))
     share = 1 / (1 + np.mean(of_tastes))
     posterior = of_node * np.exp(share * (np.array(evidence) - max(evidence)))
     posterior /= posterior.sum()
 
     def gain(at: Parameters, inverse: FloatArray) -> FloatArray:
         away = np.array(points) - at.scores[n:]
-        parts = np.array(inverses) - inverse + away[:, :, None] * away[:, None, :]
+        parts = board.dispersion * (np.array(inverses) - inverse) + away[:, :, None] * away[:, None, :]
         return np.asarray(np.tensordot(posterior, parts, 1))
 
-    return prior_precision(np.exp(float(posterior @ nodes)), n, m), gain
+    return board.dispersion * prior_precision(np.exp(float(posterior @ nodes)), n, m), gain
 
 
 def _onto(board: Fit, comparisons: Comparisons) -> tuple[Comparisons, tuple[str, ...], IntArray, dict[str, int]]:

@@ -447,6 +447,20 @@ class Validity(SimulatedAndReal):
 
 
 @dataclass
+class SmallPanels:
+    """Panels of two or three judges, simulated and of Chatbot Arena."""
+
+    n_judges: list[int] = at_least(1)
+    n_models: list[int] = at_least(3)
+    n_comparisons: list[int] = at_least(1)
+    spreads: list[float] = at_least(0)
+    position: float = at_least(0)
+    taste: float = at_least(0)
+    sampled: list[int] = at_least(1)
+    replications: int = at_least(2)
+
+
+@dataclass
 class Defaults(SimulatedAndReal):
     """What should be fitted unless a user says otherwise."""
 
@@ -455,3 +469,4 @@ class Defaults(SimulatedAndReal):
     draws: int = at_least(2)  # samples of every size
     designs: dict[str, Design] = field(default_factory=dict)
     fewer: dict[str, int] = field(default_factory=dict)  # replications of designs whose fits take long
+    few_judges: SmallPanels = field(default_factory=SmallPanels)
