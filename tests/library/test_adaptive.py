@@ -10,9 +10,9 @@ import pytest
 from judgerank import Comparisons, fit
 from judgerank.adaptive.choosing import RULES, all_scores, at_random, by_information, open_aim
 from judgerank.adaptive.goals import Goal, read_goal, spent_at
+from judgerank.adaptive.joint_covariance import with_tastes
 from judgerank.adaptive.rounds import Drawn, Kept, collect_until
 from judgerank.adaptive.stop_rule import carried, fitted, look_at, tested_order, without_each_judge
-from judgerank.adaptive.tastes import with_tastes
 from judgerank.data.errors import ConfigError
 from judgerank.fits.errors_by_question import by_question
 from judgerank.model.members import Parameters

@@ -163,7 +163,7 @@ def test_a_plan_takes_the_correlation_of_repeats_from_the_file(tmp_path):
     rows, question = asked(6, judge_sd=2.0)
     frame = rows.to_frame().assign(question_id=[f"q{q}" for q in question], nth=np.arange(len(rows)) % 2)
     frame.to_csv(tmp_path / "twice.csv", index=False)
-    found = repeats_of(fit(rows, "position_aware"), rows, question)
+    found = repeats_of(fit(rows, "position_aware", shrink=True), rows, question)
     assert found is not None
 
     def planned(*more: object) -> list[str]:
@@ -238,7 +238,7 @@ def test_judges_of_few_answers_are_not_tested():
 
 
 def test_a_collection_ends_without_its_goal_if_a_judge_changed():
-    turning = {"scores": np.array([0.9, 0.2, 0.2, -0.2, -0.4, -0.7]), "sd": 0.0, "turns": (3.0, 80)}
+    turning = {"scores": np.array([0.9, 0.2, 0.2, -0.2, -0.4, -0.7]), "sd": 0.0, "turns": (3.0, 60)}
     ended = {}
     for checked in (True, False):
         rng = np.random.default_rng(2)

@@ -12,8 +12,8 @@ from scipy.special import expit
 
 from judgerank.adaptive.choosing import RULES, at_random
 from judgerank.adaptive.goals import Goal
+from judgerank.adaptive.joint_covariance import with_tastes
 from judgerank.adaptive.stop_rule import Look, carried, fitted, look_at, without_each_judge
-from judgerank.adaptive.tastes import with_tastes
 from judgerank.data.arrays import BoolArray, FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.fits.result import Fit
