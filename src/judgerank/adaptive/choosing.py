@@ -13,7 +13,7 @@ and by that, over what they cost, they are chosen, with the judge at the least o
 
 V is the covariance with the judges' own tastes (`adaptive.joint_covariance`), so that what one judge can tell has
 an end. Where tastes have a part in the variance of the contrasts, that share of a round is drawn at random, dear
-judges less often: more answers to chosen pairs do not lower it, and no judge is then guessed from few of its pairs.
+judges less often: more answers to chosen pairs do not lower it, and no judge is guessed from few of its pairs.
 """
 
 from __future__ import annotations
