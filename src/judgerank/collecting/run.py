@@ -44,7 +44,11 @@ VERSIONED = ("judgerank", "numpy", "pandas", "litellm")
 
 
 def collect(
-    settings: Collection, dry_run: bool = False, pilot_only: bool = False, questions: Questions | None = None
+    settings: Collection,
+    dry_run: bool = False,
+    pilot_only: bool = False,
+    questions: Questions | None = None,
+    wait: float = 0.0,
 ) -> list[Study]:
     """Ask for every judgment that is not in the file yet, and say how it goes.
 
@@ -59,6 +63,8 @@ def collect(
     questions : Questions, optional
         Questions and answers, such as `read_questions` makes of a table in memory; by default those that the
         settings name.
+    wait : float
+        Seconds to wait for another run that writes to the file of judgments.
 
     Returns
     -------
@@ -76,7 +82,7 @@ def collect(
         If a judge was stopped; the others were asked all the same, and what was answered is kept.
     """
     with Secrets(available_keys(settings.panel.judges)).out_of_logs():
-        return _collect(settings, dry_run, pilot_only, questions)
+        return _collect(settings, dry_run, pilot_only, questions, wait)
 
 
 def refuse_words_for_winners(models: Iterable[str]) -> None:
@@ -87,7 +93,7 @@ def refuse_words_for_winners(models: Iterable[str]) -> None:
 
 
 def _collect(
-    settings: Collection, dry_run: bool, pilot_only: bool, given_questions: Questions | None
+    settings: Collection, dry_run: bool, pilot_only: bool, given_questions: Questions | None, wait: float
 ) -> list[Study]:
     questions = given_questions or read_questions(settings.questions, settings.columns, settings.answers)
     refuse_words_for_winners(questions.models)
@@ -116,7 +122,7 @@ def _collect(
     record |= {"addresses": where(judges)}
     refuse_a_written_key(judges, record)
     with ExitStack() as stack:
-        ledgers = [stack.enter_context(opened(study.settings.output)) for study in studies]
+        ledgers = [stack.enter_context(opened(study.settings.output, wait)) for study in studies]
         files = [
             (study, ledger, Pending(study.settings.output)) for study, ledger in zip(studies, ledgers, strict=True)
         ]
