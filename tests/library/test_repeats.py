@@ -238,7 +238,7 @@ def test_judges_of_few_answers_are_not_tested():
 
 
 def test_a_collection_ends_without_its_goal_if_a_judge_changed():
-    turning = {"scores": np.array([0.9, 0.2, 0.2, -0.2, -0.4, -0.7]), "sd": 0.0, "turns": (3.0, 80)}
+    turning = {"scores": np.array([0.9, 0.2, 0.2, -0.2, -0.4, -0.7]), "sd": 0.0, "turns": (3.0, 60)}
     ended = {}
     for checked in (True, False):
         rng = np.random.default_rng(2)

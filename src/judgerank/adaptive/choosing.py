@@ -11,11 +11,9 @@ and by that, over what they cost, they are chosen, with the judge at the least o
     a_optimal     sum of c c' over all scores
     d_optimal     log det (1 + X'V X) in place of the fall, in the parameters alone
 
-V is the covariance with the judges' own tastes (`adaptive.joint_covariance`), so that what one judge can tell has an end.
-Where tastes have a part in the variance of the contrasts, that share of a round is drawn at random, dear judges
-less often: more answers to chosen pairs do not lower it, and no judge is then guessed from a few of its pairs.
-
-Swiss pairs neighbours in the order so far, and random draws all alike.
+V is the covariance with the judges' own tastes (`adaptive.joint_covariance`), so that what one judge can tell has
+an end. Where tastes have a part in the variance of the contrasts, that share of a round is drawn at random, dear
+judges less often: more answers to chosen pairs do not lower it, and no judge is guessed from few of its pairs.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ true ones for one of the others, in one of m = M (N - M) ways. A wrong order tur
 that are neighbours in truth. Tests are two-sided, so that equal models at the edge are allowed for too.
 
 Claims are about this panel as it answers now, or about judges like these: then each must be sure by the errors
-that allow for the judges' own tastes as well (`inference.uncertainty`). A goal that does not say is about judges
+that allow for the judges' own tastes as well (`inference.taste_errors`). A goal that does not say is about judges
 like these where tastes show.
 """
 

@@ -130,8 +130,9 @@ def _information(result: Fit) -> tuple[FloatArray, FloatArray, FloatArray, IntAr
     z = csr_array((np.r_[g, -g], at), shape=(len(cells), n * len(judges)))
     ones = np.ones(len(cells))
     j = row_derivatives(terms, lambda role: terms.through_predictor(role, ones)).tocsr()[:, result.chosen]
-    weighed = z.multiply((cells.count * terms.law.variance)[:, None]).tocsr()
-    return (z.T @ weighed).toarray(), (j.T @ weighed).toarray(), z.T @ terms.residual, judges
+    phi = result.dispersion
+    weighed = z.multiply((cells.count * terms.law.variance / phi)[:, None]).tocsr()
+    return (z.T @ weighed).toarray(), (j.T @ weighed).toarray(), z.T @ terms.residual / phi, judges
 
 
 def _mean_variance(information: FloatArray, score: FloatArray) -> float:

@@ -1,8 +1,8 @@
 """Whether a goal is reached at a look, whose claims these are, and which judges they rest on.
 
 Claims are tested as a ranking of the same judgments tests its pairs. Before a collection stops, they are tested
-with the judges' own tastes too (`inference.uncertainty`): with the errors for judges like these where the goal
-asks for them, or where it says nothing and a test finds tastes, else with those for this panel.
+with the judges' own tastes too (`inference.taste_errors`): with the errors for judges like these where the goal
+asks for them, or where it says nothing and a test finds tastes, as in a ranking, else with those for this panel.
 """
 
 from __future__ import annotations
@@ -20,12 +20,11 @@ from judgerank.data.listing import counted, listed
 from judgerank.fits.errors_by_question import by_question
 from judgerank.fits.fit import fit
 from judgerank.fits.result import Fit
+from judgerank.fits.tastes import taste_test
 from judgerank.inference.taste_errors import TASTE
 from judgerank.model.members import Model
 from judgerank.order.pairs import Order, orders
 from judgerank.ranking.choices import SHRUNK
-
-SHOWN = 0.05  # level of the test of tastes by which a goal that names no judges is for judges like these
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +72,11 @@ def look_at(
     """
     order, has_errors_by_question = tested_order(comparisons, question, result)
     if order is not None and goal.kind != "comparisons" and goal.reached(order, number, asked, alpha):
-        order, goal = allowing_for_tastes(comparisons, result.model, order, goal)
+        if goal.like_these is None:
+            recurs = len(np.unique(question)) < len(question)
+            tastes = taste_test(result, comparisons, question if recurs else None)
+            goal = replace(goal, like_these=tastes is not None and tastes.found)
+        order = allowing_for_tastes(comparisons, result.model, order, bool(goal.like_these))
     reached = order is not None and goal.reached(order, number, asked, alpha)
     has_claims = order is not None and goal.makes_claims
     still_open = goal.open_claims(order, number, alpha) if order is not None and has_claims else None
@@ -98,9 +101,9 @@ def tested_order(comparisons: Comparisons, question: IntArray, result: Fit) -> t
 
 
 def allowing_for_tastes(
-    comparisons: Comparisons, model: str | Model, order: Order, goal: Goal
-) -> tuple[Order | None, Goal]:
-    """The same with tastes, for judges like these or for this panel, and which; each error is the larger of both.
+    comparisons: Comparisons, model: str | Model, order: Order, like_these: bool
+) -> Order | None:
+    """The same with tastes, for judges like these or for this panel; each error is the larger of both.
 
     A fit without tastes weighs what judges think by who was asked about which pair. Where tastes cannot be fitted,
     nothing is sure about other judges (None), and for this panel the order stays as it is. A pair's comparisons by
@@ -108,14 +111,12 @@ def allowing_for_tastes(
     """
     try:
         taste_fit = fit(comparisons, model, blocks=[TASTE])
-        if goal.like_these is None:
-            goal = replace(goal, like_these=bool(taste_fit.test(TASTE).p_value <= SHOWN))
-        with_tastes = next(iter(orders(taste_fit if goal.like_these else taste_fit.for_this_panel())))
+        with_tastes = next(iter(orders(taste_fit if like_these else taste_fit.for_this_panel())))
     except (JudgerankError, StopIteration):
-        return None if goal.like_these else order, goal
+        return None if like_these else order
     index = {name: number for number, name in enumerate(with_tastes.models)}
     if len(index) != len(order.models):
-        return None, goal
+        return None
     mine = np.array([index[name] for name in order.models])
     allowing = replace(
         order,
@@ -125,7 +126,7 @@ def allowing_for_tastes(
         degrees_of_freedom=min(with_tastes.degrees_of_freedom, order.degrees_of_freedom),
         degrees_of_pairs=np.minimum(with_tastes.by_pair[np.ix_(mine, mine)], order.by_pair),
     )
-    return (replace(allowing, head_to_head=None) if goal.like_these else allowing), goal
+    return replace(allowing, head_to_head=None) if like_these else allowing
 
 
 # Which judges the claims rest on.
@@ -166,7 +167,7 @@ def _claims(
     try:
         order, _ = tested_order(comparisons, question, fitted(comparisons, model))
         if order is not None:
-            order, _ = allowing_for_tastes(comparisons, model, order, stop.goal)
+            order = allowing_for_tastes(comparisons, model, order, bool(stop.goal.like_these))
     except JudgerankError:  # some models are then compared by nobody
         pass
     counts = {RANKED: len(better), UNDECIDED: len(better), REVERSED: 0, "example": ""}
