@@ -53,10 +53,10 @@ def equal(cfg: DictConfig) -> pd.DataFrame:
         for sd in cfg.tastes
     ]
     worst = {"design": list(EQUAL_DESIGNS)[1], "judges": min(cfg.panels), "sd": 0.0, "questions": 0}
-    drawn += [worst | {"own": own} for own in cfg.own]
+    drawn += [worst | {"own": own} for own in cfg.favours]
     few = {"judges": min(cfg.panels), "own": 0.0, "questions": cfg.questions}
     drawn += [{"design": design, "sd": sd} | few for design in EQUAL_DESIGNS for sd in (0.0, max(cfg.tastes))]
-    drawn = [cell | {"size": cfg.each * cell["judges"], "level": cfg.level} for cell in drawn]
+    drawn = [cell | {"size": cfg.per_judge * cell["judges"], "level": cfg.level} for cell in drawn]
     cells = {"-".join(str(value) for value in cell.values()).replace(" ", "_"): cell for cell in drawn}
     study = studied(cfg, "taste_equal", separated_once, cells, cfg.sets)
     return pd.DataFrame([separated_row(pd.DataFrame(study.records(key)), cell) for key, cell in cells.items()])

@@ -172,11 +172,11 @@ def separated_row(records: pd.DataFrame, cell: dict[str, Any]) -> dict[str, Any]
 
 # Scores in falling order, standard deviation of tastes, and one judge's taste for the third model: at first, and
 # within how many of its answers it turns into its opposite. Where two are equal, no stop is right.
-EQUAL, APART = [0.9, 0.2, 0.2, -0.2, -0.4, -0.7], [1.8, 1.5, -0.4, -0.7, -1.0, -1.2]
+EQUAL, FAR_AHEAD = [0.9, 0.2, 0.2, -0.2, -0.4, -0.7], [1.8, 1.5, -0.4, -0.7, -1.0, -1.2]
 STOPS: dict[str, dict[str, Any]] = {
     "no tastes, second and third equal": {"scores": EQUAL, "sd": 0.0},
     "tastes, second and third equal": {"scores": EQUAL, "sd": 0.5},
-    "tastes, two far ahead": {"scores": APART, "sd": 0.5},
+    "tastes, two far ahead": {"scores": FAR_AHEAD, "sd": 0.5},
     "one judge's taste turns within 300 of its answers": {"scores": EQUAL, "sd": 0.0, "turns": (1.5, 300)},
     "one judge's taste turns within 4,000 of its answers": {"scores": EQUAL, "sd": 0.0, "turns": (1.0, 4000)},
 }
