@@ -231,7 +231,7 @@ def test_the_plugin_takes_judgments_and_says_what_to_install_for_a_panel(folder)
     options = ["-p", "judgerank.gating.pytest_plugin", "-p", "no:judgerank", "-p", "no:cacheprovider", "-rA"]
     done = run_anew(["-m", "pytest", *options, "test_change.py"], folder, environment())
     assert "3 failed, 1 passed" in done.stdout, done.stdout + done.stderr
-    assert "Block. The panel prefers old over new" in done.stdout
+    assert "Block. This panel prefers old over new" in done.stdout
     assert "judgerank_gate: name the judges to ask (panel=FILE)" in done.stdout
     assert "judgerank_gate: asking judges takes the extra 'collect' (pip install" in done.stdout
     assert "there is no yaml" in done.stdout

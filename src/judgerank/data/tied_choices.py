@@ -128,6 +128,13 @@ class Choices:
         return np.where(is_choice(self) & (self.stages.neither < 1 - ROUNDING), self.choices, 0.0)
 
     @property
+    def share_won(self) -> FloatArray:
+        """Share of `decided` that the first model won, ties half, shape (T,); one half where none is decided."""
+        if self.stages is None:
+            return self.outcome
+        return 0.5 + (self.outcome - 0.5) / np.maximum(1 - self.stages.neither, ROUNDING)
+
+    @property
     def choices(self) -> FloatArray:
         """How many choices by a judge each row is of, shape (T,): in a ranking, those of its stage."""
         return self.count if self.stages is None else self.count * self.stages.size / 2

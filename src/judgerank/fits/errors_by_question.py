@@ -16,10 +16,10 @@ from judgerank.data.arrays import FloatArray, IntArray, sizes
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError, DataError
 from judgerank.data.listing import counted
+from judgerank.data.units import QUESTION
 from judgerank.fits.result import Fit
 from judgerank.inference.clusters import (
     JUDGMENT,
-    QUESTION,
     RANKING,
     Clusters,
     effective_number,
@@ -190,7 +190,8 @@ def by_clusters(fitted: Fit, clusters: Clusters, comparisons: Comparisons | None
     labels: tuple[IntArray, ...] = clusters.labels
     result = fitted
     if enough or (fitted.solution.shrinks_scores and min(map(number_of, labels), default=2) > 1):
-        cluster = labels if clusters.are_crossed else labels[0] if labels else JUDGMENT
+        cluster: IntArray | tuple[IntArray, IntArray] | str = labels[0] if labels else JUDGMENT
+        cluster = (labels[0], labels[1]) if clusters.are_crossed else cluster
         result = fitted.clustered(comparisons, cluster, MOST_QUESTIONS)
     if not enough:
         if clusters.are_judgments:

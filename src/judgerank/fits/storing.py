@@ -33,6 +33,7 @@ from judgerank.order.scale import weights_of
 from judgerank.writing.targets import Outputs
 
 VERSION = 2  # of the tree; other versions are refused
+SCALE = "win rates"  # what reported scores were the log-odds of when the fit was saved (`judgerank.order.scale`)
 PARTS = (
     Comparisons,
     Clusters,
@@ -85,7 +86,7 @@ def content(fitted: object, about: Mapping[str, Any] | None = None) -> bytes:
     if isinstance(fitted, Fitted):
         fitted = replace(fitted, scale_weights=weights_of(fitted))
     tree = _packed(fitted, arrays)
-    metadata = {"kind": tree["kind"], "fit": tree["fields"], "about": dict(about or {})}
+    metadata = {"kind": tree["kind"], "fit": tree["fields"], "about": dict(about or {}), "scale": SCALE}
     header = json.dumps({"judgerank_fit": VERSION, **metadata})
     entries: dict[str, Any] = {f"array_{number}": values for number, values in enumerate(arrays)}
     file = io.BytesIO()

@@ -191,5 +191,9 @@ def table_of(pairs: Sequence[Pair], requests: Asked) -> Judged:
     table = None
     if selected:
         read = judgments_of(pd.DataFrame(selected), copies="keep")
-        table = judged(read, OLD, NEW).called(*requests.names).asked(judges, len(names))
+        table = (
+            judged(read, OLD, NEW)
+            .called(*requests.names)
+            .asked(judges, [*names.values()], requests.budget is None)
+        )
     return with_ties(table, [pair.question_id for pair in pairs if pair.is_same], judges, requests.names)

@@ -17,7 +17,7 @@ from judgerank.model.naming import held
 from judgerank.model.streams import generator
 
 AT_ONCE = 1 << 21  # numbers in a matrix of gradients by cluster
-QUESTION, JUDGMENT, RANKING = "question", "judgment", "ranking"  # units of sampling that are no column's name
+JUDGMENT, RANKING = "judgment", "ranking"  # units of sampling that are no column's name
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from judgerank.data.units import QUESTION
 from judgerank.fits.errors_by_question import MOST_QUESTIONS, number_and_unit
-from judgerank.inference.clusters import QUESTION
 from judgerank.ranking.choices import SHRUNK
 from judgerank.ranking.study import Component, Finding, description
 from judgerank.trust import fitness, sentences
@@ -26,7 +26,7 @@ def _on_errors(component: Component) -> Iterator[str]:
     if reported.n_clusters > MOST_QUESTIONS and not (clusters and clusters.are_crossed):
         unit = clusters.names[0] if clusters else QUESTION
         of_all = number_and_unit(reported.n_clusters, unit)
-        yield f"Standard errors come from {MOST_QUESTIONS:,} of {of_all}, drawn at random."
+        yield f"Standard errors by {unit} come from {MOST_QUESTIONS:,} of {of_all}, drawn at random."
 
 
 def _on_sample(component: Component) -> Iterator[str]:
