@@ -83,7 +83,7 @@ class Checks:
 
 def checked(table: Judged, scores: Scores, rule: Rule) -> Checks:
     """Check what the tests of one criterion assume."""
-    leads = fair_leads(table.preference, table.first)
+    leads, unit = fair_leads(table.preference, table.first), table.sampled(rule.cluster)
     silent = silence(table.judges, leads)
     rejects = silent is not None and silent.rejects
     is_random = rule.missing == RANDOM and not rejects
@@ -94,9 +94,9 @@ def checked(table: Judged, scores: Scores, rule: Rule) -> Checks:
     n_nobody = 0 if is_random else unanswered(table)
     n_lost = int(lost.sum()) + n_nobody
     lowest, highest = (
-        (scored_with(table, lost, preference, n_nobody, table.units(rule.cluster)) for preference in (0.0, 1.0))
+        (scored_with(table, lost, preference, n_nobody, unit) for preference in (0.0, 1.0))
         if n_lost
         else (scores, scores)
     )
     shared_bias = favours_by_order(table.preference, table.first)
-    return Checks(scores, lowest, highest, judge_differences(leads), silent, n_lost, shared_bias)
+    return Checks(scores, lowest, highest, judge_differences(leads, unit), silent, n_lost, shared_bias)

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import fdtrc, stdtr, stdtrit
 
-from judgerank.data.arrays import FloatArray
+from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.gating.rule import EQUIVALENCE, TWO_SIDED, Rule
+from judgerank.gating.scores import sums
 
 SIGNIFICANT = 0.05  # level of the test that judges differ
 FEWEST_ANSWERS = 10  # of a judge whose own mean is tested
@@ -69,13 +70,15 @@ class JudgeDifferences:
         return 2 * min(better, 1 - better) if rule.mode == EQUIVALENCE else 1 - better
 
 
-def judge_differences(leads: FloatArray) -> JudgeDifferences:
+def judge_differences(leads: FloatArray, unit: IntArray | None = None) -> JudgeDifferences:
     """Test whether judges differ, and estimate the win rate by judges like these.
 
     Parameters
     ----------
     leads : float array, shape (Q, K)
         Preference for the candidate less one half and less position bias; nan where there is none.
+    unit : int array, shape (Q,), optional
+        Number of the unit that was sampled behind each question; each question is one by default.
 
     Returns
     -------
@@ -87,9 +90,15 @@ def judge_differences(leads: FloatArray) -> JudgeDifferences:
     enough = is_answered.sum(axis=0) >= FEWEST_ANSWERS
     if enough.sum() < 2 or 2 * is_answered[:, enough].sum() < is_answered.sum():
         return JudgeDifferences()
-    leads = leads[:, enough][is_answered[:, enough].any(axis=1)]
+    counted = is_answered[:, enough].any(axis=1)
+    leads = leads[:, enough][counted]
     means, n_questions = np.nanmean(leads, axis=0), len(leads)
     parts = np.nan_to_num(leads - means) / (~np.isnan(leads)).sum(axis=0)
+    if unit is not None:
+        parts = np.array([sums(column, unit[counted]) for column in parts.T]).T
+        n_questions = len(parts)
+        if n_questions < 2:
+            return JudgeDifferences()
     covariance = parts.T @ parts * n_questions / (n_questions - 1)
     return JudgeDifferences(
         len(means), _p_equal(means, covariance, n_questions), *_population(means, covariance, n_questions)
