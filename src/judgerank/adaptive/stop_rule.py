@@ -20,7 +20,7 @@ from judgerank.data.listing import counted, listed
 from judgerank.fits.errors_by_question import by_question
 from judgerank.fits.fit import fit
 from judgerank.fits.result import Fit
-from judgerank.fits.tastes import taste_test
+from judgerank.fits.taste_test import taste_test
 from judgerank.inference.taste_errors import TASTE
 from judgerank.model.members import Model
 from judgerank.order.pairs import Order, orders

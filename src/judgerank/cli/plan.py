@@ -16,6 +16,7 @@ from judgerank.cli.options import (
     GOALS,
     RECUSE,
     SHRUNK,
+    UNCERTAINTY,
     BaselineOption,
     CategoryOption,
     ColumnOption,
@@ -130,10 +131,10 @@ def plan(
     cluster: Annotated[
         str,
         typer.Option(
-            rich_help_panel=QUESTIONS,
+            rich_help_panel=UNCERTAINTY,
             metavar="COLUMN",
-            help="What is sampled: question, or a column of the file such as template, whose values then stand "
-            "for questions.",
+            help="What is sampled: question, or a column of the file such as template, whose values then stand for "
+            "questions.",
         ),
     ] = QUESTION,
     repeats: Annotated[
