@@ -61,13 +61,15 @@ def drawn(rng: np.random.Generator, name: str, win_rate: float) -> Judged:
     draw = _crowds if "crowd" in condition else _panel
     preference, first, is_missing = draw(rng, condition, lead(name, win_rate))
     preference[is_missing] = np.nan
-    kept = ~np.isnan(preference).all(axis=1)
+    is_answered = ~np.isnan(preference).all(axis=1)
     questions, judges = (np.arange(size).astype(str).astype(object) for size in preference.shape)
     row, column = np.nonzero(is_missing)
     failed = pd.DataFrame({"question": questions[row], "judge": judges[column]})
-    names = tuple(questions[kept].tolist()), tuple(judges.tolist())
+    names = tuple(questions[is_answered].tolist()), tuple(judges.tolist())
     counts = len(row), len(row), np.nan, 0, np.nan
-    return Judged("old", "new", *names, preference[kept], first[kept], *counts, pd.DataFrame(), failed)
+    return Judged(
+        "old", "new", *names, preference[is_answered], first[is_answered], *counts, pd.DataFrame(), failed
+    )
 
 
 Drawn = tuple[FloatArray, FloatArray, np.ndarray]

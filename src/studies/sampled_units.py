@@ -148,7 +148,7 @@ def recurring_once(settings: dict[str, Any], rng: np.random.Generator) -> Record
     target = np.array(human_scale(float(np.hypot(*sd))))
     record: Record = {}
     quality = rng.normal(0.0, sd[0], (RECUR_QUESTIONS, N_MODELS))
-    votes, asked = _rated(rng, SCORES, RECUR_PEOPLE, RECUR_VOTES, quality, sd[1])
+    votes, questions_voted = _rated(rng, SCORES, RECUR_PEOPLE, RECUR_VOTES, quality, sd[1])
     i, j = np.triu_indices(N_MODELS, 1)
     question, k = np.arange(RECUR_QUESTIONS).repeat(len(i)), len(DISCRIMINATION)
     first, second = np.tile(i, RECUR_QUESTIONS), np.tile(j, RECUR_QUESTIONS)
@@ -158,11 +158,11 @@ def recurring_once(settings: dict[str, Any], rng: np.random.Generator) -> Record
     names = votes.models, (*(f"j{n}" for n in range(k)), *votes.judges)
     ends = np.r_[first.repeat(k), votes.first], np.r_[second.repeat(k), votes.second]
     judge = np.r_[np.tile(np.arange(k), len(question)), k + votes.judge]
-    rows, of_row = Comparisons(*names, *ends, judge, outcome), np.r_[question.repeat(k), asked]
+    rows, of_row = Comparisons(*names, *ends, judge, outcome), np.r_[question.repeat(k), questions_voted]
     human = judge >= k
     judges = rows.take(np.flatnonzero(~human))
     panel = fit(judges, "judge_aware").clustered(judges, of_row[~human])
-    for way, units in (("one way", None), ("two ways", {"question": of_row, PERSON: rows.judge})):
+    for clustering, units in (("one way", None), ("two ways", {"question": of_row, PERSON: rows.judge})):
         items = items_of(rows, of_row, human, panel, units)
         anchored, drawn = anchored_by_people(items), drawn_toward_panel(items, panel)
         estimates = {
@@ -172,7 +172,7 @@ def recurring_once(settings: dict[str, Any], rng: np.random.Generator) -> Record
         }
         for name, (scores, covariance, freedom) in estimates.items():
             low, high = wald(scores, np.sqrt(np.diag(covariance)), settings["level"], freedom)
-            record[f"{name}/{way}"] = float(((low <= target) & (target <= high)).mean())
+            record[f"{name}/{clustering}"] = float(((low <= target) & (target <= high)).mean())
     return record
 
 

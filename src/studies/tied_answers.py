@@ -23,7 +23,7 @@ GAMMA = (1.4, 1.0, 0.8, 0.5)
 SPACED = tuple(0.36 * np.arange(6))  # scores
 GROUPS = (0.0, 0.0, 0.0, 1.08, 1.08, 1.08)
 BOTH_BAD = 1.6  # log-odds of a tie for each unit by which both answers are worse
-MANY = 100_000  # answers whose exact fit stands for the limit
+LIMIT_SIZE = 100_000  # answers whose exact fit stands for the limit
 
 
 def tied_answers(
@@ -67,5 +67,5 @@ def true_order(scores: tuple[float, ...]) -> Parameters:
 @lru_cache(maxsize=64)
 def limit(kind: str, sizes: tuple[float, ...], member: str) -> FloatArray:
     """Reported scores of the exact fit of very many answers on evenly spaced models, shape (N,)."""
-    answers = tied_answers(kind, sizes, SPACED, MANY, generator(0, "tied answers", kind))
+    answers = tied_answers(kind, sizes, SPACED, LIMIT_SIZE, generator(0, "tied answers", kind))
     return scale_of(fit(answers, member)).scores

@@ -133,8 +133,8 @@ def plan(
         typer.Option(
             rich_help_panel=UNCERTAINTY,
             metavar="COLUMN",
-            help="What is sampled: question, or a column of the file such as template, whose values then stand for "
-            "questions.",
+            help="What is sampled: question, or a column of the file such as template, whose values then stand "
+            "for questions.",
         ),
     ] = QUESTION,
     repeats: Annotated[
