@@ -39,6 +39,8 @@ from studies.planning import (
     curves,
     formula_and_data,
     grid,
+    kept_study,
+    kept_table,
     panel_table,
     promise_table,
     promises,
@@ -83,9 +85,11 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
     log.info("%s", plan.to_string(index=False, float_format="%.4f"))
     first, second = panel.pairs[pair]
     caption = f"{title}: {len(panel.models)} models, {everyone} judges, {cfg.level:.0%} intervals"
-    promise_study = promises(cfg)
+    promise_study, from_files = promises(cfg), kept_study(cfg)
     promise_study.run(cfg.parallel)
+    from_files.run(cfg.parallel)
     return {
+        "kept": Table(kept_table(from_files), "Share of pairs separated by data of a size planned from a file", 4),
         "promises": Table(promise_table(promise_study), "Power of new data of a size planned from a file", 4),
         "plan": Table(plan, f"{caption}; the pair is {first} and {second}", 4),
         "by_judges": Table(

@@ -3,29 +3,45 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from omegaconf import DictConfig
-from scipy.special import ndtr
+from omegaconf import DictConfig, OmegaConf
+from scipy.special import expit, ndtr
 
-from judgerank.data.arrays import IntArray
+from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import DataError, JudgerankError, NoIntervalError, NoMaximumError
+from judgerank.data.judgments import Judgments
 from judgerank.engine.solution import Status
+from judgerank.fits.errors_by_question import by_question
 from judgerank.fits.fit import fit
+from judgerank.inference.uncertainty import TASTE
 from judgerank.inference.wald import normal_quantile
 from judgerank.model.block import Need
 from judgerank.model.law import levels_at
-from judgerank.order.pairs import Order, orders, separated
+from judgerank.order.pairs import Order, orders, pairwise, separated
 from judgerank.order.scale import scale_of
 from judgerank.planning import precision
+from judgerank.planning.judges import fit_with_tastes, judges_needed
 from judgerank.planning.panels import Panel, assumed
-from judgerank.planning.plans import Precisions, best_first, pair_of
+from judgerank.planning.plans import (
+    Precisions,
+    asked_as,
+    best_first,
+    fitted_panel,
+    pair_of,
+    plan_table,
+    questions_like,
+    to_make,
+)
 from judgerank.planning.precision import GOALS, POWERS, WIDTHS, needed, precision_of, whole
 from judgerank.planning.questions import INDEPENDENT, Questions, loading
-from judgerank.ranking.choices import FALLBACK
+from judgerank.ranking.choices import FALLBACK, SHRUNK, default_member
+from judgerank.ranking.components import fit_member
+from judgerank.reading.read import read_judgments
 from replication.config import ROOT
 from replication.replicate import Record, Study
 from studies.dependence import standardised_errors
@@ -289,6 +305,143 @@ def promise_table(study: Study) -> pd.DataFrame:
 def _share(name: str, values: pd.Series) -> dict[str, float]:
     share = values.mean()
     return {name: share, f"{name}_se": np.sqrt(share * (1 - share) / max(len(values), 1))}
+
+
+# Plans made from files as the command makes them, and what share of pairs new data of that size separate.
+
+
+@dataclass(frozen=True)
+class KeptPlan:
+    """A plan of ``separated`` from a file, on judges some of whom answer at random, or who have tastes.
+
+    Attributes
+    ----------
+    file, per_question : int
+        Comparisons of the file, and of each question.
+    n_models, n_judges, useless : int
+        The last are judges who answer at random.
+    sigma_scores, sigma_discrimination, question_sd, taste : float
+        Standard deviations of scores, log-discriminations, of answers to a question, and of tastes; in log-odds.
+    wanted, level : float
+    """
+
+    file: int
+    per_question: int
+    n_models: int
+    n_judges: int
+    useless: int
+    sigma_scores: float
+    sigma_discrimination: float
+    question_sd: float
+    taste: float
+    wanted: float
+    level: float
+
+
+@dataclass(frozen=True)
+class NewData:
+    """What a plan asked for and expected, and the share of pairs separated by new data; missing without a plan."""
+
+    status: str
+    planned: float = np.nan
+    expected: float = np.nan
+    separated: float = np.nan
+
+
+def new_data(cell: KeptPlan, rng: np.random.Generator) -> NewData:
+    """Plan from a file of a random panel; then draw new data of the planned size, or new judges, and rank them."""
+    scores = rng.normal(0.0, 1.0, cell.n_models)
+    scores = cell.sigma_scores * (scores - scores.mean()) / scores.std()
+    judges = _judges(cell, rng, cell.n_judges)
+    file = _file(cell, rng, scores, judges, cell.file)
+    goal, at = {"separated": cell.wanted}, {"level": cell.level, "pair": 0}
+    try:
+        panel, fitted = fitted_panel(file, partial(fit_member, file.comparisons, solver=SHRUNK))
+        if cell.taste > 0:
+            with_tastes = fit_with_tastes(file, fitted, SHRUNK)
+            n_judges = judges_needed(with_tastes, goal, at)["separated"]
+            if n_judges is None:
+                return NewData("no tastes shown")
+            new = _judges(cell, rng, n_judges)
+            data = _file(cell, rng, scores, new, n_judges * cell.file // cell.n_judges)
+            result = fit(data, fitted.model.name, SHRUNK, blocks=[TASTE])
+            size, expected = float(n_judges), cell.wanted
+        else:
+            questions = asked_as(questions_like(panel, fitted, file), panel, {})
+            (row,) = plan_table(panel, questions, goal, partial(to_make, questions), at).itertuples()
+            data = _file(cell, rng, scores, judges, row.comparisons)
+            result = fit_member(data.comparisons, default_member([data.comparisons])[0], SHRUNK)
+            size, expected = float(row.comparisons), row.expected
+        order = pairwise(
+            by_question(result, data.comparisons if result.raw is None else result.raw, data.question), cell.level
+        )
+        return NewData("planned", size, expected, float(order["separated"].mean()))
+    except JudgerankError as error:
+        return NewData(type(error).__name__)
+
+
+def _judges(cell: KeptPlan, rng: np.random.Generator, n_judges: int) -> tuple[FloatArray, FloatArray]:
+    """Discriminations, shape (K,), the last ones zero, and tastes, shape (K, N)."""
+    gamma = np.exp(rng.normal(0.0, cell.sigma_discrimination, n_judges))
+    gamma[n_judges - cell.useless :] = 0.0
+    return gamma, rng.normal(0.0, cell.taste, (n_judges, cell.n_models))
+
+
+def _file(
+    cell: KeptPlan, rng: np.random.Generator, scores: FloatArray, judges: tuple[FloatArray, FloatArray], size: int
+) -> Judgments:
+    """So many judgments of random pairs by random judges, in questions."""
+    (gamma, tastes), n = judges, len(scores)
+    question, i = np.arange(size) // cell.per_question, rng.integers(n, size=size)
+    j, k = (i + rng.integers(1, n, size=size)) % n, rng.integers(len(gamma), size=size)
+    quality = scores + rng.normal(0.0, cell.question_sd, (question[-1] + 1, n))
+    eta = gamma[k] * (quality[question, i] - quality[question, j]) + tastes[k, i] - tastes[k, j]
+    columns = {"question_id": question, "model_a": i, "model_b": j, "judge": k}
+    frame = pd.DataFrame({name: np.char.add(name, numbers.astype(str)) for name, numbers in columns.items()})
+    frame = frame.replace({"model_b": {f"model_b{number}": f"model_a{number}" for number in range(n)}})
+    return read_judgments(frame.assign(winner=np.where(rng.random(size) < expit(eta), "a", "b")))
+
+
+def kept_study(cfg: DictConfig) -> Study:
+    """Cells by judges who answer at random and comparisons of a question, and one with tastes."""
+    settings = OmegaConf.to_container(cfg.kept)
+    times, tastes, useless, sizes = (settings.pop(name) for name in ("times", "taste", "useless", "per_question"))
+    combinations = [(random, size, 0.0) for random in useless for size in sizes] + [(0, 1, tastes)]
+    cells = {
+        f"useless{random}-questions{size}-taste{taste:g}": KeptPlan(
+            useless=random,
+            per_question=size,
+            taste=taste,
+            level=cfg.level,
+            **(settings if size > 1 else settings | {"question_sd": 0.0}),
+        )
+        for random, size, taste in combinations
+    }
+    replications_of_cell = dict.fromkeys(cells, times * cfg.replications)
+    return Study("plan", new_data, cells, replications_of_cell, cfg.seed, Path(ROOT, cfg.cache), cfg.block)
+
+
+def kept_table(study: Study) -> pd.DataFrame:
+    """Share of pairs separated by data of the planned size beside what plans expected, with its error, by cell.
+
+    ``planned_median`` is of comparisons, and of judges where these have tastes.
+    """
+    rows = []
+    for name, cell in study.cells.items():
+        outcomes = pd.DataFrame(list(study.records(name)))
+        made = outcomes[outcomes["status"] == "planned"]
+        row = {"useless": cell.useless, "n_judges": cell.n_judges, "per_question": cell.per_question}
+        row |= {"taste": cell.taste, "wanted": cell.wanted, "expected": made["expected"].mean()}
+        row |= {"separated": made["separated"].mean(), "separated_se": made["separated"].sem()}
+        difference = made["separated"] - made["expected"]
+        row |= {"difference": difference.mean(), "difference_se": difference.sem()}
+        row |= {
+            "planned_median": made["planned"].median(),
+            "n_replications": len(outcomes),
+            "n_planned": len(made),
+        }
+        rows.append(row)
+    return pd.DataFrame(rows)
 
 
 # The tables of a plan: what is needed, by number of judges and with repeats, and what the formulas expect.

@@ -15,7 +15,8 @@ from judgerank.adaptive.rounds import allowing_for_tastes
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError, DataError
 from judgerank.fits.judge_effects import LEAST, alike, judge_effects
-from judgerank.inference.uncertainty import _singular_pair, panel_means
+from judgerank.inference.taste_errors import panel_means
+from judgerank.inference.uncertainty import _singular_pair
 from judgerank.order.pairs import orders
 
 

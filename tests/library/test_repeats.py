@@ -163,7 +163,7 @@ def test_a_plan_takes_the_correlation_of_repeats_from_the_file(tmp_path):
     rows, question = asked(6, judge_sd=2.0)
     frame = rows.to_frame().assign(question_id=[f"q{q}" for q in question], nth=np.arange(len(rows)) % 2)
     frame.to_csv(tmp_path / "twice.csv", index=False)
-    found = repeats_of(fit(rows, "position_aware"), rows, question)
+    found = repeats_of(fit(rows, "position_aware", shrink=True), rows, question)
     assert found is not None
 
     def planned(*more: object) -> list[str]:

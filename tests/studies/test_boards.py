@@ -280,7 +280,9 @@ def test_a_surrogate_run_writes_what_it_should(tmp_path):
     assert done.returncode == 0, done.stderr
     folder = tmp_path / "results/surrogate/newcomers"
     tables = {path.stem: pd.read_csv(path) for path in folder.glob("*.csv")}
-    assert set(tables) == {"left_out", "placed", "compared"}
+    assert set(tables) == {"left_out", "placed", "compared", "answered"}
+    assert len(tables["answered"]) == len(boards.TASTES) * len(boards.ANSWERED)
+    assert tables["answered"].filter(like="covered/").drop(columns=["covered/all_se"]).notna().all(axis=None)
     assert list(tables["placed"]["setting"]) == list(boards.PLACED)
     assert list(tables["compared"]["setting"]) == list(boards.COMPARED)
 

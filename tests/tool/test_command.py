@@ -187,7 +187,7 @@ def test_the_plan_of_an_assumed_panel_is_the_formula(tmp_path):
     expected = whole(needed("score_width", 0.3, [precision_of(panel)]))
     told = done.stdout.splitlines()
     assert told[0] == "An assumed panel: 6 models and 3 judges."
-    assert told[2].split() == ["score_width", "0.3", str(expected), str(expected)]
+    assert told[2].split() == ["score_width", "0.3", str(expected), str(expected), "0.3"]
     of_two = [precision_of(one) for one in panels_by_size(panel, [2], 50, 2026)[2]]
     assert told[5].split()[:5] == ["2", "3", "score_width", "0.3", str(whole(needed("score_width", 0.3, of_two)))]
     assert not list(tmp_path.iterdir())
@@ -220,6 +220,21 @@ def test_a_plan_from_a_file_is_for_the_panel_that_ranks_it(tmp_path, simulated):
     assert width == pytest.approx(0.2, rel=0.03)
     assert "m0 scores +" in done.stdout
     assert fit(data).converged
+
+
+def test_a_plan_names_whom_it_leaves_out_and_says_what_is_more(tmp_path, simulated):
+    simulated(4, [0.8, 0.0, -0.8], [1.5, 0.7, 0.0], 600).to_frame().to_csv(tmp_path / "mine.csv", index=False)
+    asked = ["plan", "mine.csv", "--model", "judge_aware", "--want", "score_width=0.2", "--json"]
+    shrunk, exact = (
+        json.loads(judgerank(*asked, *solver, cwd=tmp_path).stdout) for solver in ([], ["--solver", "newton"])
+    )
+    assert (shrunk["judges"], shrunk["left_out"]) == (3, [])
+    assert exact["judges"] + len(exact["left_out"]) == 3
+    assert all(any(name in note for note in exact["notes"]) for name in exact["left_out"])
+    for document in (shrunk, exact):
+        (row,) = document["plan"]
+        assert row["more"] == max(row["comparisons"] - 600, 0)
+        assert row["judges"] is None
 
 
 def test_a_plan_is_for_all_the_files_that_are_named(tmp_path, simulated):

@@ -18,7 +18,7 @@ from judgerank.data.errors import JudgerankError, NoIntervalError
 from judgerank.fits.errors_by_question import by_question
 from judgerank.fits.fit import fit
 from judgerank.fits.result import Fit
-from judgerank.inference.uncertainty import TASTE
+from judgerank.inference.taste_errors import TASTE
 from judgerank.model.kinds.family import Relations, counted_votes
 from judgerank.model.members import Parameters
 from judgerank.order.pairs import Order, orders

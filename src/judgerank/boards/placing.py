@@ -366,7 +366,8 @@ def anchored(board: Fit, comparisons: Comparisons, question: IntArray | None = N
         _require_bounds(board, rows, newcomers)
     base = board.solution.parameters
     start = Parameters(np.r_[base.scores, np.zeros(m)], base.judges)
-    precision, by_spread_of = _shrinkage(board, rows, start)
+    tastes = panel_tastes(board)
+    precision, by_spread_of = _shrinkage(board, rows, start, tastes)
     at = best_scores(rows, board.model, start, slice(n, n + m), precision)
     evaluation = evaluate(rows, board.model, at, "expected")
     free, v = board.free, board.covariance
@@ -377,7 +378,6 @@ def anchored(board: Fit, comparisons: Comparisons, question: IntArray | None = N
     carry = np.asarray(np.linalg.solve(a, c), float)
     newcomer_information = info[np.ix_(rest, rest)] - c.T @ carry
     question_index = None if question is None else numbered(question[selected])[1]
-    tastes = panel_tastes(board)
     inverse = np.asarray(np.linalg.inv(a), float)
     by_spread, by_tastes = by_spread_of(at, inverse), tastes.added(board, rows, at, inverse)
     pull = Pull(precision, by_spread, by_tastes, tastes.degrees_of_freedom)
@@ -397,12 +397,15 @@ def prior_precision(spread: float, n_models: int, n_newcomers: int) -> FloatArra
     return np.asarray(np.linalg.inv(spread**2 * (np.eye(n_newcomers) + 1 / n_models)), float)
 
 
-def _shrinkage(board: Fit, rows: Comparisons, start: Parameters) -> tuple[FloatArray, Callable[..., FloatArray]]:
+def _shrinkage(
+    board: Fit, rows: Comparisons, start: Parameters, tastes: PanelTastes
+) -> tuple[FloatArray, Callable[..., FloatArray]]:
     """Precision of M newcomers' scores, shape (M, M), and what their covariance gains by not knowing it.
 
     The board knows the logarithm of its scores' standard deviation as normal, with the mean and the variance of
     the values that it is averaged over (`engine.penalised.mixture`). The newcomers tell of it by Bayes' rule, as
-    models of the board would in a fit of all.
+    models of the board would in a fit of all. Their log-likelihood counts for its share in the variance that the
+    judges' tastes are part of: what one judge thinks of a newcomer says little of how far models lie apart.
     """
     n, m = len(board.scores), len(start.scores) - len(board.scores)
     if not board.solution.shrinks_scores:
@@ -411,17 +414,22 @@ def _shrinkage(board: Fit, rows: Comparisons, start: Parameters) -> tuple[FloatA
     mean = float(weights @ logs)
     z, of_node = np.polynomial.hermite_e.hermegauss(NODES)
     nodes = mean + np.sqrt(weights @ (logs - mean) ** 2) * z
-    points, inverses, evidence = [], [], []
+    points, inverses, evidence, of_tastes = [], [], [], []
     for node in nodes:
         precision = prior_precision(np.exp(node), n, m)
         at = best_scores(rows, board.model, start, slice(n, n + m), precision)
         evaluation = evaluate(rows, board.model, at, "expected", at_zero=False)
-        a, s = evaluation.top_information[n:, n:] + precision, at.scores[n:]
+        told = evaluation.top_information[n:, n:]
+        a, s = told + precision, at.scores[n:]
+        of_tastes.append(
+            np.trace(told @ tastes.added(board, rows, at, np.asarray(np.linalg.pinv(told), float))) / m
+        )
         gained = np.linalg.slogdet(precision)[1] - np.linalg.slogdet(a)[1] - s @ precision @ s
         points.append(s)
         inverses.append(np.linalg.inv(a))
         evidence.append(evaluation.log_likelihood + 0.5 * float(gained))
-    posterior = of_node * np.exp(np.array(evidence) - max(evidence))
+    share = 1 / (1 + np.mean(of_tastes))
+    posterior = of_node * np.exp(share * (np.array(evidence) - max(evidence)))
     posterior /= posterior.sum()
 
     def gain(at: Parameters, inverse: FloatArray) -> FloatArray:

@@ -272,9 +272,8 @@ def _on_moves(difference: Difference) -> Iterator[str]:
     if difference.judges_changed and not difference.n_same_judges:
         yield "The boards share no judge. The test allows for the tastes of all judges."
     if not difference.moved:
-        no_model = f"no model moved by more than noise ({sure})."
-        other = " What changed comes with the other judges." if whose else ""
-        yield f"{whose}{no_model}{other}" if whose else f"{no_model[0].upper()}{no_model[1:]}"
+        none = f"o model's score changed significantly ({sure})."
+        yield f"{whose}n{none} What changed comes with the other judges." if whose else f"N{none}"
     for _, row in significant(difference.moves, difference.level).iterrows():
         direction = "rose" if row["by_same_judges"] > 0 else "fell"
         size = abs(row["by_same_judges"])

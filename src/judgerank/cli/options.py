@@ -297,6 +297,7 @@ NAMED = (  # `judgerank.model.members.NAMED`
     *("btl_graded", "judge_aware_graded", "position_aware_graded"),
 )
 SOLVERS = ("newton", "adam", "localized", "penalised")  # `judgerank.engine.solvers.SOLVERS`
+WHOSE = ("judges_like_these", "this_panel")  # `judgerank.ranking.choices.WHOSE`
 CLUSTERS = ("question", "effects", "none")  # `judgerank.ranking.choices.CLUSTERS`
 EXPORT_FORMS = ("csv", "tsv", "parquet", "json", "jsonl", "tex", "md")  # `judgerank.ranking.exports.FORMS`
 EXPORT_TABLES = (  # `judgerank.ranking.exports.TABLES`

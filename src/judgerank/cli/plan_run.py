@@ -18,6 +18,8 @@ from judgerank.data.errors import ConfigError, NoIntervalError, NoMaximumError
 from judgerank.data.judgments import Judgments
 from judgerank.data.listing import counted
 from judgerank.data.units import QUESTION
+from judgerank.fits.result import Fit
+from judgerank.planning.judges import fit_with_tastes, judges_needed
 from judgerank.planning.panels import Panel, assumed
 from judgerank.planning.plans import (
     DRAWS,
@@ -28,14 +30,18 @@ from judgerank.planning.plans import (
     difference_told,
     fitted_panel,
     least_told,
+    left_out_told,
+    more_told,
     pair_of,
     panels_by_size,
     plan_table,
     questions_like,
     sampled_by,
     spread_told,
+    tastes_told,
     to_make,
     two_best_told,
+    uninformative_told,
 )
 from judgerank.planning.precision import precision_of, require_reasonable
 from judgerank.planning.questions import INDEPENDENT, Questions
@@ -60,11 +66,17 @@ USUAL = Assumption(20, 10, 0.85, 1.1)
 
 
 class Basis(NamedTuple):
-    """What is planned for: a panel, questions as they were asked, repeats if there are any, and warnings."""
+    """What is planned for: a panel, questions as they were asked, repeats if there are any, and warnings.
+
+    From a file also how many comparisons it has, judges left out, and the fit with tastes where judges have any.
+    """
 
     panel: Panel
     questions: Questions
     seen: Repeats | None
+    collected: int = 0
+    left_out: Sequence[str] = ()
+    with_tastes: Fit | None = None
     warnings: Sequence[str] = ()
     own_maker: str = RECUSE
     filter: Sequence[Mapping[str, Any]] = ()
@@ -134,7 +146,11 @@ def fitted_to(
     remarks += (
         [] if cluster == QUESTION else [f"A question of the plan is a value of {cluster}: {cluster} was sampled."]
     )
-    return Basis(panel, questions, seen, remarks, own_maker, every.requests, cluster)
+    collected, fits = (
+        round(rows.n_comparisons),
+        (fitted.judges_at_zero, fit_with_tastes(judgments, fitted, solver)),
+    )
+    return Basis(panel, questions, seen, collected, *fits, remarks, own_maker, every.requests, cluster)
 
 
 def require_no_file(selection: Mapping[str, Iterable[str] | None], facts: Path | None) -> None:
@@ -166,7 +182,9 @@ def planned(
     at = {"level": level, "pair": pair_of(panel, pair)}
     rho = design.correlation if design.correlation is not None else (seen and seen.correlation) or 0.0
     make = partial(to_make, questions, repeats=design.repeats, correlation=rho)
-    return Planned(basis, questions, make, at, plan_table(panel, questions, goals, make, at), pair is None)
+    judges = judges_needed(basis.with_tastes, goals, at)
+    table = plan_table(panel, questions, goals, make, at, basis.collected, judges)
+    return Planned(basis, questions, make, at, table, pair is None)
 
 
 def by_size(planned: Planned, goals: Mapping[str, float], sizes: list[int], seed: int) -> pd.DataFrame:
@@ -186,7 +204,11 @@ def print_result(planned: Planned, smaller: pd.DataFrame | None, level: float, j
     of_pair = "pair_power" in set(planned.table["goal"])
     if notes and planned.by_default and of_pair:
         notes += two_best_told(panel, level)
-    notes = [*planned.basis.warnings, *notes]
+    basis, table = planned.basis, planned.table
+    notes = [*basis.warnings, *left_out_told(basis.left_out), *notes, *more_told(table, basis.collected)]
+    notes += tastes_told(basis.with_tastes, table)
+    if panel.doubt is not None:
+        notes += uninformative_told(panel, planned.questions, table, planned.make, planned.at)
     notes += spread_told(panel, planned.at["pair"], planned.table)
     notes += constant_told(panel, planned.table)
     notes += least_told(planned.table, panel, planned.make, planned.questions)
@@ -199,6 +221,7 @@ def print_result(planned: Planned, smaller: pd.DataFrame | None, level: float, j
             "cluster": planned.basis.cluster,
             "models": len(panel.models),
             "judges": len(panel.judges),
+            "left_out": list(basis.left_out),
             "pair": [first, second],
             "notes": notes,
             "plan": records(planned.table),
@@ -213,7 +236,8 @@ def print_result(planned: Planned, smaller: pd.DataFrame | None, level: float, j
     say(f"{assumed}: {who}.{pair}")
     for note in notes:
         say(note)
-    _show(planned.table)
+    unused = {"more": not basis.collected, "judges": basis.with_tastes is None}
+    _show(table.drop(columns=[name for name, is_unused in unused.items() if is_unused]))
     if smaller is not None:
         say("By number of judges: expected of random panels of so many, and quartiles of such panels")
         _show(smaller)

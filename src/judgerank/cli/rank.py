@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,6 +20,7 @@ from judgerank.cli.options import (
     RECUSE,
     SHRUNK,
     UNCERTAINTY,
+    WHOSE,
     BaselineOption,
     CategoryOption,
     ColumnOption,
@@ -92,6 +94,10 @@ def one_card(paths: list[Path] | None) -> Path | None:
     return paths[0] if paths else None
 
 
+Whose = StrEnum("Whose", {name: name for name in WHOSE})  # type: ignore[misc]  # known when it runs
+LIKE_THESE = Whose(WHOSE[0])
+
+
 def rank(
     files: FilesArgument,
     column: ColumnOption = None,
@@ -133,6 +139,14 @@ def rank(
             "rater. By default question.",
         ),
     ] = None,
+    whose: Annotated[
+        Whose,
+        typer.Option(
+            rich_help_panel=UNCERTAINTY,
+            help="Whose opinion intervals and significance are of. judges_like_these: where judges have tastes of "
+            "their own, allow for which judges happen to be here. this_panel: these judges alone.",
+        ),
+    ] = LIKE_THESE,
     answers: AnswersOption = None,
     since: SinceOption = None,
     card: CardOption = None,
@@ -212,7 +226,7 @@ def rank(
         "few": few,
     }
     settings |= {"next": next_, "next_size": next_size, "blocks": tuple(block or ())}
-    settings["own_maker"] = own_maker.value
+    settings |= {"own_maker": own_maker.value, "whose": whose.value}
     files, words = words_of(winner_values, files)
     selection = selected(without_judge, only_judge, without_model, category)
     read = how_read(column, words, format, baseline, encoding, names, copies, selection)

@@ -72,7 +72,7 @@ class PageOptions:
         if old is not None and self.since is not None:
             from judgerank.boards.reported import changelog_of
 
-            log = changelog_of(old, ranking.fit, self.since.name, ranking.settings.level)
+            log = changelog_of(old, ranking.panel_fit, self.since.name, ranking.settings.level)
         texts = None
         if self.answers is not None:
             from judgerank.collecting.answer_sources import read_questions
@@ -124,6 +124,7 @@ class Written:
             "level": ranking.settings.level,
             "cluster": ranking.sampled_by,
             "own_maker": ranking.settings.own_maker,
+            "whose": ranking.whose,
             "headline": sentences.headline,
             "lead": sentences.lead,
             "categories": sentences.categories,
@@ -174,7 +175,9 @@ def ranked_into(
     if output_paths.save is not None:
         from judgerank.boards.reported import about_of
 
-        extra_contents[output_paths.save] = content(ranking.fit, about_of(judgments, output_paths.notes, settings))
+        extra_contents[output_paths.save] = content(
+            ranking.panel_fit, about_of(judgments, output_paths.notes, settings)
+        )
     if output_paths.card is not None:
         extra_contents[output_paths.card] = draw_card(ranking, output_paths.card)
     additions = page_options.of(ranking, old, facts)

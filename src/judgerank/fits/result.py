@@ -21,7 +21,7 @@ from judgerank.fits.fitted import Fitted
 from judgerank.fits.presentation import leaderboard
 from judgerank.fits.testing import BlockTest, tested
 from judgerank.inference.clusters import JUDGMENT
-from judgerank.inference.uncertainty import TASTE
+from judgerank.inference.taste_errors import TASTE
 from judgerank.model.kinds.category import in_category
 from judgerank.order.flips import leads_by_question
 from judgerank.order.pairs import Order
@@ -125,18 +125,20 @@ class Fit(Fitted):
             return first, second
         return numbered(np.asarray(cluster))[1]
 
-    def for_this_panel(self) -> Self:
+    def for_this_panel(self) -> Fit:
         """The same fit with errors of what these judges think, whatever others like them would.
 
-        A fit with the block ``taste`` speaks of judges like these: its intervals, pairs and ranks allow for the
-        tastes that the judges of this panel happen to have. Here their tastes are part of the scores
-        (`judgerank.inference.uncertainty`). Estimates are the same.
+        A fit with the block ``taste``, or one that `rank` found tastes in, speaks of judges like these: its
+        intervals, pairs and ranks allow for the tastes that the judges of this panel happen to have. Here their
+        tastes are part of the scores (`judgerank.inference.taste_errors`). Estimates are the same.
 
         Raises
         ------
         ConfigError
-            If the fit has no block ``taste``: its errors are those of this panel already.
+            If the fit allows for no tastes: its errors are those of this panel already.
         """
+        if self.panel is not None:
+            return self.panel
         self._extra_columns(TASTE)
         return replace(self, of_panel=True)
 

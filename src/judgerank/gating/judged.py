@@ -47,7 +47,7 @@ class Judged:
         no names.
     rows : DataFrame
         ``question, judge, first, preference, reply`` of every judgment that was read, in the order of the file,
-        and columns of `data.judgments.UNITS` and the unit that was sampled, where the judgments have them.
+        columns of `data.units.UNITS` and the unit that was sampled, where the judgments have them.
     failed : DataFrame
         ``question, judge`` of judgments that were asked for and could not be read, or are not there, and their
         ``category``.
@@ -84,9 +84,9 @@ class Judged:
     def units(self, name: str) -> IntArray | None:
         """Number of the value that a column has for each question, shape (Q,).
 
-        None where the column is not there, or a question has no value, or several.
+        None of questions themselves, and where the column is not there or a question has no value or several.
         """
-        if name not in self.rows:
+        if name == QUESTION or name not in self.rows:
             return None
         known = self.rows[["question", name]].drop_duplicates()
         if known[name].isna().any() or known["question"].duplicated().any():
@@ -95,10 +95,6 @@ class Judged:
         if any(question not in value for question in self.questions):
             return None
         return np.asarray(pd.factorize(np.array([value[question] for question in self.questions], object))[0])
-
-    def sampled(self, name: str) -> IntArray | None:
-        """As `units`, of a unit as in `gating.rule.Rule`; None where each question is one."""
-        return None if name == QUESTION else self.units(name)
 
     def called(self, baseline: str, candidate: str) -> Judged:
         """The same with other names of the two."""

@@ -56,11 +56,14 @@ class Order:
     degrees_of_freedom : float
         Of the errors, all together.
     flipped : bool
-        Whether the second test is by sign flips, and counts alone; its errors are those that its p-values imply.
+        Whether the second test is by sign flips; its errors are those that its p-values imply. It counts alone,
+        unless the fit's errors allow for judges' tastes, of which questions say nothing.
     head_to_head : OwnTests, optional
         Exact tests by the pairs' own comparisons (`judgerank.order.head_to_head`).
     degrees_of_pairs : float array, shape (n, n), optional
         Of the errors, where some pairs have fewer than all together.
+    like_these : bool
+        Whether the fit's errors allow for the tastes of judges.
     """
 
     models: ObjectArray
@@ -71,6 +74,7 @@ class Order:
     flipped: bool = False
     head_to_head: OwnTests | None = None
     degrees_of_pairs: FloatArray | None = None
+    like_these: bool = False
 
     @property
     def by_pair(self) -> FloatArray:
@@ -90,9 +94,15 @@ class Order:
     @cached_property
     def _of_fit(self) -> FloatArray:
         fit, equal = self.ratios
-        size = np.abs(equal) if self.flipped else np.minimum(np.abs(fit), np.abs(equal))
+        size = np.abs(equal) if self._by_flips_alone else np.minimum(np.abs(fit), np.abs(equal))
         smaller = np.where(fit * equal > 0, np.sign(fit) * size, 0.0)
-        return smaller if self.flipped else at_degrees(smaller, self.by_pair, self.degrees_of_freedom)
+        if self._by_flips_alone:
+            return smaller
+        return at_degrees(smaller, self.by_pair, self.degrees_of_freedom)
+
+    @property
+    def _by_flips_alone(self) -> bool:
+        return self.flipped and not self.like_these
 
     @cached_property
     def _of_own(self) -> FloatArray:
@@ -184,9 +194,7 @@ def orders_by_errors(*results: Uncertainty) -> list[list[Order]]:
     NoIntervalError
         If the fit has no intervals.
     """
-    if any(
-        result_by_error.robust is not None and result_by_error.by_cluster is None for result_by_error in results
-    ):
+    if any(result_by_error.is_robust and result_by_error.by_cluster is None for result_by_error in results):
         raise NoIntervalError("pairs and ranks take every cluster's residuals, and these were not kept")
     results = tuple(result_by_error.of_tests for result_by_error in results)
     result = results[0]
@@ -207,7 +215,7 @@ def orders_by_errors(*results: Uncertainty) -> list[list[Order]]:
     test = (
         tests_by_flips(result.flips, s / longer, result.flips_across)
         if few
-        else tests_of_equality(pooled, result.model, parameters, kinds)
+        else tests_of_equality(pooled, result.model, parameters, kinds, result.tastes)
     )
     for columns in places:
         chosen = columns[np.argsort(-s[columns], kind="stable")]
@@ -234,7 +242,17 @@ def orders_by_errors(*results: Uncertainty) -> list[list[Order]]:
             head_to_head = None if head_to_head is None else head_to_head.of_models(chosen)
             of_pairs = result_by_error.degrees_of_pairs[np.ix_(chosen, chosen)]
             orders_by_kind[number].append(
-                Order(names[chosen], difference, error, among[number], dof, few, head_to_head, of_pairs)
+                Order(
+                    names[chosen],
+                    difference,
+                    error,
+                    among[number],
+                    dof,
+                    few,
+                    head_to_head,
+                    of_pairs,
+                    result_by_error.speaks_of_judges_like_these,
+                )
             )
     return orders_by_kind
 
@@ -388,7 +406,7 @@ def _pairs(order: Order, adjusted: FloatArray, level: float) -> pd.DataFrame:
     p = np.minimum(order.p_value[i, j], p_holm)  # above it only where the claim follows from others
     low, high = _intervals(order, p <= 1 - level, level)
     second = "flips" if order.flipped else "equality"
-    test = np.where(by_own, "head_to_head", np.where((fit <= equal) & ~order.flipped, "wald", second))
+    test = np.where(by_own, "head_to_head", np.where((fit <= equal) & ~order._by_flips_alone, "wald", second))
     columns = {
         "first": order.models[i],
         "second": order.models[j],

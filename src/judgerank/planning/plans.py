@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -16,6 +16,7 @@ from judgerank.data.listing import counted, listed
 from judgerank.data.units import QUESTION
 from judgerank.fits.errors_by_question import MOST_QUESTIONS, number_of, questions_of
 from judgerank.fits.result import Fit
+from judgerank.inference.uncertainty import TASTE
 from judgerank.inference.wald import is_informative
 from judgerank.model.members import NAMED
 from judgerank.order.scale import scale_of
@@ -38,6 +39,7 @@ WANTED = {
 }
 PLANNED = tuple(name for name, one in NAMED.items() if one.weighs_judges and not one.weights_vary)
 MATTERS = 2.0  # times the scores' standard deviation, beyond which questions matter so much that it is all one
+LITTLE = 0.1  # times the information of an average judge, below which a plan says what it takes without a judge
 DRAWS = 50  # sub-panels of each size, if there are more
 Precisions = Mapping[int, list[Precision]]  # of the panels by number of judges
 
@@ -67,13 +69,7 @@ def fitted_panel(judgments: Judgments, refit: Callable[[str], Fit], model: str |
         model, why = default_member([judgments.comparisons])
         log.info("%s: %s", judgments.title, why)
     fitted = refit(model)
-    panel = Panel.fitted(_by_question(fitted, judgments))
-    if fitted.judges_at_zero:
-        log.info(
-            "%s: planned without %s, whose answers do not follow the ranking.",
-            *(judgments.title, listed(fitted.judges_at_zero)),
-        )
-    return panel, fitted
+    return Panel.fitted(_by_question(fitted, judgments)), fitted
 
 
 def _by_question(fitted: Fit, judgments: Judgments) -> Fit:
@@ -303,13 +299,80 @@ def plan_table(
     wanted: Mapping[str, float],
     make: Callable[[float], int],
     at: Mapping[str, Any],
+    collected: int = 0,
+    judges: Mapping[str, int | None] | None = None,
 ) -> pd.DataFrame:
-    """``goal, wanted, comparisons, questions``; parameters as of `comparisons_needed`."""
-    planned = comparisons_needed([precision.precision_of(panel, questions)], wanted, make, at)
-    return pd.DataFrame(
-        {"goal": goal, "wanted": wanted[goal], "comparisons": size, "questions": size // questions.size}
-        for goal, size in planned.items()
+    """``goal, wanted, comparisons, more, questions, expected, judges``, a row for every goal.
+
+    ``comparisons`` and ``questions`` are in all, ``more`` those still to make after the `collected` ones;
+    ``expected`` is what they achieve, more than wanted where no fewer are planned. ``judges`` is how many a claim
+    for judges like these takes (`planning.judges`), missing where none have tastes. Other parameters as of
+    `comparisons_needed`.
+    """
+    rows, plan = [], precision.precision_of(panel, questions)
+    for goal, value in wanted.items():
+        size = precision.needed(goal, value, [plan], **at)
+        comparisons = make(size)
+        row = {"goal": goal, "wanted": value, "comparisons": comparisons, "more": max(comparisons - collected, 0)}
+        row |= {"questions": comparisons // questions.size, "expected": precision.achieved(goal, plan, size, **at)}
+        rows.append(row | {"judges": (judges or {}).get(goal)})
+    return pd.DataFrame(rows).astype({"judges": "Int64"})
+
+
+def left_out_told(left_out: Collection[str]) -> Iterator[str]:
+    """Whom a plan leaves out, and why."""
+    if left_out:
+        yield (
+            f"Left out of the plan: {listed(left_out)}. In the exact fit these answers do not follow the ranking "
+            "(discrimination 0). Without --solver newton all judges are planned for."
+        )
+
+
+def uninformative_told(
+    panel: Panel, questions: Questions, table: pd.DataFrame, make: Callable[[float], int], at: Mapping[str, Any]
+) -> Iterator[str]:
+    """Which judges tell next to nothing, and what a plan (`plan_table`) takes without them."""
+    share = panel.scale.weights * len(panel.judges)
+    telling = np.flatnonzero(share >= LITTLE)
+    if len(telling) in (0, len(panel.judges)):
+        return
+    plan = precision.precision_of(panel.subset(telling), questions)
+    fewer = {
+        goal: make(precision.needed(goal, wanted, [plan], **at))
+        for goal, wanted in zip(table["goal"], table["wanted"], strict=True)
+    }
+    silent = [name for name, own in zip(panel.judges, share, strict=True) if own < LITTLE]
+    sizes = "; ".join(f"{goal} {size:,}" for goal, size in fewer.items())
+    answers, judges = ("answers", "this judge") if len(silent) == 1 else ("answer", "these judges")
+    yield (
+        f"{listed(silent)} {answers} almost at random, and the plan asks as much of {judges} as of the others. "
+        f"Comparisons in all without {judges}: {sizes}."
     )
+
+
+def more_told(table: pd.DataFrame, collected: int) -> Iterator[str]:
+    """What the numbers of a plan from a file count."""
+    if collected:
+        yield (
+            f"Comparisons and questions are in all, including the {collected:,} comparisons of the file; more is "
+            "what is still to collect."
+        )
+
+
+def tastes_told(with_tastes: Fit | None, table: pd.DataFrame) -> Iterator[str]:
+    """Whose opinion a plan is about, where judges have tastes of their own."""
+    if with_tastes is None:
+        return
+    c = with_tastes.comparisons
+    yield (
+        f"The {len(c.judges)} judges have tastes of their own (standard deviation {with_tastes.spread[TASTE]:.2f} "
+        f"log-odds), which more comparisons by them do not average out. The comparisons are for claims about "
+        "these judges. For claims about judges like these, judges is how many it takes in all, each asked about "
+        f"{c.n_comparisons / len(c.judges):,.0f} comparisons as in the file."
+    )
+    beyond = table.loc[table["judges"].isna(), "goal"]
+    if len(beyond):
+        yield f"No number of judges reaches {listed(beyond)}."
 
 
 def by_judges(

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import brentq
@@ -113,19 +114,14 @@ def precision_of(panel: Panel, questions: Questions = INDEPENDENT) -> Precision:
     NotIdentifiedError
         If the design does not determine every score and discrimination.
     """
-    n, scale, alone = len(panel.models), panel.scale, panel.covariance
+    scale, alone = panel.scale, panel.covariance
     question_covariance, v, effect = questions.within(panel), alone, 1.0  # of questions on variances, on average
     if questions.sd > 0 and question_covariance.size > 1:
         shared = shared_variance(panel, question_covariance)
         v, effect = v + v @ shared @ v, 1.0 + float(np.sum(v * shared)) / panel.n_parameters
     reported = scale.covariance(v)
-    values, vectors = np.linalg.eigh(reported)
-    half = vectors * np.sqrt(np.maximum(values, 0.0))
-    i, j = np.triu_indices(n, 1)
-    contrasts = half[i] - half[j]
-    error = np.linalg.norm(contrasts, axis=1)
-    scale_free = np.maximum(np.diag(standardised(scale.scores, reported)[1]), 0.0)
-    variances = {"score": np.diag(reported), "standardised": scale_free, "distance": error**2}
+    errors = Errors.of(scale.scores, reported)
+    variances = {"score": errors.score**2, "standardised": errors.standardised**2, "distance": errors.pair**2}
     few = {whose: np.zeros_like(variance) for whose, variance in variances.items()}
     if question_covariance.size > 1:
         plain = scale.covariance(alone)
@@ -137,13 +133,37 @@ def precision_of(panel: Panel, questions: Questions = INDEPENDENT) -> Precision:
             )  # the standardised scores of two models do not vary
             for whose, variance in by_itself.items()
         }
-    distance = np.abs(scale.scores[i] - scale.scores[j]) / error
-    doubt = np.zeros(len(error)) if panel.doubt is None else panel.doubt * scale.scores.std() / error
+    doubt = np.zeros(len(errors.pair)) if panel.doubt is None else panel.doubt * scale.scores.std() / errors.pair
     if panel.steadiness is not None:
         doubt = doubt * panel.steadiness
-    errors = np.sqrt(np.diag(reported)), np.sqrt(scale_free)
-    arguments = (*errors, distance, contrasts / error[:, None], doubt, least_comparisons(panel))
-    return Precision(*arguments, question_covariance, few, panel.n_parameters)
+    arguments = (errors.score, errors.standardised, errors.distance, errors.contrasts, doubt)
+    return Precision(*arguments, least_comparisons(panel), question_covariance, few, panel.n_parameters)
+
+
+class Errors(NamedTuple):
+    """Standard errors of scores, standardised scores and differences, (N,), (N,) and (P,), and what makes these.
+
+    Distances are differences over their errors; contrasts map independent standard normals to the errors of
+    differences over their standard errors, shape (P, N).
+    """
+
+    score: FloatArray
+    standardised: FloatArray
+    pair: FloatArray
+    distance: FloatArray
+    contrasts: FloatArray
+
+    @classmethod
+    def of(cls, scores: FloatArray, covariance: FloatArray) -> Errors:
+        """By the reported scores and their covariance, shape (N, N)."""
+        values, vectors = np.linalg.eigh(covariance)
+        half = vectors * np.sqrt(np.maximum(values, 0.0))
+        i, j = np.triu_indices(len(scores), 1)
+        contrasts = half[i] - half[j]
+        error = np.linalg.norm(contrasts, axis=1)
+        scale_free = np.sqrt(np.maximum(np.diag(standardised(scores, covariance)[1]), 0.0))
+        distance = np.abs(scores[i] - scores[j]) / error
+        return cls(np.sqrt(np.diag(covariance)), scale_free, error, distance, contrasts / error[:, None])
 
 
 def least_comparisons(panel: Panel) -> float:

@@ -30,20 +30,21 @@ from scipy.optimize import brentq
 from scipy.sparse import coo_array, csr_array, diags_array
 from scipy.special import ndtri
 
-from judgerank.data.arrays import FloatArray, IntArray
+from judgerank.data.arrays import FloatArray, IntArray, sizes
 from judgerank.data.cache import remembered
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError
 from judgerank.engine.likelihood import product, row_by_row, row_derivatives
 from judgerank.fits.result import Fit
-from judgerank.inference.clusters import cluster_gradients
+from judgerank.inference.clusters import cluster_gradients, drawn_clusters
 from judgerank.inference.wald import normal_quantile
 from judgerank.model.block import Role
-from judgerank.order.scale import reported_covariance, scale_of
+from judgerank.order.scale import scale_of
 from judgerank.planning.panels import Panel
 
 LATENT = np.pi**2 / 3  # variance of a logistic variable
 WIDEST = 20.0  # of the deviations' standard deviations that are tried
+LEAST_DRAWN, MOST_NUMBERS = 200, 2e7  # questions that tell tau, and numbers in their rows' gradients
 Z95 = normal_quantile(0.95)
 
 
@@ -187,14 +188,42 @@ def deviation(
     """
     if pairs * judges == 1:
         return 0.0, (0.0, 0.0)
-    scale, at = scale_of(plain), plain.solution.parameters
-    gradients = cluster_gradients(plain.model.observed(comparisons), plain.model, at, question)[:, plain.chosen]
-    by_question = np.square(gradients @ plain._inverse("observed") @ scale.to_scores.T).sum(axis=1)
-    clustered = plain.clustered(comparisons, question)
-    excess = np.trace(reported_covariance(clustered)) / np.trace(reported_covariance(plain))
+    by_question, shared = _squares_by_question(plain, comparisons, question)
+    independent = plain._inverse("expected")
+    excess = 1.0 + shared / np.trace(scale_of(plain).covariance(independent))
     error = np.sqrt(len(by_question)) * by_question.std(ddof=1) / by_question.sum()
     low, middle, high = (_tau(panel, excess * np.exp(z * error), pairs, judges) for z in (-Z95, 0.0, Z95))
     return middle, (low, high)
+
+
+def _squares_by_question(plain: Fit, comparisons: Comparisons, question: IntArray) -> tuple[FloatArray, float]:
+    """Each question's part of the sandwich's variance of all reported scores, and what comparisons of one share.
+
+    The second is the sum over questions of the products of different rows' gradients. A fit takes from these what
+    their question has in common with the estimates: were all rows independent, the expected product of the
+    gradients of t and u would be -J_t B J_u, J the information of a row, here its gradient's square, and B the
+    inverse of all information. With few questions that is much of what they share, so it is added back. Errors by
+    question of shrunk fits allow for it with a margin (`inference.clusters.for_few_clusters`), too large for an
+    estimate.
+    """
+    share = len(comparisons) / max(len(sizes(question)), 1)
+    most = max(LEAST_DRAWN, int(MOST_NUMBERS / (share * plain.chosen.sum())))
+    n_questions, rows = drawn_clusters(question, most)
+    if rows is not None:
+        comparisons, question = comparisons._rows(rows), question[rows]
+    observed, at = plain.model.observed(comparisons), plain.solution.parameters
+    gradients = cluster_gradients(observed, plain.model, at, np.arange(len(comparisons)))[:, plain.chosen]
+    inverse, to_scores = plain._inverse("observed"), scale_of(plain).to_scores
+    influence = gradients @ inverse @ to_scores.T  # on the reported scores
+    order = np.argsort(question, kind="stable")
+    groups = np.split(order, np.flatnonzero(np.diff(question[order])) + 1)
+    shared, squares = 0.0, np.zeros(len(groups))
+    for number, group in enumerate(groups):
+        own, products = gradients[group], influence[group] @ influence[group].T
+        squares[number] = products.sum()
+        estimated = products * (1.0 + own @ inverse @ own.T)
+        shared += estimated.sum() - np.trace(estimated)
+    return squares, shared * (1.0 if n_questions is None else n_questions / len(groups))
 
 
 def _tau(panel: Panel, ratio: float, pairs: int, judges: int) -> float:

@@ -27,6 +27,7 @@ CLUSTERS = (QUESTION, EFFECTS, "none")  # words; anything else names a column
 MOST_CROSSED = 2  # columns whose values are crossed
 FEWEST, MOST_NEXT, MOST_SIZE = 10**9, 1000, 10**6  # largest values of few, next and next_size
 SHRUNK, EXACT = "penalised", "newton"  # what is fitted unless a user says otherwise, and what stands beside it
+LIKE_THESE, THIS_PANEL = WHOSE = ("judges_like_these", "this_panel")  # whose opinion intervals are of
 FAMILY = "family"  # block that allows for self-preference
 DESCRIBED = (EXACT, SHRUNK)  # solvers that further blocks and question effects go with
 
@@ -79,10 +80,11 @@ class Settings:
     blocks: tuple[str, ...] = ()
     own_maker: str = RECUSE
     makers: tuple[tuple[str, str], ...] = ()
+    whose: str = LIKE_THESE
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "cluster", cluster_of(self.cluster))
-        choices = {"solver": tuple(SOLVERS), "own_maker": OWN_MAKER}
+        choices = {"solver": tuple(SOLVERS), "own_maker": OWN_MAKER, "whose": WHOSE}
         for name, allowed in choices.items():
             if getattr(self, name) not in allowed:
                 raise ConfigError(f"there is no {name} {getattr(self, name)!r} (known: {', '.join(allowed)})")
@@ -220,9 +222,19 @@ class Record:
         return self.fits[0]
 
     @property
+    def panel_fit(self) -> Fit:
+        """`fit` with errors of these judges alone: what is saved and compared with other rankings."""
+        return self.fit if self.fit.panel is None else self.fit.panel
+
+    @property
+    def whose(self) -> str:
+        """Whose opinion intervals and significance are of: `LIKE_THESE` where they allow for judges' tastes."""
+        return LIKE_THESE if self.fit.speaks_of_judges_like_these else THIS_PANEL
+
+    @property
     def clustered(self) -> bool:
         """Whether the covariance of the largest component is by the units that were sampled."""
-        return self.fit.robust is not None
+        return self.fit.is_robust
 
     @property
     def sampled_by(self) -> str:

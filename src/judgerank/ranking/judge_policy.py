@@ -34,6 +34,7 @@ from judgerank.ranking.studies.contrary_judges import CONTRARY_JUDGES
 from judgerank.ranking.studies.exact_fit import HARMLESS, WHICH_FIT
 from judgerank.ranking.studies.goodness_of_fit import CYCLE
 from judgerank.ranking.studies.leaderboard import board_of
+from judgerank.ranking.studies.near_copies import NEAR_COPIES
 from judgerank.ranking.studies.one_sided_votes import ONE_SIDED
 from judgerank.ranking.studies.rivals import DISAGREE
 from judgerank.ranking.study import component_of
@@ -249,7 +250,7 @@ def warnings_of(ranking: Record, judges: pd.DataFrame) -> list[str]:
     fitted = ranking.fit
     warnings = [
         note.removeprefix(start)
-        for start in (CYCLE, WHICH_FIT, BY_JUDGE, CONTRARY_JUDGES, ONE_SIDED)
+        for start in (CYCLE, WHICH_FIT, BY_JUDGE, NEAR_COPIES, CONTRARY_JUDGES, ONE_SIDED)
         for note in (remark.removeprefix("Component 1: ") for remark in ranking.remarks)
         if note.startswith(start) and not note.endswith(HARMLESS)
     ]
@@ -317,7 +318,7 @@ def _on_dependence(ranking: Record) -> str:
             "judges copy each other, the intervals are too narrow (--column question=NAME names the questions)."
         )
     if ranking.fit.flips is not None:
-        narrow = " The intervals of scores may be too narrow." if ranking.fit.robust is None else ""
+        narrow = " The intervals of scores may be too narrow." if not ranking.fit.is_robust else ""
         few = sampled(ranking.fit) if clusters else counted(ranking.judgments.n_questions, "question")
         units = " and ".join(map(plural, clusters.names if clusters else (QUESTION,)))
         return (

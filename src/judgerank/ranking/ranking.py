@@ -16,7 +16,7 @@ from judgerank.data.judgments import Judgments
 from judgerank.data.listing import LONGEST, counted, shortened
 from judgerank.fits.presentation import MOST, board_figure, percent
 from judgerank.ranking import exports
-from judgerank.ranking.choices import SHRUNK, Record, Settings, cluster_of, kept_for
+from judgerank.ranking.choices import LIKE_THESE, SHRUNK, Record, Settings, cluster_of, kept_for
 from judgerank.ranking.exports import write_tables
 from judgerank.ranking.findings import findings, ranked_set
 from judgerank.ranking.page import to_html
@@ -343,6 +343,7 @@ def rank(
     category: str | Iterable[str] = (),
     own_maker: str = RECUSE,
     makers: Mapping[str, str] | None = None,
+    whose: str = LIKE_THESE,
 ) -> Ranking:
     """Rank models from judgments of one's own.
 
@@ -392,6 +393,10 @@ def rank(
         what they would say.
     makers : mapping of str to str, optional
         Makers of models or judges by name, where their names do not say it (`model/kinds/families.csv`).
+    whose : {"judges_like_these", "this_panel"}
+        Whose opinion intervals, pairs and ranks are of. By default tastes of the judges are tested, and errors
+        allow for those that are found: what many judges like these would say. The table ``whose_opinion`` then has
+        both kinds of interval. ``this_panel``: what these judges say, whatever others would.
 
     Returns
     -------
@@ -418,7 +423,7 @@ def rank(
     """
     named = tuple((makers or {}).items())
     settings = Settings(
-        model, solver, level, cluster_of(cluster), few, next, next_size, tuple(blocks), own_maker, named
+        *(model, solver, level, cluster_of(cluster), few, next, next_size, tuple(blocks), own_maker, named, whose)
     )
     judgments = read_judgments(
         source,

@@ -21,10 +21,22 @@ from judgerank.fits.errors_by_question import by_clusters, by_question, number_o
 from judgerank.fits.fit import fit
 from judgerank.fits.presentation import has_errors, orders_of, pairs
 from judgerank.fits.result import Fit
+from judgerank.fits.tastes import TasteTest, taste_test
 from judgerank.inference.clusters import JUDGMENT, RANKING, Clusters, crossing
+from judgerank.inference.taste_errors import TASTE
 from judgerank.model.members import Model
 from judgerank.model.streams import generator
-from judgerank.ranking.choices import CLUSTERS, EFFECTS, EQUAL_WEIGHTS, EXACT, SHRUNK, Settings, identified
+from judgerank.ranking.choices import (
+    CLUSTERS,
+    EFFECTS,
+    EQUAL_WEIGHTS,
+    EXACT,
+    LIKE_THESE,
+    SHRUNK,
+    THIS_PANEL,
+    Settings,
+    identified,
+)
 from judgerank.ranking.components import fit_member
 from judgerank.ranking.recusal import Recusal
 from judgerank.trust.sentences import MOST_PARAMETERS, MOST_ROWS
@@ -101,6 +113,8 @@ class Component:
         asked for, or if it has no maximum.
     departures : tuple of str
         Where the fits are not those that the settings ask for, and why.
+    tastes : TasteTest, optional
+        Whether judges have tastes of their own, where that was tested: `reported` allows for those that are found.
     recusal : Recusal, optional
         Which judgments of the set count; by default all do.
     """
@@ -112,6 +126,7 @@ class Component:
     member: Fit
     requested: Fit
     departures: tuple[str, ...] = ()
+    tastes: TasteTest | None = None
     recusal: Recusal | None = None
 
     @property
@@ -206,7 +221,8 @@ def component_of(judgments: Judgments, model: Model, settings: Settings) -> Comp
     Question effects whose sigma is zero, or that have no intervals, are not shown; errors are then by question.
     Errors are by question where that is asked for and there are enough questions; with fewer, pairs are tested by
     sign flips of whole questions. If the fit with all this has no intervals, the member alone is shown. Where all
-    answers are ties there are no intervals.
+    answers are ties there are no intervals. Where judges have tastes of their own, errors allow for them, unless
+    the settings ask for this panel's.
 
     Raises
     ------
@@ -229,7 +245,29 @@ def component_of(judgments: Judgments, model: Model, settings: Settings) -> Comp
     if all_ties(judgments.comparisons):  # their errors are those of shrinkage alone
         n = len(judgments.comparisons.models) + int(reported.free.sum())
         reported = replace(reported, robust=np.full((n, n), np.nan), meat=None)
-    return Component(judgments, settings, reported, independent, member_alone, requested, tuple(departures))
+    tastes = _taste_test(independent, reported, judgments, settings)
+    if tastes is not None and tastes.found and settings.whose == LIKE_THESE:
+        reported = reported.for_judges_like_these(tastes.spread)
+    elif settings.whose == THIS_PANEL and reported.speaks_of_judges_like_these:  # by a block
+        reported = reported.for_this_panel()
+    fits = reported, independent, member_alone, requested
+    return Component(judgments, settings, *fits, tuple(departures), tastes)
+
+
+def _taste_test(independent: Fit, reported: Fit, judgments: Judgments, settings: Settings) -> TasteTest | None:
+    """The test for tastes of judges; None where they are fitted, or the test is not made.
+
+    Sets of more than `MOST_SAMPLED` judgments are not tested.
+    """
+    is_fitted = any(block.name == TASTE for block in independent.blocks)
+    is_large = len(judgments.comparisons) > MOST_SAMPLED
+    if is_fitted or is_large or independent.effects is not None:
+        return None
+    if not has_errors(reported) or all_ties(judgments.comparisons):
+        return None
+    question = independent.require_question() if clusters(judgments, settings) else None
+    rows = judgments.comparisons if independent.raw is None else independent.raw
+    return taste_test(independent, rows, question)
 
 
 def _requested(judgments: Judgments, model: Model, settings: Settings) -> tuple[Fit, list[str]]:

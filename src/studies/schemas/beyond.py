@@ -160,6 +160,12 @@ class Tastes(RealData, Replicated):
     n_comparisons: list[int] = at_least(1)
     replications: int = at_least(2)
     nulls: int = at_least(2)
+    panels: list[int] = at_least(2)
+    tastes: list[float] = at_least(0)
+    own: list[float] = at_least(0)
+    each: int = at_least(1)
+    questions: int = at_least(2)
+    sets: int = at_least(2)
     stops: int = at_least(2)
     most: int = at_least(1)
 
@@ -354,6 +360,23 @@ class Promises:
 
 
 @dataclass
+class KeptPlans:
+    """Plans made from files by the command's fit, on judges who answer at random, questions that recur, tastes."""
+
+    file: int = at_least(2)
+    n_models: int = at_least(3)
+    n_judges: int = at_least(2)
+    useless: list[int] = at_least(0)
+    sigma_scores: float = within(0, LARGEST_SPREAD)
+    sigma_discrimination: float = within(0, LARGEST_SPREAD)
+    per_question: list[int] = at_least(1)
+    question_sd: float = within(0, LARGEST_SPREAD)
+    taste: float = within(0, LARGEST_SPREAD)
+    wanted: float = within(0, 1, ends=False)
+    times: int = at_least(1)
+
+
+@dataclass
 class Plan(Judged, Replicated):
     """A plan for an assumed panel, or for one fitted to a set or to a file of one's own."""
 
@@ -364,6 +387,7 @@ class Plan(Judged, Replicated):
     model: str | None = MISSING
     questions: QuestionPlan = field(default_factory=QuestionPlan)
     promises: Promises = field(default_factory=Promises)
+    kept: KeptPlans = field(default_factory=KeptPlans)
     pair: list[str] | None = MISSING
     weights: Weights = field(default_factory=Weights)
     repeats: int = at_least(1)

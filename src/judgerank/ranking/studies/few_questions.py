@@ -18,7 +18,7 @@ def of_component(component: Component) -> Finding:
         questions = units_of(reported, reported.require_raw(), reported.clusters)
     else:
         questions = questions_of(reported, reported.require_raw(), reported.require_question())
-    independent = reported.robust is None
+    independent = not reported.is_robust
     return Finding(
         [] if questions.enough else on_questions(questions, len(reported.scores), settings.level, independent)
     )
