@@ -24,6 +24,7 @@ from studies.default_fits import (
     simulated_rows,
     trouble_rows,
 )
+from studies.few_judges import ARENA, cells_of, few_judges_rows, of_few_judges
 
 log = logging.getLogger("studies")
 
@@ -34,7 +35,9 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
     promised = pd.DataFrame(simulated_rows(designs))
     trouble = pd.DataFrame(trouble_rows(samples))
     log.info("%s\n%s", accuracy.to_string(index=False), promised.to_string(index=False))
+    few_judges = pd.DataFrame(few_judges_rows(study_of_few_judges(cfg, data)))
     return {
+        "few_judges": Table(few_judges, "Panels of two or three judges: equal weights against the default", 4),
         "accuracy": Table(accuracy, "Fits of samples, held against the rest of the set", 4),
         "trouble": Table(trouble, "Samples by how the exact position-aware fit ended", 4),
         "simulated": Table(promised, f"Simulated sets: coverage at {cfg.level:.0%}, tests, ranks and time", 4),
@@ -58,6 +61,12 @@ def study_of_designs(cfg: DictConfig) -> Study:
     }
     repeats = {name: min(cfg.replications, cfg.fewer.get(name, cfg.replications)) for name in cells}
     return studied(cfg, "defaults", simulated, cells, repeats)
+
+
+def study_of_few_judges(cfg: DictConfig, data: dict[str, Judgments]) -> Study:
+    """Small panels, fitted by the default and with equal weights."""
+    arena = data[ARENA].comparisons if ARENA in data else None
+    return studied(cfg, "few_judges", of_few_judges, cells_of(cfg, data), cfg.few_judges.replications, arena)
 
 
 def draw(tables: dict[str, pd.DataFrame], suffix: str) -> dict[str, Figure]:

@@ -180,7 +180,12 @@ STOPS: dict[str, dict[str, Any]] = {
     "one judge's taste turns within 300 of its answers": {"scores": EQUAL, "sd": 0.0, "turns": (1.5, 300)},
     "one judge's taste turns within 4,000 of its answers": {"scores": EQUAL, "sd": 0.0, "turns": (1.0, 4000)},
 }
-TURNING, TOP = 3, Goal("top", 2)  # the most discriminating judge
+TURNING = 3  # the most discriminating judge
+GOALS = {
+    "default": Goal("top", 2),
+    "drift": Goal("top", 2, like_these=False),
+    "like_these": Goal("top", 2, like_these=True),
+}
 
 
 class Tasting(Drawn):
@@ -206,13 +211,13 @@ class Tasting(Drawn):
 
 
 def stopped_once(settings: dict[str, Any], rng: np.random.Generator) -> Record:
-    """One collection by three rules: this panel, the same with a look for drift, and judges like these.
+    """One collection by four rules: by default, this panel with a look for drift and without, judges like these.
 
     ``wrong`` is of judges like these, ``wrong_panel`` of what this panel thinks.
     """
     scores, record = np.array(settings["scores"]), Record()
     seeds = rng.spawn(2)
-    for goal in (TOP, Goal("top", 2, like_these=True)):
+    for rule, goal in GOALS.items():
         draws = np.random.default_rng(seeds[0].bit_generator.seed_seq)
         oracle = Tasting(scores, settings["sd"], settings.get("turns"), draws)
         chooser = np.random.default_rng(seeds[1].bit_generator.seed_seq)
@@ -222,8 +227,8 @@ def stopped_once(settings: dict[str, Any], rng: np.random.Generator) -> Record:
         true_scores = panel_scores(oracle.thought)
         right = scores[sorted(chosen)].min() > np.delete(scores, sorted(chosen)).max()
         drifted = bool(run.drifted)
-        rules = {"like_these" if goal.like_these else "drift": (run.reached, drifted)}
-        if not goal.like_these:  # a look for drift is at the stop alone: without it, the run is the same
+        rules = {rule: (run.reached, drifted)}
+        if rule == "drift":  # a look for drift is at the stop alone: without it, the run is the same
             rules = {"plain": (run.reached or drifted, False)} | rules
         for name, (reached, has_drifted) in rules.items():
             record[f"stopped/{name}"] = float(reached)

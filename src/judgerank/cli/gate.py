@@ -135,6 +135,15 @@ def gate(
             "frequent. With --panel: which run.",
         ),
     ] = None,
+    cluster: Annotated[
+        str,
+        typer.Option(
+            rich_help_panel=SURENESS,
+            metavar="COLUMN",
+            help="What was sampled: question, or a column of the judgments such as template or conversation, all "
+            "of whose questions are then tested together.",
+        ),
+    ] = QUESTION,
     missing: Annotated[
         Missing,
         typer.Option(
@@ -152,15 +161,6 @@ def gate(
             "significantly.",
         ),
     ] = False,
-    cluster: Annotated[
-        str,
-        typer.Option(
-            rich_help_panel=SURENESS,
-            metavar="COLUMN",
-            help="What was sampled: question, or a column of the judgments such as template or conversation, all "
-            "of whose questions are then tested together.",
-        ),
-    ] = QUESTION,
     panel: Annotated[
         Path | None,
         typer.Option(
@@ -244,12 +244,7 @@ def gate(
         raise typer.BadParameter("--scale score needs a --margin in score, such as 0.2 (a win rate of 45%).")
     groups = tuple((name, value) for name, _, value in (text.partition("=") for text in protect or ()))
     rule = Rule(
-        *(mode.value, margin, alpha, power, look),
-        scale=scale.value,
-        missing=missing.value,
-        this_panel=this_panel,
-        protect=groups,
-        cluster=cluster,
+        mode.value, margin, alpha, power, look, None, scale.value, missing.value, this_panel, groups, cluster
     )
     files, words = words_of(winner_values, files)
     paths = gate_run.OutputPaths(json_file, junit, markdown, page)

@@ -83,7 +83,7 @@ class Checks:
 
 def checked(table: Judged, scores: Scores, rule: Rule) -> Checks:
     """Check what the tests of one criterion assume."""
-    leads, unit = fair_leads(table.preference, table.first), table.units(rule.cluster)
+    leads, unit = fair_leads(table.preference, table.first), table.sampled(rule.cluster)
     silent = silence(table.judges, leads)
     rejects = silent is not None and silent.rejects
     is_random = rule.missing == RANDOM and not rejects

@@ -204,7 +204,7 @@ def _scores(table: Judged, cluster: str) -> list[tuple[str, Scores]]:
     categories = sorted({*names} - {""})
     if len(categories) < 2:
         return []
-    unit = table.units(cluster)
+    unit = table.sampled(cluster)
     scores = []
     for name in categories:
         within = names == name

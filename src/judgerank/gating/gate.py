@@ -51,13 +51,14 @@ def more_needed(several: list[Scores], after: Rule, lowest: list[Scores] | None 
     unfavourable end that the bound for a ship adds. It is a forecast, and no decision rests on it. Where questions
     were sampled together, so many more of them come from further units of the mean size.
     """
-    lowest_of_units, of_units = ([scores.of_units for scores in tables] for tables in (lowest or several, several))
-    ships = [_growth(partial(_ships, scores, after), scores) for scores in lowest_of_units]
-    blocks = [_growth(partial(_blocks, scores, after, len(several)), scores) for scores in of_units]
+    n_questions = len(several[0].scores)
+    several, lowest = ([scores.of_units for scores in of] for of in (several, lowest or several))
+    ships = [_growth(partial(_ships, scores, after), scores) for scores in lowest]
+    blocks = [_growth(partial(_blocks, scores, after, len(several)), scores) for scores in several]
     ship = None if None in ships else max(growth for growth in ships if growth is not None)
     block = min((growth for growth in blocks if growth is not None), default=None)
     growths = [growth for growth in (ship, block) if growth is not None]
-    return max(1, ceil((min(growths) - 1) * len(several[0].scores) - ROUNDING)) if growths else None
+    return max(1, ceil((min(growths) - 1) * n_questions - ROUNDING)) if growths else None
 
 
 def _growth(enough: Enough, scores: Scores) -> float | None:
@@ -375,9 +376,9 @@ def decided(
     return replace(
         judges_of,
         categories=by_category(tables, rule),
+        by_other_units=_by_other_units(tables, rule),
         for_this_panel=_verdict(tables, replace(rule, this_panel=True))[1] if differ else None,
         without_losses=_verdict(tables, replace(rule, missing=RANDOM))[1] if lacks else None,
-        by_other_units=_by_other_units(tables, rule),
     )
 
 
@@ -428,7 +429,7 @@ def with_groups(tables: Mapping[str, Judged], rule: Rule) -> dict[str, Judged]:
 
 def _verdict(tables: Mapping[str, Judged], rule: Rule) -> tuple[tuple[Criterion, ...], str]:
     tables = with_groups(tables, rule)
-    scores = [scored(table.preference, table.first, table.units(rule.cluster)) for table in tables.values()]
+    scores = [scored(table.preference, table.first, table.sampled(rule.cluster)) for table in tables.values()]
     checks = [checked(*each, rule) for each in zip(tables.values(), scores, strict=True)]
     evidences = [check.evidence(rule) for check in checks]
     adjusted = holm([criterion_scores.p_block for criterion_scores in evidences])

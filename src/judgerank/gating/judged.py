@@ -84,9 +84,9 @@ class Judged:
     def units(self, name: str) -> IntArray | None:
         """Number of the value that a column has for each question, shape (Q,).
 
-        None of questions themselves, and where the column is not there or a question has no value or several.
+        None where the column is not there, or a question has no value, or several.
         """
-        if name == QUESTION or name not in self.rows:
+        if name not in self.rows:
             return None
         known = self.rows[["question", name]].drop_duplicates()
         if known[name].isna().any() or known["question"].duplicated().any():
@@ -95,6 +95,10 @@ class Judged:
         if any(question not in value for question in self.questions):
             return None
         return np.asarray(pd.factorize(np.array([value[question] for question in self.questions], object))[0])
+
+    def sampled(self, name: str) -> IntArray | None:
+        """As `units`, of a unit as in `gating.rule.Rule`; None where each question is one."""
+        return None if name == QUESTION else self.units(name)
 
     def called(self, baseline: str, candidate: str) -> Judged:
         """The same with other names of the two."""

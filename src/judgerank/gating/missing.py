@@ -119,14 +119,14 @@ def scored_with(
     preference : float
         0 for losses of the candidate, 1 for wins.
     n_nobody : int
-        Questions that nobody answered, to be added; each is a unit of its own.
+        Questions that nobody answered, to be added.
     unit : int array, shape (Q,), optional
-        Number of the unit that was sampled behind each question.
+        Number of the unit that was sampled behind each question; one that nobody answered is one by itself.
     """
     nobody = np.full((n_nobody, len(table.judges)), np.nan)
     nobody[:, :1] = preference
     answers = np.vstack([np.where(lost, preference, table.preference), nobody])
     first = np.vstack([np.where(lost, 0.0, table.first), np.where(np.isnan(nobody), np.nan, 0.0)])
     if unit is not None:
-        unit = np.r_[unit, unit.max(initial=-1) + 1 + np.arange(n_nobody)]
+        unit = np.r_[unit, unit.max() + 1 + np.arange(n_nobody)]
     return scored(answers, first, unit)

@@ -202,7 +202,7 @@ def table(result: Result) -> list[tuple[str, str]]:
     lines.append(("judges", _judges(first, result)))
     requests = (remark.partition(BY_REQUEST)[2] for remark in result.remarks)
     lines += [("left out", f"by request: {text}") for text in dict.fromkeys(filter(None, requests))]
-    notes = [_gaps(result), _position(first), _noise(first), _family(result), _weak(result)]
+    notes = [_empty(result), _gaps(result), _position(first), _noise(first), _family(result), _weak(result)]
     return lines + [note for note in notes if note is not None] + _units(result) + _categories(result)
 
 
@@ -243,6 +243,17 @@ def _criterion(criterion: Criterion, several: bool, result: Result) -> tuple[str
     name = "win rate" if rule.scale == WIN_RATE else "score"
     message = f"{rate} (one-sided {share(1 - rule.level)} bounds: {low} and {high}; {counted}; {tests})"
     return criterion.name if several else name, message
+
+
+def _empty(result: Result) -> tuple[str, str] | None:
+    """How many of either variant's answers are empty, where the answers are known."""
+    judged = result.criteria[0].judged
+    by_name = {
+        judged.baseline: sum(not pair.old for pair in result.texts.values()),
+        judged.candidate: sum(not pair.new for pair in result.texts.values()),
+    }
+    counts = [f"{count:,} of {shown(name)}" for name, count in by_name.items() if count]
+    return ("empty", f"{listed(counts)} ({len(result.texts):,} questions)") if counts else None
 
 
 def _gaps(result: Result) -> tuple[str, str] | None:

@@ -16,7 +16,7 @@ from judgerank.data.listing import counted, listed
 from judgerank.data.units import QUESTION
 from judgerank.fits.errors_by_question import MOST_QUESTIONS, number_of, questions_of
 from judgerank.fits.result import Fit
-from judgerank.inference.uncertainty import TASTE
+from judgerank.inference.taste_errors import TASTE
 from judgerank.inference.wald import is_informative
 from judgerank.model.members import NAMED
 from judgerank.order.scale import scale_of

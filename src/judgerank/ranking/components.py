@@ -13,11 +13,16 @@ from judgerank.data.comparisons import Comparisons
 from judgerank.data.connectivity import components, split
 from judgerank.data.errors import DataError, DisconnectedError, NoMaximumError
 from judgerank.data.judgments import Judgments
+from judgerank.engine.newton import Newton
+from judgerank.engine.search import height
+from judgerank.engine.solution import Status
+from judgerank.engine.suprema import far_end, higher_end
 from judgerank.fits.fit import fit
 from judgerank.fits.result import Fit
 from judgerank.model.block import Need
 from judgerank.model.members import Model
 from judgerank.model.naming import member
+from judgerank.ranking.choices import EXACT
 
 # Which pairs to compare before anything can be ranked.
 
@@ -116,9 +121,35 @@ def fit_member(comparisons: Comparisons, name: str | Model, solver: str = "newto
     if member(name).uses(Need.LENGTH) and comparisons.covariate is None:
         raise DataError(f"model {member(name).name!r} needs a column of lengths (--column length=NAME names it)")
     try:
-        return fit(comparisons, name, solver)
+        return fit_highest(comparisons, name) if solver == EXACT else fit(comparisons, name, solver)
     except NoMaximumError as error:
         links = "; ".join(f"{a} with {b}" for a, b in first_links(comparisons, error))
         shrunk = "the solver penalised ranks them without that, by shrinking scores toward each other"
         advice = f" (to begin with, compare {links}; {shrunk})" if links else ""
         raise type(error)(f"{error}{advice}", error.models) from None
+
+
+def fit_highest(comparisons: Comparisons, name: str | Model) -> Fit:
+    """The exact fit; where a judge runs off, with the order of the highest supremum found.
+
+    What a ranking says of the exact fit is of this order.
+
+    Raises
+    ------
+    NoMaximumError, NotIdentifiedError
+        As `judgerank.fit`.
+    """
+    fitted = fit(comparisons, name, EXACT)
+    if fitted.status is not Status.UNBOUNDED or not isinstance(fitted.settings, Newton) or fitted.at_mean.any():
+        return fitted
+    at, settings = fitted.solution.parameters, fitted.settings
+    start = higher_end(fitted.comparisons, fitted.model, at, settings)
+    if start is None:
+        return fitted
+    try:
+        other = fit(comparisons, name, EXACT, start)
+    except NoMaximumError:  # with the judges who are at zero there set aside
+        return fitted
+    # with those who run off held, another order may be the higher one again
+    ends = [far_end(one.comparisons, one.model, one.solution.parameters, settings) for one in (fitted, other)]
+    return other if height(ends[1]) > height(ends[0]) else fitted

@@ -30,14 +30,13 @@ from judgerank.ranking.choices import (
     CLUSTERS,
     EFFECTS,
     EQUAL_WEIGHTS,
-    EXACT,
     LIKE_THESE,
     SHRUNK,
     THIS_PANEL,
     Settings,
     identified,
 )
-from judgerank.ranking.components import fit_member
+from judgerank.ranking.components import fit_highest, fit_member
 from judgerank.ranking.recusal import Recusal
 from judgerank.trust.sentences import MOST_PARAMETERS, MOST_ROWS
 
@@ -176,7 +175,7 @@ class Component:
 
     def refit_exactly(self, model: str | Model) -> Fit:
         """Fit another member without shrinkage, and without advice to shrink where there is no maximum."""
-        return fit(replace(self.comparisons, columns=None), model, EXACT)
+        return fit_highest(replace(self.comparisons, columns=None), model)
 
 
 @dataclass(frozen=True, eq=False)

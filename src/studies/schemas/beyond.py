@@ -126,6 +126,7 @@ class Adaptive(RealData, Replicated):
     share: float = within(0, 1, ends=False)
     growth: float = above(1)
     playbacks: int = at_least(1)
+    tastes: int = at_least(2)
 
 
 @dataclass
@@ -224,6 +225,7 @@ class Gating(RealData, Replicated):
     looks: list[int] = MISSING
     looked: int = at_least(2)
     question_price: float = above(0)
+    hostile: int = at_least(2)
     rare: int = at_least(2)
     parts: list[int] = MISSING
     draws: int = at_least(1)
@@ -432,6 +434,8 @@ class Design:
     position: float = 0.0  # leanings towards the first model, evenly from minus to plus this
     ties: float = within(0, 1, 0.0)  # share of ties
     clustered: bool = False  # errors clustered by question
+    tie_kind: str | None = None  # that of `studies.tied_answers`, whose models and judges then are
+    tie_sizes: list[float] = field(default_factory=list)  # by judge
 
 
 @dataclass
@@ -443,6 +447,20 @@ class Validity(SimulatedAndReal):
 
 
 @dataclass
+class SmallPanels:
+    """Panels of two or three judges, simulated and of Chatbot Arena."""
+
+    n_judges: list[int] = at_least(1)
+    n_models: list[int] = at_least(3)
+    n_comparisons: list[int] = at_least(1)
+    spreads: list[float] = at_least(0)
+    position: float = at_least(0)
+    taste: float = at_least(0)
+    sampled: list[int] = at_least(1)
+    replications: int = at_least(2)
+
+
+@dataclass
 class Defaults(SimulatedAndReal):
     """What should be fitted unless a user says otherwise."""
 
@@ -451,3 +469,4 @@ class Defaults(SimulatedAndReal):
     draws: int = at_least(2)  # samples of every size
     designs: dict[str, Design] = field(default_factory=dict)
     fewer: dict[str, int] = field(default_factory=dict)  # replications of designs whose fits take long
+    few_judges: SmallPanels = field(default_factory=SmallPanels)
