@@ -128,15 +128,6 @@ def plan(
             help="Judges asked about each pair; by default as in the file.",
         ),
     ] = None,
-    cluster: Annotated[
-        str,
-        typer.Option(
-            rich_help_panel=UNCERTAINTY,
-            metavar="COLUMN",
-            help="What is sampled: question, or a column of the file such as template, whose values then stand "
-            "for questions.",
-        ),
-    ] = QUESTION,
     repeats: Annotated[
         int, typer.Option(rich_help_panel=QUESTIONS, min=1, help="How often a judge is asked the same.")
     ] = 1,
@@ -166,6 +157,15 @@ def plan(
     own_maker: OwnMakerOption = RECUSE,
     models: FactsOption = None,
     level: LevelOption = 0.95,
+    cluster: Annotated[
+        str,
+        typer.Option(
+            rich_help_panel=UNCERTAINTY,
+            metavar="COLUMN",
+            help="What is sampled: question, or a column of the file such as template, whose values then stand "
+            "for questions.",
+        ),
+    ] = QUESTION,
     json: JsonOption = False,
 ) -> None:
     """Plan how many comparisons, questions and judges a wanted precision takes.
