@@ -55,8 +55,7 @@ def test_a_row_that_counts_for_several_is_as_many_judgments():
     counted = frame.groupby(list(frame)).size().rename("count").reset_index()
     assert counted["count"].max() > 2
     written, given = (
-        rank(source, whose="this_panel", columns=names)
-        for source, names in ((frame, None), (counted, {"count": "count"}))
+        rank(source, columns=names) for source, names in ((frame, None), (counted, {"count": "count"}))
     )
     assert_same_ranking(written, given)
 

@@ -102,10 +102,12 @@ def _dispersion(fitted: Fit, rows: Comparisons, question: IntArray | None) -> fl
     clusters = np.arange(len(rows)) if question is None else question
     residuals = residuals_by_cluster(model.observed(rows), model, parameters, clusters)
     sums = residuals[:, : residuals.shape[1] - len(model.blocks[model.offsets]) * len(rows.judges)]
+    n_clusters = sums.shape[0]
+    if question is None:  # a row that counts several answers is as many clusters
+        sums, n_clusters = sums.multiply(1 / np.sqrt(rows.count)[:, None]), rows.n_comparisons
     expected = 2 * float(Residuals.of(fitted.comparisons, model, parameters).variance.sum())
     spent = float(np.sum(fitted._inverse("expected") * fitted._information("expected")))
     left = max(1 - spent / rows.n_comparisons, LEAST)
-    n_clusters = sums.shape[0]
     return float(sums.power(2).sum()) / expected / left * n_clusters / max(n_clusters - 1, 1)
 
 
