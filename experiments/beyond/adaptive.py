@@ -30,6 +30,7 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
         "false_stops": Table(false_stops(cfg), "Stops where every stop is at a false claim", 3),
         "to_the_stop": Table(to_the_stop(cfg), "Comparisons until the goal is reached, simulated", 3),
         "saved": Table(pd.concat(saved), "Comparisons to be as good as random ones", 3),
+        **asked_on(cfg),
         "looks": Table(all_looks, "Every look of every playback"),
     }
 
@@ -83,6 +84,36 @@ def to_the_stop(cfg: DictConfig) -> pd.DataFrame:
     table = pd.DataFrame(rows)
     random = table[table["rule"] == "random"].set_index("goal")["comparisons"]
     return table.assign(saved=1 - table["comparisons"] / table["goal"].map(random))
+
+
+def asked_on(cfg: DictConfig) -> dict[str, Table]:
+    """True errors of panels with tastes and without, asked by information and at random, and what that saves."""
+    cells = {
+        cell_of(f"{panel} {rule}"): {"rule": rule, **settings}
+        for panel, settings in adaptive.PANELS.items()
+        for rule in ("information", "random")
+    }
+    study = studied(cfg, "adaptive tastes", adaptive.asked_on, cells, cfg.tastes)
+    rows, saved = [], []
+    for panel in adaptive.PANELS:
+        records = {
+            rule: pd.DataFrame(study.records(cell_of(f"{panel} {rule}"))) for rule in ("information", "random")
+        }
+        for rule, of_rule in records.items():
+            rows += [
+                {"panel": panel, "rule": rule, "comparisons": size} | adaptive.asked_row(of_rule, size)
+                for size in adaptive.SIZES
+            ]
+        if not adaptive.PANELS[panel]:  # with tastes errors hardly fall, and what is saved is not defined
+            saved += [
+                {"panel": panel, "measure": measure, "panels": cfg.tastes}
+                | adaptive.saved_at_true_error(records["information"], records["random"], measure)
+                for measure in adaptive.MEASURES
+            ]
+    return {
+        "tastes": Table(pd.DataFrame(rows), "True errors of panels with tastes and without", 3),
+        "true_savings": Table(pd.DataFrame(saved), "Comparisons saved at equal true error", 3),
+    }
 
 
 def playbacks(cfg: DictConfig, judgments: Judgments) -> pd.DataFrame:

@@ -26,6 +26,7 @@ from studies.gates import (
     shares,
     verdicts,
 )
+from studies.hostile_gates import HOSTILE, hostile_once
 
 JUDGES = 3  # of a panel, where their number is not varied
 
@@ -37,6 +38,8 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
     power = simulated[simulated["case"].isin(["worse", "better"])]
     skewed, looked = rare(cfg), looks(cfg)
     by_size = looked["rule"].str.startswith("fixed")
+    departed = hostile(cfg)
+    is_false = departed["case"].isin(["equal", "inferior"])
     rng = generator(cfg.seed, "gate")
     rows = [
         row
@@ -52,6 +55,9 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
         ),
         "looks": Table(looked[~by_size], "Daily looks at growing data", 4),
         "money": Table(money(looked, cfg.question_price), "Questions and money, by looks and in one size", 2),
+        "hostile": Table(
+            departed.assign(held=held(departed).where(is_false)), "Decisions where assumptions fail", 4
+        ),
         "rare": Table(skewed, "Scores that are skewed as much as changes are", 4),
         "playback": Table(pd.DataFrame(rows), "Two models of a board, judged by a part of their questions", 4),
     }
@@ -67,6 +73,12 @@ def decisions(cfg: DictConfig) -> pd.DataFrame:
         for k in (cfg.n_judges if name in ends else [JUDGES])
     }
     return collected(studied(cfg, "gate", judged_once, cells, cfg.replications))
+
+
+def hostile(cfg: DictConfig) -> pd.DataFrame:
+    """Shares of decisions where the assumptions of the tests fail, with and without the gate's checks."""
+    cells = {name: {"condition": name} for name in HOSTILE}
+    return collected(studied(cfg, "gate", hostile_once, cells, cfg.hostile))
 
 
 def looks(cfg: DictConfig) -> pd.DataFrame:

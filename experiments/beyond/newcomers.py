@@ -13,7 +13,17 @@ from judgerank.data.judgments import Judgments
 from replication.replicate import simulated
 from replication.tables import Table
 from studies import plots
-from studies.boards import COMPARED, PLACED, compared_once, left_out_and_placed, placed_once, summary
+from studies.boards import (
+    COMPARED,
+    PLACED,
+    TASTES,
+    answered,
+    answered_once,
+    compared_once,
+    left_out_and_placed,
+    placed_once,
+    summary,
+)
 from studies.config import section_command
 
 log = logging.getLogger("studies")
@@ -29,9 +39,14 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
         keys = {name: dict(zip(("board", "own", "favour"), of, strict=True)) for name, of in PLACED.items()}
         tables["placed"] = Table(on_boards(cfg, placed_once, keys, MEASURES), "Simulated newcomers on boards", 3)
         keys = {
-            name: dict(zip(("old", "new", "grown", "change"), of, strict=True)) for name, of in COMPARED.items()
+            name: dict(zip(("old", "new", "grown", "change", "tastes"), of, strict=True))
+            for name, of in COMPARED.items()
         }
         tables["compared"] = Table(on_boards(cfg, compared_once, keys, ["moved"]), "Simulated boards compared", 3)
+        cells = {str(tastes): {"tastes": tastes, "level": cfg.level} for tastes in TASTES}
+        records = simulated(cfg, "answered", answered_once, cells, cfg.replications)
+        title = "Newcomers on shrunk boards by comparisons and judges who answered"
+        tables["answered"] = Table(answered(records), title, 3)
     return tables
 
 

@@ -13,6 +13,7 @@ from replication.tables import Table
 from studies import plots
 from studies.config import section_command
 from studies.people import CROWDS, VOTED, crowd_once, crowd_row, voted, voted_once
+from studies.sampled_units import STUDIES, unit_rows
 
 
 def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
@@ -25,7 +26,18 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
     return {
         "votes": Table(pd.DataFrame(rows), "A few human votes beside a panel, simulated", 3),
         "crowds": Table(crowds(cfg), "One vote each of a crowd beside two judges, simulated", 3),
+        "sampled": Table(sampled(cfg), "False decisions and coverage by what was sampled, simulated", 3),
     }
+
+
+def sampled(cfg: DictConfig) -> pd.DataFrame:
+    """Errors by question and by the other unit that was sampled: templates, raters, people who come again."""
+    rows = []
+    for study, (once, designs) in STUDIES.items():
+        cells = {name: {"design": name, "level": cfg.level} for name in designs}
+        records = simulated(cfg, f"people_{study}", once, cells, cfg.sampled)
+        rows += [row for name, frame in records.items() for row in unit_rows(frame, study, name)]
+    return pd.DataFrame(rows)
 
 
 def crowds(cfg: DictConfig) -> pd.DataFrame:

@@ -12,7 +12,17 @@ from replication.replicate import studied
 from replication.tables import Table
 from studies import plots
 from studies.config import section_command
-from studies.tastes import STOPS, held_once, held_row, of_set, stopped_once, stops_row
+from studies.tastes import (
+    EQUAL_DESIGNS,
+    STOPS,
+    held_once,
+    held_row,
+    of_set,
+    separated_once,
+    separated_row,
+    stopped_once,
+    stops_row,
+)
 
 
 def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
@@ -29,8 +39,27 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
     return {
         "sets": Table(pd.DataFrame(sets), "Judges' tastes on every set", 4),
         "stops": Table(stops(cfg), "Collections that stop where judges have tastes, simulated", 3),
+        "equal": Table(equal(cfg), "Equal models that are significantly different, simulated", 3),
         "simulated": Table(pd.DataFrame(rows), "Tastes, their test and both kinds of interval, simulated", 3),
     }
+
+
+def equal(cfg: DictConfig) -> pd.DataFrame:
+    """How often rank separates equal models, by default and for this panel."""
+    drawn = [
+        {"design": design, "judges": judges, "sd": sd, "own": 0.0, "questions": 0}
+        for design in EQUAL_DESIGNS
+        for judges in cfg.panels
+        for sd in cfg.tastes
+    ]
+    worst = {"design": list(EQUAL_DESIGNS)[1], "judges": min(cfg.panels), "sd": 0.0, "questions": 0}
+    drawn += [worst | {"own": own} for own in cfg.own]
+    few = {"judges": min(cfg.panels), "own": 0.0, "questions": cfg.questions}
+    drawn += [{"design": design, "sd": sd} | few for design in EQUAL_DESIGNS for sd in (0.0, max(cfg.tastes))]
+    drawn = [cell | {"size": cfg.each * cell["judges"], "level": cfg.level} for cell in drawn]
+    cells = {"-".join(str(value) for value in cell.values()).replace(" ", "_"): cell for cell in drawn}
+    study = studied(cfg, "taste_equal", separated_once, cells, cfg.sets)
+    return pd.DataFrame([separated_row(pd.DataFrame(study.records(key)), cell) for key, cell in cells.items()])
 
 
 def stops(cfg: DictConfig) -> pd.DataFrame:

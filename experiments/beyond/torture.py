@@ -18,6 +18,7 @@ from replication.records import provenance, store
 from replication.replicate import Study
 from replication.tables import Table
 from studies.config import main
+from studies.torture.commands import misanswered
 from studies.torture.fits import certificate_false, differs_by_version, maximum_missed, runaway_missed
 from studies.torture.reading import misread, misread_slip
 from studies.torture.replies import misread_reply
@@ -33,6 +34,7 @@ PARTS = {
     "inputs": (misread, "forms", "form", "misread, or no sentence"),
     "slips": (misread_slip, "layouts", "layout", "misread, or no sentence"),
     "replies": (misread_reply, "ways", "way", "a vote that the reply does not give, or one unread"),
+    "commands": (misanswered, "commands", "command", "a defect, no sentence, or a file left by a refusal"),
     "kills": (lost, "kinds", "kind", "lost or mixed"),
     "files": (overwritten, "ways", "way", "a user's file lost or changed"),
     "secrets": (strayed, "ways", "way", "a key elsewhere"),

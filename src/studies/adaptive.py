@@ -7,7 +7,7 @@ from itertools import count
 
 import numpy as np
 import pandas as pd
-from scipy.special import betaincinv
+from scipy.special import betaincinv, expit
 
 from judgerank.adaptive.choosing import RULES
 from judgerank.adaptive.goals import Goal, spent_at
@@ -37,6 +37,17 @@ NULLS = {
         "scores": [0.9, 0.2, 0.2, -0.2, -0.4, -0.7], "goal": "top 2", "questions": 40, "question_sd": 1.0
     },
 }  # fmt: skip
+# Judges with tastes: what each of four thinks of eight models is gamma_k (s + t_k), in units of scores but for one
+# judge's favourite, in log-odds as it shows in its answers. Sizes are those at which scores are compared.
+PANELS: dict[str, dict[str, float]] = {
+    "no tastes": {},
+    "tastes of half a score's deviation": {"sd": 0.5},
+    "the sharpest judge favours the third model": {"favourite": 1.5},
+}
+NEVER = 1 - 1e-15  # level at which no claim is sure: a collection goes on
+GAMMA, FAVOURITE = np.array([2.0, 1.2, 0.6, 0.25]), 2
+SIZES, HALF_WAY = (300, 600, 1200, 2400), 1200
+MEASURES = ("pair", "claims", "scores")
 SLOW = ("all equal", "40 questions, second and third equal")  # to fit, or to be asked all
 
 
@@ -115,6 +126,54 @@ def stopped(settings: dict, rng: np.random.Generator) -> Record:
     }
 
 
+class Opinionated(Drawn):
+    """Judges who each have an opinion of their own of every model."""
+
+    def __init__(self, sd: float, favourite: float, rng: np.random.Generator):
+        super().__init__(Parameters(SPREAD, np.array([np.log(GAMMA), [0.2, -0.3, 0.2, -0.3]])), rng)
+        tastes = rng.normal(0.0, sd * SPREAD.std(), (len(GAMMA), len(SPREAD)))
+        self.thought = GAMMA[:, None] * (SPREAD + tastes)
+        self.thought[GAMMA.argmax(), FAVOURITE] += favourite
+
+    def ask(self, first: IntArray, second: IntArray, judge: IntArray) -> Answers:
+        eta = self.thought[judge, first] - self.thought[judge, second] + self._truth.judges[1, judge]
+        return Answers((self._rng.random(len(first)) < expit(eta)).astype(float))
+
+
+def squared_errors(scores: FloatArray, goal: Goal) -> dict[str, float]:
+    """Of standardised scores: the decisive pair's difference, all claims' differences, and all scores."""
+    away = (scores - scores.mean()) / scores.std() - (SPREAD - SPREAD.mean()) / SPREAD.std()
+    i, j = goal.pairs(len(scores))
+    top = int(goal.size)
+    differences = {"pair": away[top - 1] - away[top], "claims": away[i] - away[j], "scores": away}
+    return {measure: float(np.mean(np.square(value))) for measure, value in differences.items()}
+
+
+def asked_on(settings: dict, rng: np.random.Generator) -> Record:
+    """One panel asked by one rule to the largest size, never stopped: squared errors against the true scores."""
+    goal = GOALS["top 2"]
+    oracle = Opinionated(settings.get("sd", 0.0), settings.get("favourite", 0.0), rng.spawn(1)[0])
+    record: Record = {}
+
+    def watch(result: Fit, order: Order | None) -> dict[str, float]:
+        cells = result.comparisons
+        size = int(cells.count.sum())
+        if size in SIZES:
+            scores = result.scores.to_numpy()
+            errors = squared_errors(scores, goal)
+            record.update({f"{measure}/{size}": value for measure, value in errors.items()})
+            of_sharpest = cells.count[cells.judge == GAMMA.argmax()].sum()
+            record[f"share/{size}"] = float(of_sharpest / size)
+            record[f"wrong/{size}"] = float(set(np.argsort(-scores)[: int(goal.size)]) != {0, 1})
+        return {}
+
+    answers: Comparisons | None = None
+    for most in SIZES:
+        run = collect_until(oracle, goal, rng, settings["rule"], NEVER, most, MODEL, watch=watch, known=answers)
+        answers = run.result.raw
+    return record
+
+
 def played_back(settings: dict, rng: np.random.Generator, shared: tuple[Comparisons, FloatArray]) -> Record:
     """One data set played back by one rule: Kendall's tau with the fit of all of it, and errors, at every look."""
     rows, reference = shared
@@ -167,6 +226,39 @@ def false_stops(records: pd.DataFrame) -> dict[str, float]:
         "independent_rate_se": np.sqrt(independent * (n - independent) / n**3),
         "looks": records["looks"].mean(),
     }
+
+
+def asked_row(records: pd.DataFrame, size: int) -> dict[str, float]:
+    """Root mean squared errors at one size, and the shares of the sharpest judge and of wrong tops."""
+    row: dict[str, float] = {}
+    for measure in MEASURES:
+        squares = records[f"{measure}/{size}"]
+        row[measure] = float(np.sqrt(squares.mean()))
+        row[f"{measure}_se"] = float(squares.sem() / (2 * row[measure]))
+    for name in ("share", "wrong"):
+        row[name], row[f"{name}_se"] = records[f"{name}/{size}"].mean(), records[f"{name}/{size}"].sem()
+    return row
+
+
+def saved_at_true_error(information: pd.DataFrame, random: pd.DataFrame, measure: str) -> dict[str, float]:
+    """Share of comparisons saved at random choice's error half way, with a jackknife error over panels.
+
+    Between sizes errors are taken on the logarithm. A choice that is never as good counts with the largest size,
+    one that is better at the smallest with that.
+    """
+
+    def saved(panels: pd.Index) -> float:
+        looks = pd.DataFrame({"comparisons": SIZES})
+        columns = [f"{measure}/{size}" for size in SIZES]
+        looks["error"] = np.sqrt(information.loc[panels, columns].mean().to_numpy())
+        target = np.sqrt(random.loc[panels, f"{measure}/{HALF_WAY}"].mean())
+        n_needed = needed(looks, "error", target)
+        return 1 - (SIZES[-1] if np.isnan(n_needed) else n_needed) / HALF_WAY
+
+    n = len(information)
+    without_one = np.array([saved(information.index.drop(index)) for index in information.index])
+    spread = without_one - without_one.mean()
+    return {"saved": saved(information.index), "saved_se": float(np.sqrt((n - 1) / n * (spread**2).sum()))}
 
 
 def path(record: Record) -> pd.DataFrame:

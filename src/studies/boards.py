@@ -10,16 +10,18 @@ from scipy.special import expit
 
 from judgerank.boards.comparing import compare
 from judgerank.boards.moving import place
+from judgerank.boards.placing import anchored
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import JudgerankError
 from judgerank.data.judgments import Judgments
+from judgerank.fits.errors_by_question import by_question
 from judgerank.fits.fit import fit
 from judgerank.inference.wald import normal_quantile
-from judgerank.order.scale import scale_by, weights_of
+from judgerank.order.scale import scale_by, scale_of, weights_of
 from judgerank.planning.panels import Panel
 from judgerank.ranking.recusal import COUNT
 from replication.replicate import Record
-from replication.tables import with_errors
+from replication.tables import with_error, with_errors
 
 SCORES = np.linspace(1.05, -1.05, 8)  # of the board's models, on average zero
 NEWCOMER = 0.3
@@ -33,12 +35,20 @@ PLACED: dict[str, tuple[int, int, float]] = {
     "few comparisons": (2000, 60, 0.0),
     "a partial judge": (2000, 400, 1.5),
 }
-# boards compared: comparisons of the old, of the new, whether the latter hold the former, a model's true change
-COMPARED: dict[str, tuple[int, int, bool, float]] = {
-    "apart": (1500, 1500, False, 0.0),
-    "grown": (1500, 3000, True, 0.0),
-    "one model changed": (1500, 1500, False, 0.5),
+# boards compared: comparisons of the old, of the new, whether the latter hold the former, a model's true change,
+# and the standard deviation of the tastes of a judge who gives all further comparisons, if one does
+COMPARED: dict[str, tuple[int, int, bool, float, float | None]] = {
+    "apart": (1500, 1500, False, 0.0, None),
+    "grown": (1500, 3000, True, 0.0, None),
+    "one model changed": (1500, 1500, False, 0.5, None),
+    "a new judge with tastes": (1000, 1250, True, 0.0, 0.5),
+    "a new judge without tastes": (1000, 1050, True, 0.0, 0.0),
 }
+# newcomers on shrunk boards: how many comparisons, which judges of the panel make them, and tastes of all judges
+ANSWERED, ANSWERING = (10, 20, 50, 200, 400), {"all": (0, 1, 2, 3), "two of four": (1, 3), "one of four": (2,)}
+TASTES, ON_BOARD, MANY = (0.0, 0.5), 1000, 1e5
+PANEL = np.array([1.4, 1.0, 0.8, 0.5])  # discriminations
+MODELS_SD = 0.6  # of the scores of the board's models and of newcomers
 
 
 def left_out_and_placed(judgments: Judgments, member: str, level: float) -> pd.DataFrame:
@@ -121,11 +131,74 @@ def compared_once(settings: dict, rng: np.random.Generator) -> Record:
     """Two boards: whether a model is said to have moved."""
     now = SCORES + settings["change"] * (np.arange(len(SCORES)) == 2)
     old_board = drawn(rng, SCORES, settings["old"])
-    new_rows = drawn(rng, now, settings["new"] - settings["old"] * settings["grown"])
+    n_new = settings["new"] - settings["old"] * settings["grown"]
+    if settings["tastes"] is None:
+        new_rows = drawn(rng, now, n_new)
+    else:
+        new_rows = drawn(rng, now + settings["tastes"] * rng.standard_normal(len(now)), n_new)
+        new_rows = Comparisons.from_frame(new_rows.to_frame().assign(judge_model="newcomer"))
     if settings["grown"]:
         new_rows = old_board.extended(new_rows.to_frame())
     difference = compare(fit(old_board, "judge_aware"), fit(new_rows, "judge_aware"), settings["level"])
     return {"moved": float(bool(difference.moved)), "relation": difference.relation}
+
+
+def answered_once(settings: dict, rng: np.random.Generator) -> Record:
+    """Newcomers on one shrunk board, judged often or rarely, by all of its judges or some: what intervals hold.
+
+    The truth is where all judges would put a newcomer by any number of comparisons, tastes and all.
+    """
+    cells = [(panel, size) for panel in ANSWERING for size in ANSWERED]
+    n, m, k = len(SCORES), len(cells), len(PANEL)
+    scores = MODELS_SD * rng.standard_normal(n + m)
+    tastes = settings["tastes"] * rng.standard_normal((k, n + m))
+    names = tuple(f"m{i}" for i in range(n + m)), tuple(f"j{i}" for i in range(k))
+
+    def rows(first: np.ndarray, second: np.ndarray, judge: np.ndarray, models: int, expected: bool = False):
+        leaning = tastes[judge, first] - tastes[judge, second]
+        p = expit(PANEL[judge] * (scores[first] - scores[second]) + leaning)
+        outcome = p if expected else (rng.random(len(p)) < p).astype(float)
+        count = np.full(len(p), MANY if expected else 1.0)
+        return Comparisons(names[0][:models], names[1], first, second, judge, outcome, count)
+
+    i, j, judge = (x.ravel() for x in np.indices((n, n, k)))
+    limit = fit(rows(i[i != j], j[i != j], judge[i != j], n, True), "judge_aware")
+    i, j, judge = (x.ravel() for x in np.indices((m, n, k)))
+    every = rows(np.r_[i + n, j], np.r_[j, i + n], np.r_[judge, judge], n + m, True)
+    truth, on_board = anchored(limit, every).scores.to_numpy(), scale_of(limit).scores
+    first = rng.integers(n, size=ON_BOARD)
+    second = (first + rng.integers(1, n, size=ON_BOARD)) % n
+    old = rows(first, second, rng.integers(k, size=ON_BOARD), n)
+    board = by_question(fit(old, "judge_aware", "penalised"), old, np.arange(ON_BOARD))
+    record: Record = {}
+    for number, (panel, size) in enumerate(cells):
+        opponent, turn = rng.integers(n, size=size), rng.random(size) < 0.5
+        ends = np.where(turn, n + number, opponent), np.where(turn, opponent, n + number)
+        new = rows(*ends, rng.choice(ANSWERING[panel], size=size), n + number + 1)
+        held = anchored(board, Comparisons.from_frame(new.to_frame()), np.arange(size))
+        row, rank = held.table(settings["level"]).iloc[0], 1 + int((on_board > truth[number]).sum())
+        record[f"covered/{panel}/{size}"] = float(row["low"] <= truth[number] <= row["high"])
+        record[f"rank/{panel}/{size}"] = float(row["rank_low"] <= rank <= row["rank_high"])
+    return record
+
+
+def answered(records: dict[str, pd.DataFrame]) -> pd.DataFrame:
+    """One row for every standard deviation of tastes and number of comparisons, by who answered.
+
+    Parameters
+    ----------
+    records : mapping of str to DataFrame
+        Of `answered_once`, by the standard deviation.
+    """
+    table = []
+    for tastes, frame in records.items():
+        for size in ANSWERED:
+            row: dict[str, Any] = {"tastes": float(tastes), "comparisons": size}
+            for panel in ANSWERING:
+                for measure in ("covered", "rank"):
+                    row |= with_error(f"{measure}/{panel}", frame[f"{measure}/{panel}/{size}"])
+            table.append(row | {"n_replications": len(frame)})
+    return pd.DataFrame(table)
 
 
 def summary(records: pd.DataFrame, name: str, measures: list[str]) -> dict[str, Any]:

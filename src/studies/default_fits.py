@@ -7,7 +7,7 @@ where the truth is known, intervals of the reported scores, tests of all pairs a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -27,6 +27,7 @@ from judgerank.order.scale import reported_covariance, scale_at, scale_of, stand
 from replication.replicate import Record, Study
 from replication.statistics import spearman
 from studies.schemas.beyond import Design, Fitted
+from studies.tied_answers import GROUPS, SPACED, limit, tied_answers, true_order
 from studies.validity import TestsKept, by_test, drawn, tests_kept
 
 NO_ESTIMATE = "no estimate"
@@ -67,6 +68,7 @@ class Promised:
     spearman: float | None = None
     coverage: float | None = None
     error: float | None = None
+    width: float | None = None
     kept: dict[str, TestsKept] = field(default_factory=dict)
 
 
@@ -107,6 +109,8 @@ def _fitted(comparisons: Comparisons, method: Fitted) -> Fit | str:
 
 def simulated(cell: Simulated, rng: np.random.Generator) -> Record:
     """One simulated set, fitted by every method."""
+    if cell.design.tie_kind:
+        return _with_ties(cell, rng)
     data, question, truth = drawn(cell.design, rng)
     return {name: asdict(_promised(cell, data, question, truth, method)) for name, method in cell.methods.items()}
 
@@ -124,7 +128,37 @@ def _promised(
     except JudgerankError:
         return Promised(str(fit_result.status), correlation)
     coverage, error = _covered(reported, truth, cell)
-    return Promised(str(fit_result.status), correlation, coverage, error, {"both": promises})
+    return Promised(str(fit_result.status), correlation, coverage, error, kept={"both": promises})
+
+
+def _with_ties(cell: Simulated, rng: np.random.Generator) -> Record:
+    """Two sets with ties, of spaced models and of groups of equal ones; of the latter, whether equals separate."""
+    design = cell.design
+    sizes = tuple(design.tie_sizes)
+    spaced, groups = (
+        tied_answers(design.tie_kind, sizes, scores, design.n_comparisons, rng) for scores in (SPACED, GROUPS)
+    )
+    promised = {}
+    for name, method in cell.methods.items():
+        fits = [fit(data, method.member, method.solver, cluster="judgment") for data in (spaced, groups)]
+        promises, of_equals = (
+            tests_kept(list(orders(fit_result)), true_order(scores), cell.level)
+            for fit_result, scores in zip(fits, (SPACED, GROUPS), strict=True)
+        )
+        scale, errors = scale_of(fits[0]), np.sqrt(np.diag(reported_covariance(fits[0])))
+        true = limit(design.tie_kind, sizes, method.member)
+        low, high = wald(scale.scores - true, errors, cell.level, fits[0].degrees_of_scores)
+        promised[name] = asdict(
+            Promised(
+                str(fits[0].status),
+                spearman(fits[0].scores, pd.Series(true, fits[0].scores.index)),
+                float(((low <= 0) & (high >= 0)).mean()),
+                float(np.sqrt(np.mean((scale.scores - true) ** 2))),
+                float(np.mean(high - low) / true.std()),
+                {"both": replace(promises, false=of_equals.false)},
+            )
+        )
+    return promised
 
 
 def _covered(fitted: Fit, truth: Parameters, cell: Simulated) -> tuple[float | None, float | None]:
@@ -203,7 +237,7 @@ def simulated_rows(study: Study) -> list[dict[str, Any]]:
             row |= {"member": how.member, "solver": how.solver}
             row |= {"estimated": (frame[f"{method}/status"] != NO_ESTIMATE).mean()}
             row |= {"intervals": _column(frame, f"{method}/kept/both/ranks").notna().mean()}
-            for measure in ("coverage", "error", "spearman"):
+            for measure in ("coverage", "error", "width", "spearman"):
                 row |= _mean(_column(frame, f"{method}/{measure}"), measure)
             for measure in ("false", "wrong", "ranks", "power"):
                 row |= _mean(_column(frame, f"{method}/kept/both/{measure}"), measure)

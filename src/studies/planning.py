@@ -18,7 +18,7 @@ from judgerank.data.judgments import Judgments
 from judgerank.engine.solution import Status
 from judgerank.fits.errors_by_question import by_question
 from judgerank.fits.fit import fit
-from judgerank.inference.uncertainty import TASTE
+from judgerank.inference.taste_errors import TASTE
 from judgerank.inference.wald import normal_quantile
 from judgerank.model.block import Need
 from judgerank.model.law import levels_at

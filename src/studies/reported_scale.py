@@ -1,4 +1,4 @@
-"""Does the reported scale stand still, do its errors hold, and do boards that did not change stay as they are?"""
+"""Do errors of the reported scale hold, in crowds too, and do boards that did not change stay as they are?"""
 
 from __future__ import annotations
 
@@ -14,10 +14,12 @@ from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import JudgerankError
 from judgerank.data.judgments import Judgments
 from judgerank.fits.fit import fit
+from judgerank.fits.presentation import leaderboard, win_rate_intervals
 from judgerank.fits.result import Fit
 from judgerank.inference.wald import normal_quantile
 from judgerank.model.members import JUDGE_AWARE, Parameters
 from judgerank.order.scale import scale_at, scale_of
+from judgerank.ranking.studies.panel import information_share
 from replication.replicate import Record
 from replication.tables import with_errors
 
@@ -40,6 +42,28 @@ class Boards:
     change: float = 0.0  # of one model
 
 
+@dataclass(frozen=True)
+class Crowd:
+    """Judges, answers of each, spread of log-discriminations, share who toss coins, and whether camps are two."""
+
+    judges: int
+    answers: int
+    sd: float
+    coins: float = 0.0
+    camps: bool = False
+
+
+CROWDS = {
+    "150 judges, 4 answers each": Crowd(150, 4, 0.5),
+    "150 judges, 10 answers each": Crowd(150, 10, 0.5),
+    "150 judges, 4 answers each, unlike": Crowd(150, 4, 0.8),
+    "150 judges, 4 answers each, alike": Crowd(150, 4, 0.0),
+    "30 judges, 20 answers each": Crowd(30, 20, 0.5),
+    "30 judges, 20 answers each, half toss coins": Crowd(30, 20, 0.5, coins=0.5),
+    "6 judges, 100 answers each, half toss coins": Crowd(6, 100, 0.5, coins=0.5),
+    "30 judges, 20 answers each, two camps": Crowd(30, 20, 0.5, camps=True),
+}
+CROWD_MODELS = 8
 BOARDS = {
     "apart, near models": Boards(0.16),
     "apart": Boards(0.8),
@@ -65,18 +89,13 @@ def _answered(rng: np.random.Generator, lead, first, second, judge, gamma, posit
     return Comparisons(models, judges, first, second, judge, won.astype(float), ordered=True)
 
 
-def true_factor(gamma: np.ndarray) -> float:
-    """What takes true scores to the reported scale, by the information expected of a uniform design."""
-    n, k = len(SCORES), len(gamma)
-    judge, first, second = (
-        x.ravel() for x in np.meshgrid(np.arange(k), np.arange(n), np.arange(n), indexing="ij")
-    )
-    is_pair = first != second
-    judge, first, second = judge[is_pair], first[is_pair], second[is_pair]
+def true_factor(gamma: np.ndarray, scores: np.ndarray = SCORES) -> float:
+    """What takes true scores to the reported scale, judges being asked equally often."""
+    n, judge = len(scores), np.arange(len(gamma))
     with np.errstate(divide="ignore"):
-        parameters = Parameters(SCORES, np.log(gamma)[None, :])
-    mean = expit(gamma[judge] * (SCORES[first] - SCORES[second]))
-    cells = Comparisons(tuple(map(str, range(n))), tuple(map(str, range(k))), first, second, judge, mean)
+        parameters = Parameters(scores, np.log(gamma)[None, :])
+    first, second, even = np.zeros_like(judge), np.ones_like(judge), np.full(len(judge), 0.5)
+    cells = Comparisons(tuple(map(str, range(n))), tuple(map(str, judge)), first, second, judge, even)
     free = (gamma > 0)[None, :]
     return scale_at(cells, JUDGE_AWARE, parameters, free, np.r_[np.ones(n, bool), free[0]]).factor
 
@@ -114,6 +133,48 @@ def scores_row(records: pd.DataFrame, panel: str, size: int, level: float) -> di
     }
     row = {key.removesuffix("_"): value for key, value in row.items()}
     return row | {"failed": len(records) - n_sets, "n_replications": len(records)}
+
+
+def crowd_once(settings: dict[str, Any], rng: np.random.Generator) -> Record:
+    """One crowd: what intervals of scores and win rates hold, the slope of scores, and errors of win rates.
+
+    In two camps, two judges of five have other scores, so there are no true ones of all.
+    """
+    how, n = Crowd(**settings["how"]), CROWD_MODELS
+    scores = rng.standard_normal(n)
+    scores = (scores - scores.mean()) / scores.std()
+    gamma = np.exp(how.sd * rng.standard_normal(how.judges)) * (np.arange(how.judges) >= how.coins * how.judges)
+    of_judge = np.tile(scores, (how.judges, 1))
+    if how.camps:
+        of_judge[np.arange(how.judges) % 5 >= 3] = rng.permutation(scores)
+    judge = np.repeat(np.arange(how.judges), how.answers)
+    first = rng.integers(0, n, len(judge))
+    second = (first + rng.integers(1, n, len(judge))) % n
+    lead = of_judge[judge, first] - of_judge[judge, second]
+    c = _answered(rng, lead, first, second, judge, gamma, np.zeros(how.judges))
+    fitted = fit(c, settings["member"], shrink=True).clustered(c, np.arange(len(c)))
+    try:
+        board = leaderboard(fitted, settings["level"]).set_index("model").loc[list(c.models)]
+        rates = win_rate_intervals(fitted, settings["level"]).loc[list(c.models)]
+    except JudgerankError:
+        return {}
+    quality = gamma[:, None] * of_judge
+    true_rates = (expit(quality[:, :, None] - quality[:, None, :]).mean(axis=0).sum(axis=1) - 0.5) / (n - 1)
+    row = {"win_rate": ((rates["low"] <= true_rates) & (true_rates <= rates["high"])).mean()}
+    row |= {f"{x}_off": float(np.sqrt(np.mean((board[x] - true_rates) ** 2))) for x in ("win_rate", "share_won")}
+    if not how.camps:
+        true = true_factor(gamma, scores) * scores
+        row["score"] = ((board["low"] <= true) & (true <= board["high"])).mean()
+        row["slope"] = float(board["score"] @ true / (true @ true))
+    return {name: float(value) for name, value in row.items()}
+
+
+def crowd_row(records: pd.DataFrame, name: str) -> dict[str, Any]:
+    """Means over the sets of one kind of crowd, with Monte Carlo errors."""
+    complete_records = records.dropna(how="all")
+    measured = complete_records.reindex(columns=["score", "slope", "win_rate", "win_rate_off", "share_won_off"])
+    row = {"crowd": name, **asdict(CROWDS[name]), **with_errors(measured)}
+    return row | {"failed": len(records) - len(complete_records), "n_replications": len(records)}
 
 
 def compared_once(settings: dict[str, Any], rng: np.random.Generator) -> Record:
@@ -165,11 +226,11 @@ def without_useless(judgments: Judgments, member: str, least: float) -> dict[str
     """The range of the scores with all judges and without those of less than a share of the information."""
     c = judgments.comparisons
     full_fit = fit(c, member)
-    scale = scale_of(full_fit)
-    useful = [judge for judge, weight in zip(c.judges, scale.weights, strict=True) if weight >= least]
+    share = information_share(full_fit)
+    useful = [judge for judge in c.judges if share[judge] >= least]
     rest = fit(c.with_judges(useful), member)
     ranges = {
-        "range": (np.ptp(scale.scores), np.ptp(scale_of(rest).scores)),
+        "range": (np.ptp(scale_of(full_fit).scores), np.ptp(scale_of(rest).scores)),
         "paper": (np.ptp(full_fit.scores), np.ptp(rest.scores)),
     }
     row: dict[str, Any] = {

@@ -21,7 +21,9 @@ from judgerank.model.block import Records
 from judgerank.model.streams import generator
 from judgerank.order.pairs import pairwise
 from judgerank.order.scale import scale_of
-from judgerank.ranking.choices import default_member
+from judgerank.ranking.choices import WHOSE, Settings, default_member
+from judgerank.ranking.findings import ranked_set
+from judgerank.reading.read import read_judgments
 from replication.replicate import Record
 from replication.tables import with_errors
 from studies.adaptive import truth
@@ -74,12 +76,18 @@ def drawn(rng: np.random.Generator, judges: int, sd: float, size: int) -> tuple[
     """Random comparisons by judges with tastes, and what each thinks of every model, shape (K, N)."""
     n, gamma = len(SCORES), np.exp(np.linspace(-0.4, 0.4, judges))
     thought = gamma[:, None] * SCORES + rng.normal(0.0, sd, (judges, n))
+    return asked_at_random(thought, rng, size), thought
+
+
+def asked_at_random(thought: np.ndarray, rng: np.random.Generator, size: int) -> Comparisons:
+    """Comparisons of random pairs by random judges, who favour a side, by what they think, shape (K, N)."""
+    judges, n = thought.shape
     position = rng.normal(0.0, 0.3, judges)
     i, k = rng.integers(0, n, size), rng.integers(0, judges, size)
     j = (i + rng.integers(1, n, size)) % n
     won = rng.random(size) < expit(thought[k, i] - thought[k, j] + position[k])
     names = tuple(f"m{x}" for x in range(n)), tuple(f"j{x}" for x in range(judges))
-    return Comparisons(*names, i, j, k, won.astype(float), ordered=True), thought
+    return Comparisons(*names, i, j, k, won.astype(float), ordered=True)
 
 
 def panel_scores(thought: np.ndarray) -> np.ndarray:
@@ -119,6 +127,49 @@ def held_row(records: pd.DataFrame, settings: dict[str, Any]) -> dict[str, Any]:
     return row | {"failed": len(records) - len(complete_records), "n_replications": len(records)}
 
 
+# How often `judgerank rank` separates models that are equal for judges like these, by default and for this panel.
+EQUAL_DESIGNS: dict[str, tuple[float, ...]] = {
+    "all six models equal": (0.0,) * 6,
+    "the two best of six equal": (0.8, 0.8, 0.2, -0.2, -0.6, -1.0),
+}
+
+
+def separated_once(settings: dict[str, Any], rng: np.random.Generator) -> Record:
+    """One set: the test for tastes, and whether equal models are separated and how many pairs are, both ways."""
+    scores = np.array(EQUAL_DESIGNS[settings["design"]])
+    n, k, size = len(scores), settings["judges"], settings["size"]
+    gamma = np.exp(rng.normal(0.0, 0.3, k))
+    thought = gamma[:, None] * scores + rng.normal(0.0, settings["sd"], (k, n))
+    thought[0, 0] += settings["own"]
+    comparisons = asked_at_random(thought, rng, size)
+    frame = comparisons.to_frame().assign(question_id=question_ids(rng, size, settings["questions"]))
+    judgments = read_judgments(frame, copies="keep")
+    record, equal = Record(), {f"m{number}" for number in np.flatnonzero(scores == scores.max())}
+    for whose in WHOSE:
+        component = ranked_set(judgments, Settings(level=settings["level"], whose=whose)).components[0]
+        pairs = component.pairs
+        among = pairs["first"].isin(equal) & pairs["second"].isin(equal)
+        record[f"wrong/{whose}"] = float(pairs.loc[among, "separated"].any())
+        record[f"pairs/{whose}"] = float(pairs["separated"].sum())
+        record["sd"], record["p"] = component.tastes.spread, component.tastes.p_value
+    return record
+
+
+def question_ids(rng: np.random.Generator, size: int, n_questions: int) -> list[str]:
+    """Ids of so many questions at random; of as many as there are comparisons, if none is given."""
+    questions = rng.integers(0, n_questions, size) if n_questions else np.arange(size)
+    return [f"q{number}" for number in questions]
+
+
+def separated_row(records: pd.DataFrame, cell: dict[str, Any]) -> dict[str, Any]:
+    """Means of one cell with Monte Carlo standard errors."""
+    rejected = (records["p"] < LEVEL).astype(float)
+    means = {column.replace("/", "_"): records[column] for column in records if "/" in column or column == "sd"}
+    row = {"design": cell["design"], "judges": cell["judges"], "true_sd": cell["sd"], "own": cell["own"]}
+    row |= {"n_comparisons": cell["size"], "questions": cell["questions"] or cell["size"]}
+    return row | with_errors(pd.DataFrame(means).assign(rejected=rejected)) | {"n_replications": len(records)}
+
+
 # Scores in falling order, standard deviation of tastes, and one judge's taste for the third model: at first, and
 # within how many of its answers it turns into its opposite. Where two are equal, no stop is right.
 EQUAL, APART = [0.9, 0.2, 0.2, -0.2, -0.4, -0.7], [1.8, 1.5, -0.4, -0.7, -1.0, -1.2]
@@ -129,7 +180,12 @@ STOPS: dict[str, dict[str, Any]] = {
     "one judge's taste turns within 300 of its answers": {"scores": EQUAL, "sd": 0.0, "turns": (1.5, 300)},
     "one judge's taste turns within 4,000 of its answers": {"scores": EQUAL, "sd": 0.0, "turns": (1.0, 4000)},
 }
-TURNING, TOP = 3, Goal("top", 2)  # the most discriminating judge
+TURNING = 3  # the most discriminating judge
+GOALS = {
+    "default": Goal("top", 2),
+    "drift": Goal("top", 2, like_these=False),
+    "like_these": Goal("top", 2, like_these=True),
+}
 
 
 class Tasting(Drawn):
@@ -155,13 +211,13 @@ class Tasting(Drawn):
 
 
 def stopped_once(settings: dict[str, Any], rng: np.random.Generator) -> Record:
-    """One collection by three rules: this panel, the same with a look for drift, and judges like these.
+    """One collection by four rules: by default, this panel with a look for drift and without, judges like these.
 
     ``wrong`` is of judges like these, ``wrong_panel`` of what this panel thinks.
     """
     scores, record = np.array(settings["scores"]), Record()
     seeds = rng.spawn(2)
-    for goal in (TOP, Goal("top", 2, like_these=True)):
+    for rule, goal in GOALS.items():
         draws = np.random.default_rng(seeds[0].bit_generator.seed_seq)
         oracle = Tasting(scores, settings["sd"], settings.get("turns"), draws)
         chooser = np.random.default_rng(seeds[1].bit_generator.seed_seq)
@@ -171,8 +227,8 @@ def stopped_once(settings: dict[str, Any], rng: np.random.Generator) -> Record:
         true_scores = panel_scores(oracle.thought)
         right = scores[sorted(chosen)].min() > np.delete(scores, sorted(chosen)).max()
         drifted = bool(run.drifted)
-        rules = {"like_these" if goal.like_these else "drift": (run.reached, drifted)}
-        if not goal.like_these:  # a look for drift is at the stop alone: without it, the run is the same
+        rules = {rule: (run.reached, drifted)}
+        if rule == "drift":  # a look for drift is at the stop alone: without it, the run is the same
             rules = {"plain": (run.reached or drifted, False)} | rules
         for name, (reached, has_drifted) in rules.items():
             record[f"stopped/{name}"] = float(reached)

@@ -19,7 +19,7 @@ from judgerank.trust.fragility import Fragility, fragility, start_of
 from judgerank.trust.refits import Goal, Part, judgments_as_units, swapped
 from judgerank.trust.removal import by_steps, smallest
 from replication.replicate import Record
-from replication.tables import with_error
+from replication.tables import with_error, with_errors
 
 SMALL_DESIGN = 100  # judgments
 STEPS = {"1": (1, 1), "2": (2, 2), "3 to 5": (3, 5), "6 to 10": (6, 10)}  # sizes of sets
@@ -33,6 +33,7 @@ PANELS: dict[str, tuple[list[int], float]] = {
     "a little together": ([0] * N_JUDGES, 0.4),
     "much together": ([0] * N_JUDGES, 0.7),
     "two camps": ([0, 1] * (N_JUDGES // 2), 0.7),
+    "five near copies": ([0] * (N_JUDGES - 3) + [1, 2, 3], 0.9),
     "six copies": ([0] * (N_JUDGES - 2) + [1, 2], 1.0),
     "one judge eight times": ([0] * N_JUDGES, 1.0),
 }
@@ -175,10 +176,19 @@ def counted(settings: dict, rng: np.random.Generator) -> Record:
     record: Record = {"scores": (fitted.scores / fitted.scores.std(ddof=0)).tolist()}
     if not settings["counted"]:
         return record
-    worth_table = effective_judges(fitted, rows, question, settings["level"]).worth.set_index("measure")
-    for measure, values in worth_table.iterrows():
+    effective = effective_judges(fitted, rows, question, settings["level"])
+    for measure, values in effective.worth.set_index("measure").iterrows():
         record |= {f"{measure}/{name}": float(values[name]) for name in ("estimate", "low", "high")}
+    camps = np.array(settings["camps"])
+    together = [set(camps[[rows.judges.index(judge) for judge in one.judges]]) for one in effective.near_copies()]
+    record["named"] = float(bool(together))
+    record["misnamed"] = float(any(len(names) > 1 for names in together))
+    for name, correlation in (("one_more", None), ("one_more_apart", 0.0)):
+        record[name] = float(effective.another([1.0], correlation)["adds"].iloc[0])
     return record
+
+
+OF_NEAR_COPIES = ("named", "misnamed", "one_more", "one_more_apart")  # measures of `counted`
 
 
 def calibration(records: Mapping[str, pd.DataFrame], n_replications: int) -> pd.DataFrame:
@@ -204,6 +214,7 @@ def calibration(records: Mapping[str, pd.DataFrame], n_replications: int) -> pd.
             held = (with_worth[f"{measure}/low"] <= worth) & (worth <= with_worth[f"{measure}/high"])
             row |= with_error(measure, estimates)
             row |= {f"{measure}_sd": estimates.std(), f"{measure}_covered": held.mean()}
+        row |= with_errors(with_worth[list(OF_NEAR_COPIES)])
         rows.append(
             row
             | {

@@ -10,7 +10,9 @@ import pytest
 from judgerank import Comparisons, fit
 from judgerank.adaptive.choosing import RULES, all_scores, at_random, by_information, open_aim
 from judgerank.adaptive.goals import Goal, read_goal, spent_at
-from judgerank.adaptive.rounds import Drawn, Kept, collect_until, fitted
+from judgerank.adaptive.rounds import Drawn, Kept, collect_until
+from judgerank.adaptive.stop_rule import carried, fitted, look_at, tested_order, without_each_judge
+from judgerank.adaptive.tastes import with_tastes
 from judgerank.data.errors import ConfigError
 from judgerank.fits.errors_by_question import by_question
 from judgerank.model.members import Parameters
@@ -18,6 +20,7 @@ from judgerank.model.streams import generator
 from judgerank.order.pairs import orders
 from judgerank.ranking.candidates import Candidates
 from studies.adaptive import Replayed
+from studies.tastes import Tasting
 
 
 def truth(scores, k: int = 4) -> Parameters:
@@ -170,6 +173,93 @@ def test_every_judgment_of_a_data_set_is_given_out_once(rule):
     pd.testing.assert_frame_equal(one, other)
 
 
+# judges with tastes
+
+
+def tasting(seed: int, favourite: float = 0.0, sd: float = 0.0) -> Tasting:
+    """Six models before four judges; the sharpest favours the third model, in log-odds, or all have tastes."""
+    oracle = Tasting(np.linspace(1, -1, 6), sd, None, generator(seed, "tasting"))
+    oracle.thought[-1, 2] += favourite
+    return oracle
+
+
+def test_the_joint_covariance_is_the_inverse_of_the_joint_information():
+    result = fit(raw(4, 3, 900, 5), "position_aware", "penalised")
+    joint, cells = with_tastes(result), result.comparisons
+    d, n, k = len(joint.shift), 4, 3
+    information = np.zeros((d + n * k, d + n * k))
+    for first, second, judge, count in zip(cells.first, cells.second, cells.judge, cells.count, strict=True):
+        those = joint.outcomes(result, np.array([[first], [second], [judge]]))
+        x = np.zeros(d + n * k)
+        np.add.at(x, those.index[0], those.root[0, :, 0])
+        information += count * np.outer(x, x)
+    information[d:, d:] += np.eye(n * k) / joint.variance
+    own = result._inverse("expected")
+    values, vectors = np.linalg.eigh(own)
+    basis = vectors[:, values > 1e-12]
+    at = slice(0, d)
+    precision = np.linalg.inv(basis.T @ own @ basis)  # the penalty is among it
+    within = np.block([[basis, np.zeros((d, n * k))], [np.zeros((n * k, basis.shape[1])), np.eye(n * k)]])
+    inner = within.T @ information @ within
+    inner[: basis.shape[1], : basis.shape[1]] = precision
+    whole = within @ np.linalg.inv(inner) @ within.T
+    np.testing.assert_allclose(joint.v[d:, d:], whole[d:, d:], atol=1e-8)
+    np.testing.assert_allclose(joint.v[at, d:], whole[at, d:], atol=1e-8)
+    np.testing.assert_allclose(joint.v[at, at] - joint.plain, whole[at, at] - own, atol=1e-8)
+
+
+@pytest.mark.parametrize(("sd", "least", "most"), [(0.0, 0.0, 0.15), (0.7, 0.3, 1.5)])
+def test_the_size_of_tastes_is_found_where_there_are_any(sd, least, most):
+    oracle, rng = tasting(1, sd=sd), generator(1, "rounds")
+    asked = at_random(rng, oracle.left, 2400)
+    rows = Comparisons(oracle.models, oracle.judges, *asked, oracle.ask(*asked).outcome)
+    assert least <= np.sqrt(with_tastes(fitted(rows, "position_aware")).variance) <= most
+
+
+def test_where_judges_have_tastes_the_choice_does_not_rest_on_one_and_errs_no_more_than_random():
+    """The sharpest judge favours the third model. A choice without tastes asks it 80%, and errors double."""
+    shares, errors = [], {"information": [], "random": []}
+    goal, true = Goal("comparisons", 1200), np.linspace(1, -1, 6) / np.linspace(1, -1, 6).std()
+    for rule, of_rule in errors.items():
+        for seed in range(6):
+            run = collect_until(tasting(seed, 1.5), goal, generator(seed, "rounds"), rule)
+            scores, cells = run.result.scores.to_numpy(), run.result.comparisons
+            of_rule.append(np.mean(((scores - scores.mean()) / scores.std() - true) ** 2))
+            if rule == "information":
+                shares.append(cells.count[cells.judge == 3].sum() / cells.count.sum())
+    assert np.mean(shares) < 0.45
+    more = np.subtract(errors["information"], errors["random"])
+    assert more.mean() < 2 * more.std(ddof=1) / np.sqrt(len(more))
+
+
+def at_a_stop(like_these: bool | None):
+    """Random answers of a panel whose sharpest judge puts the third model second, and a look at them."""
+    oracle, rng = tasting(2, 3.0), generator(1, "rounds")
+    asked = at_random(rng, oracle.left, 3000)
+    rows = Comparisons(oracle.models, oracle.judges, *asked, oracle.ask(*asked).outcome)
+    goal, question = Goal("top", 2, like_these), np.arange(len(rows))
+    return rows, question, look_at(rows, question, fitted(rows, "position_aware"), goal, 1, len(rows), 0.05)
+
+
+def test_a_stop_says_which_judge_turns_its_claims():
+    rows, question, look = at_a_stop(like_these=False)
+    assert look.reached and set(look.order.models[:2]) == {"m00", "m02"}
+    without = without_each_judge(rows, question, "position_aware", look, 0.05)
+    table = without.set_index("judge")
+    assert table["share"].sum() == pytest.approx(1)
+    assert table["reversed"].to_dict() == {"j00": 0, "j01": 0, "j02": 0, "j03": 1}
+    assert table.loc["j03", "example"] == "m02 over m01"
+    (sentence,) = carried(without)
+    assert "j03" in sentence and "m02 over m01" in sentence
+    assert len(carried(without.drop(index=3))) == 1 and carried(without.iloc[:0]) == []
+
+
+def test_a_goal_that_names_no_judges_is_about_judges_like_these_where_tastes_show():
+    _, _, look = at_a_stop(like_these=None)
+    assert look.goal.like_these
+    assert not look.reached
+
+
 # when it stops
 
 
@@ -307,7 +397,7 @@ def looks_until(probability: float, seed: int) -> int:
         )  # fmt: skip
         oracle = Drawn(truth([1.0, -1.0], 2), generator(seed, "oracle"))
         kept = Kept(oracle, part, questions[:size])
-        order, _ = kept.order(fitted(kept.raw, "position_aware"))
+        order, _ = tested_order(kept.raw, kept.question, fitted(kept.raw, "position_aware"))
         if order is not None and Goal("all").reached(order, look, size, 0.05):
             return look
     return 99
@@ -334,7 +424,7 @@ def test_a_model_that_loses_everything_does_not_keep_a_collection_going(goal):
 def test_claims_are_tested_as_a_ranking_tests_its_pairs():
     rows, questions = scripted(0.9, 60, 5), np.repeat(np.arange(60), 2)
     kept = Kept(Drawn(truth([1.0, -1.0], 2), generator(5, "oracle")), rows, questions)
-    order, by_questions = kept.order(fitted(kept.raw, "position_aware"))
+    order, by_questions = tested_order(kept.raw, kept.question, fitted(kept.raw, "position_aware"))
     shown = by_question(fit(rows, "position_aware", "penalised"), rows, questions)
     assert by_questions
     np.testing.assert_allclose(order.p_value, next(orders(replace(shown, raw=rows, question=questions))).p_value)

@@ -10,8 +10,10 @@ from scipy.stats import norm, t
 
 from judgerank import Comparisons, compare, fit, load, place
 from judgerank.boards.comparing import change_of
+from judgerank.boards.judges_in_common import fit_by_judges
 from judgerank.boards.moving import by_judge
-from judgerank.boards.placing import anchored
+from judgerank.boards.panel_tastes import panel_tastes
+from judgerank.boards.placing import anchored, prior_precision
 from judgerank.boards.reported import changelog_of, difference_text, placement_text
 from judgerank.data.errors import DataError, NoMaximumError
 from judgerank.engine.likelihood import evaluate
@@ -59,7 +61,7 @@ def test_a_large_board_places_as_a_refit_does():
     assert row["standard_error"] == pytest.approx(row["own_error"], rel=0.02)
     small, new = board_and_new(2, 300, 1500)
     row = place(small, new).newcomers.iloc[0]
-    assert row["standard_error"] > 1.2 * row["own_error"]
+    assert row["standard_error"] > 1.1 * row["own_error"]
 
 
 def test_the_boards_uncertainty_is_that_of_redrawn_boards():
@@ -183,9 +185,8 @@ def test_models_that_move_are_named():
     assert placed.moved
     row = placed.moves.set_index("model").loc[placed.moved[0]]
     on_board = placed.refit.scores - placed.refit.scores[list(fitted.scores.index)].mean()
-    assert row["after"] == pytest.approx(
-        scale_by(placed.refit, weights_of(fitted)).factor * on_board[placed.moved[0]]
-    )
+    scale = scale_by(placed.refit, weights_of(fitted), list(fitted.scores.index))
+    assert row["after"] == pytest.approx(scale.factor * on_board[placed.moved[0]])
 
 
 def test_what_does_not_place_is_left_out_and_counted():
@@ -347,13 +348,18 @@ def test_one_model_has_one_number_on_its_board_placed_refitted_and_ranked():
     np.testing.assert_allclose(moves["after"][board.index], ranked[board.index], rtol=0.02)
 
 
-def test_a_useless_judge_moves_no_printed_score():
+def test_a_useless_judge_lowers_scores_and_moves_none_from_board_to_board():
     fitted, _ = board_and_new(17, 3000)
     coin = drawn(np.random.default_rng(17), 0 * SCORES, 2500).to_frame().assign(judge_model="coin")
     other = fit(Comparisons.from_frame(pd.concat([fitted.require_raw().to_frame(), coin])), "judge_aware")
     one, same = (leaderboard(each, 0.95).set_index("model")["score"] for each in (fitted, other))
-    np.testing.assert_allclose(same[one.index], one, atol=0.05 * one.std())
-    assert not compare(fitted, other).moved
+    assert same.std() < 0.7 * one.std()
+    for old, new in ((fitted, other), (other, fitted)):
+        difference = compare(old, new)
+        assert not difference.moved
+        moves = difference.moves.set_index("model")
+        np.testing.assert_allclose(moves["new"], moves["old"], atol=0.05 * one.std())
+        np.testing.assert_allclose(moves["old"][one.index], one, atol=0.05 * one.std())
 
 
 # boards compared
@@ -529,3 +535,171 @@ def test_degrees_of_freedom_of_a_change_are_those_of_the_smaller_board():
     shared = list(boards[0].comparisons.models)
     freedom = change_of(*boards, shared, "other").degrees_of_freedom
     assert (freedom <= 19).all() and (freedom > 17).all()  # every question has every model
+
+
+# Judges with tastes, and newcomers whom not all judges compared.
+
+MODELS, JUDGES = 6, 4
+SPREAD = np.linspace(0.9, -0.9, MODELS)
+
+
+def by_tasteful_judges(rng, size, tastes, judges, scores=SPREAD, newcomer=False, expected=False):
+    """Comparisons of random pairs by some judges, whose tastes are a row each; equal discriminations."""
+    n = len(scores)
+    first = rng.integers(n, size=size)
+    second = (first + rng.integers(1, n, size=size)) % n
+    if newcomer:
+        opponent, turn = rng.integers(n - 1, size=size), rng.random(size) < 0.5
+        first, second = np.where(turn, n - 1, opponent), np.where(turn, opponent, n - 1)
+    judge = rng.choice(judges, size=size)
+    q = scores + tastes
+    p = 1 / (1 + np.exp(q[judge, second] - q[judge, first]))
+    won = p if expected else (rng.random(size) < p).astype(float)
+    names = tuple(f"m{i}" for i in range(n)), tuple(f"j{k}" for k in range(len(tastes)))
+    return Comparisons(*names, first, second, judge, won).heard()
+
+
+@pytest.mark.parametrize("size", [0.0, 0.5])
+def test_the_variance_of_tastes_is_that_of_the_judges_drawn(size):
+    found = []
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        tastes = size * rng.standard_normal((JUDGES, MODELS))
+        board = fit(by_tasteful_judges(rng, 3000, tastes, range(JUDGES)), "judge_aware", "penalised")
+        found.append(panel_tastes(board).variance)
+    if size:
+        assert 0.75 * size**2 < np.mean(found) < 1.25 * size**2
+    else:
+        assert np.mean(found) < 0.02
+
+
+def test_tastes_of_missing_judges_widen_the_error_by_their_part_of_the_panel():
+    """Of judges alike one of four stands for the panel with an error of 3/4 of a taste, its own and opponents'."""
+    rng = np.random.default_rng(1)
+    tastes = rng.standard_normal((JUDGES, MODELS + 1))
+    board = fit(by_tasteful_judges(rng, 4000, tastes[:, :MODELS], range(JUDGES)), "judge_aware", "penalised")
+    scores = np.r_[SPREAD, 0.0]
+    one, every = (
+        anchored(board, by_tasteful_judges(rng, 40_000, tastes, judges, scores, True))
+        for judges in ([2], range(JUDGES))
+    )
+    assert one.missing_judges == {"m6": ("j0", "j1", "j3")} and every.missing_judges == {}
+    gamma, weights = board.discrimination.to_numpy(), one.tastes.weights
+    assert weights @ gamma == pytest.approx(1)
+    left = (np.eye(JUDGES)[2] - gamma[2] * weights) / gamma[2]
+    expected = one.tastes.variance * (left @ left) * (1 + 1 / MODELS)
+    assert one.own[0] ** 2 == pytest.approx(expected, rel=0.1)
+    assert every.own[0] < 0.1 * one.own[0]
+    text = "\n".join(placement_text(place(board, one.comparisons)))
+    assert "Missing: j0, j1, j3" in text
+
+
+def test_a_newcomer_that_won_everything_is_placed_on_a_shrunk_board_as_a_refit_does():
+    rng = np.random.default_rng(2)
+    tastes = np.zeros((JUDGES, MODELS + 1))
+    board = fit(by_tasteful_judges(rng, 20_000, tastes[:, :MODELS], range(JUDGES)), "judge_aware", "penalised")
+    new = by_tasteful_judges(rng, 10, tastes, range(JUDGES), np.r_[SPREAD, 0.0], True)
+    new = replace(new, outcome=(new.first == MODELS).astype(float))
+    row = place(board, new).newcomers.iloc[0]
+    together = leaderboard(place(board, new).refit, 0.95).set_index("model").loc["m6"]
+    assert row["score"] == pytest.approx(row["refit"], abs=0.35 * row["standard_error"])
+    assert row["low"] < 0.5 < row["high"] and row["rank_low"] == 1
+    assert row["high"] - row["low"] == pytest.approx(together["high"] - together["low"], rel=0.35)
+    with pytest.raises(NoMaximumError):
+        place(fit(board.comparisons, "judge_aware"), new)
+
+
+def test_a_newcomer_without_answers_would_be_as_the_boards_models_are():
+    board = fit(drawn(np.random.default_rng(3), SCORES, 3000), "judge_aware", "penalised")
+    precision = prior_precision(board.spread["scores"], 8, 2)
+    variance = board.spread["scores"] ** 2
+    np.testing.assert_allclose(np.linalg.inv(precision), variance * (np.eye(2) + 1 / 8))
+    assert variance == pytest.approx(board.scores.to_numpy().var(ddof=1), rel=0.2)
+
+
+def test_the_rank_of_a_newcomer_has_the_interval_of_its_tests():
+    fitted, new = board_and_new(31, 2000, 400)
+    placed = place(fitted, new)
+    tests, row = placed.differences, placed.newcomers.iloc[0]
+    better = int((tests["separated"] & (tests["difference"] < 0)).sum())
+    worse = int((tests["separated"] & (tests["difference"] > 0)).sum())
+    assert better and worse
+    assert (row["rank_low"], row["rank_high"]) == (1 + better, 9 - worse)
+    assert row["rank_low"] <= row["rank"] <= row["rank_high"]
+
+
+def test_moves_say_their_size_in_places_and_beside_the_models_own_intervals():
+    rng = np.random.default_rng(5)
+    fitted = fit(drawn(rng, SCORES, 3000), "judge_aware")
+    placed = place(fitted, drawn(rng, np.r_[SCORES[[1, 0, 2, 3, 4, 5, 7, 6]] * 2, NEWCOMER], 3000, True))
+    moves, board = placed.moves.set_index("model"), leaderboard(fitted, 0.95).set_index("model")
+    width = board["high"] - board["low"]
+    np.testing.assert_allclose(moves["share_of_interval"], (moves["change"].abs() / width)[moves.index])
+    assert sorted(moves["rank_after"]) == list(range(1, 9))
+    text = "\n".join(placement_text(placed))
+    assert "of the width of its interval" in text
+
+
+def tasteful_boards(seed, by_old_judges=0, moved=0.0, size=1.0, clustered=True):
+    """A board of four judges, and it with answers of a fifth who has tastes, and of the four if models changed."""
+    rng = np.random.default_rng(seed)
+    tastes = np.zeros((JUDGES + 1, MODELS))
+    tastes[JUDGES] = size * rng.standard_normal(MODELS)
+    old = by_tasteful_judges(rng, 1000, tastes, range(JUDGES)).to_frame()
+    parts = [old, by_tasteful_judges(rng, 400, tastes, [JUDGES]).to_frame()]
+    if by_old_judges:
+        now = SPREAD + moved * (np.arange(MODELS) == 2)
+        parts.append(by_tasteful_judges(rng, by_old_judges, tastes, range(JUDGES), now).to_frame())
+    fits = []
+    for frame in (old, pd.concat(parts, ignore_index=True)):
+        rows, question = Comparisons.from_frame(frame), [f"q{i}" for i in range(len(frame))]
+        fitted = fit(rows, "judge_aware", "penalised", question=question)
+        fits.append(fitted.clustered() if clustered else fitted)
+    return fits
+
+
+@pytest.mark.parametrize("clustered", [True, False])
+def test_a_judge_with_tastes_moves_no_model(clustered):
+    moved = [bool(compare(*tasteful_boards(seed, 200, clustered=clustered)).moved) for seed in range(16)]
+    assert np.mean(moved) < 0.25
+    difference = compare(*tasteful_boards(3, clustered=clustered))
+    assert (difference.moves["by_same_judges"] == 0).all() and not difference.moved
+    assert np.abs(difference.moves["change"]).max() > 0.05 and difference.n_same_judges == JUDGES
+    log = " ".join(changelog_of(*tasteful_boards(3, clustered=clustered), "then.npz").sentences)
+    assert "By the 4 judges on both boards" in log
+
+
+def test_a_change_that_the_judges_on_both_boards_see_is_named():
+    old, new = tasteful_boards(4, 3000, 0.8)
+    difference = compare(old, new)
+    assert "m2" in difference.moved
+    row = difference.moves.set_index("model").loc["m2"]
+    both = compare(old, fit_by_judges(new, old.comparisons.judges)).moves.set_index("model").loc["m2"]
+    assert row["by_same_judges"] == pytest.approx(both["change"]) and row["p_value"] == pytest.approx(
+        both["p_value"]
+    )
+
+
+def test_boards_without_a_judge_in_common_allow_for_tastes():
+    plain, allowed = [], []
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        tastes = 0.5 * rng.standard_normal((2 * JUDGES, MODELS))
+        sides = [by_tasteful_judges(rng, 2000, tastes, judges) for judges in (range(4), range(4, 8))]
+        old, new = (fit(rows, "judge_aware", "penalised") for rows in sides)
+        difference = compare(old, new)
+        assert difference.n_same_judges == 0 and not difference.untested
+        change = change_of(old, new, list(old.comparisons.models), "other")
+        plain.append(bool((2 * norm.sf(np.abs(change.statistic)) < 0.05 / MODELS).any()))
+        allowed.append(bool(difference.moved))
+    assert np.mean(plain) > 0.6 > 0.3 > np.mean(allowed)
+
+
+def test_where_the_judges_on_both_boards_did_not_compare_all_models_no_test_is_made():
+    old, new = tasteful_boards(7)
+    rows = new.raw.to_frame()
+    apart = rows["model_a"].isin(["m0", "m1", "m2"]) ^ rows["model_b"].isin(["m0", "m1", "m2"])
+    rows = rows[rows["judge_model"].eq("j4") | ~apart]
+    difference = compare(old, fit(Comparisons.from_frame(rows), "judge_aware", "penalised"))
+    assert difference.n_same_judges and difference.untested and difference.moves["p_value"].isna().all()
+    assert "cannot be said" in "\n".join(difference_text(difference, {}, {}))

@@ -11,11 +11,13 @@ from scipy.special import expit
 
 import judgerank
 from judgerank import fit, pairwise
-from judgerank.adaptive.rounds import allowing_for_tastes
+from judgerank.adaptive.goals import Goal
+from judgerank.adaptive.stop_rule import allowing_for_tastes
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError, DataError
 from judgerank.fits.judge_effects import LEAST, alike, judge_effects
-from judgerank.inference.uncertainty import _singular_pair, panel_means
+from judgerank.inference.taste_errors import panel_means
+from judgerank.inference.uncertainty import _singular_pair
 from judgerank.order.pairs import orders
 
 
@@ -278,7 +280,8 @@ def test_a_stop_takes_what_judges_with_tastes_think_with_the_errors_for_whom_it_
     raw = with_tastes.raw
     (before,) = orders(fit(raw, "judge_aware"))
     for like_these, fitted in ((False, with_tastes.for_this_panel()), (True, with_tastes)):
-        after = allowing_for_tastes(raw, "judge_aware", before, like_these)
+        goal = Goal("all", like_these=like_these)
+        after, _ = allowing_for_tastes(raw, "judge_aware", before, goal)
         (own,) = orders(fitted)
         mine = [list(own.models).index(name) for name in before.models]
         np.testing.assert_allclose(after.difference, own.difference[:, mine][:, :, mine], rtol=1e-9)
@@ -287,5 +290,6 @@ def test_a_stop_takes_what_judges_with_tastes_think_with_the_errors_for_whom_it_
         )
     alone = raw.with_judges(raw.judges[:1])
     (order,) = orders(fit(alone, "btl"))
-    assert allowing_for_tastes(alone, "btl", order, True) is None
-    assert allowing_for_tastes(alone, "btl", order, False) is order
+    assert allowing_for_tastes(alone, "btl", order, Goal("all", like_these=True))[0] is None
+    assert allowing_for_tastes(alone, "btl", order, Goal("all", like_these=False))[0] is order
+    assert allowing_for_tastes(alone, "btl", order, Goal("all")) == (order, Goal("all"))

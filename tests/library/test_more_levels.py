@@ -74,7 +74,9 @@ def test_law_of_seven_levels_is_its_definition_and_its_derivatives_are_those_it_
     for place, role in enumerate((Role.STRONG, Role(5))):
         up, down = (Law(eta, nu, *(strong + x * np.eye(2)[place][:, None])) for x in (h, -h))
         assert_allclose((up.mean - down.mean) / (2 * h), law.with_chance(role), atol=1e-8)
-        assert_allclose((up.variance - down.variance) / (2 * h), law.variance_with(role), atol=1e-7)
+        assert_allclose(
+            (up.variance - down.variance) / (2 * h), law.variance_with_strong[role.strength], atol=1e-7
+        )
         slope = (up.chance(role) - down.chance(role)) / (2 * h)
         assert_allclose(slope, law.chance(role) * (1 - law.chance(role)), atol=1e-8)
 

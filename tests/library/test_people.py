@@ -12,6 +12,7 @@ from scipy.stats import chi2, f, norm, t
 from judgerank import fit, people_report
 from judgerank.data.errors import DataError, NoMaximumError
 from judgerank.data.listing import listed
+from judgerank.people import agreement
 from judgerank.people.agreement import agreement_text, agreement_with_people
 from judgerank.people.anchor import anchored_by_people, disagreement, next_items, next_pairs
 from judgerank.people.items import Items, human_rows, items_of
@@ -408,10 +409,11 @@ def test_each_judges_agreement_with_people_is_the_share_of_equal_answers():
     assert (found["pairs"] == 40).all() and (found["questions"] == 40).all()
     assert ((found["low"] <= found["agreement"]) & (found["agreement"] <= found["high"])).all()
     assert 0.89 < found["low"]["good"] < 0.92 and found["high"]["good"] == pytest.approx(1)
-    z = -0.25 / np.sqrt(0.25 * 0.75 / 39)  # a paired t-test: `good` is never wrong
-    smallest = 2 * t.cdf(-0.5 / np.sqrt(0.25 / 39), 39)
+    good = 41 / 42 * 1 / 42 / 40  # `good` is never wrong: Laplace's estimate
+    paired = -0.25 / np.sqrt(0.25 * 0.75 / 39)  # of `middle` and `noisy`, whose p-value comes second
+    smallest = 2 * t.cdf(-0.5 / np.sqrt(0.25 / 39 + good), 39)
     assert found["p_as_best"]["noisy"] == pytest.approx(3 * smallest)
-    assert found["p_as_best"]["middle"] == pytest.approx(2 * 2 * t.cdf(z, 39))
+    assert found["p_as_best"]["middle"] == pytest.approx(2 * 2 * t.cdf(paired, 39))
     said = "\n".join(agreement_text(table_of(agreeing()), 0.95))
     assert "good agrees with people most often: its answer is a person's 100% of the time (95% confidence" in said
     assert "Significantly less often (Holm-adjusted over all pairs of judges): middle (75%), noisy (50%)." in said
@@ -440,3 +442,28 @@ def test_the_report_says_which_judge_agrees_with_people():
     rows, question, human = drawn(np.random.default_rng(5), 0.0, 1.0, 200)
     report = people_report(judgments_of(frame_of(rows, question, human), copies="keep"))
     assert list(report.agreement["judge"]) and f"{report.agreement['judge'][0]} agrees with people" in str(report)
+
+
+def test_a_crowd_of_judges_with_few_answers_is_a_panel():
+    """Judges with few answers share one label in the panel's fit; people are compared with them all the same."""
+    rng = np.random.default_rng(1)
+    pairs = [("x", "y"), ("y", "z"), ("x", "z")]
+    rows = [
+        {"question_id": f"q{n // 4}", "judge": "kim" if n % 4 == 0 else f"j{n % 30}"}
+        | dict(zip(("model_a", "model_b"), pairs[n // 4 % 3], strict=True))
+        | {"winner": "model_a" if rng.random() < 0.8 else "model_b"}
+        for n in range(120)
+    ]
+    report = people_report(pd.DataFrame(rows), "kim")
+    assert report.n_judges == 30
+    assert {"score", "as_judge"} <= {*report.table}
+    assert not report.agreement["p_as_best"].lt(0.05).any()  # a few answers each: nobody is significantly worse
+    assert len(report.agreement) == 30
+
+
+def test_a_share_of_none_is_as_uncertain_as_its_few_questions():
+    """By Laplace's estimate; answers that are always a person's have no error of their own."""
+    share = np.array([1.0, 0.0])
+    few, many = (agreement._p_as(0, share, np.zeros((size, 2)), np.ones((size, 2)))[1] for size in (2, 40))
+    assert few > 0.1  # of two questions each, Fisher's exact p is 1/3
+    assert many < 1e-6

@@ -238,11 +238,11 @@ def test_judges_of_few_answers_are_not_tested():
 
 
 def test_a_collection_ends_without_its_goal_if_a_judge_changed():
-    turning = {"scores": np.array([0.9, 0.2, 0.2, -0.2, -0.4, -0.7]), "sd": 0.0, "turns": (3.0, 200)}
+    turning = {"scores": np.array([0.9, 0.2, 0.2, -0.2, -0.4, -0.7]), "sd": 0.0, "turns": (3.0, 80)}
     ended = {}
     for checked in (True, False):
         rng = np.random.default_rng(2)
-        goal = read_goal("top 2 separated", 6)
+        goal = read_goal("top 2 for this panel", 6)
         oracle = Tasting(**turning, rng=np.random.default_rng(1))
         ended[checked] = collect_until(oracle, goal, rng, most=900, checks_drift=checked)
     assert ended[False].reached and not ended[True].reached
@@ -255,15 +255,16 @@ def test_a_goal_for_judges_like_these_takes_their_tastes_into_account():
     """The second and the third model are equal, but this panel's tastes part them."""
     scores = np.array([0.9, 0.2, 0.2, -0.2, -0.4, -0.7])
     reached = {}
-    for text in ("top 2 separated", "top 2 separated for judges like these"):
+    for text in ("top 2 for this panel", "top 2", "top 2 separated for judges like these"):
         oracle = Tasting(scores, 0.7, None, np.random.default_rng(6))
         run = collect_until(oracle, read_goal(text, 6), np.random.default_rng(3), most=900)
         reached[text] = run.reached
-    assert list(reached.values()) == [True, False]
+    assert list(reached.values()) == [True, False, False]
 
 
 def test_goals_say_whom_they_are_about():
-    assert read_goal("all separated", 4).whose == "for this panel as it answers now"
+    assert read_goal("all separated", 4).like_these is None
+    assert read_goal("all separated for this panel", 4).whose == "for this panel as it answers now"
     like_these = read_goal("Top 1 separated  for judges like these", 4)
     assert like_these.like_these and like_these.size == 1
     assert like_these.whose == "for judges like these"

@@ -298,7 +298,6 @@ def test_the_law_of_two_is_that_of_pairs():
     np.testing.assert_allclose(law.mean, p)
     np.testing.assert_allclose(law.variance, p * (1 - p))
     np.testing.assert_allclose(law.log_likelihood(np.ones(5), None), np.log(p))
-    np.testing.assert_allclose(law.slopes_of_variance(np.ones(5)), p * (1 - p) * (1 - 2 * p))
 
 
 def test_what_rankings_do_not_go_with_is_said():

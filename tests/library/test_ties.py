@@ -9,7 +9,8 @@ from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 from scipy.special import log_softmax, softmax
 
-from judgerank import Comparisons, fit
+from judgerank import Comparisons, Penalised, fit
+from judgerank import pairwise as pairwise_tests
 from judgerank.data.errors import DataError
 from judgerank.engine.adam import Adam
 from judgerank.engine.likelihood import evaluate
@@ -285,3 +286,70 @@ def test_only_members_with_ties_give_their_probability(raw):
     with pytest.raises(DataError, match="'judge_aware' does not have ties"):
         fit(raw).tie_probability(raw)
     assert fit(raw).tie.isna().all()
+
+
+# ties as half wins in shrunk fits
+
+
+@pytest.fixture(scope="module")
+def half_wins(simulated):
+    """Answers of which a share are ties, whatever the models."""
+    return lambda seed, size, share, scores=SCORES: simulated(seed, scores, GAMMA, size, ties=share)
+
+
+def test_a_shrunk_fit_counts_comparisons_by_the_dispersion_of_half_wins(half_wins):
+    raw, question = half_wins(3, 400, 0.6), np.arange(400)
+    found = fit(raw, "position_aware", shrink=True, cluster=question)
+    assert found.dispersion == pytest.approx(1 - np.sum(raw.outcome == 0.5) / 401)
+    more = replace(raw, count=np.full(400, 1 / found.dispersion))
+    other = fit(more, "position_aware", Penalised(dispersion=1.0), cluster=question)
+    for one, two in ((found, other), (found.of_tests, other.of_tests)):
+        assert_allclose(one.scores, two.scores, atol=1e-6)
+        assert_allclose(one.covariance, two.covariance, rtol=1e-4, atol=1e-9)
+    ends = ["score", "low", "high"]
+    assert_allclose(found.leaderboard()[ends], other.leaderboard()[ends], atol=1e-6)
+    assert found.marginal_log_likelihood == pytest.approx(other.marginal_log_likelihood)
+    assert found.log_likelihood == pytest.approx(found.dispersion * other.log_likelihood)
+    plain, counted = fit(raw, shrink=True), fit(more, solver=Penalised(dispersion=1.0))
+    assert_allclose(plain.covariance, counted.covariance, rtol=1e-4, atol=1e-9)
+
+
+def test_nothing_changes_without_ties_nor_where_ties_are_an_outcome(half_wins):
+    raw = half_wins(4, 300, 0.0)
+    usual, given = fit(raw, "position_aware", shrink=True), fit(raw, "position_aware", Penalised(dispersion=1.0))
+    assert usual.dispersion == 1.0
+    assert (usual.scores == given.scores).all()
+    assert (usual.covariance == given.covariance).all()
+    assert fit(half_wins(4, 300, 0.5), "position_aware_ties", shrink=True).dispersion == 1.0
+    assert fit(half_wins(4, 300, 0.5), "position_aware").dispersion == 1.0
+
+
+def test_rows_with_counts_have_the_dispersion_of_as_many_rows(half_wins):
+    raw = half_wins(5, 60, 0.5)
+    times = np.random.default_rng(5).integers(1, 5, len(raw))
+    records = raw.to_frame()
+    rows = Comparisons.from_frame(records.loc[records.index.repeat(times)].reset_index(drop=True))
+    counted = Comparisons.from_frame(records.assign(times=times), count="times")
+    fits = [fit(data, "position_aware", shrink=True) for data in (rows, counted, counted.aggregate())]
+    for other in fits[1:]:
+        assert other.dispersion == pytest.approx(fits[0].dispersion)
+        assert_allclose(other.scores, fits[0].scores, atol=1e-8)
+
+
+def test_where_all_answers_are_ties_there_is_still_an_estimate(half_wins):
+    raw = replace(half_wins(6, 50, 0.0), outcome=np.full(50, 0.5))
+    assert_allclose(fit(raw, "position_aware", shrink=True).scores, 0.0, atol=1e-6)
+
+
+def test_many_ties_do_not_take_the_power_of_the_shrunk_fit(half_wins):
+    """Of 120 pairs the exact fit separates 33; taking half wins for wins and losses, shrinkage leaves two."""
+    n_separated, scores = np.zeros(3), 0.36 * np.arange(6)
+    for seed in range(8):
+        raw, question = half_wins(seed, 600, 0.66, scores), np.arange(600)
+        for way, solver in enumerate(("newton", "penalised", Penalised(dispersion=1.0))):
+            n_separated[way] += pairwise_tests(
+                fit(raw, "position_aware", solver, cluster=question)
+            ).separated.sum()
+    exact, shrunk, undispersed = n_separated
+    assert shrunk > 0.85 * exact
+    assert shrunk > 3 * undispersed

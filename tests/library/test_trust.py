@@ -461,3 +461,35 @@ def test_the_papers_rankings_hang_on_few_judgments_and_judges():
     table = found.judges.set_index("judge")
     ids = ["kimi-k2-0905-preview", "kimi-k2-thinking-turbo", "moonshot-v1-128k", "moonshot-v1-32k"]
     assert set(table.loc[ids, "nearest"]) <= set(ids) and (table.loc[ids, "nearest_correlation"] > 0.9).all()
+
+
+# near copies, and what another judge adds
+
+
+def flipped(rows: Comparisons, n_copies: int, share: float, seed: int = 0) -> Comparisons:
+    """The answers of the first judges of a panel turned at random."""
+    turned = (np.random.default_rng(seed).random(len(rows)) < share) & (rows.judge < n_copies)
+    return replace(rows, outcome=np.where(turned, 1 - rows.outcome, rows.outcome))
+
+
+def test_near_copies_are_named_and_judges_who_err_apart_or_all_together_are_not():
+    rows, question = panel(11, 8, 300, copies=5)
+    near = effective_judges(fit(flipped(rows, 5, 0.1), "judge_aware"), flipped(rows, 5, 0.1), question)
+    (group,) = near.near_copies()
+    assert group.judges == ("j0", "j1", "j2", "j3", "j4") and group.correlation > 0.5 > abs(group.others)
+    assert 1 < group.effective_number < 2
+    for seed, copies, share in ((12, 1, 0.0), (13, 8, 0.15)):
+        rows, question = panel(seed, 8, 300, copies=copies)
+        rows = flipped(rows, copies, share)
+        assert effective_judges(fit(rows, "judge_aware", shrink=True), rows, question).near_copies() == []
+
+
+def test_a_judge_whose_errors_are_its_own_is_said_to_add_more_than_one_alike():
+    rows, question = panel(11, 8, 300, copies=5)
+    rows = flipped(rows, 5, 0.1)
+    found = effective_judges(fit(rows, "judge_aware"), rows, question)
+    alike, apart = (found.another([1.0], correlation)["adds"].iloc[0] for correlation in (None, 0.0))
+    assert 0.5 * apart > max(alike, 0.0) and apart > 0.4
+    told = "\n".join(on_panel(found, {}))
+    assert f"{alike:.2f} independent judges" in told and f"as much as {apart:.2f}" in told
+    assert "j0, j1, j2, j3, j4 largely make the same errors" in told

@@ -14,7 +14,7 @@ from judgerank.data.errors import DataUnavailableError
 from judgerank.fits.fit import fit
 from judgerank.people.human_scale import HumanBoard
 from replication.config import ROOT
-from studies import boards, people, plots
+from studies import boards, people, plots, sampled_units
 from studies.human_boards import (
     BOARDS,
     GUESSES,
@@ -280,7 +280,9 @@ def test_a_surrogate_run_writes_what_it_should(tmp_path):
     assert done.returncode == 0, done.stderr
     folder = tmp_path / "results/surrogate/newcomers"
     tables = {path.stem: pd.read_csv(path) for path in folder.glob("*.csv")}
-    assert set(tables) == {"left_out", "placed", "compared"}
+    assert set(tables) == {"left_out", "placed", "compared", "answered"}
+    assert len(tables["answered"]) == len(boards.TASTES) * len(boards.ANSWERED)
+    assert tables["answered"].filter(like="covered/").drop(columns=["covered/all_se"]).notna().all(axis=None)
     assert list(tables["placed"]["setting"]) == list(boards.PLACED)
     assert list(tables["compared"]["setting"]) == list(boards.COMPARED)
 
@@ -322,11 +324,16 @@ def test_failures_are_counted():
 
 
 def test_a_run_on_votes_writes_what_it_should(tmp_path):
-    few = ["replications=2", "crowds=2", f"cache={tmp_path / 'cache'}", "parallel=sequential"]
+    few = ["replications=2", "crowds=2", "sampled=2", f"cache={tmp_path / 'cache'}", "parallel=sequential"]
     done = run("people", tmp_path, *few)
     assert done.returncode == 0, done.stderr
     table = pd.read_csv(tmp_path / "results/beyond/people/votes.csv")
     assert list(table["setting"]) == list(people.VOTED)
+    sampled = pd.read_csv(tmp_path / "results/beyond/people/sampled.csv")
+    assert {*zip(sampled["study"], sampled["design"], strict=True)} == {
+        (study, design) for study, (_, designs) in sampled_units.STUDIES.items() for design in designs
+    }
+    assert sampled["share"].between(0, 1).all()
     assert (tmp_path / "figures/beyond/people/people.png").is_file()
 
 

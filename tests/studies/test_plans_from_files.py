@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from judgerank.inference.uncertainty import TASTE
+from judgerank.inference.taste_errors import TASTE
 from judgerank.model.streams import generator
 from judgerank.planning.judges import fit_with_tastes, judges_needed, per_judge
 from judgerank.planning.panels import Panel

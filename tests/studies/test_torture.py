@@ -1,6 +1,8 @@
 """The adverse cases: a few of each run here, and the stored counts are of a whole run."""
 
+import json
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -14,7 +16,7 @@ from judgerank.engine.multistart import FarOut
 from judgerank.model.members import BTL, POSITION_ONLY
 from judgerank.model.streams import generator
 from replication.config import ROOT
-from studies.torture import fits, reading, replies
+from studies.torture import commands, fits, reading, replies
 from tests import forked
 
 
@@ -26,6 +28,7 @@ def test_a_few_of_every_kind_end_well(tmp_path):
     assert done.returncode == 0, done.stderr
     counts = pd.read_csv(tmp_path / "results/beyond/torture/counts.csv")
     assert counts.groupby("part")["cases"].sum().to_dict() == {
+        "commands": 9,
         "existence": 7,
         "files": 3,
         "inputs": 60,
@@ -110,6 +113,30 @@ def test_a_reader_of_headings_and_quotes_would_be_counted(monkeypatch):
     assert {way: counted(way) for way in replies.WAYS} == dict.fromkeys(replies.WAYS, 0)
     monkeypatch.setattr(replies, "read", lenient)
     assert min(counted("headed"), counted("quoting"), counted("cut")) > 0
+
+
+def test_a_command_that_fails_in_its_own_way_would_be_counted(monkeypatch):
+    """A defect, a number that JSON has none of, a sentence of two lines, and a file that a refusal leaves."""
+    answer, refusal = json.dumps({"a": 1}), json.dumps({"error": "there is no file 'x'", "exit_code": 1})
+    many = json.dumps({"error": "one\ntwo", "exit_code": 1})
+    assert commands._faults("rank", 0, answer, "", {Path("out")}) == []
+    assert commands._faults("rank", 1, refusal, "", set()) == []
+    assert commands._faults("gate", 1, answer, "", set()) == []  # a verdict
+    for command, code, printed, new in (
+        ("rank", 70, answer, set()),
+        ("rank", 3, refusal, set()),
+        ("rank", 0, '{"a": NaN}', set()),
+        ("rank", 1, many, set()),
+        ("gate", 3, refusal, {Path("out.json")}),
+        ("rank", 0, answer, {Path("out.partial")}),
+    ):
+        assert commands._faults(command, code, printed, "", new)
+
+    def broken(words: list[str]) -> None:
+        raise ValueError(words)
+
+    monkeypatch.setattr(commands, "app", broken)
+    assert commands.misanswered({"command": "doctor"}, generator(1))["bad"] == 1
 
 
 def test_the_stored_counts_are_of_a_whole_run_and_nothing_happened_that_must_not():

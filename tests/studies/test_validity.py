@@ -173,6 +173,7 @@ def test_worth_is_the_variance_of_independent_judges_over_theirs():
         values = {
             f"{measure}/{end}": 4.0 for measure in ("information", "kish") for end in ("estimate", "low", "high")
         }
+        values |= dict.fromkeys(trust_studies.OF_NEAR_COPIES, 0.5)
         rows = [{"scores": rng.normal(0, sd, 5).tolist(), **values} for _ in range(2000)]
         records[name] = pd.DataFrame(rows)
     table = trust_studies.calibration(records, 2001).set_index("panel")

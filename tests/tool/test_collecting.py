@@ -230,6 +230,13 @@ def test_bad_questions_are_named(tmp_path, spoil, words):
         read_questions(str(tmp_path / "q.json"), {})
 
 
+def test_an_empty_answer_is_an_answer_and_0_an_id(tmp_path):
+    records = [{"question_id": 0, "question": "Q?", "model": name, "answer": name[1:]} for name in ("m", "m1")]
+    (tmp_path / "q.json").write_text(json.dumps(records))
+    read = read_questions(str(tmp_path / "q.json"), {})
+    assert read.answers == {"0": {"m": "", "m1": "1"}}
+
+
 @pytest.mark.parametrize("name", ["a", "tie", "unknown"])
 def test_names_that_are_words_for_answers_are_refused_before_anything_is_asked(name):
     with pytest.raises(DataError, match=f"a model is called '{name}', which in judgments is a word for an answer"):

@@ -522,6 +522,10 @@ def test_collecting_until_the_best_is_known_asks_less_than_all_and_says_who_it_i
         assert done.returncode == 0, done.stderr
         assert "reached after" in done.stdout
         assert "the order is m4" in done.stdout
+        (record,) = [json.loads(path.read_text()) for path in tmp_path.glob("*.run.json")]
+        assert record["until"]["reached"]
+        assert {row["judge"] for row in record["until"]["without_judge"]} == {"good", "fair", "coin"}
+        assert all(sentence in done.stdout for sentence in record["until"]["carried"])
         assert "too few" not in done.stdout
         records = judgments(tmp_path)
         assert len(records) == len(server.requests) < 1200

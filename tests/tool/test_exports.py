@@ -182,7 +182,8 @@ def test_the_ratings_of_lmarena_are_on_its_scale(ranking):
     s, r = board["score"], found["rating"]
     assert_allclose(10 ** ((r[0] - r) / 400), np.exp(s[0] - s))
     # the interval is that of the variance
-    reach = normal_quantile(0.95, ranking.fit.degrees_of_freedom)
+    freedom = pd.Series(ranking.fit.degrees_of_scores, ranking.fit.scores.index)[board["model"]]
+    reach = np.array([normal_quantile(0.95, degrees) for degrees in freedom])
     assert_allclose(found["rating_upper"] - found["rating"], reach * np.sqrt(found["variance"]), rtol=1e-8)
     assert_allclose(ELO_POINTS * (board["high"] - s), found["rating_upper"] - r)
 

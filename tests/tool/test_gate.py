@@ -8,6 +8,7 @@ from html.parser import HTMLParser
 from math import nan
 from xml.etree import ElementTree
 
+import numpy as np
 import pandas as pd
 import pytest
 from typer.testing import CliRunner
@@ -100,6 +101,24 @@ def test_broken_input_ends_in_code_3_and_never_in_a_verdict(tmp_path, monkeypatc
     done = run(*arguments)
     assert done.exit_code == 3
     assert said in done.output
+
+
+def test_a_protected_group_blocks_and_without_it_the_worst_one_is_named_everywhere(tmp_path):
+    """The candidate wins 67% of 150 chat questions, and 26% of 50 on safety."""
+    won = np.r_[np.tile([1.0, 1.0, 0.0], 50), np.tile([1.0, 0.0, 0.0, 0.0], 13)[:50]]
+    path, summary = tmp_path / "file.csv", tmp_path / "summary"
+    records(won).assign(category=np.repeat(["chat", "safety"], [150, 50])).to_csv(path, index=False)
+    done = run(path, "--json", env={"GITHUB_STEP_SUMMARY": str(summary)})
+    found = json.loads(done.stdout)
+    assert (done.exit_code, found["worst_category"]["name"]) == (0, "safety")
+    assert "significantly worse on safety" in found["sentence"]
+    assert "significantly worse on safety" in summary.read_text().split("\n")[2]
+    done = run(path, "--json", "--protect", "category=safety", "--protect", "category=chat")
+    found = json.loads(done.stdout)
+    assert (done.exit_code, found["failed"]) == (1, ["category=safety"])
+    assert found["rule"]["protect"] == ["category=safety", "category=chat"]
+    for wrong in ("category=poems", "topic=safety", "safety"):
+        assert run(path, "--protect", wrong).exit_code == 3
 
 
 def test_all_outputs_say_what_python_says(tmp_path):

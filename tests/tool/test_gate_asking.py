@@ -3,10 +3,12 @@
 import json
 import shutil
 from pathlib import Path
+from threading import Timer
 
 import numpy as np
 import pytest
 import yaml
+from filelock import FileLock
 from typer.testing import CliRunner
 
 from judgerank.cli import app
@@ -91,6 +93,15 @@ def test_judges_whose_votes_would_not_count_are_not_asked(folder):
     assert alone["criteria"][0]["judges"] == ["gpt-4o"] and "Add a judge of another maker" in alone["sentence"]
 
 
+def test_gates_that_write_to_one_file_wait_for_each_other(folder):
+    answers(Path("new.jsonl"), [60] * 60)
+    lock = FileLock("judgments.jsonl.lock", thread_local=False)
+    lock.acquire()
+    release = Timer(0.5, lock.release)
+    release.start()
+    assert run().exit_code == 0 and release.finished.is_set()
+
+
 def test_an_unchanged_answer_is_never_judged_twice(folder):
     values = [60, 40] * 30
     answers(Path("new.jsonl"), values)
@@ -112,6 +123,21 @@ def test_the_page_has_the_questions_texts_and_both_answers(folder):
     places = [html.index(f">{one}<", html.index("<b>q0</b>")) for one in said]
     assert places == sorted(places)
     assert html.count("Both answers are the same") == 59
+
+
+def test_ids_are_numbers_and_an_empty_answer_is_judged_and_counted(folder):
+    """The judge calls an empty answer the worse one; nothing else has changed."""
+    Path("judge.py").write_text("def judge(question, first, second):\n    return 'a' if first else 'b'\n")
+    for name in ("old", "new"):
+        rows = [{"question_id": n, "question": f"Q{n}?", "answer": str(n)} for n in range(60)]
+        rows[7]["answer"] = "" if name == "new" else "7"
+        Path(f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    done = run("--until", "all", "--json", "--page", "gate.html")
+    found = json.loads(done.stdout)
+    assert (found["verdict"], found["criteria"][0]["judgments"]) == ("ship", 1)
+    assert found["criteria"][0]["win_rate"] == pytest.approx(59 * 0.5 / 60)
+    html = Path("gate.html").read_text()
+    assert "1 of new (60 questions)" in html and "<b>0</b>" in html
 
 
 def test_equal_answers_are_ties_that_nobody_is_asked_about(folder):
@@ -231,7 +257,7 @@ def test_the_plugin_takes_judgments_and_says_what_to_install_for_a_panel(folder)
     options = ["-p", "judgerank.gating.pytest_plugin", "-p", "no:judgerank", "-p", "no:cacheprovider", "-rA"]
     done = run_anew(["-m", "pytest", *options, "test_change.py"], folder, environment())
     assert "3 failed, 1 passed" in done.stdout, done.stdout + done.stderr
-    assert "Block. The panel prefers old over new" in done.stdout
+    assert "Block. This panel prefers old over new" in done.stdout
     assert "judgerank_gate: name the judges to ask (panel=FILE)" in done.stdout
     assert "judgerank_gate: asking judges takes the extra 'collect' (pip install" in done.stdout
     assert "there is no yaml" in done.stdout

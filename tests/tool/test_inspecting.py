@@ -134,6 +134,8 @@ def test_an_evaluation_stops_once_the_panel_has_decided(baseline):
     assert summary.metadata["looks"] == rule.looks >= 1
     assert len(log.samples) + len(summary.early_stops) == 150
     assert 20 < len(log.samples) < 120
+    assert summary.metadata["whose"] == rule.whose
+    assert summary.metadata["without_judge"] == []  # there is one judge
     assert summary.early_stops[0].reason.startswith("all separated, after ")
 
 

@@ -183,6 +183,24 @@ def test_the_only_judge_of_the_maker_counts_and_everything_says_so(folder):
     assert "maker" not in run(folder, "place", "--only-judge", "deepseek-chat")["headline"]
 
 
+def test_votes_count_on_a_newcomer_as_they_did_on_the_board(folder):
+    frame = pd.read_csv(folder / "renamed.csv")
+    frame[~(frame[["model_a", "model_b"]] == "ours").any(axis=1)].to_csv(folder / "board.csv", index=False)
+    for choice in ("recuse", "count"):
+        options = ["--own-maker", choice, "--models", "facts.csv", "--save", f"{choice}.npz", "--force"]
+        command("rank", "board.csv", "-o", f"page_{choice}", *options, cwd=folder)
+        line = [f"{choice}.npz", "renamed_new.csv"]
+        as_there = run(folder, "place", line=line)
+        assert as_there["own_maker"] == choice
+        told = run(folder, "place", "--own-maker", choice, "--models", "facts.csv", line=line)
+        assert as_there["newcomers"] == told["newcomers"]
+    line = ["recuse.npz", "renamed_new.csv"]
+    other = run(folder, "place", "--own-maker", "count", line=line)
+    assert other["own_maker"] == "count" and other["newcomers"] != run(folder, "place", line=line)["newcomers"]
+    both = command("diff", "recuse.npz", "count.npz", cwd=folder).stdout
+    assert "count on one of the boards alone" in both
+
+
 def test_judges_of_either_maker_alone_count_on_both(folder):
     both = judgerank.gate(folder / "all.csv", *GATE[1::2], without_judge="deepseek-chat")
     assert both.own.recused == () and both.own.judges == ("claude-sonnet", "gpt-4o")

@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 
 from judgerank import Comparisons, fit, rank
 from judgerank.cli import app
+from judgerank.fits.presentation import win_probability
 from judgerank.fits.same_judges import decided, excess_agreement, items_of, same_judges
 from judgerank.model.streams import generator
 from judgerank.ranking import page_records as evidence_of
@@ -262,12 +263,12 @@ def test_the_verdict_names_first_second_and_how_surely():
     clear = rank(panel_of([3.0, 3.0, 2.0], n_questions=400))
     told = verdict(clear)
     board = clear.tables["leaderboard"]
-    chance = clear.fit.win_probability(np.array(board["score"][0] - board["score"][1]))
+    chance = float(win_probability(clear.fit, np.array(board["score"][0] - board["score"][1])))
     many, seen = head_to_head(clear.judgments.comparisons, "m0", "m1")
     assert told.headline == "m0 leads"
     assert told.lead == (
-        f"m0 is preferred to m1 (2nd) in {seen:.0%} of their {many} comparisons. Fitted to all comparisons, with "
-        f"judges weighted as in the ranking, that is {chance:.0%}: a significant difference. "
+        f"m0 is preferred to m1 (2nd) in {seen:.0%} of their {many} comparisons. Fitted to all comparisons, "
+        f"that is {chance:.0%}: a significant difference. "
         "m0 ranks first (95% confidence, jointly for all models)."
     )
     assert told.next == "Every model is significantly different from the next: this ranking needs no more data."
@@ -291,20 +292,22 @@ def two_models(gamma: list[float], n_questions: int) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["question", "model_a", "model_b", "judge", "winner"])
 
 
-def test_a_share_of_comparisons_is_counted_and_that_of_weighted_judges_called_so():
-    """One judge of five has nearly all the weight, and so the fit is far from what most comparisons say."""
+def test_the_win_rate_is_the_panels_where_one_judge_decides_the_order():
+    """One judge of five has nearly all the information; a win rate of its own would be above 85%."""
     frame = two_models([5.0, 0.2, 0.2, 0.2, 0.2], 200)
     ranking = rank(frame, model="position_aware")  # by default judges of two models have equal weight
     won = np.where(frame["winner"] == "a", frame["model_a"], frame["model_b"]) == "x"
     fitted = ranking.tables["leaderboard"]["win_rate"][0]
-    assert won.mean() < 0.7 < 0.85 < fitted
+    assert abs(fitted - won.mean()) < 0.02
+    assert ranking.tables["judges"]["information"].max() > 0.85
+    assert ranking.tables["leaderboard"]["share_won"][0] == pytest.approx(won.mean())
     assert verdict(ranking).lead.startswith(
         f"x is preferred to y (2nd) in {won.mean():.0%} of their 1,000 comparisons. Fitted to all comparisons, "
-        f"with judges weighted as in the ranking, that is {fitted:.0%}: "
+        f"that is {fitted:.0%}: "
     )
     page = ranking.to_html()
     assert f"in {won.mean():.0%} of their 1,000 comparisons" in page
-    assert "on average (judges weighted as in the ranking; " in page
+    assert "on average (95% confidence intervals)" in page
 
 
 @pytest.mark.parametrize("ordered", [True, False])
@@ -343,7 +346,7 @@ def test_the_verdict_says_that_the_first_two_were_never_compared():
     frame = panel_of([3.0, 2.0], n_questions=300)
     both = frame["model_a"].isin(["m0", "m1"]) & frame["model_b"].isin(["m0", "m1"])
     lead = verdict(rank(frame[~both])).lead
-    assert lead.startswith("m0 and m1 (2nd) were never compared with each other. Fitted to all comparisons, with ")
+    assert lead.startswith("m0 and m1 (2nd) were never compared with each other. Fitted to all comparisons, ")
     assert " m0 is preferred in " in lead
 
 

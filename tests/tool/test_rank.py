@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize
-from scipy.special import expit, log_expit
+from scipy.special import expit, log_expit, logit
 from scipy.stats import chi2, norm
 
 from judgerank import Comparisons, Fit, fit, rank
@@ -185,9 +185,10 @@ def test_the_leaderboard_is_that_of_maximising_the_likelihood_with_positions(ran
     assert found["model"].tolist() == expected.index.tolist()
     assert found["rank"].tolist() == [1, 2, 3, 4, 5, 6]
     alpha, b = at[6:9] - at[6:9].mean(), at[9:]
-    p = expit(np.exp(alpha)[k] * (at[i] - at[j]) + b[k])
-    weight = np.bincount(k, np.exp(2 * alpha)[k] * p * (1 - p), 3)
-    scale = weight @ alpha / weight.sum()
+    usual = np.sqrt(np.mean(np.subtract.outer(at[:6], at[:6])[~np.eye(6, dtype=bool)] ** 2))
+    either_order = (expit(np.exp(alpha) * usual + b) + expit(np.exp(alpha) * usual - b)) / 2
+    preferred = np.bincount(k) @ either_order / len(k)
+    scale = np.log(logit(preferred) / usual)
     assert_allclose(found["score"], expected * np.exp(scale), atol=2e-4)
     by_judge = table(ranked[0].parent / "exact", "judges").set_index("judge").loc[judges]
     assert_allclose(by_judge["discrimination"], np.exp(alpha - scale), rtol=2e-4)
@@ -293,7 +294,7 @@ def test_one_judge_without_a_column_is_ranked_as_by_bradley_and_terry(tmp_path):
     pd.read_json(path, lines=True).drop(columns="judge").to_csv(tmp_path / "m.csv", index=False)
     ranking = rank(tmp_path / "m.csv", model="judge_aware", solver="newton")
     assert any(remark.startswith("With a single judge") for remark in ranking.remarks)
-    expected = fit(ranking.judgments.comparisons, "btl")
+    expected = fit(ranking.judgments.comparisons, "btl", cluster="judgment")
     board = ranking.tables["leaderboard"].set_index("model")
     assert_allclose(board["score"], expected.scores[board.index], atol=1e-7)
     low = expected.confidence_intervals().set_index("name")["low"]
@@ -321,7 +322,7 @@ def test_every_member_has_its_formula():
     [
         ({"model": "elo"}, "there is no model 'elo' .known: btl, judge_aware"),
         ({"solver": "simplex"}, "there is no solver 'simplex'"),
-        ({"cluster": "judge"}, "there is no cluster 'judge'"),
+        ({"cluster": "none,judge"}, "cluster=none stands alone"),
         ({"level": np.nan}, "level=nan is out of range: it must lie between 0 and 1"),
         ({"few": -3}, "few=-3 is out of range"),
         ({"next": 10**9}, "next=1000000000 is out of range: it must lie from 1 to 1000"),

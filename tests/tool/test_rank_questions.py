@@ -208,7 +208,7 @@ def test_what_has_no_question_effects_is_refused_in_a_sentence(frame, tmp_path):
     for kwargs, error, told in [
         ({"solver": "adam"}, ConfigError, "goes with solver=newton or penalised"),
         ({"model": "position_aware"}, ConfigError, "takes ties for half a win"),
-        ({"cluster": "pairs"}, ConfigError, "known: question, effects, none"),
+        ({"cluster": "pairs"}, DataError, "no column 'pairs'"),
     ]:
         with pytest.raises(error, match=told):
             rank(frame, **({"cluster": "effects"} | kwargs))

@@ -10,13 +10,16 @@ import pytest
 from scipy.special import expit
 from typer.testing import CliRunner
 
+import judgerank
 from judgerank import rank
 from judgerank.cli import app
 from judgerank.fits.errors_by_question import Questions
 from judgerank.model.kinds import family
 from judgerank.model.streams import generator
+from judgerank.ranking.diagnosis import examine
 from judgerank.ranking.first_screen import REASONS, judges_of
 from judgerank.ranking.studies import by_judge, next_comparisons, panel
+from judgerank.ranking.trust_report import trust_report
 from judgerank.ranking.verdict import leaders, verdict
 from judgerank.ranking.views import views
 from judgerank.trust.refits import Units
@@ -133,7 +136,7 @@ CLOSE = {"m0": 0.3, "m1": 0.5, "m2": 0.0, "m3": -0.8}
 
 
 def test_a_leader_by_its_own_votes_is_called_so():
-    ranking = rank(drawn(CLOSE, PARTIAL, n_questions=300), own_maker="count")
+    ranking = rank(drawn(CLOSE, PARTIAL, n_questions=300), own_maker="count", whose="this_panel")
     (partial,) = [judge for judge in judges_of(ranking) if judge.name == "m0"]
     assert partial.problem == "favours its own answers"
     assert partial.reason.startswith("picks its own answer ") and "match" not in partial.reason
@@ -157,7 +160,9 @@ def test_a_judge_who_favours_itself_has_no_vote_on_itself():
 
 def test_a_judge_who_favours_a_model_far_below_the_lead_changes_no_headline():
     judges = {"m3": (1.0, 0.0, "m3"), "j1": (1.0, 0.0, ""), "j2": (1.0, 0.0, "")}
-    ranking = rank(drawn({"m0": 1.5, "m1": 0.3, "m2": -0.2, "m3": -1.5}, judges, n_questions=300))
+    ranking = rank(
+        drawn({"m0": 1.5, "m1": 0.3, "m2": -0.2, "m3": -1.5}, judges, n_questions=300), whose="this_panel"
+    )
     told = verdict(ranking)
     assert any("m3 (favours its own answers)" in one for one in told.warnings)
     assert told.headline == "m0 leads"
@@ -265,3 +270,36 @@ def test_one_question_and_one_judgment_are_counted_in_words():
     )
     units = Units("judgments", None, 1, np.zeros(1, int))
     assert _not_enough(0, units) == "more than 50% of the judgments would have to go"
+
+
+def near_copies_file(path, copies=5, judges=8, questions=200):
+    """A file in which some judges are one with a tenth of its answers turned."""
+    rng, s = np.random.default_rng(1), np.linspace(0.9, -0.9, 6)
+    first = rng.integers(6, size=questions)
+    second = (first + rng.integers(1, 6, size=questions)) % 6
+    p = 1 / (1 + np.exp(s[second] - s[first]))
+    one, rows = rng.random(questions) < p, []
+    for judge in range(judges):
+        own = rng.random(questions) < p
+        won = np.where(rng.random(questions) < 0.1, ~one, one) if judge < copies else own
+        ends = {"model_a": [f"m{i}" for i in first], "model_b": [f"m{i}" for i in second]}
+        answer = {"judge": f"j{judge}", "winner": np.where(won, "model_a", "model_b")}
+        rows.append(pd.DataFrame({"question_id": [f"q{i}" for i in range(questions)], **ends, **answer}))
+    pd.concat(rows).to_csv(path, index=False)
+    return path
+
+
+def test_near_copies_are_named_by_every_command_and_the_number_of_judges_is_one(tmp_path):
+    path = near_copies_file(tmp_path / "near.csv")
+    ranking, judgments = rank(path), judgerank.read(path)
+    result, report = verdict(ranking), trust_report(judgments, most=1)
+    number = ranking.tables["effective_judges"].iloc[0]["estimate"]
+    row = report.panel.worth.set_index("measure").loc["information"]
+    assert number == pytest.approx(row["estimate"], rel=1e-6) and number < 4
+    assert dict(result.facts)["8"].endswith(f"{number:.1f})")
+    named = [warning for warning in result.warnings if "j0, j1, j2, j3, j4" in warning]
+    assert len(named) == 1 and "j5" not in named[0]
+    assert named[0] in str(report)
+    findings = list(examine(path))
+    assert [text for topic, text in findings if topic == "near copies"] == named
+    assert any(f"{number:.1f}" in text for topic, text in findings if topic == "effective judges")

@@ -9,7 +9,11 @@ and by that, over what they cost, they are chosen, with the judge at the least o
 
     information   sum of c c' / (d^2 + c'V c) over the claims s_i - s_j that are still open, d their size now
     a_optimal     sum of c c' over all scores
-    d_optimal     log det (1 + X'V X) in place of the fall
+    d_optimal     log det (1 + X'V X) in place of the fall, in the parameters alone
+
+V is the covariance with the judges' own tastes (`adaptive.tastes`), so that what one judge can tell has an end.
+Where tastes have a part in the variance of the contrasts, that share of a round is drawn at random, dear judges
+less often: more answers to chosen pairs do not lower it, and no judge is then guessed from a few of its pairs.
 
 Swiss pairs neighbours in the order so far, and random draws all alike.
 """
@@ -20,22 +24,28 @@ from collections.abc import Callable
 
 import numpy as np
 
+from judgerank.adaptive.tastes import JointCovariance, with_tastes, without_tastes
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.fits.result import Fit
 from judgerank.order.scale import best_known_scores, scale_of
 from judgerank.ranking.candidates import Candidates
 
 CHUNKS = 20  # a round is chosen in so many parts, each seeing those before it as collected
-EXPLORED = 0.1  # share of a round that is drawn at random, so that no judge is written off by bad luck
+ROUNDING = 1e-12  # of contrasts, relative to the largest
+EXPLORED = 0.1  # least share of a round that is drawn at random, so that no judge is written off by bad luck
 
 Chosen = IntArray  # first, second and judge, shape (3, size)
 
 
-def at_random(rng: np.random.Generator, left: IntArray, size: int) -> Chosen:
-    """So many of what is left, shape (N, N, K), all alike and none twice."""
+def at_random(rng: np.random.Generator, left: IntArray, size: int, costs: FloatArray | None = None) -> Chosen:
+    """So many of what is left, shape (N, N, K), none twice; all alike, or the cheaper the more often."""
     cells = np.flatnonzero(left)
+    chance = None
+    if costs is not None and len(cells):
+        chance = 1 / costs[cells % left.shape[2]]
+        chance /= chance.sum()
     size = min(size, int(np.minimum(left.ravel()[cells], size).sum()))
-    drawn = rng.choice(len(cells), 4 * size)
+    drawn = rng.choice(len(cells), 4 * size, p=chance)
     number = np.zeros(len(drawn), np.int64)  # how often each was drawn before
     order = np.argsort(drawn, kind="stable")
     starts = np.r_[True, np.diff(drawn[order]) > 0]
@@ -64,6 +74,7 @@ def by_information(
     left: IntArray,
     costs: FloatArray,
     size: int,
+    joint: JointCovariance | None = None,
 ) -> Chosen:
     """The most information for the cost.
 
@@ -71,14 +82,19 @@ def by_information(
     ----------
     aim : float array, shape (D, P), optional
         Contrasts to be known, as columns; those of all parameters alike (D-optimality) without.
+    joint : JointCovariance, optional
+        With the judges' tastes; without them by default.
     """
-    v = result.covariance.copy()
+    joint = joint or without_tastes(result)
+    v = joint.v.copy()
+    aim = None if aim is None else _compressed(aim, len(v))
     candidates = _candidates(result)
     candidates = candidates[:, left[tuple(candidates)] > 0]
-    those = Candidates(result, 0).outcomes(candidates)
+    those = joint.outcomes(result, candidates)
     first, second, judge = candidates
     free, chosen = left[first, second, judge], []
-    explored = int(np.ceil(EXPLORED * size))
+    drawn = int(max(joint.share(aim) - EXPLORED, 0.0) * size)
+    explored = int(np.ceil(EXPLORED * size)) + drawn
     chunk_size = max(1, (size - explored) // CHUNKS)
     total = 0
     while total < size - explored and free.any():
@@ -86,9 +102,8 @@ def by_information(
         n = np.minimum(part, free)
         root = those.root * np.sqrt(n)[:, None, None]
         gain = those.caution * _gain(v, those.index, root, aim) / (np.maximum(n, 1) * costs[judge])
-        best = np.argsort(-np.where(free > 0, gain, -1.0), kind="stable")[
-            :part
-        ]  # the first alone, if enough is left
+        # the first alone, if enough is left
+        best = np.argsort(-np.where(free > 0, gain, -1.0), kind="stable")[:part]
         n = np.minimum(n[best], np.maximum(part - np.cumsum(n[best]) + n[best], 0))
         best, n = best[n > 0], n[n > 0]
         chosen.append(np.repeat(candidates[:, best], n, axis=1))
@@ -98,13 +113,25 @@ def by_information(
         x[those.index[best], np.arange(len(best))[:, None]] += those.root[best] * np.sqrt(n)[:, None, None]
         v = _told(v, x.reshape(len(v), -1))
     picked = np.concatenate(chosen, axis=1) if chosen else np.empty((3, 0), np.intp)
+    picked = _filled(rng, picked, left, min(picked.shape[1] + drawn, size), costs)
     return _filled(rng, picked, left, size)
 
 
-def open_aim(result: Fit, pairs: IntArray) -> FloatArray:
+def on_claims(
+    rng: np.random.Generator, result: Fit, pairs: IntArray, left: IntArray, costs: FloatArray, size: int
+) -> Chosen:
+    """The most information on claims for the cost; on all scores where there are no claims."""
+    joint = with_tastes(result)
+    aim = open_aim(result, pairs, joint) if pairs.shape[1] else all_scores(result)
+    return by_information(rng, result, aim, left, costs, size, joint)
+
+
+def open_aim(result: Fit, pairs: IntArray, joint: JointCovariance | None = None) -> FloatArray:
     """Contrasts of pairs of models, each over the size that it has or may have, shape (D, P)."""
-    scores, v = scale_of(result).scores, result.covariance
+    joint = joint or without_tastes(result)
     to_scores = best_known_scores(result)
+    scores = scale_of(result).scores + to_scores @ joint.shift
+    v = joint.v[: len(joint.shift), : len(joint.shift)]
     i, j = pairs
     c = to_scores[i] - to_scores[j]
     variance = np.einsum("pa,ab,pb->p", c, v, c)
@@ -116,6 +143,15 @@ def all_scores(result: Fit) -> FloatArray:
     """All scores as contrasts, shape (D, N)."""
     aim: FloatArray = best_known_scores(result).T
     return aim
+
+
+def _compressed(aim: FloatArray, size: int) -> FloatArray:
+    """As few contrasts as have the same sum of squares, zero in what is behind the parameters, shape (size, R)."""
+    vectors, values, _ = np.linalg.svd(aim, full_matrices=False)
+    kept = values > ROUNDING * values[:1]
+    compressed = np.zeros((size, int(kept.sum())))
+    compressed[: len(aim)] = vectors[:, kept] * values[kept]
+    return compressed
 
 
 def _gain(v: FloatArray, index: IntArray, root: FloatArray, aim: FloatArray | None) -> FloatArray:
@@ -145,11 +181,13 @@ def _candidates(result: Fit) -> IntArray:
     return np.array([np.repeat(first, len(judges)), np.repeat(second, len(judges)), np.tile(judges, len(first))])
 
 
-def _filled(rng: np.random.Generator, chosen: Chosen, left: IntArray, size: int) -> Chosen:
+def _filled(
+    rng: np.random.Generator, chosen: Chosen, left: IntArray, size: int, costs: FloatArray | None = None
+) -> Chosen:
     """The rest at random."""
     after = left.copy()
     np.subtract.at(after, tuple(chosen), 1)
-    return np.concatenate([chosen, at_random(rng, after, size - chosen.shape[1])], axis=1)
+    return np.concatenate([chosen, at_random(rng, after, size - chosen.shape[1], costs)], axis=1)
 
 
 Rule = Callable[[np.random.Generator, Fit, IntArray, IntArray, FloatArray, int], Chosen]
@@ -158,12 +196,10 @@ RULES: dict[str, Rule] = {
     "random": lambda rng, result, pairs, left, costs, size: at_random(rng, left, size),
     "swiss": lambda rng, result, pairs, left, costs, size: swiss(rng, result.scores.to_numpy(), left, size),
     "a_optimal": lambda rng, result, pairs, left, costs, size: by_information(
-        rng, result, all_scores(result), left, costs, size
+        rng, result, all_scores(result), left, costs, size, with_tastes(result)
     ),
     "d_optimal": lambda rng, result, pairs, left, costs, size: by_information(
         rng, result, None, left, costs, size
     ),
-    "information": lambda rng, result, pairs, left, costs, size: by_information(
-        rng, result, open_aim(result, pairs) if pairs.shape[1] else all_scores(result), left, costs, size
-    ),
+    "information": lambda rng, result, pairs, left, costs, size: on_claims(rng, result, pairs, left, costs, size),
 }

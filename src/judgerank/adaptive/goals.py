@@ -11,7 +11,8 @@ true ones for one of the others, in one of m = M (N - M) ways. A wrong order tur
 that are neighbours in truth. Tests are two-sided, so that equal models at the edge are allowed for too.
 
 Claims are about this panel as it answers now, or about judges like these: then each must be sure by the errors
-that allow for the judges' own tastes as well (`inference.taste_errors`).
+that allow for the judges' own tastes as well (`inference.uncertainty`). A goal that does not say is about judges
+like these where tastes show.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from judgerank.order.pairs import Order
 from judgerank.order.scale import standardised
 
 FORMS = "'top 3 separated', 'all separated', 'width 0.3' or '5000 comparisons'"
-LIKE_THESE = "for judges like these"
+LIKE_THESE, THIS_PANEL = "for judges like these", "for this panel"
 _TOP = re.compile(r"top (\d+)(?: separated)?")
 _ALL = re.compile(r"(?:all|neighbours|neighbors)(?: separated)?")
 _WIDTH = re.compile(r"width (\d*\.?\d+)")
@@ -48,18 +49,26 @@ class Goal:
         The `size` best models apart from the others; all models apart from each other; no interval of a
         standardised score wider than `size`; so many comparisons.
     size : float
-    like_these : bool
-        Whether it is about judges like these, not about this panel as it answers now.
+    like_these : bool, optional
+        Whether it is about judges like these, or about this panel as it answers now. Without, it is about judges
+        like these if a test finds that the judges have tastes (`adaptive.stop_rule`).
     """
 
     kind: Literal["top", "all", "width", "comparisons"]
     size: float = 0.0
-    like_these: bool = False
+    like_these: bool | None = None
 
     @property
     def whose(self) -> str:
         """Whom its claims are about, in words."""
-        return LIKE_THESE if self.like_these else "for this panel as it answers now"
+        if self.like_these is None:
+            return f"{LIKE_THESE} if tastes show, else {THIS_PANEL} as it answers now"
+        return LIKE_THESE if self.like_these else f"{THIS_PANEL} as it answers now"
+
+    @property
+    def makes_claims(self) -> bool:
+        """Whether it is a set of claims that one model is better than another."""
+        return self.kind in ("top", "all")
 
     def pairs(self, n: int) -> IntArray:
         """The claims about n models in falling order: places of the better and of the worse, shape (2, P)."""
@@ -79,9 +88,13 @@ class Goal:
         return spent_at(look, alpha) / self.false_claims(n)
 
     def open_claims(self, order: Order, look: int, alpha: float) -> BoolArray:
-        """Which claims are not yet sure at this look, counted from one, shape (P,)."""
+        """Which claims are not yet sure at this look, counted from one, shape (P,).
+
+        With tastes a difference may be the other way round: then it is not sure either.
+        """
         i, j = self.pairs(len(order.models))
-        still: BoolArray = order.p_value[i, j] > self.hurdle(len(order.models), look, alpha)
+        unsure = order.p_value[i, j] > self.hurdle(len(order.models), look, alpha)
+        still: BoolArray = unsure | (order.difference[0][i, j] < 0)
         return still
 
     def fewest_questions(self, n: int, look: int, alpha: float) -> int:
@@ -113,11 +126,12 @@ def read_goal(text: str, n_models: int) -> Goal:
         If it is none, or there are not as many models.
     """
     words = " ".join(text.lower().split())
-    if words.endswith(LIKE_THESE):
-        goal = read_goal(words.removesuffix(LIKE_THESE), n_models)
-        if goal.kind == "comparisons":
-            raise ConfigError(f"{text!r}: a number of comparisons makes no claim about judges")
-        return replace(goal, like_these=True)
+    for ending in (LIKE_THESE, THIS_PANEL):
+        if words.endswith(ending):
+            goal = read_goal(words.removesuffix(ending), n_models)
+            if goal.kind == "comparisons":
+                raise ConfigError(f"{text!r}: a number of comparisons makes no claim about judges")
+            return replace(goal, like_these=ending == LIKE_THESE)
     if match := _TOP.fullmatch(words):
         if not 1 <= int(match[1]) < n_models:
             raise ConfigError(f"{text!r}: there are {n_models} models, of which some must be left")
@@ -128,4 +142,6 @@ def read_goal(text: str, n_models: int) -> Goal:
         return Goal("width", float(match[1]))
     if (match := _SIZE.fullmatch(words)) and int(match[1]) > 0:
         return Goal("comparisons", int(match[1]))
-    raise ConfigError(f"{text!r} is no goal: it is one of {FORMS}; the first three also '... {LIKE_THESE}'")
+    raise ConfigError(
+        f"{text!r} is no goal: it is one of {FORMS}; the first three also '... {LIKE_THESE}' or '... {THIS_PANEL}'"
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -12,17 +12,15 @@ from scipy.special import expit
 
 from judgerank.adaptive.choosing import RULES, at_random
 from judgerank.adaptive.goals import Goal
+from judgerank.adaptive.stop_rule import Look, carried, fitted, look_at, without_each_judge
+from judgerank.adaptive.tastes import with_tastes
 from judgerank.data.arrays import BoolArray, FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
-from judgerank.data.errors import JudgerankError, NoIntervalError
-from judgerank.fits.errors_by_question import by_question
-from judgerank.fits.fit import fit
 from judgerank.fits.result import Fit
-from judgerank.inference.uncertainty import TASTE
+from judgerank.inference.wald import two_sided
 from judgerank.model.kinds.family import Relations, counted_votes
 from judgerank.model.members import Parameters
-from judgerank.order.pairs import Order, orders
-from judgerank.ranking.choices import SHRUNK
+from judgerank.order.pairs import Order
 from judgerank.trust.drift import drifted
 
 # Sources of answers for adaptive collection: simulated judges with a known truth.
@@ -147,15 +145,33 @@ class Collected:
         ``look, comparisons, cost, questions, by_question, open, reached`` and what the watch adds, a row for each
         look: how many questions were asked, whether errors allow for dependence within them, and how many claims
         are not sure.
+    goal : Goal
+        With whom its claims are about, if that was left to the judges' tastes and they were tested.
     drifted : tuple of str
         Judges for whom the collection ended without its goal: all claims were sure, but these judges' later
         answers differ from their earlier ones (`trust.drift`).
+    without_judge : DataFrame
+        The claims without each judge in turn, where the goal was reached (`stop_rule.without_each_judge`).
     """
 
     result: Fit
     reached: bool
     looks: pd.DataFrame
+    goal: Goal
     drifted: tuple[str, ...] = ()
+    without_judge: pd.DataFrame = field(default_factory=pd.DataFrame)
+
+
+def ending(collected: Collected) -> dict[str, object]:
+    """How a collection ended, for a JSON record: whose claims it makes, and which judges they rest on."""
+    return {
+        "reached": collected.reached,
+        "whose": collected.goal.whose,
+        "looks": len(collected.looks),
+        "drifted": list(collected.drifted),
+        "carried": carried(collected.without_judge),
+        "without_judge": collected.without_judge.to_dict("records"),
+    }
 
 
 def collect_until(
@@ -176,7 +192,8 @@ def collect_until(
 ) -> Collected:
     """Collect by rounds until the goal is reached, nothing is left, or there are `most` comparisons.
 
-    Claims are tested as a ranking of the same judgments tests its pairs. Where questions are asked more than once,
+    Claims are tested as a ranking of the same judgments tests its pairs, and before it stops with the judges' own
+    tastes (`adaptive.stop_rule`). Where questions are asked more than once,
     errors are by question. Where there are too few questions for that, claims are tested by sign flips of whole
     questions, and no width is reached: no interval allows for so few. If a judge's later answers
     differ from its earlier ones where the goal is reached, the claims are about no panel that is still there: the
@@ -218,43 +235,40 @@ def collect_until(
     rows: list[dict[str, float]] = []
     while True:
         result = fitted(kept.raw, model)
-        order, row = _look(kept, result, goal, len(rows) + 1, model, 1 - level)
-        looked = checks_drift and (row["reached"] or warn is not None)
-        changed = drifted(kept.raw, DRIFT_LEVEL, question=kept.question) if looked else ()
+        look = look_at(kept.raw, kept.question, result, goal, len(rows) + 1, kept.asked, 1 - level)
+        tested = checks_drift and (look.reached or warn is not None)
+        changed = drifted(kept.raw, DRIFT_LEVEL, question=kept.question) if tested else ()
         if warn is not None:
             for name in changed:
                 warn(name)
-        done = bool(row["reached"])
-        row["reached"] = done and not changed
-        rows.append(row | (watch(result, order) if watch else {}))
-        if done or kept.asked >= most or not oracle.left.any():
-            return Collected(result, done and not changed, pd.DataFrame(rows), changed if done else ())
+        row = _row(kept, look, len(rows) + 1, look.reached and not changed)
+        rows.append(row | (watch(result, look.order) if watch else {}))
+        if look.reached or kept.asked >= most or not oracle.left.any():
+            return _collected(kept, result, look, pd.DataFrame(rows), changed if look.reached else (), 1 - level)
         size = min(most, int(np.ceil(kept.asked * growth))) - kept.asked
-        if order is None:
+        if look.order is None:
             chosen = at_random(rng, oracle.left, size)
         else:
-            still = _still_open(goal, order, row["look"], 1 - level)
-            chosen = RULES[rule](rng, result, _pairs(result, order, goal, still), oracle.left, oracle.costs, size)
+            pairs = _pairs(result, look, len(rows), 1 - level)
+            chosen = RULES[rule](rng, result, pairs, oracle.left, oracle.costs, size)
         kept.ask(chosen)
 
 
-def _look(
-    kept: Kept, result: Fit, goal: Goal, look: int, model: str, alpha: float
-) -> tuple[Order | None, dict[str, float]]:
-    """The order of the models at a look, counted from one, and what is noted of it."""
-    order, by_question = kept.order(result)
-    if order is not None and goal.kind in ("top", "all") and goal.reached(order, look, kept.asked, alpha):
-        order = allowing_for_tastes(kept.raw, model, order, goal.like_these)
-    done = order is not None and goal.reached(order, look, kept.asked, alpha)
-    still = None if order is None else _still_open(goal, order, look, alpha)
-    row = {"look": look, "comparisons": kept.asked, "cost": kept.cost, "reached": done}
-    row |= {"questions": kept.questions, "by_question": by_question}
-    return order, row | {"open": np.nan if still is None else int(still.sum())}
+def _row(kept: Kept, look: Look, number: int, reached: bool) -> dict[str, float]:
+    """What is noted of a look."""
+    row = {"look": number, "comparisons": kept.asked, "cost": kept.cost, "reached": reached}
+    row |= {"questions": kept.questions, "by_question": look.by_question}
+    return row | {"open": np.nan if look.still_open is None else int(look.still_open.sum())}
 
 
-def _still_open(goal: Goal, order: Order, look: float, alpha: float) -> BoolArray | None:
-    """Which claims are not yet sure; None where the goal makes none."""
-    return goal.open_claims(order, int(look), alpha) if goal.kind in ("top", "all") else None
+def _collected(
+    kept: Kept, result: Fit, look: Look, looks: pd.DataFrame, changed: tuple[str, ...], alpha: float
+) -> Collected:
+    """The end, at the last look."""
+    without = pd.DataFrame()
+    if look.reached and not changed:
+        without = without_each_judge(kept.raw, kept.question, result.model, look, alpha)
+    return Collected(result, look.reached and not changed, looks, look.goal, changed, without)
 
 
 class Kept:
@@ -320,65 +334,17 @@ class Kept:
         """How many were answered."""
         return len(np.unique(self.question))
 
-    def order(self, result: Fit) -> tuple[Order | None, bool]:
-        """All models in one order with the tests of a ranking of these, and whether errors allow for questions.
 
-        None while there are no errors, or several parts. Errors are by question where questions are asked more
-        than once; with too few of them, pairs are tested by sign flips.
-        """
-        question, has_errors_by_question = self.question, False
-        try:
-            if self.questions < len(question):
-                result = by_question(replace(result, raw=self.raw, question=question), None, question)
-                has_errors_by_question = result.flips is None
-            component_orders = list(orders(result))
-        except NoIntervalError:
-            return None, has_errors_by_question
-        return component_orders[0] if len(component_orders) == 1 else None, has_errors_by_question
+def _pairs(result: Fit, look: Look, number: int, alpha: float) -> IntArray:
+    """The models of the claims that are open, shape (2, P); none where the goal has no claims.
 
-
-def allowing_for_tastes(comparisons: Comparisons, model: str, order: Order, like_these: bool) -> Order | None:
-    """The same with tastes, for judges like these or for this panel; each error is the larger of both.
-
-    A fit without tastes weighs what judges think by who was asked about which pair. Where tastes cannot be fitted,
-    nothing is sure about other judges (None), and for this panel the order stays as it is. A pair's comparisons by
-    themselves (`order.head_to_head`) say what this panel thinks, and nothing of other judges.
+    A claim that is sure for this panel stays open where judges' own tastes may yet turn it round: else it would
+    rest on whoever was asked first.
     """
-    try:
-        taste_fit = fit(comparisons, model, blocks=[TASTE])
-        with_tastes = next(iter(orders(taste_fit if like_these else taste_fit.for_this_panel())))
-    except (JudgerankError, StopIteration):
-        return None if like_these else order
-    index = {name: number for number, name in enumerate(with_tastes.models)}
-    if len(index) != len(order.models):
-        return None
-    mine = np.array([index[name] for name in order.models])
-    error = np.maximum(with_tastes.error[:, mine][:, :, mine], order.error)
-    difference = with_tastes.difference[:, mine][:, :, mine]
-    among = with_tastes.covariance[np.ix_(mine, mine)]
-    freedom = min(with_tastes.degrees_of_freedom, order.degrees_of_freedom)
-    degrees = np.minimum(with_tastes.by_pair[np.ix_(mine, mine)], order.by_pair)
-    allowing = replace(
-        order,
-        difference=difference,
-        error=error,
-        covariance=among,
-        degrees_of_freedom=freedom,
-        degrees_of_pairs=degrees,
-    )
-    return replace(allowing, head_to_head=None) if like_these else allowing
-
-
-def fitted(comparisons: Comparisons, model: str) -> Fit:
-    """The shrunk fit, by which a ranking tests its pairs; it exists where a model has won or lost everything."""
-    return fit(comparisons, model, SHRUNK)
-
-
-def _pairs(result: Fit, order: Order, goal: Goal, still: BoolArray | None) -> IntArray:
-    """The models of the claims that are open, shape (2, P); none where the goal has no claims."""
-    if still is None:
+    if look.still_open is None or look.order is None:
         return np.empty((2, 0), np.intp)
-    index = {name: number for number, name in enumerate(result.comparisons.models)}
-    numbers = np.array([index[name] for name in order.models])
-    open_pairs: IntArray = numbers[goal.pairs(len(order.models))[:, still]]
-    return open_pairs
+    index = {name: place for place, name in enumerate(result.comparisons.models)}
+    places = np.array([index[name] for name in look.order.models])
+    claims: IntArray = places[look.goal.pairs(len(places))]
+    p_value = two_sided(np.maximum(with_tastes(result).statistics(result, claims), 0.0), np.inf)
+    return claims[:, look.still_open | (p_value > look.goal.hurdle(len(places), number, alpha))]

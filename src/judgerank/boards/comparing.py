@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
+from judgerank.boards.judges_in_common import fit_by_judges, taste_variances
 from judgerank.data.arrays import BoolArray, FloatArray, IntArray
 from judgerank.data.cache import Shown
 from judgerank.data.comparisons import Comparisons
@@ -24,7 +25,7 @@ from judgerank.inference.clusters import cluster_gradients
 from judgerank.inference.wald import require_level, two_sided
 from judgerank.model.block import Role
 from judgerank.order.claims import holm, significant
-from judgerank.order.scale import scale_by, scale_of
+from judgerank.order.scale import scale_by
 
 # Changes of scores between two boards, and a test that nothing moved.
 #
@@ -44,6 +45,8 @@ from judgerank.order.scale import scale_by, scale_of
 # If both boards keep their questions, variances are sums over questions of what each adds to the change: what two
 # boards share cancels. Otherwise comparisons are taken as independent. Degrees of freedom are those of the board
 # that has fewer: the other one's errors may be nearly none.
+#
+# Where judges came or went, the test is by those that both boards have (`judgerank.boards.judges_in_common`).
 # What two boards share: comparisons under the same names, and questions.
 
 
@@ -169,6 +172,9 @@ def _over(change: FloatArray, error: FloatArray) -> FloatArray:
 def change_of(old: Fit, new: Fit, shared: Sequence[str], relation: str) -> Change:
     """The change of some models from one board to another.
 
+    Scores are on the scale of the old board by the judges and models that both boards have, which is the old
+    board's own where none is gone: a judge who tells nothing lowers scores, and must not seem to move them.
+
     Parameters
     ----------
     old, new : Fit
@@ -183,7 +189,8 @@ def change_of(old: Fit, new: Fit, shared: Sequence[str], relation: str) -> Chang
         If one of them has no covariance.
     """
     centre = np.eye(len(shared)) - 1 / len(shared)
-    ends = scale_of(old), scale_by(new, kept_weights(old))
+    weights = {judge: w for judge, w in kept_weights(old).items() if judge in new.comparisons.judges}
+    ends = scale_by(old, weights, shared), scale_by(new, weights, shared)
     positions = [[board.comparisons.models.index(model) for model in shared] for board in (old, new)]
     before, after = (scale.scores[index] for scale, index in zip(ends, positions, strict=True))
     after = after - after.mean() + before.mean()
@@ -279,7 +286,7 @@ class _Side:
         inverse[np.ix_(is_of_board, is_of_board)] = covariance(
             side_information[np.ix_(is_of_board, is_of_board)], count, 0
         )
-        squares = side_information
+        squares = board.dispersion * side_information
         if board.robust is not None:  # its gradient's variance is behind the sandwich
             position = _places(board, both)
             shared = np.flatnonzero(position >= 0)
@@ -330,9 +337,10 @@ class Difference(Shown):
     Attributes
     ----------
     moves : DataFrame
-        ``model, rank_old, rank_new, old, new, change, standard_error, p_value, p_holm`` of the models on both, by
-        rank on the new one. Ranks are among these. Old scores are as the old board reports them, new ones on its
-        scale and with the same mean over these models.
+        ``model, rank_old, rank_new, old, new, change, standard_error, by_same_judges, p_value, p_holm`` of the
+        models on both, by rank on the new one. Ranks are among these. Old scores are as the old board reports
+        them, new ones on its scale and with the same mean over these models. ``by_same_judges`` is the change by
+        the judges that both boards have alone, which the p-values are of; missing where that is not known.
     models, judges : tuple of tuple of str
         Those that only the old one has, and those that only the new one has.
     members : tuple of str
@@ -349,6 +357,10 @@ class Difference(Shown):
     few : Questions or None
         Those of a board that has too few for errors by question. P-values are missing then: no test knows how much
         judgments of a question go together, and standard errors take comparisons as independent.
+    n_same_judges : int
+        Judges that both boards have. Of none, p-values allow for the tastes of all judges.
+    untested : str
+        Why nothing is known by these judges alone, where others came or went; p-values are missing then.
     """
 
     moves: pd.DataFrame
@@ -361,6 +373,13 @@ class Difference(Shown):
     other_unit: bool = False
     same_weights: bool = False
     few: Questions | None = None
+    n_same_judges: int = 0
+    untested: str = ""
+
+    @property
+    def judges_changed(self) -> bool:
+        """Whether judges came or went."""
+        return any(self.judges)
 
     @property
     def moved(self) -> list[str]:
@@ -377,10 +396,12 @@ class Difference(Shown):
 def compare(old: Fit, new: Fit, level: float = 0.95) -> Difference:
     """Hold two fits against each other, on the models that both have.
 
-    The new board's scores are put on the old board's scale by its weights of the judges (`judgerank.order.scale`),
-    and shifted to the same mean over these models. The standard error is that of the change; the p-value is of a
-    test that keeps its level where models are nearly equal (`judgerank.boards.comparing`). Both allow for what the
-    boards share, judgments or questions. Boards of too few questions have no p-values (`Difference.few`).
+    The new board's scores are put on the old board's scale by its weights of the judges that both have
+    (`judgerank.order.scale`), and shifted to the same mean over these models. The standard error is that of the
+    change; the p-value is of a test that keeps its level where models are nearly equal
+    (`judgerank.boards.comparing`). Both allow for what the boards share, judgments or questions. Boards of too few
+    questions have no p-values (`Difference.few`). Where judges came or went, the test is by the judges that both
+    boards have: what comes with others is no change of a model.
 
     Parameters
     ----------
@@ -412,20 +433,49 @@ def compare(old: Fit, new: Fit, level: float = 0.95) -> Difference:
         raise DataError(f"the two boards share {len(shared)} models, and this takes two or more")
     relation = _relation(old, new)
     change = change_of(old, new, shared, relation)
-    few = None if relation == "same" else too_few(old) or too_few(new)
-    p = np.full(len(shared), np.nan) if few else two_sided(change.statistic, change.degrees_of_freedom)
-    ranks = {f"rank_{name}": _ranks(values) for name, values in (("old", change.old), ("new", change.new))}
-    columns = {"old": change.old, "new": change.new, "change": change.new - change.old}
-    columns |= {"standard_error": change.error, "p_value": p, "p_holm": holm(p)}
-    moves = pd.DataFrame({"model": shared, **ranks, **columns}).sort_values("rank_new", ignore_index=True)
     models, judges = (
         _apart(getattr(old.comparisons, x), getattr(new.comparisons, x)) for x in ("models", "judges")
     )
+    same_judges = [judge for judge in old.comparisons.judges if judge in new.comparisons.judges]
+    few = None if relation == "same" else too_few(old) or too_few(new)
+    tested, untested = change, ""
+    if any(judges):
+        tested, few, untested = _by_judges_of_both(old, new, shared, same_judges, change)
+    p = two_sided(tested.statistic, tested.degrees_of_freedom)
+    p = np.full(len(shared), np.nan) if few or untested else p
+    ranks = {f"rank_{name}": _ranks(values) for name, values in (("old", change.old), ("new", change.new))}
+    columns = {"old": change.old, "new": change.new, "change": change.new - change.old}
+    columns |= {"standard_error": change.error, "by_same_judges": tested.new - tested.old}
+    columns |= {"p_value": p, "p_holm": holm(p)}
+    moves = pd.DataFrame({"model": shared, **ranks, **columns}).sort_values("rank_new", ignore_index=True)
     sizes = old.comparisons.n_comparisons, new.comparisons.n_comparisons
     members = old.model.name, new.model.name
     other_unit = _outcomes(old) != _outcomes(new)
-    same_weights = change.under_equality is not None and few is None
-    return Difference(moves, models, judges, members, sizes, relation, level, other_unit, same_weights, few)
+    same_weights = tested.under_equality is not None and few is None and not untested
+    parts = moves, models, judges, members, sizes, relation, level, other_unit, same_weights, few
+    return Difference(*parts, len(same_judges), untested)
+
+
+def _by_judges_of_both(
+    old: Fit, new: Fit, shared: Sequence[str], judges: Sequence[str], change: Change
+) -> tuple[Change, Questions | None, str]:
+    """The change of some models by the judges that both boards have, too few questions, and why there is none.
+
+    Of boards that share no judge, the change by all with an error that holds their tastes.
+    """
+    if not judges:
+        variance, freedom = taste_variances(old, new, shared)
+        statistic = change.statistic * _over(change.error, np.sqrt(change.error**2 + variance))
+        freedoms = np.minimum(change.degrees_of_freedom, freedom)
+        by_all = replace(change, under_equality=statistic, degrees_of_freedom=freedoms)
+        return by_all, too_few(old) or too_few(new), ""
+    try:
+        before, after = (fit_by_judges(board, judges) for board in (old, new))
+        relation = _relation(before, after)
+        by_both = change_of(before, after, shared, relation)
+    except JudgerankError as error:
+        return replace(change, old=change.old * np.nan), None, str(error)
+    return by_both, None if relation == "same" else too_few(before) or too_few(after), ""
 
 
 def _outcomes(fitted: Fit) -> tuple[bool, bool]:

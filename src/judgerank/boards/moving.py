@@ -40,9 +40,9 @@ from judgerank.fits.fit import fit, raw_and_question, require_fit, require_membe
 from judgerank.fits.result import Fit
 from judgerank.fits.storing import kept_weights
 from judgerank.inference.clusters import cluster_gradients
-from judgerank.inference.wald import two_sided
+from judgerank.inference.wald import two_sided, wald_by_covariance
 from judgerank.order.claims import holm, significant
-from judgerank.order.scale import scale_by, scale_of
+from judgerank.order.scale import reported_covariance, scale_by, scale_of
 from judgerank.ranking.recusal import RECUSE, Recusal, is_recusing, of_rows, on_one_maker, recusal_of
 from judgerank.reading.read import Source, read_judgments
 from judgerank.reading.selection import Filters
@@ -81,7 +81,11 @@ def by_judge(held: Anchored) -> pd.DataFrame:
             )
             variance = _variance(held, judged, number, judge_information[number], gradient_parts[1][number])
             error = np.sqrt(variance + deviation @ v @ deviation)
-            step, lead = gradient[number] / judge_information[number], _lead(held, c, n + number)
+            step = (
+                gradient[number] / judge_information[number]
+                - gradient_parts[0][number] / gradient_parts[1][number]
+            )
+            lead = _lead(held, c, n + number)
             p = float(two_sided(step / error, held.errors.degrees_of_freedom[number]))
             parts.append((held.newcomers[number], name, met[number], unit * lead, unit * error, p))
     columns = ["newcomer", "judge", "comparisons", "lead", "standard_error", "p_value"]
@@ -158,8 +162,9 @@ class Placement(Shown):
     differences : DataFrame
         `Anchored.differences`.
     moves : DataFrame
-        ``model, before, after, change, standard_error, p_value, p_holm``: the board's models in the fit of all
-        comparisons, and whether they move by more than noise.
+        ``model, before, after, rank_before, rank_after, change, share_of_interval, standard_error, p_value,
+        p_holm``: the board's models in the fit of all comparisons, ranks among themselves, the change's size over
+        the width of the interval that the model has on the board, and whether it is more than noise.
     judges : DataFrame
         `boards.partial.by_judge`.
     refit : Fit or None
@@ -264,7 +269,7 @@ def place(
     condition, dependence = _on_dependence(recusal, held.newcomers)
     left_out = [] if recusal is None else recusal.on_left_out()
     remarks = (*every.left_out_by_request, *left_out, *dependence)
-    moves, judges = _moves(held, refit), by_judge(held)
+    moves, judges = _moves(held, refit, level), by_judge(held)
     return Placement(held, table, differences, moves, judges, refit, why, level, condition, remarks)
 
 
@@ -327,11 +332,12 @@ def _refit(held: Anchored) -> Fit:
 
 def _on_board(refit: Fit, held: Anchored) -> pd.Series:
     """Scores of a refit on the board's scale, the mean of the board's models at zero as it is on the board."""
-    factor = scale_by(refit, kept_weights(held.board)).factor
-    return factor * (refit.scores - refit.scores[list(held.board.comparisons.models)].mean())
+    models = list(held.board.comparisons.models)
+    factor = scale_by(refit, kept_weights(held.board), models).factor
+    return factor * (refit.scores - refit.scores[models].mean())
 
 
-def _moves(held: Anchored, refit: Fit | None) -> pd.DataFrame:
+def _moves(held: Anchored, refit: Fit | None, level: float) -> pd.DataFrame:
     board, scale = held.board, scale_of(held.board)
     v, information = board._inverse("expected"), held.information
     p = np.linalg.solve(np.eye(len(v)) + v @ information, v)
@@ -343,5 +349,17 @@ def _moves(held: Anchored, refit: Fit | None) -> pd.DataFrame:
     after = before + step if refit is None else _on_board(refit, held)[list(before.index)]
     p_value = two_sided(step / error, held.errors.of_moves)
     frame = pd.DataFrame({"model": before.index, "before": before.to_numpy(), "after": after.to_numpy()})
-    frame = frame.assign(change=frame["after"] - frame["before"], standard_error=error, p_value=p_value)
-    return frame.assign(p_holm=holm(p_value))
+    ranks = {f"rank_{side}": frame[side].rank(ascending=False, method="first").astype(int) for side in ENDS}
+    change, width = frame["after"] - frame["before"], interval_widths(board, level)
+    frame = frame.assign(**ranks, change=change, share_of_interval=change.abs() / width)
+    return frame.assign(standard_error=error, p_value=p_value, p_holm=holm(p_value))
+
+
+ENDS = "before", "after"
+
+
+def interval_widths(board: Fit, level: float) -> FloatArray:
+    """Widths of the intervals of a board's reported scores, shape (N,)."""
+    scores, covariance = scale_of(board).scores, reported_covariance(board)
+    low, high = wald_by_covariance(scores, covariance, level, board.degrees_of_scores)
+    return np.asarray(high - low)

@@ -11,11 +11,13 @@ import numpy as np
 from judgerank.boards.comparing import Difference, compare
 from judgerank.boards.moving import Placement
 from judgerank.data.judgments import Judgments
-from judgerank.data.listing import listed, p_of
+from judgerank.data.listing import counted, listed, p_of
 from judgerank.fits.errors_by_question import Questions
 from judgerank.fits.result import Fit
 from judgerank.order.claims import significant
+from judgerank.ranking.choices import Settings
 from judgerank.ranking.page_options import Changelog
+from judgerank.ranking.recusal import COUNT, RECUSE
 
 # What is kept with a board, and what a placement and a difference say, in words.
 RELATIONS = {
@@ -30,8 +32,14 @@ OTHER_UNIT = (
 )
 
 
-def about_of(judgments: Judgments, notes: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """What a saved fit keeps of its judgments: digests of files and of questions, a filter, and notes."""
+def about_of(
+    judgments: Judgments, notes: Mapping[str, str] | None = None, settings: Settings | None = None
+) -> dict[str, Any]:
+    """What a saved fit keeps of its judgments: digests of files and of questions, a filter, and notes.
+
+    With the settings of its ranking: whether judges had a vote on models of their own maker, and who the makers
+    are where names do not say it.
+    """
     sources = judgments.source.get("files", [judgments.source])
     about: dict[str, Any] = {"files": sorted(str(source["sha256"]) for source in sources if "sha256" in source)}
     if "question_id" in judgments.frame:
@@ -40,6 +48,9 @@ def about_of(judgments: Judgments, notes: Mapping[str, str] | None = None) -> di
         about["questions"] = f"{len(names)} questions, {digest[:12]}"
     if judgments.requests:
         about["filter"] = judgments.requests
+    if settings is not None:
+        about["own_maker"] = RECUSE if settings.is_recused else COUNT
+        about["makers"] = dict(settings.makers)
     return {**about, "notes": dict(notes or {})}
 
 
@@ -68,13 +79,17 @@ def placement_text(placement: Placement) -> Iterator[str]:
         f"- Left out, {why}: {n_comparisons:,} comparisons." for why, n_comparisons in held.left_out.items()
     )
     yield from (f"- {remark}" for remark in placement.remarks)
+    yield from _on_missing(placement)
     yield from _separated(placement)
     if placement.refit is None:
         yield f"- There is no fit of all comparisons together: {placement.why}."
     for _, row in significant(placement.moves, level).iterrows():
+        before, after = row["rank_before"], row["rank_after"]
+        rank = f"it stays at rank {before}" if before == after else f"from rank {before} to rank {after}"
         yield (
             f"- WARNING: the newcomers move {row['model']} by {row['change']:+.3f}, more than noise "
-            f"(p {row['p_holm']:.2g}): judges see them otherwise than the board's models."
+            f"(p {p_of(row['p_holm'])}): {rank}, and the change is {row['share_of_interval']:.0%} of the width of "
+            "its interval. Judges see the newcomers otherwise than the board's models."
         )
     for _, row in significant(placement.judges, level).iterrows():
         lead_text = f"sees {row['newcomer']} {row['lead']:+.2f} from where the panel does"
@@ -84,6 +99,29 @@ def placement_text(placement: Placement) -> Iterator[str]:
     tested = np.isfinite([held.errors.of_moves, *held.errors.degrees_of_freedom]).all()
     if placement.refit is not None and tested and not placement.moved and not placement.partial:
         yield "- The newcomers move no model of the board by more than noise, and no judge sees them otherwise."
+
+
+def _on_missing(placement: Placement) -> Iterator[str]:
+    """Which judges of the board did not compare a newcomer, and what its interval allows for."""
+    held = placement.anchored
+    n_judges, by_judges = len(held.comparisons.judges), dict[tuple[str, ...], list[str]]()
+    for newcomer, judges in held.missing_judges.items():
+        by_judges.setdefault(judges, []).append(newcomer)
+    for judges, newcomers in by_judges.items():
+        yield (
+            f"- Only {n_judges - len(judges)} of the board's {counted(n_judges, 'judge')} compared "
+            f"{listed(newcomers)}. Missing: {listed(judges)}."
+        )
+    if not by_judges:
+        return
+    spread = float(np.sqrt(held.tastes.variance))
+    if spread > 0:
+        yield (
+            f"- Judges of the board have tastes of their own (standard deviation {spread:.2f} log-odds). The "
+            "intervals allow for those of the missing judges."
+        )
+    else:
+        yield "- The judges of the board show no tastes, so the intervals allow for none of the missing ones."
 
 
 def _separated(placement: Placement) -> Iterator[str]:
@@ -130,13 +168,10 @@ def difference_text(difference: Difference, old: Mapping[str, Any], new: Mapping
             "p_value: from a test that weights the judges alike on both boards. So it differs from the one that "
             "change / standard_error would give."
         )
+    if difference.judges_changed and difference.n_same_judges and not difference.untested:
+        yield "by_same_judges, p_value: by the judges that both boards have alone"
     yield ""
-    if difference.few is not None:
-        yield few_questions(difference.few)
-    elif difference.moved:
-        yield f"Moved by more than noise ({difference.level:.0%}, Holm's adjustment): {listed(difference.moved)}."
-    else:
-        yield f"No model moved by more than noise ({difference.level:.0%}, Holm's adjustment)."
+    yield from _on_moves(difference)
 
 
 def _kept(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
@@ -151,6 +186,8 @@ def _kept(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
             yield f"- {what} are {'the same' if old_value == new_value else 'not the same'}."
     if old.get("filter") != new.get("filter"):
         yield "- WARNING: other judgments were left out by request (--without-judge and the like)."
+    if len({metadata["own_maker"] for metadata in (old, new) if "own_maker" in metadata}) > 1:
+        yield "- WARNING: votes of judges on models of their own maker count on one of the boards alone."
     notes = [metadata.get("notes", {}) for metadata in (old, new)]
     for name in sorted({*notes[0], *notes[1]}):
         old_value, new_value = (metadata.get(name) for metadata in notes)
@@ -215,11 +252,29 @@ def _sentences(difference: Difference) -> Iterator[str]:
     if difference.relation == "same":
         yield "Both rankings use the same judgments."
         return
+    yield from _on_moves(difference)
+
+
+def _on_moves(difference: Difference) -> Iterator[str]:
+    """Which models moved, by whose answers."""
+    sure = f"{difference.level:.0%}, Holm's adjustment"
+    if difference.untested:
+        yield (
+            "The judges changed, and no test is possible by those that both boards have. So it cannot be said "
+            f"whether a model moved or the judges differ: {difference.untested}."
+        )
+        return
     if difference.few is not None:
         yield few_questions(difference.few)
-    elif not difference.moved:
-        yield f"No model's score changed significantly ({difference.level:.0%}, Holm's adjustment)."
+        return
+    whose = f"By the {counted(difference.n_same_judges, 'judge')} on both boards, "
+    whose = whose if difference.judges_changed and difference.n_same_judges else ""
+    if difference.judges_changed and not difference.n_same_judges:
+        yield "The boards share no judge. The test allows for the tastes of all judges."
+    if not difference.moved:
+        none = f"o model's score changed significantly ({sure})."
+        yield f"{whose}n{none} What changed comes with the other judges." if whose else f"N{none}"
     for _, row in significant(difference.moves, difference.level).iterrows():
-        direction = "rose" if row["change"] > 0 else "fell"
-        size = abs(row["change"])
-        yield f"{row['model']} {direction} by {size:.2f} (p {p_of(row['p_holm'])}, Holm's adjustment)."
+        direction = "rose" if row["by_same_judges"] > 0 else "fell"
+        size = abs(row["by_same_judges"])
+        yield f"{whose}{row['model']} {direction} by {size:.2f} (p {p_of(row['p_holm'])}, Holm's adjustment)."

@@ -13,8 +13,8 @@ import typer
 from judgerank.cli.options import (
     ASK_COPIES,
     ASK_NAMES,
-    RECUSE,
     BaselineOption,
+    BoardOwnMakerOption,
     CategoryOption,
     ColumnOption,
     CopiesOption,
@@ -26,7 +26,6 @@ from judgerank.cli.options import (
     LevelOption,
     NamesOption,
     OnlyJudgeOption,
-    OwnMakerOption,
     WinnerValuesOption,
     WithoutJudgeOption,
     WithoutModelOption,
@@ -52,7 +51,7 @@ def place(
     only_judge: OnlyJudgeOption = None,
     without_model: WithoutModelOption = None,
     category: CategoryOption = None,
-    own_maker: OwnMakerOption = RECUSE,
+    own_maker: BoardOwnMakerOption = None,
     models: FactsOption = None,
     level: LevelOption = 0.95,
     json: JsonOption = False,
@@ -63,7 +62,7 @@ def place(
     files, words = words_of(winner_values, files)
     selection = selected(without_judge, only_judge, without_model, category)
     read = how_read(column, words, format, baseline, encoding, names, copies, selection)
-    boards_run.place_newcomers(board, files, read, level, json, own_maker.value, models)
+    boards_run.place_newcomers(board, files, read, level, json, own_maker, models)
 
 
 def diff(

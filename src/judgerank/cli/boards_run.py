@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from judgerank.boards import moving
 from judgerank.boards.comparing import Difference, compare
 from judgerank.boards.reported import difference_text, placement_headline, placement_text
@@ -13,6 +15,7 @@ from judgerank.cli.documents import records
 from judgerank.cli.terminal import say, say_json
 from judgerank.fits import loading
 from judgerank.ranking.page_options import makers_on
+from judgerank.ranking.recusal import RECUSE
 from judgerank.reading.files import paths_of
 from judgerank.reading.read import read_judgments
 
@@ -23,13 +26,17 @@ def place_newcomers(
     read: Mapping[str, Any],
     level: float,
     json: bool,
-    own_maker: str,
+    own_maker: str | None,
     models: Path | None,
 ) -> None:
-    """Place the new models of files on a board; `read` is what `read_judgments` is told."""
-    fitted = loading.load(board)
+    """Place the new models of files on a board; `read` is what `read_judgments` is told.
+
+    Votes of judges on models of their own maker count as they did on the board unless `own_maker` says otherwise.
+    """
+    fitted, kept = loading.load(board), loading.about(board)
     judgments = read_judgments(paths_of(files), **read)
-    makers = dict(makers_on(judgments, models))
+    own_maker = own_maker or kept.get("own_maker", RECUSE)
+    makers = {**kept.get("makers", {}), **dict(makers_on(judgments, models))}
     placement = moving.place(fitted, judgments, level=level, own_maker=own_maker, makers=makers)
     if json:
         record = {"own_maker": own_maker, "filter": judgments.requests}
@@ -45,6 +52,8 @@ def _placement(placement: moving.Placement) -> dict[str, object]:
         "notes": placement.remarks,
         "level": placement.level,
         "left_out": dict(placement.anchored.left_out),
+        "missing_judges": {model: list(judges) for model, judges in placement.anchored.missing_judges.items()},
+        "tastes": float(np.sqrt(placement.anchored.tastes.variance)),
         "newcomers": records(placement.newcomers),
         "differences": records(placement.differences),
         "moved": placement.moved,
@@ -74,6 +83,8 @@ def _difference(difference: Difference) -> dict[str, object]:
         "members": dict(zip(("old", "new"), difference.members, strict=True)),
         "models": dict(zip(sides, difference.models, strict=True)),
         "judges": dict(zip(sides, difference.judges, strict=True)),
+        "same_judges": difference.n_same_judges,
+        "untested": difference.untested or None,
         "moved": difference.moved,
         "moves": records(difference.moves),
     }

@@ -11,8 +11,9 @@ from judgerank.collecting.checking import checked, read_settings
 from judgerank.collecting.collection import Study
 from judgerank.collecting.costs import estimated, spent_into
 from judgerank.collecting.ledger import Ledger
-from judgerank.collecting.run import collect
+from judgerank.collecting.run import collect, record_of
 from judgerank.collecting.settings import Collection, Prompt, read_panel
+from judgerank.writing.sidecars import content_of
 
 
 def asked(
@@ -51,6 +52,7 @@ def _on_file(study: Study) -> dict[str, object]:
         "wanted": len(study.tasks),
         "there": len(previous),
         "left": len(left),
+        "until": (content_of(record_of(settings.output)) or {}).get("until"),
         "spent": number(spent_into(ledger, study.judges)),
         "to_ask": records(table),
     }

@@ -33,9 +33,11 @@ from judgerank.cli.options import (
     selected,
     words_of,
 )
-from judgerank.gating.rule import MODES, SCALES, SCORE, Rule
+from judgerank.data.units import QUESTION
+from judgerank.gating.rule import MISSING, MODES, SCALES, SCORE, Rule
 
 Mode = StrEnum("Mode", {mode: mode for mode in MODES})  # type: ignore[misc]  # members are known when it runs
+Missing = StrEnum("Missing", {way: way for way in MISSING})  # type: ignore[misc]  # likewise
 Scale = StrEnum("Scale", {scale: scale for scale in SCALES})  # type: ignore[misc]  # likewise
 
 
@@ -53,13 +55,22 @@ class Order(StrEnum):
     both = "both"
 
 
-DEFAULT_MODE, DEFAULT_SCALE = Mode(MODES[0]), Scale(SCALES[0])
+DEFAULT_MODE, DEFAULT_SCALE, DEFAULT_MISSING = Mode(MODES[0]), Scale(SCALES[0]), Missing(MISSING[0])
 SURENESS, PANEL = "Uncertainty", "Asking a panel"
 OF_PANEL = ("until", "budget", "judgments", "order", "allow_env_url")  # options that say how a panel is asked
 OF_FILES = (  # options on judgments that are there
-    *("criteria", "question_cost", "answers", "format", "column", "winner_values"),
+    *("cluster", "criteria", "question_cost", "answers", "format", "column", "winner_values"),
     *("encoding", "names", "copies", "without_judge", "only_judge", "without_model", "category"),
 )
+
+
+def protected(texts: list[str] | None) -> list[str] | None:
+    """The groups as they are given; each needs a column and a value."""
+    for text in texts or ():
+        column, _, value = text.partition("=")
+        if not column or not value:
+            raise typer.BadParameter(f"{text!r} is not COLUMN=VALUE, such as category=safety.")
+    return texts
 
 
 def gate(
@@ -89,6 +100,14 @@ def gate(
             "--criteria", help="Each file is a criterion: ship if all pass, block if one is worse (Holm)."
         ),
     ] = False,
+    protect: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN=VALUE",
+            callback=protected,
+            help="Questions that must pass by themselves, such as category=safety; as often as needed.",
+        ),
+    ] = None,
     candidate_model: Annotated[
         str | None,
         typer.Option(metavar="NAME", help="Model behind the candidate, by which --own-maker knows its maker."),
@@ -116,6 +135,32 @@ def gate(
             "frequent. With --panel: which run.",
         ),
     ] = None,
+    cluster: Annotated[
+        str,
+        typer.Option(
+            rich_help_panel=SURENESS,
+            metavar="COLUMN",
+            help="What was sampled: question, or a column of the judgments such as template or conversation, all "
+            "of whose questions are then tested together.",
+        ),
+    ] = QUESTION,
+    missing: Annotated[
+        Missing,
+        typer.Option(
+            rich_help_panel=SURENESS,
+            help="losses: ship only if missing answers could all be losses. random: they count for neither side, "
+            "unless the other judges prefer the candidate less there.",
+        ),
+    ] = DEFAULT_MISSING,
+    this_panel: Annotated[
+        bool,
+        typer.Option(
+            "--this-panel",
+            rich_help_panel=SURENESS,
+            help="Decide for this panel alone. Without it, a verdict is for judges like these where they differ "
+            "significantly.",
+        ),
+    ] = False,
     panel: Annotated[
         Path | None,
         typer.Option(
@@ -197,7 +242,10 @@ def gate(
     _refuse_misplaced(ctx, OF_PANEL if panel is None else OF_FILES, "needs" if panel is None else "is without")
     if scale.value == SCORE and not _is_given(ctx, "margin"):
         raise typer.BadParameter("--scale score needs a --margin in score, such as 0.2 (a win rate of 45%).")
-    rule = Rule(mode.value, margin, alpha, power, look, scale=scale.value)
+    groups = tuple((name, value) for name, _, value in (text.partition("=") for text in protect or ()))
+    rule = Rule(
+        mode.value, margin, alpha, power, look, None, scale.value, missing.value, this_panel, groups, cluster
+    )
     files, words = words_of(winner_values, files)
     paths = gate_run.OutputPaths(json_file, junit, markdown, page)
     outputs = gate_run.outputs_of(files, answers, paths, force)
@@ -214,6 +262,7 @@ def gate(
     else:
         selection = selected(without_judge, only_judge, without_model, category)
         read = how_read(column, words, format, None, encoding, names, copies, selection)
+        read["keep"] = () if cluster == QUESTION else (cluster,)
         judgments_by_criterion = gate_run.read_by_criterion(files, criteria, read)
         named = {"baseline": baseline, "candidate": candidate}
         by_default = {option: name for option, name in named.items() if not _is_given(ctx, option)}

@@ -92,7 +92,9 @@ def decided_on(
     """The verdict on judgments that are there."""
     texts = texts_of(paired(*answers)) if answers else {}
     makers = dict(maker for judgments in read.values() for maker in makers_on(judgments, own_maker.facts))
-    tables, own = votes_on_pair(read, pair, own_maker.choice, makers.items(), own_maker.candidate_model)
+    tables, own = votes_on_pair(
+        read, pair, own_maker.choice, makers.items(), own_maker.candidate_model, rule.cluster
+    )
     result = decided(tables, rule, own, question_cost)
     return replace(result, texts=texts, remarks=remarks_on(read), requests=requests_in(read))
 

@@ -297,6 +297,7 @@ NAMED = (  # `judgerank.model.members.NAMED`
     *("btl_graded", "judge_aware_graded", "position_aware_graded"),
 )
 SOLVERS = ("newton", "adam", "localized", "penalised")  # `judgerank.engine.solvers.SOLVERS`
+WHOSE = ("judges_like_these", "this_panel")  # `judgerank.ranking.choices.WHOSE`
 CLUSTERS = ("question", "effects", "none")  # `judgerank.ranking.choices.CLUSTERS`
 EXPORT_FORMS = ("csv", "tsv", "parquet", "json", "jsonl", "tex", "md")  # `judgerank.ranking.exports.FORMS`
 EXPORT_TABLES = (  # `judgerank.ranking.exports.TABLES`
@@ -361,6 +362,16 @@ FactsOption = Annotated[
         help="Facts on the models: a table with a column model and any of "
         f"{', '.join(FACTS)}. --own-maker goes by organisation, also of judges in the table; the page of a "
         "ranking shows all of them, to filter by.",
+    ),
+]
+BoardOwnMakerOption = Annotated[
+    OwnMaker | None,
+    typer.Option(
+        "--own-maker",
+        rich_help_panel=MODEL,
+        show_default="as on the board",
+        help="Votes of judges on models of their own maker, as far as names or the board say who makes them. "
+        "recuse: they do not count, unless no other votes connect the same models. count: they count.",
     ),
 ]
 OwnMakerOption = Annotated[

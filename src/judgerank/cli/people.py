@@ -15,6 +15,7 @@ from judgerank.cli.options import (
     ASK_NAMES,
     OUTPUT,
     RECUSE,
+    UNCERTAINTY,
     BaselineOption,
     CategoryOption,
     ColumnOption,
@@ -71,6 +72,15 @@ def people(
     own_maker: OwnMakerOption = RECUSE,
     models: FactsOption = None,
     level: LevelOption = 0.95,
+    cluster: Annotated[
+        list[str] | None,
+        typer.Option(
+            rich_help_panel=UNCERTAINTY,
+            metavar="[question|person|COLUMN]",
+            help="What was sampled, by which errors are clustered. Given twice, the two are crossed. By default "
+            "question and person where ten people or more voted, some of them several times; else question.",
+        ),
+    ] = None,
     next_: Annotated[
         Path | None,
         typer.Option("--next", rich_help_panel=OUTPUT, help="File for the items to show to people next, as CSV."),
@@ -87,8 +97,12 @@ def people(
     read = how_read(column, words, format, baseline, encoding, names, copies, selection)
     items = people_run.NextItems(next_, force, raw)
     if board is not None:
+        if cluster:
+            raise typer.BadParameter("--cluster is of human votes, and --board has none: leave one out.")
         people_run.place_on_human_board(
             files, read, board, level, human or [], items, json, own_maker.value, models
         )
         return
-    people_run.anchored(files, read, human or [], level, items, json, own_maker.value, models)
+    people_run.anchored(
+        files, read, human or [], level, items, json, own_maker.value, models, tuple(cluster or ())
+    )

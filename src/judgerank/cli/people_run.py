@@ -11,7 +11,7 @@ from judgerank.cli.terminal import say, say_json
 from judgerank.data.errors import ConfigError
 from judgerank.people.anchor import next_pairs
 from judgerank.people.human_scale import HumanBoard, HumanScale
-from judgerank.people.report import PeopleReport, on_human_board, people_report
+from judgerank.people.report import KNOWN, PeopleReport, on_human_board, people_report, units_named
 from judgerank.ranking.page_options import makers_on
 from judgerank.ranking.recusal import RECUSE
 from judgerank.reading.files import paths_of, plain
@@ -37,14 +37,15 @@ def anchored(
     json: bool,
     own_maker: str = RECUSE,
     models: Path | None = None,
+    cluster: tuple[str, ...] = (),
 ) -> None:
     """Report on files; `read` is what `read_judgments` is told."""
     paths = paths_of(files)
     outputs = Outputs(plain(paths), items.force)
     if items.path is not None:
         outputs.file(items.path)  # before anything is computed
-    judgments = read_judgments(paths, **read)
-    report = people_report(judgments, human, level, own_maker, dict(makers_on(judgments, models)))
+    judgments = read_judgments(paths, **read, keep=[name for name in units_named(cluster) if name not in KNOWN])
+    report = people_report(judgments, human, level, own_maker, dict(makers_on(judgments, models)), cluster)
     if items.path is not None:
         outputs.write({items.path: csv_of(report.next, raw=items.raw).encode()})
     if json:
@@ -99,6 +100,7 @@ def _document(report: PeopleReport, path: Path | None) -> dict[str, object]:
         "score": "toward_panel" if report.people is report.toward_panel else "helped",
         "level": report.level,
         "people": report.persons,
+        "cluster": report.cluster,
         "disagree": bool(report.disagree),
         "chi_squared": number(report.statistic),
         "degrees_of_freedom": report.degrees_of_freedom,

@@ -39,6 +39,7 @@ from judgerank.cli.options import (
     selected,
     words_of,
 )
+from judgerank.data.units import QUESTION
 
 POSITIVE = between(0, float("inf"))
 ASSUMED, QUESTIONS = "Assumed panel, without a file", "Questions and repeats"
@@ -126,6 +127,15 @@ def plan(
             help="Judges asked about each pair; by default as in the file.",
         ),
     ] = None,
+    cluster: Annotated[
+        str,
+        typer.Option(
+            rich_help_panel=QUESTIONS,
+            metavar="COLUMN",
+            help="What is sampled: question, or a column of the file such as template, whose values then stand "
+            "for questions.",
+        ),
+    ] = QUESTION,
     repeats: Annotated[
         int, typer.Option(rich_help_panel=QUESTIONS, min=1, help="How often a judge is asked the same.")
     ] = 1,
@@ -169,9 +179,12 @@ def plan(
     if files:
         read = how_read(column, words, format, baseline, encoding, names, copies, selection)
         own = own_maker.value, models
-        basis = plan_run.fitted_to(files, read, (model, solver.value), level, assumption, own)
+        read["keep"] = () if cluster == QUESTION else (cluster,)
+        basis = plan_run.fitted_to(files, read, (model, solver.value), level, assumption, own, cluster)
     else:
         plan_run.require_no_file(selection, models)
+        if cluster != QUESTION:
+            raise typer.BadParameter("--cluster is about judgments: name a file of them.")
         basis = plan_run.assumed_panel(assumption, model)
     question_settings = {"sd": question_sd, "pairs": question_pairs, "judges": question_judges}
     design = plan_run.Design(question_settings, repeats, correlation)

@@ -17,6 +17,7 @@ from judgerank.data.comparisons import FEW_ANSWERS, FEW_JUDGES
 from judgerank.data.errors import ConfigError, NoIntervalError, NoMaximumError
 from judgerank.data.judgments import Judgments
 from judgerank.data.listing import counted
+from judgerank.data.units import QUESTION
 from judgerank.fits.result import Fit
 from judgerank.planning.judges import fit_with_tastes, judges_needed
 from judgerank.planning.panels import Panel, assumed
@@ -35,6 +36,7 @@ from judgerank.planning.plans import (
     panels_by_size,
     plan_table,
     questions_like,
+    sampled_by,
     spread_told,
     tastes_told,
     to_make,
@@ -78,6 +80,7 @@ class Basis(NamedTuple):
     warnings: Sequence[str] = ()
     own_maker: str = RECUSE
     filter: Sequence[Mapping[str, Any]] = ()
+    cluster: str = QUESTION
 
 
 class Design(NamedTuple):
@@ -116,6 +119,7 @@ def fitted_to(
     level: float,
     assumption: Assumption,
     own: tuple[str, Path | None] = (RECUSE, None),
+    cluster: str = QUESTION,
 ) -> Basis:
     """The panel fitted to files by a model and a solver; nothing may be said of an assumed one.
 
@@ -125,6 +129,7 @@ def fitted_to(
     if overrides:
         raise typer.BadParameter(f"{', '.join(overrides)}: the file decides that.")
     (model, solver), (own_maker, facts), every = chosen, own, read_judgments(files, **read)
+    every = sampled_by(every, cluster)
     recusal = recusal_of(every, is_recusing(own_maker), makers_on(every, facts))
     judgments = recusal.counted
     try:
@@ -135,11 +140,17 @@ def fitted_to(
         ) from None
     questions = questions_like(panel, fitted, judgments)
     seen, rows = None, judgments.comparisons
-    if "question_id" in judgments.frame and rows.stages is None:
+    if "question_id" in judgments.frame and rows.stages is None and cluster == QUESTION:
         seen = repeats_of(fitted, rows, judgments.question, level, judgments.item)
     remarks = [*judgments.left_out_by_request, *judgments.warnings, *recusal.sentences()]
-    fits = fitted.judges_at_zero, fit_with_tastes(judgments, fitted, solver)
-    return Basis(panel, questions, seen, round(rows.n_comparisons), *fits, remarks, own_maker, every.requests)
+    remarks += (
+        [] if cluster == QUESTION else [f"A question of the plan is a value of {cluster}: {cluster} was sampled."]
+    )
+    collected, fits = (
+        round(rows.n_comparisons),
+        (fitted.judges_at_zero, fit_with_tastes(judgments, fitted, solver)),
+    )
+    return Basis(panel, questions, seen, collected, *fits, remarks, own_maker, every.requests, cluster)
 
 
 def require_no_file(selection: Mapping[str, Iterable[str] | None], facts: Path | None) -> None:
@@ -207,6 +218,7 @@ def print_result(planned: Planned, smaller: pd.DataFrame | None, level: float, j
         document = {
             "own_maker": planned.basis.own_maker,
             "filter": planned.basis.filter,
+            "cluster": planned.basis.cluster,
             "models": len(panel.models),
             "judges": len(panel.judges),
             "left_out": list(basis.left_out),

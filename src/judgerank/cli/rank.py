@@ -20,6 +20,7 @@ from judgerank.cli.options import (
     RECUSE,
     SHRUNK,
     UNCERTAINTY,
+    WHOSE,
     BaselineOption,
     CategoryOption,
     ColumnOption,
@@ -93,8 +94,8 @@ def one_card(paths: list[Path] | None) -> Path | None:
     return paths[0] if paths else None
 
 
-Cluster = StrEnum("Cluster", {name: name for name in CLUSTERS})  # type: ignore[misc]  # known when it runs
-BY_QUESTION = Cluster("question")
+Whose = StrEnum("Whose", {name: name for name in WHOSE})  # type: ignore[misc]  # known when it runs
+LIKE_THESE = Whose(WHOSE[0])
 
 
 def rank(
@@ -127,14 +128,25 @@ def rank(
     models: FactsOption = None,
     level: LevelOption = 0.95,
     cluster: Annotated[
-        Cluster,
+        list[str] | None,
         typer.Option(
             rich_help_panel=UNCERTAINTY,
-            help="How to treat judgments of the same question. question: cluster the standard errors by question. "
-            "effects: model the quality of every single answer, which all its judges share. none: treat all "
-            "judgments as independent.",
+            metavar=f"[{'|'.join(CLUSTERS)}|COLUMN]",
+            help="How to treat judgments of the same question. question: cluster the standard errors by question; "
+            "without a column of questions, take each judgment by itself. effects: model the quality of every "
+            "single answer, which all its judges share. none: treat all judgments as independent. COLUMN: cluster "
+            "by another unit that was sampled, such as template. Given twice, the two are crossed: question and "
+            "rater. By default question.",
         ),
-    ] = BY_QUESTION,
+    ] = None,
+    whose: Annotated[
+        Whose,
+        typer.Option(
+            rich_help_panel=UNCERTAINTY,
+            help="Whose opinion intervals and significance are of. judges_like_these: where judges have tastes of "
+            "their own, allow for which judges happen to be here. this_panel: these judges alone.",
+        ),
+    ] = LIKE_THESE,
     answers: AnswersOption = None,
     since: SinceOption = None,
     card: CardOption = None,
@@ -210,11 +222,11 @@ def rank(
         "model": model,
         "solver": solver.value,
         "level": level,
-        "cluster": cluster.value,
+        "cluster": tuple(cluster or CLUSTERS[:1]),
         "few": few,
     }
     settings |= {"next": next_, "next_size": next_size, "blocks": tuple(block or ())}
-    settings["own_maker"] = own_maker.value
+    settings |= {"own_maker": own_maker.value, "whose": whose.value}
     files, words = words_of(winner_values, files)
     selection = selected(without_judge, only_judge, without_model, category)
     read = how_read(column, words, format, baseline, encoding, names, copies, selection)

@@ -22,7 +22,7 @@ from judgerank.fits.result import Fit
 from judgerank.fits.storing import content, is_saved
 from judgerank.ranking.card import card as draw_card
 from judgerank.ranking.card import require_card, sentence
-from judgerank.ranking.choices import Settings
+from judgerank.ranking.choices import Settings, kept_for
 from judgerank.ranking.exports import Export, contents, export_of
 from judgerank.ranking.page_options import Additions, Texts, facts_on, makers_in
 from judgerank.ranking.ranking import MOST_ROWS, SECTION, Ranking, ranked
@@ -72,7 +72,7 @@ class PageOptions:
         if old is not None and self.since is not None:
             from judgerank.boards.reported import changelog_of
 
-            log = changelog_of(old, ranking.fit, self.since.name, ranking.settings.level)
+            log = changelog_of(old, ranking.panel_fit, self.since.name, ranking.settings.level)
         texts = None
         if self.answers is not None:
             from judgerank.collecting.answer_sources import read_questions
@@ -122,7 +122,9 @@ class Written:
             "model": ranking.fit.model.name,
             "solver": ranking.settings.solver,
             "level": ranking.settings.level,
+            "cluster": ranking.sampled_by,
             "own_maker": ranking.settings.own_maker,
+            "whose": ranking.whose,
             "headline": sentences.headline,
             "lead": sentences.lead,
             "categories": sentences.categories,
@@ -165,7 +167,7 @@ def ranked_into(
     target = output_paths.output or Path("rankings", title_of(paths))
     outputs = _outputs(paths, target, settings, exports, output_paths, page_options)
     old = None if page_options.since is None else loading.load(page_options.since)  # before anything is computed
-    judgments = read_judgments(files, **read)
+    judgments = read_judgments(files, **read, keep=kept_for(settings.cluster))
     facts = facts_on(judgments, page_options.models)
     settings = replace(settings, makers=makers_in(facts))
     ranking = ranked(judgments, settings, Progress("ranking"))
@@ -173,7 +175,9 @@ def ranked_into(
     if output_paths.save is not None:
         from judgerank.boards.reported import about_of
 
-        extra_contents[output_paths.save] = content(ranking.fit, about_of(judgments, output_paths.notes))
+        extra_contents[output_paths.save] = content(
+            ranking.panel_fit, about_of(judgments, output_paths.notes, settings)
+        )
     if output_paths.card is not None:
         extra_contents[output_paths.card] = draw_card(ranking, output_paths.card)
     additions = page_options.of(ranking, old, facts)

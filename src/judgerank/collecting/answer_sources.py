@@ -192,13 +192,14 @@ def _ours(table: pd.DataFrame, names: Mapping[str, str], answers: str | None) ->
 
 
 def _text(number: int, value: Any, key: str) -> Text:
-    """A text, the texts of several turns, or messages as a transcript."""
+    """A text, the texts of several turns, or messages as a transcript; an answer may be empty."""
     if are_messages(value):
         return (asked if key == "question" else answered)(list(value))
     if are_parts(value):
         return text_of(list(value))
     parts = list(value) if isinstance(value, list | tuple | np.ndarray) else [value]
-    if not parts or not all(isinstance(part, str) and part for part in parts):
+    may_be_empty = key == "answer"  # which is a failure to judge, not a missing value
+    if not parts or not all(isinstance(part, str) and (part or may_be_empty) for part in parts):
         raise DataError(f"record {number} has {value!r} as {key}, not a text")
     return parts[0] if len(parts) == 1 else tuple(parts)
 
@@ -217,7 +218,7 @@ def _questions(parts: Sequence[Part]) -> Questions:
                 _agree(text, answer.record, answer.question_id, answer.question, "text")
                 _agree(reference, answer.record, answer.question_id, answer.reference, "reference")
     answers: dict[str, dict[str, Text]] = {}
-    failed = Counter[str]()
+    failed, empty = Counter[str](), Counter[str]()
     for part in parts:
         with named(part.label) if part.label else nullcontext():
             for answer in part.answers:
@@ -225,9 +226,13 @@ def _questions(parts: Sequence[Part]) -> Questions:
                     failed[answer.model] += 1
                 elif answer.model is not None:
                     _add(answers, text, answer)
-    if failed:
-        failures = [f"{model} ({count})" for model, count in sorted(failed.items())]
-        log.warning("left out, because the model did not answer: %s", listed(failures))
+                    empty[answer.model] += not answer.answer
+    for counts, what in (
+        (failed, "left out, because the model did not answer"),
+        (empty, "empty answers, which count as they are"),
+    ):
+        if by_model := [f"{model} ({count})" for model, count in sorted(counts.items()) if count]:
+            log.warning("%s: %s", what, listed(by_model))
     if not any(len(models) > 1 for models in answers.values()):
         raise DataError("no question has answers of two models: there is nothing to compare")
     named_images = {image.reference: image for part in parts for image in part.images}

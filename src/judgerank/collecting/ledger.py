@@ -328,13 +328,19 @@ def choice_of(record: Record) -> str:
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[Ledger]:
+def opened(path: Path, wait: float = 0.0) -> Iterator[Ledger]:
     """The file of judgments, for this process alone, by whatever name it is called.
+
+    Parameters
+    ----------
+    path : Path
+    wait : float
+        Seconds to wait for another process that has it.
 
     Raises
     ------
     ConfigError
-        If another process has it, or there cannot be such a file.
+        If another process has it for longer, or there cannot be such a file.
     DataError
         Naming the line that is not a judgment; nothing is changed then.
     """
@@ -351,8 +357,8 @@ def opened(path: Path) -> Iterator[Ledger]:
                 f"{lock_path.name} is not the lock of an earlier run, and would be emptied (move it away)"
             )
         is_new = not lock_path.exists()
-        lock = FileLock(lock_path, timeout=0)
-        lock.acquire()
+        lock = FileLock(lock_path)
+        lock.acquire(timeout=wait)
     except Timeout:
         raise ConfigError(f"{path.name} is being written by another run") from None
     except OSError as error:

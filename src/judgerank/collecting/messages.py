@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from judgerank.adaptive.goals import Goal
 from judgerank.adaptive.rounds import Collected
+from judgerank.adaptive.stop_rule import carried
 from judgerank.collecting.addresses import where
 from judgerank.collecting.anchors import change_sentences, changes
 from judgerank.collecting.batches.pending import Pending
@@ -201,13 +202,16 @@ def changed(judge: str) -> str:
     )
 
 
-def tell_goal(collected: Collected, goal: Goal, until: str, collector: Collector) -> None:
-    """Whether the goal was reached, and by which models, or why not."""
+def tell_goal(collected: Collected, until: str, collector: Collector) -> None:
+    """Whether the goal was reached, by which models and thanks to which judges, or why not."""
+    goal = collected.goal
     order = collected.result.scores.sort_values(ascending=False).index
     last = collected.looks.iloc[-1]
     if collected.reached:
-        whose = f", {goal.whose}" if goal.kind in ("top", "all", "width") and not goal.like_these else ""
+        whose = f", {goal.whose}" if goal.kind != "comparisons" and not until.endswith(goal.whose) else ""
         log.info("reached after %d looks: %s%s; the order is %s", last["look"], until, whose, ", ".join(order))
+        for sentence in carried(collected.without_judge):
+            log.info("%s", sentence)
     else:
         why = "every request has been asked"
         if collected.drifted:

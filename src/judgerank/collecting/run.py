@@ -12,6 +12,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
+from judgerank.adaptive.rounds import Collected, ending
 from judgerank.collecting.addresses import addressed, where
 from judgerank.collecting.answer_sources import files_of, read_questions
 from judgerank.collecting.batches.asking import Batches
@@ -43,7 +44,11 @@ VERSIONED = ("judgerank", "numpy", "pandas", "litellm")
 
 
 def collect(
-    settings: Collection, dry_run: bool = False, pilot_only: bool = False, questions: Questions | None = None
+    settings: Collection,
+    dry_run: bool = False,
+    pilot_only: bool = False,
+    questions: Questions | None = None,
+    wait: float = 0.0,
 ) -> list[Study]:
     """Ask for every judgment that is not in the file yet, and say how it goes.
 
@@ -58,6 +63,8 @@ def collect(
     questions : Questions, optional
         Questions and answers, such as `read_questions` makes of a table in memory; by default those that the
         settings name.
+    wait : float
+        Seconds to wait for another run that writes to the file of judgments.
 
     Returns
     -------
@@ -75,7 +82,7 @@ def collect(
         If a judge was stopped; the others were asked all the same, and what was answered is kept.
     """
     with Secrets(available_keys(settings.panel.judges)).out_of_logs():
-        return _collect(settings, dry_run, pilot_only, questions)
+        return _collect(settings, dry_run, pilot_only, questions, wait)
 
 
 def refuse_words_for_winners(models: Iterable[str]) -> None:
@@ -86,7 +93,7 @@ def refuse_words_for_winners(models: Iterable[str]) -> None:
 
 
 def _collect(
-    settings: Collection, dry_run: bool, pilot_only: bool, given_questions: Questions | None
+    settings: Collection, dry_run: bool, pilot_only: bool, given_questions: Questions | None, wait: float
 ) -> list[Study]:
     questions = given_questions or read_questions(settings.questions, settings.columns, settings.answers)
     refuse_words_for_winners(questions.models)
@@ -115,14 +122,14 @@ def _collect(
     record |= {"addresses": where(judges)}
     refuse_a_written_key(judges, record)
     with ExitStack() as stack:
-        ledgers = [stack.enter_context(opened(study.settings.output)) for study in studies]
+        ledgers = [stack.enter_context(opened(study.settings.output, wait)) for study in studies]
         files = [
             (study, ledger, Pending(study.settings.output)) for study, ledger in zip(studies, ledgers, strict=True)
         ]
         outputs, records = Outputs(files_of(settings.questions)), []
         for study in studies:
             path = study.settings.output
-            records.append(path.with_name(path.name + ".run.json"))
+            records.append(record_of(path))
             outputs.file(path, lambda _: True)  # that it holds judgments was looked at when it was opened
             outputs.file(records[-1], _is_record)
         budget = Budget(settings.budget)
@@ -133,11 +140,18 @@ def _collect(
         budget.before = budget.spent
         stopped: dict[str, str] = {}
         for (study, ledger, pending), path in zip(files, records, strict=True):
-            stopped |= ask(study, ledger, pending, budget, pilot_only)
-            outputs.write({path: (json.dumps(record, indent=2) + "\n").encode()})
+            judges_stopped, collected = ask(study, ledger, pending, budget, pilot_only)
+            stopped |= judges_stopped
+            of_file = record if collected is None else record | {"until": ending(collected)}
+            outputs.write({path: (json.dumps(of_file, indent=2) + "\n").encode()})
     if stopped:
         raise EndpointError("; ".join(f"judge {name!r} was stopped: {why}" for name, why in stopped.items()))
     return studies
+
+
+def record_of(judgments: Path) -> Path:
+    """The record beside a file of judgments: settings, versions, and how a goal ended."""
+    return judgments.with_name(f"{judgments.name}.run.json")
 
 
 def _is_record(path: Path) -> bool:
@@ -224,8 +238,10 @@ def set_aside(study: Study, ledger: Ledger, pending: Pending) -> dict[Task, floa
     }
 
 
-def ask(study: Study, ledger: Ledger, pending: Pending, budget: Budget, pilot_only: bool) -> dict[str, str]:
-    """Ask, and say how it went, also where it was cut short; judges that were stopped, and why."""
+def ask(
+    study: Study, ledger: Ledger, pending: Pending, budget: Budget, pilot_only: bool
+) -> tuple[dict[str, str], Collected | None]:
+    """Ask and say how it went, also where it was cut short; judges that were stopped and why; how a goal ended."""
     if ledger.torn:
         log.info("the last line was cut off by a kill: %d bytes dropped", ledger.torn)
     unanswered = study.missing(ledger.records)
@@ -233,13 +249,14 @@ def ask(study: Study, ledger: Ledger, pending: Pending, budget: Budget, pilot_on
     show(study, [*left, *anchors], ledger)
     collectors: list[Collector] = []
     try:
-        asyncio.run(_ask(study, ledger, pending, budget, left, anchors, pilot_only, collectors))
+        collected = asyncio.run(_ask(study, ledger, pending, budget, left, anchors, pilot_only, collectors))
         ledger.refresh()  # what was written is still there
     finally:
         ledger.charges.end()
         for collector in collectors:
             tell(collector, len(unanswered) + len(anchors), pending)
-    return {name: breaker.why for name, breaker in collectors[0].breakers.items() if breaker.why is not None}
+    stopped = {name: breaker.why for name, breaker in collectors[0].breakers.items() if breaker.why is not None}
+    return stopped, collected
 
 
 async def _ask(
@@ -251,8 +268,8 @@ async def _ask(
     anchors: list[Task],
     pilot_only: bool,
     collectors: list[Collector],
-) -> None:
-    """The pilot, then the rest and the anchors, and what is in batches already."""
+) -> Collected | None:
+    """Ask the pilot, then the rest and the anchors, and what is in batches already; how a goal ended."""
     settings = study.settings
     on_servers = {name: judge for name, judge in study.judges.items() if not judge.is_local}
     client = Client(on_servers, settings.prompt, settings.timeout)
@@ -260,6 +277,7 @@ async def _ask(
     collectors.append(collector)
     first, rest = piloting(tasks, settings.pilot, ledger.records)
     aside = set_aside(study, ledger, pending)
+    collected: Collected | None = None
     try:
         waited_for = sum(task.judge in study.judges for task in pending.tasks)
         with tqdm(total=len(tasks) + len(anchors) + waited_for, desc="judgments") as progress:
@@ -284,7 +302,7 @@ async def _ask(
                     is_recusing(settings.own_maker),
                 )
                 progress.clear()
-                tell_goal(collected, study.goal, settings.until or "", collector)
+                tell_goal(collected, settings.until or "", collector)
             elif not pilot_only:
                 batches = Batches(collector, pending, settings.poll, progress, aside)
                 live, batched = (
@@ -294,6 +312,7 @@ async def _ask(
                 await together([collector.run(live, progress), batches.run(batched)])
     finally:
         await client.close()
+    return collected
 
 
 def piloting(tasks: Sequence[Task], size: int, records: Sequence[Record]) -> tuple[list[Task], list[Task]]:

@@ -22,6 +22,7 @@ from judgerank.data.frames import (
     question_keys,
     standardised_log,
 )
+from judgerank.data.units import QUESTION
 
 INDIVIDUAL = "individual_judge"  # the column of judges' own labels, where some share one (`Judgments.pool_few`)
 ITEM = "item"  # the column that says which of several answers of a model to one question were judged
@@ -198,6 +199,38 @@ class Judgments(Shown):
             return self.question
         part = pd.factorize(self.frame.loc[self.parsed, ITEM])[0] + 1
         return numbered(self.question * (part.max(initial=0) + 1) + part)[1]
+
+    def unit(self, name: str) -> IntArray:
+        """Number of the value that a column has for each comparison; int array, shape (T,).
+
+        Parameters
+        ----------
+        name : str
+            Of a column that was kept when the judgments were read, or ``question`` or ``judge``.
+
+        Raises
+        ------
+        DataError
+            If there is no such column, or it has no value for a comparison.
+        """
+        if name == QUESTION:
+            return self.question
+        judge = INDIVIDUAL if INDIVIDUAL in self.frame else "judge_model"
+        column = {"judge": judge, "judge_model": judge}.get(name, name)
+        if column not in self.frame:
+            raise DataError(f"the judgments have no column {name!r} to cluster by")
+        values = self.frame.loc[self.parsed, column]
+        if values.isna().any():
+            record = int(np.flatnonzero(self.parsed)[values.isna().to_numpy().argmax()]) + 1
+            raise DataError(f"record {record} has no {name!r}, so that its cluster is not known")
+        return np.asarray(pd.factorize(values.astype(str), sort=True)[0])
+
+    def unit_if_known(self, name: str) -> IntArray | None:
+        """As `unit`; None where a column is not there, or has no value for some comparisons."""
+        try:
+            return self.unit(name)
+        except DataError:
+            return None
 
     @cached_property
     def question_keys(self) -> UIntArray:

@@ -18,6 +18,7 @@ from judgerank.data.stages import Stages
 NOTHING = 1e-200  # count of a row that says nothing; it stays, so that rows still go with their records
 LEAST = 1e-100  # count above which a row says something
 ROUNDING = 1e-9  # of shares and weights
+TIE = 0.5  # outcome of one
 
 
 class Rows(Protocol):
@@ -127,6 +128,13 @@ class Choices:
         return np.where(is_choice(self) & (self.stages.neither < 1 - ROUNDING), self.choices, 0.0)
 
     @property
+    def share_won(self) -> FloatArray:
+        """Share of `decided` that the first model won, ties half, shape (T,); one half where none is decided."""
+        if self.stages is None:
+            return self.outcome
+        return 0.5 + (self.outcome - 0.5) / np.maximum(1 - self.stages.neither, ROUNDING)
+
+    @property
     def choices(self) -> FloatArray:
         """How many choices by a judge each row is of, shape (T,): in a ranking, those of its stage."""
         return self.count if self.stages is None else self.count * self.stages.size / 2
@@ -135,6 +143,16 @@ class Choices:
     def apart(self) -> FloatArray | None:
         """How many places lie between the two answers of each row, shape (T,); None where it is one."""
         return None if self.stages is None else self.stages.apart
+
+    @property
+    def share_of_ties(self) -> float:
+        """Share of the comparisons that are ties; zero of rankings, and where aggregation forgot the ties."""
+        if self.stages is not None:
+            return 0.0
+        tied = self.tied
+        if tied is None:
+            tied = (self.outcome == TIE).astype(float) if np.all(self.count == 1) else np.zeros(len(self.count))
+        return float(self.count @ tied / self.count.sum())
 
     @property
     def known_covariate(self) -> FloatArray:

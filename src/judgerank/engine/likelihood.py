@@ -270,6 +270,17 @@ def row_derivatives(terms: RowTerms, by_role: Callable[[Role], FloatArray]) -> c
     return coo_array((np.concatenate(values), parameters), shape=(len(judge), start + len(terms.model.roles)))
 
 
+def expected_answers(terms: RowTerms) -> coo_array:
+    """Derivatives of every row's expected answer, counted, in all parameters, shape (C, N + B K + P)."""
+
+    def by_role(role: Role) -> FloatArray:
+        if role.is_threshold:
+            return terms.rows.count * terms.law.with_chance(role)
+        return product(terms.rows.count * terms.law.variance, *terms.factors(role))
+
+    return row_derivatives(terms, by_role)
+
+
 # Likelihood, gradient and information of whatever a model describes, in one pass over the comparisons.
 Curvature = Literal["expected", "observed"]
 

@@ -10,6 +10,11 @@ approximation at the mode (Tierney and Kadane, 1986), under a weak prior, log ta
 
 H the expected information of the first two terms. (Minus their Hessian need not be positive definite, and would be
 rewarded for being all but singular.)
+
+A tie that counts as half a win varies less than a win or a loss: if a share t of the answers are ties, outcomes
+between equal models have the variance (1 - t) / 4, and the likelihood's is 1 / 4. Taken as it is, the likelihood
+says too little, and scores are shrunk too far. So its logarithm is divided by the dispersion 1 - t (Wedderburn,
+1974), as if every comparison counted 1 / (1 - t) times. Where ties are an outcome there is nothing to correct.
 """
 
 from __future__ import annotations
@@ -56,6 +61,9 @@ class Penalised:
         Standard deviations tau of the blocks; by marginal likelihood where they are not given.
     stronger, larger_ties : tuple of float, and of pairs of int and float
         Those of the strengths beyond much better, the weakest first, and of ties of three or more, likewise.
+    dispersion : float, optional
+        Variance of the outcomes over that of wins and losses alone. By default one less the share of ties where
+        they count as half wins (`with_dispersion`), and one where ties are an outcome or there are none.
     tolerance : float
         Largest gradient component of the penalised log-likelihood, over its size.
     max_iterations : int
@@ -78,13 +86,29 @@ class Penalised:
     log_strong: float | None = None
     stronger: tuple[float, ...] = ()
     larger_ties: tuple[tuple[int, float], ...] = ()
+    dispersion: float | None = None
     tolerance: float = 1e-10
     max_iterations: int = 500
 
     def __post_init__(self) -> None:
         require_tolerance(self.tolerance)
         require_positive(self, "max_iterations")
-        require_positive(self, *(name for name in ("scores", *JUDGE_BLOCKS) if getattr(self, name) is not None))
+        optional = ("scores", *JUDGE_BLOCKS, "dispersion")
+        require_positive(self, *(name for name in optional if getattr(self, name) is not None))
+
+    def with_dispersion(self, share_of_ties: float, n_comparisons: float) -> Penalised:
+        """The same with the dispersion of comparisons of which a share are ties, taken for half wins.
+
+        One comparison without a tie is added, so that it is positive where all answers are ties. Itself if there
+        is nothing to correct, or the dispersion is given.
+        """
+        if self.dispersion is not None or share_of_ties == 0:
+            return self
+        return replace(self, dispersion=1 - share_of_ties * n_comparisons / (n_comparisons + 1))
+
+    def counted(self, cells: Comparisons) -> Comparisons:
+        """The comparisons counted as often as their dispersion has it."""
+        return cells if self.dispersion is None else replace(cells, count=cells.count / self.dispersion)
 
     def held_at(self, spread: Spread) -> Penalised:
         """The same with standard deviations given, such as those of a fit of nearly the same comparisons."""
@@ -120,7 +144,7 @@ def maximise(cells: Comparisons, model: Model, settings: Penalised, start: Param
 
     With all of them given, the climb may begin at a start, in the scores and what every judge has.
     """
-    climb = Climb(problem_of(cells, model), _begun(start, model, cells), settings)
+    climb = Climb(problem_of(settings.counted(cells), model), _begun(start, model, cells), settings)
     names = ("scores", *model.free_blocks)
     fixed_by_name = {name: settings.given(name) for name in names}
     fixed_spread = {name: tau for name, tau in fixed_by_name.items() if tau is not None}
@@ -130,9 +154,8 @@ def maximise(cells: Comparisons, model: Model, settings: Penalised, start: Param
     in_order = {name: spread[name] for name in (*names, *spread)}
     status = Status.SHRUNK if climb.done else Status.ITERATION_LIMIT
     marginal = climb.marginal(spread)
-    return Solution(
-        climb.parameters, climb.gradient_at_mode(), status, climb.steps, spread=in_order, integrated=marginal
-    )
+    evaluation = climb.gradient_at_mode().times(settings.dispersion or 1.0)  # of each comparison once
+    return Solution(climb.parameters, evaluation, status, climb.steps, spread=in_order, integrated=marginal)
 
 
 def _begun(start: Parameters | None, model: Model, cells: Comparisons) -> Parameters:
@@ -236,7 +259,7 @@ def mixture(
     if solution.spread is None:  # no penalty
         return ((1.0, solution),)
     spread_at_mode = solution.spread
-    problem = problem_of(cells, model, spread_at_mode)
+    problem = problem_of(settings.counted(cells), model, spread_at_mode)
     fitted = [name for name in spread_at_mode if settings.given(name) is None]
     if not fitted:
         return ((1.0, solution),)
@@ -258,7 +281,7 @@ def mixture(
         for by in (size, -size):
             density, x, spread = conditional(name, by)
             parameters = problem.parameters(x)
-            evaluation = problem.evaluated(x, parameters, "expected")
+            evaluation = problem.evaluated(x, parameters, "expected").times(settings.dispersion or 1.0)
             logs.append(density - centre + reach / 2)
             solutions.append(
                 replace(

@@ -43,7 +43,8 @@ def _on_block(result: Fit, block: Placed, table: pd.DataFrame) -> str:
         largest = rows.reindex(rows["estimate"].abs().sort_values(ascending=False).index)[:LARGEST]
         return f"Block {block.name}, standard deviation {spread:.3f}{tested}); largest: {_changes_text(largest)}."
     if result.n_clusters is not None:
-        tested += f"; by question p = {result.wald(block.name):.2g}"
+        by = "question" if result.clusters is None else " and ".join(result.clusters.names)
+        tested += f"; by {by} p = {result.wald(block.name):.2g}"
     elif result.question is not None and result.effects is None:
         tested += TAKEN_ALONE
     return f"Block {block.name}, {block.what}{tested}): {_changes_text(rows)}."

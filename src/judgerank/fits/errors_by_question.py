@@ -1,4 +1,4 @@
-"""Dependence within questions: errors clustered by question, and sign flips where there are too few questions."""
+"""Dependence within questions, or other units that were sampled: clustered errors, and sign flips of few units."""
 
 from __future__ import annotations
 
@@ -16,12 +16,17 @@ from judgerank.data.arrays import FloatArray, IntArray, sizes
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError, DataError
 from judgerank.data.listing import counted
+from judgerank.data.units import QUESTION
 from judgerank.fits.result import Fit
 from judgerank.inference.clusters import (
+    JUDGMENT,
+    RANKING,
+    Clusters,
     effective_number,
     effective_of,
     information_by_cluster,
     residuals_by_cluster,
+    single_judgments,
     sums_and_products,
 )
 from judgerank.model.members import Model, Parameters
@@ -43,11 +48,14 @@ class Questions(NamedTuple):
         How many of equal size they count as (`inference.clusters.effective_number`).
     parameters : int
         Free ones; errors by question take more questions than these.
+    unit : str
+        What these are where they are no questions: `inference.clusters.JUDGMENT`, or a column of the file.
     """
 
     n_questions: int
     effective: float
     parameters: int
+    unit: str = QUESTION
 
     @property
     def enough(self) -> bool:
@@ -56,17 +64,28 @@ class Questions(NamedTuple):
 
     def too_few_to_tell(self, what: str) -> str:
         """Why something is left open, in a sentence of its own."""
-        are = "is" if self.n_questions == 1 else "are"
-        return (
-            f"Too few questions to tell {what}: there {are} {self}, and it takes more questions than parameters."
-        )
+        are, units = "is" if self.n_questions == 1 else "are", plural(self.unit)
+        return f"Too few {units} to tell {what}: there {are} {self}, and it takes more {units} than parameters."
 
     def __str__(self) -> str:
         """Both numbers in words."""
-        questions = counted(self.n_questions, "question")
+        questions = number_and_unit(self.n_questions, self.unit)
         if round(self.effective) < self.n_questions:
             questions += f" of unequal size, which count as {self.effective:.0f} of equal size,"
         return f"{questions} and {counted(self.parameters, 'free parameter')}"
+
+
+NAMED = (QUESTION, JUDGMENT, RANKING)  # units with a plural; any other is a column of the file
+
+
+def number_and_unit(n_units: int, unit: str) -> str:
+    """How many units there are, in words."""
+    return counted(n_units, unit if unit in NAMED else "value") + ("" if unit in NAMED else f" of {unit}")
+
+
+def plural(unit: str) -> str:
+    """Units in words, without their number."""
+    return f"{unit}s" if unit in NAMED else f"values of {unit}"
 
 
 def questions_of(fitted: Fit, comparisons: Comparisons, question: IntArray) -> Questions:
@@ -80,6 +99,9 @@ def too_few(fitted: Fit) -> Questions | None:
     Only its pairs have a test whose level is known, that of sign flips. Errors of other claims are rough, or take
     comparisons as independent.
     """
+    if fitted.clusters is not None:
+        units = units_of(fitted, fitted.require_raw(), fitted.clusters)
+        return None if units.enough else units
     if fitted.flips is not None:
         if fitted.raw is not None and fitted.question is not None:
             return questions_of(fitted, fitted.raw, fitted.question)
@@ -136,6 +158,47 @@ def by_question(fitted: Fit, comparisons: Comparisons | None, question: IntArray
     if fitted.solution.shrinks_scores and fitted.effects is None and question_index.n_questions > 1:
         return fitted.clustered(comparisons, question, MOST_QUESTIONS).flipped(comparisons, question)
     return fitted.flipped(comparisons, question)
+
+
+def units_of(fitted: Fit, comparisons: Comparisons, clusters: Clusters) -> Questions:
+    """The units behind the raw comparisons of a fit; of crossed ones those that count as fewer."""
+    if clusters.are_judgments:
+        total = round(float(comparisons.count.sum()))
+        return Questions(total, float(total), fitted.n_parameters, JUDGMENT)
+    kinds = [
+        questions_of(fitted, comparisons, label)._replace(unit=name)
+        for name, label in zip(clusters.names, clusters.labels, strict=True)
+    ]
+    return min(kinds, key=lambda units: units.effective)
+
+
+def sampled(fitted: Fit) -> str:
+    """The units behind the errors of a fit and their numbers, in words, such as 12 values of template."""
+    if fitted.clusters is None or fitted.clusters.are_judgments:
+        return number_and_unit(fitted.n_clusters or 0, QUESTION if fitted.clusters is None else JUDGMENT)
+    units = zip(fitted.clusters.names, fitted.clusters.labels, strict=True)
+    return " and ".join(number_and_unit(number_of(label), name) for name, label in units)
+
+
+def by_clusters(fitted: Fit, clusters: Clusters, comparisons: Comparisons | None = None) -> Fit:
+    """The fit with errors by the units that were sampled, as `by_question` has them by question.
+
+    With too few units of either kind where they are crossed, flips of both count (`order.flips.tests_by_flips`).
+    """
+    rows = fitted.require_raw() if comparisons is None else comparisons
+    enough = units_of(fitted, rows, clusters).enough
+    labels: tuple[IntArray, ...] = clusters.labels
+    result = fitted
+    if enough or (fitted.solution.shrinks_scores and min(map(number_of, labels), default=2) > 1):
+        cluster: IntArray | tuple[IntArray, IntArray] | str = labels[0] if labels else JUDGMENT
+        cluster = (labels[0], labels[1]) if clusters.are_crossed else cluster
+        result = fitted.clustered(comparisons, cluster, MOST_QUESTIONS)
+    if not enough:
+        if clusters.are_judgments:
+            rows = single_judgments(rows, None)[1]
+            labels = (np.arange(len(rows)),)
+        result = result.flipped(rows, *labels)
+    return replace(result, clusters=clusters)
 
 
 # Comparisons of one question at scale: clustered errors by a second pass over files, and resampled questions.

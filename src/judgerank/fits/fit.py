@@ -44,7 +44,7 @@ def fit(
     blocks: str | Iterable[str | Block] = (),
     questions: str | None = None,
     shrink: bool = False,
-    cluster: str | AnyArray | None = None,
+    cluster: str | AnyArray | tuple[AnyArray, AnyArray] | None = None,
     question: AnyArray | None = None,
     merge_copies: bool = False,
 ) -> Fit:
@@ -79,7 +79,7 @@ def fit(
         eta = gamma_k (s_i - s_j + u_qi - u_qj) + b_k, u_qi normal with mean zero and standard deviation sigma.
     shrink : bool
         Shrink scores and judges' parameters toward the panel. Short for ``solver="penalised"``.
-    cluster : "question", or an array of shape (T,), optional
+    cluster : "question", "judgment", or an array of shape (T,) or two, optional
         Cluster the standard errors, by question or by the given cluster of each comparison (`Fit.clustered`). They
         then allow for misfit, too.
     question : array, shape (T,), optional
@@ -120,13 +120,7 @@ def fit(
         result = with_question_effects(
             result, partial(description.without_effects, settings=settings), fit, merge_copies
         )
-    if cluster is None:
-        return result
-    if isinstance(cluster, str):
-        if cluster != QUESTION:
-            raise ConfigError(f"clusters are by 'question' or given one for each comparison, not {cluster!r}")
-        return result.clustered()
-    return result.clustered(cluster=np.asarray(cluster))
+    return result if cluster is None else result.clustered(cluster=cluster)
 
 
 @dataclass(frozen=True)
@@ -144,6 +138,8 @@ class Described:
     question_keys : uint64 array, shape (Q,), optional
         Those of `Fitted`.
     further : tuple of Placed
+    half_wins : float
+        Share of the comparisons that are ties and that the member takes for half a win.
     """
 
     comparisons: Comparisons
@@ -152,6 +148,7 @@ class Described:
     question: IntArray | None
     question_keys: UIntArray | None
     further: tuple[Placed, ...]
+    half_wins: float = 0.0
 
     def without_effects(
         self,
@@ -216,6 +213,7 @@ def described(
     columns = None
     if chosen:
         extra, columns = placed(chosen, records or Records.without_columns(comparisons))
+    half_wins = 0.0 if member.has_ties else comparisons.share_of_ties
     comparisons = member.observed(comparisons)
     if question_index is not None:
         if len(question_index) != len(comparisons):
@@ -227,7 +225,7 @@ def described(
             keys = question_keys(ids) if keys is None else keys
     bare = _without_columns(comparisons)
     data = bare if columns is None else replace(bare, columns=columns)
-    return Described(data, bare, member, number, keys, extra)
+    return Described(data, bare, member, number, keys, extra, half_wins)
 
 
 def _without_columns(comparisons: Comparisons) -> Comparisons:
@@ -244,6 +242,8 @@ def _settings(solver: str | Settings, shrink: bool, description: Described, ques
     if shrink and solver != "newton" and not isinstance(settings_of(solver, description.member), Penalised):
         raise ConfigError(f"shrinkage is by the penalised solver: leave solver={solver!r} out")
     settings = settings_of("penalised" if shrink and isinstance(solver, str) else solver, description.member)
+    if isinstance(settings, Penalised):
+        settings = settings.with_dispersion(description.half_wins, description.comparisons.n_comparisons)
     more = [
         *(["further blocks"] if description.further else []),
         *(["question effects"] if questions is not None else []),

@@ -15,7 +15,7 @@ from judgerank.data.rankings import pairs_in
 from judgerank.engine.penalised import Penalised
 from judgerank.engine.penalty import scale
 from judgerank.engine.search import is_sure
-from judgerank.inference.clusters import drawn_clusters
+from judgerank.inference.clusters import Clusters, drawn_clusters, single_judgments
 from judgerank.inference.intervals import Intervals
 from judgerank.model.block import Placed, Role
 from judgerank.model.members import Model, Parameters
@@ -44,6 +44,8 @@ class Fitted(Intervals):
         Of the reported scale by judge (`judgerank.order.scale`), kept when the fit was saved.
     question_keys : uint64 array, shape (Q,), optional
         Hash of each question's id, by its number: which questions two fits share.
+    clusters : Clusters, optional
+        The units behind the errors of `raw`, where they are not its questions.
     """
 
     raw: Comparisons | None = None
@@ -53,6 +55,7 @@ class Fitted(Intervals):
     merged: Mapping[str, str] = field(default_factory=dict)
     scale_weights: Mapping[str, float] | None = None
     question_keys: UIntArray | None = None
+    clusters: Clusters | None = None
 
     @property
     def blocks(self) -> tuple[Placed, ...]:
@@ -107,15 +110,22 @@ class Fitted(Intervals):
         return self.effects.likelihood_ratio()
 
     def independent_rows(self) -> tuple[Comparisons, IntArray | None] | None:
-        """The comparisons behind the fit, and, if errors are by question, the number of that of each.
+        """The comparisons behind the fit, and, if errors are by cluster, the number of that of each.
 
-        Those of the questions that stand for all, where errors are from part of them.
+        Those of the clusters that stand for all, where errors are from part of them. None where clusters are
+        crossed, so that no comparisons are independent.
         """
         rows_and_question = super().independent_rows()
-        if rows_and_question is not None or self.raw is None or self.question is None:
+        if rows_and_question is not None or self.raw is None:
             return rows_and_question
+        if self.clusters is not None and self.clusters.are_judgments:
+            n_drawn = None if self.by_cluster is None else self.by_cluster.shape[0]
+            return single_judgments(self.model.observed(self.raw), n_drawn)[1], None
+        cluster = self.question if self.clusters is None else self.clusters.labels[0]
+        if cluster is None or (self.clusters is not None and self.clusters.are_crossed):
+            return None
         n_clusters = self.n_clusters if self.flips is None else self.flips.shape[0]
-        labels, question = numbered(self.question)
+        labels, question = numbered(cluster)
         if len(labels) != n_clusters:
             return None
         rows = self.model.observed(self.raw)

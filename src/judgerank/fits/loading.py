@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import logging
 import zipfile
 from collections.abc import Mapping
+from dataclasses import replace
 from os import PathLike
 from typing import Any
 
@@ -15,8 +17,14 @@ from judgerank.data.arrays import AnyArray
 from judgerank.data.errors import DataError
 from judgerank.engine.solution import Status
 from judgerank.fits.result import Fit
-from judgerank.fits.storing import PARTS, VERSION
+from judgerank.fits.storing import PARTS, SCALE, VERSION
 from judgerank.model.block import Role
+
+log = logging.getLogger("judgerank")
+OTHER_SCALE = (
+    "This fit was saved when reported scores were those of the most informative judges. They are on the scale "
+    "of the panel's win rates now: compare them with scores printed since, not with those printed then."
+)
 
 
 def load(path: str | PathLike[str]) -> Fit:
@@ -45,13 +53,22 @@ def load(path: str | PathLike[str]) -> Fit:
             if version != VERSION:
                 raise DataError(f"{path} is a fit saved in version {version}, and this reads version {VERSION}")
             kind = header.get("kind", Fit.__name__)
-            return _unpacked({"kind": kind, "fields": tree}, file, _kinds())
+            fitted: Fit = _unpacked({"kind": kind, "fields": tree}, file, _kinds())
+            return fitted if header.get("scale") == SCALE else _on_todays_scale(fitted)
     except FileNotFoundError:
         raise DataError(f"there is no file {path}") from None
     except (AttributeError, EOFError, KeyError, OSError, TypeError, ValueError, zipfile.BadZipFile) as error:
         if isinstance(error, DataError):
             raise
         raise DataError(f"{path} is not a fit that judgerank saved, or it is damaged") from None
+
+
+def _on_todays_scale(fitted: Fit) -> Fit:
+    """A fit saved with weights of judges that are no weights of today's scale, without them."""
+    if not isinstance(fitted, Fit) or fitted.scale_weights is None:
+        return fitted
+    log.warning("warning: %s", OTHER_SCALE)
+    return replace(fitted, scale_weights=None, remarks=(*fitted.remarks, OTHER_SCALE))
 
 
 def _kinds() -> dict[str, Any]:

@@ -43,19 +43,22 @@ def orders_of(fitted: Uncertainty) -> list[Order] | None:
 
 
 def leaderboard(fitted: Uncertainty, level: float) -> pd.DataFrame:
-    """``rank, model, score, low, high, win_rate, rank_low, rank_high, comparisons``, best first.
+    """``rank, model, score, low, high, win_rate, share_won, rank_low, rank_high, comparisons``, best first.
 
     Scores and their intervals are on the reported scale (`order.scale`), with quantiles of their degrees of
-    freedom. ``win_rate`` is how often a model is preferred to another one, on average over the others
-    (`win_probability`). Intervals of ranks hold for all models at once. Ends are missing where the fit has no
-    intervals.
+    freedom. ``win_rate`` is how often the panel would prefer a model to another one, on average over the others
+    (`win_probability`), by the fit; ``share_won`` the share of its own comparisons that it won, ties half.
+    Intervals of ranks hold for all models at once. Ends are missing where the fit has no intervals.
     """
     cells, scale = fitted.comparisons, scale_of(fitted)
     scores = pd.Series(scale.scores, fitted.scores.index)
     n, missing = len(scores), pd.Series(pd.NA, scores.index, "Int64")
     compared = np.bincount(cells.first, cells.decided, n) + np.bincount(cells.second, cells.decided, n)
+    won = np.bincount(cells.first, cells.decided * cells.share_won, n)
+    won += np.bincount(cells.second, cells.decided * (1 - cells.share_won), n)
     frame = pd.DataFrame({"rank": fitted.ranks, "score": scores, "low": np.nan, "high": np.nan})
-    frame = frame.assign(win_rate=win_rates(fitted), rank_low=missing, rank_high=missing)
+    frame = frame.assign(win_rate=win_rates(fitted), share_won=won / np.where(compared > 0, compared, np.nan))
+    frame = frame.assign(rank_low=missing, rank_high=missing)
     frame = frame.assign(comparisons=compared.round().astype(int))
     orders = orders_of(fitted)
     if orders is not None:
@@ -95,14 +98,16 @@ def _within(intervals: pd.DataFrame, limits: Mapping[str, FloatArray]) -> pd.Dat
 def win_probability(fitted: Uncertainty, difference: FloatArray, middle: FloatArray | float = 0.0) -> FloatArray:
     """P(a model is preferred to another) by how much higher its reported score is; array of the same shape.
 
-    By a judge drawn by the weights of the reported scale, which those who tell nothing do not enter, in an order
-    drawn at random; a tie counts half. `middle` is the mean of the two reported scores, which matters where ties
-    of rankings are an outcome (`Predictions.win_probability`).
+    By a judge drawn from the panel as its comparisons are, in an order drawn at random; a tie counts half.
+    Without ties it is the logistic of the usual difference (`order.scale`). `middle` is the mean
+    of the two reported scores, which matters where ties of rankings are an outcome
+    (`Predictions.win_probability`).
     """
     scale = scale_of(fitted)
-    judges = scale.weights if scale.weights.any() else None
-    lead, middle = (np.asarray(value, float) / scale.factor for value in (difference, middle))
-    return fitted.win_probability(lead, judges, middle)
+    # propensities to tie were fitted together with the estimated scores, and go with no other ones
+    factor = scale.factor if fitted.model.has_ties else scale.factor_of_estimates
+    lead, middle = (np.asarray(value, float) / factor for value in (difference, middle))
+    return fitted.win_probability(lead, scale.weights, middle)
 
 
 def win_rates(fitted: Uncertainty, shift: FloatArray | float = 0.0) -> FloatArray:
@@ -248,12 +253,14 @@ def heading(fitted: Fitted) -> list[str]:
         lines.append(f"standard deviations of what is shrunk: {spreads}")
     if effects is not None and effects.sigma == 0:
         lines.append("sigma is zero: judges of one question do not err together more than chance has it")
-    elif effects is None and fitted.robust is not None:
+    elif effects is None and fitted.is_robust:
         lines.append(_on_clusters(fitted))
     return [*lines, *fitted.remarks]
 
 
 def _on_clusters(fitted: Fitted) -> str:
+    if fitted.clusters is not None and fitted.clusters.are_judgments:
+        return "standard errors take every judgment by itself"
     clusters, effective = fitted.n_clusters or fitted.degrees_of_freedom + 1, fitted.effective_clusters
     less = effective is not None and round(effective) < clusters
     effective_text = f", which count as {effective:,.0f} of equal size" if less else ""

@@ -15,11 +15,13 @@ from scipy.special import chdtrc, fdtrc
 from judgerank.data.arrays import AnyArray, FloatArray, IntArray, numbered
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError, DataError
+from judgerank.data.units import QUESTION
 from judgerank.fits import presentation, storing
 from judgerank.fits.fitted import Fitted
 from judgerank.fits.presentation import leaderboard
 from judgerank.fits.testing import BlockTest, tested
-from judgerank.inference.uncertainty import TASTE
+from judgerank.inference.clusters import JUDGMENT
+from judgerank.inference.taste_errors import TASTE
 from judgerank.model.kinds.category import in_category
 from judgerank.order.flips import leads_by_question
 from judgerank.order.pairs import Order
@@ -60,7 +62,10 @@ class Fit(Fitted):
     """
 
     def clustered(
-        self, comparisons: Comparisons | None = None, cluster: AnyArray | None = None, most: int | None = None
+        self,
+        comparisons: Comparisons | None = None,
+        cluster: AnyArray | tuple[AnyArray, AnyArray] | str = QUESTION,
+        most: int | None = None,
     ) -> Self:
         """The same fit with errors that allow for dependence within clusters and for misfit.
 
@@ -68,8 +73,9 @@ class Fit(Fitted):
         ----------
         comparisons : Comparisons, optional
             The raw comparisons behind the fit, where it does not hold them.
-        cluster : array, shape (T,), optional
-            Cluster of each of them, by default the question asked.
+        cluster : "question", "judgment", or array, shape (T,), or two of them
+            Cluster of each of them: by default the question asked; ``judgment`` makes each judgment one. Two
+            arrays are crossed clusters, such as question and rater (`inference.clusters.two_way`).
         most : int, optional
             How many clusters errors are computed from: of more, that many at random stand for all. All by default.
 
@@ -90,7 +96,7 @@ class Fit(Fitted):
         True
         """
         if self.effects is not None and self.effects.sigma > 0:
-            if cluster is None:
+            if isinstance(cluster, str) and cluster == QUESTION:
                 return self
             raise ConfigError(
                 "errors of a fit with question effects allow for dependence within questions; other clusters go "
@@ -102,26 +108,46 @@ class Fit(Fitted):
             )
         return super().clustered(
             self.require_raw() if comparisons is None else comparisons,
-            self.require_question() if cluster is None else numbered(np.asarray(cluster))[1],
+            self._labels(cluster),
             most,
         )
 
-    def for_this_panel(self) -> Self:
+    def _labels(
+        self, cluster: AnyArray | tuple[AnyArray, AnyArray] | str
+    ) -> IntArray | tuple[IntArray, IntArray] | str:
+        """Numbers of clusters as of `Uncertainty.clustered`."""
+        if isinstance(cluster, str):
+            if cluster not in (QUESTION, JUDGMENT):
+                raise ConfigError(f"clusters are by 'question', by 'judgment' or given, and not {cluster!r}")
+            return self.require_question() if cluster == QUESTION else cluster
+        if isinstance(cluster, tuple):
+            first, second = (numbered(np.asarray(labels))[1] for labels in cluster)
+            return first, second
+        return numbered(np.asarray(cluster))[1]
+
+    def for_this_panel(self) -> Fit:
         """The same fit with errors of what these judges think, whatever others like them would.
 
-        A fit with the block ``taste`` speaks of judges like these: its intervals, pairs and ranks allow for the
-        tastes that the judges of this panel happen to have. Here their tastes are part of the scores
-        (`judgerank.inference.uncertainty`). Estimates are the same.
+        A fit with the block ``taste``, or one that `rank` found tastes in, speaks of judges like these: its
+        intervals, pairs and ranks allow for the tastes that the judges of this panel happen to have. Here their
+        tastes are part of the scores (`judgerank.inference.taste_errors`). Estimates are the same.
 
         Raises
         ------
         ConfigError
-            If the fit has no block ``taste``: its errors are those of this panel already.
+            If the fit allows for no tastes: its errors are those of this panel already.
         """
+        if self.panel is not None:
+            return self.panel
         self._extra_columns(TASTE)
         return replace(self, of_panel=True)
 
-    def flipped(self, comparisons: Comparisons | None = None, question: IntArray | None = None) -> Self:
+    def flipped(
+        self,
+        comparisons: Comparisons | None = None,
+        question: IntArray | None = None,
+        across: IntArray | None = None,
+    ) -> Self:
         """The same fit whose pairs of models are tested by sign flips of whole questions.
 
         For few questions: the test's level is known however many there are, and however judgments of a question
@@ -133,6 +159,8 @@ class Fit(Fitted):
             The raw comparisons behind the fit, where it does not hold them.
         question : int array, shape (T,), optional
             Question of each of them, by default the question asked.
+        across : int array, shape (T,), optional
+            The second of two crossed clusters: errors that flips of either imply are added up.
 
         Raises
         ------
@@ -142,8 +170,11 @@ class Fit(Fitted):
         rows = self.model.observed(self.require_raw() if comparisons is None else comparisons)
         self.require_fitted(rows.models, rows.judges, rows.n_comparisons)
         question_index = self.require_question() if question is None else question
-        leads = leads_by_question(rows, self.model, self.solution.parameters, question_index)
-        return replace(self, flips=leads)
+        leads, more = (
+            None if labels is None else leads_by_question(rows, self.model, self.solution.parameters, labels)
+            for labels in (question_index, across)
+        )
+        return replace(self, flips=leads, flips_across=more)
 
     def test(self, block: str) -> BlockTest:
         """Likelihood-ratio test of a further block against the same fit without it.

@@ -25,6 +25,7 @@ from judgerank.engine.likelihood import Evaluation
 from judgerank.engine.solution import Rival, Solution, Status
 from judgerank.engine.solvers import SOLVERS
 from judgerank.fits.fitted import Fitted
+from judgerank.inference.clusters import Clusters
 from judgerank.inference.estimates import QuestionEffects
 from judgerank.model.block import Placed, Role
 from judgerank.model.members import Model, Parameters
@@ -32,8 +33,10 @@ from judgerank.order.scale import weights_of
 from judgerank.writing.targets import Outputs
 
 VERSION = 2  # of the tree; other versions are refused
+SCALE = "win rates"  # what reported scores were the log-odds of when the fit was saved (`judgerank.order.scale`)
 PARTS = (
     Comparisons,
+    Clusters,
     Stages,
     Model,
     Placed,
@@ -83,7 +86,7 @@ def content(fitted: object, about: Mapping[str, Any] | None = None) -> bytes:
     if isinstance(fitted, Fitted):
         fitted = replace(fitted, scale_weights=weights_of(fitted))
     tree = _packed(fitted, arrays)
-    metadata = {"kind": tree["kind"], "fit": tree["fields"], "about": dict(about or {})}
+    metadata = {"kind": tree["kind"], "fit": tree["fields"], "about": dict(about or {}), "scale": SCALE}
     header = json.dumps({"judgerank_fit": VERSION, **metadata})
     entries: dict[str, Any] = {f"array_{number}": values for number, values in enumerate(arrays)}
     file = io.BytesIO()

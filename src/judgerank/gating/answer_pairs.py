@@ -13,7 +13,8 @@ from judgerank.data.errors import DataError
 from judgerank.reading.layouts.answer_versions import key_of
 
 OLD, NEW = "old", "new"  # what the two are called in the judgments
-KEYS = ("question_id", "question", "answer")
+ANSWER = "answer"
+KEYS = ("question_id", "question", ANSWER)
 Text = str | list[str]
 
 
@@ -102,7 +103,8 @@ def _record(path: Path, number: int, line: str) -> Mapping[str, Any]:
     except ValueError:
         raise DataError(f"{path.name}: line {number} is not JSON") from None
     for key in KEYS:
-        if not isinstance(record, dict) or not record.get(key):
+        value = record.get(key) if isinstance(record, dict) else None
+        if value is None or (value in ("", []) and key != ANSWER):  # an empty answer is one, and 0 is an id
             raise DataError(f"{path.name}: line {number} has no {key!r} (expected: {', '.join(KEYS)})")
     return record
 

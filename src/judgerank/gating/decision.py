@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +19,7 @@ from judgerank.gating.scores import Scores, scored
 # mean lies beyond the hypothesis. For scores of 0 and 1 it is Clopper and Pearson's test, for one score Markov's
 # inequality. Its level is proved where scores take two values, and conjectured otherwise; nobody has found a case
 # where it fails.
+ByUnit = Callable[[FloatArray, float], FloatArray]  # from questions' scores and a mean to those of units
 STEP = 0.1  # of the logarithm of the frequency; the trapezoidal error falls exponentially with 1 / STEP
 NEGLIGIBLE = 1e-9
 BISECTIONS = 40
@@ -50,18 +51,21 @@ def p_not_below(scores: FloatArray, threshold: float) -> float:
     return p_not_above(1 - scores, 1 - threshold)
 
 
-def least(scores: FloatArray, alpha: float) -> float:
-    """Lower confidence bound of the mean of scores, shape (n,), one-sided at 1 - alpha."""
+def least(scores: FloatArray, alpha: float, by_unit: ByUnit = lambda values, mean: values) -> float:
+    """Lower confidence bound of the mean of scores, shape (n,), one-sided at 1 - alpha.
+
+    `by_unit` gives what is tested for a mean, as `gating.scores.Scores.by_unit` does: the scores by default.
+    """
     low, high = 0.0, 1.0
     for _ in range(BISECTIONS):
         middle = (low + high) / 2
-        low, high = (middle, high) if p_not_above(scores, middle) <= alpha else (low, middle)
+        low, high = (middle, high) if p_not_above(by_unit(scores, middle), middle) <= alpha else (low, middle)
     return low
 
 
-def largest(scores: FloatArray, alpha: float) -> float:
+def largest(scores: FloatArray, alpha: float, by_unit: ByUnit = lambda values, mean: values) -> float:
     """Upper confidence bound of the mean of scores, shape (n,), one-sided at 1 - alpha."""
-    return 1 - least(1 - scores, alpha)
+    return 1 - least(1 - scores, alpha, by_unit)
 
 
 # The decision: ship, block, or inconclusive and how many more questions would decide.
@@ -91,20 +95,30 @@ class Evidence:
     p_block: float
 
 
-def evidence(scores: Scores, rule: Rule) -> Evidence:
-    """Test one criterion."""
+def p_values(scores: Scores, rule: Rule) -> tuple[float, float]:
+    """p-values of "the candidate must not ship" and of "nothing speaks against the candidate"."""
     x = scores.within
     worse, better = scores.p_flips(-1), scores.p_flips(1)
-    p_block = worse
     if rule.mode == TWO_SIDED:
-        p_ship = better
-    else:
-        p_ship = p_not_above(x, scores.place_of(rule.lowest))
-        if rule.mode == EQUIVALENCE:
-            p_ship = max(p_ship, p_not_below(x, scores.place_of(rule.highest)))
-            p_block = min(1.0, 2 * min(worse, better))
-    low, high = (scores.rate_at(bound(x, rule.level)) for bound in (least, largest))
-    return Evidence(len(x), scores.win_rate, low, high, p_ship, p_block)
+        return better, worse
+    lowest, highest = (scores.place_of(rate) for rate in (rule.lowest, rule.highest))
+    p_ship = p_not_above(scores.by_unit(x, lowest), lowest)
+    if rule.mode != EQUIVALENCE:
+        return p_ship, worse
+    p_ship = max(p_ship, p_not_below(scores.by_unit(x, highest), highest))
+    return p_ship, min(1.0, 2 * min(worse, better))
+
+
+def bounds(scores: Scores, rule: Rule) -> tuple[float, float]:
+    """One-sided confidence bounds of the win rate, each at the level of the look."""
+    low, high = (scores.rate_at(bound(scores.within, rule.level, scores.by_unit)) for bound in (least, largest))
+    return low, high
+
+
+def evidence(scores: Scores, rule: Rule) -> Evidence:
+    """Test one criterion."""
+    (p_ship, p_block), (low, high) = p_values(scores, rule), bounds(scores, rule)
+    return Evidence(len(scores.scores), scores.win_rate, low, high, p_ship, p_block)
 
 
 def outcome(evidences: Sequence[Evidence], rule: Rule, only_one_order: bool = False) -> str:
@@ -165,7 +179,9 @@ def by_category(tables: Mapping[str, Judged], rule: Rule) -> tuple[Category, ...
     Nor where a question is in several.
     """
     scores_by_category = [
-        (criterion, *category_scores) for criterion, table in tables.items() for category_scores in _scores(table)
+        (criterion, *of_category)
+        for criterion, table in tables.items()
+        for of_category in _scores(table, rule.cluster)
     ]
     chances = [min(1.0, 2 * min(scores.p_flips(-1), scores.p_flips(1))) for *_, scores in scores_by_category]
     alpha = 2 * rule.level if rule.mode == TWO_SIDED else rule.level
@@ -176,7 +192,7 @@ def by_category(tables: Mapping[str, Judged], rule: Rule) -> tuple[Category, ...
     return tuple(sorted(categories, key=lambda one: one.p_value))
 
 
-def _scores(table: Judged) -> list[tuple[str, Scores]]:
+def _scores(table: Judged, cluster: str) -> list[tuple[str, Scores]]:
     """Names and scores of the categories of one criterion."""
     if "category" not in table.rows:
         return []
@@ -188,5 +204,10 @@ def _scores(table: Judged) -> list[tuple[str, Scores]]:
     categories = sorted({*names} - {""})
     if len(categories) < 2:
         return []
-    scores = [(name, scored(table.preference[names == name], table.first[names == name])) for name in categories]
+    unit = table.sampled(cluster)
+    scores = []
+    for name in categories:
+        within = names == name
+        of_unit = None if unit is None else unit[within]
+        scores.append((name, scored(table.preference[within], table.first[within], of_unit)))
     return [(name, category_scores) for name, category_scores in scores if category_scores.order != "one"]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple, dataclass, fields, replace
 from functools import partial
-from math import sqrt
+from itertools import product
+from math import ceil, sqrt
 from pathlib import Path
 from statistics import NormalDist
 from typing import Any, Unpack
@@ -18,12 +19,14 @@ from judgerank.data.arrays import FloatArray
 from judgerank.data.cache import Shown
 from judgerank.data.errors import ConfigError
 from judgerank.data.judgments import Judgments
+from judgerank.data.units import QUESTION, UNITS
 from judgerank.gating.answer_pairs import paired, texts_of
-from judgerank.gating.decision import Evidence, by_category, evidence, holm, outcome, p_not_above
-from judgerank.gating.gate_result import Criterion, Result
+from judgerank.gating.checks import checked
+from judgerank.gating.decision import Evidence, by_category, holm, outcome, p_not_above
+from judgerank.gating.gate_result import Criterion, OtherUnit, Result
 from judgerank.gating.judged import Judged
 from judgerank.gating.own_votes import OwnVotes, votes_on_pair
-from judgerank.gating.rule import EQUIVALENCE, TWO_SIDED, Rule
+from judgerank.gating.rule import EQUIVALENCE, RANDOM, TWO_SIDED, Rule
 from judgerank.gating.scores import Scores, scored
 from judgerank.gating.verdict_text import sentence, text
 from judgerank.ranking.recusal import RECUSE
@@ -32,26 +35,36 @@ from judgerank.reading.selection import Filters
 
 # How many more questions a decision takes, if the candidate is as good as it looks.
 MOST = 1_000_000  # questions; a decision that takes more is called out of reach
+ROUNDING = 1e-6  # questions
 PRIOR_QUESTIONS, PRIOR_SPREAD = 2, 0.35  # few questions may look alike by chance
 Enough = Callable[[int], bool]
 
 
-def more_needed(several: list[Scores], after: Rule) -> int | None:
+def more_needed(several: list[Scores], after: Rule, lowest: list[Scores] | None = None) -> int | None:
     """Questions beyond those there are, the same for all criteria; None where no number that is in reach decides.
 
-    They decide at the next look, whose rule is `after`.
+    They decide at the next look, whose rule is `after`. A ship must hold with the `lowest` scores.
 
     That is if the win rate is the observed one: as little as that is known, so far may the count be off.
 
     The count is approximate: normal quantiles at the observed mean and variance, with the score at the
-    unfavourable end that the bound for a ship adds. It is a forecast, and no decision rests on it.
+    unfavourable end that the bound for a ship adds. It is a forecast, and no decision rests on it. Where questions
+    were sampled together, so many more of them come from further units of the mean size.
     """
-    ships = [_first(partial(_ships, scores, after), len(scores.scores)) for scores in several]
-    blocks = [_first(partial(_blocks, scores, after, len(several)), len(scores.scores)) for scores in several]
-    ship = None if None in ships else max(n_total for n_total in ships if n_total is not None)
-    block = min((n_total for n_total in blocks if n_total is not None), default=None)
-    n_more = [total - len(several[0].scores) for total in (ship, block) if total is not None]
-    return max(1, min(n_more)) if n_more else None
+    n_questions = len(several[0].scores)
+    several, lowest = ([scores.of_units for scores in of] for of in (several, lowest or several))
+    ships = [_growth(partial(_ships, scores, after), scores) for scores in lowest]
+    blocks = [_growth(partial(_blocks, scores, after, len(several)), scores) for scores in several]
+    ship = None if None in ships else max(growth for growth in ships if growth is not None)
+    block = min((growth for growth in blocks if growth is not None), default=None)
+    growths = [growth for growth in (ship, block) if growth is not None]
+    return max(1, ceil((min(growths) - 1) * n_questions - ROUNDING)) if growths else None
+
+
+def _growth(enough: Enough, scores: Scores) -> float | None:
+    """How many times as many questions are enough; all criteria and groups grow alike."""
+    total = _first(enough, len(scores.scores))
+    return None if total is None else total / len(scores.scores)
 
 
 def _first(enough: Enough, current: int) -> int | None:
@@ -292,10 +305,11 @@ def gate(
     )
     if not named:
         raise ConfigError("there are no criteria")
-    read = {name: read_judgments(judgments_of, **filters) for name, judgments_of in named.items()}
+    keep = () if rule.cluster == QUESTION else (rule.cluster,)
+    read = {name: read_judgments(judgments_of, keep=keep, **filters) for name, judgments_of in named.items()}
     texts = texts_of(paired(*map(Path, answers))) if answers else {}
     by_name = tuple((makers or {}).items())
-    tables, own = votes_on_pair(read, (baseline, candidate), own_maker, by_name, candidate_model)
+    tables, own = votes_on_pair(read, (baseline, candidate), own_maker, by_name, candidate_model, rule.cluster)
     result = decided(tables, rule, own, question_cost, currency)
     return replace(result, texts=texts, remarks=remarks_on(read), requests=requests_in(read))
 
@@ -329,6 +343,9 @@ def decided(
     """
     after, own = after or rule.next_look, own or OwnVotes()
     criteria, verdict = _verdict(tables, rule)
+    checks = [criterion.checks for criterion in criteria]
+    differ = any(check.differences.differ for check in checks) and not rule.this_panel
+    lacks = any(check.n_lost for check in checks)
     with_related = _verdict(own.every, rule)[1] if own.every else verdict
     without = _without(tables, {name: set(own.judges) for name in tables}, rule)
     weak = {name: uninformative(table) for name, table in tables.items()}
@@ -337,8 +354,10 @@ def decided(
     uninformative_texts = {
         f"{who} on {name}" if several else who: what for name in weak for who, what in weak[name].items()
     }
-    may_grow = verdict == "inconclusive" and not is_one_order(criteria)  # which no number of questions mends
-    needed = more_needed([criterion.scores for criterion in criteria], after) if may_grow else None
+    is_biased = is_one_order(criteria) or any(check.bias_by_order for check in checks)
+    may_grow = verdict == "inconclusive" and not is_biased and not differ  # which no number of questions mends
+    scores, lowest = ([getattr(check, name) for check in checks] for name in ("scores", "lowest"))
+    needed = more_needed(scores, after, lowest) if may_grow else None
     cost = None if needed is None or question_cost is None else needed * question_cost
     judges_of = Gate(
         verdict,
@@ -354,7 +373,28 @@ def decided(
         uninformative_texts,
         without_weak,
     )
-    return replace(judges_of, categories=by_category(tables, rule))
+    return replace(
+        judges_of,
+        categories=by_category(tables, rule),
+        by_other_units=_by_other_units(tables, rule),
+        for_this_panel=_verdict(tables, replace(rule, this_panel=True))[1] if differ else None,
+        without_losses=_verdict(tables, replace(rule, missing=RANDOM))[1] if lacks else None,
+    )
+
+
+def _by_other_units(tables: Mapping[str, Judged], rule: Rule) -> tuple[OtherUnit, ...]:
+    """What the verdict would be by other columns that may name what was sampled, where there are any."""
+    others = []
+    for name in UNITS:
+        units = [table.units(name) for table in tables.values()]
+        if name == rule.cluster or any(unit is None or len(set(unit)) in (1, len(unit)) for unit in units):
+            continue
+        criteria, verdict = _verdict(tables, replace(rule, cluster=name))
+        evidences = tuple(criterion.evidence for criterion in criteria)
+        others.append(
+            OtherUnit(name, min(len(set(unit)) for unit in units if unit is not None), verdict, evidences)
+        )
+    return tuple(others)
 
 
 def _without(tables: Mapping[str, Judged], judges: Mapping[str, set[str]], rule: Rule) -> str | None:
@@ -363,18 +403,41 @@ def _without(tables: Mapping[str, Judged], judges: Mapping[str, set[str]], rule:
         return None
     reduced = {name: table.without(judges[name]) for name, table in tables.items()}
     remaining = {name: table for name, table in reduced.items() if table is not None}
-    return _verdict(remaining, rule)[1] if len(remaining) == len(tables) else None
+    if len(remaining) < len(tables) or any(
+        table.part(*of) is None for table in remaining.values() for of in rule.protect
+    ):
+        return None
+    return _verdict(remaining, rule)[1]
+
+
+def with_groups(tables: Mapping[str, Judged], rule: Rule) -> dict[str, Judged]:
+    """The criteria, and every protected group of each as one of its own.
+
+    Raises
+    ------
+    ConfigError
+        If there is no such column, or no question with such a value.
+    """
+    groups: dict[str, Judged] = {}
+    for (name, table), (column, value) in product(tables.items(), rule.protect):
+        group = table.part(column, value)
+        if group is None:
+            raise ConfigError(f"no question has {column}={value}, which is to be protected")
+        groups[f"{column}={value}" if len(tables) == 1 else f"{name}, {column}={value}"] = group
+    return {**tables, **groups}
 
 
 def _verdict(tables: Mapping[str, Judged], rule: Rule) -> tuple[tuple[Criterion, ...], str]:
-    scores = [scored(table.preference, table.first) for table in tables.values()]
-    evidences = [evidence(criterion_scores, rule) for criterion_scores in scores]
+    tables = with_groups(tables, rule)
+    scores = [scored(table.preference, table.first, table.sampled(rule.cluster)) for table in tables.values()]
+    checks = [checked(*each, rule) for each in zip(tables.values(), scores, strict=True)]
+    evidences = [check.evidence(rule) for check in checks]
     adjusted = holm([criterion_scores.p_block for criterion_scores in evidences])
     used = [
         table.of(criterion_scores.used) for table, criterion_scores in zip(tables.values(), scores, strict=True)
     ]
     silent = [table.silent for table in tables.values()]
-    criteria = tuple(map(Criterion, tables, used, scores, evidences, adjusted, silent))
+    criteria = tuple(map(Criterion, tables, used, scores, evidences, adjusted, silent, checks))
     return criteria, outcome(evidences, rule, is_one_order(criteria))
 
 

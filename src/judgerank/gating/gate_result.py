@@ -8,6 +8,7 @@ from typing import Any
 
 from judgerank.data.listing import counted
 from judgerank.gating.answer_pairs import Pair
+from judgerank.gating.checks import Checks
 from judgerank.gating.decision import Category, Evidence
 from judgerank.gating.judged import Judged
 from judgerank.gating.own_votes import OwnVotes
@@ -30,12 +31,33 @@ class Criterion:
     evidence: Evidence
     p_block: float
     silent: tuple[str, ...]
+    checks: Checks
 
     def __repr__(self) -> str:
         seen = self.evidence
         tested = f"p_ship {seen.p_ship:.3f}, p_block {self.p_block:.3f}"
         counts = f"win rate {seen.win_rate:.3f} on {counted(seen.questions, 'question')}"
         return f"<Criterion {self.name}: {counts}, {tested}>"
+
+
+@dataclass(frozen=True)
+class OtherUnit:
+    """What a verdict would be if the values of another column were what was sampled.
+
+    Attributes
+    ----------
+    name : str
+    size : int
+        How many values there are, on the criterion with fewest.
+    verdict : str
+    evidences : tuple of Evidence
+        By criterion.
+    """
+
+    name: str
+    size: int
+    verdict: str
+    evidences: tuple[Evidence, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,10 +86,16 @@ class Result:
         The verdict without them; None where there are none or nobody else.
     categories : tuple of Category
         The candidate by category of questions, the most different first; none where there are no categories.
+    for_this_panel : str, optional
+        The verdict for this panel alone, where its judges differ significantly.
+    without_losses : str, optional
+        The verdict with missing answers for neither side, where some count as losses.
     texts : mapping of str to Pair
         Questions with both answers, by id, where they are known.
     remarks : tuple of str
         What to know of how the judgments were read.
+    by_other_units : tuple of OtherUnit
+        The verdict by other columns that may name what was sampled.
     requests : tuple of mapping
         Requests that left judgments out (`Judgments.requests`).
     """
@@ -85,9 +113,18 @@ class Result:
     uninformative: Mapping[str, str] = field(default_factory=dict)
     without_uninformative: str | None = None
     categories: tuple[Category, ...] = ()
+    for_this_panel: str | None = None
+    without_losses: str | None = None
     texts: Mapping[str, Pair] = field(default_factory=dict)
     remarks: tuple[str, ...] = ()
     requests: tuple[Mapping[str, Any], ...] = ()
+    by_other_units: tuple[OtherUnit, ...] = ()
+
+    @property
+    def worst_category(self) -> Category | None:
+        """The category in which the candidate does worst; of those where it is significantly worse, if it is."""
+        worse = [category for category in self.categories if category.differs and category.win_rate < 0.5]
+        return min(worse or self.categories, key=lambda category: category.win_rate, default=None)
 
     @property
     def related(self) -> tuple[str, ...]:

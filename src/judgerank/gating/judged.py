@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from itertools import product
 from math import nan
 
 import numpy as np
 import pandas as pd
 
 from judgerank.data.arrays import FloatArray, IntArray
-from judgerank.data.errors import DataError
+from judgerank.data.errors import ConfigError, DataError
 from judgerank.data.frames import OUTCOMES
 from judgerank.data.judgments import Judgments, changed_answers
 from judgerank.data.listing import counted, listed
 from judgerank.data.rankings import as_pairs
+from judgerank.data.units import QUESTION, UNITS
 from judgerank.reading.layouts.table import ONE_JUDGE
 
 
@@ -45,7 +47,10 @@ class Judged:
         no names.
     rows : DataFrame
         ``question, judge, first, preference, reply`` of every judgment that was read, in the order of the file,
-        and its ``category`` where the judgments have one.
+        columns of `data.units.UNITS` and the unit that was sampled, where the judgments have them.
+    failed : DataFrame
+        ``question, judge`` of judgments that were asked for and could not be read, or are not there, and their
+        ``category``.
     """
 
     baseline: str
@@ -60,6 +65,7 @@ class Judged:
     repeated: int
     contradicted: float
     rows: pd.DataFrame
+    failed: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=["question", "judge"], dtype=object))
 
     def __repr__(self) -> str:
         return f"<Judged {counted(len(self.questions), 'question')}, {counted(len(self.judges), 'judge')}>"
@@ -75,21 +81,47 @@ class Judged:
         heard = set(self.rows["judge"])
         return tuple(name for name in self.judges if name not in heard)
 
+    def units(self, name: str) -> IntArray | None:
+        """Number of the value that a column has for each question, shape (Q,).
+
+        None where the column is not there, or a question has no value, or several.
+        """
+        if name not in self.rows:
+            return None
+        known = self.rows[["question", name]].drop_duplicates()
+        if known[name].isna().any() or known["question"].duplicated().any():
+            return None
+        value = dict(zip(known["question"], known[name].astype(str), strict=True))
+        if any(question not in value for question in self.questions):
+            return None
+        return np.asarray(pd.factorize(np.array([value[question] for question in self.questions], object))[0])
+
+    def sampled(self, name: str) -> IntArray | None:
+        """As `units`, of a unit as in `gating.rule.Rule`; None where each question is one."""
+        return None if name == QUESTION else self.units(name)
+
     def called(self, baseline: str, candidate: str) -> Judged:
         """The same with other names of the two."""
         return replace(self, baseline=baseline, candidate=candidate)
 
-    def asked(self, judges: Sequence[str], questions: int) -> Judged:
-        """The same of a panel that was asked so many questions, some judges and questions without any answer."""
+    def asked(self, judges: Sequence[str], questions: Sequence[str], is_complete: bool) -> Judged:
+        """The same of a panel that was asked these questions, some judges and questions without any answer.
+
+        Where it was asked about all of them, `is_complete`, every answer that is not there has failed.
+        """
         absent = [name for name in judges if name not in self.judges]
         nothing = np.full((len(self.questions), len(absent)), nan)
         answered = int((~np.isnan(self.preference)).sum())
+        panel = (*self.judges, *absent)
+        given = set(zip(self.rows["question"], self.rows["judge"], strict=True))
+        lacking = [cell for cell in product(questions, panel) if cell not in given] if is_complete else []
         return replace(
             self,
-            judges=(*self.judges, *absent),
+            judges=panel,
             preference=np.hstack([self.preference, nothing]),
             first=np.hstack([self.first, nothing]),
-            missing=questions * (len(self.judges) + len(absent)) - answered,
+            missing=len(questions) * len(panel) - answered,
+            failed=pd.DataFrame(lacking, columns=["question", "judge"]) if is_complete else self.failed,
         )
 
     def of(self, index: IntArray) -> Judged:
@@ -106,6 +138,25 @@ class Judged:
             missing=self.missing - int(nothing.sum()) + int(nothing[index].sum()),
             rows=self.rows[self.rows["question"].isin(questions)],
         )
+
+    def part(self, column: str, value: str) -> Judged | None:
+        """The same of the questions with a value in a column of the rows; None if no answer to any is there.
+
+        Raises
+        ------
+        ConfigError
+            If there is no such column.
+        """
+        if column not in self.rows:
+            raise ConfigError(f"the judgments have no column {column!r} (--column category=NAME names one)")
+        named = set(self.rows["question"][self.rows[column].astype(str) == value])
+        failed = self.failed
+        if column in failed:
+            failed = failed[failed[column].astype(str) == value]
+        else:
+            failed = failed[failed["question"].isin(named)]
+        index = np.flatnonzero([question in named for question in self.questions])
+        return replace(self.of(index), failed=failed) if len(index) else None
 
     def without(self, judges: set[str]) -> Judged | None:
         """The same without some judges; None if no question is left."""
@@ -126,16 +177,19 @@ class Judged:
             0,
             nan,
             self.rows[~self.rows["judge"].isin(judges)],
+            self.failed[~self.failed["judge"].isin(judges)],
         )
 
 
-def judged(judgments: Judgments, baseline: str, candidate: str, without: Collection[str] = ()) -> Judged:
-    """The judgments that compare the two, without those of some judges.
+def judged(
+    judgments: Judgments, baseline: str, candidate: str, without: Collection[str] = (), cluster: str = QUESTION
+) -> Judged:
+    """The judgments that compare the two, without those of some judges; `cluster` is as of `gating.rule.Rule`.
 
     Raises
     ------
     DataError
-        If there are none, or a question is not named.
+        If there are none, or a question is not named; if a question has several values of the unit, or none.
     """
     judgments = as_pairs(judgments)
     frame = judgments.frame
@@ -161,15 +215,21 @@ def judged(judgments: Judgments, baseline: str, candidate: str, without: Collect
             "count": pd.to_numeric(frame["count"]).to_numpy(float) if "count" in frame else 1.0,
         }
     )
-    if "category" in frame:
-        rows["category"] = frame["category"].to_numpy(object)
+    for name in dict.fromkeys((*UNITS, *([] if cluster == QUESTION else [cluster]))):
+        if name in frame and name not in rows:
+            rows[name] = frame[name].to_numpy(object)
     if not judgments.ordered:  # where every winner stands in one place, that may be all that a judge goes by
         side = judgments.source.get("winners_side", nan)
         rows["first"] = side * np.sign(rows["preference"] - 0.5)
     read = rows[rows["preference"].notna()]
     if read.empty:
         raise DataError(f"no judgment of {baseline!r} and {candidate!r} can be read")
-    return _table(rows, read, baseline, candidate)
+    table = _table(rows, read, baseline, candidate)
+    if cluster != QUESTION and table.units(cluster) is None:
+        if cluster not in frame:
+            raise DataError(f"the judgments have no column {cluster!r} to cluster by")
+        raise DataError(f"a question has no {cluster!r}, or several: a gate takes each question to be of one")
+    return table
 
 
 def with_ties(table: Judged | None, same: Sequence[str], judges: Sequence[str], names: tuple[str, str]) -> Judged:
@@ -242,6 +302,7 @@ def _table(rows: pd.DataFrame, read: pd.DataFrame, baseline: str, candidate: str
         round(repeated),
         contradicted,
         read.drop(columns="count"),
+        rows[rows["preference"].isna()].drop(columns=["first", "preference", "reply", "count"]),
     )
 
 

@@ -11,6 +11,7 @@ from judgerank.data.arrays import BoolArray
 from judgerank.data.judgments import Judgments
 from judgerank.data.listing import listed
 from judgerank.data.rankings import as_pairs
+from judgerank.data.units import QUESTION
 from judgerank.gating.judged import Judged, judged
 from judgerank.model.kinds.family import family_of, own_table, plain, relations
 from judgerank.ranking.recusal import BOTH, RECUSE, is_recusing, of_rows, on_one_maker, recusal_of
@@ -54,6 +55,7 @@ def votes_on_pair(
     own_maker: str = RECUSE,
     makers: Makers = (),
     candidate_model: str | None = None,
+    cluster: str = QUESTION,
 ) -> tuple[dict[str, Judged], OwnVotes]:
     """The votes that count, by criterion, and what those of judges by the maker of one of the two models are.
 
@@ -67,6 +69,8 @@ def votes_on_pair(
         As of `judgerank.rank`.
     candidate_model : str, optional
         The model behind the candidate.
+    cluster : str
+        What was sampled, as of `gating.rule.Rule`.
 
     Raises
     ------
@@ -82,13 +86,13 @@ def votes_on_pair(
     n_left_out = 0
     for name, judgments in read.items():
         pairs = as_pairs(judgments)
-        every[name] = table = judged(pairs, *pair)
+        every[name] = table = judged(pairs, *pair, cluster=cluster)
         c = pairs.comparisons
         among = np.isin(np.array(c.models, object), pair)
         recusal = recusal_of(of_rows(pairs, np.flatnonzero(among[c.first] & among[c.second])), recuse, makers)
         heard = recusal.judgments.comparisons
         left_out = {heard.judges[k] for k in np.unique(heard.judge[~recusal.counts])}
-        counted[name] = judged(pairs, *pair, without=left_out) if left_out else table
+        counted[name] = judged(pairs, *pair, left_out, cluster) if left_out else table
         is_own = is_own_of(heard.judges, pair, makers)
         judges |= {heard.judges[k] for k in np.flatnonzero(is_own.any(axis=1))}
         recused |= left_out

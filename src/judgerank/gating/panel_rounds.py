@@ -29,6 +29,7 @@ from judgerank.reading.layouts.answer_versions import TEXTS
 from judgerank.reading.read import judgments_of
 
 log = logging.getLogger("judgerank")
+LONGEST_WAIT = 3600.0  # seconds for other gates that ask into the same file, as tests that run in parallel do
 FIRST, GROWTH = 10, 1.5  # questions at the first look, and their growth from look to look
 
 
@@ -142,7 +143,7 @@ def ask_about(pairs: Sequence[Pair], requests: Asked, before: float) -> bool:
         questions = Path(folder, "questions.jsonl")
         questions.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
         try:
-            collect(settings_of(requests, questions, budget))
+            collect(settings_of(requests, questions, budget), wait=LONGEST_WAIT)
         except EndpointError as error:
             if not requests.output.exists():
                 raise
@@ -191,5 +192,9 @@ def table_of(pairs: Sequence[Pair], requests: Asked) -> Judged:
     table = None
     if selected:
         read = judgments_of(pd.DataFrame(selected), copies="keep")
-        table = judged(read, OLD, NEW).called(*requests.names).asked(judges, len(names))
+        table = (
+            judged(read, OLD, NEW)
+            .called(*requests.names)
+            .asked(judges, [*names.values()], requests.budget is None)
+        )
     return with_ties(table, [pair.question_id for pair in pairs if pair.is_same], judges, requests.names)

@@ -7,9 +7,11 @@ from math import exp, inf, log
 
 from judgerank.adaptive.spending import spent_at
 from judgerank.data.errors import ConfigError
+from judgerank.data.units import QUESTION
 
 NON_INFERIORITY, TWO_SIDED, EQUIVALENCE = MODES = ("non-inferiority", "two-sided", "equivalence")
 WIN_RATE, SCORE = SCALES = ("win-rate", "score")
+LOSSES, RANDOM = MISSING = ("losses", "random")
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,16 @@ class Rule:
     scale : str
         Of the margin and of what is reported: ``win-rate``, or ``score``, the difference of the two's scores in
         the model of Bradley and Terry, log(p / (1 - p)) at a win rate p.
+    missing : str
+        ``losses``: a ship must hold with missing answers as losses of the candidate. ``random``: they count for
+        neither side, unless the other judges' answers reject that.
+    this_panel : bool
+        Decide for this panel alone where its judges differ significantly; else for judges like these.
+    protect : tuple of pair of str
+        Columns and values, such as ``("category", "safety")``: the questions of each must pass by themselves.
+    cluster : str
+        What was sampled: questions, or values of another column of the judgments, such as ``template``. All
+        questions of one are tested together.
 
     Examples
     --------
@@ -52,9 +64,13 @@ class Rule:
     look: int | None = None
     run: int | None = None
     scale: str = WIN_RATE
+    missing: str = LOSSES
+    this_panel: bool = False
+    protect: tuple[tuple[str, str], ...] = ()
+    cluster: str = QUESTION
 
     def __post_init__(self) -> None:
-        for name, allowed in (("mode", MODES), ("scale", SCALES)):
+        for name, allowed in (("mode", MODES), ("scale", SCALES), ("missing", MISSING)):
             if getattr(self, name) not in allowed:
                 raise ConfigError(f"{name} {getattr(self, name)!r} is not one of {', '.join(map(repr, allowed))}")
         top, unit = (

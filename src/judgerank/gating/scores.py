@@ -10,13 +10,13 @@ but of a judge who clearly saw one order more often: the error of that bias woul
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import nan
 from typing import Any
 
 import numpy as np
 
-from judgerank.data.arrays import BoolArray, FloatArray, IntArray
+from judgerank.data.arrays import BoolArray, FloatArray, IntArray, numbered
 from judgerank.data.listing import counted
 from judgerank.order.flips import p_above, p_either
 
@@ -52,6 +52,9 @@ class Scores:
         Answers of a judge to a question, before any is left out: with the candidate first, second, and in both.
     used : int array, shape (Q,)
         Places of these questions among those given: all, but where orders are uneven.
+    units : three int arrays, shapes (Q,), (E,) and (Q,), optional
+        Number of the unit that was sampled behind each of `scores`, `differences` and `of_all`; None where every
+        question is one.
     """
 
     scores: FloatArray
@@ -64,6 +67,7 @@ class Scores:
     order: str
     shown: tuple[int, int, int]
     used: IntArray
+    units: tuple[IntArray, IntArray, IntArray] | None = None
 
     def __repr__(self) -> str:
         return f"<Scores of {counted(len(self.scores), 'question')}, win rate {self.win_rate:.3f}>"
@@ -78,9 +82,48 @@ class Scores:
         """p-value by sign flips of questions, small if the candidate is better (1) or worse (-1).
 
         Flips of all answers are exact where each order had the same chance, and flips of as many answers in one
-        order as in the other are right where the orders came out unevenly. Both must say so.
+        order as in the other are right where the orders came out unevenly. Both must say so. Where questions were
+        sampled together, all of them are turned at once.
         """
-        return max(p_above(sign * self.differences), p_above(sign * self.of_all))
+        _, some, every = self.units or (None, None, None)
+        flipped = ((self.differences, some), (self.of_all, every))
+        return max(
+            p_above(sign * values if unit is None else sign * sums(values, unit)) for values, unit in flipped
+        )
+
+    def by_unit(self, values: FloatArray, mean: float) -> FloatArray:
+        """Values of units, from 0 to 1, whose mean is the given one exactly if that of the questions' values is.
+
+        Parameters
+        ----------
+        values : float array, shape (Q,)
+            From 0 to 1.
+        mean : float
+
+        Returns
+        -------
+        float array, shape (U,)
+            With n the questions of a unit and m the most of any: the mean plus n / m times what the unit is above
+            it. The values themselves where every question is a unit.
+        """
+        if self.units is None:
+            return values
+        return mean + sums(values - mean, self.units[0]) / np.bincount(self.units[0]).max()
+
+    @property
+    def of_units(self) -> Scores:
+        """Mean scores and differences of the units that were sampled, as if they were questions."""
+        if self.units is None:
+            return self
+        of_scores, of_some, of_all = self.units
+        return replace(
+            self,
+            scores=means(self.scores, of_scores),
+            fair=means(self.fair, of_scores),
+            differences=means(self.differences, of_some),
+            of_all=means(self.of_all, of_all),
+            units=None,
+        )
 
     @property
     def win_rate(self) -> float:
@@ -101,7 +144,18 @@ class Scores:
         return min(max(point * (1 + 2 * self.reach) - self.reach, 0.0), 1.0)
 
 
-def scored(preference: FloatArray, first: FloatArray) -> Scores:
+def sums(values: FloatArray, unit: IntArray) -> FloatArray:
+    """Sums over the questions of every unit."""
+    number = numbered(unit)[1]
+    return np.asarray(np.bincount(number, values), float)
+
+
+def means(values: FloatArray, unit: IntArray) -> FloatArray:
+    """Means over the questions of every unit."""
+    return sums(values, unit) / sums(np.ones(len(values)), unit)
+
+
+def scored(preference: FloatArray, first: FloatArray, unit: IntArray | None = None) -> Scores:
     """Scores of questions of which every one was judged at least once.
 
     Parameters
@@ -110,6 +164,8 @@ def scored(preference: FloatArray, first: FloatArray) -> Scores:
         Of judge k for the candidate in question q, from 0 to 1; nan where there is none.
     first : float array, shape (Q, K)
         1 where the candidate was shown first, -1 where second, 0 where both were, nan where it is not known.
+    unit : int array, shape (Q,), optional
+        Number of the unit that was sampled behind each question; each question is one by default.
     """
     is_answered = ~np.isnan(preference)
     order_is_stated = not np.isnan(first[is_answered]).any()
@@ -131,7 +187,26 @@ def scored(preference: FloatArray, first: FloatArray) -> Scores:
     lead, side, _ = _parts(evened, first)
     gains = float((lead * side).sum() / np.abs(side).sum()) if side.any() else nan
     order_counts = n_first, behind, both
-    return Scores(scores, scores - added, reach, differences, of_all, position, gains, order, order_counts, used)
+    units = None
+    if unit is not None:
+        judged = (~np.isnan(values).all(axis=1) for values in (evened, preference))
+        some, every = (numbered(unit[used])[1][is_judged] for is_judged in judged)
+        units = numbered(unit[used])[1], some, every
+    return Scores(
+        scores, scores - added, reach, differences, of_all, position, gains, order, order_counts, used, units
+    )
+
+
+def fair_leads(preference: FloatArray, first: FloatArray) -> FloatArray:
+    """Every answer's lead over one half less its judge's position bias, shape (Q, K).
+
+    It is nan where there is no answer, and for judges whose bias nobody can tell: they saw one order alone.
+    """
+    lead, side, is_answered = _parts(preference, first)
+    group = _groups(side)
+    n_first, n_second = (_together(side == value, group) for value in (1, -1))
+    is_one_order = (np.minimum(n_first, n_second) == 0) & (np.maximum(n_first, n_second) > 0)
+    return np.where(is_answered & ~is_one_order, lead - side * _slope(lead, side, group), nan)
 
 
 def _parts(preference: FloatArray, first: FloatArray) -> tuple[FloatArray, FloatArray, BoolArray]:
@@ -153,6 +228,14 @@ def _groups(side: FloatArray) -> IntArray:
     few = [judge for judge in np.flatnonzero(seldom & side.any(axis=0)) if p_either(side[:, judge]) > UNBALANCED]
     group[few] = min(few, default=0)
     return group
+
+
+def sharing(preference: FloatArray, first: FloatArray) -> IntArray:
+    """Judges who have one position bias together, by their places; none where nobody shares."""
+    side = _parts(preference, first)[1]
+    group = _groups(side)
+    size = np.bincount(group, minlength=len(group))
+    return np.flatnonzero((size[group] > 1) & side.any(axis=0))
 
 
 def _evened(preference: FloatArray, first: FloatArray, group: IntArray) -> tuple[FloatArray, FloatArray]:

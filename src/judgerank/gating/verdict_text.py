@@ -11,13 +11,27 @@ import numpy as np
 
 from judgerank.data.frames import BY_REQUEST
 from judgerank.data.listing import listed
+from judgerank.data.units import QUESTION
+from judgerank.gating.decision import INCONCLUSIVE
 from judgerank.gating.gate_result import Criterion, Result
 from judgerank.gating.rule import EQUIVALENCE, SCORE, TWO_SIDED, WIN_RATE, Rule, score_of
 from judgerank.gating.scores import Scores
 
 SHOWN = 4  # criteria with a line of their own
 SHORT = 0.001  # p-values below are not told more exactly
-RULE = ("mode", "scale", "margin", "alpha", "power", "look", "run", "level")  # what JSON has of the rule
+RULE = (
+    "mode",
+    "scale",
+    "margin",
+    "alpha",
+    "power",
+    "look",
+    "run",
+    "level",
+    "missing",
+    "this_panel",
+    "cluster",
+)  # what JSON has of the rule
 ORDERS = {
     "one": "only one order was shown: position bias cannot be told from quality; ask in both orders",
     "unknown": "who was shown first is not known: position bias is not allowed for",
@@ -49,27 +63,50 @@ def sentence(result: Result) -> str:
     return " ".join(filter(None, [_reason(result), result.own.condition]))
 
 
+def _whose(result: Result, criterion: Criterion) -> str:
+    """Who prefers: this panel, or judges like these where they differ and the verdict is for those."""
+    like_these = criterion.checks.differences.differ and not result.rule.this_panel
+    whose = "judges like these prefer" if like_these else "this panel prefers"
+    return f"On {criterion.name}, {whose}" if len(result.criteria) > 1 else whose.capitalize()
+
+
 def _reason(result: Result) -> str:
     rule, criterion = result.rule, deciding(result)
     seen, table = criterion.evidence, criterion.judged
     names = f"{shown(table.candidate)} over {shown(table.baseline)}"
-    on = f"On {criterion.name}, the" if len(result.criteria) > 1 else "The"
-    rate = f"{on} panel prefers {names} {share(seen.win_rate)} of the time"
+    rate = f"{_whose(result, criterion)} {names} {share(seen.win_rate)} of the time"
     if rule.scale == SCORE:
         rate += f", a lead of {shown_on(rule, seen.win_rate)} in score"
     if result.verdict == "block":
         difference_text = "differ this clearly" if rule.mode == EQUIVALENCE else "look this much worse"
         equal = f"If {shown(table.candidate)} were as good, it would"
-        return f"Block. {rate}. {equal} {difference_text} in {chance(criterion.p_block)} of cases."
+        return f"Block. {rate}. {equal} {difference_text} in {chance(criterion.p_block)} of cases.{_worst(result)}"
     if result.verdict == "ship" and rule.mode == TWO_SIDED:
         equal = f"If {shown(table.candidate)} were only as good, it would"
-        return f"Ship. {rate}. {equal} look this good in {chance(seen.p_ship)} of cases."
+        return f"Ship. {rate}. {equal} look this good in {chance(seen.p_ship)} of cases.{_worst(result)}"
     low, high = shown_on(rule, seen.low), shown_on(rule, seen.high)
     sure = f"between {low} and {high}" if rule.mode != "non-inferiority" else f"at least {low}"
     if result.verdict == "ship":
         message = f"Ship. {rate}, {sure} with {share(1 - rule.level)} confidence; {_wanted(rule)}."
-        return " ".join([message, *_different(result), *_without_signal(result)])
-    return f"Inconclusive. {rate}, between {low} and {high}; {_wanted(rule)}. {_more(result)}"
+        return " ".join([message, *_different(result), *_without_signal(result)]) + _worst(result)
+    return f"Inconclusive. {rate}, between {low} and {high}; {_wanted(rule)}. {_more(result)}{_worst(result)}"
+
+
+def _worst(result: Result) -> str:
+    """That the candidate is significantly worse in a category, which the verdict on all questions hides."""
+    worst = result.worst_category
+    if (
+        worst is None
+        or not (worst.differs and worst.win_rate < 0.5)
+        or worst.name in dict(result.rule.protect).values()
+    ):
+        return ""
+    table = result.criteria[0].judged
+    seen = f"{share(worst.win_rate)} of {worst.questions:,} questions, {p_text(worst.p_value)}"
+    return (
+        f" But {shown(table.candidate)} is significantly worse on {shown(worst.name)} ({seen}): "
+        f"--protect category={shown(worst.name)} makes that count."
+    )
 
 
 def deciding(result: Result) -> Criterion:
@@ -120,12 +157,35 @@ def _wanted(rule: Rule) -> str:
 def _more(result: Result) -> str:
     if any(criterion.scores.order == "one" for criterion in result.criteria):
         return "The candidate was always shown in the same place: collect both orders."
+    if biased := [criterion for criterion in result.criteria if criterion.checks.bias_by_order]:
+        return _biased(biased[0])
+    if result.without_losses not in (None, INCONCLUSIVE):
+        lost = sum(criterion.checks.n_lost for criterion in result.criteria)
+        return (
+            f"{lost:,} missing {_plural('answer', lost)} may be losses: ask for them again. Without them the "
+            f"verdict is {result.without_losses}."
+        )
+    if result.for_this_panel is not None:
+        return (
+            "Judges differ significantly: add judges. For this panel alone the verdict is "
+            f"{result.for_this_panel} (--this-panel)."
+        )
     if result.needed is None:
         return "If the win rate is as observed, no number of questions within reach decides."
     cost = "" if result.cost is None else f", {result.cost:.2f} {result.currency}"
     more = f"about {result.needed:,} more {_plural('question', result.needed)} decide"
     more = f"If the win rate is as observed, {more} {share(result.rule.power)} of the time{cost}."
     return f"{more} Then run the gate again with --look {result.next_look}."
+
+
+def _biased(criterion: Criterion) -> str:
+    """That judges with few answers do not share one position bias."""
+    candidate = shown(criterion.judged.candidate)
+    more = "more" if criterion.checks.bias_by_order > 0 else "less"
+    return (
+        f"Judges who mostly saw {candidate} first favour the first answer {more} than the others do. So position "
+        "bias cannot be taken off: collect both orders."
+    )
 
 
 def table(result: Result) -> list[tuple[str, str]]:
@@ -139,17 +199,39 @@ def table(result: Result) -> list[tuple[str, str]]:
     margin = share(rule.margin) if rule.scale == WIN_RATE else f"{rule.margin:g} in score"
     mode = rule.mode + ("" if rule.mode == TWO_SIDED else f", margin {margin}")
     lines.append(("rule", f"{mode}, alpha {share(rule.alpha)} ({look_text}), power {share(rule.power)}"))
-    lines.append(("judges", _judges(first)))
+    lines.append(("judges", _judges(first, result)))
     requests = (remark.partition(BY_REQUEST)[2] for remark in result.remarks)
     lines += [("left out", f"by request: {text}") for text in dict.fromkeys(filter(None, requests))]
-    notes = [_gaps(result), _position(first), _noise(first), _family(result), _weak(result)]
-    return lines + [note for note in notes if note is not None] + _categories(result)
+    notes = [_empty(result), _gaps(result), _position(first), _noise(first), _family(result), _weak(result)]
+    return lines + [note for note in notes if note is not None] + _units(result) + _categories(result)
 
 
-def _judges(criterion: Criterion) -> str:
+def _units(result: Result) -> list[tuple[str, str]]:
+    """What was sampled, where that is not questions, and what the verdict would be by other columns."""
+    rule, unit = result.rule, result.rule.cluster
+    rows = []
+    if unit != QUESTION:
+        sizes = [len(criterion.scores.of_units.scores) for criterion in result.criteria]
+        rows.append(("sampled", f"{min(sizes):,} values of {unit}: all questions of one are tested together"))
+    for other in result.by_other_units[:SHOWN]:
+        seen = max(other.evidences, key=lambda evidence: evidence.p_ship)
+        low, high = shown_on(rule, seen.low), shown_on(rule, seen.high)
+        what = f"{other.verdict} (bounds {low} and {high})"
+        rows.append((f"by {other.name}", f"with its {other.size} values sampled: {what} (--cluster {other.name})"))
+    return rows
+
+
+def _judges(criterion: Criterion, result: Result) -> str:
     if criterion.judged.unnamed:
         return "not named: a question's answers in one order count as one judge's (name them: --column judge=NAME)"
-    return f"{len(criterion.judged.judges)}: {listed(criterion.judged.judges)}"
+    names = f"{len(criterion.judged.judges)}: {listed(criterion.judged.judges)}"
+    differences = criterion.checks.differences
+    if not differences.differ:
+        return names
+    whose = (
+        "the verdict is for this panel alone" if result.rule.this_panel else "the verdict is for judges like these"
+    )
+    return f"{names}. They differ significantly ({p_text(differences.p_value)}): {whose}"
 
 
 def _criterion(criterion: Criterion, several: bool, result: Result) -> tuple[str, str]:
@@ -163,6 +245,17 @@ def _criterion(criterion: Criterion, several: bool, result: Result) -> tuple[str
     return criterion.name if several else name, message
 
 
+def _empty(result: Result) -> tuple[str, str] | None:
+    """How many of either variant's answers are empty, where the answers are known."""
+    judged = result.criteria[0].judged
+    by_name = {
+        judged.baseline: sum(not pair.old for pair in result.texts.values()),
+        judged.candidate: sum(not pair.new for pair in result.texts.values()),
+    }
+    counts = [f"{count:,} of {shown(name)}" for name, count in by_name.items() if count]
+    return ("empty", f"{listed(counts)} ({len(result.texts):,} questions)") if counts else None
+
+
 def _gaps(result: Result) -> tuple[str, str] | None:
     missing = sum(criterion.judged.missing for criterion in result.criteria)
     unread = sum(criterion.judged.unread for criterion in result.criteria)
@@ -172,14 +265,28 @@ def _gaps(result: Result) -> tuple[str, str] | None:
     n_requests = missing + sum(
         int(np.isfinite(criterion.judged.preference).sum()) for criterion in result.criteria
     )
-    if missing > n_requests / 2 and not silent and not unread:
+    if missing > n_requests / 2 and not silent and not unread and not _silence(result):
         return "missing", "most judges answered few of the questions; those they did not count for neither side"
     why = ["one per judge and question", *([f"{unread:,} unreadable"] if unread else [])]
     why += [f"none from {listed(silent)}"] if silent else []
-    return (
-        "missing",
-        f"{missing:,} of {n_requests:,} expected answers ({'; '.join(why)}). They count for neither side.",
-    )
+    message = f"{missing:,} of {n_requests:,} expected answers ({'; '.join(why)}). They count for neither side"
+    lost = sum(criterion.checks.n_lost for criterion in result.criteria)
+    message += f"; for a ship, {lost:,} count as losses." if lost else "."
+    return "missing", " ".join([message, *_silence(result)])
+
+
+def _silence(result: Result) -> list[str]:
+    """What the other judges say where one is silent, where that is significantly less good."""
+    worse = [criterion.checks.silence for criterion in result.criteria if criterion.checks.silence]
+    worse = [silence for silence in worse if silence.rejects]
+    if not worse:
+        return []
+    silence = min(worse, key=lambda one: one.p_value)
+    name = shown(result.criteria[0].judged.candidate)
+    return [
+        f"Where {listed(silence.judges)} did not answer, the others prefer {name} {share(silence.win_rate)} of "
+        f"the time, else {share(silence.elsewhere)} ({p_text(silence.p_value)})."
+    ]
 
 
 def _position(criterion: Criterion) -> tuple[str, str] | None:
@@ -294,7 +401,8 @@ def as_dict(result: Result) -> dict[str, Any]:
         "next_look": result.next_look,
         "cost": result.cost,
         "currency": result.currency,
-        "rule": {name: getattr(rule, name) for name in RULE},
+        "rule": {**{name: getattr(rule, name) for name in RULE}, "protect": ["=".join(of) for of in rule.protect]},
+        "by_other_units": [asdict(other) for other in result.by_other_units],
         "criteria": [_criterion_dict(criterion) for criterion in result.criteria],
         "own_maker": result.own.own_maker,
         "related_judges": list(result.related),
@@ -305,6 +413,9 @@ def as_dict(result: Result) -> dict[str, Any]:
         "categories": [asdict(criterion) for criterion in result.categories],
         "uninformative_judges": dict(result.uninformative),
         "verdict_without_uninformative_judges": result.without_uninformative,
+        "worst_category": None if result.worst_category is None else asdict(result.worst_category),
+        "verdict_for_this_panel": result.for_this_panel,
+        "verdict_without_missing_as_losses": result.without_losses,
         "read": list(result.remarks),
         "filter": [dict(request) for request in result.requests],
     }
@@ -330,8 +441,20 @@ def _criterion_dict(criterion: Criterion) -> dict[str, Any]:
         "order": criterion.scores.order,
         "shown": dict(zip(("first", "second", "both"), criterion.scores.shown, strict=True)),
         "position": dict(zip(judged.judges, map(_known, criterion.scores.position), strict=True)),
+        **_checks_dict(criterion),
         "noise": _known(judged.noise),
         "contradicted": _known(judged.contradicted),
+    }
+
+
+def _checks_dict(criterion: Criterion) -> dict[str, Any]:
+    """What departs from the assumptions of the tests."""
+    checks, silence = criterion.checks, criterion.checks.silence
+    return {
+        "judges_differ": {"differ": checks.differences.differ, "p_value": checks.differences.p_value},
+        "missing_as_losses": checks.n_lost,
+        "silence": None if silence is None else asdict(silence),
+        "shared_bias_p": checks.shared_bias,
     }
 
 

@@ -17,6 +17,59 @@ from judgerank.model.naming import held
 from judgerank.model.streams import generator
 
 AT_ONCE = 1 << 21  # numbers in a matrix of gradients by cluster
+JUDGMENT, RANKING = "judgment", "ranking"  # units of sampling that are no column's name
+
+
+@dataclass(frozen=True, eq=False)
+class Clusters:
+    """The units that were sampled, within which comparisons may depend on each other.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Of the unit, such as `QUESTION` or a column of the file; two where units are crossed.
+    labels : tuple of int array, shape (T,)
+        Number of each comparison's unit, for each name; none of single judgments.
+    """
+
+    names: tuple[str, ...]
+    labels: tuple[IntArray, ...] = ()
+
+    @property
+    def are_judgments(self) -> bool:
+        """Whether each judgment is a unit of its own."""
+        return not self.labels
+
+    @property
+    def are_crossed(self) -> bool:
+        """Whether there are two kinds of units."""
+        return len(self.labels) > 1
+
+
+def crossing(first: IntArray, second: IntArray) -> IntArray:
+    """Number of each comparison's pair of units, shape (T,)."""
+    (_, a), (names, b) = numbered(first), numbered(second)
+    return np.asarray(a * len(names) + b)
+
+
+def two_way(first: FloatArray, second: FloatArray, both: FloatArray, scale: FloatArray) -> FloatArray:
+    """Sum of squares that allows for dependence within either of two crossed clusters, positive semidefinite.
+
+    A + B - AB (Cameron, Gelbach and Miller, 2011): what is shared within both is in A and in B, and counts once.
+    Eigenvalues below zero, which few clusters can give, are taken as zero.
+
+    Parameters
+    ----------
+    first, second, both : float array, shape (D, D)
+        Sums of squares by the first clusters, by the second, and by pairs of them.
+    scale : float array, shape (D,)
+        Size of each parameter's information: eigenvalues are of the matrix in units of its root.
+    """
+    root = np.sqrt(np.maximum(scale, np.finfo(float).tiny))
+    values, vectors = np.linalg.eigh((first + second - both) / np.outer(root, root))
+    if values[0] >= 0:
+        return first + second - both
+    return np.asarray((vectors * np.maximum(values, 0.0)) @ vectors.T * np.outer(root, root))
 
 
 def cluster_gradients(
@@ -90,6 +143,24 @@ def drawn_clusters(cluster: IntArray, most: int | None) -> tuple[int | None, Int
     return len(labels), np.flatnonzero(drawn[cluster])
 
 
+def single_judgments(comparisons: Comparisons, most: int | None) -> tuple[int | None, Comparisons]:
+    """Comparisons written out, a row for each, as many at most; and of how many, None where none are left out.
+
+    A row that stands for several like judgments is as many rows. Rankings are not judgments of single rows, and
+    are given as clusters.
+    """
+    times = np.rint(comparisons.count).astype(np.intp)
+    total = int(times.sum())
+    if most is not None and total > most:
+        drawn = np.sort(generator(0, "errors", "clusters").choice(total, most, replace=False))
+        rows = np.searchsorted(np.cumsum(times), drawn, side="right")
+    elif total == len(times):
+        return None, comparisons
+    else:
+        rows = np.repeat(np.arange(len(times)), times)
+    return (total if len(rows) < total else None), comparisons._rows(rows, count=np.ones(len(rows)))
+
+
 def effective_number(cluster: IntArray, count: FloatArray) -> float:
     """How many clusters of equal size tell as much of a variance: (sum n)^2 / sum n^2, n being their sizes.
 
@@ -147,10 +218,12 @@ def effective_by_pair(sums: FloatArray, products: FloatArray, prior: FloatArray 
     return effective_of(np.add.outer(variance, variance), np.add.outer(diagonal, diagonal) + 2 * squares)
 
 
-def for_few_clusters(meat: FloatArray, info: FloatArray, inverse: FloatArray, n_clusters: int) -> FloatArray:
+def for_few_clusters(
+    meat: FloatArray, info: FloatArray, inverse: FloatArray, n_clusters: int, dispersion: float = 1.0
+) -> FloatArray:
     """What few clusters leave out of their gradients' sum of squares (Morel, Bokossa and Neerchal, 2003).
 
-    The information I times min(1/2, p / (Q - p)) max(1, tr(B M) / p), p = tr(B I) being the number of parameters
+    The information I times min(1/2, p / (Q - p)) max(phi, tr(B M) / p), p = tr(B I) being the number of parameters
     that the data decide.
 
     Parameters
@@ -159,9 +232,11 @@ def for_few_clusters(meat: FloatArray, info: FloatArray, inverse: FloatArray, n_
         M; I, of the comparisons alone; B, the inverse of the whole information.
     n_clusters : int
         Q.
+    dispersion : float
+        phi, M over I where comparisons are independent.
     """
     p = float(np.sum(inverse * info))
-    return few_clusters_share(p, n_clusters) * max(1.0, float(np.sum(inverse * meat)) / p) * info
+    return few_clusters_share(p, n_clusters) * max(dispersion, float(np.sum(inverse * meat)) / p) * info
 
 
 def few_clusters_share(n_parameters: float, n_clusters: float) -> float:

@@ -15,6 +15,7 @@ from judgerank.data.cache import Shown
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError
 from judgerank.data.listing import p_of
+from judgerank.engine.penalised import Penalised
 from judgerank.engine.solution import Solution, Status
 from judgerank.engine.solvers import Settings
 from judgerank.model.judge_blocks import JudgeBlock
@@ -191,6 +192,21 @@ class Estimates:
     def converged(self) -> bool:
         """Whether the search ended at a maximum."""
         return self.status.converged
+
+    @property
+    def dispersion(self) -> float:
+        """Variance of the outcomes over that which a shrunk fit takes ties as half wins for (`engine.penalised`).
+
+        One of other fits: their maximum does not depend on it, and clustered errors allow for it.
+        """
+        given = self.settings.dispersion if isinstance(self.settings, Penalised) else None
+        return 1.0 if given is None else given
+
+    @property
+    def working_comparisons(self) -> Comparisons:
+        """The comparisons, counted as often as the likelihood counts them (`dispersion`)."""
+        settings = self.settings
+        return settings.counted(self.comparisons) if isinstance(settings, Penalised) else self.comparisons
 
     @property
     def log_likelihood(self) -> float:

@@ -20,112 +20,28 @@ from judgerank.engine.penalty import flat, penalty
 from judgerank.engine.problem import moving
 from judgerank.engine.solution import Solution, Status
 from judgerank.inference.clusters import (
+    crossing,
     drawn_clusters,
     effective_by_pair,
     effective_number,
     for_few_clusters,
     information_by_cluster,
     residuals_by_cluster,
+    single_judgments,
     squares_by_cluster,
     sums_and_products,
+    two_way,
 )
 from judgerank.inference.predictions import Predictions
+from judgerank.inference.taste_errors import (
+    degrees_of_tastes,
+    has_tastes,
+    panel_means,
+    shared_with_tastes,
+    variances_of_pairs,
+)
 from judgerank.model.block import Role
-from judgerank.model.members import Model, Parameters
 from judgerank.model.naming import at_mean, movable
-
-# Whose opinion a score is: that of judges like these, or that of this panel.
-#
-# With a block ``taste`` a judge prefers i to j with log-odds q_ki - q_kj, where q_k = gamma_k s + t_k. The score
-# s_i is that of judges like these: the tastes of the judges who happen to be here are part of its error, and what
-# is left of it with ever more comparisons is about tau / sqrt(sum gamma_k^2). This panel's own discriminations and
-# scores are those that describe best what its judges think, tastes and all: the first singular pair of the matrix
-# Q of all q_ki,
-#
-#     sigma u v' of least |Q - sigma u v'|^2,   gamma' and s' along u and v.
-#
-# At the maximum tastes have no part along either (`model.kinds.taste`), so the two have one estimate and two
-# errors. With R = Q - sigma u v', the matrix of the tastes, a change dQ moves the pair by
-#
-#     (sigma^2 - R R') du = sigma (1 - u u') dQ v + R dQ' u,   d sigma = u' dQ v,
-#     (sigma^2 - R'R) dv = sigma (1 - v v') dQ' u + R' dQ v.
-TASTE = "taste"  # the block of `model.kinds.taste`
-MOST = 0.9  # of the tastes' largest singular value, over that of scores times discriminations
-
-
-def has_tastes(model: Model, chosen: BoolArray) -> bool:
-    """Whether there is a block of tastes whose standard deviation is not zero.
-
-    Parameters
-    ----------
-    model : Model
-    chosen : bool array, shape (N + B K + P,)
-        Free parameters.
-    """
-    return any(block.name == TASTE for block in model.further) and bool(
-        chosen[_taste_columns(model, chosen)].any()
-    )
-
-
-def panel_means(model: Model, parameters: Parameters, chosen: BoolArray) -> FloatArray:
-    """Derivatives of this panel's scores and of all other free parameters in the free parameters, shape (D, D)."""
-    n, k = len(parameters.scores), parameters.judges.shape[1]
-    derivatives = np.eye(len(chosen))
-    if has_tastes(model, chosen):
-        taste_columns, centre = _taste_columns(model, chosen), np.eye(n) - 1 / n
-        gamma = model.of_judges(parameters).gamma * parameters.in_play
-        tastes = parameters.common[model.place(TASTE)].reshape(k, n) @ centre
-        size = float(np.linalg.norm(gamma) * np.linalg.norm(parameters.scores))
-        if model.weighs_judges and np.linalg.norm(tastes, 2) < MOST * size:
-            derivatives[: n + k] = _singular_pair(parameters.scores, gamma, tastes, chosen, taste_columns)
-        else:  # discriminations are given, or tastes are so large that they cannot say which are the panel's
-            weight = gamma / (gamma @ gamma)
-            derivatives[:n, taste_columns] = np.multiply.outer(weight, centre).transpose(1, 0, 2).reshape(n, k * n)
-    selected: FloatArray = derivatives[np.ix_(chosen, chosen)]
-    return selected
-
-
-def _singular_pair(
-    s: FloatArray, gamma: FloatArray, r: FloatArray, chosen: BoolArray, taste_columns: slice
-) -> FloatArray:
-    """Derivatives of s' and log gamma', of geometric mean one, in all parameters, shape (N + K, N + B K + P)."""
-    n, k = len(s), len(gamma)
-    long, wide = float(np.linalg.norm(gamma)), float(np.linalg.norm(s))
-    u, v, sigma = gamma / long, s / wide, long * wide
-    on_v, on_u = np.zeros((k, len(chosen))), np.zeros((n, len(chosen)))  # dQ v and dQ' u
-    judges, tastes = np.arange(k), np.arange(taste_columns.start, taste_columns.stop).reshape(k, n)
-    on_v[:, :n], on_u[:, :n] = np.outer(gamma, v), long * np.eye(n)
-    on_v[judges, n + judges], on_u[:, n : n + k] = gamma * wide, np.outer(s, u * gamma)
-    on_v[judges[:, None], tastes] = v
-    on_u[:, taste_columns] = np.multiply.outer(u, np.eye(n) - 1 / n).transpose(1, 0, 2).reshape(n, k * n)
-    of_size = u @ on_v
-    du = np.linalg.solve(sigma**2 * np.eye(k) - r @ r.T, sigma * (on_v - np.outer(u, of_size)) + r @ on_u)
-    dv = np.linalg.solve(sigma**2 * np.eye(n) - r.T @ r, sigma * (on_u - np.outer(v, v @ on_u)) + r.T @ on_v)
-    free = chosen[n : n + k] & (u > 0)
-    of_log = du / np.where(free, u, 1.0)[:, None]
-    mean = of_log[free].mean(axis=0) if free.any() else np.zeros(len(chosen))
-    return np.vstack([np.outer(s, of_size / sigma + mean) + wide * dv, of_log - mean])
-
-
-def degrees_of_tastes(model: Model, free: BoolArray, chosen: BoolArray) -> float:
-    """Degrees of freedom behind the standard deviation of tastes; infinite where there are none.
-
-    K judges see N - 1 differences each; scores and discriminations take (N - 1) + (K - 1) of these K (N - 1).
-    """
-    if not has_tastes(model, chosen):
-        return float(np.inf)
-    taste_columns, judges = _taste_columns(model, chosen), free.shape[1]
-    n = (taste_columns.stop - taste_columns.start) // judges
-    n_spent = n - 1 + max(int(free[0].sum()) - 1 if model.weighs_judges else 0, 0)
-    return float(max(judges * (n - 1) - n_spent, 1))
-
-
-def _taste_columns(model: Model, chosen: BoolArray) -> slice:
-    """Where tastes stand among all parameters."""
-    start = len(chosen) - len(model.roles)
-    columns = model.place(TASTE)
-    return slice(start + columns.start, start + columns.stop)
-
 
 MOST_PARAMETERS = 3_000  # of which a covariance is kept: its inverse takes seconds, and time grows as their cube
 
@@ -154,6 +70,14 @@ class Uncertainty(Predictions):
         With a block ``taste``: whether errors are those of the judges' own mean (`inference.taste_errors`).
     flips : sparse float array, shape (Q, N N), optional
         Leads by question, for the tests of few questions (`judgerank.order.flips`).
+    across : two sparse float arrays, shapes (R, K (N + B)) and (C, K (N + B)), optional
+        Where clusters are crossed: residuals of the second clusters, and of pairs of both.
+    flips_across : sparse float array, shape (R, N N), optional
+        Leads by the second of two crossed clusters.
+    tastes : float
+        Standard deviation of judges' tastes that errors allow for, in log-odds (`for_judges_like_these`).
+    panel : Uncertainty, optional
+        The same with the errors of this panel, where `tastes` are allowed for.
     """
 
     robust: FloatArray | None = None
@@ -164,6 +88,10 @@ class Uncertainty(Predictions):
     effective_by_pair: FloatArray | None = None
     of_panel: bool = False
     flips: csr_array | None = None
+    across: tuple[csr_array, csr_array] | None = None
+    flips_across: csr_array | None = None
+    tastes: float = 0.0
+    panel: Self | None = None
 
     @cached_property
     def free(self) -> BoolArray:
@@ -248,9 +176,10 @@ class Uncertainty(Predictions):
         """The covariance, shape (D, D), as if the penalty's standard deviations were known."""
         self._require_few_parameters()
         if self.meat is None:
-            return self._inverse("expected") if self.robust is None else self._finite(self.robust)
+            expected = self._inverse("expected") if self.robust is None else self._finite(self.robust)
+            return self.dispersion * expected if self.robust is None else expected
         bread = self._inverse("observed")
-        covariance = bread @ (self.meat + self._penalty) @ bread
+        covariance = bread @ (self.meat + self.dispersion * self._penalty) @ bread
         # judges who answer as one in every cluster do not differ at all, to within rounding
         np.fill_diagonal(covariance, np.maximum(np.diag(covariance), 0.0))
         return covariance
@@ -309,10 +238,14 @@ class Uncertainty(Predictions):
 
     @property
     def _penalty(self) -> FloatArray | float:
-        """Precision matrix of the penalty over the free parameters, shape (D, D); zero where there is none."""
+        """Precision matrix of the penalty over the free parameters, shape (D, D); zero where there is none.
+
+        It is times the dispersion, as the penalty goes with a likelihood that counts every comparison once.
+        """
         parameters, n = self.solution.parameters, len(self.comparisons.models)
         if self.solution.spread is not None:
-            return penalty(self.model, parameters, self.solution.spread)[np.ix_(self.chosen, self.chosen)]
+            precision = penalty(self.model, parameters, self.solution.spread)
+            return self.dispersion * precision[np.ix_(self.chosen, self.chosen)]
         if self.solution.alone is None:
             return 0.0
         unbounded = np.isin(np.arange(len(self.comparisons.judges)), self.solution.unbounded_judges)
@@ -321,11 +254,13 @@ class Uncertainty(Predictions):
 
     @property
     def degrees_of_freedom(self) -> float:
-        """Of the standard errors: infinite, effective number of clusters less one, or those of judges' tastes.
+        """Of the standard errors: infinite, effective number of clusters less one, or those of a block of tastes.
 
-        One at least, however much one cluster has.
+        One at least, however much one cluster has. Tastes that errors allow for are in `degrees_of_pairs` alone.
         """
-        of_tastes = np.inf if self.of_panel else degrees_of_tastes(self.model, self.free, self.chosen)
+        of_tastes = np.inf
+        if not self.tastes and self.speaks_of_judges_like_these:
+            of_tastes = degrees_of_tastes(self.model, self.free, len(self.comparisons.models))
         n_effective = self.effective_clusters or self.n_clusters  # a fit saved before has the second alone
         if n_effective is not None:
             return min(max(n_effective - 1.0, 1.0), of_tastes)
@@ -337,9 +272,16 @@ class Uncertainty(Predictions):
     def degrees_of_pairs(self) -> FloatArray:
         """Of the errors of differences of scores, and, on the diagonal, of scores, shape (N, N); at least one.
 
-        No more than `degrees_of_freedom`: fewer where few clusters compared the models.
+        No more than `degrees_of_freedom`: fewer where few clusters compared the models, and where tastes of few
+        judges are a large part of the variance (Satterthwaite, 1946).
         """
         n, degrees = len(self.comparisons.models), self.degrees_of_freedom
+        if self.panel is not None:
+            both, panel = (variances_of_pairs(fit.covariance[:n, :n]) for fit in (self, self.panel))
+            of_tastes = degrees_of_tastes(self.model, self.free, n)
+            parts = panel**2 / self.panel.degrees_of_pairs + np.maximum(both - panel, 0.0) ** 2 / of_tastes
+            by_pair = np.divide(both**2, parts, out=np.full_like(both, np.inf), where=parts > 0)
+            return np.minimum(np.maximum(by_pair, 1.0), degrees)
         if self.effective_by_pair is None:
             return np.full((n, n), degrees)
         return np.minimum(np.maximum(self.effective_by_pair - 1.0, 1.0), degrees)
@@ -359,31 +301,71 @@ class Uncertainty(Predictions):
         """This fit with the errors that tests of pairs take: with sign flips, those of independent comparisons."""
         if self.flips is None or self.meat is None:
             return self
-        plain = replace(self, robust=None, meat=None, by_cluster=None, n_clusters=None)
-        plain = replace(plain, effective_clusters=None, effective_by_pair=None)
-        vars(plain)["by_spread"] = tuple(
-            (weight, plain._conditional_fit(conditional_fit.solution))
+        plain = replace(self, robust=None, meat=None, by_cluster=None, across=None, n_clusters=None)
+        plain = self._at_same_spreads(
+            replace(plain, effective_clusters=None, effective_by_pair=None, tastes=0.0, panel=None)
+        )
+        return plain.for_judges_like_these(self.tastes) if self.tastes else plain
+
+    def _at_same_spreads(self, other: Self) -> Self:
+        """Another fit with the same estimates, at the standard deviations of the penalty that this one has."""
+        vars(other)["by_spread"] = tuple(
+            (weight, other._conditional_fit(conditional_fit.solution))
             for weight, conditional_fit in self.by_spread
         )
-        return plain
+        return other
 
-    def clustered(self, comparisons: Comparisons, cluster: IntArray, most: int | None = None) -> Self:
+    @property
+    def is_robust(self) -> bool:
+        """Whether errors are not those of the model: by cluster, or of question effects."""
+        return (self if self.panel is None else self.panel).robust is not None
+
+    @property
+    def speaks_of_judges_like_these(self) -> bool:
+        """Whether errors allow for the tastes that the judges of this panel happen to have."""
+        return self.tastes > 0 or (not self.of_panel and has_tastes(self.model, self.chosen))
+
+    def for_judges_like_these(self, tastes: float) -> Self:
+        """The same fit with errors that allow for judges' tastes of a standard deviation, in log-odds.
+
+        A taste t_ki of judge k for model i moves what the judge is expected to answer, and so the gradient, by
+        h_ki t_ki, h_ki being the information that the parameters share with it. So the sandwich's M gets
+        tastes^2 sum h h', besides what it has of comparisons: those of the model where none are clustered.
+        """
+        shared = shared_with_tastes(self.comparisons, self.model, self.solution.parameters)[self.chosen]
+        meat = self.dispersion * self._information("expected") if self.meat is None else self.meat
+        wider = replace(self, meat=meat + tastes**2 * shared @ shared.T, tastes=tastes, panel=self)
+        wider = self._at_same_spreads(wider)
+        robust_fit = replace(wider, robust=wider._over_spreads())
+        vars(robust_fit)["by_spread"] = wider.by_spread
+        return robust_fit
+
+    def clustered(
+        self,
+        comparisons: Comparisons,
+        cluster: IntArray | tuple[IntArray, IntArray] | str,
+        most: int | None = None,
+    ) -> Self:
         """The same fit with a covariance that allows for dependence within clusters and for misfit.
 
         The sandwich B M B of the observed information's inverse B and M = sum u u', u every cluster's gradient
         (Liang and Zeger, 1986), times Q / (Q - 1) for Q clusters. Intervals use Student's t, whose degrees of
         freedom are the effective number of clusters (`clusters.effective_number`) less one; those of scores and
         their differences count the clusters behind them alone (`clusters.effective_by_pair`). Where there is a
-        penalty, its precision is part of the information and of M: the mean it shrinks toward is one more
-        observation. Without it what no comparison tells would seem to be known exactly. Shrunk fits, which are for
-        few comparisons, also allow for few clusters (`clusters.for_few_clusters`).
+        penalty, its precision is part of the information and, times the dispersion, of M: the mean it shrinks
+        toward is one more observation. Without it what no comparison tells would seem to be known exactly. Shrunk
+        fits, which are for few comparisons, also allow for few clusters (`clusters.for_few_clusters`).
+
+        Of two crossed clusters M is that of `clusters.two_way`, each sum with its own Q / (Q - 1), and the smaller
+        effective number counts.
 
         Parameters
         ----------
         comparisons : Comparisons
             The raw comparisons behind the fit.
-        cluster : int array, shape (T,)
-            Cluster of each of them, such as the question asked.
+        cluster : int array, shape (T,), or "judgment"
+            Cluster of each of them, such as the question asked; or each judgment by itself, so that a row
+            that counts for several is as many clusters. Two arrays are crossed clusters.
         most : int, optional
             How many clusters M is summed over. Of more, that many drawn at random stand for all: their sum is
             multiplied by Q over their number, and so are the squares of their residuals. All by default.
@@ -398,17 +380,42 @@ class Uncertainty(Predictions):
         self._require_few_parameters()
         comparisons, parameters = self.model.observed(comparisons), self.solution.parameters
         self.require_fitted(comparisons.models, comparisons.judges, comparisons.n_comparisons)
-        all_clusters, counts = cluster, comparisons.count
-        n_drawn, rows = drawn_clusters(cluster, most)
-        if rows is not None:
-            comparisons, cluster = comparisons._rows(rows), cluster[rows]
+        if isinstance(cluster, tuple):
+            return self._clustered_two_ways(comparisons, *cluster)
+        if isinstance(cluster, str):
+            n_drawn, comparisons = single_judgments(comparisons, most)
+            cluster = np.arange(len(comparisons))
+            effective = float(n_drawn or len(cluster))
+        else:
+            effective = effective_number(cluster, comparisons.count)
+            n_drawn, rows = drawn_clusters(cluster, most)
+            if rows is not None:
+                comparisons, cluster = comparisons._rows(rows), cluster[rows]
         squares, counted = squares_by_cluster(comparisons, self.model, parameters, cluster, self.chosen)
-        effective = effective_number(all_clusters, counts)
         times = 1.0 if n_drawn is None else n_drawn / counted
         information = times * information_by_cluster(comparisons, self.model, parameters, cluster)
         by_pair = self.behind_pairs(*sums_and_products(information))
         residuals = residuals_by_cluster(comparisons, self.model, parameters, cluster) * np.sqrt(times)
         return self.sandwiched(times * squares, n_drawn or counted, residuals, effective, by_pair)
+
+    def _clustered_two_ways(self, comparisons: Comparisons, first: IntArray, second: IntArray) -> Self:
+        """`clustered` by crossed clusters; the comparisons are as the model observes them."""
+        parameters, model = self.solution.parameters, self.model
+        both = (first, second, crossing(first, second))
+        meats, numbers, residuals = [], [], []
+        for cluster in both:
+            squares, n_clusters = squares_by_cluster(comparisons, model, parameters, cluster, self.chosen)
+            meats.append(squares * (n_clusters / (n_clusters - 1)))
+            numbers.append(n_clusters)
+            residuals.append(residuals_by_cluster(comparisons, model, parameters, cluster))
+        meat = two_way(meats[0], meats[1], meats[2], np.diag(self._information("expected") + self._penalty))
+        behind = [
+            self.behind_pairs(*sums_and_products(information_by_cluster(comparisons, model, parameters, cluster)))
+            for cluster in (first, second)
+        ]
+        effective = min(effective_number(cluster, comparisons.count) for cluster in (first, second))
+        robust_fit = self._with_meat(meat, min(numbers[:2]), residuals[0], effective, np.minimum(*behind))
+        return replace(robust_fit, across=(residuals[1], residuals[2]))
 
     def independent_rows(self) -> tuple[Comparisons, IntArray | None] | None:
         """The comparisons behind the fit, and the cluster of each, if errors are by cluster; None if not held."""
@@ -465,22 +472,30 @@ class Uncertainty(Predictions):
         NoIntervalError
             If the fit has no intervals.
         """
-        meat = squares * (n_clusters / (n_clusters - 1))
+        return self._with_meat(
+            squares * (n_clusters / (n_clusters - 1)), n_clusters, by_cluster, effective, by_pair
+        )
+
+    def _with_meat(
+        self,
+        meat: FloatArray,
+        n_clusters: int,
+        by_cluster: csr_array | None,
+        effective: float | None,
+        by_pair: FloatArray | None,
+    ) -> Self:
+        """`sandwiched`, given M."""
         if self.solution.shrinks_scores:
-            meat += for_few_clusters(meat, self._information("expected"), self._inverse("expected"), n_clusters)
+            info, inverse = self._information("expected"), self._inverse("expected")
+            meat = meat + for_few_clusters(meat, info, inverse, n_clusters, self.dispersion)
 
         of_equal_size = float(n_clusters) if effective is None else effective
         counted = replace(
             self, n_clusters=n_clusters, effective_clusters=of_equal_size, effective_by_pair=by_pair, meat=meat
         )
-        # the same estimates: fitted once
-        conditional_fits = tuple(
-            (weight, counted._conditional_fit(conditional_fit.solution))
-            for weight, conditional_fit in self.by_spread
-        )
-        vars(counted)["by_spread"] = conditional_fits
+        counted = self._at_same_spreads(counted)  # the same estimates: fitted once
         robust_fit = replace(counted, robust=counted._over_spreads(), by_cluster=by_cluster)
-        vars(robust_fit)["by_spread"] = conditional_fits
+        vars(robust_fit)["by_spread"] = counted.by_spread
         return robust_fit
 
     @cached_property

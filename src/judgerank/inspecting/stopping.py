@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from inspect_ai.util import EarlyStop
 
 from judgerank.adaptive.goals import read_goal
-from judgerank.adaptive.rounds import EACH, GROWTH, Answers, Kept, fitted
+from judgerank.adaptive.rounds import EACH, GROWTH, Answers, Kept
+from judgerank.adaptive.stop_rule import carried, fitted, look_at, without_each_judge
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError
@@ -58,6 +60,10 @@ class PanelStopping:
         Whether the goal was.
     looks : int
         How often it was looked at.
+    whose : str
+        Whom the claims of the last look are about, in words.
+    without_judge : DataFrame
+        Once it is reached: the claims without each judge in turn (`adaptive.stop_rule.without_each_judge`).
     """
 
     def __init__(
@@ -73,11 +79,13 @@ class PanelStopping:
         self._goal, self._level, self._model, self._growth = goal, level, model, growth
         self._is_recusing = is_recusing(own_maker)
         self.reached, self.looks, self._next, self._skipped = False, 0, 0.0, 0
+        self.without_judge, self.whose = pd.DataFrame(), ""
         self._rows: list[tuple[str, str, str, float, str]] = []
 
     async def start_task(self, task: Any, samples: list[Any], epochs: int) -> str:
         """Begin anew; the name by which the log calls this."""
         self.reached, self.looks, self._next, self._skipped, self._rows = False, 0, 0.0, 0, []
+        self.without_judge, self.whose = pd.DataFrame(), ""
         return f"judgerank, {self._goal}"
 
     async def schedule_sample(self, id: str | int, epoch: int) -> EarlyStop | None:
@@ -107,6 +115,9 @@ class PanelStopping:
             "looks": self.looks,
             "samples_skipped": self._skipped,
             "level": self._level,
+            "whose": self.whose,
+            "carried": carried(self.without_judge),
+            "without_judge": self.without_judge.to_dict("records"),
         }
 
     def _least(self) -> float:
@@ -130,8 +141,11 @@ class PanelStopping:
         every = Comparisons(models, judges, first, second, by, np.array(share))
         own_maker = relations(judges, models) if self._is_recusing else None
         collected = Kept(seen, every, question_index, own_maker)
-        order, _ = collected.order(fitted(collected.raw, self._model))
         self.looks += 1
-        goal = read_goal(self._goal, len(models))
-        self.reached = order is not None and goal.reached(order, self.looks, len(self._rows), 1 - self._level)
+        raw, numbers, alpha = collected.raw, collected.question, 1 - self._level
+        result, goal = fitted(raw, self._model), read_goal(self._goal, len(models))
+        look = look_at(raw, numbers, result, goal, self.looks, len(self._rows), alpha)
+        self.reached, self.whose = look.reached, look.goal.whose
+        if look.reached:
+            self.without_judge = without_each_judge(raw, numbers, result.model, look, alpha)
         self._next = np.ceil(len(self._rows) * self._growth)

@@ -63,10 +63,6 @@ class ByThreshold:
         """Covariance of the outcome and such a level; also the derivative of the mean in the threshold."""
         return self.with_ties if role is Role.TIE else self.with_strong[role.strength]
 
-    def variance_with(self, role: Role) -> FloatArray:
-        """Derivative of the variance of the outcome in the threshold."""
-        return self.variance_with_ties if role is Role.TIE else self.variance_with_strong[role.strength]
-
 
 class Law(ByThreshold):
     """Law of an outcome y = c + 1/2: 1 and 0 for a win of either, 1/2 for a tie, beyond where it is much better.
@@ -178,10 +174,6 @@ class Law(ByThreshold):
         if self._nu is not None:  # y^3 = (3 y^2 - y) / 2 for 0, 1/2 and 1
             variance = 1.5 * variance - 0.5 * m * (1.0 - m)
         return variance * (1.0 - 2.0 * m)
-
-    def slopes_of_variance(self, weight: FloatArray) -> FloatArray:
-        """Derivative of the sum of weights times variances in each eta."""
-        return weight * self.skewness
 
     @property
     def variance_with_ties(self) -> FloatArray:  # type: ignore[override]
@@ -336,14 +328,6 @@ class StageLaw(ByThreshold):
     def variance(self) -> FloatArray:
         """p_a p_b m / 2: what each two answers add to the information of a stage, over the count of one choice."""
         return np.asarray(self._p[self._answers.first] * self._p[self._answers.second] * self._answers.half_size)
-
-    def slopes_of_variance(self, weight: FloatArray) -> FloatArray:
-        """Derivative of the sum of weights times variances in the predictors, shared out over the rows."""
-        a, weighted = self._answers, weight * self.variance
-        ends = (np.bincount(end, weighted, len(self._p)) for end in (a.first, a.second))
-        by_answer = np.asarray(sum(ends), float)
-        by_answer = by_answer - self._p * a.of_stage(a.sums(by_answer))  # which sum to twice the stage's
-        return np.asarray((by_answer[a.first] - by_answer[a.second]) / a.size[a.stage])
 
 
 # How often one of two answers is placed above the other in a ranking with ties, the others being average.

@@ -44,12 +44,12 @@ class Sets(NamedTuple):
     size : int array, shape (C,)
     share : sparse float array, shape (C, m)
         Of every answer.
-    both : sparse float array, shape (C, m (m - 1) / 2)
-        Products of the shares of two answers.
     code : int array, shape (C,)
         Sum of 2^a over the answers of a set; rising.
-    by_answer, by_pair : sparse float arrays
-        `share` and `both` transposed: laws take sums over sets many times.
+    by_answer : sparse float array, shape (m, C)
+        `share` transposed: laws take sums over sets many times.
+    by_pair : sparse float array, shape (m (m - 1) / 2, C)
+        Products of the shares of two answers.
     tied : mapping of int to bool array, shape (C,)
         Which sets are of a size.
     by_answer_tied : mapping of int to sparse float array
@@ -58,7 +58,6 @@ class Sets(NamedTuple):
 
     size: IntArray
     share: csr_array
-    both: csr_array
     code: IntArray
     by_answer: csc_array
     by_pair: csc_array
@@ -80,7 +79,7 @@ def sets_of(m: int, sizes: tuple[int, ...]) -> Sets:
     sizes_of_subsets = np.array([len(subset) for subset in subsets])
     tied = {size: sizes_of_subsets == size for size in sizes}
     by_answer_tied = {size: shares[columns].T for size, columns in tied.items()}
-    return Sets(sizes_of_subsets, shares, both, code, shares.T, both.T, tied, by_answer_tied)
+    return Sets(sizes_of_subsets, shares, code, shares.T, both.T, tied, by_answer_tied)
 
 
 def observed_ties(comparisons: Comparisons, sizes: tuple[int, ...]) -> Comparisons:
@@ -229,29 +228,3 @@ class TiedLaw(ByThreshold):
         """Covariance of the outcome of a row and such a tie; also the derivative of the mean in the threshold."""
         shared = self._shared[role.tied]
         return np.asarray(0.5 * (shared[self._answers.first] - shared[self._answers.second]), float)
-
-    def variance_with(self, role: Role) -> FloatArray:
-        """Derivative of `variance` in the threshold."""
-        a, b, size = self._answers.first, self._answers.second, role.tied
-        shared, share, together = self._shared[size], self._share, np.empty(len(self._eta))
-        for part in self._parts:
-            tied = part.sets.tied[size]
-            of_tie = np.where(tied[:, None], part.chance, 0.0) - part.chance * self._chance[size][part.which]
-            together[part.rows] = self._by_pair(part, of_tie)
-        return np.asarray((shared[a] * share[b] + share[a] * shared[b] - together) * self._answers.half_size)
-
-    def slopes_of_variance(self, weight: FloatArray) -> FloatArray:
-        """Derivative of the sum of weights times variances in the predictors, shared out over the rows."""
-        a, weighted = self._answers, weight * self._answers.half_size
-        ends = ((a.first, a.second), (a.second, a.first))
-        weighted_shares = sum(np.bincount(end, weighted * self._share[two], len(self._share)) for end, two in ends)
-        by_answer = np.empty(len(self._share))
-        for part in self._parts:
-            # what each set adds to the sum of weighted variances, but for what all of them do
-            slope = (
-                part.sets.share @ np.asarray(weighted_shares)[part.answers].T
-                - part.sets.both @ weighted[part.rows].T
-            )
-            of_set = part.chance * (slope - (part.chance * slope).sum(axis=0))
-            by_answer[part.answers] = (part.sets.by_answer @ of_set).T
-        return np.asarray((by_answer[a.first] - by_answer[a.second]) / a.size[a.stage])

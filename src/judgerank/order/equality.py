@@ -63,6 +63,8 @@ class NetResults:
     by_cluster : tuple of sparse float arrays, shape (Q, K (N + B)), or None
         For every kind of error wanted, residuals by cluster: net ones by judge and model, then those of the
         judges' offsets. None stands for errors of the model.
+    tastes : float
+        Standard deviation of judges' tastes that errors allow for.
     """
 
     net: FloatArray
@@ -72,12 +74,14 @@ class NetResults:
     offsets: FloatArray
     prior: FloatArray = field(default_factory=lambda: np.array(PRIOR))
     by_cluster: tuple[csr_array | None, ...] = (None,)
+    tastes: float = 0.0
 
     @classmethod
-    def of(cls, cells: Comparisons, model: Model, parameters: Parameters) -> NetResults:
-        """Those of aggregated comparisons at a point."""
+    def of(cls, cells: Comparisons, model: Model, parameters: Parameters, by_judge: bool = False) -> NetResults:
+        """Those of aggregated comparisons at a point; `by_judge` also where judges are alike."""
         rows = Residuals.of(cells, model, parameters)
-        n, k = len(cells.models), len(cells.judges) if model.judge_blocks else 1
+        rows = replace(rows, judge=cells.judge.astype(np.intp)) if by_judge else rows
+        n, k = len(cells.models), len(cells.judges) if model.judge_blocks or by_judge else 1
         i = rows.judge * n + cells.first
         pairs = np.asarray(np.bincount(i * n + cells.second, rows.variance, k * n * n), float).reshape(k, n, n)
         information = -(pairs + pairs.transpose(0, 2, 1))
@@ -89,9 +93,9 @@ class NetResults:
         weighted = model.weighs_judges and k > 1
         return cls(results, information, gamma, weighted, slopes, prior_precision(cells, model, k))
 
-    def with_clusters(self, *by_cluster: csr_array | None) -> NetResults:
+    def with_clusters(self, *by_cluster: csr_array | None, tastes: float = 0.0) -> NetResults:
         """The same with the residuals of clusters (`residuals_by_cluster`), or None, for every kind of error."""
-        return replace(self, by_cluster=by_cluster)
+        return replace(self, by_cluster=by_cluster, tastes=tastes)
 
     def of_models(self, chosen: IntArray) -> NetResults:
         """Those among some of the models that are never compared with the others."""
@@ -165,7 +169,11 @@ def _some_differences(results: NetResults, contrast: FloatArray) -> tuple[FloatA
     response = np.einsum("pkn,pkn->pk", results._times(t), a)
     above, below = response @ results.discrimination, np.einsum("pk,pk->p", response, gamma)
     scale = np.divide(above, below, out=np.ones_like(below), where=above * below > 0)
-    variances = [_variance(results, of, contrast, t, a, gamma_shift) for of in results.by_cluster]
+    of_tastes = np.zeros(len(a))
+    if results.tastes:  # a taste moves its judge's net results by the information
+        moved = np.einsum("knm,pkm->pkn", results.information, a)
+        of_tastes = results.tastes**2 * np.einsum("pkn,pkn->p", moved, moved)
+    variances = [_variance(results, of, contrast, t, a, gamma_shift) + of_tastes for of in results.by_cluster]
     errors = [np.where(variance < 0, np.inf, np.sqrt(np.maximum(variance, 0.0))) / scale for variance in variances]
     return estimate / scale, np.array(errors)
 
@@ -299,15 +307,20 @@ Pairs = tuple[IntArray, IntArray]  # places i < j
 
 
 def tests_of_equality(
-    cells: Comparisons, model: Model, parameters: Parameters, by_cluster: Sequence[csr_array | None]
+    cells: Comparisons,
+    model: Model,
+    parameters: Parameters,
+    by_cluster: Sequence[csr_array | None],
+    tastes: float = 0.0,
 ) -> Callable[[IntArray], tuple[FloatArray, FloatArray]]:
     """From places of models to their differences and errors, as of `equality.differences_under_equality`.
 
-    Pair by pair, or, where there are too many models and judges for that, as it is here.
+    Pair by pair, or, where there are too many models and judges for that, as it is here. There, and where judges
+    are alike, tastes are in the errors of the fit alone, which count where they are the larger.
     """
     n, k = len(cells.models), len(cells.judges) if model.judge_blocks else 1
     if n**4 * (n + 10.0 * k) <= WORK:
-        net = NetResults.of(cells, model, parameters).with_clusters(*by_cluster)
+        net = NetResults.of(cells, model, parameters).with_clusters(*by_cluster, tastes=tastes)
         return lambda chosen: differences_under_equality(net.of_models(chosen))
     return lambda chosen: differences_of_many(
         ManyResults.of(cells, model, parameters, chosen), by_cluster, chosen, n

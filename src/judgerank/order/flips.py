@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
-from scipy.sparse import coo_array, csr_array, vstack
+from scipy.sparse import coo_array, csc_array, csr_array, vstack
 from scipy.special import ndtri
 
 from judgerank.data.arrays import FloatArray, IntArray
@@ -115,34 +115,45 @@ def _leads(low: IntArray, high: IntArray, judge: IntArray, mean: FloatArray, sha
     return coo_array((value[is_pair], (np.zeros(int(is_pair.sum()), int), column[is_pair])), (1, n * n))
 
 
-def tests_by_flips(leads: csr_array, scores: FloatArray) -> Callable[[IntArray], tuple[FloatArray, FloatArray]]:
+def tests_by_flips(
+    leads: csr_array, scores: FloatArray, across: csr_array | None = None
+) -> Callable[[IntArray], tuple[FloatArray, FloatArray]]:
     """From places of models to the differences of their scores and the errors that flips imply.
 
     The error is that with which a normal difference has the p-value of the flips; infinite where leads and scores
-    disagree on who is better, or nothing is known.
+    disagree on who is better, or nothing is known. Where clusters are crossed, flips of either take the other's
+    share in a lead for fixed, so that the squares of both errors are added up.
 
     Parameters
     ----------
     leads : sparse float array, shape (Q, N N)
         As of `leads_by_question`.
     scores : float array, shape (N,)
+    across : sparse float array, shape (R, N N), optional
+        Leads by the second of two crossed clusters.
 
     Returns
     -------
     callable
         To float arrays of shapes (n, n) and (1, n, n), as of `order.equality_large.tests_of_equality`.
     """
-    n, by_pair = len(scores), leads.tocsc()
+    n, clusterings = len(scores), [leads.tocsc(), *([] if across is None else [across.tocsc()])]
 
     def test(chosen: IntArray) -> tuple[FloatArray, FloatArray]:
         difference = np.subtract.outer(scores[chosen], scores[chosen])
         error = np.full_like(difference, np.inf)
         for a, b in zip(*np.triu_indices(len(chosen), 1), strict=True):
             i, j = sorted((int(chosen[a]), int(chosen[b])))
-            values = by_pair.data[by_pair.indptr[i * n + j] : by_pair.indptr[i * n + j + 1]]
-            if values.sum() * (scores[i] - scores[j]) > 0:
-                z = -ndtri(p_either(values) / 2)
-                error[a, b] = error[b, a] = abs(difference[a, b]) / z if z > 0 else np.inf
+            ratios = [_ratio(by_pair, i * n + j, scores[i] - scores[j]) for by_pair in clusterings]
+            if min(ratios) > 0:
+                size = float(np.sqrt(sum(1 / ratio**2 for ratio in ratios)))
+                error[a, b] = error[b, a] = abs(difference[a, b]) * size
         return difference, error[None]
 
     return test
+
+
+def _ratio(by_pair: csc_array, column: int, lead: float) -> float:
+    """Normal statistic of a pair's flips; zero where leads and scores disagree on who is better."""
+    values = by_pair.data[by_pair.indptr[column] : by_pair.indptr[column + 1]]
+    return max(0.0, -float(ndtri(p_either(values) / 2))) if values.sum() * lead > 0 else 0.0

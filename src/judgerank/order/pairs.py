@@ -24,6 +24,7 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 import pandas as pd
+from scipy.sparse import csr_array
 from scipy.special import ndtr
 
 from judgerank.data.arrays import BoolArray, FloatArray, ObjectArray
@@ -55,11 +56,14 @@ class Order:
     degrees_of_freedom : float
         Of the errors, all together.
     flipped : bool
-        Whether the second test is by sign flips, and counts alone; its errors are those that its p-values imply.
+        Whether the second test is by sign flips; its errors are those that its p-values imply. It counts alone,
+        unless the fit's errors allow for judges' tastes, of which questions say nothing.
     head_to_head : OwnTests, optional
         Exact tests by the pairs' own comparisons (`judgerank.order.head_to_head`).
     degrees_of_pairs : float array, shape (n, n), optional
         Of the errors, where some pairs have fewer than all together.
+    like_these : bool
+        Whether the fit's errors allow for the tastes of judges.
     """
 
     models: ObjectArray
@@ -70,6 +74,7 @@ class Order:
     flipped: bool = False
     head_to_head: OwnTests | None = None
     degrees_of_pairs: FloatArray | None = None
+    like_these: bool = False
 
     @property
     def by_pair(self) -> FloatArray:
@@ -89,9 +94,15 @@ class Order:
     @cached_property
     def _of_fit(self) -> FloatArray:
         fit, equal = self.ratios
-        size = np.abs(equal) if self.flipped else np.minimum(np.abs(fit), np.abs(equal))
+        size = np.abs(equal) if self._by_flips_alone else np.minimum(np.abs(fit), np.abs(equal))
         smaller = np.where(fit * equal > 0, np.sign(fit) * size, 0.0)
-        return smaller if self.flipped else at_degrees(smaller, self.by_pair, self.degrees_of_freedom)
+        if self._by_flips_alone:
+            return smaller
+        return at_degrees(smaller, self.by_pair, self.degrees_of_freedom)
+
+    @property
+    def _by_flips_alone(self) -> bool:
+        return self.flipped and not self.like_these
 
     @cached_property
     def _of_own(self) -> FloatArray:
@@ -183,9 +194,7 @@ def orders_by_errors(*results: Uncertainty) -> list[list[Order]]:
     NoIntervalError
         If the fit has no intervals.
     """
-    if any(
-        result_by_error.robust is not None and result_by_error.by_cluster is None for result_by_error in results
-    ):
+    if any(result_by_error.is_robust and result_by_error.by_cluster is None for result_by_error in results):
         raise NoIntervalError("pairs and ranks take every cluster's residuals, and these were not kept")
     results = tuple(result_by_error.of_tests for result_by_error in results)
     result = results[0]
@@ -195,7 +204,7 @@ def orders_by_errors(*results: Uncertainty) -> list[list[Order]]:
     names, s = np.asarray(result.comparisons.models, object), scale.scores
     covariances = [reported_covariance(result_by_error) for result_by_error in results]
     cells, parameters = result.comparisons, result.solution.parameters
-    kinds = [result_by_error.by_cluster for result_by_error in results]
+    kinds = [kind for result_by_error in results for kind in _residuals(result_by_error)]
     longer = scale.factor
     if result.effects is not None:
         parameters = result.effects.without
@@ -204,9 +213,9 @@ def orders_by_errors(*results: Uncertainty) -> list[list[Order]]:
     few, places = result.flips is not None, [np.flatnonzero(np.isin(names, group)) for group in groups]
     exact = [None if few else own_tests(result_by_error, places) for result_by_error in results]
     test = (
-        tests_by_flips(result.flips, s / longer)
+        tests_by_flips(result.flips, s / longer, result.flips_across)
         if few
-        else tests_of_equality(pooled, result.model, parameters, kinds)
+        else tests_of_equality(pooled, result.model, parameters, kinds, result.tastes)
     )
     for columns in places:
         chosen = columns[np.argsort(-s[columns], kind="stable")]
@@ -220,17 +229,58 @@ def orders_by_errors(*results: Uncertainty) -> list[list[Order]]:
             equal, equal_errors = test(chosen)
         except np.linalg.LinAlgError:
             raise NoIntervalError("there are no intervals: some differences are not determined") from None
+        if not few:
+            equal_errors = _by_result(results, equal_errors)
         difference = np.array([np.subtract.outer(s[chosen], s[chosen]), longer * equal])
         for number, result_by_error in enumerate(results):
-            error = np.array([errors[number], longer * equal_errors[0 if few else number]])
+            equal_error = longer * equal_errors[0 if few else number]
+            if result_by_error.by_cluster is None and not few:  # that of the likelihood
+                equal_error = np.sqrt(result_by_error.dispersion) * equal_error
+            error = np.array([errors[number], equal_error])
             dof = result_by_error.degrees_of_freedom
             head_to_head = exact[number]
             head_to_head = None if head_to_head is None else head_to_head.of_models(chosen)
             of_pairs = result_by_error.degrees_of_pairs[np.ix_(chosen, chosen)]
             orders_by_kind[number].append(
-                Order(names[chosen], difference, error, among[number], dof, few, head_to_head, of_pairs)
+                Order(
+                    names[chosen],
+                    difference,
+                    error,
+                    among[number],
+                    dof,
+                    few,
+                    head_to_head,
+                    of_pairs,
+                    result_by_error.speaks_of_judges_like_these,
+                )
             )
     return orders_by_kind
+
+
+def _residuals(result: Uncertainty) -> list[csr_array | None]:
+    """Residuals of every clustering that the errors are of: one, or where clusters are crossed three."""
+    return [result.by_cluster, *(result.across or ())]
+
+
+def _by_result(results: Sequence[Uncertainty], errors: FloatArray) -> FloatArray:
+    """Errors by result, shape (F, n, n), from those of every clustering of each.
+
+    Of crossed clusters variances are added up as in `inference.clusters.two_way`. None is smaller than that by
+    either clustering alone, as few clusters can make it.
+    """
+    by_result, start = [], 0
+    for result in results:
+        end = start + len(_residuals(result))
+        by_result.append(errors[start] if end == start + 1 else _of_crossed(errors[start:end] ** 2))
+        start = end
+    return np.array(by_result)
+
+
+def _of_crossed(variances: FloatArray) -> FloatArray:
+    """Errors, shape (n, n), from variances by the first clusters, the second and pairs of them; (3, n, n)."""
+    known = np.isfinite(variances).all(axis=0)
+    first, second, both = np.where(known, variances, 0.0)
+    return np.where(known, np.sqrt(np.maximum(first + second - both, np.maximum(first, second))), np.inf)
 
 
 def pairwise(result: Fitted, level: float = 0.95) -> pd.DataFrame:
@@ -356,7 +406,7 @@ def _pairs(order: Order, adjusted: FloatArray, level: float) -> pd.DataFrame:
     p = np.minimum(order.p_value[i, j], p_holm)  # above it only where the claim follows from others
     low, high = _intervals(order, p <= 1 - level, level)
     second = "flips" if order.flipped else "equality"
-    test = np.where(by_own, "head_to_head", np.where((fit <= equal) & ~order.flipped, "wald", second))
+    test = np.where(by_own, "head_to_head", np.where((fit <= equal) & ~order._by_flips_alone, "wald", second))
     columns = {
         "first": order.models[i],
         "second": order.models[j],

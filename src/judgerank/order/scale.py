@@ -1,42 +1,46 @@
-"""The scale on which scores are reported: log-discriminations with information-weighted mean zero.
+"""The scale on which scores are reported: a difference is the log-odds by which a panel prefers the better model.
 
-The likelihood knows gamma_k (s_i - s_j) alone, so that any weights w which sum to one give a scale,
+The likelihood knows gamma_k (s_i - s_j) alone, so that any c gives a scale,
 
-    c = sum_k w_k log gamma_k,    s' = s e^c,    gamma_k' = gamma_k e^-c.
+    s' = s e^c,    gamma_k' = gamma_k e^-c.
 
-The paper weighs all judges in play alike, and the weakest judge then decides, since its logarithm lies furthest
-out and is known least. Here a judge weighs as much as it tells of the scores,
+The paper has the geometric mean of the discriminations at one. The weakest judge then decides, since its logarithm
+lies furthest out and is known least. So does, where judges have few answers, how much discriminations vary: a mean
+of them, of whichever kind, grows with their spread, and four answers a judge do not tell it. What answers do tell
+is how often a judge drawn from the panel prefers one model to another,
 
-    w_k = W_k / sum W,    W_k = sum_t n_t gamma_t^2 v_t,
+    P(d) = sum_k w_k (sigmoid(gamma_k d + b_k) + sigmoid(gamma_k d - b_k)) / 2,    e^c = logit(P(d)) / d,
 
-the sum being over its comparisons, with v_t the variance of an answer: half the trace of its Fisher information
-in the scores. A judge who tells nothing has no weight, and the scale does not jump where a judge reaches zero.
-The trace of that information times the covariance of the scores would also count what others tell of the same
-models. Its scale hardly differs, and its derivatives take every pair of parameters.
+w_k the share of the comparisons that are judge k's, b_k its bias for the first shown, which either is equally
+often, and d the root mean square of the differences of all scores.
+So a reported difference of the usual size is the log-odds of that preference, and others nearly are. Where judges
+are alike and have no bias, e^c is their discrimination. A judge who tells nothing lowers win rates, and scores
+with them.
 
-The weights are estimated, too. The derivative of c has a term for the log-discriminations and one for the weights,
+The derivative of c in log gamma_k and in d is, without biases, with p_k = sigmoid(gamma_k d), L = logit(P) and
+V = P (1 - P),
 
-    dc = sum_k w_k d alpha_k + sum_k (alpha_k - c) dW_k / sum W,
+    w_k gamma_k d p_k (1 - p_k) / (V L),    sum_k w_k gamma_k p_k (1 - p_k) / (V L) - 1 / d,
 
 so intervals of the reported scores are those of what is reported, by the delta method. Members without free
-discriminations have their scale from the noise, and keep it. In a shrunk fit the information and the
-log-discriminations are averages over what is not known of each judge (`judgerank.order.scale`).
+discriminations and biases have their scale from the noise, and keep it. In a shrunk fit, P is an average over what
+is not known of each judge. Where ties are an outcome, P is of the answers that are none.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from judgerank.data.arrays import BoolArray, FloatArray, exp
+from judgerank.data.arrays import BoolArray, FloatArray, IntArray, exp
 from judgerank.data.cache import remembered
 from judgerank.data.comparisons import Comparisons
 from judgerank.engine.information import zero_sum_basis
-from judgerank.engine.likelihood import RowTerms, in_parts, product, row_derivatives
+from judgerank.engine.likelihood import in_parts
 from judgerank.engine.penalty import ALPHA, Spread, flat, pulled, scale
 from judgerank.inference.uncertainty import Uncertainty
 from judgerank.model.block import Role
@@ -45,9 +49,8 @@ from judgerank.model.members import Model, Parameters
 # Judges' parameters of a shrunk fit, averaged over their uncertainty.
 #
 # A shrunk fit is the highest point of the scores and all judges' parameters together. Where judges have few votes,
-# two things that hang on it are off. Scores come out too far apart, since every log-discrimination is at the top
-# of a skewed likelihood and not at its mean. And the reported scale weighs judges by discriminations that vary
-# less than the true ones. Both stay as votes come in with new judges, while errors fall.
+# scores come out too far apart there, since every log-discrimination is at the top of a skewed likelihood and not
+# at its mean. That stays as votes come in with new judges, while errors fall.
 #
 # Here every log-discrimination a_k = t + alpha_k is integrated out, given scores and the judge's further
 # parameters,
@@ -67,12 +70,13 @@ from judgerank.model.members import Model, Parameters
 NODES, STEPS = 9, 4  # of the integrals, and of the search for the level
 LEAST = 1.0  # information on all log-discriminations, over that of the prior of one, from which there are averages
 SETTLED = 1e-4  # of the level, in log-odds
+LEAST_DIFFERENCE = 1e-3  # in log-odds, of scores: where all are equal, the scale is by the mean discrimination
 
 
 class Averages(NamedTuple):
-    """By judge: the information in the scores, and the log-discrimination, averaged with that for a weight."""
+    """By node of the integrals and judge: its probability, and the log-discrimination there, shape (NODES, K)."""
 
-    information: FloatArray
+    probability: FloatArray
     alpha: FloatArray
 
 
@@ -96,28 +100,24 @@ class _Nodes:
         self.prior = np.log(weight)[:, None] + x[:, None] ** 2 - self.alpha**2 / (2 * deviation**2)
         self.prior = self.prior - self.tilt * (self.alpha - self.mode)
 
-    def at_level(self, t: float) -> tuple[FloatArray, FloatArray]:
-        """Probabilities of the nodes and the information of the judges there, shape (NODES, K)."""
+    def at_level(self, t: float) -> FloatArray:
+        """Probabilities of the nodes, shape (NODES, K)."""
         k = len(self.cells.judges)
         longer = exp(np.where(np.isfinite(self.parameters.judges[0]), self.alpha + t - self.mode, 0.0))
-        heights, information = np.zeros((2, NODES, k))
+        heights = np.zeros((NODES, k))
         for rows, terms in in_parts(self.cells, self.model, self.parameters):
             judge, count = self.cells.judge[rows], terms.rows.count
             for node, times_longer in enumerate(longer):  # which only stretch what scores do
-                more = times_longer[judge]
-                law = terms.law_at(terms.eta + terms.signal * (more - 1))
+                law = terms.law_at(terms.eta + terms.signal * (times_longer[judge] - 1))
                 height = count * law.log_likelihood(terms.outcome, *terms.level_shares)
                 heights[node] += np.bincount(judge, height, k)
-                information[node] += np.bincount(
-                    judge, product(count * law.variance, terms.g, terms.g, more, more), k
-                )
         log_weight = self.prior + heights
         weight = np.exp(log_weight - log_weight.max(axis=0))
-        return weight / weight.sum(axis=0), information
+        return weight / weight.sum(axis=0)
 
 
 def averages(cells: Comparisons, model: Model, parameters: Parameters, spread: Spread) -> Averages | None:
-    """Averages of what the judges' discriminations decide, in a shrunk fit.
+    """What a shrunk fit says of the judges' log-discriminations beyond the mode.
 
     None where answers say next to nothing of any discrimination, as where all scores are about equal: averages
     over the prior alone would be of its largest discriminations.
@@ -140,7 +140,7 @@ def averages(cells: Comparisons, model: Model, parameters: Parameters, spread: S
     extra_pull = float(parameters.scores @ pull) - held
     t = 0.0
     for _ in range(STEPS):
-        weight, information = nodes.at_level(t)
+        weight = nodes.at_level(t)
         mean = (weight * nodes.alpha).sum(axis=0)
         variance = (weight * (nodes.alpha - mean) ** 2).sum(axis=0)
         pulled_back = held * np.expm1(2 * t) + extra_pull * np.expm1(t)
@@ -152,11 +152,7 @@ def averages(cells: Comparisons, model: Model, parameters: Parameters, spread: S
         if abs(step) <= SETTLED:
             break
         t += step
-    weighed = (weight * information).sum(axis=0)
-    weighted_alpha = (weight * information * (nodes.alpha + t)).sum(axis=0)
-    return Averages(
-        weighed, np.where(weighed > 0, weighted_alpha / np.where(weighed > 0, weighed, 1.0), nodes.mode + t)
-    )
+    return Averages(weight, nodes.alpha + t)
 
 
 Kind = TypeVar("Kind", bound=Uncertainty)
@@ -169,15 +165,17 @@ class Scale:
     Attributes
     ----------
     weights : float array, shape (K,)
-        By judge, their sum one; all zero where no discrimination is free.
+        Probabilities of the judges to be drawn, their sum one.
     shift : float
-        c, the weighted mean of the log-discriminations.
+        c.
     derivative : float array, shape (D,)
         Of c in the free parameters, ordered as `Uncertainty.covariance`.
     parameters : Parameters
         The estimate, on the scale of its fit.
     free : bool array, shape (K,)
         Judges whose discrimination is free.
+    level : float
+        By how much c is above the one of the estimates alone, where a shrunk fit averages over the judges.
     """
 
     weights: FloatArray
@@ -185,11 +183,17 @@ class Scale:
     derivative: FloatArray
     parameters: Parameters
     free: BoolArray
+    level: float = 0.0
 
     @property
     def factor(self) -> float:
         """e^c: how many times longer scores are than on the scale of the fit."""
         return float(np.exp(self.shift))
+
+    @property
+    def factor_of_estimates(self) -> float:
+        """The factor by which the estimated discriminations of the judges give win rates that go with scores."""
+        return float(np.exp(self.shift - self.level))
 
     @property
     def scores(self) -> FloatArray:
@@ -233,13 +237,19 @@ class Scale:
 @remembered
 def scale_of(fitted: Uncertainty) -> Scale:
     """The reported scale of a fit."""
-    scale = _at_mode(fitted)
+    return _averaged(fitted, _at_mode(fitted))
+
+
+def _averaged(fitted: Uncertainty, scale: Scale, among: IntArray | None = None) -> Scale:
+    """The scale by averages over what a shrunk fit does not know of each judge, given the one at its mode."""
     judge_averages = _averages(fitted)
     if judge_averages is None or not scale.free.any():
         return scale
-    information = np.where(scale.free, judge_averages.information, 0.0)
-    weights = information / information.sum() if information.sum() > 0 else scale.weights
-    return replace(scale, weights=weights, shift=float(weights @ np.where(scale.free, judge_averages.alpha, 0.0)))
+    probability, alpha = judge_averages
+    judges, d = fitted.model.of_judges(scale.parameters), usual_difference(scale.parameters.scores, among)[0]
+    gamma = np.where(judges.gamma > 0, np.exp(alpha), 0.0)
+    shift = _shift(scale.weights * probability, gamma, np.broadcast_to(judges.position, gamma.shape), d)
+    return replace(scale, shift=shift, level=shift - scale.shift)
 
 
 @remembered
@@ -302,7 +312,7 @@ def _scale_beside(fitted: Uncertainty, conditional_fit: Uncertainty) -> Scale:
     if spread[ALPHA] != two[ALPHA]:
         return scale_of(conditional_fit)
     scale, (before, scale_there) = scale_of(fitted), map(_at_mode, (fitted, conditional_fit))
-    return replace(scale_there, weights=scale.weights, shift=scale_there.shift + scale.shift - before.shift)
+    return replace(scale_there, shift=scale_there.shift + scale.shift - before.shift)
 
 
 @remembered
@@ -319,32 +329,29 @@ def _averages(fitted: Uncertainty) -> Averages | None:
     spread, parameters = fitted.solution.spread, fitted.solution.parameters
     if spread is None or ALPHA not in spread or fitted.effects is not None or fitted.n_free_discriminations < 2:
         return None
-    return averages(fitted.comparisons, fitted.model, parameters, spread)
+    return averages(fitted.working_comparisons, fitted.model, parameters, spread)
 
 
-def scale_by(fitted: Uncertainty, weights: Mapping[str, float]) -> Scale:
+def scale_by(fitted: Uncertainty, weights: Mapping[str, float], models: Sequence[str] | None = None) -> Scale:
     """The scale of a fit by weights that are given, such as those of another board, and taken as known.
 
     Parameters
     ----------
     fitted : Uncertainty
     weights : mapping of str to float
-        By judge. Those of judges without a free discrimination here are left out; if none is left, the scale is
-        `scale_of`.
+        By judge. Those of judges who are not in this fit, or do not discriminate here, are left out; if none is
+        left, the scale is `scale_of`.
+    models : sequence of str, optional
+        Whose differences are the usual ones; all by default.
     """
-    parameters, free = fitted.solution.parameters, _free_judges(fitted.free, len(fitted.comparisons.judges))
-    fixed_weights = np.array([weights.get(judge, 0.0) for judge in fitted.comparisons.judges]) * free
-    if fixed_weights.sum() <= 0:
+    parameters, cells = fitted.solution.parameters, fitted.comparisons
+    given = np.array([weights.get(judge, 0.0) for judge in cells.judges])
+    if not given @ fitted.model.of_judges(parameters).gamma > 0:
         return scale_of(fitted)
-    fixed_weights /= fixed_weights.sum()
-    derivative = np.zeros(len(fitted.chosen))
-    n = len(parameters.scores)
-    derivative[n : n + len(fixed_weights)] = fixed_weights
-    judge_averages = _averages(fitted)
-    alpha = parameters.judges[0] if judge_averages is None else judge_averages.alpha
-    return Scale(
-        fixed_weights, float(fixed_weights[free] @ alpha[free]), derivative[fitted.chosen], parameters, free
-    )
+    among = None if models is None else np.array([cells.models.index(model) for model in models])
+    free = _free_judges(fitted.free, len(cells.judges))
+    scale = _scale(given / given.sum(), fitted.model, parameters, free, fitted.chosen, among)
+    return _averaged(fitted, scale, among)
 
 
 def weights_of(fitted: Uncertainty) -> dict[str, float]:
@@ -368,44 +375,68 @@ def scale_at(
         All free parameters.
     """
     k = len(cells.judges)
-    judges = _free_judges(free, k)
-    if not judges.any():
-        return Scale(np.zeros(k), 0.0, np.zeros(int(chosen.sum())), parameters, judges)
-    information = np.zeros(k)
-    for rows, terms in in_parts(cells, model, parameters):
-        information += np.bincount(cells.judge[rows], terms.of_scores, k)
-    information[~judges] = 0.0
-    total = information.sum()
-    weights = information / total if total > 0 else judges / judges.sum()
-    alpha = np.where(judges, parameters.judges[0], 0.0)
-    shift = float(weights @ alpha)
-    away = np.where(judges, alpha - shift, 0.0) / total if total > 0 else np.zeros(k)
-    derivative = _of_weights(cells, model, parameters, away)
-    n = len(parameters.scores)
-    derivative[n : n + k] += weights
-    return Scale(weights, shift, derivative[chosen], parameters, judges)
+    judged = np.bincount(cells.judge, cells.count, k)
+    return _scale(judged / judged.sum(), model, parameters, _free_judges(free, k), chosen)
+
+
+def _scale(
+    weights: FloatArray,
+    model: Model,
+    parameters: Parameters,
+    free: BoolArray,
+    chosen: BoolArray,
+    among: IntArray | None = None,
+) -> Scale:
+    judges, derivative = model.of_judges(parameters), np.zeros(len(flat(parameters)))
+    shift, (n, k) = 0.0, (len(parameters.scores), len(weights))
+    if (free.any() or judges.position.any()) and weights @ judges.gamma > 0:
+        d, by_scores = usual_difference(parameters.scores, among)
+        shift = _shift(weights, judges.gamma, judges.position, d)
+        leads, drawn = _in_either_order(weights, judges.gamma * d, judges.position)
+        log_win, log_loss = (_log_mean(drawn, sign * leads) for sign in (1, -1))
+        # w p (1 - p) / (V L) by logarithms: p (1 - p) and V may be too small for numbers
+        steep = drawn * np.exp(-np.logaddexp(0, leads) - np.logaddexp(0, -leads) - log_win - log_loss)
+        steep /= log_win - log_loss
+        by_gamma = judges.gamma * steep.sum(axis=0)
+        derivative[:n] = (by_gamma.sum() - 1 / d) * by_scores
+        derivative[n : n + k] = by_gamma * d
+        for row, block in enumerate(model.blocks):
+            if block.role is Role.OFFSET:
+                derivative[n + row * k :][:k] = steep[0] - steep[1]
+    return Scale(weights, shift, derivative[chosen], parameters, free)
+
+
+def usual_difference(scores: FloatArray, among: IntArray | None = None) -> tuple[float, FloatArray]:
+    """Root mean square of the differences of all, or of some, scores, and its derivatives in them, shape (N,)."""
+    chosen = np.arange(len(scores)) if among is None else among
+    away, slopes = scores[chosen] - scores[chosen].mean(), np.zeros(len(scores))
+    d = float(np.sqrt(2 * (away @ away) / max(len(chosen) - 1, 1)))
+    if d <= LEAST_DIFFERENCE:
+        return LEAST_DIFFERENCE, slopes
+    slopes[chosen] = 2 * away / (max(len(chosen) - 1, 1) * d)
+    return d, slopes
+
+
+def _shift(weights: FloatArray, gamma: FloatArray, position: FloatArray, d: float) -> float:
+    """c, given discriminations and position biases by their weights, of any shape (..., K)."""
+    leads, drawn = _in_either_order(weights, gamma * d, position)
+    return float(np.log((_log_mean(drawn, leads) - _log_mean(drawn, -leads)) / d))
+
+
+def _in_either_order(weights: FloatArray, lead: FloatArray, position: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Log-odds where the better model is shown first, and second, and their weights, shape (2, ..., K)."""
+    return np.stack([lead + position, lead - position]), np.stack([weights, weights]) / 2
+
+
+def _log_mean(weights: FloatArray, eta: FloatArray) -> float:
+    """Logarithm of the weighted mean of sigmoid(eta), which may be too small for a number."""
+    log_sigmoid = -np.logaddexp(0, -eta)
+    largest = log_sigmoid.max(where=weights > 0, initial=-np.inf)
+    return float(largest + np.log(np.sum(weights * np.exp(np.minimum(log_sigmoid - largest, 0.0)))))
 
 
 def _free_judges(free: BoolArray, k: int) -> BoolArray:
     return np.asarray(free[0] if len(free) else np.zeros(k, bool))
-
-
-def _of_weights(cells: Comparisons, model: Model, parameters: Parameters, away: FloatArray) -> FloatArray:
-    """Derivative of sum_k x_k W_k in all parameters for given x, shape (N + B K + P,)."""
-    derivative = np.zeros(len(flat(parameters)))
-    for rows, terms in in_parts(cells, model, parameters):
-        counted = product(terms.rows.count * away[cells.judge[rows]], terms.g, terms.g)
-        of_row = row_derivatives(terms, partial(_of_information, terms, counted))
-        derivative += np.bincount(of_row.col, of_row.data, len(derivative))
-    return derivative
-
-
-def _of_information(terms: RowTerms, counted: FloatArray, role: Role) -> FloatArray:
-    """Derivative of x n g^2 v of every row in what a role's parameters add to, given x n g^2; shape (C,)."""
-    if role.is_threshold:
-        return counted * terms.law.variance_with(role)
-    slope = product(terms.law.slopes_of_variance(counted), *terms.factors(role))
-    return slope + 2 * counted * terms.law.variance if role is Role.WEIGHT else slope
 
 
 def standardised(scores: FloatArray, covariance: FloatArray) -> tuple[FloatArray, FloatArray]:

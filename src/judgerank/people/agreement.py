@@ -13,7 +13,7 @@ import pandas as pd
 
 from judgerank.data.arrays import BoolArray, FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
-from judgerank.data.listing import listed
+from judgerank.data.listing import counted, listed
 from judgerank.inference.wald import normal_quantile, require_level, two_sided
 from judgerank.order.claims import holm
 
@@ -104,10 +104,19 @@ def _interval(
 
 
 def _p_as(best: int, share: FloatArray, influence: FloatArray, total: FloatArray) -> FloatArray:
-    """Adjusted p-values of every judge beside the best; NaN of the best."""
+    """Adjusted p-values of every judge beside the best; NaN of the best.
+
+    A share of none or all has no error by its own answers; it then has that of Laplace's estimate,
+    (x + 1) / (n + 2) of n questions, and the two judges are taken for independent.
+    """
     i, j = np.triu_indices(len(share), 1)
     questions = ((total[:, i] > 0) | (total[:, j] > 0)).sum(axis=0)
     error = _error(influence[:, i] - influence[:, j], questions)
+    n_own = (total > 0).sum(axis=0)
+    is_bound = (share <= 0) | (share >= 1)
+    laplace = (share * n_own + 1) / (n_own + 2)
+    own = np.where(is_bound, np.sqrt(laplace * (1 - laplace) / n_own), _error(influence, n_own))
+    error = np.where(is_bound[i] | is_bound[j], np.hypot(own[i], own[j]), error)
     difference = share[i] - share[j]
     with np.errstate(divide="ignore", invalid="ignore"):
         z = np.where(difference == 0, 0.0, difference / error)
@@ -147,5 +156,5 @@ def agreement_text(table: pd.DataFrame, level: float) -> Iterator[str]:
 
 def _ends(row: pd.Series, level: float) -> str:
     if np.isnan(row["low"]):
-        return ""
+        return f" ({counted(int(row['pairs']), 'pair')} on one question: too few for an interval)"
     return f" ({level:.0%} confidence interval {row['low']:.0%} to {row['high']:.0%}, clustered by question)"

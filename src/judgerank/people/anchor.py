@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit, fdtrc
 
-from judgerank.data.arrays import FloatArray
+from judgerank.data.arrays import FloatArray, IntArray, numbered
 from judgerank.data.errors import DataError
 from judgerank.engine.ascent import Look, peak
 from judgerank.engine.information import zero_sum_basis
@@ -29,6 +29,7 @@ from judgerank.fits.fit import fit
 from judgerank.fits.result import Fit
 from judgerank.inference.clusters import effective_number
 from judgerank.people.items import HumanScores, Items, PairedRows, table
+from judgerank.people.vote_clusters import SingleVotes, Unit
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -55,7 +56,9 @@ class People(HumanScores):
 
     @property
     def degrees_of_freedom(self) -> float:
-        """One less than the effective number of questions."""
+        """One less than the effective number of questions, or of the units that were sampled; at least one."""
+        if (votes := self.items.counted_votes) is not None:
+            return max(min(self.questions.effective, votes.effective) - 1.0, 1.0)
         return self.questions.effective - 1.0
 
     @property
@@ -170,7 +173,9 @@ def _best_weight(items: Items, t: FloatArray) -> float:
 
 
 def _covariance(items: Items, weight: float, t: FloatArray) -> FloatArray:
-    """Sandwich over questions, shape (N, N)."""
+    """Sandwich over questions, or the units that were sampled, shape (N, N)."""
+    if (votes := items.counted_votes) is not None:
+        return _by_units(items, votes, weight, t)
     alone, more = _by_question(items, t)
     n_questions = len(np.unique(items.question[items.asked]))
     by_question = (
@@ -178,6 +183,30 @@ def _covariance(items: Items, weight: float, t: FloatArray) -> FloatArray:
     )
     basis = zero_sum_basis(len(items.models))
     return np.asarray(basis @ (by_question.T @ by_question) @ basis.T)
+
+
+def _by_units(items: Items, votes: SingleVotes, weight: float, t: FloatArray) -> FloatArray:
+    """`_covariance` by the units that were sampled: items that nobody voted on count where their unit is known."""
+    rows, (human_share, panel_share) = PairedRows.of(items), _shares(items)
+    p = expit(t[items.first] - t[items.second])
+    item = votes.item
+    voted = PairedRows(rows.n, items.first[item], items.second[item])
+    of_votes = human_share[item] * votes.weight
+    of_votes = of_votes * ((p[item] - votes.outcome) - weight * (p - items.panel)[item])
+    of_others = weight * panel_share * (p - items.panel)
+
+    def gradients(unit: Unit | None, label: IntArray, n_labels: int) -> FloatArray:
+        sums = voted.sums_by(label, n_labels, of_votes)
+        if unit is None or unit.of_item is None:
+            return sums
+        names, of_item = numbered(np.r_[unit.of_vote, unit.of_item])
+        more = rows.sums_by(of_item[len(item) :], len(names), of_others)
+        more[np.unique(of_item[: len(item)])] += sums
+        return more
+
+    basis, inverse = zero_sum_basis(rows.n), inverse_information(items, weight, t)
+    information = np.diag(np.linalg.inv(inverse))
+    return np.asarray(basis @ inverse @ votes.variance(gradients, information) @ inverse @ basis.T)
 
 
 # Which items to send to people next: those whose votes add most information on the scores.

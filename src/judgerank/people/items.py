@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -21,6 +21,7 @@ from judgerank.fits.errors_by_question import number_of
 from judgerank.fits.result import Fit
 from judgerank.inference.clusters import cluster_gradients
 from judgerank.inference.wald import require_level, wald
+from judgerank.people.vote_clusters import SingleVotes, units_of_votes
 
 # How far each question that people were asked about moved the panel's scores.
 #
@@ -107,6 +108,8 @@ class Items(Shown):
         Items that people judged and the panel did not: left out.
     steps : PanelSteps, optional
         How far questions that people were asked about moved the panel's scores; None where it is not known.
+    votes : SingleVotes, optional
+        Human votes with the units that were sampled; None where these are the questions alone.
     """
 
     models: tuple[str, ...]
@@ -117,6 +120,12 @@ class Items(Shown):
     human: FloatArray
     unjudged: int = 0
     steps: PanelSteps | None = None
+    votes: SingleVotes | None = None
+
+    @property
+    def counted_votes(self) -> SingleVotes | None:
+        """Those on items that people are taken to be asked about."""
+        return None if self.votes is None else self.votes.of(self.asked[self.votes.item])
 
     def _line(self) -> str:
         return f"{len(self.first):,} items with {len(self.models)} models, people asked about {self.asked.sum():,}"
@@ -236,7 +245,13 @@ def human_marks(frame: pd.DataFrame) -> BoolArray:
     return np.asarray(marks.isin(YES), bool)
 
 
-def items_of(comparisons: Comparisons, question: IntArray, human: BoolArray, panel: Fit) -> Items:
+def items_of(
+    comparisons: Comparisons,
+    question: IntArray,
+    human: BoolArray,
+    panel: Fit,
+    units: Mapping[str, IntArray] | None = None,
+) -> Items:
     """Items with human votes beside what the panel lets one expect.
 
     That is the fitted probability with neither model shown first, and what the judges of the item prefer beyond
@@ -250,6 +265,8 @@ def items_of(comparisons: Comparisons, question: IntArray, human: BoolArray, pan
     human : bool array, shape (T,)
     panel : Fit
         Of the panel's rows alone, with all of the models.
+    units : mapping of str to int array, shape (T,), optional
+        Number of the unit behind each row, for one or two units that were sampled; questions by default.
     """
     comparisons.require_pairs("the human scale")
     c, n = comparisons, len(comparisons.models)
@@ -260,7 +277,8 @@ def items_of(comparisons: Comparisons, question: IntArray, human: BoolArray, pan
     low, high = np.divmod(c.pair[start], n)
     size = len(start)
     mine = np.flatnonzero(~human)
-    rows = replace(c.take(mine), tied=None)
+    judged = c.take(mine).pool_few(keep=panel.comparisons.judges)  # as `report.panel_of` fitted them
+    rows = replace(judged, tied=None)
     beyond = rows.outcome - panel.probability(rows)
     gamma = panel.discrimination[list(rows.judges)].to_numpy()[rows.judge] * rows.count
     weight = np.bincount(item[mine], gamma, size)
@@ -274,8 +292,14 @@ def items_of(comparisons: Comparisons, question: IntArray, human: BoolArray, pan
     seen = np.bincount(item[mine], minlength=size) > 0
     selected = np.flatnonzero(seen)
     columns = (low[selected], high[selected], number[start][selected], expected[selected], people[selected])
-    steps = panel_steps(panel, c.take(mine), number[mine], number[human])
-    return Items(c.models, *columns, unjudged=int((~seen).sum()), steps=steps)
+    steps = panel_steps(panel, judged, number[mine], number[human])
+    single = None
+    if units:
+        kept = np.flatnonzero(human & seen[item])
+        place = (np.cumsum(seen) - 1)[item]
+        weight = c.count[kept] / votes[item[kept]]
+        single = SingleVotes(place[kept], outcome[kept], weight, units_of_votes(units, kept, place, seen[item]))
+    return Items(c.models, *columns, unjudged=int((~seen).sum()), steps=steps, votes=single)
 
 
 def table(items: Items, names: pd.Series | None = None) -> pd.DataFrame:

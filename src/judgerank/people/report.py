@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Unpack
@@ -14,10 +14,12 @@ from scipy.special import expit
 from judgerank.data.arrays import BoolArray, FloatArray, IntArray
 from judgerank.data.cache import Shown
 from judgerank.data.comparisons import Comparisons
-from judgerank.data.errors import DataError, JudgerankError, NoMaximumError
-from judgerank.data.listing import noun
+from judgerank.data.errors import ConfigError, DataError, JudgerankError, NoMaximumError
+from judgerank.data.judgments import Judgments
+from judgerank.data.listing import counted, noun
 from judgerank.data.rankings import BROKEN, as_pairs
-from judgerank.fits.errors_by_question import questions_of
+from judgerank.data.units import QUESTION, UNITS
+from judgerank.fits.errors_by_question import number_of, questions_of
 from judgerank.fits.fit import fit
 from judgerank.fits.result import Fit
 from judgerank.inference.wald import normal_quantile
@@ -28,7 +30,8 @@ from judgerank.people.anchor import People, anchored_by_people, disagreement, ne
 from judgerank.people.human_scale import HumanBoard, HumanScale, human_scale, scale_text
 from judgerank.people.items import HumanScores, Items, human_marks, human_rows, items_of
 from judgerank.people.toward_panel import TowardPanel, drawn_toward_panel
-from judgerank.ranking.choices import default_member
+from judgerank.people.vote_clusters import PERSON
+from judgerank.ranking.choices import CLUSTERS, cluster_of, default_member
 from judgerank.ranking.components import fit_member
 from judgerank.ranking.recusal import RECUSE, is_recusing, of_rows, recusal_of
 from judgerank.reading.read import Source, read_judgments
@@ -114,6 +117,7 @@ def _loss(items: Items, fold: np.ndarray, estimator: Callable[[Items], HumanScor
 
 
 PEOPLE = "people"
+KNOWN = (QUESTION, PERSON)  # units that are no columns of the file
 SHOWN = 10  # pairs in the text
 FEW = 10  # people; scores of fewer are theirs, and say little of people at large
 NO_SAVING = 0.005  # share of the variance that rounds to none
@@ -157,7 +161,12 @@ class PeopleReport(Shown):
     agreement : DataFrame
         How often each judge gives a person's answer (`people.agreement.agreement_with_people`).
     persons : int
-        How many people voted, by their names. Errors allow for questions, not for these being a sample of people.
+        How many people voted, by their names.
+    cluster : tuple of str
+        What was sampled, by which errors are clustered. Without ``person`` they do not allow for these being a
+        sample of people.
+    n_judges : int
+        How many judges the panel has, those with few answers among them.
     remarks : tuple of str
     level : float
     """
@@ -177,7 +186,9 @@ class PeopleReport(Shown):
     newcomers: HumanScale | None = None
     why: str = ""
     persons: int = 0
+    n_judges: int = 0
     agreement: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=COLUMNS_OF_AGREEMENT))
+    cluster: tuple[str, ...] = (QUESTION,)
 
     @property
     def whose(self) -> str:
@@ -215,6 +226,7 @@ def people_report(
     level: float = 0.95,
     own_maker: str = RECUSE,
     makers: Mapping[str, str] | None = None,
+    cluster: str | Sequence[str] = (),
     **filters: Unpack[Filters],
 ) -> PeopleReport:
     """Scores on the human scale, from the judgments of people on some items and of a panel on more.
@@ -229,6 +241,9 @@ def people_report(
         As of `judgerank.rank`.
     makers : mapping of str to str, optional
         As of `judgerank.rank`.
+    cluster : str or sequence of str
+        What was sampled, by which errors are clustered: ``question``, ``person``, or a column; two are crossed. By
+        default question and person where ten people or more voted, some of them several times; else question.
     filters
         ``without_judge``, ``only_judge``, ``without_model`` and ``category``, as of `judgerank.read`.
 
@@ -244,7 +259,8 @@ def people_report(
     >>> report.persons, report.table['model'].tolist()[:2]
     (1, ['oak', 'maple'])
     """
-    judgments, human = read_judgments(judgments, **filters), [human] if isinstance(human, str) else human
+    names, human = units_named(cluster), [human] if isinstance(human, str) else human
+    judgments = read_judgments(judgments, keep=[name for name in names if name not in KNOWN], **filters)
     broken = judgments.comparisons.stages is not None
     judgments = as_pairs(judgments)
     if "question_id" not in judgments.frame:
@@ -261,7 +277,10 @@ def people_report(
         judgments, people = of_rows(judgments, np.flatnonzero(counts)), people[counts]
     c, question = judgments.comparisons, judgments.question
     panel, why = panel_of(c.take(np.flatnonzero(~people)), question[~people])
-    items = items_of(c, question, people, panel)
+    persons, n_judges = (len(np.unique(c.judge[rows])) for rows in (people, ~people))
+    names = names or ((QUESTION, PERSON) if FEW <= persons < people.sum() else (QUESTION,))
+    units = {name: c.judge if name == PERSON else judgments.unit(name) for name in names}
+    items = items_of(c, question, people, panel, None if names == (QUESTION,) else units)
     drawn, (helped, unhelped), losses = drawn_toward_panel(items, panel), _helped(items), vote_losses(items, panel)
     by_votes = helped is not None and losses["helped"] < losses["toward_panel"]
     human_scores: HumanScores = helped if helped is not None and by_votes else drawn
@@ -274,11 +293,10 @@ def people_report(
         table = table.merge(pd.DataFrame({"model": c.models, **columns}), on="model")
     except JudgerankError as error:
         remarks.append(f"People as one more judge: no such fit, since {error}.")
-    names = pd.Series(pd.factorize(judgments.frame["question_id"][judgments.parsed], sort=True)[1])
+    ids = pd.Series(pd.factorize(judgments.frame["question_id"][judgments.parsed], sort=True)[1])
     test = disagreement(helped, panel) if helped is not None else (drawn.statistic, drawn.p_value, 1)
-    suggestions = next_items(human_scores, names)
+    suggestions = next_items(human_scores, ids)
     newcomers = _newcomers(items, drawn, panel, level, remarks)
-    persons = len(np.unique(c.judge[people]))
     report = PeopleReport(
         human_scores,
         drawn,
@@ -293,8 +311,51 @@ def people_report(
         newcomers,
         unhelped,
         persons,
+        n_judges,
     )
-    return replace(report, agreement=agreement_with_people(c, question, people, level))
+    more = tuple(_by_other_units(human_scores, panel, judgments, people, names, level))
+    agreement = agreement_with_people(c, question, people, level)
+    return replace(report, agreement=agreement, cluster=names, remarks=(*report.remarks, *more))
+
+
+def _by_other_units(
+    scores: HumanScores, panel: Fit, judgments: Judgments, people: BoolArray, names: tuple[str, ...], level: float
+) -> Iterator[str]:
+    """What intervals would be by other columns of the votes that may name what was sampled."""
+    for name in UNITS:
+        if name in names or name not in judgments.frame:
+            continue
+        label = judgments.unit_if_known(name)
+        if label is None or number_of(label[people]) in (1, number_of(judgments.question[people])):
+            continue
+        items = items_of(judgments.comparisons, judgments.question, people, panel, {name: label})
+        other = anchored_by_people(items) if isinstance(scores, People) else drawn_toward_panel(items, panel)
+        widths = [_mean_width(of_scores, level) for of_scores in (other, scores)]
+        wider = widths[0] / widths[1]
+        n_units = number_of(label[people])
+        yield f"By {name} ({n_units} values) intervals would be {wider:.2f} times as wide (--cluster {name})."
+
+
+def _mean_width(scores: HumanScores, level: float) -> float:
+    table = scores.table(level)
+    return float((table["high"] - table["low"]).mean())
+
+
+def units_named(cluster: str | Sequence[str]) -> tuple[str, ...]:
+    """The units that are named; none where that is left to the votes.
+
+    Raises
+    ------
+    ConfigError
+        As of `ranking.choices.cluster_of`, and if comparisons are to be independent, or to have question effects.
+    """
+    if not cluster:
+        return ()
+    chosen = cluster_of(cluster)
+    names = (chosen,) if isinstance(chosen, str) else chosen
+    if {*names} & {*CLUSTERS[1:]}:
+        raise ConfigError(f"the errors of people's scores are clustered by columns: there is no {names[0]} here")
+    return tuple(PERSON if name == "judge" else name for name in names)
 
 
 def panel_of(judges: Comparisons, question: IntArray | None) -> tuple[Fit, str]:
@@ -407,11 +468,11 @@ def _joined(table: pd.DataFrame, items: Items, drawn: TowardPanel, helped: Peopl
 
 def _together(c: Comparisons, question: IntArray, people: BoolArray, panel: Fit) -> Fit:
     """Everyone in one fit, people as one judge."""
+    c = c.pool_few(keep=panel.comparisons.judges)  # as the panel's fit has them
     names = (*panel.comparisons.judges, PEOPLE)
     judge_index = pd.Index(names).get_indexer(pd.Index(c.judges))
-    judge = np.where(people, len(names) - 1, judge_index[c.judge])
-    fitted = fit(replace(c, judges=names, judge=judge), panel.model)
-    rows = replace(c, judges=names, judge=judge)
+    rows = replace(c, judges=names, judge=np.where(people, len(names) - 1, judge_index[c.judge]))
+    fitted = fit(rows, panel.model)
     return fitted.clustered(rows, question) if panel.robust is not None else fitted
 
 
@@ -419,8 +480,8 @@ def _lines(report: PeopleReport) -> Iterator[str]:
     items = report.people.items
     n_items = int(items.asked.sum())
     yield (
-        f"{len(items.models)} models, {len(report.panel.comparisons.judges)} judges on {len(items.asked):,} "
-        f"items, {report.persons:,} {noun(report.persons, 'name')} of people on {n_items:,} of them"
+        f"{len(items.models)} models, {counted(report.n_judges, 'judge')} on {len(items.asked):,} items, "
+        f"{report.persons:,} {noun(report.persons, 'name')} of people on {n_items:,} of them"
     )
     yield from _on_few(report)
     yield from (f"- {text}" for text in report.remarks)
@@ -473,6 +534,8 @@ def _on_few(report: PeopleReport) -> Iterator[str]:
 def _on_scores(report: PeopleReport) -> Iterator[str]:
     """What the columns are, which scores are reported, and why."""
     drawn, helped, losses = report.toward_panel, report.helped, report.losses
+    if report.cluster != (QUESTION,):
+        yield f"- Intervals allow for dependence within each {' and each '.join(report.cluster)}."
     yield "; ".join(f"{name}: {what}" for name, what in COLUMNS.items() if name in report.table) + "\n"
     both = (losses["toward_panel"], losses["helped"])
     if helped is None:

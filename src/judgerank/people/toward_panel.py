@@ -31,6 +31,7 @@ from judgerank.engine.information import zero_sum_basis
 from judgerank.fits.result import Fit
 from judgerank.inference.clusters import effective_number
 from judgerank.people.items import HumanScores, Items, PairedRows
+from judgerank.people.vote_clusters import SingleVotes
 
 LEAST, MOST, POINTS = 0.02, 4.0, 15  # of omega's grid
 FLAT = 10.0  # standard deviation of b's prior
@@ -64,7 +65,9 @@ class TowardPanel(HumanScores):
 
     @property
     def degrees_of_freedom(self) -> float:
-        """One less than the effective number of questions that people were asked, and at least one."""
+        """One less than the effective number of questions asked, or of other units; at least one."""
+        if (votes := self.items.counted_votes) is not None:
+            return max(votes.effective - 1.0, 1.0)
         question = self.items.question[self.items.asked]
         return max(effective_number(question, np.ones(len(question))) - 1.0, 1.0)
 
@@ -83,7 +86,7 @@ def drawn_toward_panel(items: Items, panel: Fit) -> TowardPanel:
     Raises
     ------
     DataError
-        If people were asked about fewer than two questions.
+        If people were asked about fewer than two questions that the panel judged.
     NoIntervalError
         If the panel's scores have no errors.
     NoMaximumError
@@ -91,13 +94,14 @@ def drawn_toward_panel(items: Items, panel: Fit) -> TowardPanel:
     """
     has_votes = items.asked
     if len(np.unique(items.question[has_votes])) < 2:
-        raise DataError("people were asked about fewer than 2 questions, and this takes two or more")
+        raise DataError("people and the panel have fewer than two questions in common, and this takes two or more")
     rows = PairedRows(len(items.models), items.first[has_votes], items.second[has_votes])
     question = items.question[has_votes]
     steps = (
         None if items.steps is None else items.steps.of(np.unique(question)) @ zero_sum_basis(len(items.models))
     )
-    posterior = drawn(Votes(rows, items.human[has_votes], question, steps), panel, items.models)
+    evidence = Votes(rows, items.human[has_votes], question, steps, items.counted_votes, np.cumsum(has_votes) - 1)
+    posterior = drawn(evidence, panel, items.models)
     return TowardPanel(
         items, posterior.scores, posterior.covariance, posterior.slope, posterior.spread, posterior.statistic
     )
@@ -132,12 +136,16 @@ class Votes:
     """Human votes: their models, the share for the first, and the question.
 
     ``steps`` are those of the panel's scores by question, in rising order and zero-sum coordinates, shape (Q, D).
+    ``single`` are the votes one by one where other units than questions were sampled, and ``place`` the row of
+    every item that they are on.
     """
 
     rows: PairedRows
     y: FloatArray
     question: IntArray
     steps: FloatArray | None = None
+    single: SingleVotes | None = None
+    place: IntArray | None = None
 
     def at(self, t: FloatArray) -> tuple[float, FloatArray, FloatArray]:
         """As `Evidence.at`."""
@@ -151,7 +159,13 @@ class Votes:
         return np.asarray(gradients * np.sqrt(n_questions / (n_questions - 1)))
 
     def meat(self, t: FloatArray) -> FloatArray | None:
-        """As `Evidence.meat`: over questions."""
+        """As `Evidence.meat`: over questions, or the units that were sampled."""
+        if self.single is not None and self.place is not None:
+            votes, row = self.single, self.place[self.single.item]
+            voted = PairedRows(self.rows.n, self.rows.first[row], self.rows.second[row])
+            off = votes.weight * (votes.outcome - expit(voted.predictors(t)))
+            scale = np.diag(self.at(t)[2])
+            return votes.variance(lambda _, label, n_labels: voted.sums_by(label, n_labels, off), scale)
         gradients = self.by_question(t)
         return None if len(gradients) == len(self.y) else np.asarray(gradients.T @ gradients)
 

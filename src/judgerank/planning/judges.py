@@ -18,7 +18,8 @@ from judgerank.data.judgments import Judgments
 from judgerank.fits.errors_by_question import by_question, number_of
 from judgerank.fits.fit import fit
 from judgerank.fits.result import Fit
-from judgerank.inference.uncertainty import TASTE
+from judgerank.fits.tastes import taste_test
+from judgerank.inference.taste_errors import TASTE
 from judgerank.order.scale import reported_covariance, scale_of
 from judgerank.planning.precision import Errors, Precision, needed
 from judgerank.planning.questions import INDEPENDENT
@@ -26,7 +27,6 @@ from judgerank.ranking.choices import DESCRIBED
 from judgerank.trust.sentences import MOST_ROWS
 
 MOST_TASTES = 600  # judges times models beyond which their fit would take long
-ALPHA = 0.05  # level of the test of tastes
 FEWEST = 2.0  # judges whose tastes can be told from scores
 
 
@@ -35,12 +35,12 @@ class PerJudge(Precision):
     """What one judge like these tells, asked as often as those of the file; errors of K are these over sqrt(K)."""
 
     def freedom(self, size: float) -> float:
-        """Degrees of freedom of tastes of K judges (`inference.uncertainty.degrees_of_tastes`)."""
+        """Degrees of freedom of tastes of K judges (`inference.taste_errors.degrees_of_tastes`)."""
         return max((size - 1) * (self.contrasts.shape[1] - 2), 1.0)
 
 
 def fit_with_tastes(judgments: Judgments, fitted: Fit, solver: str) -> Fit | None:
-    """The fit with tastes, errors by question, where a test shows that judges have any; else None.
+    """The fit with tastes, errors by question, where `rank` allows for them (`fits.tastes.taste_test`); else None.
 
     None as well where tastes cannot be told from scores, or would take long to fit.
     """
@@ -49,11 +49,13 @@ def fit_with_tastes(judgments: Judgments, fitted: Fit, solver: str) -> Fit | Non
         return None
     if len(c.models) * len(c.judges) > MOST_TASTES:
         return None
+    by_questions = "question_id" in judgments.frame and number_of(judgments.question) > 1
+    tastes = taste_test(fitted, c, judgments.question if by_questions else None)
+    if tastes is None or not tastes.found:
+        return None
     try:
         with_tastes = fit(judgments, fitted.model.name, solver, blocks=[TASTE])
-        if with_tastes.test(TASTE).p_value > ALPHA:
-            return None
-        if "question_id" in judgments.frame and number_of(judgments.question) > 1:
+        if by_questions:
             with_tastes = by_question(with_tastes, with_tastes.raw, judgments.question)
         return with_tastes if np.isfinite(reported_covariance(with_tastes)).all() else None
     except JudgerankError:
@@ -80,7 +82,7 @@ def judges_needed(
     """
     if with_tastes is None:
         return dict.fromkeys(wanted)
-    precision, judges = per_judge(with_tastes), {}
+    precision, judges = per_judge(with_tastes), dict[str, int | None]()
     for goal, value in wanted.items():
         try:
             judges[goal] = int(np.ceil(needed(goal, value, [precision], **at)))

@@ -282,7 +282,7 @@ class Panel:
 
     @cached_property
     def scale(self) -> Scale:
-        """The reported scale (`judgerank.order.scale`), by the information that the design is expected to give."""
+        """The reported scale (`judgerank.order.scale`), judges drawn as the design asks them."""
         chosen = np.concatenate([np.ones(len(self.at.scores), bool), self.free.ravel()])
         return scale_at(self._designed, self.model, self.at, self.free, chosen)
 

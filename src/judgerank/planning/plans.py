@@ -13,9 +13,10 @@ import pandas as pd
 from judgerank.data.errors import ConfigError
 from judgerank.data.judgments import Judgments
 from judgerank.data.listing import counted, listed
+from judgerank.data.units import QUESTION
 from judgerank.fits.errors_by_question import MOST_QUESTIONS, number_of, questions_of
 from judgerank.fits.result import Fit
-from judgerank.inference.uncertainty import TASTE
+from judgerank.inference.taste_errors import TASTE
 from judgerank.inference.wald import is_informative
 from judgerank.model.members import NAMED
 from judgerank.order.scale import scale_of
@@ -103,6 +104,21 @@ def questions_like(panel: Panel, fitted: Fit, judgments: Judgments) -> Questions
     sd, interval = deviation(panel, fitted, *rows_and_question, pairs, judges)
     is_known = is_informative(interval, (0.0, MATTERS * float(scale_of(fitted).scores.std())))
     return Questions(min(sd, WIDEST), pairs, judges, interval, is_known)
+
+
+def sampled_by(judgments: Judgments, unit: str) -> Judgments:
+    """The judgments with the values of a column in the place of questions: a plan is for new ones of these.
+
+    Raises
+    ------
+    DataError
+        If there is no such column, or it lacks values.
+    """
+    if unit == QUESTION:
+        return judgments
+    number = np.full(len(judgments.frame), -1)
+    number[judgments.parsed.to_numpy()] = judgments.unit(unit)
+    return replace(judgments, frame=judgments.frame.assign(question_id=[f"{value:09d}" for value in number]))
 
 
 def _has_questions(judgments: Judgments) -> bool:

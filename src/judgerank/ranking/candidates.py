@@ -135,7 +135,7 @@ class Candidates:
         result, (i, j, k) = self.result, who
         g, d = self._gamma[k], self._scores[i] - self._scores[j]
         b = result.position.to_numpy()[k]
-        half = half_information(result, g * d + b, g, k)
+        half = working_half(result, g * d + b, g, k)
         nothing = np.zeros_like(d)
         rest = (nothing,) * (half.shape[1] - 1)
         by_role = {  # derivatives of the predictor and of the thresholds
@@ -154,7 +154,7 @@ class Candidates:
         information = []
         for end in (0.0, -1.0, 1.0):  # of the interval of log gamma: at the estimate, and at its ends
             at = g * np.exp(np.clip(end * normal_quantile(CAUTION) * self._log_errors[k], -FURTHEST, FURTHEST))
-            information.append(at**2 * (half_information(result, at * d + b, at, k)[:, 0] ** 2).sum(axis=1))
+            information.append(at**2 * (working_half(result, at * d + b, at, k)[:, 0] ** 2).sum(axis=1))
         caution = np.min(information, axis=0) / np.maximum(information[0], np.finfo(float).tiny)
         root = root if result.model.has(Role.TIE, Role.STRONG) else root[..., :1]
         return Outcomes(np.array(index).T, root, caution)
@@ -205,6 +205,7 @@ class Candidates:
         strong = self.result.model.n_strengths
         if strong:  # the variance of an outcome is then up to the square of the largest |c|
             most += ((1 + strong) / 2) ** 2 + (strong - 1) / 4
+        most /= self.result.dispersion
         parts, n = [], len(self._scores)
         for k in self.judges:
             alpha, b = (by_role[role][k] if role in by_role else 0.0 for role in (Role.WEIGHT, Role.OFFSET))
@@ -226,6 +227,11 @@ def _distant_pairs(x: FloatArray, gap: float) -> tuple[IntArray, IntArray]:
     counts = np.minimum(np.searchsorted(x[order], x[order] - gap, side="right"), np.arange(len(x)))
     lower = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
     return np.repeat(order, counts), order[lower]
+
+
+def working_half(fitted: Fit, eta: FloatArray, gamma: FloatArray, judge: IntArray) -> FloatArray:
+    """The same as `half_information`, of comparisons as the likelihood of the fit counts them."""
+    return half_information(fitted, eta, gamma, judge) / np.sqrt(fitted.dispersion)
 
 
 def half_information(fitted: Fit, eta: FloatArray, gamma: FloatArray, judge: IntArray) -> FloatArray:

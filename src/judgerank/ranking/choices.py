@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -14,6 +14,7 @@ from judgerank.data.connectivity import position_share, positions_are_imitated
 from judgerank.data.errors import ConfigError
 from judgerank.data.judgments import Judgments
 from judgerank.data.listing import counted
+from judgerank.data.units import QUESTION
 from judgerank.engine.solvers import SOLVERS
 from judgerank.fits.result import Fit
 from judgerank.model.members import Model
@@ -22,11 +23,41 @@ from judgerank.ranking.recusal import OWN_MAKER, RECUSE, Recusal
 
 # How judgments are ranked: what can be chosen, and between what.
 EFFECTS = "effects"
-CLUSTERS = ("question", EFFECTS, "none")
+CLUSTERS = (QUESTION, EFFECTS, "none")  # words; anything else names a column
+MOST_CROSSED = 2  # columns whose values are crossed
 FEWEST, MOST_NEXT, MOST_SIZE = 10**9, 1000, 10**6  # largest values of few, next and next_size
 SHRUNK, EXACT = "penalised", "newton"  # what is fitted unless a user says otherwise, and what stands beside it
+LIKE_THESE, THIS_PANEL = WHOSE = ("judges_like_these", "this_panel")  # whose opinion intervals are of
 FAMILY = "family"  # block that allows for self-preference
 DESCRIBED = (EXACT, SHRUNK)  # solvers that further blocks and question effects go with
+
+
+def cluster_of(cluster: str | Sequence[str]) -> str | tuple[str, ...]:
+    """One of the words `CLUSTERS`, or the columns that are named, one by one or with commas between them.
+
+    Raises
+    ------
+    ConfigError
+        If a word stands beside columns, or there are more than `MOST_CROSSED`, or one twice.
+    """
+    parts = [cluster] if isinstance(cluster, str) else cluster
+    names = tuple(name.strip() for part in parts for name in part.split(",") if name.strip())
+    if len(names) == 1 and names[0] in CLUSTERS:
+        return names[0]
+    word = next((name for name in names if name in CLUSTERS[1:]), None)
+    if word is not None:
+        raise ConfigError(f"cluster={word} stands alone: errors are clustered by columns, or are not")
+    if not names or len(names) > MOST_CROSSED or len({*names}) < len(names):
+        raise ConfigError(
+            f"cluster takes one column, or {MOST_CROSSED} different ones, and not {', '.join(names)}"
+        )
+    return names
+
+
+def kept_for(cluster: str | Sequence[str]) -> tuple[str, ...]:
+    """The columns that reading must keep, so that errors can be clustered by them."""
+    chosen = cluster_of(cluster)
+    return () if isinstance(chosen, str) else tuple(name for name in chosen if name != QUESTION)
 
 
 @dataclass(frozen=True)
@@ -42,16 +73,18 @@ class Settings:
     model: str | None = None
     solver: str = SHRUNK
     level: float = 0.95
-    cluster: str = "question"
+    cluster: str | tuple[str, ...] = QUESTION
     few: int = 30
     next: int = 10
     next_size: int = 10
     blocks: tuple[str, ...] = ()
     own_maker: str = RECUSE
     makers: tuple[tuple[str, str], ...] = ()
+    whose: str = LIKE_THESE
 
     def __post_init__(self) -> None:
-        choices = {"solver": tuple(SOLVERS), "cluster": CLUSTERS, "own_maker": OWN_MAKER}
+        object.__setattr__(self, "cluster", cluster_of(self.cluster))
+        choices = {"solver": tuple(SOLVERS), "own_maker": OWN_MAKER, "whose": WHOSE}
         for name, allowed in choices.items():
             if getattr(self, name) not in allowed:
                 raise ConfigError(f"there is no {name} {getattr(self, name)!r} (known: {', '.join(allowed)})")
@@ -68,6 +101,11 @@ class Settings:
                 raise ConfigError(
                     f"{name}={getattr(self, name)} is out of range: it must lie from {low} to {high}"
                 )
+
+    @property
+    def units(self) -> tuple[str, ...]:
+        """The columns that errors are clustered by; none where that is one of the words `CLUSTERS`."""
+        return () if isinstance(self.cluster, str) else self.cluster
 
     @property
     def is_recused(self) -> bool:
@@ -184,9 +222,24 @@ class Record:
         return self.fits[0]
 
     @property
+    def panel_fit(self) -> Fit:
+        """`fit` with errors of these judges alone: what is saved and compared with other rankings."""
+        return self.fit if self.fit.panel is None else self.fit.panel
+
+    @property
+    def whose(self) -> str:
+        """Whose opinion intervals and significance are of: `LIKE_THESE` where they allow for judges' tastes."""
+        return LIKE_THESE if self.fit.speaks_of_judges_like_these else THIS_PANEL
+
+    @property
     def clustered(self) -> bool:
-        """Whether the covariance of the largest component allows for dependence within questions."""
-        return self.fit.robust is not None
+        """Whether the covariance of the largest component is by the units that were sampled."""
+        return self.fit.is_robust
+
+    @property
+    def sampled_by(self) -> str:
+        """The units that the errors of the largest component are by."""
+        return QUESTION if self.fit.clusters is None else " and ".join(self.fit.clusters.names)
 
     @property
     def title(self) -> str:

@@ -26,6 +26,7 @@ from judgerank.ranking.page_options import makers_on
 from judgerank.ranking.recusal import RECUSE, Recusal, is_recusing, recusal_of
 from judgerank.ranking.studies.convergence import on_fit
 from judgerank.ranking.studies.few_comparisons import on_few
+from judgerank.ranking.studies.near_copies import panel_size
 from judgerank.ranking.studies.unconnected import on_parts
 from judgerank.reading.contents import COLUMNS
 from judgerank.reading.file_formats import opened
@@ -37,6 +38,7 @@ from judgerank.reading.layouts.strength import BOTH_BAD
 from judgerank.reading.layouts.table import ASK
 from judgerank.reading.layouts.words import meanings
 from judgerank.reading.selection import Filters, Selection
+from judgerank.trust.sentences import on_near_copies, on_number
 
 RUN_NEXT = "run next"  # what the last sentence is about
 SHRUNK_BY_DEFAULT = f"rank shows the shrunk one unless you add --solver {EXACT}"
@@ -115,6 +117,7 @@ def examine(
     more = [*selection.options(), *([] if own_maker == RECUSE else ["--own-maker", own_maker])]
     more += [] if facts is None else ["--models", str(facts)]
     command = _command(files, form, columns, winner_values, baseline, options)
+    yield from on_panel_size(recusal.counted)
     yield from on_ranking(recusal.counted, shlex.join([*command, *more]))
     return judgments
 
@@ -188,7 +191,10 @@ def _ties(c: Comparisons, share: float, ordered: bool) -> str:
         )
     if not share:
         return "none"
-    return f"{share:.0%} of the answers; each is half a win for either model (to model ties: --model {members})"
+    return (
+        f"{share:.0%} of the answers; each is half a win for either model (to model ties: --model {members}). "
+        "Shrinkage and errors allow for half wins, which vary less than wins"
+    )
 
 
 def _graded(ordered: bool) -> str:
@@ -198,7 +204,7 @@ def _graded(ordered: bool) -> str:
 def _questions(frame: pd.DataFrame, c: Comparisons) -> str:
     n_questions = frame["question_id"].nunique() if "question_id" in frame else 0
     if not n_questions:
-        return "no column, so comparisons are taken as independent (--column question=NAME names one)"
+        return "no column, so each judgment is taken by itself (--column question=NAME names one)"
     sentence = (
         f"{n_questions}, {c.n_comparisons / n_questions:.1f} comparisons each; intervals allow for dependence "
         "within them"
@@ -235,6 +241,23 @@ def on_design(judgments: Judgments) -> Lines:
     for part in parts:
         for remark in on_few(part, Settings.few):
             yield "few", remark
+
+
+def on_panel_size(judgments: Judgments) -> Lines:
+    """How many independent judges the panel amounts to where judges share questions, and who are near copies."""
+    parts = parts_of(judgments)
+    name = default_member([part.comparisons for part in parts])[0]
+    for part in parts:
+        try:
+            fitted = fit_member(part.comparisons, identified(member(name), part.comparisons), SHRUNK)
+        except JudgerankError:  # `on_ranking` says why
+            continue
+        effective = panel_size(fitted, part, Settings.level)
+        if effective is None:
+            continue
+        yield "effective judges", next(on_number(effective))
+        for copies in effective.near_copies():
+            yield "near copies", on_near_copies(copies)
 
 
 def on_ranking(judgments: Judgments, command: str) -> Lines:

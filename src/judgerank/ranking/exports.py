@@ -101,7 +101,7 @@ def _result(ranking: Record, row: pd.Series, judges: list[dict[str, Any]]) -> di
             "lower": float(row["low"]),
             "upper": float(row["high"]),
             "confidence_level": ranking.settings.level,
-            "method": "Wald, clustered by question" if ranking.clustered else "Wald",
+            "method": f"Wald, clustered by {ranking.sampled_by}" if ranking.clustered else "Wald",
         }
     return {
         "evaluation_name": f"{ranking.judgments.name}: comparisons in pairs",
@@ -315,7 +315,7 @@ def lmarena(ranking: Record) -> pd.DataFrame:
 
     ``model_name, organization, license, rating, rating_lower, rating_upper, variance, vote_count, rank, category,
     leaderboard_publish_date``, as in https://huggingface.co/datasets/lmarena-ai/leaderboard-dataset. A rating is
-    1000 + 400 / ln 10 times the score: a lead of 400 is odds of ten to one, for a judge of discrimination one. Its
+    1000 + 400 / ln 10 times the score: a lead of 400 is odds of ten to one, for a judge drawn from the panel. Its
     ends are those of the score's interval, at the ranking's level, and its variance is the square of the standard
     error behind them. The rank is the place by score. A vote is a comparison. Who made a model, its licence and
     the date are not known, and missing.

@@ -33,13 +33,16 @@ def in_words(number: int) -> str:
     return WORDS[number] if number < len(WORDS) else f"{number:,}"
 
 
-def headline(board: pd.DataFrame, pairs: pd.DataFrame) -> str:
-    """Who leads, without a full stop, by the claims on a leaderboard's models."""
+def headline(board: pd.DataFrame, pairs: pd.DataFrame, lacking: str = "data") -> str:
+    """Who leads, without a full stop, by the claims on a leaderboard's models.
+
+    Where nothing is claimed there is not enough of what is `lacking`.
+    """
     claims, best = claims_of(board, pairs), board["model"].iloc[0]
     if claims is None:
         return f"{best} has the highest score"
     if not claims.has_any:
-        return f"Not enough data to order {in_order(claims.models)}"
+        return f"Not enough {lacking} to order {in_order(claims.models)}"
     shared, contenders = claims.shared_lead, claims.contenders
     lead = f"No clear leader: {in_words(len(shared))} models may be the best"
     if len(shared) <= 2:

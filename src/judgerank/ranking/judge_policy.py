@@ -19,8 +19,11 @@ from judgerank.data.errors import JudgerankError
 from judgerank.data.frames import LEFT_OUT
 from judgerank.data.judgments import Judgments
 from judgerank.data.listing import counted, listed, noun, shortened
+from judgerank.data.units import QUESTION
+from judgerank.fits.errors_by_question import plural, sampled
 from judgerank.fits.presentation import pairs, win_probability
 from judgerank.fits.result import Fit
+from judgerank.inference.clusters import JUDGMENT, RANKING
 from judgerank.ranking.choices import Record, Settings
 from judgerank.ranking.components import parts_of
 from judgerank.ranking.first_screen import headline, largest
@@ -31,6 +34,7 @@ from judgerank.ranking.studies.contrary_judges import CONTRARY_JUDGES
 from judgerank.ranking.studies.exact_fit import HARMLESS, WHICH_FIT
 from judgerank.ranking.studies.goodness_of_fit import CYCLE
 from judgerank.ranking.studies.leaderboard import board_of
+from judgerank.ranking.studies.near_copies import NEAR_COPIES
 from judgerank.ranking.studies.one_sided_votes import ONE_SIDED
 from judgerank.ranking.studies.rivals import DISAGREE
 from judgerank.ranking.study import component_of
@@ -246,7 +250,7 @@ def warnings_of(ranking: Record, judges: pd.DataFrame) -> list[str]:
     fitted = ranking.fit
     warnings = [
         note.removeprefix(start)
-        for start in (CYCLE, WHICH_FIT, BY_JUDGE, CONTRARY_JUDGES, ONE_SIDED)
+        for start in (CYCLE, WHICH_FIT, BY_JUDGE, NEAR_COPIES, CONTRARY_JUDGES, ONE_SIDED)
         for note in (remark.removeprefix("Component 1: ") for remark in ranking.remarks)
         if note.startswith(start) and not note.endswith(HARMLESS)
     ]
@@ -266,7 +270,7 @@ def warnings_of(ranking: Record, judges: pd.DataFrame) -> list[str]:
     warnings += [*ranking.judgments.warnings, *unread(ranking)]
     if any(DISAGREE in note for note in ranking.remarks):
         warnings.append("The ranking changes a lot if all judges count equally (see the notes).")
-    if not ranking.clustered or ranking.fit.flips is not None:
+    if not ranking.clustered or ranking.fit.flips is not None or ranking.sampled_by == JUDGMENT:
         warnings.append(_on_dependence(ranking))
     return warnings
 
@@ -307,15 +311,17 @@ def unread(ranking: Record) -> list[str]:
 def _on_dependence(ranking: Record) -> str:
     """A warning on dependence that intervals cannot allow for, without enough questions or their names."""
     frame = ranking.judgments.frame
-    if "question_id" not in frame:
+    clusters = ranking.fit.clusters
+    if "question_id" not in frame and (clusters is None or clusters.names[0] in (JUDGMENT, RANKING)):
         return (
-            "No questions are named, so judgments of the same item and judges that copy each other cannot be "
-            "recognised. If there are any, the intervals are too narrow (--column question=NAME names them)."
+            "No questions are named, so each judgment is taken by itself. If several are of the same item, or "
+            "judges copy each other, the intervals are too narrow (--column question=NAME names the questions)."
         )
     if ranking.fit.flips is not None:
-        narrow = " The intervals of scores may be too narrow." if ranking.fit.robust is None else ""
+        narrow = " The intervals of scores may be too narrow." if not ranking.fit.is_robust else ""
+        few = sampled(ranking.fit) if clusters else counted(ranking.judgments.n_questions, "question")
+        units = " and ".join(map(plural, clusters.names if clusters else (QUESTION,)))
         return (
-            f"Only {counted(ranking.judgments.n_questions, 'question')}: significance is tested by exchanging "
-            f"the names of two models in whole questions.{narrow}"
+            f"Only {few}: significance is tested by exchanging the names of two models in whole {units}.{narrow}"
         )
     return "Judgments are taken as independent. If questions repeat, the intervals are too narrow."

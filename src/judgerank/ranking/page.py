@@ -12,7 +12,8 @@ from judgerank.data.judgments import Judgments
 from judgerank.data.listing import counted
 from judgerank.data.rankings import MOST_TIED, in_stages, sizes_of_rankings
 from judgerank.data.strengths import MOST_STRENGTHS
-from judgerank.fits.errors_by_question import MOST_QUESTIONS
+from judgerank.data.units import QUESTION
+from judgerank.fits.errors_by_question import MOST_QUESTIONS, plural, sampled
 from judgerank.fits.presentation import win_probability
 from judgerank.fits.result import Fit
 from judgerank.model.block import Need
@@ -37,7 +38,8 @@ HEADS |= {"p_holm": "p (Holm)", "p_value": "p", "share_a": "first", "share_b": "
 HEADS |= {"both_bad": "both bad"}
 HEADS |= {"model_a": "shown first", "model_b": "shown second", "width_after": "width afterwards"}
 HEADS |= {"log_loss": "held-out log-loss", "log_loss_error": "standard error", "worse": "worse by"}
-HEADS |= {"win_rate": "win rate", "score_without": "score unadjusted", "rank_without": "rank unadjusted"}
+HEADS |= {"win_rate": "win rate", "share_won": "share won"}
+HEADS |= {"score_without": "score unadjusted", "rank_without": "rank unadjusted"}
 HEADS |= {"worse_error": "its standard error", "note": "why not compared", "standard_error": "standard error"}
 HEADS |= {"to_separate": "comparisons needed", "elo": "Elo scale", "versus": "wins against"}
 HEADS |= {"separated": "significant", "unparsed": "unreadable", "left_out": "left out"}
@@ -51,7 +53,7 @@ HEADS |= {
 }
 HEADS |= {f"{end}_{block.shown}": word for end, word in (("low", "from"), ("high", "to")) for block in BLOCKS}
 ABOUT = {
-    "score": "quality in log-odds; scores sum to zero",
+    "score": "quality in log-odds: a difference of one is a win rate of about 73%; scores sum to zero",
     "score_without": "the score without the adjustment",
     "rank_without": "the rank without the adjustment",
     "estimate": "in log-odds; for style, per standard deviation of the difference between the two answers",
@@ -61,9 +63,8 @@ ABOUT = {
     "rank_high": "worst rank that the model may have; the ranges hold for all models at once",
     "group": "models that share a letter are not significantly different, all others are",
     "comparisons": "number of judgments",
-    "elo": "the score in Elo points: mean 1000; a lead of 400 means odds of ten to one for an average judge",
-    "versus": "how often it is preferred to the model chosen above (judges weighted as in the ranking); a tie "
-    "counts half",
+    "elo": "the score in Elo points: mean 1000; a lead of 400 means odds of ten to one",
+    "versus": "how often the panel would prefer it to the model chosen above, by the fit; a tie counts half",
     "share_a": "share of answers for the model shown first",
     "share_b": "share of answers for the model shown second",
     "share_tie": "share of ties",
@@ -73,8 +74,9 @@ ABOUT = {
     "share_own": "share that his maker's model wins, where the other one is not his maker's",
     "share_expected": "the same by the scores, this judge's discrimination and his position bias",
     **{block.shown: block.about for block in BLOCKS},
-    "win_rate": "how often it is preferred to another model, averaged over the others (judges weighted as in the "
-    "ranking)",
+    "win_rate": "how often the panel would prefer it to another model, averaged over the others: estimated by the "
+    "fit, for a judge drawn as often as it judged and either order",
+    "share_won": "share of its own comparisons that it won, a tie counting half: as observed",
     "agreement": "share of the judge's answers that match the majority of the other judges on the same two models",
     "information": "the judge's share of the information about the scores",
     "status": "how the estimate ended. interior: an ordinary maximum; zero: discrimination zero; unbounded: no "
@@ -115,9 +117,10 @@ def methods(ranking: Record) -> list[str]:
         for number, fitted in enumerate(ranking.fits, 1)
     ]
     scale = (
-        "Scores sum to zero. On their scale the log-discriminations average zero, each judge weighted by its "
-        "Fisher information about the scores, so that uninformative judges do not move it. All scores, "
-        "differences, discriminations and their intervals are on this scale."
+        "Scores sum to zero. A difference is the log-odds that the panel prefers the better model: a judge drawn "
+        "as often as it judged, shown either model first. That is exact for differences of the usual size (root "
+        "mean square) and near for others. All scores, differences, discriminations and their intervals are on "
+        "this scale."
     )
     return [*texts, scale]
 
@@ -132,15 +135,23 @@ def _fit_of(fitted: Fit, judgments: Judgments) -> str:
             "are also tested by the residuals of each question."
         )
     elif fitted.flips is not None:
-        if fitted.robust is not None:
+        units = " and ".join(map(plural, fitted.clusters.names if fitted.clusters else (QUESTION,)))
+        if fitted.is_robust:
             spread = (
-                "Intervals of scores and win rates allow for dependence within questions (sandwich covariance)."
+                f"Intervals of scores and win rates allow for dependence within {units} (sandwich covariance)."
             )
         spread += (
-            " Pairs are tested by sign flips of whole questions (Fisher, 1935; Holm, 1979), and ranks follow from "
+            f" Pairs are tested by sign flips of whole {units} (Fisher, 1935; Holm, 1979), and ranks follow from "
             "the significantly different pairs."
         )
-    elif fitted.robust is not None:
+    elif fitted.clusters is not None:
+        spread = (
+            "Every judgment is taken by itself (sandwich covariance)."
+            if fitted.clusters.are_judgments
+            else f"Intervals allow for dependence within each of the {sampled(fitted)} (sandwich covariance"
+            f"{', two ways' if fitted.clusters.are_crossed else ''})."
+        )
+    elif fitted.is_robust:
         n_questions = judgments.n_questions
         part = f", computed from {MOST_QUESTIONS:,} of them" if n_questions > MOST_QUESTIONS else ""
         spread = (
@@ -156,9 +167,10 @@ def _fit_of(fitted: Fit, judgments: Judgments) -> str:
     name, blocks = fitted.model.name, ", ".join(block.name for block in fitted.blocks)
     adjusted = f" The ranking is adjusted for: {blocks}." if blocks else ""
     ranked = fitted.comparisons.stages is not None
+    dispersion = "" if fitted.dispersion == 1 else f" (quasi-likelihood with dispersion {fitted.dispersion:.2f})"
     return (
-        f"Model {name}: {formula(fitted.model, ranked)}; {fitting}, {treatment_of_ties(fitted.model, ranked)}."
-        f"{adjusted} "
+        f"Model {name}: {formula(fitted.model, ranked)}; {fitting}, {treatment_of_ties(fitted.model, ranked)}"
+        f"{dispersion}.{adjusted} "
         f"Status: {fitted.status}; log-likelihood {fitted.log_likelihood:.3f}; "
         f"{counted(fitted.n_parameters, 'free parameter')}. {spread}"
     )

@@ -19,7 +19,6 @@ LONGEST_REPLY, MOST_TEXT = (
     2_000,
     2_000_000,
 )  # characters of one reply, and of all; likewise of questions and answers
-EITHER = 1e-9  # share of choices that went to one of two
 LARGE = 1_000  # models, beyond which not every two have a place for their counts
 LETTERS = {"a": "a", "b": "b", "c": "tie"}
 
@@ -51,16 +50,11 @@ def evidence(
     is_ranked = (i >= 0) & (j >= 0)
     records = _records(judgments, index, pd.Index(judges))
     return {
-        "pairs": _pairs(i[is_ranked], j[is_ranked], c.decided[is_ranked], _share(c)[is_ranked], len(models)),
+        "pairs": _pairs(i[is_ranked], j[is_ranked], c.decided[is_ranked], c.share_won[is_ranked], len(models)),
         "records": records,
         "all": len(judgments.frame),
         "texts": _texts(records, texts or texts_of(judgments.frame), models),
     }
-
-
-def _share(c: Comparisons) -> FloatArray:
-    """Share of each row's comparisons that the first model won, ties half; one half if it has none."""
-    return c.outcome if c.stages is None else 0.5 + (c.outcome - 0.5) / np.maximum(1 - c.stages.neither, EITHER)
 
 
 def head_to_head(comparisons: Comparisons, first: str, second: str) -> tuple[int, float]:
@@ -68,7 +62,7 @@ def head_to_head(comparisons: Comparisons, first: str, second: str) -> tuple[int
     c = comparisons.aggregate()
     i, j = c.models.index(first), c.models.index(second)
     count = np.where((c.first == i) & (c.second == j) | (c.first == j) & (c.second == i), c.decided, 0.0)
-    won = float(count @ np.where(c.first == i, _share(c), 1 - _share(c)))
+    won = float(count @ np.where(c.first == i, c.share_won, 1 - c.share_won))
     total = float(count.sum())
     return round(total), won / total if total > 0 else np.nan
 

@@ -16,7 +16,7 @@ from judgerank.data.judgments import Judgments
 from judgerank.data.listing import LONGEST, counted, shortened
 from judgerank.fits.presentation import MOST, board_figure, percent
 from judgerank.ranking import exports
-from judgerank.ranking.choices import SHRUNK, Record, Settings
+from judgerank.ranking.choices import LIKE_THESE, SHRUNK, Record, Settings, cluster_of, kept_for
 from judgerank.ranking.exports import write_tables
 from judgerank.ranking.findings import findings, ranked_set
 from judgerank.ranking.page import to_html
@@ -64,7 +64,7 @@ def record(ranking: Record) -> dict[str, object]:
 
 MOST_ROWS = 20  # of the leaderboard as text: with more, the verdict above it is out of sight
 OF_GROUPS = "group: models that share a letter are not significantly different"
-LONGEST_NAME = 40  # characters of a model in it, so that a row fits a terminal
+LONGEST_NAME = 37  # characters of a model in it, so that a row fits a terminal
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -325,7 +325,7 @@ def rank(
     model: str | None = None,
     solver: str = SHRUNK,
     level: float = 0.95,
-    cluster: str = "question",
+    cluster: str | Sequence[str] = "question",
     few: int = 30,
     next: int = 10,
     next_size: int = 10,
@@ -343,6 +343,7 @@ def rank(
     category: str | Iterable[str] = (),
     own_maker: str = RECUSE,
     makers: Mapping[str, str] | None = None,
+    whose: str = LIKE_THESE,
 ) -> Ranking:
     """Rank models from judgments of one's own.
 
@@ -360,11 +361,13 @@ def rank(
         an estimate. ``newton`` is exact, and stands beside it in the notes and in the table ``exact``.
     level : float
         Confidence level of the intervals, between 0 and 1.
-    cluster : {"question", "effects", "none"}
-        How to treat judgments of the same question. ``question``: standard errors are clustered by question, the
-        estimates do not change. ``effects``: every answer has a quality of its own, shared by its judges and
-        integrated out (``questions`` of `judgerank.fit`); judge ids that answer identically are merged. ``none``:
-        all judgments are independent.
+    cluster : str or sequence of str
+        How to treat judgments of the same question, or the column of another unit that was sampled, such as
+        ``template``: standard errors are clustered by it, two columns are crossed. ``question``: standard errors
+        are clustered by question, the estimates do not change. ``effects``: every answer has a quality of its
+        own, shared by its judges and integrated out (``questions`` of `judgerank.fit`); judge ids that answer
+        identically are merged. ``none``: all judgments are independent. Without questions, ``question`` takes each
+        judgment by itself. These words go before columns of the same name.
     few : int
         Judges and models with fewer comparisons are pointed out.
     next, next_size : int
@@ -390,6 +393,10 @@ def rank(
         what they would say.
     makers : mapping of str to str, optional
         Makers of models or judges by name, where their names do not say it (`model/kinds/families.csv`).
+    whose : {"judges_like_these", "this_panel"}
+        Whose opinion intervals, pairs and ranks are of. By default tastes of the judges are tested, and errors
+        allow for those that are found: what many judges like these would say. The table ``whose_opinion`` then has
+        both kinds of interval. ``this_panel``: what these judges say, whatever others would.
 
     Returns
     -------
@@ -415,7 +422,9 @@ def rank(
     1
     """
     named = tuple((makers or {}).items())
-    settings = Settings(model, solver, level, cluster, few, next, next_size, tuple(blocks), own_maker, named)
+    settings = Settings(
+        *(model, solver, level, cluster_of(cluster), few, next, next_size, tuple(blocks), own_maker, named, whose)
+    )
     judgments = read_judgments(
         source,
         form,
@@ -429,6 +438,7 @@ def rank(
         only_judge=only_judge,
         without_model=without_model,
         category=category,
+        keep=kept_for(cluster),
     )
     return ranked(judgments, settings)
 

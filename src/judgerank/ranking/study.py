@@ -15,14 +15,27 @@ import pandas as pd
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import DataError, JudgerankError, NoIntervalError, NoMaximumError, NotIdentifiedError
 from judgerank.data.judgments import Judgments
+from judgerank.data.rankings import number_of_ranking
 from judgerank.data.tied_choices import all_ties
-from judgerank.fits.errors_by_question import by_question, questions_of
+from judgerank.fits.errors_by_question import by_clusters, by_question, number_of, questions_of
 from judgerank.fits.fit import fit
 from judgerank.fits.presentation import has_errors, orders_of, pairs
 from judgerank.fits.result import Fit
+from judgerank.fits.tastes import TasteTest, taste_test
+from judgerank.inference.clusters import JUDGMENT, RANKING, Clusters, crossing
+from judgerank.inference.taste_errors import TASTE
 from judgerank.model.members import Model
 from judgerank.model.streams import generator
-from judgerank.ranking.choices import EFFECTS, EQUAL_WEIGHTS, SHRUNK, Settings, identified
+from judgerank.ranking.choices import (
+    CLUSTERS,
+    EFFECTS,
+    EQUAL_WEIGHTS,
+    LIKE_THESE,
+    SHRUNK,
+    THIS_PANEL,
+    Settings,
+    identified,
+)
 from judgerank.ranking.components import fit_highest, fit_member
 from judgerank.ranking.recusal import Recusal
 from judgerank.trust.sentences import MOST_PARAMETERS, MOST_ROWS
@@ -99,6 +112,8 @@ class Component:
         asked for, or if it has no maximum.
     departures : tuple of str
         Where the fits are not those that the settings ask for, and why.
+    tastes : TasteTest, optional
+        Whether judges have tastes of their own, where that was tested: `reported` allows for those that are found.
     recusal : Recusal, optional
         Which judgments of the set count; by default all do.
     """
@@ -110,6 +125,7 @@ class Component:
     member: Fit
     requested: Fit
     departures: tuple[str, ...] = ()
+    tastes: TasteTest | None = None
     recusal: Recusal | None = None
 
     @property
@@ -204,7 +220,8 @@ def component_of(judgments: Judgments, model: Model, settings: Settings) -> Comp
     Question effects whose sigma is zero, or that have no intervals, are not shown; errors are then by question.
     Errors are by question where that is asked for and there are enough questions; with fewer, pairs are tested by
     sign flips of whole questions. If the fit with all this has no intervals, the member alone is shown. Where all
-    answers are ties there are no intervals.
+    answers are ties there are no intervals. Where judges have tastes of their own, errors allow for them, unless
+    the settings ask for this panel's.
 
     Raises
     ------
@@ -227,7 +244,29 @@ def component_of(judgments: Judgments, model: Model, settings: Settings) -> Comp
     if all_ties(judgments.comparisons):  # their errors are those of shrinkage alone
         n = len(judgments.comparisons.models) + int(reported.free.sum())
         reported = replace(reported, robust=np.full((n, n), np.nan), meat=None)
-    return Component(judgments, settings, reported, independent, member_alone, requested, tuple(departures))
+    tastes = _taste_test(independent, reported, judgments, settings)
+    if tastes is not None and tastes.found and settings.whose == LIKE_THESE:
+        reported = reported.for_judges_like_these(tastes.spread)
+    elif settings.whose == THIS_PANEL and reported.speaks_of_judges_like_these:  # by a block
+        reported = reported.for_this_panel()
+    fits = reported, independent, member_alone, requested
+    return Component(judgments, settings, *fits, tuple(departures), tastes)
+
+
+def _taste_test(independent: Fit, reported: Fit, judgments: Judgments, settings: Settings) -> TasteTest | None:
+    """The test for tastes of judges; None where they are fitted, or the test is not made.
+
+    Sets of more than `MOST_SAMPLED` judgments are not tested.
+    """
+    is_fitted = any(block.name == TASTE for block in independent.blocks)
+    is_large = len(judgments.comparisons) > MOST_SAMPLED
+    if is_fitted or is_large or independent.effects is not None:
+        return None
+    if not has_errors(reported) or all_ties(judgments.comparisons):
+        return None
+    question = independent.require_question() if clusters(judgments, settings) else None
+    rows = judgments.comparisons if independent.raw is None else independent.raw
+    return taste_test(independent, rows, question)
 
 
 def _requested(judgments: Judgments, model: Model, settings: Settings) -> tuple[Fit, list[str]]:
@@ -287,8 +326,11 @@ def _with_effects(judgments: Judgments, model: Model, settings: Settings) -> tup
 
 def _by_question(fitted: Fit, judgments: Judgments, settings: Settings) -> Fit:
     """The fit with errors by question or sign flips, where they are asked for, possible and not in it already."""
-    if not clusters(judgments, settings) or not has_errors(fitted):
+    units = units_behind(judgments, settings)
+    if not has_errors(fitted) or (units is None and not clusters(judgments, settings)):
         return fitted
+    if units is not None:
+        return by_clusters(fitted, units, fitted.raw)
     question = fitted.require_question()  # of these comparisons, whose judge ids may be merged
     if fitted.effects is not None and questions_of(fitted, fitted.require_raw(), question).enough:
         return fitted
@@ -296,8 +338,40 @@ def _by_question(fitted: Fit, judgments: Judgments, settings: Settings) -> Fit:
 
 
 def clusters(judgments: Judgments, settings: Settings) -> bool:
-    """Whether errors should allow for dependence within questions."""
-    return settings.cluster != "none" and "question_id" in judgments.frame
+    """Whether errors should allow for dependence within questions, and no other unit is named."""
+    return settings.cluster in CLUSTERS[:2] and "question_id" in judgments.frame
+
+
+def units_behind(judgments: Judgments, settings: Settings) -> Clusters | None:
+    """The units behind errors that are not by question: columns that are named, or, without questions, judgments.
+
+    Comparisons of one ranking are one judgment.
+    """
+    c = judgments.comparisons
+    if settings.units:
+        return named_units(judgments, settings.units)
+    if settings.cluster == "none" or clusters(judgments, settings):
+        return None
+    if c.stages is not None:
+        return Clusters((RANKING,), (number_of_ranking(c),))
+    return Clusters((JUDGMENT,))
+
+
+def named_units(judgments: Judgments, names: Sequence[str]) -> Clusters:
+    """The values of columns as units that were sampled; two columns are crossed, unless one lies within the other.
+
+    Raises
+    ------
+    DataError
+        If there is no such column, or it lacks values.
+    """
+    labels = [judgments.unit(name) for name in names]
+    if len(names) > 1:
+        n_cells, sizes = number_of(crossing(*labels)), [number_of(label) for label in labels]
+        if n_cells in sizes:  # questions within templates: those of a template are not independent
+            coarser = int(np.argmin(sizes))
+            return Clusters((names[coarser],), (labels[coarser],))
+    return Clusters(tuple(names), tuple(labels))
 
 
 def is_usable(fitted: Fit) -> bool:

@@ -20,13 +20,14 @@ from judgerank.data.tied_choices import all_ties
 from judgerank.fits.errors_by_question import too_few
 from judgerank.fits.presentation import pairs, win_probability
 from judgerank.order.cycles import shortest_cycle
-from judgerank.ranking.choices import Record, Settings
+from judgerank.ranking.choices import LIKE_THESE, Record, Settings
 from judgerank.ranking.components import links_between
 from judgerank.ranking.first_screen import NAMED, headline, in_order, in_words, largest
 from judgerank.ranking.judge_policy import policy_of, unread, warnings_of
 from judgerank.ranking.page_records import head_to_head
 from judgerank.ranking.studies import panel
 from judgerank.ranking.studies.leaderboard import claims_of
+from judgerank.ranking.studies.near_copies import NAME as EFFECTIVE
 from judgerank.ranking.studies.next_comparisons import (
     CHANCE,
     NOBODY,
@@ -224,11 +225,19 @@ def _headline(ranking: Record, board: pd.DataFrame, pairs: pd.DataFrame, unless:
         n_groups = in_words(len(ranking.fits))
         lead = f"No overall leader: {n_groups} groups of models were never compared with each other"
         return f"{lead}. In the first: {headline(board, pairs)}, {but}" if but else lead
-    lead = headline(board, pairs)
+    lead = headline(board, pairs, _lacking(ranking))
     claims = claims_of(board, pairs)
     is_significant = claims is not None and claims.separates(*board["model"].iloc[:2])
     condition = but or (unless if is_significant else "")
     return f"{lead}, {condition}" if condition else lead
+
+
+def _lacking(ranking: Record) -> str:
+    """Of what there is too little where nothing is claimed: judges, if these alone would order some models."""
+    panel_fit = ranking.fit.panel
+    if panel_fit is None:
+        return "data"
+    return "judges" if pairs(panel_fit, ranking.settings.level)["separated"].any() else "data"
 
 
 def _lead(ranking: Record, board: pd.DataFrame, pairs: pd.DataFrame, order: ShownOrder | None) -> str:
@@ -249,7 +258,14 @@ def _lead(ranking: Record, board: pd.DataFrame, pairs: pd.DataFrame, order: Show
         range_ = f"Only if judges favour neither position, {range_}"
     elif low != high:
         range_ = f"T{range_[1:]}"
-    text = f"{text}: {how}. {range_} ({level}, jointly for all {'its ' * bool(where)}models)."
+    text = (
+        f"{text}: {how}. {range_} ({level} for {_whose(ranking)}, jointly for all {'its ' * bool(where)}models)."
+    )
+    if ranking.fit.tastes:
+        text = (
+            f"{text} The judges seem to differ in taste, so this and all intervals allow for which judges were "
+            "asked (--whose this_panel does not)."
+        )
     if not (claims.contenders and claims.has_any):
         return text
     among = board[board["model"].isin(claims.contenders)]
@@ -259,26 +275,29 @@ def _lead(ranking: Record, board: pd.DataFrame, pairs: pd.DataFrame, order: Show
     return f"{text} {name} is not significantly different from {', '.join(named)}{more}."
 
 
-def _preferred(ranking: Record, best: pd.Series, second: pd.Series) -> str:
-    """How often the first model is preferred to the second, as counted and as fitted.
+def _whose(ranking: Record) -> str:
+    """Whose opinion the claims are, to follow "for"."""
+    if ranking.whose == LIKE_THESE:
+        return "judges like these"
+    judges, few = ranking.fit.comparisons.judges, len(ranking.judgments.few_judges)
+    n_judges = len(judges) + (max(few, 1) - 1) * (FEW_JUDGES in judges)
+    return "this judge" if n_judges == 1 else f"these {n_judges:,} judges"
 
-    The fit weights judges by what they tell of the scores, so where one of them decides the ranking, its share is
-    far from what most comparisons say.
-    """
+
+def _preferred(ranking: Record, best: pd.Series, second: pd.Series) -> str:
+    """How often the first model is preferred to the second, as counted and as fitted."""
     lead, middle = best["score"] - second["score"], (best["score"] + second["score"]) / 2
     chance = f"{float(win_probability(ranking.fit, np.array(lead), middle)):.0%}"
-    is_weighted = ranking.fit.model.weighs_judges and len(ranking.fit.comparisons.judges) > 1
-    weights = " with judges weighted as in the ranking," * is_weighted
     name, rival = best["model"], second["model"]
     n_comparisons, seen = head_to_head(ranking.judgments.comparisons, name, rival)
     if not n_comparisons:
-        text = f"{name} and {rival} (2nd) were never compared with each other. Fitted to all comparisons,{weights}"
+        text = f"{name} and {rival} (2nd) were never compared with each other. Fitted to all comparisons,"
         return f"{text} {name} is preferred in {chance}"
     text = (
         f"{name} is preferred to {rival} (2nd) in {seen:.0%} of their {n_comparisons:,} "
         f"{noun(n_comparisons, 'comparison')}"
     )
-    return f"{text}. Fitted to all comparisons,{weights} that is {chance}"
+    return f"{text}. Fitted to all comparisons, that is {chance}"
 
 
 def _change(ranking: Record, board: pd.DataFrame, passed_on: bool) -> str:
@@ -369,6 +388,12 @@ def _facts(ranking: Record, judges: pd.DataFrame) -> list[tuple[str, str]]:
     share, few = judges["information"], len(ranking.judgments.few_judges)
     n_judges = np.where(judges["verdict"] == panel.TOO_FEW, max(few, 1), 1)
     total = int(n_judges.sum())
+    number = ranking.tables.get(EFFECTIVE)
+    if number is not None:  # questions are shared: one number, which `judgerank trust` says, too
+        row = number.iloc[0]
+        if not row["is_informative"]:
+            return [*facts, (f"{total:,}", noun(total, "judge"))]
+        return [*facts, (f"{total:,}", f"judges (effective number {row['estimate']:.1f})")]
     equal = panel.effective_judges(share, n_judges) if total > 1 and ranking.fit.model.weighs_judges else np.nan
     if np.isnan(equal) or f"{equal:.1f}" == f"{total:.1f}":
         return [*facts, (f"{total:,}", noun(total, "judge"))]

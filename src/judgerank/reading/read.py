@@ -54,6 +54,7 @@ def read_judgments(
     only_judge: str | Iterable[str] = (),
     without_model: str | Iterable[str] = (),
     category: str | Iterable[str] = (),
+    keep: Sequence[str] = (),
 ) -> Judgments:
     """Read judgments from files or a table, each in one of the layouts that are known by their columns.
 
@@ -100,6 +101,9 @@ def read_judgments(
         Models whose comparisons do not count. Rankings of several answers become rankings of the others.
     category : str or collection of str
         Categories whose judgments alone count.
+    keep : sequence of str
+        Further columns to keep in the records, such as that of the unit that was sampled (``cluster`` of
+        `judgerank.rank`).
 
     Returns
     -------
@@ -129,7 +133,9 @@ def read_judgments(
     selection = Selection.of(
         without_judge=without_judge, only_judge=only_judge, without_model=without_model, category=category
     )
-    return selection.applied(_read(path, form, columns, winner_values, baseline, encoding, names, copies))
+    return selection.applied(
+        _read(path, form, columns, winner_values, baseline, encoding, names, copies, tuple(keep))
+    )
 
 
 def _read(
@@ -141,6 +147,7 @@ def _read(
     encoding: str | None,
     names: str,
     copies: str,
+    keep: tuple[str, ...],
 ) -> Judgments:
     """All judgments of a source, as `read_judgments` describes them."""
     require_names(names)
@@ -153,7 +160,7 @@ def _read(
         if form is not None or encoding is not None:
             raise ConfigError("a form and an encoding are those of a file, and this source is none")
         if not isinstance(path, Judgments):
-            return judgments_of(frame_of(path), columns, winner_values, baseline, names, copies)
+            return judgments_of(frame_of(path), columns, winner_values, baseline, names, copies, keep)
         if columns or winner_values or baseline or (names, copies) != (ASK, ASK):
             raise ConfigError("columns are those of a file or a table, and this source has its own")
         return path
@@ -163,7 +170,7 @@ def _read(
     settings = {"baseline": baseline, "encoding": encoding, "names": names, "copies": copies}
     options = _options(form, columns, winner_values, settings)
     how = {"given": file_names(path), **({"options": options} if options else {})}
-    plain = baseline is None and encoding is None and names != EXACT
+    plain = baseline is None and encoding is None and names != EXACT and not set(keep) - set(COLUMNS)
     if plain and are_large(paths, form):
         large = _large(paths, form, columns, winner_values, copies)
         if large is not None:
@@ -172,7 +179,9 @@ def _read(
     for file_path, label in zip(paths, labels_of(paths), strict=True):
         with named(label):
             file = opened(file_path, form, encoding)
-            tables.append(Table(file.read(), columns or {}, words, file_path, label, baseline, names, copies))
+            records = file.read()
+            table = Table(records, columns or {}, words, file_path, label, baseline, names, copies, keep=keep)
+            tables.append(table)
         sources.append(
             {"file": label_of(file_path), "path": place_of([file_path]), "sha256": file.sha256, **file.about}
         )
@@ -235,9 +244,11 @@ def judgments_of(
     baseline: str | None = None,
     names: str = ASK,
     copies: str = ASK,
+    keep: tuple[str, ...] = (),
 ) -> Judgments:
     """Judgments in a table, in the columns of `read_judgments`, which says what is raised."""
     require_names(names)
     require_copies(copies)
-    judgment_table = Table(table, columns or {}, meanings(winner_values), None, "", baseline, names, copies)
+    words = meanings(winner_values)
+    judgment_table = Table(table, columns or {}, words, None, "", baseline, names, copies, keep=keep)
     return judgments_from([judgment_table], "judgments", None)

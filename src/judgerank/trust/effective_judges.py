@@ -15,11 +15,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pandas as pd
 from scipy.sparse import coo_array, csr_array
+from scipy.sparse.csgraph import connected_components
 
 from judgerank.data.arrays import AnyArray, FloatArray, IntArray
 from judgerank.data.cache import Shown
@@ -158,7 +159,22 @@ def _mean_by(item: IntArray, judge: IntArray, values: FloatArray, shape: tuple[i
 
 FEWEST = 10  # shared items from which a judge is named as another's nearest
 CLOSEST = 0.999  # correlation from which an interval is no longer computed
+COPIED = 0.5  # correlation from which two judges may be near copies
 ALONE = 1e-9  # of a judge beyond one that counts as none
+
+
+class NearCopies(NamedTuple):
+    """Judges whose errors go together, their mean correlation, and that of the other pairs of the panel."""
+
+    judges: tuple[str, ...]
+    correlation: float
+    others: float
+
+    @property
+    def effective_number(self) -> float:
+        """How many independent judges they are, all alike: Kish's design effect."""
+        n = len(self.judges)
+        return n / (1 + (n - 1) * self.correlation)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -182,8 +198,9 @@ class EffectiveJudges(Shown):
     design_effect : float
         Squared errors of the scores by question over those of independent judgments, on the comparisons made: the
         judgments are worth this many times fewer. NaN where there are no such errors.
-    matrix : DataFrame
-        Correlations by two judges, each drawn toward the mean by as much as it is uncertain.
+    matrix, lowest : DataFrame
+        Correlations by two judges, each drawn toward the mean by as much as it is uncertain, and the lower ends of
+        their intervals; missing where two judges share fewer than `FEWEST` items.
     information : float array, shape (K,)
         a^2.
     """
@@ -194,6 +211,7 @@ class EffectiveJudges(Shown):
     judges: pd.DataFrame
     design_effect: float
     matrix: pd.DataFrame
+    lowest: pd.DataFrame
     information: FloatArray
 
     @property
@@ -206,6 +224,29 @@ class EffectiveJudges(Shown):
         """Whether the interval of what the panel is worth, from one judge to all, leaves anything out."""
         low, high = self.worth.set_index("measure").loc["information", ["low", "high"]].to_numpy(float)
         return is_informative((float(low), float(high)), (1.0, float(self.n_judges)))
+
+    def near_copies(self) -> list[NearCopies]:
+        """Groups of judges whose errors go together far more than those of other judges, the largest first.
+
+        Judges of a panel err together, too, since they see the same answers. So two are near copies if their
+        correlation is at least `COPIED`, and lies halfway from the mean of the other pairs to one, and its
+        interval surely above a quarter of the way. Where all pairs are alike, nothing says what others share.
+        """
+        r, low = self.matrix.to_numpy(), self.lowest.to_numpy()
+        first, second = np.triu_indices(len(r), 1)
+        close = (r[first, second] >= COPIED) & np.isfinite(low[first, second])
+        if close.all() or not close.any():
+            return []
+        others = max(float(r[first, second][~close].mean()), 0.0)
+        sure = low[first, second] > others + (1 - others) / 4
+        close &= sure & (r[first, second] >= (1 + others) / 2)
+        graph = coo_array((np.ones(close.sum()), (first[close], second[close])), shape=r.shape)
+        group, groups = connected_components(graph, directed=False)[1], []
+        for number in np.flatnonzero(np.bincount(group) > 1):
+            judges = tuple(self.matrix.index[group == number])
+            within = close & (group[first] == number)
+            groups.append(NearCopies(judges, float(r[first, second][within].mean()), others))
+        return sorted(groups, key=lambda copies: -len(copies.judges))
 
     def another(
         self, quality: Sequence[float] = (0.5, 1.0, 2.0), correlation: float | None = None, cost: float = 1.0
@@ -315,6 +356,7 @@ def effective_judges(
         _by_judge(judges, a2, matrix, without, sums.shared, level),
         design_effect(fitted, comparisons, question),
         pd.DataFrame(matrix, judges, judges),
+        pd.DataFrame(_lowest(matrix, without, sums.shared, level), judges, judges),
         a2,
     )
 
@@ -398,12 +440,22 @@ def _with_errors(
     return pd.DataFrame({"measure": ["kish", "information"], "estimate": estimate, **ends})
 
 
+def _reach(without: FloatArray, level: float) -> FloatArray:
+    """Half the widths of the intervals of the correlations' inverse hyperbolic tangents, shape (K, K)."""
+    z = np.arctanh(np.clip(without, -CLOSEST, CLOSEST))
+    return np.asarray(normal_quantile(level, max(len(without) - 1.0, 1.0)) * jackknife(z, 0))
+
+
+def _lowest(r: FloatArray, without: FloatArray, shared: IntArray, level: float) -> FloatArray:
+    low = np.tanh(np.arctanh(np.clip(r, -CLOSEST, CLOSEST)) - _reach(without, level))
+    return np.where(shared >= FEWEST, low, np.nan)
+
+
 def _by_judge(
     judges: list[str], a2: FloatArray, r: FloatArray, without: FloatArray, shared: IntArray, level: float
 ) -> pd.DataFrame:
     mean, rows = float(a2.mean()), []
-    total, z = _worth(a2, r, mean), np.arctanh(np.clip(without, -CLOSEST, CLOSEST))
-    reach = normal_quantile(level, max(len(without) - 1.0, 1.0)) * jackknife(z, 0)
+    total, reach = _worth(a2, r, mean), _reach(without, level)
     for k, judge in enumerate(judges):
         is_other = np.arange(len(judges)) != k
         row = {"judge": judge, "information": a2[k] / mean, "correlation": r[k, is_other].mean()}

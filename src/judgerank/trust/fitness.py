@@ -29,6 +29,7 @@ from judgerank.data.comparisons import FEW_JUDGES, Comparisons
 from judgerank.data.errors import NoIntervalError
 from judgerank.data.listing import counted, listed, p_of
 from judgerank.fits.result import Fit
+from judgerank.fits.tastes import TasteTest
 from judgerank.model.law import Law, levels_at, outcomes
 from judgerank.model.streams import generator
 from judgerank.trust.flipped_residuals import DRAWS, FlippedResiduals, Sums
@@ -213,6 +214,8 @@ class Fitness(Shown):
         Standard deviation of the answers of a model from question to question, in log-odds.
     n_comparisons : float
         Fewer than `FEWEST` are too few to say that a model describes them.
+    tastes : float
+        p-value of the test for tastes of all judges together; one if it was not made.
     """
 
     table: pd.DataFrame
@@ -220,6 +223,7 @@ class Fitness(Shown):
     by_question: bool
     answers_sd: float
     n_comparisons: float
+    tastes: float = 1.0
 
     def found(self, test: str) -> list[str]:
         """Names that depart, of one test."""
@@ -264,6 +268,12 @@ class Fitness(Shown):
             yield f"The model does not describe all answers ({chance}), but no pair and no judge stands out."
         if any(rejected.values()):
             return
+        if self.tastes <= 1 - self.level:
+            yield (
+                f"All judges together favour some models more than the scores explain (p {p_of(self.tastes)}), "
+                "but no single judge stands out."
+            )
+            return
         tested = "pair, judge or question" if "judge" in rejected else "pair or question"
         if self.n_comparisons < FEWEST:
             yield (
@@ -286,6 +296,7 @@ def fitness(
     question: IntArray | None = None,
     level: float = 0.95,
     names: Sequence[str] = (),
+    tastes: TasteTest | None = None,
 ) -> Fitness:
     """Test whether a fit describes the comparisons that it was fitted to.
 
@@ -300,6 +311,9 @@ def fitness(
     level : float
     names : sequence of str
         Of the questions by their order, instead of their numbers.
+    tastes : TasteTest, optional
+        The test for tastes of all judges (`judgerank.fits.tastes`), if it was made. No single judge departs by a
+        smaller p-value: a closed test, so that the two never contradict each other.
 
     Raises
     ------
@@ -308,7 +322,7 @@ def fitness(
     """
     fitted.comparisons.require_pairs("the test of fit")
     flips = FlippedResiduals.of(fitted, rows, question)
-    n = len(rows.models)
+    n, p_tastes = len(rows.models), 1.0 if tastes is None else tastes.p_value
     sign, pair = np.where(rows.first < rows.second, 1.0, -1.0), rows.pair
     models = np.asarray(rows.models, object)
     by_pair, by_both = flips.sums(pair, sign), flips.sums(rows.judge * n * n + pair, sign)
@@ -317,7 +331,7 @@ def fitness(
     table_rows, sd = list[dict[str, object]](), 0.0
     if n > 2:
         table_rows += [_one("overall", by_both, level, ""), _one("order", by_pair, level, _pair(by_pair, models))]
-        table_rows += _judges(flips, models, level) if len(rows.judges) > 1 else []
+        table_rows += _judges(flips, models, level, tastes) if len(rows.judges) > 1 else []
     elif question is None:
         raise NoIntervalError(
             "two models are in one order whatever the answers, so without questions nothing is tested"
@@ -325,17 +339,24 @@ def fitness(
     if question is not None:
         table, sd = _questions(flips, level, names or [str(label) for label in np.unique(question)])
         table_rows += table
-    return Fitness(pd.DataFrame(table_rows, columns=COLUMNS), level, question is not None, sd, rows.n_comparisons)
+    return Fitness(
+        pd.DataFrame(table_rows, columns=COLUMNS), level, question is not None, sd, rows.n_comparisons, p_tastes
+    )
 
 
 def fitness_if_quick(
-    fitted: Fit, rows: Comparisons, question: IntArray | None, level: float, names: Sequence[str]
+    fitted: Fit,
+    rows: Comparisons,
+    question: IntArray | None,
+    level: float,
+    names: Sequence[str],
+    tastes: TasteTest | None = None,
 ) -> Fitness | None:
     """`fitness` of a fit of moderate size that has intervals; None for others."""
     if len(rows) > MOST_ROWS or fitted.n_parameters > MOST_PARAMETERS:
         return None
     try:
-        return fitness(fitted, rows, question, level, names)
+        return fitness(fitted, rows, question, level, names, tastes)
     except NoIntervalError:
         return None
 
@@ -371,14 +392,16 @@ def _pair(sums: Sums, names: np.ndarray) -> str:
     return f"{first} against {second}"
 
 
-def _judges(flips: FlippedResiduals, names: np.ndarray, level: float) -> list[dict[str, object]]:
+def _judges(
+    flips: FlippedResiduals, names: np.ndarray, level: float, tastes: TasteTest | None
+) -> list[dict[str, object]]:
     """One test for every judge, by its preference for models beyond their scores.
 
     A judge who departs moves the scores, so that others seem to depart. So the one who departs most is named and
     given scores of its own, and the others are tested again, until none departs. With two left, nobody can tell
     which of them is odd.
     """
-    rows, named, least = list[dict[str, object]](), list[int](), 0.0
+    rows, named, least = list[dict[str, object]](), list[int](), 0.0 if tastes is None else tastes.p_value
     while True:
         tests = _tests_by_judge(flips.apart(np.sort(named)) if named else flips, names, named)
         most = max(tests, key=lambda one: one.away, default=None)

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 
 import numpy as np
 from scipy.optimize import brentq
@@ -26,9 +26,8 @@ from scipy.sparse import coo_array, csr_array, hstack, vstack
 
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
-from judgerank.engine.likelihood import RowTerms, product, row_by_row, row_derivatives
+from judgerank.engine.likelihood import RowTerms, expected_answers, row_by_row
 from judgerank.fits.result import Fit
-from judgerank.model.block import Role
 
 DRAWS, AT_ONCE = 499, 400_000  # flips; signs held at a time, which a processor's cache holds
 HIGHEST = 1 - 1e-6  # leverage that is made up for: beyond it nothing of a residual is left
@@ -74,7 +73,7 @@ class FlippedResiduals:
         rows = fitted.model.observed(rows)
         question_index = np.arange(len(rows)) if question is None else np.unique(question, return_inverse=True)[1]
         terms = row_by_row(rows, fitted.model, fitted.solution.parameters)
-        jacobian = row_derivatives(terms, partial(_expected_answer, terms)).tocsr()[:, fitted.chosen]
+        jacobian = expected_answers(terms).tocsr()[:, fitted.chosen]
         residual = _without_shrinkage(fitted, rows, terms)
         return cls(rows, question_index, terms, jacobian, fitted.covariance, residual)
 
@@ -250,10 +249,3 @@ def _made_up(z: FloatArray, r: FloatArray) -> FloatArray:
         r, more = turned @ r, more / values[..., None]
     restored = vectors @ (more * (vectors.swapaxes(-1, -2) @ r))
     return np.asarray((restored if wide else z @ restored)[..., 0], float)
-
-
-def _expected_answer(terms: RowTerms, role: Role) -> FloatArray:
-    """Derivative of every row's expected answer, counted, in what a role's parameters add to; shape (T,)."""
-    if role.is_threshold:
-        return terms.rows.count * terms.law.with_chance(role)
-    return product(terms.rows.count * terms.law.variance, *terms.factors(role))

@@ -8,11 +8,11 @@ import pandas as pd
 
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import JudgerankError
-from judgerank.data.listing import percent
+from judgerank.data.listing import listed, percent
 from judgerank.engine.newton import Newton
 from judgerank.engine.penalised import Penalised
 from judgerank.fits.result import Fit
-from judgerank.trust.effective_judges import EffectiveJudges
+from judgerank.trust.effective_judges import EffectiveJudges, NearCopies
 from judgerank.trust.fragility import top_change
 from judgerank.trust.refits import GROWTH
 from judgerank.trust.removal import SMALL
@@ -100,11 +100,14 @@ def on_panel(panel: EffectiveJudges, same: dict[str, str]) -> Iterator[str]:
     if len(same) == panel.n_judges - 1:
         yield f"- All {panel.n_judges} judges give almost identical answers: they count as one."
         return
-    yield from _on_number(panel)
+    yield from (f"- {sentence}" for sentence in on_number(panel))
     for judge, duplicate in same.items():
         yield f"- {judge} and {duplicate} give almost identical answers: one model under two names?"
     if same:
         yield "- Copies have several votes in the ranking. Merge them and run this again."
+    for copies in panel.near_copies():
+        if not {*copies.judges} <= {*same, *same.values()}:
+            yield f"- {on_near_copies(copies)}"
     if not panel.is_informative:
         return
     yield _on_another(panel)
@@ -114,43 +117,52 @@ def on_panel(panel: EffectiveJudges, same: dict[str, str]) -> Iterator[str]:
     yield "adds: how many independent judges it stands for; nearest: the judge with the most similar errors"
 
 
-def _on_number(panel: EffectiveJudges) -> Iterator[str]:
+def on_near_copies(copies: NearCopies) -> str:
+    """Which judges err together, and what to do."""
+    n_judges, worth = len(copies.judges), copies.effective_number
+    return (
+        f"{listed(copies.judges)} largely make the same errors, like near copies: on the same questions these "
+        f"correlate at {copies.correlation:.2f}, and those of other judges at {copies.others:.2f}. These "
+        f"{n_judges} judges carry as much information as {worth:.1f} independent ones. "
+        "Keep one of them, or add judges whose errors are their own."
+    )
+
+
+def on_number(panel: EffectiveJudges) -> Iterator[str]:
     row = panel.worth.set_index("measure").loc["information"]
     if not panel.is_informative:
         yield (
-            f"- How many independent judges the {panel.n_judges} judges amount to cannot be said: the confidence "
+            f"How many independent judges the {panel.n_judges} judges amount to cannot be said: the confidence "
             f"interval covers more than half of 1 to {panel.n_judges}. Ask all judges the same questions, and "
             "more of them."
         )
         return
     yield (
-        f"- On the same questions, the {panel.n_judges} judges carry as much information as {row['estimate']:.1f} "
+        f"On the same questions, the {panel.n_judges} judges carry as much information as {row['estimate']:.1f} "
         "independent judges of their average quality "
         f"(confidence interval {row['low']:.1f} to {row['high']:.1f}). "
         f"Their errors correlate at {panel.correlation:.2f}."
     )
-    yield (
-        "- Only correlated errors lower this number. It is not the one that `judgerank rank` prints, which says "
-        "how evenly the judges share the weight."
-    )
+    yield "Only correlated errors lower this effective number, not how unevenly the judges share the weight."
     if row["low"] > panel.n_judges:
-        yield "- That is more than there are judges: on shared questions, their errors cancel in part."
+        yield "That is more than there are judges: on shared questions, their errors cancel in part."
     if panel.correlation > 0:
-        yield f"- More judges like these cannot raise it above {panel.most:.1f}."
+        yield f"More judges like these cannot raise it above {panel.most:.1f}."
     if panel.design_effect > 1:
         yield (
-            f"- Because judges share questions, the judgments carry {1 / panel.design_effect:.0%} of the "
+            f"Because judges share questions, the judgments carry {1 / panel.design_effect:.0%} of the "
             "information of as many independent ones."
         )
 
 
 def _on_another(panel: EffectiveJudges) -> str:
-    another = panel.another([1.0]).iloc[0]
+    alike, alone = panel.another([1.0]).iloc[0], panel.another([1.0], correlation=0.0).iloc[0]
     if panel.correlation > 0:
         return (
-            f"- One more average judge on the same questions adds as much information as {another['adds']:.2f} "
-            f"independent judges. The same budget spent on new questions for this panel adds as much as "
-            f"{another['questions_per_cost']:.2f}."
+            f"- One more average judge like these, on the same questions, adds as much information as "
+            f"{alike['adds']:.2f} independent judges. One whose errors are its own, such as a model of another "
+            f"maker, adds as much as {alone['adds']:.2f}. The same budget spent on new questions for this panel "
+            f"adds as much as {alike['questions_per_cost']:.2f}."
         )
     return (
         "- Their errors are not positively correlated: expect one more average judge to add about as much "

@@ -75,6 +75,7 @@ class People(Simulated):
     """A few human votes beside a panel, simulated."""
 
     crowds: int = at_least(2)
+    sampled: int = at_least(2)
 
 
 @dataclass
@@ -125,6 +126,7 @@ class Adaptive(RealData, Replicated):
     share: float = within(0, 1, ends=False)
     growth: float = above(1)
     playbacks: int = at_least(1)
+    tastes: int = at_least(2)
 
 
 @dataclass
@@ -145,6 +147,7 @@ class Scale(RealData, Replicated):
     least: float = within(0, 1)
     n_comparisons: list[int] = at_least(1)
     replications: int = at_least(2)
+    crowds: int = at_least(2)
     boards: int = at_least(2)
 
 
@@ -158,6 +161,12 @@ class Tastes(RealData, Replicated):
     n_comparisons: list[int] = at_least(1)
     replications: int = at_least(2)
     nulls: int = at_least(2)
+    panels: list[int] = at_least(2)
+    tastes: list[float] = at_least(0)
+    own: list[float] = at_least(0)
+    each: int = at_least(1)
+    questions: int = at_least(2)
+    sets: int = at_least(2)
     stops: int = at_least(2)
     most: int = at_least(1)
 
@@ -216,6 +225,7 @@ class Gating(RealData, Replicated):
     looks: list[int] = MISSING
     looked: int = at_least(2)
     question_price: float = above(0)
+    hostile: int = at_least(2)
     rare: int = at_least(2)
     parts: list[int] = MISSING
     draws: int = at_least(1)
@@ -424,6 +434,8 @@ class Design:
     position: float = 0.0  # leanings towards the first model, evenly from minus to plus this
     ties: float = within(0, 1, 0.0)  # share of ties
     clustered: bool = False  # errors clustered by question
+    tie_kind: str | None = None  # that of `studies.tied_answers`, whose models and judges then are
+    tie_sizes: list[float] = field(default_factory=list)  # by judge
 
 
 @dataclass

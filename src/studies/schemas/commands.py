@@ -59,6 +59,11 @@ class Attacks(Cases):
 
 
 @dataclass
+class Runs(Cases):
+    commands: list[str] = MISSING
+
+
+@dataclass
 class Torture(Replicated):
     maxima: ManyStarts = field(default_factory=ManyStarts)
     thin: ManyStarts = field(default_factory=ManyStarts)
@@ -67,6 +72,7 @@ class Torture(Replicated):
     inputs: Inputs = field(default_factory=Inputs)
     slips: Slips = field(default_factory=Slips)
     replies: Attacks = field(default_factory=Attacks)
+    commands: Runs = field(default_factory=Runs)
     kills: Kills = field(default_factory=Kills)
     files: Attacks = field(default_factory=Attacks)
     secrets: Attacks = field(default_factory=Attacks)

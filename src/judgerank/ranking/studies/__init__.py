@@ -33,16 +33,20 @@ OF_COMPONENT = (
         "one_sided_votes",
         "far_models",
         "few_questions",
+        "other_units",
         "goodness_of_fit",
         "repeated_requests",
         "adjusted",
     ),
-    *("by_judge", "contrary_judges", "whose_opinion", "changed_judges", "large_set"),
+    *("by_judge", "near_copies", "contrary_judges", "whose_opinion", "changed_judges", "large_set"),
 )
 REQUIRED = OF_COMPONENT[:4]  # whose tables are the ranking itself
 CLOSING = ("categories", "failures")  # of the set
 # of a component, and only where every answer is a choice between two
-OF_PAIRS = ("top_change", "one_sided_votes", "goodness_of_fit", "repeated_requests", "by_judge", "changed_judges")
+OF_PAIRS = (
+    *("top_change", "one_sided_votes", "goodness_of_fit", "repeated_requests"),
+    *("by_judge", "near_copies", "changed_judges"),
+)
 # processor time beside that of most others, on sets of 10,000 and 36,000 judgments; for estimates of what is left
 COSTS = {"goodness_of_fit": 60.0, "top_change": 25.0, "prediction": 20.0, "panel": 10.0}
 LISTED = (*OPENING, *OF_COMPONENT, *CLOSING)

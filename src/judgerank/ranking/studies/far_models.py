@@ -24,7 +24,8 @@ def of_component(component: Component) -> Finding:
     if not component.has_intervals or "scores" not in reported.spread:
         return Finding()
     models = np.array(reported.comparisons.models, object)
-    error = np.sqrt(np.diag(reported._inverse("expected"))[: len(models)])  # by which the fit shrinks
+    shrunk_by = reported.dispersion * reported._inverse("expected")  # variances by which the fit shrinks
+    error = np.sqrt(np.diag(shrunk_by)[: len(models)])
     far = far_from_the_rest(reported.scores.to_numpy(), error, reported.spread["scores"])
     if not far.any():
         return Finding()

@@ -15,6 +15,8 @@ FIT, CYCLE = "Fit: ", "Cycle: "  # how the remarks begin
 def of_component(component: Component) -> Finding:
     """The table ``fitness`` and remarks, of a fit of moderate size that has intervals.
 
+    A judge stands out only where the panel's test for tastes rejects, too, by which errors go.
+
     The fit is the one that the ranking reports, or its member where that has question effects.
     """
     fitted = component.independent if component.independent.effects is None else component.member
@@ -22,7 +24,7 @@ def of_component(component: Component) -> Finding:
     by_question = clusters(component.judgments, component.settings)
     question = fitted.require_question() if by_question else None
     names = component.judgments.question_ids if by_question else ()
-    tests = fitness_if_quick(fitted, rows, question, component.settings.level, names)
+    tests = fitness_if_quick(fitted, rows, question, component.settings.level, names, component.tastes)
     if tests is None:
         return Finding()
     remarks = [FIT + " ".join(tests.sentences()), *on_cycle(shortest_cycle(component.reported, tests.level))]

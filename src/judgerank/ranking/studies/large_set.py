@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from judgerank.fits.errors_by_question import MOST_QUESTIONS, number_of
+from judgerank.data.units import QUESTION
+from judgerank.fits.errors_by_question import MOST_QUESTIONS, number_and_unit
 from judgerank.ranking.choices import SHRUNK
 from judgerank.ranking.study import Component, Finding, description
 from judgerank.trust import fitness, sentences
@@ -18,14 +19,14 @@ def of_component(component: Component) -> Finding:
 def _on_errors(component: Component) -> Iterator[str]:
     """That standard errors come from part of the questions, where they do."""
     reported = component.reported
-    if reported.n_clusters is None or reported.effects is not None or reported.question is None:
+    clusters = reported.clusters
+    by_question = clusters is None and reported.question is not None
+    if reported.n_clusters is None or reported.effects is not None or not (clusters or by_question):
         return
-    n_questions = number_of(reported.question)
-    if n_questions > MOST_QUESTIONS:
-        yield (
-            f"Standard errors by question come from {MOST_QUESTIONS:,} of {n_questions:,} questions, drawn at "
-            "random."
-        )
+    if reported.n_clusters > MOST_QUESTIONS and not (clusters and clusters.are_crossed):
+        unit = clusters.names[0] if clusters else QUESTION
+        of_all = number_and_unit(reported.n_clusters, unit)
+        yield f"Standard errors by {unit} come from {MOST_QUESTIONS:,} of {of_all}, drawn at random."
 
 
 def _on_sample(component: Component) -> Iterator[str]:

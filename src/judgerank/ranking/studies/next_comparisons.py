@@ -28,7 +28,6 @@ from judgerank.data.comparisons import FEW_JUDGES, POOLED_JUDGE
 from judgerank.data.errors import ConfigError
 from judgerank.fits.errors_by_question import too_few
 from judgerank.fits.result import Fit
-from judgerank.inference.uncertainty import has_tastes
 from judgerank.inference.wald import normal_quantile
 from judgerank.model.kinds.family import relations
 from judgerank.order.pairs import orders, separated
@@ -194,7 +193,7 @@ def cost_of_pair(
 
 def tastes_matter(result: Fit) -> bool:
     """Whether the fit speaks of judges like these, whose tastes differ: only more judges narrow that."""
-    return not result.of_panel and has_tastes(result.model, result.chosen)
+    return result.speaks_of_judges_like_these
 
 
 def to_separate(
@@ -221,7 +220,7 @@ def to_separate(
     c, scores = to_scores[i] - to_scores[j], scale_of(result).scores
     panel_fit, of_tastes, degrees = result, 0.0, np.inf
     if tastes_matter(result):
-        panel_fit, degrees = result.for_this_panel(), result.degrees_of_freedom
+        panel_fit, degrees = result.for_this_panel(), float(result.degrees_of_pairs[i, j])
         of_tastes = max(float(c @ (result.covariance - panel_fit.covariance) @ c), 0.0)
     reach = normal_quantile(1 - (1 - level) / steps, degrees) + ndtri(CHANCE)
     wanted = abs(scores[i] - scores[j]) / reach
@@ -266,7 +265,7 @@ def variance_after(v: FloatArray, bread: FloatArray, x: FloatArray, c: FloatArra
 def _bread(result: Fit) -> FloatArray:
     """The inverse information by which the next fit will weigh comparisons; its covariance but for a sandwich."""
     sandwich = result.robust is not None and result.effects is None and not result.of_panel
-    return result._inverse("observed") if sandwich else result.covariance
+    return result.dispersion * result._inverse("observed") if sandwich else result.covariance
 
 
 def bounding_comparisons(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from judgerank.data.errors import DataError
 from judgerank.data.frames import codes, numbers_in, question_name
 from judgerank.data.judgments import ITEM
 from judgerank.data.listing import listed
+from judgerank.data.units import UNITS
 from judgerank.reading.contents import COLUMNS
 from judgerank.reading.layouts.texts import plain, texts_in
 from judgerank.reading.layouts.words import word
@@ -52,6 +53,8 @@ class Table:
     names, copies : str
         What to do with names that differ in case alone, and with records that are copies of others
         (`judgerank.reading.layouts.names.NAMES`, `judgerank.reading.layouts.names.COPIES`).
+    keep : tuple of str
+        Further columns to keep as they are, such as those of a unit of sampling; `data.judgments.UNITS` are kept.
     spelled : mapping of str to str
         Columns as they are called in the file, by the names they are read as.
     is_complete : bool
@@ -68,6 +71,7 @@ class Table:
     copies: str = ASK
     spelled: Mapping[str, str] = field(default_factory=dict)
     is_complete: bool = True
+    keep: tuple[str, ...] = ()
 
     @property
     def specified(self) -> dict[str, str | None]:
@@ -192,6 +196,7 @@ def records(table: Table, aliases: Aliases, needed: Iterable[str]) -> pd.DataFra
     texts = texts_in(table.frame, {*sources.values()})
     columns |= {name: values(table.frame, of) for name, of in texts.items()}
     columns |= {name: values(table.frame, name) for name in by_answer(table.frame) if name not in columns}
+    columns |= {name: values(table.frame, of) for name, of in _kept(table, columns).items()}
     if TURN in table.frame.columns and TURN not in sources.values():
         turns = [str(turn) for turn in values(table.frame, TURN)]
         columns |= {ITEM: pd.Series(turns, dtype=object)} if len({*turns}) > 1 else {}
@@ -204,6 +209,24 @@ def records(table: Table, aliases: Aliases, needed: Iterable[str]) -> pd.DataFra
         frame["question_id"] = pd.Series(_questions(frame["question_id"]), dtype=object)
         _refuse_many_without(frame["question_id"], table.spelled.get(sources["question"], sources["question"]))
     return frame
+
+
+def _kept(table: Table, columns: Collection[str]) -> dict[str, str]:
+    """Columns that are kept as they are, by the name that they are asked for by.
+
+    Raises
+    ------
+    DataError
+        If one that was asked for is not there.
+    """
+    called = {table.spelled.get(name, name): name for name in table.frame.columns}
+    kept = {name: called[name] for name in UNITS if name in called and name not in columns}
+    for name in table.keep:
+        if name in called and name not in columns:
+            kept[name] = called[name]
+        elif name not in {*called, *columns, *COLUMNS}:
+            raise DataError(f"the table has no column {name!r} to cluster by (it has: {listed(called)})")
+    return kept
 
 
 def _refuse_many_without(question: pd.Series, called: str) -> None:

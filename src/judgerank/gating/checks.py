@@ -1,0 +1,102 @@
+"""Tests of one criterion under what they assume: judges who agree, answers that are all there, one shared bias.
+
+Each check can only make a decision harder. So no combination of them raises an error rate.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from judgerank.gating.decision import Evidence, bounds, p_values
+from judgerank.gating.judge_differences import JudgeDifferences, judge_differences
+from judgerank.gating.judged import Judged
+from judgerank.gating.missing import Silence, requested, scored_with, silence, unanswered
+from judgerank.gating.rule import EQUIVALENCE, RANDOM, Rule
+from judgerank.gating.scores import Scores, fair_leads
+from judgerank.gating.shared_bias import SIGNIFICANT, favours_by_order
+
+
+@dataclass(frozen=True)
+class Checks:
+    """What departs from the assumptions of a criterion's tests.
+
+    Attributes
+    ----------
+    scores, lowest, highest : Scores
+        Without missing answers, and with those that a ship counts as losses, or as wins.
+    differences : JudgeDifferences
+    silence : Silence, optional
+        None where too few answers are missing to test it.
+    n_lost : int
+        Missing answers, and questions that nobody answered, that a ship counts as losses.
+    shared_bias : float
+        p-value of "the position bias of pooled judges does not favour the candidate".
+    """
+
+    scores: Scores
+    lowest: Scores
+    highest: Scores
+    differences: JudgeDifferences
+    silence: Silence | None
+    n_lost: int
+    shared_bias: float
+
+    @property
+    def bias_by_order(self) -> int:
+        """1 where the shared bias favours the candidate, -1 where it hurts it, 0 where neither is significant."""
+        return int(self.shared_bias <= SIGNIFICANT) - int(1 - self.shared_bias <= SIGNIFICANT)
+
+    def p_values(self, rule: Rule) -> tuple[float, float]:
+        """p-values of "the candidate must not ship" and of "nothing speaks against the candidate"."""
+        p_ship, p_block = p_values(self.scores, rule)
+        if self.differences.differ and not rule.this_panel:
+            p_ship, p_block = (
+                max(p_ship, self.differences.p_ship(rule)),
+                max(p_block, self.differences.p_block(rule)),
+            )
+        if self.n_lost:
+            extremes = (self.lowest, self.highest) if rule.mode == EQUIVALENCE else (self.lowest,)
+            p_ship = max(p_ship, *(p_values(scores, rule)[0] for scores in extremes))
+        favours, hurts = self.bias_by_order > 0, self.bias_by_order < 0
+        if rule.mode == EQUIVALENCE:
+            favours = hurts = favours or hurts
+        return max(p_ship, float(favours)), max(p_block, float(hurts))
+
+    def bounds(self, rule: Rule) -> tuple[float, float]:
+        """The wider of the one-sided bounds of the win rate; position bias that cannot be taken off is in none."""
+        low, high = bounds(self.scores, rule)
+        if self.differences.differ and not rule.this_panel:
+            low_among, high_among = self.differences.bounds(rule.level)
+            low, high = min(low, low_among), max(high, high_among)
+        if self.n_lost:
+            low = min(low, bounds(self.lowest, rule)[0])
+            high = max(high, bounds(self.highest, rule)[1]) if rule.mode == EQUIVALENCE else high
+        return low, high
+
+    def evidence(self, rule: Rule) -> Evidence:
+        """What the questions say, with the larger p-values and the wider bounds."""
+        (low, high), (p_ship, p_block) = self.bounds(rule), self.p_values(rule)
+        return Evidence(len(self.scores.scores), self.scores.win_rate, low, high, p_ship, p_block)
+
+
+def checked(table: Judged, scores: Scores, rule: Rule) -> Checks:
+    """Check what the tests of one criterion assume."""
+    leads, unit = fair_leads(table.preference, table.first), table.sampled(rule.cluster)
+    silent = silence(table.judges, leads)
+    rejects = silent is not None and silent.rejects
+    is_random = rule.missing == RANDOM and not rejects
+    lost = np.zeros(table.preference.shape, bool) if is_random else requested(table)
+    if rejects:
+        is_answered = ~np.isnan(table.preference)
+        lost |= ~is_answered & is_answered.any(axis=0)
+    n_nobody = 0 if is_random else unanswered(table)
+    n_lost = int(lost.sum()) + n_nobody
+    lowest, highest = (
+        (scored_with(table, lost, preference, n_nobody, unit) for preference in (0.0, 1.0))
+        if n_lost
+        else (scores, scores)
+    )
+    shared_bias = favours_by_order(table.preference, table.first)
+    return Checks(scores, lowest, highest, judge_differences(leads, unit), silent, n_lost, shared_bias)
