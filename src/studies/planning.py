@@ -354,12 +354,12 @@ def new_data(cell: KeptPlan, rng: np.random.Generator) -> NewData:
     scores = cell.sigma_scores * (scores - scores.mean()) / scores.std()
     judges = _judges(cell, rng, cell.n_judges)
     file = _file(cell, rng, scores, judges, cell.file)
-    goal, at = {"separated": cell.wanted}, {"level": cell.level, "pair": 0}
+    goal, test_settings = {"separated": cell.wanted}, {"level": cell.level, "pair": 0}
     try:
         panel, fitted = fitted_panel(file, partial(fit_member, file.comparisons, solver=SHRUNK))
         if cell.taste > 0:
             with_tastes = fit_with_tastes(file, fitted, SHRUNK)
-            n_judges = judges_needed(with_tastes, goal, at)["separated"]
+            n_judges = judges_needed(with_tastes, goal, test_settings)["separated"]
             if n_judges is None:
                 return NewData("no tastes shown")
             new = _judges(cell, rng, n_judges)
@@ -368,7 +368,7 @@ def new_data(cell: KeptPlan, rng: np.random.Generator) -> NewData:
             size, expected = float(n_judges), cell.wanted
         else:
             questions = asked_as(questions_like(panel, fitted, file), panel, {})
-            (row,) = plan_table(panel, questions, goal, partial(to_make, questions), at).itertuples()
+            (row,) = plan_table(panel, questions, goal, partial(to_make, questions), test_settings).itertuples()
             data = _file(cell, rng, scores, judges, row.comparisons)
             result = fit_member(data.comparisons, default_member([data.comparisons])[0], SHRUNK)
             size, expected = float(row.comparisons), row.expected

@@ -12,6 +12,7 @@ from judgerank.planning.judges import fit_with_tastes, judges_needed, per_judge
 from judgerank.planning.panels import Panel
 from judgerank.planning.plans import (
     fitted_panel,
+    informative_shares,
     left_out_told,
     plan_table,
     tastes_told,
@@ -91,7 +92,9 @@ def test_judges_who_answer_at_random_are_named_with_the_plan_without_them():
     make = partial(to_make, INDEPENDENT)
     table = plan_table(panel, INDEPENDENT, {"separated": 0.6}, make, AT)
     (note,) = uninformative_told(panel, INDEPENDENT, table, make, AT)
-    share = panel.scale.weights * 6
+    share = informative_shares(panel)
+    assert share.mean() == pytest.approx(1.0)
+    assert np.argsort(share).tolist() == np.argsort(panel.at.judges[0]).tolist()
     assert all((name in note) == (own < 0.1) for name, own in zip(panel.judges, share, strict=True))
     rest = panel.subset(np.flatnonzero(share >= 0.1))
     size = make(needed("separated", 0.6, [precision_of(rest)], **AT))

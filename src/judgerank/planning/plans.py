@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from judgerank.data.arrays import FloatArray
 from judgerank.data.errors import ConfigError
 from judgerank.data.judgments import Judgments
 from judgerank.data.listing import counted, listed
@@ -332,7 +333,7 @@ def uninformative_told(
     panel: Panel, questions: Questions, table: pd.DataFrame, make: Callable[[float], int], at: Mapping[str, Any]
 ) -> Iterator[str]:
     """Which judges tell next to nothing, and what a plan (`plan_table`) takes without them."""
-    share = panel.scale.weights * len(panel.judges)
+    share = informative_shares(panel)
     telling = np.flatnonzero(share >= LITTLE)
     if len(telling) in (0, len(panel.judges)):
         return
@@ -348,6 +349,12 @@ def uninformative_told(
         f"{listed(silent)} {answers} almost at random, and the plan asks as much of {judges} as of the others. "
         f"Comparisons in all without {judges}: {sizes}."
     )
+
+
+def informative_shares(panel: Panel) -> FloatArray:
+    """What each judge's answers tell of the scores, about gamma^2 an answer, over the mean judge's; shape (K,)."""
+    information = panel.judge_weight * np.exp(2 * panel.at.judges[0])
+    return np.asarray(information / information.mean(), float)
 
 
 def more_told(table: pd.DataFrame, collected: int) -> Iterator[str]:
