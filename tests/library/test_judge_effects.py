@@ -252,7 +252,7 @@ def test_a_ranking_says_whose_opinion_it_is(tmp_path):
     assert list(table["model"]) == list(board["model"])
     np.testing.assert_allclose(table["low_judges_like_these"], board["low"], rtol=1e-9)
     assert (table["low_this_panel"] > table["low_judges_like_these"]).all()
-    assert "whose_opinion" not in judgerank.rank(frame).tables
+    assert "whose_opinion" not in judgerank.rank(frame, whose="this_panel").tables
 
 
 def test_a_fit_for_this_panel_is_kept_as_it_is(with_tastes, tmp_path):

@@ -182,7 +182,9 @@ def test_where_judges_weigh_the_same_both_tests_are_one(raw, member):
     for result, (found,) in zip(kinds, ranks.orders_by_errors(*kinds), strict=True):
         assert_allclose(found.error, next(ranks.orders(result)).error)
         assert_allclose(found.difference[1], found.difference[0], atol=1e-8)
-        assert_allclose(found.error[1], found.error[0], rtol=1e-2 if result.by_cluster is not None else 1e-8)
+        # the reported scale of a member with positions is estimated, too, and is in the error of the fit alone
+        is_one_error = result.by_cluster is None and member != "position_only"
+        assert_allclose(found.error[1], found.error[0], rtol=1e-8 if is_one_error else 1e-2)
 
 
 def test_an_equal_pair_without_noise_differs_by_nothing():
@@ -551,7 +553,7 @@ def contrary(seed, scores=(1.5, 0.5, -0.5, -1.5), gamma=(1.2, 1.0, -1.2)):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_a_contrary_judge_does_not_decide_which_weights_equality_has(seed):
-    pairs = judgerank.rank(contrary(seed)).tables["pairs"]
+    pairs = judgerank.rank(contrary(seed), whose="this_panel").tables["pairs"]
     z = pairs["difference"] / pairs["standard_error"]
     assert (pairs["p_value"][z > 4] < 0.01).all()
     assert (pairs[["low", "high"]].abs().to_numpy() < 10).all()

@@ -164,8 +164,11 @@ GOAL = read_goal("top 1 separated", 3)
 def order(*statistics: float) -> SimpleNamespace:
     """Test statistics of the first against the second and the third, and of the second against the third."""
     p = np.ones((3, 3))
-    p[np.triu_indices(3, 1)] = 2 * norm.sf(statistics)
-    return SimpleNamespace(models=("a", "b", "c"), p_value=p)
+    upper = np.triu_indices(3, 1)
+    p[upper] = 2 * norm.sf(statistics)
+    lead = np.zeros((3, 3))
+    lead[upper] = statistics
+    return SimpleNamespace(models=("a", "b", "c"), p_value=p, difference=(lead - lead.T)[None])
 
 
 @pytest.mark.parametrize("look", [1, 2, 9])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from dataclasses import replace
 from pathlib import Path
@@ -532,5 +533,5 @@ def test_long_names_that_differ_at_their_ends_stay_different_in_the_terminal():
     far = panel_of([1.0, 1.0])
     named = far.assign(**{name: "vendor/models/" + "x" * 60 + far[name] for name in ("model_a", "model_b")})
     text = rank(named).board_text()
-    assert all(f"...{'x' * 11}m{number} " in text for number in range(6))
+    assert all(re.search(rf"\.\.\.x+m{number} ", text) for number in range(6))
     assert max(map(len, text.splitlines())) < 120

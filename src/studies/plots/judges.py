@@ -283,7 +283,7 @@ def contrary(table: pd.DataFrame, title: str) -> Figure:
     """Share of sets in which the last judge is called contrary, by its kind and the number of answers."""
     figure, panels = canvas(PAGE, 2.6, 1, 1)
     axes = panels.flat[0]
-    groups = list(table.groupby("kind", sort=False))
+    groups = list(table[table["kind"] != "honest"].groupby("kind", sort=False))  # who is never called so
     for (kind, rows), (colour, marker) in zip(groups, shades(len(groups)), strict=True):
         style = {"fmt": f"{marker}-", "color": colour, "elinewidth": 0.9, "capsize": 1.5, "markersize": 3}
         axes.errorbar(rows["answers"], rows["last"], yerr=2 * rows["last_se"], label=kind, **style)
