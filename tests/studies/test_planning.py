@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from omegaconf import OmegaConf
+from scipy.special import expit
 
 from experiments.beyond.plan import assumed_panel, panel_of
 from judgerank import fit, rank
@@ -93,13 +94,13 @@ def errors_at(panel: Panel, size: float, dense_information) -> np.ndarray:
 
 
 def reported(panel: Panel, at: np.ndarray) -> np.ndarray:
-    """Scores whose log-discriminations, weighted by what each judge tells, have mean zero."""
+    """Scores as log-odds of the preference of a judge drawn as the design asks them, at the usual difference."""
     cells, n = panel.design(), len(panel.models)
-    s, alpha = at[:n], at[n:]
-    gamma = np.exp(alpha)[cells.judge]
-    p = 1 / (1 + np.exp(-gamma * (s[cells.first] - s[cells.second])))
-    told = np.bincount(cells.judge, cells.count * gamma**2 * p * (1 - p))
-    return s * np.exp(told @ alpha / told.sum())
+    s, gamma = at[:n], np.exp(at[n:])
+    share = np.bincount(cells.judge, cells.count) / cells.count.sum()
+    usual = np.sqrt(np.mean([(x - y) ** 2 for x, y in combinations(s, 2)]))
+    preference = share @ expit(gamma * usual)
+    return s * np.log(preference / (1 - preference)) / usual
 
 
 def test_a_design_spreads_its_comparisons_evenly_and_by_weight(panel):
@@ -597,7 +598,7 @@ def test_power_from_a_file_is_the_mean_over_half_the_variance_that_the_file_leav
     normal = np.vectorize(NormalDist().cdf)
     by_draws = np.mean(normal(means[:4000] - Z) + normal(-means[:4000] - Z))
     assert achieved("pair_power", told, 90.0, pair=2) == pytest.approx(by_draws, abs=0.02)
-    assert needed("pair_power", 0.999, [told], pair=2) > needed("pair_power", 0.999, [known], pair=2)
+    assert needed("pair_power", 0.999, [told], pair=1) > needed("pair_power", 0.999, [known], pair=1)
     assert needed("score_width", 0.3, [told]) == needed("score_width", 0.3, [known])
 
 
