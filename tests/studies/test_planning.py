@@ -638,7 +638,7 @@ def test_stored_plans_keep_what_they_promise():
     assert abs(off[large].mean()) < 0.03
     # the fewest that are planned (`precision.RELIABLE`) are enough for this pair, and keep more than is asked for
     assert (named["power"] > named["wanted"] - 0.03).all() and (named["comparisons_median"] < 335).all()
-    assert best["two_best"].is_monotonic_increasing and best["two_best"].iloc[0] < 0.9 < best["two_best"].iloc[-1]
+    assert best["two_best"].is_monotonic_increasing and best["two_best"].iloc[0] < 0.95 < best["two_best"].iloc[-1]
     small = best.iloc[0]
     assert small["power_of_others"] - 2 * small["power_of_others_se"] > small["wanted"] + 0.03
     mixed = best["two_best"] * best["power_of_two_best"]
