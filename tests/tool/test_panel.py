@@ -179,7 +179,7 @@ def test_each_judge_gets_the_verdict_of_its_kind():
     few = frame[frame["judge"] == "j1"].head(12).assign(judge="new")
     contrary = frame[frame["judge"] == "j0"].assign(judge="contrary")
     contrary["winner"] = contrary["winner"].map({"a": "b", "b": "a"})
-    ranking = rank(pd.concat([frame, few, contrary]), model="position_aware")
+    ranking = rank(pd.concat([frame, few, contrary]), model="position_aware", whose="this_panel")
     verdicts = ranking.tables["judges"].set_index("judge")["verdict"]
     assert verdicts["j2"] == "favours the first answer"
     assert verdicts["j3"] == "favours the second answer"

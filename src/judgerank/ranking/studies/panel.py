@@ -73,9 +73,10 @@ def table_of(component: Component) -> pd.DataFrame:
     chosen, requested = component.settings, component.requested
     exact = component.exact if isinstance(component.exact, Fit) else None
     pairs = component.reported.comparisons.stages is None and not requested.merged
-    fitted = component.reported if component.reported.panel is None else component.reported.panel
-    same = same_judges(fitted, component.sample, chosen.level) if pairs else {}
-    table = judges(fitted, component.judgments, chosen.level, chosen.few, requested.merged, same, exact)
+    same = same_judges(component.reported, component.sample, chosen.level) if pairs else {}
+    table = judges(
+        component.reported, component.judgments, chosen.level, chosen.few, requested.merged, same, exact
+    )
     selected = table["verdict"].isin((FINE, NOISY, RANDOM, UNSURE))
     reasons = [
         problem(effects_of(component), judge, chosen.level) if keep else ""
