@@ -54,7 +54,7 @@ from judgerank.trust.repeats import Repeats, repeats_of
 
 
 class Assumption(NamedTuple):
-    """What is said of an assumed panel; what is not said is much like the one fitted to Chatbot Arena."""
+    """What is said of an assumed panel; the rest is much like Chatbot Arena's, with scores further apart."""
 
     n_models: int | None
     n_judges: int | None
