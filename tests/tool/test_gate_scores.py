@@ -149,3 +149,228 @@ def test_a_look_spends_its_part_and_a_rule_is_on_the_scale_of_the_file(tmp_path)
     (every, odd) = found["criteria"]
     assert found["rule"]["scale"] == POINTS and odd["questions"] == 6 and every["score"]["estimate"] is None
     assert every["difference"]["low"] < every["difference"]["estimate"] < every["difference"]["high"]
+
+
+# Files of runs with and without a change, in their makers' form.
+
+SCORES = {"low": drawn(12, 3, 0.0, np.random.default_rng(8)).clip(-0.4, 0.4) + 0.4}
+SCORES["high"] = (SCORES["low"] + 0.15).clip(0, 1)
+
+
+def plugin_evals(with_, without):
+    """``claude plugin eval --json``, schema 1."""
+
+    def arm(scores):
+        return [
+            {"score": score, "passed": score >= 1, "turns": 5, "costUsd": 0.2, "error": None, "graders": []}
+            for score in scores.tolist()
+        ]
+
+    cases = [
+        {
+            "name": f"case-{task}",
+            "dir": f"evals/case-{task}",
+            "runsPerCase": 3,
+            "graders": [{"name": "finding", "type": "llm", "weight": 1}],
+            "arms": {"with": arm(with_[task]), "without": arm(without[task])},
+            "aggregates": {"score": 1, "scoreWithout": 0.5, "delta": 0.5},
+        }
+        for task in range(12)
+    ]
+    suite = {"root": "evals", "ablation": "with-without", "threshold": 0.9}
+    return {"schemaVersion": 1, "claudeVersion": "2.1.275", "partial": False, "suite": suite, "cases": cases}
+
+
+def benchmark(with_, without):
+    """skill-creator's benchmark.json."""
+    runs = [
+        {
+            "eval_id": task,
+            "eval_name": f"task {task}",
+            "configuration": configuration,
+            "run_number": run_number + 1,
+            "result": {"pass_rate": float(score), "passed": 6, "failed": 1, "total": 7, "tokens": 3800},
+            "expectations": [{"text": "a file", "passed": True, "evidence": "seen"}],
+            "notes": [],
+        }
+        for configuration, scores in (("with_skill", with_), ("without_skill", without))
+        for (task, run_number), score in np.ndenumerate(scores)
+    ]
+    metadata = {"skill_name": "pdf", "evals_run": list(range(12)), "runs_per_configuration": 3}
+    summary = {"with_skill": {"pass_rate": {"mean": 0.5, "stddev": 0.1}}, "delta": {"pass_rate": "+0.15"}}
+    return {"metadata": metadata, "runs": runs, "run_summary": summary, "notes": ["Eval 3 varies"]}
+
+
+def write_gradings(folder, with_, without):
+    """skill-creator's workspace of an iteration, with files beside the gradings."""
+    for configuration, scores in (("with_skill", with_), ("without_skill", without)):
+        for (task, run_number), score in np.ndenumerate(scores):
+            run_folder = folder / f"eval-{task}" / configuration / f"run-{run_number + 1}"
+            (run_folder / "outputs").mkdir(parents=True)
+            (run_folder / "outputs" / "table.csv").write_text("a,b\n1,2\n")
+            (run_folder / "timing.json").write_text('{"total_tokens": 84852}')
+            grading = {
+                "expectations": [{"text": "a file", "passed": True, "evidence": "seen"}],
+                "summary": {"passed": 2, "failed": 1, "total": 3, "pass_rate": float(score)},
+                "claims": [{"claim": "12 fields", "type": "factual", "verified": True, "evidence": "counted"}],
+            }
+            (run_folder / "grading.json").write_text(json.dumps(grading))
+
+
+def deepeval(scores, **more):
+    """A test run as deepeval keeps it, with a metric of which less is better."""
+
+    def metric(name, score, passed):
+        return {
+            "name": name,
+            "threshold": 0.5,
+            "success": bool(passed),
+            "score": float(score),
+            "evaluationModel": "gpt-4.1",
+        }
+
+    cases = [
+        {
+            "name": f"test_case_{place}",
+            "input": f"question {task}",
+            "actualOutput": "an answer",
+            "success": True,
+            "metricsData": [
+                metric("Correctness [GEval]", score, score >= 0.5),
+                metric("Contradictions", 1 - score, 1 - score <= 0.5),
+            ],
+        }
+        for place, ((task, _), score) in enumerate(np.ndenumerate(scores.round(6)))
+    ]
+    summary = [{"metric": "Correctness [GEval]", "scores": [0.5], "passes": 1, "fails": 0, "errors": 0}]
+    return {"testFile": "test_it.py", "testCases": cases, "metricsScores": summary, **more}
+
+
+def evaluated(scores):
+    """Results of deepeval's ``evaluate``, dumped."""
+    results = [
+        {"name": case["name"], "input": case["input"], "success": True, "metrics_data": case["metricsData"]}
+        for case in deepeval(scores)["testCases"]
+    ]
+    return {"test_results": results, "confident_link": None}
+
+
+def promptfoo(new, old):
+    """A report of one provider on two prompts, repeated."""
+    results = [
+        {
+            "provider": {"id": "openai:gpt-5", "label": ""},
+            "prompt": {"raw": f"{prompt} {task}", "label": f"{prompt}.txt"},
+            "promptIdx": place,
+            "vars": {"task": str(task)},
+            "success": True,
+            "score": float(score),
+            "gradingResult": {
+                "pass": True,
+                "score": float(score),
+                "componentResults": [
+                    {"pass": True, "score": float(score), "assertion": {"type": "llm-rubric", "value": "right"}}
+                ],
+            },
+        }
+        for place, (prompt, scores) in enumerate((("old", old), ("new", new)))
+        for (task, _), score in np.ndenumerate(scores)
+    ]
+    return {"evalId": "e", "results": {"version": 3, "results": results, "prompts": []}, "config": {}}
+
+
+def of_one_prompt(report):
+    """The same with the results of its first prompt alone."""
+    results = [one for one in report["results"]["results"] if one["promptIdx"] == 0]
+    return report | {"results": report["results"] | {"results": results}}
+
+
+def inspect_log(scores):
+    samples = [
+        {
+            "id": int(task),
+            "epoch": epoch + 1,
+            "scores": {name: {"value": float(scores[task, epoch])} for name in ("judge_a", "judge_b")},
+        }
+        for task, epoch in np.ndindex(scores.shape)
+    ]
+    return {"version": 2, "status": "success", "eval": {"task": "t", "model": "m"}, "samples": samples}
+
+
+def one_file(content):
+    def write(folder, new, old):
+        (folder / "runs.json").write_text(json.dumps(content(new, old)))
+        return ["runs.json"]
+
+    return write
+
+
+def two_files(content):
+    def write(folder, new, old):
+        for name, scores in (("before", old), ("after", new)):
+            (folder / f"{name}.json").write_text(json.dumps(content(scores)))
+        return ["before.json", "after.json"]
+
+    return write
+
+
+def write_workspace(folder, new, old):
+    write_gradings(folder / "iteration-1", new, old)
+    return ["iteration-1"]
+
+
+PROMPTS = ["--baseline", "old.txt", "--candidate", "new.txt"]
+FORMS = {
+    "plugin evals": (one_file(plugin_evals), [], ("without", "with")),
+    "benchmark": (one_file(benchmark), [], ("without_skill", "with_skill")),
+    "gradings": (write_workspace, [], ("without_skill", "with_skill")),
+    "deepeval": (two_files(deepeval), [], ("before", "after")),
+    "deepeval's kept run": (two_files(lambda scores: {"testRunData": deepeval(scores)}), [], ("before", "after")),
+    "deepeval's results": (two_files(evaluated), [], ("before", "after")),
+    "promptfoo's prompts": (one_file(promptfoo), PROMPTS, ("old.txt", "new.txt")),
+    "two reports of promptfoo": (
+        two_files(lambda scores: of_one_prompt(promptfoo(scores, scores))),
+        [],
+        ("before", "after"),
+    ),
+    "logs of inspect": (two_files(inspect_log), [], ("before", "after")),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_files_of_runs_are_read_as_their_makers_write_them(tmp_path, monkeypatch, form):
+    """Every form gives the verdict of the same scores in a table, in either direction."""
+    monkeypatch.chdir(tmp_path)
+    write, options, names = FORMS[form]
+    for place, (new, old) in enumerate((("high", "low"), ("low", "high"))):
+        folder = tmp_path / str(place)
+        folder.mkdir()
+        monkeypatch.chdir(folder)
+        found = json.loads(run(*write(folder, SCORES[new], SCORES[old]), *options, "--json").stdout)
+        (criterion,) = found["criteria"]
+        assert (criterion["baseline"], criterion["candidate"]) == names
+        assert_allclose(criterion["difference"]["estimate"], (SCORES[new] - SCORES[old]).mean(), atol=1e-5)
+        expected = gate(read(table_of(SCORES[new] - SCORES[old])), "old", "new").criteria[0].evidence
+        assert criterion["questions"] == 12 and found["rule"]["scale"] == POINTS
+        assert_allclose([criterion["p_ship"]], [expected.p_ship], rtol=1e-3)
+        assert found["verdict"] == ("ship" if new == "high" else "block")
+
+
+def test_a_grading_without_a_rate_counts_what_passed_and_one_outside_its_folders_is_refused(tmp_path):
+    write_gradings(tmp_path / "eval", SCORES["high"], SCORES["low"])
+    grading = {"expectations": [{"text": "x", "passed": True}, {"text": "y", "passed": False}], "summary": {}}
+    path = tmp_path / "eval" / "eval-0" / "with_skill" / "run-1" / "grading.json"
+    path.write_text(json.dumps(grading))
+    frame = read(tmp_path / "eval").frame
+    (gap,) = frame["score_gap"][(frame["question_id"] == "eval-0") & (frame["item"] == "run-1")]
+    assert_allclose(abs(gap), abs(0.5 - SCORES["low"][0, 0]), atol=1e-12)
+
+
+def test_runs_of_one_variant_name_what_is_missing(tmp_path):
+    path = tmp_path / "runs.json"
+    content = plugin_evals(SCORES["high"], SCORES["low"])
+    for case in content["cases"]:
+        del case["arms"]["without"]
+    path.write_text(json.dumps(content))
+    done = run(path)
+    assert done.exit_code == 3 and "one model only" in done.output

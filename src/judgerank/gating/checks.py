@@ -87,8 +87,8 @@ def checked(table: Judged, scores: Scores, rule: Rule) -> Checks:
     """Check what the tests of one criterion assume; of scores, that missing ones are no worse than the others."""
     if table.is_scored:
         n_failed = 0 if rule.missing == RANDOM else len(table.failed)
-        ends = [score_runs_with(table, end, rule.cluster) if n_failed else scores for end in (-1.0, 1.0)]
-        return Checks(scores, *ends, JudgeDifferences(), None, n_failed, UNTESTED)
+        low, high = (score_runs_with(table, end, rule.cluster) if n_failed else scores for end in (-1.0, 1.0))
+        return Checks(scores, low, high, JudgeDifferences(), None, n_failed, UNTESTED)
     leads, unit = fair_leads(table.preference, table.first), table.sampled(rule.cluster)
     silent = silence(table.judges, leads)
     rejects = silent is not None and silent.rejects

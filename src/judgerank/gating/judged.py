@@ -252,7 +252,7 @@ def judged(
 
 def _of_scores(rows: pd.DataFrame, frame: pd.DataFrame, candidate: str) -> pd.DataFrame:
     """The rows with differences of scores and their runs, where all that can be read are made of two scores."""
-    gap = frame[SCORE_GAP].astype(float) * np.where(frame["model_a"] == candidate, 1.0, -1.0)
+    gap: pd.Series = frame[SCORE_GAP].astype(float) * np.where(frame["model_a"] == candidate, 1.0, -1.0)
     rows = rows.assign(**{SCORE_GAP: gap, "preference": (1 + gap) / 2})
     return rows.assign(**{ITEM: frame[ITEM]}) if ITEM in frame else rows
 

@@ -72,15 +72,16 @@ class ScoreRuns:
         runs = sign * self.differences - threshold
         n_runs = np.bincount(self.task)
         weighted = runs / n_runs[self.task]
-        by_unit = np.bincount(self.unit, np.bincount(self.task, weighted))
+        by_unit = np.bincount(self.unit, np.bincount(self.task, weighted)).astype(float)
         if len(by_unit) < 2:
             return 1.0
-        flipped = weighted if len(by_unit) == len(n_runs) else by_unit
+        flipped = np.asarray(weighted, float) if len(by_unit) == len(n_runs) else by_unit
         return max(p_by_flips(flipped), self._p_by_t(by_unit))
 
     def _p_by_t(self, by_unit: FloatArray) -> float:
         n = len(by_unit)
-        unseen = max(0, SEEN - np.count_nonzero(self.differences)) * (len(self.unit) / len(self.differences)) ** 2
+        n_unseen = max(0, SEEN - int(np.count_nonzero(self.differences)))
+        unseen = n_unseen * (len(self.unit) / len(self.differences)) ** 2
         error = np.sqrt(n * (by_unit.var(ddof=1) + unseen / n))
         if error == 0:
             return float(by_unit.sum() <= 0)
@@ -115,4 +116,6 @@ def score_runs(rows: pd.DataFrame, questions: tuple[str, ...], unit: IntArray | 
     run = [rows["question"].map(number), rows[ITEM] if ITEM in rows else pd.Series("", rows.index)]
     means = rows[SCORE_GAP].astype(float).groupby(run).mean()
     task = means.index.get_level_values(0).to_numpy(np.intp)
-    return ScoreRuns(means.to_numpy(), task, np.arange(len(questions)) if unit is None else numbered(unit)[1])
+    return ScoreRuns(
+        np.asarray(means, np.float64), task, np.arange(len(questions)) if unit is None else numbered(unit)[1]
+    )

@@ -140,10 +140,14 @@ def paired(scores: pd.DataFrame) -> tuple[pd.DataFrame, str]:
 
 
 def _scales(value: pd.DataFrame) -> pd.Series:
-    """Length of each judge's scale: 1 where all scores are from 0 to 1, else from the lowest to the highest."""
-    by_judge = value.stack().groupby(level="judge")
-    low, high = by_judge.min(), by_judge.max()
-    return (high - low).where(((low < 0) | (high > 1)) & (high > low), 1.0)
+    """Length of each judge's scale: 1 where all scores are from 0 to 1, else from the lowest to the highest.
+
+    Scores of which less is better have their sign changed.
+    """
+    low = value.min(axis=1).groupby(level="judge").min()
+    high = value.max(axis=1).groupby(level="judge").max()
+    in_shares = ((low >= 0) & (high <= 1)) | ((low >= -1) & (high <= 0))
+    return (high - low).where(~in_shares & (high > low), 1.0)
 
 
 def _pair(value: pd.DataFrame, present: pd.DataFrame, scale: pd.Series, a: str, b: str) -> pd.DataFrame:
