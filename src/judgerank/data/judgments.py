@@ -26,7 +26,6 @@ from judgerank.data.units import QUESTION
 
 INDIVIDUAL = "individual_judge"  # the column of judges' own labels, where some share one (`Judgments.pool_few`)
 ITEM = "item"  # the column that says which of several answers of a model to one question were judged
-SCORE_GAP = "score_gap"  # by how much model_a's score is above model_b's, as a share of the judge's scale
 
 
 @dataclass(frozen=True, repr=False)

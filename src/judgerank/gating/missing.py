@@ -9,10 +9,10 @@ import pandas as pd
 from scipy.special import stdtr
 
 from judgerank.data.arrays import BoolArray, FloatArray, IntArray
-from judgerank.data.judgments import SCORE_GAP
 from judgerank.gating.judged import Judged
 from judgerank.gating.score_runs import score_runs
 from judgerank.gating.scores import Scores, scored
+from judgerank.reading.layouts.table import SCORE_GAP
 
 SIGNIFICANT = 0.05  # level of the test that judges are silent where the candidate does worse
 MOSTLY = 0.75  # share of questions answered, from which a judge is taken to have been asked about all

@@ -19,8 +19,9 @@ import pandas as pd
 from scipy.special import stdtr
 
 from judgerank.data.arrays import FloatArray, IntArray, numbered
-from judgerank.data.judgments import ITEM, SCORE_GAP
+from judgerank.data.judgments import ITEM
 from judgerank.order.flips import p_above as p_by_flips
+from judgerank.reading.layouts.table import SCORE_GAP
 
 SEEN = 3  # runs with different scores; of as many that are not there, each could be a loss (rule of three)
 BISECTIONS = 40

@@ -17,10 +17,10 @@ import numpy as np
 import pandas as pd
 
 from judgerank.data.errors import DataError
-from judgerank.data.judgments import ITEM, SCORE_GAP
+from judgerank.data.judgments import ITEM
 from judgerank.data.listing import counted, listed
 from judgerank.reading.layouts import strength
-from judgerank.reading.layouts.table import Layout, Table, values
+from judgerank.reading.layouts.table import SCORE_GAP, Layout, Table, values
 from judgerank.reading.layouts.texts import WORDS, plain
 from judgerank.reading.layouts.words import number
 

@@ -10,10 +10,10 @@ import pandas as pd
 
 from judgerank.data.arrays import BoolArray
 from judgerank.data.errors import DataError
-from judgerank.data.judgments import SCORE_GAP
 from judgerank.data.listing import listed
 from judgerank.data.rankings import in_stages
 from judgerank.reading.layouts.table import (
+    SCORE_GAP,
     SIDES,
     Layout,
     Table,
