@@ -27,7 +27,7 @@ from judgerank.ranking.first_screen import judges_of, pictures
 from judgerank.ranking.page_options import FILTERS, Additions, Texts
 from judgerank.ranking.page_records import evidence
 from judgerank.ranking.studies import panel
-from judgerank.ranking.studies.categories import BY_CHANCE
+from judgerank.ranking.studies.leaderboards import BY_CHANCE
 from judgerank.ranking.studies.next_comparisons import CHANCE, NOBODY
 from judgerank.ranking.verdict import verdict
 from judgerank.ranking.views import View, views

@@ -365,7 +365,7 @@ class Promises:
 
 @dataclass
 class KeptPlans:
-    """Plans made from files by the command's fit, on judges who answer at random, questions that recur, tastes."""
+    """Plans made from files by the command's fit: judges who answer at random, tastes, questions, and ties."""
 
     file: int = at_least(2)
     n_models: int = at_least(3)
@@ -376,6 +376,7 @@ class KeptPlans:
     per_question: list[int] = at_least(1)
     question_sd: float = within(0, LARGEST_SPREAD)
     taste: float = within(0, LARGEST_SPREAD)
+    ties: list[float] = within(0, 1, ends=False)
     wanted: float = within(0, 1, ends=False)
     times: int = at_least(1)
 
