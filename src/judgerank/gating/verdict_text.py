@@ -14,7 +14,7 @@ from judgerank.data.listing import listed
 from judgerank.data.units import QUESTION
 from judgerank.gating.decision import INCONCLUSIVE
 from judgerank.gating.gate_result import Criterion, Result
-from judgerank.gating.rule import EQUIVALENCE, SCORE, TWO_SIDED, WIN_RATE, Rule, score_of
+from judgerank.gating.rule import EQUIVALENCE, POINTS, SCORE, TWO_SIDED, WIN_RATE, Rule, score_of
 from judgerank.gating.scores import Scores
 
 SHOWN = 4  # criteria with a line of their own
@@ -54,8 +54,24 @@ def p_text(p_value: float) -> str:
 
 
 def shown_on(rule: Rule, win_rate: float) -> str:
-    """A win rate on the rule's scale: in percent, or as a lead in score."""
+    """A win rate on the rule's scale: in percent, as a lead in score, or as a difference of scores in points."""
+    if rule.scale == POINTS:
+        return points(2 * win_rate - 1)
     return share(win_rate) if rule.scale == WIN_RATE else f"{score_of(win_rate):+.2f}"
+
+
+def points(difference: float) -> str:
+    """A difference of scores in points of 100, with its sign."""
+    return f"{round(100 * difference, 1) + 0.0:+.1f}".removesuffix(".0")
+
+
+def margin_text(rule: Rule) -> str:
+    """The margin with its unit."""
+    return {
+        WIN_RATE: share(rule.margin),
+        SCORE: f"{rule.margin:g} in score",
+        POINTS: f"{100 * rule.margin:g} points",
+    }[rule.scale]
 
 
 def sentence(result: Result) -> str:
@@ -75,6 +91,8 @@ def _reason(result: Result) -> str:
     seen, table = criterion.evidence, criterion.judged
     names = f"{shown(table.candidate)} over {shown(table.baseline)}"
     rate = f"{_whose(result, criterion)} {names} {share(seen.win_rate)} of the time"
+    if rule.scale == POINTS:
+        rate = _scored(result, criterion)
     if rule.scale == SCORE:
         rate += f", a lead of {shown_on(rule, seen.win_rate)} in score"
     if result.verdict == "block":
@@ -92,6 +110,15 @@ def _reason(result: Result) -> str:
     return f"Inconclusive. {rate}, between {low} and {high}; {_wanted(rule)}. {_more(result)}{_worst(result)}"
 
 
+def _scored(result: Result, criterion: Criterion) -> str:
+    """By how much the candidate's mean score differs from the baseline's."""
+    table, difference = criterion.judged, 2 * criterion.evidence.win_rate - 1
+    on = f"On {criterion.name}, " if len(result.criteria) > 1 else ""
+    how = "more" if difference >= 0 else "less"
+    size = f"{abs(100 * difference):.1f}".removesuffix(".0")
+    return f"{on}{shown(table.candidate)} scores {size} points of 100 {how} than {shown(table.baseline)}"
+
+
 def _worst(result: Result) -> str:
     """That the candidate is significantly worse in a category, which the verdict on all questions hides."""
     worst = result.worst_category
@@ -102,7 +129,9 @@ def _worst(result: Result) -> str:
     ):
         return ""
     table = result.criteria[0].judged
-    seen = f"{share(worst.win_rate)} of {worst.questions:,} questions, {p_text(worst.p_value)}"
+    of = "on" if result.rule.scale == POINTS else "of"
+    rate = points(2 * worst.win_rate - 1) if result.rule.scale == POINTS else share(worst.win_rate)
+    seen = f"{rate} {of} {worst.questions:,} questions, {p_text(worst.p_value)}"
     return (
         f" But {shown(table.candidate)} is significantly worse on {shown(worst.name)} ({seen}): "
         f"--protect category={shown(worst.name)} makes that count."
@@ -124,9 +153,7 @@ def _different(result: Result) -> list[str]:
     better = {criterion.evidence.win_rate > 0.5 for criterion in result.different}
     how = "different from" if len(better) > 1 else "better than" if better.pop() else "worse than"
     on = f" on {listed([criterion.name for criterion in result.different])}" if len(result.criteria) > 1 else ""
-    within = (
-        f"the {share(rule.margin)} margin" if rule.scale == WIN_RATE else f"the margin of {rule.margin:g} in score"
-    )
+    within = f"the {share(rule.margin)} margin" if rule.scale == WIN_RATE else f"the margin of {margin_text(rule)}"
     names = f"{shown(table.candidate)} is significantly {how} {shown(table.baseline)}"
     return [f"But {names}{on}, though within {within}."]
 
@@ -171,11 +198,15 @@ def _more(result: Result) -> str:
             f"{result.for_this_panel} (--this-panel)."
         )
     if result.needed is None:
-        return "If the win rate is as observed, no number of questions within reach decides."
+        return f"If the {_estimate(result)} is as observed, no number of questions within reach decides."
     cost = "" if result.cost is None else f", {result.cost:.2f} {result.currency}"
     more = f"about {result.needed:,} more {_plural('question', result.needed)} decide"
-    more = f"If the win rate is as observed, {more} {share(result.rule.power)} of the time{cost}."
+    more = f"If the {_estimate(result)} is as observed, {more} {share(result.rule.power)} of the time{cost}."
     return f"{more} Then run the gate again with --look {result.next_look}."
+
+
+def _estimate(result: Result) -> str:
+    return "difference" if result.rule.scale == POINTS else "win rate"
 
 
 def _biased(criterion: Criterion) -> str:
@@ -196,10 +227,11 @@ def table(result: Result) -> list[tuple[str, str]]:
         lines[-1] = ("further criteria", listed([criterion.name for criterion in result.criteria[SHOWN - 1 :]]))
     look_text = "the only look" if rule.look is None else f"look {rule.look}"
     look_text += "" if rule.run is None else f" of run {rule.run}"
-    margin = share(rule.margin) if rule.scale == WIN_RATE else f"{rule.margin:g} in score"
-    mode = rule.mode + ("" if rule.mode == TWO_SIDED else f", margin {margin}")
+    mode = rule.mode + ("" if rule.mode == TWO_SIDED else f", margin {margin_text(rule)}")
     lines.append(("rule", f"{mode}, alpha {share(rule.alpha)} ({look_text}), power {share(rule.power)}"))
     lines.append(("judges", _judges(first, result)))
+    if rule.scale == POINTS:
+        lines.append(("runs", _runs(result)))
     requests = (remark.partition(BY_REQUEST)[2] for remark in result.remarks)
     lines += [("left out", f"by request: {text}") for text in dict.fromkeys(filter(None, requests))]
     notes = [_empty(result), _gaps(result), _position(first), _noise(first), _family(result), _weak(result)]
@@ -234,13 +266,21 @@ def _judges(criterion: Criterion, result: Result) -> str:
     return f"{names}. They differ significantly ({p_text(differences.p_value)}): {whose}"
 
 
+def _runs(result: Result) -> str:
+    """How many runs of how many tasks there are."""
+    runs = [criterion.scores.runs for criterion in result.criteria if criterion.scores.runs is not None]
+    n_runs = {int(size) for of in runs for size in np.bincount(of.task)}
+    each = f"{min(n_runs)}" if len(n_runs) == 1 else f"{min(n_runs)} to {max(n_runs)}"
+    return f"{each} of each question in either variant; questions are the unit, and their mean differences count"
+
+
 def _criterion(criterion: Criterion, several: bool, result: Result) -> tuple[str, str]:
     seen = criterion.evidence
     rule = result.rule
     rate, low, high = (shown_on(rule, value) for value in (seen.win_rate, seen.low, seen.high))
     counted = f"{seen.questions:,} {_plural('question', seen.questions)}"
     tests = f"ship {p_text(seen.p_ship)}, block {p_text(criterion.p_block)}"
-    name = "win rate" if rule.scale == WIN_RATE else "score"
+    name = {WIN_RATE: "win rate", SCORE: "score", POINTS: "difference"}[rule.scale]
     message = f"{rate} (one-sided {share(1 - rule.level)} bounds: {low} and {high}; {counted}; {tests})"
     return criterion.name if several else name, message
 
@@ -290,6 +330,8 @@ def _silence(result: Result) -> list[str]:
 
 
 def _position(criterion: Criterion) -> tuple[str, str] | None:
+    if criterion.scores.runs is not None:
+        return None
     if criterion.scores.order in ORDERS:
         return "position", ORDERS[criterion.scores.order]
     if isnan(criterion.scores.first_gains):
@@ -361,7 +403,8 @@ def _categories(result: Result) -> list[tuple[str, str]]:
         where = f"{category.criterion}, {category.name}" if len(result.criteria) > 1 else category.name
         how = "better" if category.win_rate > 0.5 else "worse"
         questions = f"{category.questions:,} {_plural('question', category.questions)}"
-        seen = f"win rate {share(category.win_rate)} on {questions}"
+        rate = points(2 * category.win_rate - 1) if result.rule.scale == POINTS else share(category.win_rate)
+        seen = f"{_estimate(result)} {rate} on {questions}"
         sure = f"{p_text(category.p_value)}, adjusted for {len(result.categories)} categories"
         lines_by_category.append(f"{shown(where)}: {name} is significantly {how} ({seen}; {sure})")
     if len(differ) > SHOWN:
@@ -430,9 +473,10 @@ def _criterion_dict(criterion: Criterion) -> dict[str, Any]:
         **{name: getattr(seen, name) for name in ("questions", "win_rate", "low", "high", "p_ship")},
         "p_block": criterion.p_block,
         "score": {
-            name: _known(score_of(value))
+            name: _known(score_of(value)) if criterion.scores.runs is None else None
             for name, value in {"estimate": seen.win_rate, "low": seen.low, "high": seen.high}.items()
         },
+        "difference": _difference(criterion),
         "judges": list(judged.judges),
         "judgments": len(judged.rows),
         "missing": judged.missing,
@@ -445,6 +489,14 @@ def _criterion_dict(criterion: Criterion) -> dict[str, Any]:
         "noise": _known(judged.noise),
         "contradicted": _known(judged.contradicted),
     }
+
+
+def _difference(criterion: Criterion) -> dict[str, float] | None:
+    """The mean difference of scores as a share of the scale, with its bounds; None where pairs were judged."""
+    seen = criterion.evidence
+    if criterion.scores.runs is None:
+        return None
+    return {"estimate": 2 * seen.win_rate - 1, "low": 2 * seen.low - 1, "high": 2 * seen.high - 1}
 
 
 def _checks_dict(criterion: Criterion) -> dict[str, Any]:

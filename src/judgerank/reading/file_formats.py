@@ -32,8 +32,10 @@ TOLD = re.compile(r'"?sep=(?P<sign>[^"\r\n])"?\r?(\n|$)', re.IGNORECASE)  # Exce
 ARROW_FILE = b"ARROW1"
 MAGIC = {b"PAR1": "parquet", ARROW_FILE: "arrow", SQLITE: "sqlite", ZIP: "xlsx"}
 HEADER, START = "header.json", "_journal/start.json"  # of an archive of inspect_ai
-# keys of files that are one object: inspect_ai's log, evaluatorq's run, JudgeArena's report, promptfoo's
+# keys of files that are one object: inspect_ai's log, evaluatorq's run, JudgeArena's report, promptfoo's,
+# skill-creator's grading, deepeval's test runs
 WHOLE = ({"eval", "samples"}, {"judging", "entries"}, {"model_A", "model_B", "preferences"}, {"results", "config"})
+WHOLE += ({"expectations", "summary"}, {"testCases"}, {"testRunData"})
 
 
 @dataclass(frozen=True)

@@ -226,6 +226,8 @@ class Gating(RealData, Replicated):
     looked: int = at_least(2)
     question_price: float = above(0)
     hostile: int = at_least(2)
+    tasks: list[int] = MISSING
+    runs: int = at_least(2)
     rare: int = at_least(2)
     parts: list[int] = MISSING
     draws: int = at_least(1)

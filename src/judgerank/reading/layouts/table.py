@@ -26,6 +26,7 @@ EXACT = "exact"  # of the ways in which names are read: as they are written
 ASK = "ask"  # of the column of counts: refuse one that is there and not spoken of
 COUNTS = ("n", "count", "counts", "num", "times", "weight", "weights", "n_votes", "votes", "frequency", "freq")
 ONE_JUDGE = "one judge"
+SCORE_GAP = "score_gap"  # column: by how much model_a's score is above model_b's, as a share of the judge's scale
 OF_NAMES = ("model_a", "model_b", "judge")  # keys of columns of names
 WIDE = "if each judge has a column of answers, say what words but a, b and tie mean: --winner-values W=VALUE"
 MISSING = frozenset(("None", "nan", "NaN", "NaT", "<NA>", "#N/A", "null", "NULL"))  # as programs write it
