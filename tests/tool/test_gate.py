@@ -6,6 +6,7 @@ import json
 import re
 from html.parser import HTMLParser
 from math import nan
+from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
@@ -117,8 +118,40 @@ def test_a_protected_group_blocks_and_without_it_the_worst_one_is_named_everywhe
     found = json.loads(done.stdout)
     assert (done.exit_code, found["failed"]) == (1, ["category=safety"])
     assert found["rule"]["protect"] == ["category=safety", "category=chat"]
-    for wrong in ("category=poems", "topic=safety", "safety"):
+    for wrong in ("category=poems", "topic=safety", "judge=judge-0", "safety"):
         assert run(path, "--protect", wrong).exit_code == 3
+
+
+def test_any_column_of_the_judgments_or_the_answers_protects_by_several_values_of_it(tmp_path, monkeypatch):
+    """As a column of the judgments says, of texts and of numbers, and as a column of the answers alone says."""
+    monkeypatch.chdir(tmp_path)
+    group = np.repeat(["safe", "harmful", "legal"], [100, 50, 50])
+    won = np.r_[np.tile([1.0, 1.0, 0.0, 1.0], 25), np.tile([1.0, 0.0, 0.0, 0.0], 13)[:50], np.tile([1.0, 0.5], 25)]
+    frame = records(won).assign(risk=group, tier=np.repeat([0.0, 1.0, 2.0], [100, 50, 50]))
+    frame.to_csv("j.csv", index=False)
+    rows = [
+        {"question_id": f"q{n}", "question": "Q?", "answer": "A", "label": group[n], "flag": group[n] == "harmful"}
+        for n in range(200)
+    ]
+    for name in ("old", "new"):
+        Path(f"{name}.jsonl").write_text("".join(json.dumps(row, default=bool) + "\n" for row in rows))
+
+    def of_groups(*groups):
+        options = [option for group in groups for option in ("--protect", group)]
+        done = run("j.csv", "--json", "--answers", "old.jsonl", "new.jsonl", *options)
+        report = json.loads(done.stdout)
+        return done.exit_code, report["failed"], [one["questions"] for one in report["criteria"]]
+
+    assert of_groups() == (0, [], [200])
+    for group in ("risk=harmful", "tier=1", "label=harmful", "flag=true"):
+        assert of_groups(group) == (1, [group], [200, 50])
+    assert of_groups("risk=legal") == (0, [], [200, 50])
+    both = of_groups("risk=legal", "risk=harmful", "label=safe")
+    assert both == (1, ["risk=harmful"], [200, 50, 50, 100])
+    python = gate(frame, "old", "new", Rule(protect=(("risk", "legal"), ("risk", "harmful"))))
+    (alone,) = gate(frame[frame["risk"] == "harmful"], "old", "new").criteria
+    assert python.criteria[2].evidence == alone.evidence
+    assert python.criteria[2].p_block == 3 * alone.p_block  # by Holm, over all questions and two groups
 
 
 def test_all_outputs_say_what_python_says(tmp_path):

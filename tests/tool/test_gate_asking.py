@@ -148,6 +148,20 @@ def test_equal_answers_are_ties_that_nobody_is_asked_about(folder):
     assert asked_so_far() == []
 
 
+def test_a_group_of_the_answers_is_protected_where_a_panel_is_asked(folder):
+    """Equal answers, of which there are no judgments, count in their group."""
+    rows = [json.loads(line) for line in Path("old.jsonl").read_text().splitlines()]
+    labelled = [row | {"topic": "law" if n < 30 else "art"} for n, row in enumerate(rows)]
+    values = ["50"] * 10 + ["10"] * 20 + ["90"] * 30
+    for name, column in (("old", ["50"] * 60), ("new", values)):
+        lines = [json.dumps(row | {"answer": value}) for row, value in zip(labelled, column, strict=True)]
+        Path(f"{name}.jsonl").write_text("\n".join(lines))
+    done = run("--until", "all", "--protect", "topic=law", "--json")
+    report = json.loads(done.stdout)
+    assert (done.exit_code, report["failed"]) == (1, ["topic=law"])
+    assert [one["questions"] for one in report["criteria"]] == [60, 30]
+
+
 def test_the_looks_are_fixed_beforehand_and_spend_alpha_once(folder):
     assert looks(60) == [10, 15, 22, 33, 50, 60]
     assert looks(4) == [4]

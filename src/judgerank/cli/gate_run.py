@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,9 +14,9 @@ from judgerank.cli.terminal import Messages, say, say_json, say_wrapped
 from judgerank.data.errors import ConfigError
 from judgerank.data.judgments import Judgments
 from judgerank.data.listing import counted, listed
-from judgerank.gating.answer_pairs import NEW, OLD, paired, texts_of
+from judgerank.gating.answer_pairs import NEW, OLD, Pair, labels_of, paired, texts_of
 from judgerank.gating.decision import BLOCK, INCONCLUSIVE, SHIP
-from judgerank.gating.gate import ALL, Gate, decided, remarks_on, requests_in
+from judgerank.gating.gate import ALL, Gate, columns_beyond, decided, remarks_on, requests_in
 from judgerank.gating.outputs import contents, tell_github
 from judgerank.gating.own_votes import votes_on_pair
 from judgerank.gating.rule import Rule
@@ -58,11 +58,19 @@ def outputs_of(files: list[Path], answers: tuple[Path, Path] | None, paths: Outp
     return outputs
 
 
-def read_by_criterion(files: list[Path], criteria: bool, read: Mapping[str, Any]) -> dict[str, Judgments]:
-    """Judgments in files, by criterion; `read` is what `read_judgments` is told."""
+def pairs_of(answers: tuple[Path, Path] | None) -> list[Pair]:
+    """The questions of two files of answers, if any."""
+    return paired(*answers) if answers else []
+
+
+def read_by_criterion(
+    files: list[Path], criteria: bool, read: Mapping[str, Any], rule: Rule, pairs: Sequence[Pair]
+) -> dict[str, Judgments]:
+    """Judgments in files, by criterion, with the columns of the rule; `read` is what `read_judgments` is told."""
     paths = paths_of(files)
     sources = {label_of(path): [path] for path in paths} if criteria else {ALL: paths}
-    return {name: read_judgments(source, **read) for name, source in sources.items()}
+    keep = columns_beyond(rule, pairs)
+    return {name: read_judgments(source, keep=keep, **read) for name, source in sources.items()}
 
 
 def require_defaults(read: Mapping[str, Judgments], by_default: Mapping[str, str]) -> None:
@@ -87,16 +95,15 @@ def decided_on(
     rule: Rule,
     own_maker: OwnMaker,
     question_cost: float | None,
-    answers: tuple[Path, Path] | None,
+    pairs: Sequence[Pair],
 ) -> Gate:
-    """The verdict on judgments that are there."""
-    texts = texts_of(paired(*answers)) if answers else {}
+    """The verdict on judgments that are there; `pairs` are the answers, where they are known."""
     makers = dict(maker for judgments in read.values() for maker in makers_on(judgments, own_maker.facts))
     tables, own = votes_on_pair(
-        read, pair, own_maker.choice, makers.items(), own_maker.candidate_model, rule.cluster
+        read, pair, own_maker.choice, makers.items(), own_maker.candidate_model, rule.cluster, labels_of(pairs)
     )
     result = decided(tables, rule, own, question_cost)
-    return replace(result, texts=texts, remarks=remarks_on(read), requests=requests_in(read))
+    return replace(result, texts=texts_of(pairs), remarks=remarks_on(read), requests=requests_in(read))
 
 
 def asked_now(

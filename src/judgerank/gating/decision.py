@@ -194,12 +194,13 @@ def by_category(tables: Mapping[str, Judged], rule: Rule) -> tuple[Category, ...
 
 def _scores(table: Judged, cluster: str) -> list[tuple[str, Scores]]:
     """Names and scores of the categories of one criterion."""
-    if "category" not in table.rows:
+    known = table.values("category")
+    if known is None:
         return []
-    named = table.rows.dropna(subset="category")[["question", "category"]].drop_duplicates()
-    if named["question"].duplicated().any():
+    known = known.dropna()
+    if known["question"].duplicated().any():
         return []
-    of_question = dict(zip(named["question"], named["category"].astype(str), strict=True))
+    of_question = dict(zip(known["question"], known["value"].astype(str), strict=True))
     names = np.array([of_question.get(question, "") for question in table.questions], object)
     categories = sorted({*names} - {""})
     if len(categories) < 2:

@@ -98,7 +98,7 @@ def _worst(result: Result) -> str:
     if (
         worst is None
         or not (worst.differs and worst.win_rate < 0.5)
-        or worst.name in dict(result.rule.protect).values()
+        or ("category", worst.name) in result.rule.protect
     ):
         return ""
     table = result.criteria[0].judged
