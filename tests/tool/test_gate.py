@@ -19,6 +19,7 @@ from judgerank.cli import app
 from judgerank.cli.commands import COMMANDS
 from judgerank.data.errors import DataError
 from judgerank.gating import verdict_page
+from judgerank.gating.five_lines import warnings
 from judgerank.gating.gate import gate
 from judgerank.gating.rule import Rule
 from judgerank.gating.verdict_text import as_dict, sentence, table
@@ -51,12 +52,35 @@ def test_the_exit_code_is_the_verdict(tmp_path, verdict):
     done = run(judgments(tmp_path, verdict))
     assert done.exit_code == CODES[verdict]
     assert done.stdout.lower().startswith(f"{verdict}.")
-    assert len(done.stdout.splitlines()) <= 12
+    assert len(done.stdout.splitlines()) <= 5
     assert max(map(len, done.stdout.splitlines())) <= 100
-    said = " ".join(done.stdout.split())
-    more = "more questions decide 80% of the time. Then run the gate again with --look 2."
-    assert (more in said) == (verdict == "inconclusive")
-    assert ("If the win rate is as observed, about" in said) == (verdict == "inconclusive")
+    assert ("Then give --look 2." in done.stdout) == (verdict == "inconclusive")
+
+
+def test_five_lines_by_default_and_everything_with_v(tmp_path):
+    """Verdict, evidence, the worst group, one warning of several, and what to do; `-v` has the table."""
+    path, page = tmp_path / "file.csv", tmp_path / "gate.html"
+    won = np.r_[np.tile([1.0, 1.0, 0.0], 50), np.tile([1.0, 0.0, 0.0, 0.0], 13)[:50]]
+    units = np.repeat([f"t{n}" for n in range(8)], 25)
+    frame = records(won, judges=["gpt-4o"]).assign(category=np.repeat(["chat", "safety"], [150, 50]), source=units)
+    frame.to_csv(path, index=False)
+    done = run(path, "--candidate-model", "gpt-5", "--page", page)
+    first, evidence, worst, warning, step = done.stdout.splitlines()
+    assert first.startswith("Ship.") and "safety" in first
+    assert [line.split()[0] for line in (evidence, worst, warning, step)] == [
+        "evidence",
+        "worst",
+        "warning",
+        "next",
+    ]
+    one = gate(path, "old", "new", candidate_model="gpt-5")
+    seen = one.criteria[0].evidence
+    assert all(f"{100 * bound:.1f}%" in evidence for bound in (seen.low, seen.high)) and "45%" in evidence
+    assert "--protect category=safety" in worst
+    assert len(warnings(one)) > 1 and "more: -v" in warning
+    assert "gate.html" in " ".join(run(path, "--page", page, "--candidate-model", "gpt-5").stdout.split())
+    every = " ".join(run(path, "--candidate-model", "gpt-5", "-v").stdout.split())
+    assert sentence(one) in every and all(" ".join(text.split()) in every for _, text in table(one))
 
 
 def test_the_docs_say_to_look_again_as_the_verdict_does(tmp_path):
@@ -65,7 +89,7 @@ def test_the_docs_say_to_look_again_as_the_verdict_does(tmp_path):
     (row,) = (row for row in rows if row.startswith("| 2 | inconclusive |"))
     path, options = judgments(tmp_path, "inconclusive"), []
     for look in re.findall(r"`(--look \d+)`", row):
-        assert f"run the gate again with {look}." in " ".join(run(path, *options).stdout.split())
+        assert f"Then give {look}." in " ".join(run(path, *options).stdout.split())
         options = look.split()
     assert options == ["--look", "3"] and run(path, *options).exit_code == 2
 

@@ -180,8 +180,8 @@ def test_a_judge_who_never_answers_is_named_and_further_questions_have_a_price(f
     answers(Path("new.jsonl"), [60, 40] * 30)
     done = run("--until", "all", "--baseline", "v1", "--candidate", "v2")
     assert done.exit_code == 2
-    assert "prefers v2 over v1" in done.stdout
-    said = " ".join(done.stdout.split())
+    assert "prefers v2 over v1" in done.stdout and "broken" in done.stdout
+    said = " ".join(run("--until", "all", "-v").stdout.split())
     assert "60 of 120" in said and "none from broken" in said
 
 
@@ -189,7 +189,7 @@ def test_a_further_run_spends_less(folder):
     answers(Path("new.jsonl"), [60, 40] * 30)
     first, second = (json.loads(run("--json", "--look", str(run_)).stdout)["rule"] for run_ in (1, 2))
     assert (first["run"], second["run"], second["look"]) == (1, 2, 6)
-    assert "run the gate again with --look 3." in " ".join(run("--look", "2").stdout.split())
+    assert "Then give --look 3." in " ".join(run("--look", "2").stdout.split())
     assert second["level"] == pytest.approx(first["level"] / 3)
 
 

@@ -229,6 +229,9 @@ def gate(
             help="Files of both answers, for --page to show beside judgments that are there.",
         ),
     ] = None,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", rich_help_panel=OUTPUT, help="Print every number and warning.")
+    ] = False,
     force: ForceOption = False,
 ) -> None:
     """Decide whether a candidate may replace a baseline: ship, block, or how many more questions.
@@ -269,7 +272,7 @@ def gate(
         by_default = {option: name for option, name in named.items() if not _is_given(ctx, option)}
         gate_run.require_defaults(judgments_by_criterion, by_default)
         result = gate_run.decided_on(judgments_by_criterion, pair, rule, own, question_cost, pairs)
-    gate_run.print_gate(result, outputs, paths, json)
+    gate_run.print_gate(result, outputs, paths, json, verbose)
     raise typer.Exit(result.exit_code)
 
 

@@ -16,6 +16,7 @@ from judgerank.data.judgments import Judgments
 from judgerank.data.listing import counted, listed
 from judgerank.gating.answer_pairs import NEW, OLD, Pair, labels_of, paired, texts_of
 from judgerank.gating.decision import BLOCK, INCONCLUSIVE, SHIP
+from judgerank.gating.five_lines import five_lines
 from judgerank.gating.gate import ALL, Gate, columns_beyond, decided, remarks_on, requests_in
 from judgerank.gating.outputs import contents, tell_github
 from judgerank.gating.own_votes import votes_on_pair
@@ -38,6 +39,11 @@ class OutputPaths:
     junit: Path | None
     markdown: Path | None
     page: Path | None
+
+    @property
+    def page_name(self) -> str | None:
+        """What the page is called."""
+        return None if self.page is None else self.page.name
 
 
 @dataclass(frozen=True)
@@ -138,14 +144,15 @@ def asked_now(
     return decide(paired(*files), requests, rule)
 
 
-def print_gate(result: Gate, outputs: Outputs, paths: OutputPaths, json: bool) -> None:
-    """Write and print the verdict."""
+def print_gate(result: Gate, outputs: Outputs, paths: OutputPaths, json: bool, verbose: bool) -> None:
+    """Write and print the verdict: five lines, or all that is known of it."""
     outputs.write(contents(result, paths.json, paths.junit, paths.markdown, paths.page))
     if json:
         say_json("gate", as_dict(result))
     else:
-        say_wrapped([sentence(result)], bold=True, colour=COLOURS[result.verdict])
-        say_wrapped(lines(result))
+        first, *rest = [sentence(result), *lines(result)] if verbose else five_lines(result, paths.page_name)
+        say_wrapped([first], bold=True, colour=COLOURS[result.verdict])
+        say_wrapped(rest)
     for remark in result.remarks:
         say(f"read: {remark}", err=True)
     tell_github(result)
