@@ -20,6 +20,11 @@ from judgerank.data.rankings import as_pairs
 from judgerank.data.units import QUESTION
 from judgerank.reading.layouts.table import ONE_JUDGE
 
+BASELINES, CANDIDATES, ASKED = (
+    "answer_of_baseline",
+    "answer_of_candidate",
+    "question_text",
+)  # texts in rows, if known
 OF_JUDGMENTS = (
     "question",
     "judge",
@@ -251,8 +256,13 @@ def judged(
             "count": pd.to_numeric(frame["count"]).to_numpy(float) if "count" in frame else 1.0,
         }
     )
-    for name in frame.columns.difference([*COLUMNS, *rows], sort=False):
+    for name in frame.columns.difference([*COLUMNS, *rows, "answer_a", "answer_b"], sort=False):
         rows[name] = frame[name].to_numpy(object)
+    if "answer_a" in frame:
+        is_first = frame["model_a"] == candidate
+        of_candidate, of_baseline = ("answer_a", "answer_b"), ("answer_b", "answer_a")
+        for name, (where_first, elsewhere) in ((CANDIDATES, of_candidate), (BASELINES, of_baseline)):
+            rows[name] = frame[where_first].where(is_first, frame[elsewhere]).to_numpy(object)
     if not judgments.ordered:  # where every winner stands in one place, that may be all that a judge goes by
         side = judgments.source.get("winners_side", nan)
         rows["first"] = side * np.sign(rows["preference"] - 0.5)
