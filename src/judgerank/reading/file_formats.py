@@ -34,8 +34,10 @@ MAGIC = {b"PAR1": "parquet", ARROW_FILE: "arrow", SQLITE: "sqlite", ZIP: "xlsx"}
 HEADER, START = "header.json", "_journal/start.json"  # of an archive of inspect_ai
 # keys of files that are one object: inspect_ai's log, evaluatorq's run, JudgeArena's report, promptfoo's,
 # skill-creator's grading, deepeval's test runs
-WHOLE = ({"eval", "samples"}, {"judging", "entries"}, {"model_A", "model_B", "preferences"}, {"results", "config"})
-WHOLE += ({"expectations", "summary"}, {"testCases"}, {"testRunData"})
+WHOLE = (
+    *({"eval", "samples"}, {"judging", "entries"}, {"model_A", "model_B", "preferences"}, {"results", "config"}),
+    *({"expectations", "summary"}, {"testCases"}, {"testRunData"}),
+)
 
 
 @dataclass(frozen=True)

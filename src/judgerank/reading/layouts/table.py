@@ -226,7 +226,7 @@ def _kept(table: Table, columns: Collection[str]) -> dict[str, str]:
         if name in called and name not in columns:
             kept[name] = called[name]
         elif name not in {*called, *columns, *COLUMNS}:
-            raise DataError(f"the table has no column {name!r} to cluster by (it has: {listed(called)})")
+            raise DataError(f"the table has no column {name!r} (it has: {listed(called)})")
     return kept
 
 
