@@ -98,9 +98,8 @@ class Repeats:
             Of each judge, those to requests that were not repeated included.
         """
         table = self.table.set_index("judge").drop(index=ALL, errors="ignore")
-        noise = table["noise"].where(
-            [_is_informative(row, "noise_low", "noise_high") for _, row in table.iterrows()]
-        )
+        is_known = [_is_informative(row, "noise_low", "noise_high") for _, row in table.iterrows()]
+        noise = table["noise"].where(np.array(is_known, bool))
         noise = noise.fillna(1.0 if self.correlation is None else 1.0 - self.correlation)
         repeated = table["answers"] / (1 + (table["answers"] / table["requests"] - 1) * (1 - noise))
         total = n_answers.reindex(table.index)
