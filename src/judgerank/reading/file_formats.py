@@ -32,7 +32,13 @@ ARROW_FILE = b"ARROW1"
 MAGIC = {b"PAR1": "parquet", ARROW_FILE: "arrow", SQLITE: "sqlite", ZIP: "xlsx"}
 HEADER, START = "header.json", "_journal/start.json"  # of an archive of inspect_ai
 # keys of files that are one object: inspect_ai's log, evaluatorq's run, JudgeArena's report, promptfoo's
-WHOLE = ({"eval", "samples"}, {"judging", "entries"}, {"model_A", "model_B", "preferences"}, {"results", "config"})
+WHOLE = (  # skill-creator's comparison, too
+    {"comparison_summary", "winner_strengths"},
+    {"eval", "samples"},
+    {"judging", "entries"},
+    {"model_A", "model_B", "preferences"},
+    {"results", "config"},
+)
 
 
 @dataclass(frozen=True)

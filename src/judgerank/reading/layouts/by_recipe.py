@@ -19,7 +19,7 @@ import pandas as pd
 from judgerank.data.errors import DataError
 from judgerank.reading.contents import COLUMNS
 from judgerank.reading.layouts.guards import kept
-from judgerank.reading.layouts.paths import has_path, with_paths
+from judgerank.reading.layouts.paths import PLACE_IN_LIST, has_path, with_paths
 from judgerank.reading.layouts.ranked import LAYOUTS as OF_RANKS
 from judgerank.reading.layouts.score_tables import SCORE_TABLE
 from judgerank.reading.layouts.table import Layout, Table, values
@@ -30,7 +30,9 @@ Recipe = Mapping[str, Any]
 RANKS = next(layout for layout in OF_RANKS if layout.needs == ("rank",))
 KINDS = {"pairs": NAMED, "scores": SCORE_TABLE, "ranks": RANKS, "choices": RANKS}
 LEFT_OPEN = ("count", "swapped", "valid")  # keys that a recipe leaves to the guards unless it speaks of them
+OPTIONAL = ("judge", "question", "category")
 TRUE = {"true", "1", "1.0", "yes"}
+BASELINE = "=baseline"  # the model that all others were compared with, by the option or by that name
 MADE = "{} by recipe"  # the name of a column that is made for a key
 
 
@@ -44,23 +46,17 @@ def recipes() -> tuple[Recipe, ...]:
 
 def prepared(recipe: Recipe, table: Table) -> Table:
     """The records of a form as a plain table, with its columns named, and without those that do not count."""
-    fields = [recipe["columns"] | game for game in recipe.get("games", [{}])]
+    asked = {key: name for key, name in table.specified.items() if key not in LEFT_OPEN}
+    games = [{**recipe.get("columns", {}), **game, **asked} for game in recipe.get("games", [{}])]
     if "of_file" in recipe:
         table = _with_headers(table, recipe["of_file"])
-    asked = {key: name for key, name in table.specified.items() if key not in LEFT_OPEN}
-    fields = [field | asked for field in fields]
-    paths = [path for field in fields for key, value in field.items() if key != "words" for path in _paths(value)]
-    table = with_paths(table, [*paths, *recipe.get("only", {}), *recipe.get("without", {})])
-    table = _that_count(recipe, table)
-    parts = [_part(recipe, table, field, len(fields) > 1) for field in fields]
+    parts = [_part(recipe, table, fields, len(games) > 1) for fields in games]
     frame = pd.concat([part.frame for part in parts]).sort_index(kind="stable").reset_index(drop=True)
     whole = replace(parts[0], frame=frame)
-    times = whole.specified.get("count")  # a form that counts outcomes counts some of them zero times
-    return (
-        kept(whole, (pd.to_numeric(frame[times]) != 0).to_numpy())
-        if "count" in recipe["columns"] and times
-        else whole
-    )
+    times = whole.specified.get("count")
+    if times and any("count" in game for game in games):  # of a form that counts outcomes, some of them never
+        return kept(whole, (pd.to_numeric(frame[times]) > 0).to_numpy())
+    return whole
 
 
 def _paths(value: Any) -> list[str]:
@@ -87,6 +83,9 @@ def _that_count(recipe: Recipe, table: Table) -> Table:
             if path in table.frame.columns:
                 cells = [str(word(value)).lower() for value in values(table.frame, path)]
                 rows &= np.array([(cell in words) is wanted for cell in cells], bool)
+    if recipe.get("without_itself"):
+        pair = [recipe["columns"][key] for key in ("model_a", "model_b")]
+        rows &= (values(table.frame, pair[0]) != values(table.frame, pair[1])).to_numpy(bool)
     return kept(table, rows)
 
 
@@ -94,10 +93,15 @@ def _part(recipe: Recipe, table: Table, fields: Mapping[str, Any], is_one_of_sev
     """The records by one set of fields, each of which becomes a column, or is one."""
     fields = dict(fields)
     spoken_here: Mapping[str, str] = fields.pop("words", {})  # of one of several games
+    paths = [path for value in fields.values() for path in _paths(value)]
+    table = with_paths(
+        table, [*paths, *recipe.get("ties", ()), *recipe.get("only", ()), *recipe.get("without", ())]
+    )
+    table = _that_count(recipe, table)
     named: dict[str, str | None] = {}
     made: dict[str, pd.Series] = {}
     for key, value in fields.items():
-        column = _column(table, value)
+        column = _column(table, value, key in OPTIONAL)
         if isinstance(column, str) and is_one_of_several:
             column = values(table.frame, column)
         if key == "winner" and spoken_here and isinstance(column, pd.Series):
@@ -125,15 +129,30 @@ def _part(recipe: Recipe, table: Table, fields: Mapping[str, Any], is_one_of_sev
     return replace(table, frame=frame, named={**unspoken, **named, **spoken}, words=words)
 
 
-def _column(table: Table, value: Any) -> pd.Series | str | None:
-    """The name of the column that a field is, or the column that is made for it."""
+def _column(table: Table, value: Any, is_optional: bool) -> pd.Series | str | None:
+    """The name of the column that a field is, or the column that is made for it; None if there is none."""
     frame = table.frame
     if isinstance(value, str) and value.startswith("="):
-        return pd.Series([value[1:]] * len(frame), dtype=object)
+        constant = (table.baseline or "baseline") if value == BASELINE else value[1:]
+        return pd.Series([constant] * len(frame), dtype=object)
     if isinstance(value, Mapping):
         return _made(frame, value)
-    names = value if isinstance(value, list) else [value]
-    return next((name for name in names if name in frame.columns), None)
+    names = [name for name in (value if isinstance(value, list) else [value]) if name in frame.columns]
+    lacks = (
+        {name: frame[name].map(_is_nothing).to_numpy(bool) for name in names} if isinstance(value, list) else {}
+    )
+    filled = [name for name, nothing in lacks.items() if not nothing.all()]
+    if len(filled) < 2 or not lacks[filled[0]].any():
+        return next(iter(filled or ([] if lacks and is_optional else names)), None)
+    column = values(frame, filled[0])
+    for name in filled[1:]:
+        column = column.where(~column.map(_is_nothing), values(frame, name))
+    return column
+
+
+def _is_nothing(value: object) -> bool:
+    """Whether a cell has no single value, for which another column is looked up."""
+    return value is None or isinstance(value, Mapping | list) or value != value
 
 
 def _made(frame: pd.DataFrame, rule: Mapping[str, Any]) -> pd.Series:
@@ -175,9 +194,10 @@ def _as_ranks(frame: pd.DataFrame, named: Mapping[str, str | None]) -> tuple[pd.
     named = dict(named)
     model, best = (values(frame, str(named[key])) for key in ("model", "best"))
     del named["best"]
+    places = values(frame, PLACE_IN_LIST) if PLACE_IN_LIST in frame else [None] * len(frame)
     is_best = [
-        answer is not None and (word(name) == word(answer) or str(word(answer)).lower() == "true")
-        for name, answer in zip(model, best, strict=True)
+        answer is not None and (word(answer) in (word(name), word(place)) or str(word(answer)).lower() == "true")
+        for name, answer, place in zip(model, best, places, strict=True)
     ]
     return frame.assign(rank=[1.0 if chosen else None for chosen in is_best]), named
 
@@ -200,6 +220,7 @@ def _layout(recipe: Recipe) -> Layout:
         ordered=recipe.get("ordered", plain_layout.ordered),
         reads=(),
         aliases=dict.fromkeys(plain_layout.aliases, ()),
+        lacks_baseline=lambda table: bool(recipe.get("baseline")),
         recipe=recipe,
     )
 

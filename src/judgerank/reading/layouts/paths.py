@@ -18,6 +18,7 @@ from judgerank.data.errors import DataError
 from judgerank.reading.layouts.table import Table, values
 
 STEP = re.compile(r"\.([^.\[\]]+)|\[(\*|-?\d+)\]")
+PLACE_IN_LIST = "place in list"  # a column beside those of lists, from zero
 EACH = None  # the step to every item of a list
 Steps = tuple[str | int | None, ...]
 Index = tuple[int, ...]  # places in the lists on the way
@@ -85,7 +86,7 @@ def with_paths(table: Table, paths: Iterable[str]) -> Table:
         return table
     cells = {path: values(frame, column).tolist() for path, (column, _) in found.items()}
     depth = max(steps.count(EACH) for _, steps in found.values())
-    rows, read = [], {path: list[object]() for path in found}
+    rows, numbers, read = [], [], {path: list[object]() for path in found}
     for row in range(len(frame)):
         items = {path: dict(_items(cells[path][row], steps)) for path, (_, steps) in found.items()}
         deepest = {path: items[path].keys() for path, (_, steps) in found.items() if steps.count(EACH) == depth}
@@ -98,8 +99,11 @@ def with_paths(table: Table, paths: Iterable[str]) -> Table:
             )
         for place in places:
             rows.append(row)
+            numbers.append(place[-1] if place else 0)
             for path, (_, steps) in found.items():
                 read[path].append(items[path].get(place[: steps.count(EACH)]))
     made = {path: pd.Series(column, dtype=object) for path, column in read.items()}
+    if depth:
+        made[PLACE_IN_LIST] = pd.Series(numbers, dtype=object)
     expanded = frame.iloc[rows].reset_index(drop=True) if depth else frame.reset_index(drop=True)
     return replace(table, frame=expanded.assign(**made))

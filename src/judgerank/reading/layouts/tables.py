@@ -312,7 +312,8 @@ def on_reading(read: Sequence[Read]) -> list[str]:
 
 def _on_unused_words(read: Sequence[Read]) -> Iterator[str]:
     """Words for the winner whose meaning was told and that no record has, such as misspelt ones."""
-    unused = {text for _, table in read for text in table.words} - {OTHER}
+    of_forms = {text for layout, _ in read if layout.recipe is not None for text in layout.recipe.get("words", ())}
+    unused = {text for _, table in read for text in table.words} - {OTHER} - of_forms
     for layout, table in read if unused else ():
         used = layout.used(table)
         for name in {
