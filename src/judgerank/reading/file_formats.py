@@ -33,10 +33,10 @@ ARROW_FILE = b"ARROW1"
 MAGIC = {b"PAR1": "parquet", ARROW_FILE: "arrow", SQLITE: "sqlite", ZIP: "xlsx"}
 HEADER, START = "header.json", "_journal/start.json"  # of an archive of inspect_ai
 # keys of files that are one object: inspect_ai's log, evaluatorq's run, JudgeArena's report, promptfoo's,
-# skill-creator's grading, deepeval's test runs
+# skill-creator's comparison and grading, deepeval's test runs
 WHOLE = (
     *({"eval", "samples"}, {"judging", "entries"}, {"model_A", "model_B", "preferences"}, {"results", "config"}),
-    *({"expectations", "summary"}, {"testCases"}, {"testRunData"}),
+    *({"comparison_summary", "winner_strengths"}, {"expectations", "summary"}, {"testCases"}, {"testRunData"}),
 )
 
 

@@ -37,6 +37,7 @@ from judgerank.reading.large.numbered import (
 )
 from judgerank.reading.large.sources import FORMS, MEMORY, Batch, Engine, literal, session, table
 from judgerank.reading.layouts.answer_versions import are_keyed
+from judgerank.reading.layouts.guards import NOT_COUNTING
 from judgerank.reading.layouts.names import NUMBERS, on_copies, on_ids
 from judgerank.reading.layouts.strength import tell_badness
 from judgerank.reading.layouts.table import SIDES, TURN, other_side
@@ -164,7 +165,12 @@ def _is_plain(rows: Rows) -> bool:
     labels = (*rows.names.models, *rows.names.judges)
     if are_keyed(rows.sample, rows.used.get("question", "")):
         return False
-    if used_keys - KEYS or unused & (SWAPS | ORDERS | {TURN}) or sides - texts or tell_badness(rows.names.spoken):
+    if (
+        used_keys - KEYS
+        or unused & (SWAPS | ORDERS | {TURN} | NOT_COUNTING.keys())
+        or sides - texts
+        or tell_badness(rows.names.spoken)
+    ):
         return False
     return is_whole("".join(labels))
 
