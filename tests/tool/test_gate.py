@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import shutil
 from html.parser import HTMLParser
 from math import nan
@@ -418,6 +419,23 @@ def test_names_of_models_are_only_text_in_markdown(tmp_path):
 def test_needed_questions_have_a_price(tmp_path):
     found = json.loads(run(judgments(tmp_path, "inconclusive"), "--json", "--question-cost", 0.02).stdout)
     assert found["cost"] == pytest.approx(0.02 * found["needed"])
+
+
+def test_a_file_of_two_variants_names_the_gate_and_one_of_more_does_not(tmp_path, monkeypatch):
+    """The command that `doctor` and `rank` print runs as it is."""
+    monkeypatch.chdir(tmp_path)
+    two = pd.read_csv(judgments(tmp_path, "ship"))
+    three = pd.concat([two, two.replace("old", "other")])
+    for frame, named in ((two, 1), (three, 0), (two.drop(columns="question"), 0)):
+        frame.to_csv("j.csv", index=False)
+        for words in (["doctor", "j.csv"], ["rank", "j.csv", "--output", "r", "--force"]):
+            done = judgerank(*words, cwd=tmp_path)
+            lines = [line for line in done.stdout.splitlines() if "judgerank gate" in line]
+            assert done.returncode == 0 and len(lines) == named, done.stdout
+            if named:
+                arguments = shlex.split(lines[0].partition("judgerank gate ")[2])
+                assert arguments == ["j.csv", "--baseline", "old", "--candidate", "new"]
+                assert run(*arguments).exit_code == 0
 
 
 def test_the_list_of_commands_has_the_first_line_of_each():

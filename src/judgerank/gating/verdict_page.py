@@ -13,7 +13,7 @@ from markupsafe import Markup
 from judgerank.data.arrays import FloatArray
 from judgerank.data.listing import counted
 from judgerank.gating.answer_pairs import Pair, Text
-from judgerank.gating.decision import INCONCLUSIVE
+from judgerank.gating.decision import INCONCLUSIVE, Category, Evidence
 from judgerank.gating.five_lines import verdict_line, warnings
 from judgerank.gating.gate_result import Criterion, Result
 from judgerank.gating.judged import ASKED, BASELINES, CANDIDATES, Judged
@@ -118,8 +118,7 @@ def _criterion_bar(criterion: Criterion, rule: Rule) -> Bar:
     seen = criterion.evidence
     low, high = shown_on(rule, seen.low), shown_on(rule, seen.high)
     about = f"{low} to {high} · {counted(seen.questions, 'question')}"
-    ends = _percent(seen.low, seen.high, seen.win_rate)
-    return Bar(criterion.name, shown_on(rule, seen.win_rate), about, ends[0], ends[1], ends[2])
+    return _bar(criterion.name, seen, about, rule)
 
 
 def _category_bars(result: Result) -> Iterator[Bar]:
@@ -130,19 +129,23 @@ def _category_bars(result: Result) -> Iterator[Bar]:
         sure = p_text(category.p_value).replace(" ", NO_BREAK)
         about = counted(category.questions, "question") + (f" · {kind}, {sure}" if kind else "")
         name = f"{category.criterion}, {category.name}" if several else category.name
-        ends = _percent(category.low, category.high, category.win_rate)
-        yield Bar(name, shown_on(result.rule, category.win_rate), about, ends[0], ends[1], ends[2], kind)
+        yield _bar(name, category, about, result.rule, kind)
 
 
-def _percent(*shares: float) -> tuple[float, ...]:
-    return tuple(round(100 * value, 2) for value in shares)
+def _bar(name: str, seen: Evidence | Category, about: str, rule: Rule, kind: str = "") -> Bar:
+    low, high, at = map(_percent, (seen.low, seen.high, seen.win_rate))
+    return Bar(name, shown_on(rule, seen.win_rate), about, low, high, at, kind)
+
+
+def _percent(share_of_one: float) -> float:
+    return round(100 * share_of_one, 2)
 
 
 def _limits(rule: Rule) -> list[float]:
     """What the win rate must be above, and below for equivalence, in percent."""
     if rule.mode == TWO_SIDED:
         return []
-    return [*_percent(*([rule.lowest, rule.highest] if rule.mode == EQUIVALENCE else [rule.lowest]))]
+    return [*map(_percent, [rule.lowest, rule.highest] if rule.mode == EQUIVALENCE else [rule.lowest])]
 
 
 def _limit_text(rule: Rule) -> str:

@@ -27,6 +27,7 @@ from judgerank.ranking.recusal import RECUSE, Recusal, is_recusing, recusal_of
 from judgerank.ranking.studies.coverage import on_few, on_parts
 from judgerank.ranking.studies.estimation import on_fit
 from judgerank.ranking.studies.judge_notes import panel_size
+from judgerank.ranking.verdict import on_two_variants
 from judgerank.reading.contents import COLUMNS
 from judgerank.reading.file_formats import opened
 from judgerank.reading.files import Files, labels_of, named, paths_of, title_of
@@ -120,6 +121,9 @@ def examine(
     more += [] if facts is None else ["--models", str(facts)]
     command = _command(files, form, columns, winner_values, baseline, options)
     yield from on_panel_size(recusal.counted)
+    gate = ["judgerank", "gate", *command[2:], *more]
+    if baseline is None and (hint := on_two_variants(judgments, shlex.join(gate))):
+        yield "gate", hint
     yield from on_ranking(recusal.counted, shlex.join([*command, *more]))
     return judgments
 

@@ -5,6 +5,7 @@ The page and the terminal say the same sentences. All numbers come from the rank
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -14,6 +15,7 @@ import pandas as pd
 from judgerank.data.cache import remembered
 from judgerank.data.comparisons import FEW_ANSWERS, FEW_JUDGES, Comparisons
 from judgerank.data.connectivity import imitating_scores, position_share
+from judgerank.data.judgments import Judgments
 from judgerank.data.listing import listed, noun, percent
 from judgerank.data.rankings import in_stages
 from judgerank.data.tied_choices import all_ties
@@ -163,6 +165,8 @@ class Verdict:
         Sentences.
     caution : str
         What belongs beside the headline wherever it stands alone, such as on a card; empty where nothing does.
+    gate : str
+        Which command decides whether one of exactly two models may replace the other; else empty.
     """
 
     headline: str
@@ -173,6 +177,7 @@ class Verdict:
     warnings: list[str]
     categories: str = ""
     caution: str = ""
+    gate: str = ""
 
     def lines(self) -> list[str]:
         """The verdict as lines of text, the headline first."""
@@ -182,6 +187,7 @@ class Verdict:
             self.categories,
             self.change,
             self.next,
+            self.gate,
             *(f"Warning: {warning}" for warning in self.warnings),
         ]
         return [f"{self.headline}.", f"{facts}.", *(line for line in parts if line)]
@@ -211,6 +217,7 @@ def verdict(ranking: Record, passed_on: bool = False) -> Verdict:
         [*([order.sentence()] if order else []), *policy.warnings, *warnings_of(ranking, judges)],
         where,
         " ".join(filter(None, [policy.caution, of_circle])),
+        on_two_variants(ranking.judgments, run_again("gate", ranking.judgments, passed_on=passed_on)),
     )
 
 
@@ -405,3 +412,13 @@ def reading_lines(ranking: Record) -> list[str]:
     judgments = ranking.judgments
     read = [f"Read: {remark}" for remark in judgments.remarks if remark not in judgments.warnings]
     return [*read, *ranking.recusal.on_left_out()]
+
+
+def on_two_variants(judgments: Judgments, command: str) -> str:
+    """Which command decides between exactly two models; empty where there are more, or questions are unknown."""
+    models = judgments.comparisons.models
+    if len(models) != 2 or "question_id" not in judgments.frame:
+        return ""
+    baseline, candidate = sorted(models, key=lambda name: name == "new")
+    options = shlex.join(["--baseline", baseline, "--candidate", candidate])
+    return f"May {candidate} replace {baseline}? {command} {options}"
