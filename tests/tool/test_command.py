@@ -17,6 +17,7 @@ from judgerank.collecting.checking import checked, read_settings
 from judgerank.collecting.prompt_settings import PAIRWISE
 from judgerank.collecting.settings import Collection, Panel, Prompt
 from judgerank.data.errors import ConfigError, DataError
+from judgerank.planning import USUAL
 from judgerank.planning.panels import assumed
 from judgerank.planning.plans import panels_by_size
 from judgerank.planning.precision import needed, precision_of, whole
@@ -183,7 +184,7 @@ def test_the_plan_of_an_assumed_panel_is_the_formula(tmp_path):
     asked = ["--n-models", 6, "--n-judges", 3, "--want", "score_width=0.3", "--by-judges", 2]
     done = judgerank("plan", *asked, cwd=tmp_path, anew=True)
     assert done.returncode == 0, done.stderr
-    panel = assumed(6, 3, 0.85, 1.1)
+    panel = assumed(6, 3, *USUAL[2:])
     expected = whole(needed("score_width", 0.3, [precision_of(panel)]))
     told = done.stdout.splitlines()
     assert told[0] == "An assumed panel: 6 models and 3 judges."

@@ -93,6 +93,23 @@ def test_judges_whose_votes_would_not_count_are_not_asked(folder):
     assert alone["criteria"][0]["judges"] == ["gpt-4o"] and "Add a judge of another maker" in alone["sentence"]
 
 
+def test_a_judge_that_has_changed_is_asked_again_and_the_others_are_not(folder):
+    """One Python judge is edited after a first gate: the file loses its judgments alone, to a file beside it."""
+    Path("other.py").write_text("def judge(question, first, second):\n    return 'c'\n")
+    judges = [{"judge": name, "provider": "python", "model": f"{name}.py"} for name in ("judge", "other")]
+    Path("panel.yaml").write_text(yaml.safe_dump({"judges": judges}))
+    answers(Path("new.jsonl"), [60] * 60)
+    run()
+    n_asked, before = len(asked_so_far()), Path("judgments.jsonl").read_text().splitlines()
+    Path("other.py").write_text("def judge(question, first, second):\n    return 'b'\n")
+    assert run().exit_code in (0, 2)
+    kept = [line for line in before if '"judge_model": "judge"' in line]
+    now = Path("judgments.jsonl").read_text().splitlines()
+    assert now[: len(kept)] == kept and sum('"judge_model": "other"' in line for line in now) >= len(kept)
+    assert Path("judgments.jsonl.earlier.jsonl").read_text().splitlines() == [x for x in before if x not in kept]
+    assert len(set(asked_so_far()[n_asked:]) & set(asked_so_far()[:n_asked])) == 0
+
+
 def test_gates_that_write_to_one_file_wait_for_each_other(folder):
     answers(Path("new.jsonl"), [60] * 60)
     lock = FileLock("judgments.jsonl.lock", thread_local=False)

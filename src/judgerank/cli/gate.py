@@ -270,6 +270,9 @@ def gate(
         judgments_by_criterion = gate_run.read_by_criterion(files, criteria, read, rule, pairs)
         named = {"baseline": baseline, "candidate": candidate}
         by_default = {option: name for option, name in named.items() if not _is_given(ctx, option)}
+        if len(by_default) == len(named):
+            pair = gate_run.default_pair(judgments_by_criterion, files) or pair
+            by_default = dict(zip(named, pair, strict=True))
         gate_run.require_defaults(judgments_by_criterion, by_default)
         result = gate_run.decided_on(judgments_by_criterion, pair, rule, own, question_cost, pairs)
     gate_run.print_gate(result, outputs, paths, json, verbose)

@@ -23,11 +23,13 @@ from judgerank.gating.own_votes import votes_on_pair
 from judgerank.gating.rule import Rule
 from judgerank.gating.verdict_text import as_dict, lines, sentence
 from judgerank.ranking.page_options import makers_among, makers_on
+from judgerank.reading.file_formats import bare_name
 from judgerank.reading.files import label_of, paths_of, plain
 from judgerank.reading.read import read_judgments
 from judgerank.writing.extras import asking
 from judgerank.writing.targets import Outputs
 
+WITHOUT_AND_WITH = (("without", "with"), ("without_skill", "with_skill"), ("old_skill", "new_skill"))
 COLOURS = {SHIP: "green", BLOCK: "red", INCONCLUSIVE: "yellow"}
 
 
@@ -79,6 +81,26 @@ def read_by_criterion(
     return {name: read_judgments(source, keep=keep, **read) for name, source in sources.items()}
 
 
+def default_pair(read: Mapping[str, Judgments], files: list[Path]) -> tuple[str, str] | None:
+    """Baseline and candidate where nobody names them: runs without and with a change, or two files of scores.
+
+    None where the names in the judgments do not say which is which.
+    """
+    models = models_in(read)
+    for pair in WITHOUT_AND_WITH:
+        if models == sorted(pair):
+            return pair
+    by_file = tuple(bare_name(path) for path in paths_of(files))
+    return (by_file[0], by_file[1]) if len(by_file) == 2 and models == sorted(by_file) else None
+
+
+def models_in(read: Mapping[str, Judgments]) -> list[str]:
+    """Names of all models in the judgments, in their order."""
+    return sorted(
+        {name for judgments in read.values() for side in ("model_a", "model_b") for name in judgments.frame[side]}
+    )
+
+
 def require_defaults(read: Mapping[str, Judgments], by_default: Mapping[str, str]) -> None:
     """Refuse names that nobody typed, since they are defaults of options, where no model has them.
 
@@ -86,9 +108,7 @@ def require_defaults(read: Mapping[str, Judgments], by_default: Mapping[str, str
     ------
     ConfigError
     """
-    models = sorted(
-        {name for judgments in read.values() for side in ("model_a", "model_b") for name in judgments.frame[side]}
-    )
+    models = models_in(read)
     for option, name in by_default.items():
         if name not in models:
             message = f"name a model with --{option}: there is none called {name!r}, the default"

@@ -19,6 +19,7 @@ from judgerank.data.judgments import Judgments
 from judgerank.data.listing import counted
 from judgerank.data.units import QUESTION
 from judgerank.fits.result import Fit
+from judgerank.planning import USUAL, Assumption
 from judgerank.planning.judges import fit_with_tastes, judges_needed
 from judgerank.planning.panels import Panel, assumed
 from judgerank.planning.plans import (
@@ -51,18 +52,6 @@ from judgerank.ranking.page_options import makers_on
 from judgerank.ranking.recusal import RECUSE, is_recusing, recusal_of
 from judgerank.reading.read import read_judgments
 from judgerank.trust.repeats import Repeats, repeats_of
-
-
-class Assumption(NamedTuple):
-    """What is said of an assumed panel; the rest is much like Chatbot Arena's, with scores further apart."""
-
-    n_models: int | None
-    n_judges: int | None
-    sigma_scores: float | None
-    sigma_discrimination: float | None
-
-
-USUAL = Assumption(20, 10, 0.85, 1.1)
 
 
 class Basis(NamedTuple):
@@ -105,11 +94,7 @@ class Planned:
 
 def assumed_panel(assumption: Assumption, model: str | None = None) -> Basis:
     """A panel without a file, its questions with nothing in common."""
-    overrides = {name: value for name, value in assumption._asdict().items() if value is not None}
-    models, judges, scores, log_discrimination = USUAL._replace(**overrides)
-    assert models and judges and scores is not None and log_discrimination is not None
-    panel = assumed(models, judges, scores, log_discrimination, model=model or DEFAULT)
-    return Basis(panel, INDEPENDENT, None)
+    return Basis(assumed(*USUAL.but(assumption), model=model or DEFAULT), INDEPENDENT, None)
 
 
 def fitted_to(

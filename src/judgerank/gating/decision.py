@@ -10,7 +10,7 @@ import numpy as np
 from judgerank.data.arrays import FloatArray
 from judgerank.gating.judged import Judged
 from judgerank.gating.rule import EQUIVALENCE, TWO_SIDED, Rule
-from judgerank.gating.scores import Scores, scored
+from judgerank.gating.scores import Scores
 
 # Exact tests and bounds for the mean of scores between 0 and 1, whatever their distribution.
 #
@@ -97,20 +97,35 @@ class Evidence:
 
 def p_values(scores: Scores, rule: Rule) -> tuple[float, float]:
     """p-values of "the candidate must not ship" and of "nothing speaks against the candidate"."""
-    x = scores.within
     worse, better = scores.p_flips(-1), scores.p_flips(1)
     if rule.mode == TWO_SIDED:
         return better, worse
-    lowest, highest = (scores.place_of(rate) for rate in (rule.lowest, rule.highest))
-    p_ship = p_not_above(scores.by_unit(x, lowest), lowest)
+    p_ship = _p_above(scores, rule.lowest)
     if rule.mode != EQUIVALENCE:
         return p_ship, worse
-    p_ship = max(p_ship, p_not_below(scores.by_unit(x, highest), highest))
-    return p_ship, min(1.0, 2 * min(worse, better))
+    return max(p_ship, _p_below(scores, rule.highest)), min(1.0, 2 * min(worse, better))
+
+
+def _p_above(scores: Scores, rate: float) -> float:
+    """p-value of "the win rate is at most the given one"."""
+    if scores.runs is not None:
+        return scores.runs.p_above(2 * rate - 1)
+    lowest = scores.place_of(rate)
+    return p_not_above(scores.by_unit(scores.within, lowest), lowest)
+
+
+def _p_below(scores: Scores, rate: float) -> float:
+    """p-value of "the win rate is at least the given one"."""
+    if scores.runs is not None:
+        return scores.runs.p_below(2 * rate - 1)
+    highest = scores.place_of(rate)
+    return p_not_below(scores.by_unit(scores.within, highest), highest)
 
 
 def bounds(scores: Scores, rule: Rule) -> tuple[float, float]:
     """One-sided confidence bounds of the win rate, each at the level of the look."""
+    if scores.runs is not None:
+        return (1 + scores.runs.least(rule.level)) / 2, (1 + scores.runs.largest(rule.level)) / 2
     low, high = (scores.rate_at(bound(scores.within, rule.level, scores.by_unit)) for bound in (least, largest))
     return low, high
 
@@ -214,5 +229,5 @@ def _scores(table: Judged, cluster: str) -> list[tuple[str, Scores]]:
     for name in categories:
         within = names == name
         of_unit = None if unit is None else unit[within]
-        scores.append((name, scored(table.preference[within], table.first[within], of_unit)))
+        scores.append((name, table.of(np.flatnonzero(within)).scores(of_unit)))
     return [(name, category_scores) for name, category_scores in scores if category_scores.order != "one"]

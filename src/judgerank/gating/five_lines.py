@@ -89,7 +89,9 @@ def _worst_group(result: Result) -> str:
     worst = result.worst_category
     if worst is None:
         return ""
-    return on_category(worst) + (f"; to make it count: {protection_of(worst)}" if is_hidden(result, worst) else "")
+    return on_category(result, worst) + (
+        f"; to make it count: {protection_of(worst)}" if is_hidden(result, worst) else ""
+    )
 
 
 def warnings(result: Result) -> list[str]:

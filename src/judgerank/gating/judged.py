@@ -14,11 +14,13 @@ import pandas as pd
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.errors import ConfigError, DataError
 from judgerank.data.frames import COLUMNS, OUTCOMES
-from judgerank.data.judgments import Judgments, changed_answers
+from judgerank.data.judgments import ITEM, Judgments, changed_answers
 from judgerank.data.listing import counted, listed
 from judgerank.data.rankings import as_pairs
 from judgerank.data.units import QUESTION
-from judgerank.reading.layouts.table import ONE_JUDGE
+from judgerank.gating.score_runs import score_runs
+from judgerank.gating.scores import Scores, scored
+from judgerank.reading.layouts.table import ONE_JUDGE, SCORE_GAP
 
 BASELINES, CANDIDATES, ASKED = (
     "answer_of_baseline",
@@ -62,7 +64,8 @@ class Judged:
         no names.
     rows : DataFrame
         ``question, judge, first, preference, reply`` of every judgment that was read, in the order of the file,
-        and the columns that the judgments keep beyond those of every judgment, such as ``category``.
+        and the columns that the judgments keep beyond those of every judgment, such as ``category``. Of answers
+        that were scored one by one ``score_gap``, the candidate's score less the baseline's, of the scale.
     failed : DataFrame
         ``question, judge`` of judgments that were asked for and could not be read, or are not there, and their
         ``category``.
@@ -128,6 +131,17 @@ class Judged:
     def sampled(self, name: str) -> IntArray | None:
         """As `units`, of a unit as in `gating.rule.Rule`; None where each question is one."""
         return None if name == QUESTION else self.units(name)
+
+    @property
+    def is_scored(self) -> bool:
+        """Whether answers were scored one by one, so that the sizes of differences count."""
+        return SCORE_GAP in self.rows
+
+    def scores(self, unit: IntArray | None = None) -> Scores:
+        """Scores of the questions; `unit` is as of `gating.scores.scored`."""
+        runs = score_runs(self.rows, self.questions, unit) if self.is_scored else None
+        scores = scored(self.preference, self.first, unit)
+        return scores if runs is None else scores.with_runs(runs)
 
     def labelled(self, labels: Mapping[str, Mapping[str, str]]) -> Judged:
         """The same with columns of the answers' files."""
@@ -256,13 +270,15 @@ def judged(
             "count": pd.to_numeric(frame["count"]).to_numpy(float) if "count" in frame else 1.0,
         }
     )
-    for name in frame.columns.difference([*COLUMNS, *rows, "answer_a", "answer_b"], sort=False):
+    for name in frame.columns.difference([*COLUMNS, *rows, "answer_a", "answer_b", SCORE_GAP], sort=False):
         rows[name] = frame[name].to_numpy(object)
     if "answer_a" in frame:
         is_first = frame["model_a"] == candidate
         of_candidate, of_baseline = ("answer_a", "answer_b"), ("answer_b", "answer_a")
         for name, (where_first, elsewhere) in ((CANDIDATES, of_candidate), (BASELINES, of_baseline)):
             rows[name] = frame[where_first].where(is_first, frame[elsewhere]).to_numpy(object)
+    if SCORE_GAP in frame and frame.loc[rows["preference"].notna(), SCORE_GAP].notna().all():
+        rows = _of_scores(rows, frame, candidate)
     if not judgments.ordered:  # where every winner stands in one place, that may be all that a judge goes by
         side = judgments.source.get("winners_side", nan)
         rows["first"] = side * np.sign(rows["preference"] - 0.5)
@@ -270,11 +286,20 @@ def judged(
     if read.empty:
         raise DataError(f"no judgment of {baseline!r} and {candidate!r} can be read")
     table = _table(rows, read, baseline, candidate).labelled(labels or {})
+    if table.is_scored:  # runs are no identical requests
+        table = replace(table, noise=nan, repeated=0)
     if cluster != QUESTION and table.units(cluster) is None:
         if cluster not in frame and cluster not in table.labels:
             raise DataError(f"the judgments have no column {cluster!r} to cluster by")
         raise DataError(f"a question has no {cluster!r}, or several: a gate takes each question to be of one")
     return table
+
+
+def _of_scores(rows: pd.DataFrame, frame: pd.DataFrame, candidate: str) -> pd.DataFrame:
+    """The rows with differences of scores and their runs, where all that can be read are made of two scores."""
+    gap: pd.Series = frame[SCORE_GAP].astype(float) * np.where(frame["model_a"] == candidate, 1.0, -1.0)
+    rows = rows.assign(**{SCORE_GAP: gap, "preference": (1 + gap) / 2})
+    return rows.assign(**{ITEM: frame[ITEM]}) if ITEM in frame else rows
 
 
 def with_ties(table: Judged | None, same: Sequence[str], judges: Sequence[str], names: tuple[str, str]) -> Judged:

@@ -15,6 +15,7 @@ import pandas as pd
 from judgerank.collecting.costs import spent_before, spent_into
 from judgerank.collecting.ledger import Ledger
 from judgerank.collecting.prices import priced
+from judgerank.collecting.replaced_judges import set_changed_judges_aside
 from judgerank.collecting.run import collect
 from judgerank.collecting.settings import Collection, Panel
 from judgerank.data.errors import EndpointError
@@ -93,7 +94,7 @@ def ask_until_decided(pairs: Sequence[Pair], requests: Asked, rule: Rule) -> Gat
     ConfigError, DataError, EndpointError
         As `judgerank.collecting.run.collect` raises them; the last if no judge answers at all.
     """
-    before = spent(requests)
+    before = prepared(requests)
     sizes = looks(len(pairs))
     for number, size in enumerate(sizes, 1):
         complete = ask_about(pairs[:size], requests, before)
@@ -105,9 +106,15 @@ def ask_until_decided(pairs: Sequence[Pair], requests: Asked, rule: Rule) -> Gat
     return result
 
 
+def prepared(requests: Asked) -> float:
+    """What the file cost that the panel's judgments go to, without those of judges that have changed since."""
+    set_changed_judges_aside(settings_of(requests, Path("questions.jsonl"), None), LONGEST_WAIT)
+    return spent(requests)
+
+
 def ask_all(pairs: Sequence[Pair], requests: Asked, rule: Rule) -> Gate:
     """Ask about all questions, and decide once."""
-    ask_about(pairs, requests, spent(requests))
+    ask_about(pairs, requests, prepared(requests))
     return looked_at(pairs, requests, rule)
 
 

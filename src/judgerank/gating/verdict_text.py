@@ -14,7 +14,7 @@ from judgerank.data.listing import listed
 from judgerank.data.units import QUESTION
 from judgerank.gating.decision import INCONCLUSIVE, Category
 from judgerank.gating.gate_result import Criterion, OtherUnit, Result
-from judgerank.gating.rule import EQUIVALENCE, SCORE, TWO_SIDED, WIN_RATE, Rule, score_of
+from judgerank.gating.rule import EQUIVALENCE, POINTS, SCORE, TWO_SIDED, WIN_RATE, Rule, score_of
 from judgerank.gating.scores import Scores
 
 SHOWN = 4  # criteria with a line of their own
@@ -54,8 +54,24 @@ def p_text(p_value: float) -> str:
 
 
 def shown_on(rule: Rule, win_rate: float) -> str:
-    """A win rate on the rule's scale: in percent, or as a lead in score."""
+    """A win rate on the rule's scale: in percent, as a lead in score, or as a difference of scores in points."""
+    if rule.scale == POINTS:
+        return points(2 * win_rate - 1)
     return share(win_rate) if rule.scale == WIN_RATE else f"{score_of(win_rate):+.2f}"
+
+
+def points(difference: float) -> str:
+    """A difference of scores in points of 100, with its sign."""
+    return f"{round(100 * difference, 1) + 0.0:+.1f}".removesuffix(".0")
+
+
+def margin_text(rule: Rule) -> str:
+    """The margin with its unit."""
+    return {
+        WIN_RATE: share(rule.margin),
+        SCORE: f"{rule.margin:g} in score",
+        POINTS: f"{100 * rule.margin:g} points",
+    }[rule.scale]
 
 
 def sentence(result: Result) -> str:
@@ -75,6 +91,8 @@ def preference_rate(result: Result) -> str:
     criterion = deciding(result)
     win_rate, table = criterion.evidence.win_rate, criterion.judged
     names = f"{shown(table.candidate)} over {shown(table.baseline)}"
+    if result.rule.scale == POINTS:
+        return _scored(result, criterion)
     lead = f", a lead of {shown_on(result.rule, win_rate)} in score" if result.rule.scale == SCORE else ""
     return f"{_whose(result, criterion)} {names} {share(win_rate)} of the time{lead}"
 
@@ -99,12 +117,21 @@ def _reason(result: Result) -> str:
     )
 
 
+def _scored(result: Result, criterion: Criterion) -> str:
+    """By how much the candidate's mean score differs from the baseline's."""
+    table, difference = criterion.judged, 2 * criterion.evidence.win_rate - 1
+    on = f"On {criterion.name}, " if len(result.criteria) > 1 else ""
+    how = "more" if difference >= 0 else "less"
+    size = f"{abs(100 * difference):.1f}".removesuffix(".0")
+    return f"{on}{shown(table.candidate)} scores {size} points of 100 {how} than {shown(table.baseline)}"
+
+
 def _worst(result: Result) -> str:
     """That the candidate is significantly worse in a category, which the verdict on all questions hides."""
     worst = result.worst_category
     if worst is None or not is_hidden(result, worst):
         return ""
-    name, seen = shown(result.criteria[0].judged.candidate), on_category(worst)
+    name, seen = shown(result.criteria[0].judged.candidate), on_category(result, worst)
     return f" But {name} is significantly worse on {seen}: {protection_of(worst)} makes that count."
 
 
@@ -114,10 +141,12 @@ def is_hidden(result: Result, category: Category) -> bool:
     return is_worse and ("category", category.name) not in result.rule.protect
 
 
-def on_category(category: Category) -> str:
-    n = category.questions
-    seen = f"{share(category.win_rate)} of {n:,} {plural('question', n)}, {p_text(category.p_value)}"
-    return f"{shown(category.name)} ({seen})"
+def on_category(result: Result, category: Category) -> str:
+    """A category with its win rate, or its difference of scores, and what that is of."""
+    n, is_of_points = category.questions, result.rule.scale == POINTS
+    rate = points(2 * category.win_rate - 1) if is_of_points else share(category.win_rate)
+    of = "on" if is_of_points else "of"
+    return f"{shown(category.name)} ({rate} {of} {n:,} {plural('question', n)}, {p_text(category.p_value)})"
 
 
 def protection_of(category: Category) -> str:
@@ -139,9 +168,7 @@ def where_different(result: Result) -> list[str]:
     better = {criterion.evidence.win_rate > 0.5 for criterion in result.different}
     how = "different from" if len(better) > 1 else "better than" if better.pop() else "worse than"
     on = f" on {listed([criterion.name for criterion in result.different])}" if len(result.criteria) > 1 else ""
-    within = (
-        f"the {share(rule.margin)} margin" if rule.scale == WIN_RATE else f"the margin of {rule.margin:g} in score"
-    )
+    within = f"the {share(rule.margin)} margin" if rule.scale == WIN_RATE else f"the margin of {margin_text(rule)}"
     names = f"{shown(table.candidate)} is significantly {how} {shown(table.baseline)}"
     return [f"But {names}{on}, though within {within}."]
 
@@ -186,10 +213,15 @@ def what_decides(result: Result) -> str:
             f"{result.for_this_panel} (--this-panel)."
         )
     if result.needed is None:
-        return "At this win rate no number of questions within reach decides."
+        return f"At this {_estimate(result)} no number of questions within reach decides."
     cost = "" if result.cost is None else f" ({result.cost:.2f} {result.currency})"
     more = f"About {result.needed:,} more {plural('question', result.needed)}{cost} decide"
-    return f"{more} {share(result.rule.power)} of the time at this win rate. Then give --look {result.next_look}."
+    often = f"{share(result.rule.power)} of the time at this {_estimate(result)}"
+    return f"{more} {often}. Then give --look {result.next_look}."
+
+
+def _estimate(result: Result) -> str:
+    return "difference" if result.rule.scale == POINTS else "win rate"
 
 
 def _biased(criterion: Criterion) -> str:
@@ -210,10 +242,11 @@ def table(result: Result) -> list[tuple[str, str]]:
         lines[-1] = ("further criteria", listed([criterion.name for criterion in result.criteria[SHOWN - 1 :]]))
     look_text = "the only look" if rule.look is None else f"look {rule.look}"
     look_text += "" if rule.run is None else f" of run {rule.run}"
-    margin = share(rule.margin) if rule.scale == WIN_RATE else f"{rule.margin:g} in score"
-    mode = rule.mode + ("" if rule.mode == TWO_SIDED else f", margin {margin}")
+    mode = rule.mode + ("" if rule.mode == TWO_SIDED else f", margin {margin_text(rule)}")
     lines.append(("rule", f"{mode}, alpha {share(rule.alpha)} ({look_text}), power {share(rule.power)}"))
     lines.append(("judges", _judges(first, result)))
+    if rule.scale == POINTS:
+        lines.append(("runs", _runs(result)))
     requests = (remark.partition(BY_REQUEST)[2] for remark in result.remarks)
     lines += [("left out", f"by request: {text}") for text in dict.fromkeys(filter(None, requests))]
     notes = [_empty(result), _gaps(result), _position(first), _noise(first), own_maker_row(result), _weak(result)]
@@ -256,13 +289,21 @@ def on_judges(criterion: Criterion, rule: Rule) -> str:
     return f"The judges differ significantly ({p_text(differences.p_value)}): the verdict is for {whose}"
 
 
+def _runs(result: Result) -> str:
+    """How many runs of how many tasks there are."""
+    runs = [criterion.scores.runs for criterion in result.criteria if criterion.scores.runs is not None]
+    n_runs = {int(size) for of in runs for size in np.bincount(of.task)}
+    each = f"{min(n_runs)}" if len(n_runs) == 1 else f"{min(n_runs)} to {max(n_runs)}"
+    return f"{each} of each question in either variant; questions are the unit, and their mean differences count"
+
+
 def _criterion(criterion: Criterion, several: bool, result: Result) -> tuple[str, str]:
     seen = criterion.evidence
     rule = result.rule
     rate, low, high = (shown_on(rule, value) for value in (seen.win_rate, seen.low, seen.high))
     counted = f"{seen.questions:,} {plural('question', seen.questions)}"
     tests = f"ship {p_text(seen.p_ship)}, block {p_text(criterion.p_block)}"
-    name = "win rate" if rule.scale == WIN_RATE else "score"
+    name = {WIN_RATE: "win rate", SCORE: "score", POINTS: "difference"}[rule.scale]
     message = f"{rate} (one-sided {share(1 - rule.level)} bounds: {low} and {high}; {counted}; {tests})"
     return criterion.name if several else name, message
 
@@ -312,6 +353,8 @@ def where_silent(result: Result) -> list[str]:
 
 
 def _position(criterion: Criterion) -> tuple[str, str] | None:
+    if criterion.scores.runs is not None:
+        return None
     if criterion.scores.order in ORDERS:
         return "position", ORDERS[criterion.scores.order]
     if isnan(criterion.scores.first_gains):
@@ -383,7 +426,8 @@ def _categories(result: Result) -> list[tuple[str, str]]:
         where = f"{category.criterion}, {category.name}" if len(result.criteria) > 1 else category.name
         how = "better" if category.win_rate > 0.5 else "worse"
         questions = f"{category.questions:,} {plural('question', category.questions)}"
-        seen = f"win rate {share(category.win_rate)} on {questions}"
+        rate = points(2 * category.win_rate - 1) if result.rule.scale == POINTS else share(category.win_rate)
+        seen = f"{_estimate(result)} {rate} on {questions}"
         sure = f"{p_text(category.p_value)}, adjusted for {len(result.categories)} categories"
         lines_by_category.append(f"{shown(where)}: {name} is significantly {how} ({seen}; {sure})")
     if len(differ) > SHOWN:
@@ -392,7 +436,7 @@ def _categories(result: Result) -> list[tuple[str, str]]:
     worst = result.worst_category
     rows = [("category", text) for text in lines_by_category]
     if worst is not None and not worst.differs:
-        rows.append(("worst", on_category(worst)))
+        rows.append(("worst", on_category(result, worst)))
     return rows
 
 
@@ -456,9 +500,10 @@ def _criterion_dict(criterion: Criterion) -> dict[str, Any]:
         **{name: getattr(seen, name) for name in ("questions", "win_rate", "low", "high", "p_ship")},
         "p_block": criterion.p_block,
         "score": {
-            name: _known(score_of(value))
+            name: _known(score_of(value)) if criterion.scores.runs is None else None
             for name, value in {"estimate": seen.win_rate, "low": seen.low, "high": seen.high}.items()
         },
+        "difference": _difference(criterion),
         "judges": list(judged.judges),
         "judgments": len(judged.rows),
         "missing": judged.missing,
@@ -471,6 +516,14 @@ def _criterion_dict(criterion: Criterion) -> dict[str, Any]:
         "noise": _known(judged.noise),
         "contradicted": _known(judged.contradicted),
     }
+
+
+def _difference(criterion: Criterion) -> dict[str, float] | None:
+    """The mean difference of scores as a share of the scale, with its bounds; None where pairs were judged."""
+    seen = criterion.evidence
+    if criterion.scores.runs is None:
+        return None
+    return {"estimate": 2 * seen.win_rate - 1, "low": 2 * seen.low - 1, "high": 2 * seen.high - 1}
 
 
 def _checks_dict(criterion: Criterion) -> dict[str, Any]:

@@ -70,7 +70,8 @@ def fitted_panel(judgments: Judgments, refit: Callable[[str], Fit], model: str |
         model, why = default_member([judgments.comparisons])
         log.info("%s: %s", judgments.title, why)
     fitted = refit(model)
-    return Panel.fitted(_by_question(fitted, judgments)), fitted
+    half_wins = 0.0 if fitted.model.has_ties else judgments.comparisons.share_of_ties
+    return Panel.fitted(_by_question(fitted, judgments), half_wins), fitted
 
 
 def _by_question(fitted: Fit, judgments: Judgments) -> Fit:

@@ -189,7 +189,7 @@ def deviation(
     if pairs * judges == 1:
         return 0.0, (0.0, 0.0)
     by_question, shared = _squares_by_question(plain, comparisons, question)
-    independent = plain._inverse("expected")
+    independent = panel.dispersion * plain._inverse("expected")
     excess = 1.0 + shared / np.trace(scale_of(plain).covariance(independent))
     error = np.sqrt(len(by_question)) * by_question.std(ddof=1) / by_question.sum()
     low, middle, high = (_tau(panel, excess * np.exp(z * error), pairs, judges) for z in (-Z95, 0.0, Z95))
@@ -228,12 +228,12 @@ def _squares_by_question(plain: Fit, comparisons: Comparisons, question: IntArra
 
 def _tau(panel: Panel, ratio: float, pairs: int, judges: int) -> float:
     """tau at which questions make the variance so many times as large."""
-    v = panel.covariance
-    alone = np.trace(panel.scale.covariance(v))
+    bread = panel.bread
+    alone = np.trace(panel.scale.covariance(panel.covariance))
 
     def excess(sd: float) -> float:
         shared = shared_variance(panel, Questions(sd, pairs, judges))
-        return float(np.trace(panel.scale.covariance(v @ shared @ v)) / alone + 1.0 - ratio)
+        return float(np.trace(panel.scale.covariance(bread @ shared @ bread)) / alone + 1.0 - ratio)
 
     if ratio <= 1:
         return 0.0

@@ -1,6 +1,6 @@
 """Arguments and results of a study.
 
-A study looks at a ranking and adds remarks and tables to it, one file each in `judgerank.ranking.studies`.
+A study looks at a ranking and adds remarks and tables to it; they are in `judgerank.ranking.studies`.
 """
 
 from __future__ import annotations

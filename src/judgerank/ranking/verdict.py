@@ -28,8 +28,8 @@ from judgerank.ranking.first_screen import NAMED, headline, in_order, in_words, 
 from judgerank.ranking.judge_policy import policy_of, unread, warnings_of
 from judgerank.ranking.page_records import head_to_head
 from judgerank.ranking.studies import panel
-from judgerank.ranking.studies.leaderboard import claims_of
-from judgerank.ranking.studies.near_copies import NAME as EFFECTIVE
+from judgerank.ranking.studies.judge_notes import NAME as EFFECTIVE
+from judgerank.ranking.studies.leaderboards import claims_of
 from judgerank.ranking.studies.next_comparisons import (
     CHANCE,
     NOBODY,
