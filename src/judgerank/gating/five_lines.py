@@ -5,7 +5,7 @@ from __future__ import annotations
 from textwrap import shorten
 
 from judgerank.data.listing import listed
-from judgerank.gating.decision import INCONCLUSIVE, SHIP
+from judgerank.gating.decision import BLOCK, INCONCLUSIVE, SHIP
 from judgerank.gating.gate_result import Result
 from judgerank.gating.rule import EQUIVALENCE, TWO_SIDED, Rule
 from judgerank.gating.verdict_text import (
@@ -53,14 +53,12 @@ def five_lines(result: Result, page: str | None = None) -> list[str]:
 
 def verdict_line(result: Result) -> str:
     """The verdict, how often the candidate is preferred, and where it is significantly worse."""
-    criterion, how = deciding(result), ""
-    if result.verdict == "block":
-        how = "different" if result.rule.mode == EQUIVALENCE else "worse"
-        how = f": {how}, {p_text(criterion.p_block)}"
-    elif result.verdict == "ship" and result.rule.mode == TWO_SIDED:
-        how = f": better, {p_text(criterion.evidence.p_ship)}"
-    worst = result.worst_category
-    if result.verdict != "block" and worst is not None and is_hidden(result, worst):
+    how, worst = "", result.worst_category
+    if result.verdict == BLOCK:
+        how = ": different" if result.rule.mode == EQUIVALENCE else ": worse"
+    elif result.verdict == SHIP and result.rule.mode == TWO_SIDED:
+        how = ": better"
+    if result.verdict != BLOCK and worst is not None and is_hidden(result, worst):
         how += f", but it is worse on {shown(worst.name)}"
     return f"{result.verdict.capitalize()}. {preference_rate(result)}{how}."
 
@@ -72,7 +70,12 @@ def _evidence(result: Result) -> str:
     judges = len(criterion.judged.judges)
     who = "" if criterion.judged.unnamed else f", {judges:,} {plural('judge', judges)}"
     sizes = f"{seen.questions:,} {plural('question', seen.questions)}{who}"
-    return f"{low} to {high} (one-sided {share(1 - rule.level)} bounds); {_limit(rule)}; {sizes}"
+    interval = f"{low} to {high} (one-sided {share(1 - rule.level)})"
+    if result.verdict == BLOCK:
+        interval += f", {p_text(criterion.p_block)}"
+    elif result.verdict == SHIP and rule.mode == TWO_SIDED:
+        interval += f", {p_text(seen.p_ship)}"
+    return f"{interval}; {_limit(rule)}; {sizes}"
 
 
 def _limit(rule: Rule) -> str:
@@ -111,8 +114,8 @@ def warnings(result: Result) -> list[str]:
             for other in could_decide
             if other.verdict != result.verdict
         ),
-        on_judges(result) if result.verdict != INCONCLUSIVE else "",
-        ORDERS.get(result.criteria[0].scores.order, ""),
+        on_judges(deciding(result), rule) if result.verdict != INCONCLUSIVE else "",
+        ORDERS.get(deciding(result).scores.order, ""),
     ]
     return [f"{text[0].upper()}{text[1:].removesuffix('.')}." for text in found if text]
 

@@ -277,15 +277,15 @@ def _judges(criterion: Criterion, result: Result) -> str:
     if criterion.judged.unnamed:
         return "not named: a question's answers in one order count as one judge's (name them: --column judge=NAME)"
     names = f"{len(criterion.judged.judges)}: {listed(criterion.judged.judges)}"
-    return ". ".join(filter(None, [names, on_judges(result)]))
+    return ". ".join(filter(None, [names, on_judges(criterion, result.rule)]))
 
 
-def on_judges(result: Result) -> str:
+def on_judges(criterion: Criterion, rule: Rule) -> str:
     """For whom the verdict is where judges differ significantly."""
-    differences = result.criteria[0].checks.differences
+    differences = criterion.checks.differences
     if not differences.differ:
         return ""
-    whose = "this panel alone" if result.rule.this_panel else "judges like these"
+    whose = "this panel alone" if rule.this_panel else "judges like these"
     return f"The judges differ significantly ({p_text(differences.p_value)}): the verdict is for {whose}"
 
 
