@@ -15,6 +15,7 @@ from judgerank.data.errors import ConfigError
 from judgerank.data.judgments import Judgments
 from judgerank.data.listing import counted, listed
 from judgerank.gating.answer_pairs import NEW, OLD, paired, texts_of
+from judgerank.gating.callers import as_called
 from judgerank.gating.decision import BLOCK, INCONCLUSIVE, SHIP
 from judgerank.gating.gate import ALL, Gate, decided, remarks_on, requests_in
 from judgerank.gating.outputs import contents, tell_github
@@ -157,8 +158,8 @@ def print_gate(result: Gate, outputs: Outputs, paths: OutputPaths, json: bool) -
     if json:
         say_json("gate", as_dict(result))
     else:
-        say_wrapped([sentence(result)], bold=True, colour=COLOURS[result.verdict])
-        say_wrapped(lines(result))
+        say_wrapped([as_called(sentence(result))], bold=True, colour=COLOURS[result.verdict])
+        say_wrapped(map(as_called, lines(result)))
     for remark in result.remarks:
         say(f"read: {remark}", err=True)
     tell_github(result)

@@ -1,4 +1,4 @@
-"""Judgments of judges and prompts that have changed since go to a file of their own, and judges are asked again."""
+"""Judgments of judges or a prompt that have changed go to a file of their own, and judges are asked again."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ EARLIER = ".earlier.jsonl"  # end of the name of the file beside the judgments
 def set_changed_judges_aside(settings: Collection, wait: float = 0.0) -> None:
     """Move judgments that the same request would not give now to a file beside the others, and say so.
 
-    They are of another prompt, or of judges that are no longer what they were. All others stay, those of judges who
-    are not in the panel among them.
+    They are of another prompt, or of judges that are no longer what they were. All others stay, those of judges
+    who are not in the panel among them.
 
     Parameters
     ----------
