@@ -165,6 +165,9 @@ class Tastes(RealData, Replicated):
     panels: list[int] = at_least(2)
     tastes: list[float] = at_least(0)
     favours: list[float] = at_least(0)
+    few_judges: int = at_least(2)
+    partial: int = at_least(2)
+    ties: float = at_least(0)
     per_judge: int = at_least(1)
     questions: int = at_least(2)
     sets: int = at_least(2)
@@ -227,6 +230,8 @@ class Gating(RealData, Replicated):
     looked: int = at_least(2)
     question_price: float = above(0)
     hostile: int = at_least(2)
+    tasks: list[int] = MISSING
+    runs: int = at_least(2)
     rare: int = at_least(2)
     parts: list[int] = MISSING
     draws: int = at_least(1)
