@@ -238,6 +238,19 @@ def test_a_plan_names_whom_it_leaves_out_and_says_what_is_more(tmp_path, simulat
         assert row["judges"] is None
 
 
+def test_a_plan_by_a_column_counts_its_values(tmp_path, simulated):
+    frame = simulated(4, [0.8, 0.0, -0.8], [1.5, 0.7], 600).to_frame()
+    frame.assign(template=[f"t{row % 30}" for row in range(600)]).to_csv(tmp_path / "mine.csv", index=False)
+    asked = ["plan", "mine.csv", "--want", "score_width_worst=2", "--json", "--cluster"]
+    document = json.loads(judgerank(*asked, "template", cwd=tmp_path).stdout)
+    assert (document["cluster"], document["collected"], document["tastes"]) == ("template", 600, None)
+    (row,) = document["plan"]
+    assert row["questions"] < 30 and row["comparisons"] == 20 * row["questions"] and row["more"] == 0
+    assert sum("values of template" in note for note in document["notes"]) >= 2  # what is counted, and the fewest
+    refused = judgerank(*asked, "template,judge", cwd=tmp_path)
+    assert refused.returncode == 2 and "--cluster" in refused.stderr
+
+
 def test_a_plan_is_for_all_the_files_that_are_named(tmp_path, simulated):
     frame = simulated(4, [0.8, 0.0, -0.8], [1.5, 0.7], 600).to_frame()
     for name, rows in {"all": frame, "part1": frame[:300], "part2": frame[300:]}.items():

@@ -15,6 +15,7 @@ from judgerank.data.errors import ConfigError
 from judgerank.data.judgments import Judgments
 from judgerank.data.listing import counted, listed
 from judgerank.gating.answer_pairs import NEW, OLD, Pair, labels_of, paired, texts_of
+from judgerank.gating.callers import as_called
 from judgerank.gating.decision import BLOCK, INCONCLUSIVE, SHIP
 from judgerank.gating.five_lines import five_lines
 from judgerank.gating.gate import ALL, Gate, columns_beyond, decided, remarks_on, requests_in
@@ -170,7 +171,8 @@ def print_gate(result: Gate, outputs: Outputs, paths: OutputPaths, json: bool, v
     if json:
         say_json("gate", as_dict(result))
     else:
-        first, *rest = [sentence(result), *lines(result)] if verbose else five_lines(result, paths.page_name)
+        said = [sentence(result), *lines(result)] if verbose else five_lines(result, paths.page_name)
+        first, *rest = map(as_called, said)
         say_wrapped([first], bold=True, colour=COLOURS[result.verdict])
         say_wrapped(rest)
     for remark in result.remarks:

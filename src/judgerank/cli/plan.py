@@ -188,6 +188,8 @@ def plan(
     if files:
         read = how_read(column, words, format, baseline, encoding, names, copies, selection)
         own = own_maker.value, models
+        if "," in cluster:
+            raise typer.BadParameter("a plan is for new values of one column.", param_hint="'--cluster'")
         read["keep"] = () if cluster == QUESTION else (cluster,)
         basis = plan_run.fitted_to(files, read, (model, solver.value), level, assumption, own, cluster)
     else:

@@ -22,7 +22,7 @@ from judgerank.data.tied_choices import all_ties
 from judgerank.fits.errors_by_question import too_few
 from judgerank.fits.presentation import pairs, win_probability
 from judgerank.order.cycles import shortest_cycle
-from judgerank.ranking.choices import LIKE_THESE, Record, Settings
+from judgerank.ranking.choices import LIKE_THESE, THIS_PANEL, Record, Settings
 from judgerank.ranking.components import links_between
 from judgerank.ranking.first_screen import NAMED, headline, in_order, in_words, largest
 from judgerank.ranking.judge_policy import policy_of, unread, warnings_of
@@ -39,6 +39,7 @@ from judgerank.ranking.studies.next_comparisons import (
     tastes_matter,
 )
 from judgerank.ranking.studies.one_sided_votes import one_sided_judges
+from judgerank.ranking.studies.whose_opinion import FAVOURITES, SAID
 from judgerank.reading.files import run_again
 from judgerank.trust.sentences import FRAGILITY
 
@@ -273,6 +274,7 @@ def _lead(ranking: Record, board: pd.DataFrame, pairs: pd.DataFrame, order: Show
             f"{text} The judges seem to differ in taste, so this and all intervals allow for which judges were "
             "asked (--whose this_panel does not)."
         )
+    text = " ".join([text, *_on_favourites(ranking)])
     if not (claims.contenders and claims.has_any):
         return text
     among = board[board["model"].isin(claims.contenders)]
@@ -280,6 +282,12 @@ def _lead(ranking: Record, board: pd.DataFrame, pairs: pd.DataFrame, order: Show
     named = [f"{model} ({count:,} {noun(count, 'comparison')})" for model, count in counts][:NAMED]
     more = f" and {len(among) - NAMED:,} more" if len(among) > NAMED else ""
     return f"{text} {name} is not significantly different from {', '.join(named)}{more}."
+
+
+def _on_favourites(ranking: Record) -> list[str]:
+    """Which judge favours which model, and whether those votes count."""
+    remarks = (remark.removeprefix("Component 1: ") for remark in ranking.remarks)
+    return [remark.removeprefix(SAID) for remark in remarks if remark.startswith(SAID)]
 
 
 def _whose(ranking: Record) -> str:
@@ -317,7 +325,8 @@ def _change(ranking: Record, board: pd.DataFrame, passed_on: bool) -> str:
     if not fragility.startswith("Removing"):
         return fragility
     settings, usual = ranking.settings, Settings()
-    if settings.makers:  # which no option of that command gives
+    is_panel = settings.whose == THIS_PANEL and FAVOURITES in ranking.tables
+    if settings.makers or is_panel:  # which no option of that command gives
         return fragility
     names = ("model", "solver", "level", "own_maker")
     chosen = [name for name in names if getattr(settings, name) != getattr(usual, name)]
