@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -25,7 +26,7 @@ from judgerank.model.block import Need
 from judgerank.model.law import levels_at
 from judgerank.order.pairs import Order, orders, pairwise, separated
 from judgerank.order.scale import scale_of
-from judgerank.planning import precision
+from judgerank.planning import USUAL, precision
 from judgerank.planning.judges import fit_with_tastes, judges_needed
 from judgerank.planning.panels import Panel, assumed
 from judgerank.planning.plans import (
@@ -526,6 +527,23 @@ def curves(
         for goal in (precision.GOALS if n_judges == max(precisions) else precision.WIDTHS)
         for size in sizes
     )
+
+
+MEDIAN = "median"
+
+
+def defaults_table(data: Mapping[str, Judgments]) -> pd.DataFrame:
+    """Sizes and spreads of every set's panel as ranked, and the medians, which are assumed without data."""
+    rows = []
+    for name, judgments in data.items():
+        member, _ = default_member([judgments.comparisons])
+        fitted = fit_member(judgments.comparisons, member, SHRUNK)
+        scores, gamma = scale_of(fitted).scores, fitted.discrimination
+        sizes = len(scores), len(gamma), scores.std(), np.log(gamma).std(ddof=0)
+        rows.append({"dataset": name, **dict(zip(USUAL._fields, sizes, strict=True))})
+    table = pd.DataFrame(rows)
+    median = {"dataset": MEDIAN, **table[list(USUAL._fields)].median()}
+    return pd.concat([table, pd.DataFrame([median])], ignore_index=True)
 
 
 def panel_table(panel: Panel) -> pd.DataFrame:

@@ -10,7 +10,7 @@ import pytest
 from judgerank.fits.errors_by_question import by_question
 from judgerank.inference.taste_errors import TASTE
 from judgerank.model.streams import generator
-from judgerank.planning.judges import fit_with_tastes, judges_needed, per_judge
+from judgerank.planning.judges import fit_with_tastes, judges_needed, per_judge, tastes_shown
 from judgerank.planning.panels import Panel
 from judgerank.planning.plans import (
     fitted_panel,
@@ -151,6 +151,17 @@ def test_judges_like_these_are_counted_where_judges_have_tastes(tasteful):
     assert table["judges"].tolist() == [judges["separated"]]
     (note,) = tastes_told(with_tastes, table)
     assert f"{with_tastes.spread[TASTE]:.2f}" in note and "300 comparisons" in note
+
+
+def test_tastes_whose_fit_would_take_long_are_still_told(tasteful, monkeypatch):
+    judgments, fitted = tasteful
+    monkeypatch.setattr("judgerank.planning.judges.MOST_TASTES", 1)
+    assert fit_with_tastes(judgments, fitted, SHRUNK) is None
+    shown = tastes_shown(judgments, fitted)
+    assert 0.2 < shown < 0.7
+    table = plan_table(from_file(judgments)[0], INDEPENDENT, {"separated": 0.7}, partial(to_make, INDEPENDENT), AT)
+    (note,) = tastes_told(None, table, shown)
+    assert f"{shown:.2f}" in note and not list(tastes_told(None, table, 0.0))
 
 
 def test_no_judges_are_counted_where_they_have_no_tastes():

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 import re
 import resource
 import threading
@@ -17,6 +18,7 @@ from judgerank.collecting.bodies import DEEPEST, LARGE, TooDeep, checked_body
 from judgerank.collecting.ledger import Ledger, Replaced
 from judgerank.collecting.response import retry_after
 from judgerank.collecting.secrets import Secrets
+from judgerank.collecting.task_order import Task
 from judgerank.collecting.transport import LARGEST_BODY
 from judgerank.data.errors import DataError
 from tests.tool.collecting import TOTAL, collected, judgments
@@ -291,6 +293,61 @@ def test_a_file_that_was_replaced_stays_as_it_is_and_no_judgment_is_lost(tmp_pat
     assert (path.read_bytes() if path.exists() else None) == state
     (kept,) = tmp_path.glob("judgments.kept-*.jsonl")
     assert read_lines(kept.read_bytes()) == [f"q{number}" for number in (*range(10, 10 + written), 20, 21)]
+
+
+@pytest.mark.parametrize("change", [lambda p: (p.unlink(), p.mkdir()), lambda p: (p.unlink(), os.mkfifo(p))])
+def test_a_folder_or_a_pipe_in_the_place_of_the_file_takes_no_judgment(tmp_path, change):
+    path = tmp_path / "judgments.jsonl"
+    ledger = Ledger(path)
+    ledger.append(record(10))
+    change(path)
+    with pytest.raises(Replaced):
+        ledger.append(record(11))
+    (kept,) = tmp_path.glob("judgments.kept-*.jsonl")
+    assert read_lines(kept.read_bytes()) == ["q10", "q11"]
+
+
+@pytest.mark.parametrize("tail", [b"no judgment\n", b"\n\n", b"\0" * 99, lines(7)[:30]])
+def test_a_judgment_is_kept_where_something_else_leaves_what_is_none(tmp_path, tail):
+    """Also the beginning of a line that has no end: whoever writes it may go on."""
+    path = tmp_path / "judgments.jsonl"
+    path.write_bytes(lines(0))
+    ledger = Ledger(path)
+    ledger.append(record(10))
+    with path.open("ab") as other:
+        other.write(tail)
+    with pytest.raises(Replaced):
+        ledger.append(record(11))
+    assert path.read_bytes() == lines(0, 10) + tail
+    (kept,) = tmp_path.glob("judgments.kept-*.jsonl")
+    assert read_lines(kept.read_bytes()) == ["q10", "q11"]
+
+
+def test_a_line_that_something_else_is_writing_is_waited_for(tmp_path):
+    path = tmp_path / "judgments.jsonl"
+    ledger = Ledger(path)
+    ledger.append(record(10))
+    with path.open("ab", buffering=0) as other:
+        other.write(lines(7)[:30])
+        rest = threading.Timer(0.1, lambda: other.write(lines(7)[30:]))
+        rest.start()
+        ledger.append(record(11))
+        rest.join()
+    assert path.read_bytes() == lines(10, 7, 11) and ledger.is_answered(Task("q7", *list(REQUEST.values())))
+
+
+def test_a_judgment_is_kept_elsewhere_where_the_folder_is_gone(tmp_path, monkeypatch):
+    folder, here = tmp_path / "study", tmp_path / "here"
+    folder.mkdir()
+    here.mkdir()
+    monkeypatch.chdir(here)
+    ledger = Ledger(folder / "judgments.jsonl")
+    ledger.append(record(10))
+    folder.rename(tmp_path / "moved")
+    with pytest.raises(Replaced):
+        ledger.append(record(11))
+    (kept,) = here.glob("judgments.kept-*.jsonl")
+    assert read_lines(kept.read_bytes()) == ["q10", "q11"]
 
 
 @contextmanager

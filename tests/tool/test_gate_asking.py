@@ -249,6 +249,20 @@ def test_equal_answers_are_ties_that_nobody_is_asked_about(folder):
     assert asked_so_far() == []
 
 
+def test_a_group_of_the_answers_is_protected_where_a_panel_is_asked(folder):
+    """Equal answers, of which there are no judgments, count in their group."""
+    rows = [json.loads(line) for line in Path("old.jsonl").read_text().splitlines()]
+    labelled = [row | {"topic": "law" if n < 30 else "art"} for n, row in enumerate(rows)]
+    values = ["50"] * 10 + ["10"] * 20 + ["90"] * 30
+    for name, column in (("old", ["50"] * 60), ("new", values)):
+        lines = [json.dumps(row | {"answer": value}) for row, value in zip(labelled, column, strict=True)]
+        Path(f"{name}.jsonl").write_text("\n".join(lines))
+    done = run("--until", "all", "--protect", "topic=law", "--json")
+    report = json.loads(done.stdout)
+    assert (done.exit_code, report["failed"]) == (1, ["topic=law"])
+    assert [one["questions"] for one in report["criteria"]] == [60, 30]
+
+
 def test_the_looks_are_fixed_beforehand_and_spend_alpha_once(folder):
     assert looks(60) == [10, 15, 22, 33, 50, 60]
     assert looks(4) == [4]
@@ -267,8 +281,8 @@ def test_a_judge_who_never_answers_is_named_and_further_questions_have_a_price(f
     answers(Path("new.jsonl"), [60, 40] * 30)
     done = run("--until", "all", "--baseline", "v1", "--candidate", "v2")
     assert done.exit_code == 2
-    assert "prefers v2 over v1" in done.stdout
-    said = " ".join(done.stdout.split())
+    assert "prefers v2 over v1" in done.stdout and "broken" in done.stdout
+    said = " ".join(run("--until", "all", "-v").stdout.split())
     assert "60 of 120" in said and "none from broken" in said
 
 
@@ -276,7 +290,7 @@ def test_a_further_run_spends_less(folder):
     answers(Path("new.jsonl"), [60, 40] * 30)
     first, second = (json.loads(run("--json", "--look", str(run_)).stdout)["rule"] for run_ in (1, 2))
     assert (first["run"], second["run"], second["look"]) == (1, 2, 6)
-    assert "run the gate again with --look 3." in " ".join(run("--look", "2").stdout.split())
+    assert "Then give --look 3." in " ".join(run("--look", "2").stdout.split())
     assert second["level"] == pytest.approx(first["level"] / 3)
 
 

@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from judgerank.adaptive.goals import Goal, read_goal
@@ -155,6 +155,11 @@ def missing(tasks: Iterable[Task], records: Iterable[Record], both_orders: bool,
     return [task for task in tasks if task.in_any_order not in done]
 
 
+def _first_of(task: Task) -> Task:
+    """One and the same for all answers to a request, in any order."""
+    return replace(task.in_any_order, repeat=0)
+
+
 @dataclass(frozen=True)
 class Study:
     """What is asked into one file: settings for one prompt, judges with their prices, questions, all requests."""
@@ -177,10 +182,17 @@ class Study:
         Of each judge as many are wanted as the first comparisons of the plan have. Answers to others count, too:
         earlier versions drew others, and so did other numbers of judges.
         """
-        size = self.settings.comparisons
+        missing_tasks = self._missing_first(records)
+        asked = {*map(_first_of, answered(records, self.settings.again)), *map(_first_of, missing_tasks)}
+        again = [task for task in self.tasks if self._is_retest(task) and _first_of(task) in asked]
+        return [*missing_tasks, *self._unanswered(again, records)]
+
+    def _missing_first(self, records: Sequence[Record]) -> list[Task]:
+        """The same without those that are asked once more."""
+        size, tasks = self.settings.comparisons, [task for task in self.tasks if not self._is_retest(task)]
         if size is None:
-            return self._unanswered(self.tasks, records)
-        wanted = Counter(task.judge for task in self.tasks)
+            return self._unanswered(tasks, records)
+        wanted = Counter(task.judge for task in tasks)
         longer = self.plan.first(min(len(self.plan), (max(wanted.values()) + len(records)) * len(self.judges)))
         room = wanted - self._answered(records)
         missing_tasks = []
@@ -192,8 +204,11 @@ class Study:
 
     def anchors(self, records: Iterable[Record], pending: Iterable[Task] = ()) -> list[Task]:
         """The requests that are to be asked again today (`anchors.due`)."""
-        size, repeats, seed = self.settings.anchors, self.settings.repeats, self.settings.seed
+        size, repeats, seed = self.settings.anchors, self.settings.most_repeats, self.settings.seed
         return due(size, records, pending, self.questions, self.judges, repeats, seed) if size else []
+
+    def _is_retest(self, task: Task) -> bool:
+        return task.repeat >= self.settings.repeats
 
     def _unanswered(self, tasks: Sequence[Task], records: Iterable[Record]) -> list[Task]:
         askable_tasks = askable(tasks, self.judges, self.questions)

@@ -174,6 +174,8 @@ class Category:
     criterion, name : str
     questions : int
     win_rate : float
+    low, high : float
+        One-sided confidence bounds, each at the level of the look; not adjusted for the number of categories.
     p_value : float
         Of "the two are equal here", two-sided, with Holm's adjustment over all categories and criteria.
     differs : bool
@@ -184,6 +186,8 @@ class Category:
     name: str
     questions: int
     win_rate: float
+    low: float
+    high: float
     p_value: float
     differs: bool
 
@@ -201,20 +205,21 @@ def by_category(tables: Mapping[str, Judged], rule: Rule) -> tuple[Category, ...
     chances = [min(1.0, 2 * min(scores.p_flips(-1), scores.p_flips(1))) for *_, scores in scores_by_category]
     alpha = 2 * rule.level if rule.mode == TWO_SIDED else rule.level
     categories = [
-        Category(criterion, name, len(scores.scores), scores.win_rate, p_value, p_value <= alpha)
-        for (criterion, name, scores), p_value in zip(scores_by_category, holm(chances), strict=True)
+        Category(criterion, name, len(seen.scores), seen.win_rate, *bounds(seen, rule), p_value, p_value <= alpha)
+        for (criterion, name, seen), p_value in zip(scores_by_category, holm(chances), strict=True)
     ]
     return tuple(sorted(categories, key=lambda one: one.p_value))
 
 
 def _scores(table: Judged, cluster: str) -> list[tuple[str, Scores]]:
     """Names and scores of the categories of one criterion."""
-    if "category" not in table.rows:
+    known = table.values("category")
+    if known is None:
         return []
-    named = table.rows.dropna(subset="category")[["question", "category"]].drop_duplicates()
-    if named["question"].duplicated().any():
+    known = known.dropna()
+    if known["question"].duplicated().any():
         return []
-    of_question = dict(zip(named["question"], named["category"].astype(str), strict=True))
+    of_question = dict(zip(known["question"], known["value"].astype(str), strict=True))
     names = np.array([of_question.get(question, "") for question in table.questions], object)
     categories = sorted({*names} - {""})
     if len(categories) < 2:

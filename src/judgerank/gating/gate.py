@@ -20,7 +20,7 @@ from judgerank.data.cache import Shown
 from judgerank.data.errors import ConfigError
 from judgerank.data.judgments import Judgments
 from judgerank.data.units import QUESTION, UNITS
-from judgerank.gating.answer_pairs import paired, texts_of
+from judgerank.gating.answer_pairs import Pair, labels_of, paired, texts_of
 from judgerank.gating.checks import checked
 from judgerank.gating.decision import Evidence, by_category, holm, outcome, p_not_above
 from judgerank.gating.gate_result import Criterion, OtherUnit, Result
@@ -309,13 +309,21 @@ def gate(
     )
     if not named:
         raise ConfigError("there are no criteria")
-    keep = () if rule.cluster == QUESTION else (rule.cluster,)
+    pairs = paired(*map(Path, answers)) if answers else []
+    keep = columns_beyond(rule, pairs)
     read = {name: read_judgments(judgments_of, keep=keep, **filters) for name, judgments_of in named.items()}
-    texts = texts_of(paired(*map(Path, answers))) if answers else {}
     by_name = tuple((makers or {}).items())
-    tables, own = votes_on_pair(read, (baseline, candidate), own_maker, by_name, candidate_model, rule.cluster)
+    tables, own = votes_on_pair(
+        read, (baseline, candidate), own_maker, by_name, candidate_model, rule.cluster, labels_of(pairs)
+    )
     result = decided(tables, rule, own, question_cost, currency)
-    return replace(result, texts=texts, remarks=remarks_on(read), requests=requests_in(read))
+    return replace(result, texts=texts_of(pairs), remarks=remarks_on(read), requests=requests_in(read))
+
+
+def columns_beyond(rule: Rule, pairs: Sequence[Pair] = ()) -> tuple[str, ...]:
+    """Columns that a rule needs of the judgments, beyond what is read anyway and what the answers say."""
+    wanted = {column for column, _ in rule.protect} | {rule.cluster} - {QUESTION}
+    return tuple(sorted(wanted - {column for pair in pairs for column in pair.labels}))
 
 
 def remarks_on(read: Mapping[str, Judgments]) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ from judgerank.collecting.replaced_judges import set_changed_judges_aside
 from judgerank.collecting.run import collect
 from judgerank.collecting.settings import Collection, Panel
 from judgerank.data.errors import EndpointError
-from judgerank.gating.answer_pairs import NEW, OLD, Pair, texts_of
+from judgerank.gating.answer_pairs import NEW, OLD, Pair, labels_of, texts_of
 from judgerank.gating.decision import INCONCLUSIVE
 from judgerank.gating.gate import ALL, Gate, decided
 from judgerank.gating.judged import Judged, judged, with_ties
@@ -216,4 +216,5 @@ def table_of(pairs: Sequence[Pair], requests: Asked) -> Judged:
             .called(*requests.names)
             .asked(judges, [*names.values()], requests.budget is None)
         )
-    return with_ties(table, [pair.question_id for pair in pairs if pair.is_same], judges, requests.names)
+    same = [pair.question_id for pair in pairs if pair.is_same]
+    return with_ties(table, same, judges, requests.names).labelled(labels_of(pairs))

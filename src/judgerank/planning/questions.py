@@ -34,6 +34,7 @@ from judgerank.data.arrays import FloatArray, IntArray, sizes
 from judgerank.data.cache import remembered
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError
+from judgerank.data.units import QUESTION
 from judgerank.engine.likelihood import product, row_by_row, row_derivatives
 from judgerank.fits.result import Fit
 from judgerank.inference.clusters import cluster_gradients, drawn_clusters
@@ -66,6 +67,8 @@ class Questions:
     is_known : bool
         Whether that interval leaves out half of what tau may be, up to where questions matter twice as much as
         models.
+    unit : str
+        What stands for a question: the column whose values were sampled.
 
     Raises
     ------
@@ -78,6 +81,7 @@ class Questions:
     judges: int = 1
     interval: tuple[float, float] | None = field(default=None, compare=False)
     is_known: bool = field(default=True, compare=False)
+    unit: str = field(default=QUESTION, compare=False)
 
     def __post_init__(self) -> None:
         if not 0 <= self.sd < np.inf:

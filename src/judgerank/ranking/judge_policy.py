@@ -224,12 +224,15 @@ def _remaining(ranking: Record, judges: tuple[str, ...]) -> Recusal:
     judgments, settings = ranking.recusal.judgments, ranking.settings
     c = judgments.comparisons
     rows = np.flatnonzero(~np.isin(np.array(c.judges, object), judges)[c.judge])
-    return recusal_of(of_rows(judgments, rows), settings.is_recused, settings.makers)
+    return recusal_of(
+        of_rows(judgments, rows), settings.is_recused, settings.makers, favoured=ranking.recusal.favoured
+    )
 
 
 def refitted(ranking: Record, judgments: Judgments, settings: Settings) -> tuple[Fit, pd.DataFrame]:
     """The fit of those of some judgments that count by the member that ranks, and its leaderboard."""
-    return _refitted(ranking, recusal_of(judgments, settings.is_recused, settings.makers).counted, settings)
+    recusal = recusal_of(judgments, settings.is_recused, settings.makers, favoured=ranking.recusal.favoured)
+    return _refitted(ranking, recusal.counted, settings)
 
 
 def _refitted(ranking: Record, counted: Judgments, settings: Settings) -> tuple[Fit, pd.DataFrame]:

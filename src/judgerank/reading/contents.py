@@ -123,4 +123,5 @@ COLUMNS: dict[str, tuple[str, tuple[str, ...]]] = {
     "model": ("model", ("model", "model_name", "model_id", "system", "variant", "arm")),
     "score": ("score", ("score", "rating", "grade", "value", "rank")),
     "swapped": ("swapped", ()),
+    "valid": ("valid", ()),
 }

@@ -7,8 +7,9 @@ from typing import Any
 
 from omegaconf import MISSING
 
+from judgerank.planning import USUAL
 from replication.schemas.ranges import LARGEST_SPREAD, above, at_least, within
-from replication.schemas.section import Dataset, Judged, OneSet, RealData, Replicated, Section, Surrogate
+from replication.schemas.section import Dataset, OneSet, RealData, Replicated, Section, Surrogate
 
 
 @dataclass
@@ -164,6 +165,9 @@ class Tastes(RealData, Replicated):
     panels: list[int] = at_least(2)
     tastes: list[float] = at_least(0)
     favours: list[float] = at_least(0)
+    few_judges: int = at_least(2)
+    partial: int = at_least(2)
+    ties: float = at_least(0)
     per_judge: int = at_least(1)
     questions: int = at_least(2)
     sets: int = at_least(2)
@@ -310,10 +314,10 @@ class Assumed:
     """A panel that is not fitted to judgments."""
 
     name: str = MISSING
-    n_models: int = at_least(2)
-    n_judges: int = at_least(1)
-    sigma_scores: float = within(0, LARGEST_SPREAD)
-    sigma_discrimination: float = within(0, LARGEST_SPREAD)
+    n_models: int = at_least(2, USUAL.n_models)
+    n_judges: int = at_least(1, USUAL.n_judges)
+    sigma_scores: float = within(0, LARGEST_SPREAD, USUAL.sigma_scores)
+    sigma_discrimination: float = within(0, LARGEST_SPREAD, USUAL.sigma_discrimination)
     scores: Any = None  # a list, or a mapping by model
     discrimination: Any = None  # a list, or a mapping by judge
 
@@ -356,8 +360,8 @@ class Promises:
 
     n_models: int = at_least(2)
     n_judges: int = at_least(1)
-    sigma_scores: float = within(0, LARGEST_SPREAD)
-    sigma_discrimination: float = within(0, LARGEST_SPREAD)
+    sigma_scores: float = within(0, LARGEST_SPREAD, USUAL.sigma_scores)
+    sigma_discrimination: float = within(0, LARGEST_SPREAD, USUAL.sigma_discrimination)
     wanted: float = within(0, 1, ends=False)
     n_comparisons: list[int] = at_least(1)
     times: int = at_least(1)
@@ -382,7 +386,7 @@ class KeptPlans:
 
 
 @dataclass
-class Plan(Judged, Replicated):
+class Plan(RealData, Replicated):
     """A plan for an assumed panel, or for one fitted to a set or to a file of one's own."""
 
     assumed: Assumed = field(default_factory=Assumed)

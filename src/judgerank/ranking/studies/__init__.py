@@ -30,7 +30,7 @@ OF_COMPONENT = (
 TOGETHER = {
     "coverage": (
         *("unconnected", "left_out", "few_comparisons", "few_questions", "other_units"),
-        *("far_models", "several_answers", "repeated_requests", "large_set"),
+        *("far_models", "several_answers", "large_set"),
     ),
     "estimation": (
         *("default", "departures", "convergence", "exact_fit", "sigma"),

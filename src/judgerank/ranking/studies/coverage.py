@@ -34,7 +34,6 @@ from judgerank.ranking.choices import SHRUNK
 from judgerank.ranking.components import links_between, never_compared
 from judgerank.ranking.study import Component, Finding, Ranked, clusters, description
 from judgerank.trust import fitness, sentences
-from judgerank.trust.repeats import repeats_of
 from judgerank.trust.sentences import MOST_ROWS
 
 # Groups of models that no chain of comparisons connects.
@@ -302,19 +301,6 @@ def several_answers(component: Component) -> Finding:
     if component.settings.model is not None:
         of_ties += UNCOMPARED
     return Finding([remark, *([of_ties] if tied else [])])
-
-
-# Requests that were asked more than once: how often judges change their answer, and what repeats buy.
-
-
-def repeated_requests(component: Component) -> Finding:
-    """The table ``repeats`` and a remark, where questions are known and something was asked twice."""
-    if "question_id" not in component.judgments.frame:
-        return Finding()
-    judgments = component.sample
-    level, item = component.settings.level, judgments.item
-    repeats = repeats_of(component.member, judgments.comparisons, judgments.question, level, item)
-    return Finding() if repeats is None else Finding([" ".join(repeats.sentences())], {"repeats": repeats.table})
 
 
 # Remarks on a large set: results from part of it, and those left out since they would take long.

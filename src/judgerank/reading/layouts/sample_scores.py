@@ -66,6 +66,7 @@ def on_directions(lower: Iterable[str], higher: Iterable[str]) -> str:
 
 SCORES = ("model", "question", ITEM, "judge", "score")  # an item is what two scores must share to be compared
 CATEGORY = "category"  # beside these, where a table has one
+CHOICE = "choice"  # likewise, where the best of a sample was chosen and the others were not ordered
 GAPS = "gaps"  # likewise, where gaps between scores are strength
 GRADES = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}  # inspect_ai: correct, partial, incorrect, no answer
 GRADES |= {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
