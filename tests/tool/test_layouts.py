@@ -200,7 +200,7 @@ SAMPLES = {
     "a wide table, one column a judge": (WIDE, 3, 1, 1, 1),
     "FastChat's pairwise judgments": (FASTCHAT, 2, 2, 1, 1),
     "arena-hard-auto's verdicts": (ARENA_HARD, 3, 3, 1, 1),
-    "AlpacaEval's annotations": (ALPACA_EVAL, 1, 1, 1, 2),
+    "AlpacaEval's annotations": (ALPACA_EVAL, 1, 1, 2, 1),
     "evaluatorq's judged comparisons": (JUDGED, 1, 1, 1, 0),
     "evaluatorq's runs": ([RUN], 4, 2, 1, 3),
     "judgments of a panel in a log of inspect_ai": ([IN_INSPECT], 1, 1, 1, 1),
@@ -259,7 +259,8 @@ def test_every_layout_reads_the_same_out_of_a_table(name, form, tmp_path):
 def test_every_layout_has_a_sample_and_a_name_of_its_own():
     names = [layout.name for layout in LAYOUTS]
     assert len(set(names)) == len(names)
-    assert {layout.name for layout in LAYOUTS if not layout.of_scores} == SAMPLES.keys()
+    own = {layout.name for layout in LAYOUTS if not layout.of_scores and layout.recipe is None}
+    assert own == SAMPLES.keys()
 
 
 # judges and people beside each other
@@ -475,15 +476,15 @@ def test_a_weight_of_evaluatorqs_is_a_number_of_judgments():
 
 def test_a_preference_between_one_and_two_is_a_weight(tmp_path):
     found = read(written(tmp_path, "json", ALPACA_EVAL))
-    assert_array_equal(found.comparisons.outcome, [1.0, 0.0, 0.5, 0.75])
+    assert_array_equal(found.comparisons.outcome, [1.0, 0.0, 0.5, 0.75, 0.5])  # 0 is its own draw
     assert found.comparisons.judges == ("j", "k")
-    assert found.judges.set_index("judge").loc["k", "share_a"] == 0.5  # the nearer of the two
+    assert found.judges.set_index("judge").loc["k", "share_a"] == 1 / 3  # the nearer of the two
     assert any(remark.startswith("1 answer is a weight") for remark in found.remarks)
-    assert found.comparisons.dropped == {"unknown": 1, "null": 1}
+    assert found.comparisons.dropped == {"unknown": 0, "null": 1}
     with pytest.raises(DataError, match="some of these records are shares of a win"):
         found.comparisons.to_frame()
-    tied = read(tmp_path / "mine.json", winner_values={"0": "tie"}).comparisons
-    assert_array_equal(tied.outcome, [1.0, 0.0, 0.5, 0.75, 0.5])
+    untied = read(tmp_path / "mine.json", winner_values={"0": "unknown"}).comparisons
+    assert_array_equal(untied.outcome, [1.0, 0.0, 0.5, 0.75])
 
 
 def test_weights_are_ranked_as_their_share(tmp_path):

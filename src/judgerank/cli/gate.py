@@ -57,7 +57,14 @@ class Order(StrEnum):
 
 DEFAULT_MODE, DEFAULT_SCALE, DEFAULT_MISSING = Mode(MODES[0]), Scale(SCALES[0]), Missing(MISSING[0])
 SURENESS, PANEL = "Uncertainty", "Asking a panel"
-OF_PANEL = ("until", "budget", "judgments", "order", "allow_env_url")  # options that say how a panel is asked
+OF_PANEL = (
+    "until",
+    "budget",
+    "judgments",
+    "order",
+    "allow_env_url",
+    "allow_host",
+)  # options that say how a panel is asked
 OF_FILES = (  # options on judgments that are there
     *("cluster", "criteria", "question_cost", "answers", "format", "column", "winner_values"),
     *("encoding", "names", "copies", "without_judge", "only_judge", "without_model", "category"),
@@ -105,7 +112,8 @@ def gate(
         typer.Option(
             metavar="COLUMN=VALUE",
             callback=protected,
-            help="Questions that must pass by themselves, such as category=safety; as often as needed.",
+            help="Questions that must pass by themselves, by a column of the judgments or the answers, such as "
+            "category=safety; as often as needed.",
         ),
     ] = None,
     candidate_model: Annotated[
@@ -175,7 +183,11 @@ def gate(
     ] = Until.decided,
     budget: Annotated[
         float | None,
-        typer.Option(rich_help_panel=PANEL, callback=between(0, float("inf")), help="What this run may spend."),
+        typer.Option(
+            rich_help_panel=PANEL,
+            callback=between(0, float("inf")),
+            help="What judgments of these answers may cost in all, those of earlier runs included.",
+        ),
     ] = None,
     judgments: Annotated[
         Path,
@@ -191,6 +203,14 @@ def gate(
             "--allow-env-url", rich_help_panel=PANEL, help="Ask at addresses that environment variables name."
         ),
     ] = False,
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option(
+            rich_help_panel=PANEL,
+            metavar="HOST",
+            help="Host that a judge may be asked at, beside providers' own and this computer; as often as needed.",
+        ),
+    ] = None,
     format: FormatOption = None,
     column: ColumnOption = None,
     winner_values: WinnerValuesOption = None,
@@ -228,6 +248,9 @@ def gate(
             help="Files of both answers, for --page to show beside judgments that are there.",
         ),
     ] = None,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", rich_help_panel=OUTPUT, help="Print every number and warning.")
+    ] = False,
     force: ForceOption = False,
 ) -> None:
     """Decide whether a candidate may replace a baseline: ship, block, or how many more questions.
@@ -256,19 +279,23 @@ def gate(
             "budget": budget,
             "order": order.value,
             "allow_env_url": allow_env_url,
+            "allow_hosts": tuple(allow_host or ()),
         }
         by_rounds = until is Until.decided
         result = gate_run.asked_now(files, panel, by_rounds, rule, own, {**request_settings, "names": pair})
     else:
         selection = selected(without_judge, only_judge, without_model, category)
         read = how_read(column, words, format, None, encoding, names, copies, selection)
-        read["keep"] = () if cluster == QUESTION else (cluster,)
-        judgments_by_criterion = gate_run.read_by_criterion(files, criteria, read)
+        pairs = gate_run.pairs_of(answers)
+        judgments_by_criterion = gate_run.read_by_criterion(files, criteria, read, rule, pairs)
         named = {"baseline": baseline, "candidate": candidate}
         by_default = {option: name for option, name in named.items() if not _is_given(ctx, option)}
+        if len(by_default) == len(named):
+            pair = gate_run.default_pair(judgments_by_criterion, files) or pair
+            by_default = dict(zip(named, pair, strict=True))
         gate_run.require_defaults(judgments_by_criterion, by_default)
-        result = gate_run.decided_on(judgments_by_criterion, pair, rule, own, question_cost, answers)
-    gate_run.print_gate(result, outputs, paths, json)
+        result = gate_run.decided_on(judgments_by_criterion, pair, rule, own, question_cost, pairs)
+    gate_run.print_gate(result, outputs, paths, json, verbose)
     raise typer.Exit(result.exit_code)
 
 

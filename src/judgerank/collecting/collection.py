@@ -95,22 +95,9 @@ def changed_since(
     requested = {task.in_any_order for task in tasks}
     for number, record in enumerate(records, 1):
         task, judge = task_of(record), judges.get(record["judge_model"])
-        if judge is not None and record.get("model_sent") != judge.sent:
-            was = record.get("model_sent")
-            return f"line {number} is of judge {task.judge!r} when it was {was!r}, not {judge.sent!r}"
-        if judge is not None and record.get("asked_with", "") != judge_digest(judge):
-            change = f"{judge.sent} had other code or" if judge.is_function else "it was asked with other"
-            return f"line {number} is of judge {task.judge!r} when {change} parameters"
-        now = {"provider": judge.form, "thinking": judge.reasoning_budget} if judge is not None else {}
-        for key in now if "provider" in record else ():
-            if record.get(key) != now[key]:
-                return f"line {number} is of judge {task.judge!r} with {key} {record.get(key)!r}, not {now[key]!r}"
-        was = record.get("address")
-        if judge is not None and was is not None and was != judge.address and not address_may_differ:
-            return (
-                f"line {number} is of judge {task.judge!r} when it was asked at {was}, not at {judge.address} "
-                "(--moved if the same model is now there)"
-            )
+        change = judge_change(record, judge, address_may_differ)
+        if change is not None:
+            return f"line {number} is of judge {task.judge!r} {change}"
         is_checkable = (
             judge is not None or "images" not in record
         )  # whether it is sent images: else nobody knows now
@@ -122,6 +109,26 @@ def changed_since(
         ):
             what, whose = "texts or images" if questions.images else "texts", " and ".join(map(repr, task.models))
             return f"line {number} is about other {what} of question {task.question_id!r} by {whose}"
+    return None
+
+
+def judge_change(record: Record, judge: Judge | None, address_may_differ: bool = False) -> str | None:
+    """What a judge was when it made a judgment and is no longer, as a clause; None if nothing has changed."""
+    if judge is None:
+        return None
+    was = record.get("model_sent")
+    if was != judge.sent:
+        return f"when it was {was!r}, not {judge.sent!r}"
+    if record.get("asked_with", "") != judge_digest(judge):
+        change = f"{judge.sent} had other code or" if judge.is_function else "it was asked with other"
+        return f"when {change} parameters"
+    now = {"provider": judge.form, "thinking": judge.reasoning_budget}
+    for key in now if "provider" in record else ():
+        if record.get(key) != now[key]:
+            return f"with {key} {record.get(key)!r}, not {now[key]!r}"
+    was = record.get("address")
+    if was is not None and was != judge.address and not address_may_differ:
+        return f"when it was asked at {was}, not at {judge.address} (--moved if the same model is now there)"
     return None
 
 

@@ -12,13 +12,15 @@ from typing import Literal
 
 import pandas as pd
 
+from judgerank.collecting.addresses import addressed, require_hosts
 from judgerank.collecting.costs import spent_before, spent_into
 from judgerank.collecting.ledger import Ledger
 from judgerank.collecting.prices import priced
+from judgerank.collecting.replaced_judges import set_changed_judges_aside
 from judgerank.collecting.run import collect
 from judgerank.collecting.settings import Collection, Panel
 from judgerank.data.errors import EndpointError
-from judgerank.gating.answer_pairs import NEW, OLD, Pair, texts_of
+from judgerank.gating.answer_pairs import NEW, OLD, Pair, labels_of, texts_of
 from judgerank.gating.decision import INCONCLUSIVE
 from judgerank.gating.gate import ALL, Gate, decided
 from judgerank.gating.judged import Judged, judged, with_ties
@@ -43,10 +45,12 @@ class Asked:
     output : Path
         File of judgments: what is there is not asked again, by whatever run.
     budget : float, optional
-        What this run may spend.
+        What judgments of these answers may cost in all, those of earlier runs included, as in `collect`.
     order : {"random", "both"}
     allow_env_url : bool
         Ask at addresses that environment variables name.
+    allow_hosts : tuple of str
+        Hosts that judges may be asked at, beside those of `judgerank.collecting.addresses.require_hosts`.
     names : pair of str
         What baseline and candidate are called in the verdict.
     own : OwnVotes
@@ -58,6 +62,7 @@ class Asked:
     budget: float | None = None
     order: Literal["random", "both"] = "random"
     allow_env_url: bool = False
+    allow_hosts: tuple[str, ...] = ()
     names: tuple[str, str] = (OLD, NEW)
     own: OwnVotes = field(default_factory=OwnVotes)
 
@@ -93,7 +98,7 @@ def ask_until_decided(pairs: Sequence[Pair], requests: Asked, rule: Rule) -> Gat
     ConfigError, DataError, EndpointError
         As `judgerank.collecting.run.collect` raises them; the last if no judge answers at all.
     """
-    before = spent(requests)
+    before = prepared(pairs, requests)
     sizes = looks(len(pairs))
     for number, size in enumerate(sizes, 1):
         complete = ask_about(pairs[:size], requests, before)
@@ -105,9 +110,23 @@ def ask_until_decided(pairs: Sequence[Pair], requests: Asked, rule: Rule) -> Gat
     return result
 
 
+def prepared(pairs: Sequence[Pair], requests: Asked) -> float:
+    """What the file cost for other answers than these, after judgments of changed judges have left it.
+
+    Raises
+    ------
+    ConfigError
+        If a judge is at a host that nobody has named.
+    """
+    settings = settings_of(requests, Path("questions.jsonl"), None)
+    require_hosts(addressed(priced(settings), settings.prompt, requests.allow_env_url), requests.allow_hosts)
+    set_changed_judges_aside(settings, LONGEST_WAIT)
+    return spent(requests) - spent(requests, {pair.key for pair in pairs})
+
+
 def ask_all(pairs: Sequence[Pair], requests: Asked, rule: Rule) -> Gate:
     """Ask about all questions, and decide once."""
-    ask_about(pairs, requests, spent(requests))
+    ask_about(pairs, requests, prepared(pairs, requests))
     return looked_at(pairs, requests, rule)
 
 
@@ -197,4 +216,5 @@ def table_of(pairs: Sequence[Pair], requests: Asked) -> Judged:
             .called(*requests.names)
             .asked(judges, [*names.values()], requests.budget is None)
         )
-    return with_ties(table, [pair.question_id for pair in pairs if pair.is_same], judges, requests.names)
+    same = [pair.question_id for pair in pairs if pair.is_same]
+    return with_ties(table, same, judges, requests.names).labelled(labels_of(pairs))

@@ -24,10 +24,10 @@ from judgerank.ranking.choices import EXACT, SHRUNK, Settings, default_member, i
 from judgerank.ranking.components import fit_member, links_between, never_compared, parts_of
 from judgerank.ranking.page_options import makers_on
 from judgerank.ranking.recusal import RECUSE, Recusal, is_recusing, recusal_of
-from judgerank.ranking.studies.convergence import on_fit
-from judgerank.ranking.studies.few_comparisons import on_few
-from judgerank.ranking.studies.near_copies import panel_size
-from judgerank.ranking.studies.unconnected import on_parts
+from judgerank.ranking.studies.coverage import on_few, on_parts
+from judgerank.ranking.studies.estimation import on_fit
+from judgerank.ranking.studies.judge_notes import panel_size
+from judgerank.ranking.verdict import on_two_variants
 from judgerank.reading.contents import COLUMNS
 from judgerank.reading.file_formats import opened
 from judgerank.reading.files import Files, labels_of, named, paths_of, title_of
@@ -121,6 +121,9 @@ def examine(
     more += [] if facts is None else ["--models", str(facts)]
     command = _command(files, form, columns, winner_values, baseline, options)
     yield from on_panel_size(recusal.counted)
+    gate = ["judgerank", "gate", *command[2:], *more]
+    if baseline is None and (hint := on_two_variants(judgments, shlex.join(gate))):
+        yield "gate", hint
     yield from on_ranking(recusal.counted, shlex.join([*command, *more]))
     return judgments
 

@@ -27,7 +27,7 @@ from judgerank.ranking.first_screen import judges_of, pictures
 from judgerank.ranking.page_options import FILTERS, Additions, Texts
 from judgerank.ranking.page_records import evidence
 from judgerank.ranking.studies import panel
-from judgerank.ranking.studies.categories import BY_CHANCE
+from judgerank.ranking.studies.leaderboards import BY_CHANCE
 from judgerank.ranking.studies.next_comparisons import CHANCE, NOBODY
 from judgerank.ranking.verdict import verdict
 from judgerank.ranking.views import View, views
@@ -72,7 +72,7 @@ ABOUT = {
     "share_b": "share of answers for the model shown second",
     "share_tie": "share of ties",
     "unparsed": "records whose answer could not be read",
-    "votes": "judgments of this judge on models of his own maker",
+    "votes": "judgments of this judge on models of his own maker, or on the one that he favours",
     "left_out": "those that do not count",
     "share_own": "share that his maker's model wins, where the other one is not his maker's",
     "share_expected": "the same by the scores, this judge's discrimination and his position bias",
@@ -106,6 +106,7 @@ ABOUT = {
 }
 HIDDEN = {"p_value", "standard_error", "test", "unparsed", "status"}
 OTHERS = {"own_maker": "Votes of judges on models of their own maker"}
+OTHERS |= {"favourites": "Judges who favour, or slight, a single model"}
 OTHERS |= {"fitness": "Goodness of fit", "repeats": "Requests asked more than once"}
 OTHERS |= {
     "failures": "How often both answers are bad, by model",

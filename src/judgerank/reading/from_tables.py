@@ -13,18 +13,20 @@ from judgerank.data.arrays import BoolArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError, DataError
 from judgerank.data.frames import ITSELF, NO_QUESTION, OUTCOMES, codes, counts, finite, standardised_log
-from judgerank.data.judgments import Judgments
+from judgerank.data.judgments import ITEM, Judgments
 from judgerank.data.listing import counted
 from judgerank.data.rankings import BEGINS, in_stages, with_stages
 from judgerank.data.strengths import STRENGTH
+from judgerank.reading.file_formats import bare_name
 from judgerank.reading.files import named
 from judgerank.reading.layouts import Layout, Table, recognised
 from judgerank.reading.layouts.answer_versions import of_last_answers
 from judgerank.reading.layouts.names import named_once, on_questions, with_answers, without_copies
-from judgerank.reading.layouts.sample_scores import paired
+from judgerank.reading.layouts.ranked import chosen
+from judgerank.reading.layouts.sample_scores import CHOICE, paired
 from judgerank.reading.layouts.strength import shares_of
-from judgerank.reading.layouts.table import require_models, values
-from judgerank.reading.layouts.tables import on_reading, on_unheard, winner_written
+from judgerank.reading.layouts.table import EXACT, FEW_WITHOUT, refuse_missing_names, require_models, values
+from judgerank.reading.layouts.tables import FEWEST, names_in_order, on_reading, on_unheard, winner_written
 from judgerank.reading.layouts.unordered import by_name, in_shown_order
 
 # Records of several tables in one, with the remarks that belong to them.
@@ -63,13 +65,32 @@ def together(parts: Sequence[Part], names: str) -> tuple[pd.DataFrame, list[str]
     )
     remarks += _notes(parts)
     if scores:
-        made, remark = paired(pd.concat(scores, ignore_index=True))
-        frames.append(made)
-        remarks.append(remark)
+        scores, by_file = _by_file(scores, [table for layout, table, _ in parts if layout.of_scores])
+        remarks += by_file
+        every_score = pd.concat(scores, ignore_index=True)
+        is_choice = every_score.pop(CHOICE).eq(True) if CHOICE in every_score else np.zeros(len(every_score), bool)
+        for rows, of_scores in ((is_choice, chosen), (~is_choice, paired)):
+            if rows.any():
+                made, remark = of_scores(every_score[rows].reset_index(drop=True))
+                frames.append(made)
+                remarks.append(remark)
     in_a_column = any(STRENGTH in layout.used(table) for layout, table, _ in parts)
     frame = frames[0] if len(frames) == 1 else _stacked(frames, in_a_column)
     remarks += [*on_questions(frame), *_on_order(layouts), *_on_weights(frame)]
     return frame, remarks
+
+
+def _by_file(scores: list[pd.DataFrame], tables: Sequence[Table]) -> tuple[list[pd.DataFrame], list[str]]:
+    """Scores of one model on the same samples in several files as those of a variant each; a remark on that."""
+    every = pd.concat(scores, ignore_index=True)
+    paths = [table.path for table in tables if table.path is not None]
+    again = every.duplicated(["model", "question", ITEM, "judge"])
+    if len(paths) < max(len(scores), 2) or (every["model"] != every["model"].iloc[0]).any() or not again.any():
+        return scores, []
+    names = [bare_name(path) for path in paths]
+    names = names if len(set(names)) == len(names) else [table.label for table in tables]
+    remark = f"All scores are of {every['model'].iloc[0]}: each file is a variant, by its name."
+    return [frame.assign(model=name) for frame, name in zip(scores, names, strict=True)], [remark]
 
 
 def _notes(parts: Sequence[Part]) -> list[str]:
@@ -145,10 +166,11 @@ def judgments_from(tables: Sequence[Table], name: str, source: Mapping[str, obje
         ordered = all(layout.ordered for layout, *_ in parts)
         always = winner_written(frame) if ordered else []
         side = 1.0 if (frame["judge_preferred_model"] == "a").any() else -1.0
-        ordered = ordered and not always
+        by_names = names_in_order(frame) if ordered and not always else []
+        ordered = ordered and not (always or by_names)
         frame = frame if ordered else by_name(frame)
         comparisons = comparisons_of(frame, ordered)
-        remarks = [*remarks_on_judges(frame, comparisons), *remarks]
+        remarks = [*remarks_on_judges(frame, comparisons), *remarks, *by_names]
     if left_out:
         comparisons = replace(comparisons, dropped={**comparisons.dropped, NO_QUESTION: left_out})
         remarks.insert(0, f"Left out: {counted(left_out, 'judgment')} without a question.")
@@ -234,6 +256,8 @@ def _read(layout: Layout, table: Table) -> pd.DataFrame:
     """A table's records; all that could be wrong with one is looked at here."""
     with named(*filter(None, [table.label])):
         frame = in_shown_order(layout.to_frame(with_answers(table, layout)))
+        if table.names != EXACT:
+            refuse_missing_names(frame)
         # what is wrong is named by its record and its column, so before any are put together or left out
         if not layout.of_scores:
             called = {key: table.spelled.get(names[0], names[0]) for key, names in layout.used(table).items()}
@@ -281,6 +305,14 @@ def _with_two_models(parts: Sequence[Part]) -> tuple[list[Part], int]:
         models = next((frame["model_a"].iloc[0] for *_, frame in parts if len(frame)), None)
         if models is not None:
             raise DataError(f"record 1 compares {models!r} with itself, and no record compares two models")
+    n_records, n_itself = sum(len(frame) for *_, frame in parts), sum(int(rows.sum()) for rows in itself)
+    is_expected = any(table.baseline is not None for _, table, _ in parts)  # the baseline's own file
+    if n_itself > FEW_WITHOUT * n_records and n_records >= FEWEST and not is_expected:
+        row = next(int(rows.argmax()) for rows in itself if rows.any())
+        raise DataError(
+            f"{n_itself:,} of {n_records:,} records compare a model with itself, such as record {row + 1}: are "
+            "these the right columns? (--column model_a=NAME --column model_b=NAME)"
+        )
     return _without(parts, itself)
 
 

@@ -29,6 +29,7 @@ from judgerank.reading.hub import on_revisions
 from judgerank.reading.large.from_engine import are_large, records_of
 from judgerank.reading.layouts import Table
 from judgerank.reading.layouts.names import require_copies, require_names
+from judgerank.reading.layouts.paths import is_path
 from judgerank.reading.layouts.table import ASK, EXACT, ONE_JUDGE
 from judgerank.reading.layouts.unordered import won_lost
 from judgerank.reading.layouts.words import ANSWERS, meanings
@@ -171,6 +172,9 @@ def _read(
     options = _options(form, columns, winner_values, settings)
     how = {"given": file_names(path), **({"options": options} if options else {})}
     plain = baseline is None and encoding is None and names != EXACT and not set(keep) - set(COLUMNS)
+    plain = (
+        plain and "valid" not in (columns or {}) and not any(map(is_path, filter(None, (columns or {}).values())))
+    )
     if plain and are_large(paths, form):
         large = _large(paths, form, columns, winner_values, copies)
         if large is not None:

@@ -160,6 +160,15 @@ def records_in(content: Mapping[str, Any], part: str | None = None) -> list[Any]
     if content.keys() >= SPLIT:
         return _split(content["columns"], content["data"])
     values = list(content.values())
+    columns = [value for value in values if isinstance(value, list) and len(value) > 1]
+    if (
+        len({*map(len, columns)}) == 1
+        and len(columns) > 1
+        and not any(isinstance(value, dict) for value in values)
+    ):
+        size = len(columns[0])  # single values beside columns are those of every record
+        content = {key: value if isinstance(value, list) else [value] * size for key, value in content.items()}
+        return _by_column(content)
     if values and all(isinstance(value, dict) for value in values):
         return _by_label(content)
     if values and all(isinstance(value, list) for value in values):

@@ -20,6 +20,7 @@ from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import DataError, DataUnavailableError
 from judgerank.data.frames import UNPARSED, question_name
 from judgerank.reading.contents import split
+from judgerank.reading.decompress import require_cells_within
 from judgerank.reading.file_formats import COMPRESSED, form_of
 from judgerank.reading.hub import is_hub
 from judgerank.reading.large.numbered import (
@@ -36,6 +37,7 @@ from judgerank.reading.large.numbered import (
 )
 from judgerank.reading.large.sources import FORMS, MEMORY, Batch, Engine, literal, session, table
 from judgerank.reading.layouts.answer_versions import are_keyed
+from judgerank.reading.layouts.guards import NOT_COUNTING
 from judgerank.reading.layouts.names import NUMBERS, on_copies, on_ids
 from judgerank.reading.layouts.strength import tell_badness
 from judgerank.reading.layouts.table import SIDES, TURN, other_side
@@ -96,9 +98,14 @@ def _records_in(path: Path) -> float:
     from pyarrow import ArrowException, parquet  # loads slowly
 
     try:
-        return float(parquet.read_metadata(path).num_rows)
+        table = parquet.read_metadata(path)
     except (ArrowException, OSError):
         return 0.0
+    try:
+        require_cells_within(table.num_rows, table.num_columns, size)
+    except DataError as error:
+        raise DataError(f"{path.name}: {error}") from None
+    return float(table.num_rows)
 
 
 def records_of(
@@ -158,7 +165,12 @@ def _is_plain(rows: Rows) -> bool:
     labels = (*rows.names.models, *rows.names.judges)
     if are_keyed(rows.sample, rows.used.get("question", "")):
         return False
-    if used_keys - KEYS or unused & (SWAPS | ORDERS | {TURN}) or sides - texts or tell_badness(rows.names.spoken):
+    if (
+        used_keys - KEYS
+        or unused & (SWAPS | ORDERS | {TURN} | NOT_COUNTING.keys())
+        or sides - texts
+        or tell_badness(rows.names.spoken)
+    ):
         return False
     return is_whole("".join(labels))
 

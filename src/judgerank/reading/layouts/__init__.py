@@ -14,6 +14,8 @@ import pandas as pd
 from judgerank.data.errors import DataError
 from judgerank.data.listing import listed
 from judgerank.data.modules import names_in
+from judgerank.reading.layouts.guards import guarded
+from judgerank.reading.layouts.paths import with_paths
 from judgerank.reading.layouts.score_tables import SCORE_TABLE
 from judgerank.reading.layouts.spelling import alike, as_usual, refuse_doubtful
 from judgerank.reading.layouts.table import OF_SCORES, Layout, Table
@@ -22,7 +24,7 @@ from judgerank.reading.layouts.texts import is_whole, plain
 from judgerank.reading.layouts.words import winner_by_name
 
 FIRST = (
-    *("tables", "games", "preferences", "runs", "sample_scores", "inspect_panels", "promptfoo"),
+    *("tables", "games", "preferences", "runs", "sample_scores", "inspect_panels", "promptfoo", "variants"),
     *("score_tables", "unordered", "human_beside", "ranked"),
 )
 
@@ -61,10 +63,12 @@ def recognised(table: Table) -> tuple[Layout, Table]:
             f"the table has {width:,} columns ({listed(map(str, table.frame.columns[:MOST_COLUMNS]), width)}), "
             f"and judgments have {MOST_COLUMNS:,} at most: is it separated by another character?"
         )
+    table = with_paths(table, filter(None, table.specified.values()))
     layout, usual = _settled(table)
+    usual = layout.prepare(usual)
     refuse_doubtful(usual, layout)
     _refuse_halves(usual, layout)
-    return layout, usual
+    return layout, guarded(layout, usual)
 
 
 def _refuse_halves(table: Table, layout: Layout) -> None:
@@ -84,10 +88,10 @@ def _settled(table: Table) -> tuple[Layout, Table]:
         return NAMED, as_usual(table, NAMED)
     if any(table.specified.get(key) for key in OF_SCORES):
         return SCORE_TABLE, as_usual(table, SCORE_TABLE)
-    usual = {layout.name: as_usual(table, layout) for layout in LAYOUTS}
+    usual = {layout.name: as_usual(table, layout) if layout.recipe is None else table for layout in LAYOUTS}
     matching = [layout for layout in LAYOUTS if _matches(layout, usual[layout.name])]
     as_written = [layout for layout in matching if not {*layout.needs} & usual[layout.name].spelled.keys()]
-    matching = as_written or matching
+    matching = _most_specific(as_written or matching)
     if len(matching) > 1:
         raise DataError(
             f"the records could be in {' or in '.join(layout.name for layout in matching)} (--column winner=NAME, "
@@ -103,6 +107,12 @@ def _settled(table: Table) -> tuple[Layout, Table]:
         return NAMED, as_usual(table, NAMED)  # which says what is missing
     _refuse_one_that_is_nearly_more(matching[0], usual[matching[0].name])
     return matching[0], usual[matching[0].name]
+
+
+def _most_specific(matching: list[Layout]) -> list[Layout]:
+    """The layouts without those of which a recipe among them needs all columns and more."""
+    needs = [{*layout.needs} for layout in matching if layout.recipe is not None]
+    return [layout for layout in matching if not any({*layout.needs} < columns for columns in needs)]
 
 
 def _matches(layout: Layout, table: Table) -> bool:

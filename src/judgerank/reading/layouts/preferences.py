@@ -17,7 +17,7 @@ from dataclasses import replace
 import pandas as pd
 
 from judgerank.data.errors import DataError
-from judgerank.data.frames import OUTCOMES, UNPARSED
+from judgerank.data.frames import OUTCOMES
 from judgerank.reading.layouts.table import (
     Layout,
     Table,
@@ -62,8 +62,8 @@ def _read(row: int, value: object, words: Mapping[str, str]) -> tuple[str | None
     meant, preference = words.get(str(word(value))), number(value)
     if meant is not None:
         return meant, OUTCOMES.get(meant)
-    if preference == 0:
-        return UNPARSED, None
+    if preference == 0:  # what AlpacaEval itself scores as a draw
+        return "c", 0.5
     if preference is None or not 1 <= preference <= 2:
         raise DataError(f"record {row} has the preference {value!r}, which is neither 0 nor from 1 to 2")
     return _nearest(2 - preference)
@@ -100,8 +100,8 @@ ALPACA_EVAL = Layout(
     lambda table: (
         {key: [name] for key, name in columns_by_key(table, KNOWN, PAIR).items()} | {"winner": ["preference"]}
     ),
-    remark="generator_1 is taken as shown first, since the order is not told; a preference of 0 is not read "
-    "(--winner-values 0=tie reads it as a tie).",
+    remark="generator_1 is taken as shown first, since the order is not told; a preference of 0 is a "
+    "tie, as AlpacaEval scores it (--winner-values 0=unknown leaves it out).",
     aliases=KNOWN,
 )
 JUDGED_COMPARISONS = Layout(

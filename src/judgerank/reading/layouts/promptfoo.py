@@ -14,13 +14,16 @@ from typing import Any
 import pandas as pd
 
 from judgerank.data.errors import DataError
-from judgerank.reading.layouts.sample_scores import SCORES
+from judgerank.reading.layouts.sample_scores import CHOICE, SCORES
 from judgerank.reading.layouts.table import Layout, Table, values
 from judgerank.reading.layouts.words import number
 
+LONGEST_NAME = 60  # characters of a prompt that is a name
+OF_CHOICE = ("select-best", "max-score")  # assertions that select one output of a test
 OVERALL = "score"  # the judge of reports without assertions
 REMARK = (
-    "A model is a provider, by its label; a question is a test by its variables; each assertion is a judge, by "
+    "A model is a provider, by its label, or a prompt where there is one provider; a question is a test by its "
+    "variables; each assertion is a judge, by "
     "its metric or type; scores of the same prompt are compared, and outputs that failed have none. "
     "Higher is better for every assertion, also latency and cost, since promptfoo scores how well they passed."
 )
@@ -56,17 +59,35 @@ def _lines(table: Table) -> pd.DataFrame:
 def _scored(outputs: Iterable[Any]) -> pd.DataFrame:
     rows: list[Row] = []
     overall: list[Row] = []
+    choices: set[str] = set()
     seen: Counter[tuple[str, str, str]] = Counter()
+    outputs = list(outputs)
+    prompts = _prompts_of_one_provider(outputs)
     for position, output in enumerate(outputs, 1):
-        if not isinstance(output, Mapping):
-            raise DataError(f"result {position} is no object")
-        cell = provider_of(position, output), test_of(position, output), prompt_of(output)
+        provider, test, prompt = provider_of(position, output), test_of(position, output), prompt_of(output)
+        cell = (prompts[prompt], test, "run") if prompts else (provider, test, prompt)
         seen[cell] += 1  # the same is asked several times with --repeat
         item = f"{cell[2]} #{seen[cell]}"
         failed = bool(output.get("error")) and not _components(output)
         overall.append((*cell[:2], item, OVERALL, None if failed else _score(position, OVERALL, output)))
-        rows += [(*cell[:2], item, judge, score) for judge, score in _by_assertion(position, output)]
-    return pd.DataFrame(rows or overall, columns=list(SCORES))
+        for judge, kind, score in _by_assertion(position, output):
+            rows.append((*cell[:2], item, judge, score))
+            choices |= {judge} if kind in OF_CHOICE else set()
+    frame = pd.DataFrame(rows or overall, columns=list(SCORES))
+    return frame.assign(**{CHOICE: frame["judge"].isin(choices)}) if choices else frame
+
+
+def _prompts_of_one_provider(outputs: list[Any]) -> dict[str, str]:
+    """Names of the prompts where these are what was varied, of one provider; none where there are several."""
+    for position, output in enumerate(outputs, 1):
+        if not isinstance(output, Mapping):
+            raise DataError(f"result {position} is no object")
+    prompts = list(dict.fromkeys(prompt_of(output) for output in outputs))
+    providers = {provider_of(position, output) for position, output in enumerate(outputs, 1)}
+    if len(providers) > 1 or len(prompts) < 2:
+        return {}
+    short = all(len(prompt) <= LONGEST_NAME and "\n" not in prompt for prompt in prompts)
+    return {prompt: prompt if short else f"prompt {place}" for place, prompt in enumerate(prompts, 1)}
 
 
 def provider_of(position: int, output: Mapping[str, Any]) -> str:
@@ -108,15 +129,19 @@ def _components(output: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     )
 
 
-def _by_assertion(position: int, output: Mapping[str, Any]) -> Iterator[tuple[str, float | None]]:
-    """A name and a score for each; a name that is there twice is numbered."""
+def _by_assertion(position: int, output: Mapping[str, Any]) -> Iterator[tuple[str, str, float | None]]:
+    """A name, a type and a score for each; a name that is there twice is numbered."""
     times: Counter[str] = Counter()
     for component in _components(output):
         assertion = component.get("assertion")
         details = assertion if isinstance(assertion, Mapping) else {}
-        name = str(details.get("metric") or details.get("type") or "assertion")
+        kind = str(details.get("type") or "")
+        name = str(details.get("metric") or kind or "assertion")
         times[name] += 1
-        yield (name if times[name] == 1 else f"{name} {times[name]}"), _score(position, name, component)
+        unique = name if times[name] == 1 else f"{name} {times[name]}"
+        # a choice says only which output was selected: scores may be those of another scale, or none
+        passed = component.get("pass") if kind in OF_CHOICE else None
+        yield unique, kind, float(passed) if isinstance(passed, bool) else _score(position, name, component)
 
 
 def _score(position: int, name: str, component: Mapping[str, Any]) -> float | None:

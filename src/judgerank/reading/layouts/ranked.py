@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from judgerank.data.arrays import IntArray
 from judgerank.data.errors import DataError
+from judgerank.data.frames import counts
 from judgerank.data.judgments import ITEM
 from judgerank.data.listing import counted
 from judgerank.data.rankings import Ranked, refuse_odd, rows_of
@@ -35,8 +37,10 @@ from judgerank.reading.layouts.words import number
 RANKING, SHOWN, PLACE = "ranking", "shown", "place"
 BETTER, WORSE, EQUAL, OPEN, CLOSE, BETWEEN = ">", "<", "=", "{", "}", ","
 LETTERS = {1: "a", 0: "c", -1: "b"}  # by who of two answers won
-OF_A_RANKING: Aliases = {"question": ASKED, "judge": JUDGES, "category": COLUMNS["category"][1]}
-OF_AN_ANSWER: Aliases = {"model": COLUMNS["model"][1], **OF_A_RANKING}
+CONTEXT: Aliases = {"question": ASKED, "judge": JUDGES, "category": COLUMNS["category"][1]}
+OF_A_RANKING: Aliases = {**CONTEXT, "count": ()}
+OF_AN_ANSWER: Aliases = {"model": COLUMNS["model"][1], **CONTEXT}
+MOST_COUNTED = 100_000  # rankings that records may stand for
 REMARK = "A ranking is a sequence of choices: the best of all, then the best of the others (Plackett-Luce model)."
 UNSHOWN = f"{REMARK} No column says in which order answers were shown."
 
@@ -61,7 +65,21 @@ def _in_cells(table: Table) -> pd.DataFrame:
         context["judge_model"] = judges_in(names_of(table, columns["judge"]).tolist(), columns["judge"])
     if "category" in columns:
         context["category"] = values(table.frame, columns["category"]).tolist()
-    return as_rows(rankings, pd.DataFrame(context).iloc[filled])
+    if "count" not in columns:
+        return as_rows(rankings, pd.DataFrame(context).iloc[filled])
+    times = _times(table, columns["count"])[filled]
+    whose = pd.DataFrame(context).iloc[np.repeat(filled, times)]
+    if "question" not in columns:  # like rankings are answers to different questions
+        whose = whose.assign(question_id=[f"row {place}" for place in range(1, len(whose) + 1)])
+    return as_rows([ranked for ranked, n in zip(rankings, times, strict=True) for _ in range(n)], whose)
+
+
+def _times(table: Table, column: str) -> IntArray:
+    """How many like rankings every record stands for."""
+    times = counts(values(table.frame, column).rename(column))
+    if (times % 1).any() or times.sum() > MOST_COUNTED:
+        raise DataError(f"column {column!r} counts rankings: whole numbers, {MOST_COUNTED:,} in all at most")
+    return times.astype(np.int64)
 
 
 def _on_empty(table: Table) -> Iterator[str]:
@@ -165,6 +183,33 @@ def as_rows(rankings: Sequence[Ranked], context: pd.DataFrame) -> pd.DataFrame:
     whose = context.iloc[rows.pop("record").to_numpy(int)].reset_index(drop=True)
     letters = np.sign(rows["outcome"] - 0.5).astype(int).map(LETTERS)
     return pd.concat([whose, rows], axis=1).assign(judge_preferred_model=letters.astype(object))
+
+
+def chosen(scores: pd.DataFrame) -> tuple[pd.DataFrame, str]:
+    """Rankings of which the best alone is known, of scores that say who was chosen, and what to know of them.
+
+    One judge's scores on one sample are a choice: the highest is the best, and the others are not ordered.
+    """
+    rankings, first_rows, n_open = [], [], 0
+    for _, part in scores.groupby(["question", ITEM, "judge"], sort=False):
+        if part["score"].isna().any() or len(part) < 2:
+            n_open += 1
+            continue
+        best = part["score"] == part["score"].max()
+        if not best.all():
+            rankings.append(Ranked((tuple(part["model"][best]),), tuple(part["model"][~best])))
+            refuse_odd(rankings[-1], int(part.index[0]) + 1)
+            first_rows.append(part.index[0])
+        else:
+            n_open += 1
+    if not rankings:
+        raise DataError("nothing was chosen among the answers of any sample: there are no comparisons")
+    names = {"question": "question_id", "judge": "judge_model"}
+    context = scores.loc[first_rows].rename(columns=names)[[*names.values(), ITEM]]
+    left = f"; {counted(n_open, 'sample')} without one left out" if n_open else ""
+    return as_rows(
+        rankings, context
+    ), f"{counted(len(rankings), 'choice')} of the best among several answers{left}."
 
 
 def _used(table: Table, aliases: Aliases, *extra: str) -> dict[str, list[str]]:

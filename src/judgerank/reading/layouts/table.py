@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from judgerank.data.arrays import BoolArray
 from judgerank.data.errors import DataError
-from judgerank.data.frames import codes, numbers_in, question_name
+from judgerank.data.frames import codes, question_name
 from judgerank.data.judgments import ITEM
 from judgerank.data.listing import listed
 from judgerank.data.units import UNITS
 from judgerank.reading.contents import COLUMNS
 from judgerank.reading.layouts.texts import plain, texts_in
-from judgerank.reading.layouts.words import word
+from judgerank.reading.layouts.words import KINDS, word
 
 OF_SCORES = ("model", "score")  # keys of tables that have a row for each model
 SIDES = ("_a", "_b")  # ends of names of columns that are about one answer each
@@ -26,7 +27,9 @@ EXACT = "exact"  # of the ways in which names are read: as they are written
 ASK = "ask"  # of the column of counts: refuse one that is there and not spoken of
 COUNTS = ("n", "count", "counts", "num", "times", "weight", "weights", "n_votes", "votes", "frequency", "freq")
 ONE_JUDGE = "one judge"
-OF_NAMES = ("model_a", "model_b", "judge")  # keys of columns of names
+SCORE_GAP = "score_gap"  # column: by how much model_a's score is above model_b's, as a share of the judge's scale
+PAIR = ("model_a", "model_b")
+OF_NAMES = (*PAIR, "judge")  # keys of columns of names
 WIDE = "if each judge has a column of answers, say what words but a, b and tie mean: --winner-values W=VALUE"
 MISSING = frozenset(("None", "nan", "NaN", "NaT", "<NA>", "#N/A", "null", "NULL"))  # as programs write it
 FEW_WITHOUT = 0.1  # share of records that may be left out since they have no question
@@ -116,6 +119,10 @@ class Layout:
         of files that say different things are no copies.
     shared : callable
         From records to which of them other files of this layout have too, shape (records,): those count once.
+    prepare : callable
+        From a `Table` as it lies to the one that `to_frame` and `used` read.
+    recipe : mapping, optional
+        The recipe that describes it (`layouts.by_recipe`); its columns are not known by other spellings.
     """
 
     name: str
@@ -133,6 +140,8 @@ class Layout:
     reads: tuple[str, ...] = ()
     of_file: Callable[[Table], str] = lambda table: ""
     shared: Callable[[pd.DataFrame], BoolArray] = lambda frame: np.zeros(len(frame), bool)
+    prepare: Callable[[Table], Table] = lambda table: table
+    recipe: Mapping[str, Any] | None = None
 
     @property
     def names(self) -> dict[str, str | None]:
@@ -166,17 +175,48 @@ def columns_by_key(table: Table, aliases: Aliases, needed: Iterable[str]) -> dic
             continue
         wanted = (named,) if named else names
         name = next((name for name in wanted if name in available), None)
+        if name is not None and not named and _is_half(table, aliases, key, name):
+            name = None
         if name is None and (named or key in needed):
             missing = " or ".join(map(repr, wanted))
             wide = f"; {WIDE}" if key == "winner" and not named else ""
             raise DataError(
                 f"the table has no column {missing} (it has: "
                 f"{listed(table.spelled.get(name, name) for name in available)}; if it has another name: "
-                f"--column {key}=NAME{wide})"
+                f"{_named_pair(available) if key in PAIR else f'--column {key}=NAME'}{wide})"
             )
         if name is not None:
             columns[key] = name
     return columns
+
+
+def _is_half(table: Table, aliases: Aliases, key: str, name: str) -> bool:
+    """Whether a numbered model, such as model_1, lacks its other: then nothing says from which number on."""
+    if key not in PAIR or not name[-1].isdecimal():
+        return False
+    other = PAIR[1 - PAIR.index(key)]
+    at = aliases[key].index(name)
+    partner = aliases[other][at] if other in aliases and at < len(aliases[other]) else name
+    return partner not in table.frame.columns and table.specified.get(other) != partner
+
+
+def _named_pair(available: Iterable[object]) -> str:
+    """The options that name both models, by two columns that count from zero where there are such."""
+    names = [name for name in available if isinstance(name, str)]
+    pairs = [(name, f"{name[:-1]}1") for name in names if name.endswith("0") and f"{name[:-1]}1" in names]
+    pair = next(
+        (pair for pair in pairs if not {"model", "system", "llm"}.isdisjoint(plain(pair[0]).split("_"))), None
+    )
+    return " ".join(f"--column {key}={name}" for key, name in zip(PAIR, pair or ("NAME", "NAME"), strict=True))
+
+
+def zero_based(columns: Mapping[str, str]) -> dict[str, str]:
+    """Letters of words that count from zero, such as model_1 for the second, where the models' columns do."""
+    if not all(columns.get(key, "").endswith(end) for key, end in zip(PAIR, "01", strict=True)):
+        return {}
+    stem = columns["model_a"][:-1]
+    kinds = {stem, *(f"{kind}{gap}" for kind in KINDS for gap in ("", "_", " "))}
+    return {f"{kind}{digit}": letter for kind in kinds for digit, letter in zip("01", "ab", strict=True)}
 
 
 def records(table: Table, aliases: Aliases, needed: Iterable[str]) -> pd.DataFrame:
@@ -185,8 +225,7 @@ def records(table: Table, aliases: Aliases, needed: Iterable[str]) -> pd.DataFra
     Raises
     ------
     DataError
-        If a column is missing, is there twice, looks like one of counts and is not spoken of, or if more
-        than a few records have no question though others have.
+        If a column is missing or is there twice; if more than a few records alone have no question.
     """
     sources = columns_by_key(table, aliases, needed)
     columns = {
@@ -200,8 +239,6 @@ def records(table: Table, aliases: Aliases, needed: Iterable[str]) -> pd.DataFra
     if TURN in table.frame.columns and TURN not in sources.values():
         turns = [str(turn) for turn in values(table.frame, TURN)]
         columns |= {ITEM: pd.Series(turns, dtype=object)} if len({*turns}) > 1 else {}
-    if "count" not in table.specified:
-        _refuse_unspoken_counts(table.frame, set(columns))
     frame = pd.DataFrame(columns).reset_index(drop=True)
     if "judge_model" not in frame:
         frame["judge_model"] = ONE_JUDGE
@@ -225,7 +262,7 @@ def _kept(table: Table, columns: Collection[str]) -> dict[str, str]:
         if name in called and name not in columns:
             kept[name] = called[name]
         elif name not in {*called, *columns, *COLUMNS}:
-            raise DataError(f"the table has no column {name!r} to cluster by (it has: {listed(called)})")
+            raise DataError(f"the table has no column {name!r} (it has: {listed(called)})")
     return kept
 
 
@@ -280,14 +317,27 @@ def names_of(table: Table, name: str) -> pd.Series:
     DataError
         If a name is how programs write a missing value, unless names are read exactly as they are.
     """
-    names = [as_name(value) for value in values(table.frame, name)]
-    if table.names != EXACT and not MISSING.isdisjoint({text for text in names if isinstance(text, str)}):
-        row = next(row for row, text in enumerate(names) if isinstance(text, str) and text in MISSING)
-        raise DataError(
-            f"record {row + 1} has {names[row]!r} as {table.spelled.get(name, name)!r}, which is how programs "
-            "write a missing name: fill it in or delete the record (--names exact takes it for a name)"
-        )
-    return pd.Series(names, dtype=object)
+    names = pd.Series([as_name(value) for value in values(table.frame, name)], dtype=object)
+    if table.names != EXACT:
+        _refuse_missing(names, table.spelled.get(name, name))
+    return names
+
+
+def refuse_missing_names(frame: pd.DataFrame) -> None:
+    """Refuse records or scores in which a name is how programs write a missing one."""
+    for name in ("model_a", "model_b", "judge_model", *OF_NAMES[2:], "model"):
+        if name in frame:
+            _refuse_missing(frame[name], name)
+
+
+def _refuse_missing(names: pd.Series, called: str) -> None:
+    if MISSING.isdisjoint({text for text in names.tolist() if isinstance(text, str)}):
+        return
+    row = next(row for row, text in enumerate(names) if isinstance(text, str) and text in MISSING)
+    raise DataError(
+        f"record {row + 1} has {names.iloc[row]!r} as {called!r}, which is how programs "
+        "write a missing name: fill it in or delete the record (--names exact takes it for a name)"
+    )
 
 
 def as_name(value: object) -> object:
@@ -299,19 +349,6 @@ def as_name(value: object) -> object:
 def require_models(frame: pd.DataFrame, names: tuple[str, str] = ("model_a", "model_b")) -> None:
     """Refuse a record without two models, by the names that their columns have in the file."""
     codes(frame[["model_a", "model_b"]].set_axis(names, axis=1), list(names))
-
-
-def _refuse_unspoken_counts(table: pd.DataFrame, used: set[str]) -> None:
-    """Refuse a column by whose name records may count more than once, unless all its values are one."""
-    for name in table.columns:
-        if not (isinstance(name, str) and plain(name) in COUNTS) or name in used:
-            continue
-        times = numbers_in(values(table, name))
-        if not np.isnan(times).all() and not (times == 1).all():
-            raise DataError(
-                f"column {name!r} looks like one of counts (--column count={name} counts records so often; "
-                "--column count=null counts each once)"
-            )
 
 
 def _questions(column: pd.Series) -> list[str | None]:

@@ -9,17 +9,17 @@ better) to 3: the set nvidia/HelpSteer3 on the hub, which names no models. Wide 
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import pandas as pd
 
 from judgerank.data.errors import DataError
-from judgerank.data.frames import STILL_COUNTED, UNHEARD, UNPARSED
-from judgerank.data.listing import counted, listed, noun, shortened
+from judgerank.data.frames import UNHEARD, UNPARSED
+from judgerank.data.listing import listed, noun, shortened
 from judgerank.data.strengths import STRENGTH
 from judgerank.reading.contents import COLUMNS
 from judgerank.reading.layouts import strength
+from judgerank.reading.layouts.guards import still_counted
 from judgerank.reading.layouts.table import (
     COUNTS,
     Aliases,
@@ -31,6 +31,7 @@ from judgerank.reading.layouts.table import (
     records,
     require_models,
     values,
+    zero_based,
 )
 from judgerank.reading.layouts.texts import plain, texts_in
 from judgerank.reading.layouts.words import (
@@ -80,11 +81,12 @@ def _letters(table: Table, frame: pd.DataFrame, winners: pd.Series, aliases: Ali
 
 def words_of(table: Table, aliases: Aliases = OURS) -> dict[str, str]:
     """Letters of all usual words for the winner, among them those that the name of its column explains."""
-    name, by_column = columns_by_key(table, aliases, ()).get("winner"), dict[str, str]()
+    columns = columns_by_key(table, aliases, ())
+    name, by_column = columns.get("winner"), dict[str, str]()
     if name is not None:
         winners = values(table.frame, name)
         by_column = words_by_column(table.spelled.get(name, name), winners, table.frame.columns)
-    return with_custom(ANSWERS | by_column, table.words)
+    return with_custom(ANSWERS | by_column | zero_based(columns), table.words)
 
 
 def _refuse_contradictions(table: Table, frame: pd.DataFrame) -> None:
@@ -298,63 +300,20 @@ LAYOUTS = (PAPER, ARENA, LLMFAO, ONE_HOT_WINNER, HELPSTEER3, WIDE)
 # Notes on how records were read: other spellings of columns, numbers for winners, winners first.
 Read = tuple[Layout, Table]
 SEVERAL = ("[", "{", "(", "array(")  # how a value begins that holds several
+FEWEST_SORTED = 8  # records from which it is no chance that all names are in order
 FEWEST = 20  # decided records from which it is no chance that the winner is always in one column
 
 
 def on_reading(read: Sequence[Read]) -> list[str]:
     """Columns read by other spellings of their names, numbers read as winners, and words that no record has."""
     remarks = (remark for layout, table in read for remark in _on_one(layout, table))
-    return [*dict.fromkeys(remarks), *_on_unused_words(read), *_on_marked(read)]
-
-
-# columns that say of a record that it does not count, by their plain names, and the value that says so
-NOT_COUNTING = {
-    **dict.fromkeys(("anony", "has_label", "dedup_tag.sampled", "sampled", "is_valid", "valid"), "false"),
-    **dict.fromkeys(("is_refusal", "refusal", "was_cancelled", "cancelled", "canceled"), "true"),
-    **dict.fromkeys(("archived", "is_archived", "deleted", "is_deleted", "excluded", "discarded"), "true"),
-}
-SPELLED = {"false": ("false", "0", "0.0", "no"), "true": ("true", "1", "1.0", "yes")}
-
-
-def _on_marked(read: Sequence[Read]) -> Iterator[str]:
-    """Records that a column marks as not counting, where the column is not used: they count all the same."""
-    marked, size = Counter[tuple[str, str, str]](), sum(len(table.frame) for _, table in read)
-    for layout, table in read:
-        used = {name for names in layout.used(table).values() for name in names}
-        for name, texts in _marks(table.frame, used):
-            mark = SPELLED[NOT_COUNTING[_mark_name(name)]]
-            is_marked = [text is not None and text.lower() in mark for text in texts]
-            others = {text for text, out in zip(texts, is_marked, strict=True) if not out and text is not None}
-            if any(is_marked) and len(others) == 1:
-                marked[name, texts[is_marked.index(True)] or "", others.pop()] += sum(is_marked)
-    for (name, value, counting), n_marked in marked.items():
-        cure = f"To rank only the others: --column category={name} --category {counting}."
-        yield (
-            f"{STILL_COUNTED}{n_marked:,} of {counted(size, 'record')} have {value} in {name!r}. "
-            f"{'Leave them out of the file to rank only the others.' if '.' in name else cure}"
-        )
-
-
-def _mark_name(name: str) -> str:
-    """The name of a column as `NOT_COUNTING` has it."""
-    return name.lower().replace(" ", "_")
-
-
-def _marks(frame: pd.DataFrame, used: Collection[str]) -> Iterator[tuple[str, list[str | None]]]:
-    """Columns of `NOT_COUNTING` that are not used, also those within a column of objects, with their texts."""
-    for name in (name for name in frame.columns if isinstance(name, str) and name not in used):
-        inner = [mark for mark in NOT_COUNTING if mark.startswith(f"{_mark_name(name)}.")]
-        if _mark_name(name) in NOT_COUNTING and isinstance(frame[name], pd.Series):
-            yield name, [None if value is None else str(value) for value in values(frame, name)]
-        for mark in inner:
-            key, nested = mark.partition(".")[2], values(frame, name)
-            inside = [value.get(key) if isinstance(value, dict) else None for value in nested]
-            yield f"{name}.{key}", [None if value is None else str(value) for value in inside]
+    return [*dict.fromkeys(remarks), *_on_unused_words(read)]
 
 
 def _on_unused_words(read: Sequence[Read]) -> Iterator[str]:
     """Words for the winner whose meaning was told and that no record has, such as misspelt ones."""
-    unused = {text for _, table in read for text in table.words} - {OTHER}
+    of_forms = {text for layout, _ in read if layout.recipe is not None for text in layout.recipe.get("words", ())}
+    unused = {text for _, table in read for text in table.words} - {OTHER} - of_forms
     for layout, table in read if unused else ():
         used = layout.used(table)
         for name in {
@@ -383,6 +342,20 @@ def _on_one(layout: Layout, table: Table) -> Iterator[str]:
     winner = columns_by_key(table, layout.aliases, ()).get("winner")
     if winner is not None:
         yield from numbers_told(values(table.frame, winner), words_of(table, layout.aliases))
+    yield from still_counted(table, {name for names in layout.used(table).values() for name in names})
+
+
+def names_in_order(frame: pd.DataFrame) -> list[str]:
+    """That models stand in the order of their names in all of a few records, which then is none of answers."""
+    pairs = {*zip(frame["model_a"].astype(str), frame["model_b"].astype(str), strict=True)}
+    names = {name for pair in pairs for name in pair}
+    sorted_all = all(a < b for a, b in pairs) or all(a > b for a, b in pairs)
+    if not FEWEST_SORTED <= len(frame) < FEWEST or len(names) < 3 or not sorted_all or "outcome" in frame:
+        return []
+    return [
+        f"Models stand in the order of their names in all {len(frame)} records, so the order is not taken for the "
+        "one in which answers were shown."
+    ]
 
 
 def winner_written(frame: pd.DataFrame) -> list[str]:
