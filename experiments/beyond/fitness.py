@@ -35,7 +35,7 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
     repeat_records = of_designs(cfg, "fitness_repeats", repeated, REPEATED, cfg.repeated)
     fits = pd.DataFrame([shares_row(records[name], name, design) for name, design in FIT.items()])
     levels = pd.DataFrame([shares_row(few[name], name, design) for name, design in FEW.items()])
-    requests = pd.DataFrame([repeats_row(repeat_records[name], name) for name in REPEATED])
+    requests = pd.DataFrame([repeats_row(repeat_records[name], name, design) for name, design in REPEATED.items()])
     sets = [of_set(judgments, cfg.member, cfg.level) for judgments in data.values()]
     return {
         "levels": Table(fits, "Shares of simulated sets in which a test of fit finds a departure", 3),

@@ -27,6 +27,8 @@ from studies.gates import (
     verdicts,
 )
 from studies.hostile_gates import HOSTILE, hostile_once
+from studies.run_gates import CONDITIONS as OF_RUNS
+from studies.run_gates import decided_once
 
 JUDGES = 3  # of a panel, where their number is not varied
 
@@ -58,6 +60,7 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
         "hostile": Table(
             departed.assign(held=held(departed).where(is_false)), "Decisions where assumptions fail", 4
         ),
+        "runs": Table(runs(cfg), "Decisions on scores of runs with and without a change, beside other rules", 4),
         "rare": Table(skewed, "Scores that are skewed as much as changes are", 4),
         "playback": Table(pd.DataFrame(rows), "Two models of a board, judged by a part of their questions", 4),
     }
@@ -79,6 +82,14 @@ def hostile(cfg: DictConfig) -> pd.DataFrame:
     """Shares of decisions where the assumptions of the tests fail, with and without the gate's checks."""
     cells = {name: {"condition": name} for name in HOSTILE}
     return collected(studied(cfg, "gate", hostile_once, cells, cfg.hostile))
+
+
+def runs(cfg: DictConfig) -> pd.DataFrame:
+    """Shares of decisions on scores of runs, by condition and number of tasks."""
+    cells = {f"{name}/{n}": {"condition": name, "n_questions": n} for name in OF_RUNS for n in cfg.tasks}
+    decided = collected(studied(cfg, "gate", decided_once, cells, cfg.runs))
+    is_false = decided["case"].str.startswith("equal") | decided["case"].eq("at the margin, shipped")
+    return decided.assign(held=held(decided).where(is_false))
 
 
 def looks(cfg: DictConfig) -> pd.DataFrame:

@@ -37,6 +37,7 @@ from studies.planning import (
     by_questions,
     by_repeats,
     curves,
+    defaults_table,
     formula_and_data,
     grid,
     kept_study,
@@ -54,7 +55,8 @@ QUESTION_KEYS = ("sd", "pairs", "judges")  # of questions
 
 def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
     wanted = checked(cfg)
-    title, panel, questions = panel_of(cfg, data)
+    is_fitted = bool(cfg.dataset or cfg.data.path)
+    title, panel, questions = panel_of(cfg, data if is_fitted else {})
     everyone, pair = len(panel.judges), pair_of(panel, cfg.pair)
     goal_settings = {"level": cfg.level, "pair": pair}
     make = partial(to_make, questions, repeats=cfg.repeats, correlation=cfg.correlation)
@@ -88,7 +90,8 @@ def compute(cfg: DictConfig, data: dict[str, Judgments]) -> dict[str, Table]:
     promise_study, from_files = promises(cfg), kept_study(cfg)
     promise_study.run(cfg.parallel)
     from_files.run(cfg.parallel)
-    return {
+    defaults = {} if is_fitted else {"defaults": Table(defaults_table(data), "Panels of the public sets", 4)}
+    return defaults | {
         "kept": Table(kept_table(from_files), "Share of pairs separated by data of a size planned from a file", 4),
         "promises": Table(promise_table(promise_study), "Power of new data of a size planned from a file", 4),
         "plan": Table(plan, f"{caption}; the pair is {first} and {second}", 4),

@@ -10,7 +10,7 @@ from contextlib import chdir
 from pathlib import Path
 
 import pandas as pd
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Browser, sync_playwright
 
 import judgerank
 from judgerank import read
@@ -44,11 +44,26 @@ def run(target: Path) -> None:
         both = judgerank.rank(pd.concat([part.frame for part in story], ignore_index=True))
         log = changelog_of(november.fitted, both.fitted, "november.npz")
         page = both.write(Path(folder) / "december", additions=Additions(changelog=log))
-        browser_page = browser.new_page(viewport={"width": 1280, "height": 560})
-        browser_page.goto(page.as_uri())
-        browser_page.wait_for_selector("html[data-complete]", state="attached")
-        browser_page.screenshot(path=target / "page_since.png")
+        screenshot(browser, page, target / "page_since.png")
+        screenshot(browser, page_of_gate(Path(folder)), target / "page_gate.png")
         browser.close()
+
+
+def screenshot(browser: Browser, page: Path, target: Path) -> None:
+    """The first screen of a page, as a figure of a text."""
+    browser_page = browser.new_page(viewport={"width": 1280, "height": 560})
+    browser_page.goto(page.as_uri())
+    browser_page.wait_for_selector("html[data-complete]", state="attached")
+    browser_page.screenshot(path=target)
+
+
+def page_of_gate(folder: Path) -> Path:
+    """The page of the gate's story: a prompt that is worse on safety."""
+    rule = judgerank.Rule(protect=(("category", "safety"),))
+    verdict = judgerank.gate(ROOT / "examples" / "story" / "january.csv", "prompt-1", "prompt-2", rule)
+    page = folder / "gate.html"
+    page.write_text(verdict.to_html(), encoding="utf-8")
+    return page
 
 
 if __name__ == "__main__":

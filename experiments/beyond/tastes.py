@@ -52,10 +52,15 @@ def equal(cfg: DictConfig) -> pd.DataFrame:
         for judges in cfg.panels
         for sd in cfg.tastes
     ]
-    worst = {"design": list(EQUAL_DESIGNS)[1], "judges": min(cfg.panels), "sd": 0.0, "questions": 0}
-    drawn += [worst | {"own": own} for own in cfg.favours]
+    alone = {"design": list(EQUAL_DESIGNS)[1], "judges": min(cfg.panels), "sd": 0.0, "own": 0.0, "questions": 0}
+    drawn += [alone | {"own": own} for own in cfg.favours]
     few = {"judges": min(cfg.panels), "own": 0.0, "questions": cfg.questions}
     drawn += [{"design": design, "sd": sd} | few for design in EQUAL_DESIGNS for sd in (0.0, max(cfg.tastes))]
+    most = max(cfg.favours)
+    drawn += [alone | {"judges": max(cfg.panels), "own": own} for own in cfg.favours]
+    drawn += [alone | {"judges": cfg.few_judges, "own": own} for own in (0.0, most)]
+    drawn += [alone | {"questions": cfg.questions, "own": most}, alone | {"own": most, "partial": cfg.partial}]
+    drawn += [alone | {"own": own, "ties": cfg.ties} for own in (0.0, most)]
     drawn = [cell | {"size": cfg.per_judge * cell["judges"], "level": cfg.level} for cell in drawn]
     cells = {"-".join(str(value) for value in cell.values()).replace(" ", "_"): cell for cell in drawn}
     study = studied(cfg, "taste_equal", separated_once, cells, cfg.sets)

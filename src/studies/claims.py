@@ -22,7 +22,7 @@ from judgerank.ranking.first_screen import headline, judges_of, largest, picture
 from judgerank.ranking.page_options import Additions
 from judgerank.ranking.ranking import Ranking, ranked, ranked_set
 from judgerank.ranking.studies import panel
-from judgerank.ranking.studies.leaderboard import board_of
+from judgerank.ranking.studies.leaderboards import board_of
 from judgerank.ranking.verdict import Verdict, verdict
 from judgerank.reading.read import read_judgments
 from studies.random_files import LAYOUTS, Records, drawn_records

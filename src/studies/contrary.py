@@ -11,7 +11,7 @@ from scipy.special import expit
 from judgerank.data.errors import JudgerankError
 from judgerank.ranking.choices import Settings
 from judgerank.ranking.ranking import ranked_set
-from judgerank.ranking.studies.leaderboard import board_of
+from judgerank.ranking.studies.leaderboards import board_of
 from judgerank.ranking.studies.panel import contrary_judges
 from judgerank.ranking.study import Component
 from judgerank.reading.read import read_judgments

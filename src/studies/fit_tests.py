@@ -21,7 +21,7 @@ from judgerank.fits.errors_by_question import by_question
 from judgerank.fits.fit import fit
 from judgerank.order.pairs import pairwise, rank_intervals
 from judgerank.trust.fitness import fitness
-from judgerank.trust.repeats import repeats_of
+from judgerank.trust.repeats import RELIABILITY, repeats_of
 from replication.replicate import Record
 from replication.tables import with_errors
 
@@ -231,28 +231,42 @@ def _held(ranks: pd.DataFrame, truth: dict[str, float]) -> bool:
 
 
 def repeated(settings: dict[str, Any], rng: np.random.Generator) -> Record:
-    """What repeated requests of one set tell: flip rate and noise of all judges, with intervals."""
+    """What repeated requests of one set tell of all judges, and whether a pair of models is said to differ."""
     design = Design(**settings["design"])
     rows, question = drawn(design, rng)
     try:
-        repeats = repeats_of(fit(rows, "position_aware"), rows, question, settings["level"])
+        fitted = fit(rows, "position_aware")
+        repeats = repeats_of(fitted, rows, question, settings["level"])
+        pairs = pairwise(by_question(fitted, rows, question), settings["level"])
     except JudgerankError:
         return {}
     assert repeats is not None
-    names = ["flip_rate", "low", "high", "noise", "noise_low", "noise_high"]
-    return {name: float(repeats.table[name].iloc[0]) for name in names}
+    names = ["flip_rate", "low", "high", "noise", "noise_low", "noise_high", *RELIABILITY]
+    measures = {name: float(repeats.table[name].iloc[0]) for name in names}
+    return measures | {"separated": float(pairs["separated"].any())}
 
 
-def repeats_row(records: pd.DataFrame, name: str) -> dict[str, Any]:
-    """Means over sets, and how often intervals hold the mean of all sets."""
+def repeats_row(records: pd.DataFrame, name: str, design: Design) -> dict[str, Any]:
+    """Means over sets, and how often intervals hold the truth, or else the mean of all sets.
+
+    The true reliability is the share of the effects of a judge and a request in the latent variance, beside the
+    logistic noise. Models are equal, so that no pair differs.
+    """
     row: dict[str, Any] = {"design": name}
     complete_records = records.dropna()
-    for measure, low, high in (("flip_rate", "low", "high"), ("noise", "noise_low", "noise_high")):
-        truth = complete_records[measure].mean()
+    n = len(complete_records)
+    true_reliability = design.judge_sd**2 / (design.judge_sd**2 + np.pi**2 / 3)
+    measures = (("flip_rate", "low", "high"), ("noise", "noise_low", "noise_high"), RELIABILITY)
+    for measure, low, high in measures:
+        mean = complete_records[measure].mean()
+        truth = true_reliability if measure == RELIABILITY[0] else mean
         held = (complete_records[low] <= truth) & (truth <= complete_records[high])
-        row |= {measure: truth, f"{measure}_coverage": held.mean()}
-        row[f"{measure}_coverage_se"] = held.std() / np.sqrt(len(complete_records))
-    return row | {"n_replications": len(records), "failed": len(records) - len(complete_records)}
+        row |= {measure: mean, f"{measure}_coverage": held.mean()}
+        row[f"{measure}_coverage_se"] = held.std() / np.sqrt(n)
+    row |= {"reliability_se": complete_records[RELIABILITY[0]].std() / np.sqrt(n)}
+    row |= {"true_reliability": true_reliability, "separated": complete_records["separated"].mean()}
+    row |= {"separated_se": complete_records["separated"].std() / np.sqrt(n)}
+    return row | {"n_replications": len(records), "failed": len(records) - n}
 
 
 def shares_row(records: pd.DataFrame, name: str, design: Design) -> dict[str, Any]:

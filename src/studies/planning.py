@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from omegaconf import DictConfig, OmegaConf
-from scipy.special import expit, ndtr
+from scipy.special import ndtr
 
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.comparisons import Comparisons
@@ -24,7 +26,7 @@ from judgerank.model.block import Need
 from judgerank.model.law import levels_at
 from judgerank.order.pairs import Order, orders, pairwise, separated
 from judgerank.order.scale import scale_of
-from judgerank.planning import precision
+from judgerank.planning import USUAL, precision
 from judgerank.planning.judges import fit_with_tastes, judges_needed
 from judgerank.planning.panels import Panel, assumed
 from judgerank.planning.plans import (
@@ -323,6 +325,8 @@ class KeptPlan:
     sigma_scores, sigma_discrimination, question_sd, taste : float
         Standard deviations of scores, log-discriminations, of answers to a question, and of tastes; in log-odds.
     wanted, level : float
+    ties : float
+        Share of ties among answers on equal models, which count as half wins.
     """
 
     file: int
@@ -336,6 +340,7 @@ class KeptPlan:
     taste: float
     wanted: float
     level: float
+    ties: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -399,23 +404,34 @@ def _file(
     columns = {"question_id": question, "model_a": i, "model_b": j, "judge": k}
     frame = pd.DataFrame({name: np.char.add(name, numbers.astype(str)) for name, numbers in columns.items()})
     frame = frame.replace({"model_b": {f"model_b{number}": f"model_a{number}" for number in range(n)}})
-    return read_judgments(frame.assign(winner=np.where(rng.random(size) < expit(eta), "a", "b")))
+    return read_judgments(frame.assign(winner=_answers(rng, eta, cell.ties)))
+
+
+def _answers(rng: np.random.Generator, eta: FloatArray, ties: float) -> NDArray[np.str_]:
+    """Winners by log-odds, ties as Davidson (1970) has them with this share where the log-odds are zero."""
+    chance = rng.random(len(eta))
+    weights = np.exp(np.stack([eta, -eta]) / 2)
+    first, second = weights / (weights.sum(axis=0) + 2 * ties / (1 - ties))
+    return np.where(chance < first, "a", np.where(chance < 1 - second, "tie", "b"))
 
 
 def kept_study(cfg: DictConfig) -> Study:
-    """Cells by judges who answer at random and comparisons of a question, and one with tastes."""
+    """Cells by judges who answer at random and comparisons of a question, and by ties, and one with tastes."""
     settings = OmegaConf.to_container(cfg.kept)
-    times, tastes, useless, sizes = (settings.pop(name) for name in ("times", "taste", "useless", "per_question"))
-    combinations = [(random, size, 0.0) for random in useless for size in sizes] + [(0, 1, tastes)]
+    times, tastes, ties = (settings.pop(name) for name in ("times", "taste", "ties"))
+    useless, sizes = (settings.pop(name) for name in ("useless", "per_question"))
+    combinations = [(random, size, 0.0, 0.0) for random in useless for size in sizes]
+    combinations += [(0, 1, tastes, 0.0), *((0, 1, 0.0, share) for share in ties)]
     cells = {
-        f"useless{random}-questions{size}-taste{taste:g}": KeptPlan(
+        f"useless{random}-questions{size}-taste{taste:g}" + (f"-ties{share:g}" if share else ""): KeptPlan(
             useless=random,
             per_question=size,
             taste=taste,
             level=cfg.level,
+            ties=share,
             **(settings if size > 1 else settings | {"question_sd": 0.0}),
         )
-        for random, size, taste in combinations
+        for random, size, taste, share in combinations
     }
     replications_of_cell = dict.fromkeys(cells, times * cfg.replications)
     return Study("plan", new_data, cells, replications_of_cell, cfg.seed, Path(ROOT, cfg.cache), cfg.block)
@@ -431,7 +447,7 @@ def kept_table(study: Study) -> pd.DataFrame:
         outcomes = pd.DataFrame(list(study.records(name)))
         made = outcomes[outcomes["status"] == "planned"]
         row = {"useless": cell.useless, "n_judges": cell.n_judges, "per_question": cell.per_question}
-        row |= {"taste": cell.taste, "wanted": cell.wanted, "expected": made["expected"].mean()}
+        row |= {"taste": cell.taste, "ties": cell.ties, "wanted": cell.wanted, "expected": made["expected"].mean()}
         row |= {"separated": made["separated"].mean(), "separated_se": made["separated"].sem()}
         difference = made["separated"] - made["expected"]
         row |= {"difference": difference.mean(), "difference_se": difference.sem()}
@@ -511,6 +527,23 @@ def curves(
         for goal in (precision.GOALS if n_judges == max(precisions) else precision.WIDTHS)
         for size in sizes
     )
+
+
+MEDIAN = "median"
+
+
+def defaults_table(data: Mapping[str, Judgments]) -> pd.DataFrame:
+    """Sizes and spreads of every set's panel as ranked, and the medians, which are assumed without data."""
+    rows = []
+    for name, judgments in data.items():
+        member, _ = default_member([judgments.comparisons])
+        fitted = fit_member(judgments.comparisons, member, SHRUNK)
+        scores, gamma = scale_of(fitted).scores, fitted.discrimination
+        sizes = len(scores), len(gamma), scores.std(), np.log(gamma).std(ddof=0)
+        rows.append({"dataset": name, **dict(zip(USUAL._fields, sizes, strict=True))})
+    table = pd.DataFrame(rows)
+    median = {"dataset": MEDIAN, **table[list(USUAL._fields)].median()}
+    return pd.concat([table, pd.DataFrame([median])], ignore_index=True)
 
 
 def panel_table(panel: Panel) -> pd.DataFrame:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,12 +17,13 @@ from judgerank.data.errors import JudgerankError
 from judgerank.data.frames import question_name
 from judgerank.data.judgments import Judgments
 from judgerank.fits.fit import fit
+from judgerank.fits.presentation import pairs
 from judgerank.fits.result import Fit
 from judgerank.model.block import Records
 from judgerank.model.streams import generator
 from judgerank.order.pairs import pairwise
 from judgerank.order.scale import scale_of
-from judgerank.ranking.choices import WHOSE, Settings, default_member
+from judgerank.ranking.choices import LIKE_THESE, THIS_PANEL, Settings, default_member
 from judgerank.ranking.findings import ranked_set
 from judgerank.reading.read import read_judgments
 from replication.replicate import Record
@@ -135,23 +137,38 @@ EQUAL_DESIGNS: dict[str, tuple[float, ...]] = {
 
 
 def separated_once(settings: dict[str, Any], rng: np.random.Generator) -> Record:
-    """One set: the test for tastes, and whether equal models are separated and how many pairs are, both ways."""
+    """One set: the test for tastes, whom the ranking names as favouring which model, and what it separates.
+
+    Whether equal models are separated, and how many pairs are, is by default and for this panel. ``others`` named
+    are judges and models that no taste of their own was drawn for.
+    """
     scores = np.array(EQUAL_DESIGNS[settings["design"]])
     n, k, size = len(scores), settings["judges"], settings["size"]
     gamma = np.exp(rng.normal(0.0, 0.3, k))
     thought = gamma[:, None] * scores + rng.normal(0.0, settings["sd"], (k, n))
-    thought[0, 0] += settings["own"]
+    partial, ties = settings.get("partial", 1), settings.get("ties", 0.0)
+    thought[:partial, 0] += settings["own"]
     comparisons = asked_at_random(thought, rng, size)
-    frame = comparisons.to_frame().assign(question_id=question_ids(rng, size, settings["questions"]))
-    judgments = read_judgments(frame, copies="keep")
+    question_id = question_ids(rng, size, settings["questions"])
+    if ties:
+        outcome = np.where(rng.random(size) < ties, 0.5, comparisons.outcome)
+        comparisons = replace(comparisons, outcome=outcome)
+    judgments = read_judgments(comparisons.to_frame().assign(question_id=question_id), copies="keep")
+    ranked = ranked_set(judgments, Settings(level=settings["level"]))
+    named, component = ranked.recusal.favoured, ranked.components[0]
+    panel, of_panel = component, component.reported.panel or component.reported
+    if named:
+        panel = ranked_set(judgments, Settings(level=settings["level"], whose=THIS_PANEL)).components[0]
+        of_panel = panel.reported
     record, equal = Record(), {f"m{number}" for number in np.flatnonzero(scores == scores.max())}
-    for whose in WHOSE:
-        component = ranked_set(judgments, Settings(level=settings["level"], whose=whose)).components[0]
-        pairs = component.pairs
-        among = pairs["first"].isin(equal) & pairs["second"].isin(equal)
-        record[f"wrong/{whose}"] = float(pairs.loc[among, "separated"].any())
-        record[f"pairs/{whose}"] = float(pairs["separated"].sum())
-        record["sd"], record["p"] = component.tastes.spread, component.tastes.p_value
+    for whose, table in ((LIKE_THESE, component.pairs), (THIS_PANEL, pairs(of_panel, settings["level"]))):
+        among = table["first"].isin(equal) & table["second"].isin(equal)
+        record[f"wrong/{whose}"] = float(table.loc[among, "separated"].any())
+        record[f"pairs/{whose}"] = float(table["separated"].sum())
+    guilty = {(f"j{number}", "m0") for number in range(partial if settings["own"] else 0)}
+    cells = {(one.judge, one.model) for one in named}
+    record["named/favourite"], record["named/others"] = float(bool(cells & guilty)), float(bool(cells - guilty))
+    record["sd"], record["p"] = panel.tastes.spread, panel.tastes.p_value
     return record
 
 
@@ -166,6 +183,7 @@ def separated_row(records: pd.DataFrame, cell: dict[str, Any]) -> dict[str, Any]
     rejected = (records["p"] < LEVEL).astype(float)
     means = {column.replace("/", "_"): records[column] for column in records if "/" in column or column == "sd"}
     row = {"design": cell["design"], "judges": cell["judges"], "true_sd": cell["sd"], "own": cell["own"]}
+    row |= {"partial": cell.get("partial", 1) if cell["own"] else 0, "ties": cell.get("ties", 0.0)}
     row |= {"n_comparisons": cell["size"], "questions": cell["questions"] or cell["size"]}
     return row | with_errors(pd.DataFrame(means).assign(rejected=rejected)) | {"n_replications": len(records)}
 

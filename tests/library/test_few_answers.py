@@ -19,7 +19,7 @@ from judgerank.fits.storing import save
 from judgerank.model.members import MODELS, Parameters
 from judgerank.ranking import studies
 from judgerank.ranking.choices import DEFAULT, SHRUNK
-from judgerank.ranking.studies import left_out, one_sided_votes
+from judgerank.ranking.studies import coverage, leaderboards, one_sided_votes
 from judgerank.ranking.studies.one_sided_votes import ONE_SIDED, one_sided
 from judgerank.ranking.verdict import verdict
 
@@ -233,7 +233,7 @@ def test_no_study_ends_a_ranking(monkeypatch):
     def refuses(*_):
         raise DataError("there is nothing to see")
 
-    monkeypatch.setattr(left_out, "of_set", refuses)
+    monkeypatch.setattr(coverage, "left_out", refuses)
     monkeypatch.setattr(one_sided_votes, "of_component", lambda _: np.linalg.inv(np.zeros((2, 2))))
     remarks = rank(raw.to_frame()).remarks
     assert any("left out" in text and "there is nothing to see" in text for text in remarks)
@@ -242,16 +242,15 @@ def test_no_study_ends_a_ranking(monkeypatch):
 
 def test_faults_of_the_code_are_raised_and_so_are_those_of_the_ranking_itself(monkeypatch):
     raw = votes(8).to_frame()
-    monkeypatch.setattr(left_out, "of_set", lambda _: [].missing)
+    monkeypatch.setattr(coverage, "left_out", lambda _: [].missing)
     with pytest.raises(AttributeError):
         rank(raw)
     monkeypatch.undo()
-    from judgerank.ranking.studies import leaderboard
 
     def refuses(_):
         raise DataError("no board")
 
-    monkeypatch.setattr(leaderboard, "of_component", refuses)
+    monkeypatch.setattr(leaderboards, "leaderboard", refuses)
     with pytest.raises(DataError):
         rank(raw)
     assert studies.REQUIRED[0] == "leaderboard"

@@ -426,7 +426,7 @@ def test_an_inconclusive_verdict_says_which_look_is_next():
     rows = records(np.tile([1.0, 0.0], 9))
     for look, after in ((None, 2), (1, 2), (4, 5)):
         found = gate(rows, "old", "new", Rule(look=look))
-        assert found.next_look == after and sentence(found).endswith(f"run the gate again with --look {after}.")
+        assert found.next_look == after and sentence(found).endswith(f"--look {after}.")
     only, first = (gate(rows, "old", "new", Rule(look=look)) for look in (None, 1))
     assert only.needed == first.needed  # for the look that is to come
     shipped = gate(records(np.ones((40, 1))), "old", "new")

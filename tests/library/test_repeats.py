@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
+import json
 from functools import cache
 
 import numpy as np
@@ -91,7 +93,7 @@ def test_independent_answers_are_all_noise_and_a_judge_who_never_changes_has_non
     assert 0 < row["high"] < 0.1
     assert list(still.sentences())[1].endswith("ask new questions instead.")
     free = noisy.table.assign(pays_from=0.01)
-    who, told = Repeats(free).sentences()
+    who, told, *_ = Repeats(free).sentences()
     assert f"% of {free['requests'].iloc[1]} requests)" in who
     assert told.endswith("so asking again pays if a new question costs anything more to make.")
 
@@ -128,6 +130,74 @@ def test_intervals_of_a_coin_that_is_asked_twice_are_in_closed_form():
     reach = t.ppf(0.975, trials) * 2 * np.sqrt(rate * (1 - rate) / trials)
     assert row["noise"] == pytest.approx(2 * rate)
     assert (row["noise_low"], row["noise_high"]) == pytest.approx((2 * rate - reach, 2 * rate + reach))
+
+
+def retested(seed: int, views: np.ndarray, noise: np.ndarray, margin: float, n_questions: int = 700):
+    """Judges with normal views of every request, normal noise in every answer, and ties up to a margin."""
+    rng, scores, k = np.random.default_rng(seed), np.linspace(-0.9, 0.9, 4), len(views)
+    i = np.repeat(rng.integers(0, 4, n_questions), k)
+    j = (i + np.repeat(rng.integers(1, 4, n_questions), k)) % 4
+    judge, question = np.tile(np.arange(k), n_questions), np.repeat(np.arange(n_questions), k)
+    view = scores[i] - scores[j] + views[judge] * rng.standard_normal(len(i))
+    latent = np.repeat(view, 2) + np.repeat(noise[judge], 2) * rng.standard_normal(2 * len(i))
+    outcome = np.where(np.abs(latent) < margin, 0.5, (latent > 0).astype(float))
+    names = tuple(f"m{x}" for x in range(4)), tuple(f"j{x}" for x in range(k))
+    columns = (np.repeat(x, 2) for x in (i, j, judge))
+    return Comparisons(*names, *columns, outcome, ordered=True), np.repeat(question, 2)
+
+
+@pytest.mark.parametrize(("margin", "member"), [(0.0, "position_aware"), (0.4, "position_aware_ties")])
+def test_noise_within_a_judge_is_told_from_views_that_it_repeats(margin, member):
+    """Two judges discriminate alike: one is noisy, and the other's views are its own."""
+    views, noise = np.array([0.4, 1.2, 1.0, 0.0]), np.array([1.2, 0.4, 1.0, 0.6])
+    rows, question = retested(1, views, noise, margin)
+    fitted = fit(rows, member)
+    found = repeats_of(fitted, rows, question)
+    assert found is not None
+    table, truth = found.table.iloc[1:], views**2 / (views**2 + noise**2)
+    assert table["reliability"].to_numpy() == pytest.approx(truth, abs=0.1)
+    assert ((table["reliability_low"] <= truth) & (truth <= table["reliability_high"])).all()
+    gamma = fitted.discrimination.to_numpy()
+    assert gamma[0] == pytest.approx(gamma[1], rel=0.25)
+    settled = gamma[:3] / np.sqrt(table["reliability"].to_numpy()[:3])  # of the fourth there is nothing to repeat
+    assert settled / settled[1] == pytest.approx(views[1] / views[:3], rel=0.3)
+
+
+def test_answers_that_are_shares_have_no_reliability():
+    rows, question = retested(2, np.ones(2), np.ones(2), 0.0, 60)
+    shares = dataclasses.replace(rows, outcome=0.1 + 0.8 * rows.outcome)
+    found = repeats_of(fit(shares, "position_aware"), shares, question)
+    assert found is not None
+    assert found.table["reliability"].isna().all() and found.table["noise"].notna().all()
+    list(found.sentences())
+
+
+def test_a_judge_gains_no_weight_by_answers_to_one_request_that_tell_nothing_new():
+    rows, question = retested(3, np.array([1.5, 0.7, 0.7]), np.array([0.0, 0.7, 0.7]), 0.0, 150)
+    twice = (np.arange(len(rows)) % 2 == 0) | (rows.judge == 0)  # one judge is asked twice, and says the same
+    frame = rows.to_frame().assign(question_id=[f"q{q}" for q in question], repeat=np.arange(len(rows)) % 2)
+    once = np.arange(len(rows)) % 2 == 0
+    shares = [
+        rank(frame[which]).judges.set_index("judge").loc["j0", "information"] for which in (np.array(once), twice)
+    ]
+    assert shares[1] == pytest.approx(shares[0], abs=0.02)
+
+
+def test_doctor_and_the_table_of_judges_say_how_often_each_changed_its_answer(tmp_path):
+    rows, question = retested(4, np.array([1.0, 0.3]), np.array([0.3, 1.0]), 0.0, 120)
+    frame = rows.to_frame().assign(question_id=[f"q{q}" for q in question], repeat=np.arange(len(rows)) % 2)
+    frame.to_csv(tmp_path / "twice.csv", index=False)
+    judges = rank(frame).judges.set_index("judge")
+    document = json.loads(command("doctor", tmp_path / "twice.csv", "--json").stdout)
+    (said,) = [finding["text"] for finding in document["findings"] if finding["topic"] == "repeats"]
+    for name, row in judges.iterrows():
+        assert row["low_flip_rate"] < row["flip_rate"] < row["high_flip_rate"]
+        assert f"{name} changed" in said and f"{row['flip_rate']:.0%} of pairs of answers" in said
+    assert judges.loc["j0", "reliability"] > judges.loc["j1", "reliability"]
+    assert judges.loc["j0", "disattenuated"] > judges.loc["j0", "discrimination"]
+    frame.drop_duplicates(["question_id", "judge_model"]).to_csv(tmp_path / "once.csv", index=False)
+    once = json.loads(command("doctor", tmp_path / "once.csv", "--json").stdout)
+    assert "repeats" not in [finding["topic"] for finding in once["findings"]]
 
 
 def test_nothing_is_said_where_nothing_was_repeated():

@@ -1,17 +1,21 @@
-"""Judges' own tastes: the test for them, and the errors that allow for them."""
+"""Judges' own tastes: the test for them, the errors that allow for them, and judges who favour one model."""
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.special import expit
 
+from judgerank.fits.favourites import favourites, studentised
 from judgerank.fits.fit import fit
-from judgerank.fits.taste_test import taste_test
+from judgerank.fits.taste_test import Likelihood, taste_test
+from judgerank.order.equality import NetResults
 from judgerank.order.pairs import pairwise
 from judgerank.ranking.choices import Settings
 from judgerank.ranking.findings import ranked_set
 from judgerank.ranking.ranking import rank
 from judgerank.ranking.studies import next_comparisons
+from judgerank.ranking.trust_report import trust_report
+from judgerank.ranking.verdict import verdict
 from judgerank.reading.read import read_judgments
 
 EQUAL, APART = np.zeros(6), np.array([1.0, 0.6, 0.2, -0.2, -0.6, -1.0])
@@ -113,3 +117,121 @@ def test_a_fit_saved_is_read_with_both_errors(tmp_path):
     again = load(tmp_path / "fit.npz")
     assert again.tastes == fitted.tastes and np.array_equal(again.covariance, fitted.covariance)
     assert np.array_equal(again.for_this_panel().covariance, fitted.for_this_panel().covariance)
+
+
+def found(frame):
+    """Judge, model and sign of the tastes that stand out."""
+    judgments = read_judgments(frame, copies="keep")
+    fitted = fit(judgments, "position_aware", "penalised")
+    behind = fitted, judgments.comparisons, judgments.question
+    return [(one.judge, one.model, np.sign(one.log_odds)) for one in favourites(*behind, taste_test(*behind))]
+
+
+MIDDLE = np.array([0.2, 0.8, 0.5, -0.2, -0.5, -0.8])
+
+
+@pytest.mark.parametrize("design", [{}, {"sd": 0.5}, {"judges": 3}, {"n_questions": 40}], ids=str)
+def test_no_favourite_is_found_where_there_is_none(design):
+    sets = [found(drawn(seed, MIDDLE, **design)) for seed in range(24)]
+    assert np.mean([bool(one) for one in sets]) <= 0.18  # .05 with three Monte Carlo standard errors
+
+
+def test_one_judge_who_favours_or_slights_one_model_is_found():
+    for own in (2.5, -2.5):
+        sets = [found(drawn(seed, MIDDLE, own=own)) for seed in range(6)]
+        assert sum(("j0", "m0", np.sign(own)) in one for one in sets) >= 5
+        assert sum(len(one) for one in sets) <= 8
+
+
+def test_of_few_judges_nobody_is_named_unless_the_others_agree():
+    for seed in range(6):
+        assert not found(drawn(seed, MIDDLE, own=3.0, judges=2))
+        assert {("j0", "m0", 1.0)} >= {*found(drawn(seed, MIDDLE, own=3.0, judges=3))}
+
+
+def test_a_judge_who_contradicts_the_others_favours_nobody():
+    frame = drawn(0, APART)
+    contrary = frame["judge_model"] == "j1"
+    frame.loc[contrary, "winner"] = frame.loc[contrary, "winner"].map({"a": "b", "b": "a"})
+    assert all(judge != "j1" for judge, *_ in found(frame))
+
+
+def test_names_and_sides_do_not_matter():
+    frame = drawn(0, MIDDLE, own=2.5)
+    renamed = {f"m{number}": f"m{(number + 2) % 6}" for number in range(6)}
+    judges = {f"j{number}": f"j{(number + 3) % 5}" for number in range(5)}
+    other = frame.assign(judge_model=frame["judge_model"].map(judges))
+    for name in ("model_a", "model_b"):
+        other[name] = frame[name].map(renamed)
+    assert found(frame) == [("j0", "m0", 1.0)] and found(other) == [("j3", "m2", 1.0)]
+    turned = frame.rename(columns={"model_a": "model_b", "model_b": "model_a"})
+    assert found(turned.assign(winner=frame["winner"].map({"a": "b", "b": "a"}))) == found(frame)
+
+
+def test_a_studentised_taste_is_that_of_least_squares():
+    """Without weights and tastes, by an ordinary regression of net results on scores and one taste."""
+    judgments = read_judgments(drawn(4, MIDDLE), copies="keep")
+    fitted = fit(judgments, "btl")
+    results = NetResults.of(fitted.comparisons, fitted.model, fitted.solution.parameters, by_judge=True)
+    z = studentised(Likelihood(results, 1.0), Likelihood(results, 1.0).solution(0.0))
+    k, n = z.shape
+    roots = [
+        np.linalg.cholesky(of + np.ones((n, n))) for of in results.information
+    ]  # the shift is in no net result
+    rows = np.vstack([root.T for root in roots])
+    y = np.concatenate([np.linalg.solve(root, net) for root, net in zip(roots, results.net, strict=True)])
+    for judge, model in ((0, 0), (2, 3), (4, 5)):
+        taste = np.zeros((k, n))
+        taste[judge, model] = 1.0
+        column = np.concatenate([root.T @ one for root, one in zip(roots, taste, strict=True)])
+        shifts = np.zeros((k * n, k))  # every judge's own
+        for number, root in enumerate(roots):
+            shifts[number * n : (number + 1) * n, number] = root.T @ np.ones(n)
+        design = np.column_stack([column, rows, shifts])
+        inverse = np.linalg.pinv(design.T @ design)
+        assert z[judge, model] == pytest.approx((inverse @ design.T @ y)[0] / np.sqrt(inverse[0, 0]), rel=1e-6)
+
+
+def test_the_taste_is_that_of_a_fit_with_it_as_a_parameter():
+    """A block with one column, fitted exactly, is the second solver: size of the taste, and the model's score."""
+    frame = drawn(0, MIDDLE, own=2.0, size=4000)
+    side = (frame["model_a"] == "m0").astype(float) - (frame["model_b"] == "m0")
+    mine = side * (frame["judge_model"] == "j0")
+    ranking = rank(frame, solver="newton")
+    block = fit(
+        read_judgments(frame.assign(taste_a=(mine > 0) * 1.0, taste_b=(mine < 0) * 1.0)),
+        ranking.fit.model.name,
+        "newton",
+        blocks=["style:taste"],
+    )
+    row = ranking.tables["favourites"].iloc[0]
+    size = float(block.parameters("style").iloc[0]) / np.sqrt((mine**2).mean())
+    assert (row["judge"], row["model"]) == ("j0", "m0") and row["left_out"] == row["votes"] == (mine != 0).sum()
+    assert row["log_odds"] == pytest.approx(size, abs=0.1)
+    alone, joint, panel = (one.scores["m0"] for one in (ranking.fit, block, rank(frame, whose="this_panel").fit))
+    assert alone == pytest.approx(joint, abs=0.1) and panel > joint + 0.15
+
+
+def test_rank_says_whom_a_judge_favours_and_does_not_count_these_votes():
+    frame = drawn(1, MIDDLE, own=2.5, n_questions=300)
+    ranking, panel = rank(frame), rank(frame, whose="this_panel")
+    row = ranking.tables["favourites"].iloc[0]
+    votes = frame[(frame["judge_model"] == "j0") & frame[["model_a", "model_b"]].eq("m0").any(axis=1)]
+    assert (row["judge"], row["model"], row["left_out"]) == ("j0", "m0", len(votes))
+    assert ranking.fit.comparisons.n_comparisons == len(frame) - len(votes)
+    assert row["share_won"] > row["share_expected"] + 0.1
+    for text in (verdict(ranking).lead, verdict(panel).lead):
+        assert "j0 favours m0" in text
+    assert panel.tables["favourites"]["left_out"].eq(0).all()
+    assert panel.fit.comparisons.n_comparisons == len(frame)
+    report = trust_report(read_judgments(frame, copies="keep"))
+    assert report.fitted.comparisons.n_comparisons == ranking.fit.comparisons.n_comparisons
+    assert np.allclose(report.fitted.scores, ranking.fit.scores)
+
+
+def test_votes_that_alone_connect_a_model_count():
+    """One judge alone compared the last model: there is nobody to contradict it."""
+    frame = drawn(1, MIDDLE, own=2.5)
+    others = frame["judge_model"] != "j0"
+    frame = frame[~(others & frame[["model_a", "model_b"]].eq("m0").any(axis=1))]
+    assert "favourites" not in rank(frame).tables

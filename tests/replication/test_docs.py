@@ -346,11 +346,24 @@ def test_the_story_is_what_its_commands_print(tmp_path, monkeypatch):
     assert (tmp_path / "december.svg").is_file()
 
 
+def test_the_story_of_the_gate_is_what_its_commands_print(tmp_path, monkeypatch):
+    """It ships what looks better, and blocks it once safety is protected."""
+    page = PAGES["docs/tutorials/gate.md"]
+    shown = re.findall(r"<!-- \w+ -->\n```text\n(.*?)```", page, re.DOTALL)
+    commands = re.findall(r"^judgerank gate examples/.*$", page, re.MULTILINE)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    for command, text, code in zip(commands, shown, (0, 1), strict=True):
+        done = CliRunner().invoke(app, shlex.split(command)[1:])
+        assert (done.exit_code, done.stdout) == (code, text)
+    assert (tmp_path / "gate.html").is_file()
+
+
 def test_the_story_is_simulated_by_its_script():
     script = importlib.util.spec_from_file_location("make_story", ROOT / "examples/make_story.py")
     module = importlib.util.module_from_spec(script)
     script.loader.exec_module(module)
-    for month, table in module.judgments().items():
+    for month, table in {**module.judgments(), "january": module.of_two_prompts()}.items():
         assert pd.read_csv(ROOT / f"examples/story/{month}.csv").equals(table)
 
 

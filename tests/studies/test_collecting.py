@@ -8,8 +8,8 @@ import pytest
 
 from judgerank.model.streams import generator
 from replication.config import ROOT
-from studies import adaptive
-from studies.gates import CONDITIONS, RULE, TRUTHS, drawn, held, money, power_and_level
+from studies import adaptive, run_gates
+from studies.gates import CONDITIONS, RULE, TRUTHS, drawn, held, money, power_and_level, shares
 
 # The section on collecting by rounds: what is counted of a run, and what savings are.
 SETTINGS = {"rule": "information", "level": 0.95, "most": 400}
@@ -93,6 +93,28 @@ def test_the_win_rate_of_what_is_drawn_is_the_truth(name, truth):
     preference, first = drawn(np.random.default_rng(1), 40_000, 3, name, TRUTHS[truth])
     by_order = [np.nanmean(np.where(first == side, preference, np.nan)) for side in (1.0, -1.0)]
     assert np.mean(by_order) == pytest.approx(TRUTHS[truth], abs=5 * 0.5 / np.sqrt(40_000))
+
+
+@pytest.mark.parametrize("name", run_gates.CONDITIONS)
+def test_the_mean_difference_of_scores_that_are_drawn_is_the_truth(name):
+    truths = {"at the margin": -0.05} if name == run_gates.BROKEN else run_gates.TRUTHS
+    for mean in truths.values():
+        by_task = run_gates.drawn(np.random.default_rng(2), 40_000, name, mean).mean(axis=1)
+        assert by_task.mean() == pytest.approx(mean, abs=5 * by_task.std() / np.sqrt(len(by_task)))
+
+
+def test_a_gate_on_scores_keeps_its_level_and_sees_as_much_as_a_paired_t_test():
+    """Up to three errors; statgate's bootstrap does not keep its level with five tasks."""
+    rng = np.random.default_rng(11)
+    for n_tasks in (5, 12, 40):
+        settings = {"condition": "tasks differ", "n_questions": n_tasks}
+        records = pd.DataFrame([run_gates.decided_once(settings, rng) for _ in range(200)])
+        of = shares(records).set_index(["case", "rule"])
+        false = of.loc[["equal, blocked", "equal, shipped", "at the margin, shipped"]].xs("gate", level="rule")
+        assert held(false).all()
+        for case in ("worse, blocked", "better, shipped"):
+            gate, t = of.loc[(case, "gate")], of.loc[(case, "t")]
+            assert gate["share"] >= t["share"] - 3 * np.hypot(gate["share_se"], t["share_se"])
 
 
 def test_a_gate_never_decides_falsely_more_often_than_it_says():

@@ -14,7 +14,7 @@ from judgerank.data.errors import JudgerankError
 from judgerank.ranking.choices import Settings
 from judgerank.ranking.first_screen import headline
 from judgerank.ranking.ranking import ranked_set
-from judgerank.ranking.studies.leaderboard import board_of
+from judgerank.ranking.studies.leaderboards import board_of
 from judgerank.ranking.verdict import verdict
 from judgerank.reading.layouts import LAYOUTS as KNOWN
 from judgerank.reading.read import read_judgments

@@ -1,14 +1,16 @@
 """Plans from a file: by the fit that ranks it, for all its judges, and for judges like these."""
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from judgerank.fits.errors_by_question import by_question
 from judgerank.inference.taste_errors import TASTE
 from judgerank.model.streams import generator
-from judgerank.planning.judges import fit_with_tastes, judges_needed, per_judge
+from judgerank.planning.judges import fit_with_tastes, judges_needed, per_judge, tastes_shown
 from judgerank.planning.panels import Panel
 from judgerank.planning.plans import (
     fitted_panel,
@@ -63,6 +65,25 @@ def test_plans_keep_what_they_expect(per_question):
     assert (outcomes["status"] == "planned").all()
     difference = outcomes["separated"] - outcomes["expected"]
     assert abs(difference.mean()) < 0.03 + 2.5 * difference.sem()
+
+
+@pytest.mark.parametrize("solver", [SHRUNK, EXACT])
+@pytest.mark.parametrize("ties", [0.3, 0.65])
+def test_half_wins_vary_as_little_as_in_the_errors_of_the_ranking(ties, solver):
+    """Widths planned for the file's own size are those of its board, whose errors the answers themselves give."""
+    judgments, *_ = next(files(replace(CELL, file=6000, useless=0, ties=ties), 1))
+    share = judgments.comparisons.share_of_ties
+    panel, fitted = from_file(judgments, solver)
+    assert ties - 0.05 < share < ties and panel.dispersion == pytest.approx(1 - share, abs=1e-3)
+    board = by_question(fitted, judgments.comparisons, judgments.question).leaderboard()
+    width = achieved("score_width", precision_of(panel), 6000.0)
+    assert width == pytest.approx((board["high"] - board["low"]).mean(), rel=0.05)
+
+
+def test_ties_as_an_outcome_have_their_own_variance():
+    judgments, *_ = next(files(replace(CELL, file=2000, useless=0, ties=0.3), 1))
+    refit = partial(fit_member, judgments.comparisons, solver=SHRUNK)
+    assert fitted_panel(judgments, refit, "position_aware_ties")[0].dispersion == 1.0
 
 
 def test_few_questions_show_what_their_answers_share_without_bias():
@@ -130,6 +151,17 @@ def test_judges_like_these_are_counted_where_judges_have_tastes(tasteful):
     assert table["judges"].tolist() == [judges["separated"]]
     (note,) = tastes_told(with_tastes, table)
     assert f"{with_tastes.spread[TASTE]:.2f}" in note and "300 comparisons" in note
+
+
+def test_tastes_whose_fit_would_take_long_are_still_told(tasteful, monkeypatch):
+    judgments, fitted = tasteful
+    monkeypatch.setattr("judgerank.planning.judges.MOST_TASTES", 1)
+    assert fit_with_tastes(judgments, fitted, SHRUNK) is None
+    shown = tastes_shown(judgments, fitted)
+    assert 0.2 < shown < 0.7
+    table = plan_table(from_file(judgments)[0], INDEPENDENT, {"separated": 0.7}, partial(to_make, INDEPENDENT), AT)
+    (note,) = tastes_told(None, table, shown)
+    assert f"{shown:.2f}" in note and not list(tastes_told(None, table, 0.0))
 
 
 def test_no_judges_are_counted_where_they_have_no_tastes():

@@ -13,9 +13,11 @@ import pandas as pd
 import pytest
 from pydantic import ValidationError
 from scipy.stats import norm
+from typer.testing import CliRunner
 
 import judgerank
 from judgerank.adaptive.goals import read_goal
+from judgerank.cli import app
 from judgerank.collecting.anchors import due
 from judgerank.collecting.ledger import record_of
 from judgerank.collecting.outcome import Outlook, outlook, outlook_sentence
@@ -23,7 +25,7 @@ from judgerank.collecting.prompt_settings import Prompt
 from judgerank.collecting.replies import Form, read
 from judgerank.collecting.response import Reply
 from judgerank.collecting.task_order import Questions, Task
-from tests.tool.collecting import TOTAL, collected, judgments, rows
+from tests.tool.collecting import JUDGES, KEY, TOTAL, collected, command, judgments, rows
 from tests.tool.endpoint import better, serving
 
 # Requests that are asked again on later days: which, when, and what is said of judges that change.
@@ -67,6 +69,54 @@ def test_the_same_requests_are_asked_again_on_later_days_only(tmp_path):
     assert [(r["repeat"], r.get("anchor")) for r in records[TOTAL:]] == [(1, True)] * 6 + [(2, True)] * 6
     assert not any("anchor" in record for record in records[:TOTAL])
     assert {record["texts"] for record in records[TOTAL:]} <= {record["texts"] for record in records[:TOTAL]}
+
+
+def test_a_share_of_requests_is_asked_a_second_time_after_the_others(tmp_path):
+    """In the order first shown; counted in the costs, once, and not by those who want none."""
+    priced = [judge | {"prompt_price": 1.0, "completion_price": 1.0} for judge in JUDGES]
+    half = ("--retest", 0.5, "--json")
+    with serving() as server:
+        dry = json.loads(collected(tmp_path, server.url, *half, "--dry-run", judges=priced).stdout)["files"][0]
+        plain = json.loads(collected(tmp_path, server.url, "--json", "--dry-run", judges=priced).stdout)["files"][
+            0
+        ]
+        assert TOTAL == plain["left"] < dry["left"] < 2 * TOTAL
+        cost = {name: sum(row["at_most"] for row in on["to_ask"]) for name, on in (("dry", dry), ("plain", plain))}
+        assert cost["dry"] > cost["plain"]
+        collected(tmp_path, server.url, *half, "--comparisons", TOTAL // 2, judges=priced)
+        some = judgments(tmp_path)
+        collected(tmp_path, server.url, *half, judges=priced)
+        n_requests = len(server.requests)
+        assert json.loads(collected(tmp_path, server.url, *half, judges=priced).stdout)["files"][0]["left"] == 0
+        collected(tmp_path, server.url, judges=priced)
+        assert len(server.requests) == n_requests == dry["left"]
+    records = judgments(tmp_path)
+    first, again = ([record for record in records if record["repeat"] == repeat] for repeat in (0, 1))
+    assert len(first) == TOTAL and {*map(request, again)} < {*map(request, first)}
+    assert len(again) == dry["left"] - TOTAL == len({*map(request, again)})
+    assert not any("anchor" in record for record in records)
+    of_some = [record["repeat"] for record in some]
+    assert of_some.count(0) == TOTAL // 2 and of_some == sorted(of_some) and 1 in of_some
+
+
+def test_retests_are_a_tenth_by_default_stay_as_they_are_and_leave_anchors_their_numbers(tmp_path):
+    (tmp_path / "answers.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows(40)))
+
+    def left(*options: object) -> int:
+        words = command(tmp_path, "http://127.0.0.1:9/v1", "--json", "--dry-run", *options)
+        at = words.index("--retest")
+        done = CliRunner().invoke(app, [*words[:at], *words[at + 2 :]], env={"OPENAI_API_KEY": KEY})
+        return json.loads(done.stdout)["files"][0]["left"]
+
+    n_requests = 40 * 3 * 2
+    assert 0.05 * n_requests < left() - n_requests < 0.15 * n_requests
+    assert left("--repeats", 2) == 2 * n_requests and left("--until", "50 comparisons") == n_requests
+    with serving() as server:
+        collected(tmp_path, server.url, "--retest", 0.1)
+        a_week_later(tmp_path, 7)
+        collected(tmp_path, server.url, "--retest", 0.1, "--anchors", 3)
+    records = judgments(tmp_path)
+    assert [record["repeat"] for record in records if record.get("anchor")] == [2] * 6
 
 
 def test_a_judge_that_changed_is_named_and_the_others_are_not(tmp_path):

@@ -17,6 +17,7 @@ from judgerank.collecting.checking import checked, read_settings
 from judgerank.collecting.prompt_settings import PAIRWISE
 from judgerank.collecting.settings import Collection, Panel, Prompt
 from judgerank.data.errors import ConfigError, DataError
+from judgerank.planning import USUAL
 from judgerank.planning.panels import assumed
 from judgerank.planning.plans import panels_by_size
 from judgerank.planning.precision import needed, precision_of, whole
@@ -183,7 +184,7 @@ def test_the_plan_of_an_assumed_panel_is_the_formula(tmp_path):
     asked = ["--n-models", 6, "--n-judges", 3, "--want", "score_width=0.3", "--by-judges", 2]
     done = judgerank("plan", *asked, cwd=tmp_path, anew=True)
     assert done.returncode == 0, done.stderr
-    panel = assumed(6, 3, 0.85, 1.1)
+    panel = assumed(6, 3, *USUAL[2:])
     expected = whole(needed("score_width", 0.3, [precision_of(panel)]))
     told = done.stdout.splitlines()
     assert told[0] == "An assumed panel: 6 models and 3 judges."
@@ -235,6 +236,19 @@ def test_a_plan_names_whom_it_leaves_out_and_says_what_is_more(tmp_path, simulat
         (row,) = document["plan"]
         assert row["more"] == max(row["comparisons"] - 600, 0)
         assert row["judges"] is None
+
+
+def test_a_plan_by_a_column_counts_its_values(tmp_path, simulated):
+    frame = simulated(4, [0.8, 0.0, -0.8], [1.5, 0.7], 600).to_frame()
+    frame.assign(template=[f"t{row % 30}" for row in range(600)]).to_csv(tmp_path / "mine.csv", index=False)
+    asked = ["plan", "mine.csv", "--want", "score_width_worst=2", "--json", "--cluster"]
+    document = json.loads(judgerank(*asked, "template", cwd=tmp_path).stdout)
+    assert (document["cluster"], document["collected"], document["tastes"]) == ("template", 600, None)
+    (row,) = document["plan"]
+    assert row["questions"] < 30 and row["comparisons"] == 20 * row["questions"] and row["more"] == 0
+    assert sum("values of template" in note for note in document["notes"]) >= 2  # what is counted, and the fewest
+    refused = judgerank(*asked, "template,judge", cwd=tmp_path)
+    assert refused.returncode == 2 and "--cluster" in refused.stderr
 
 
 def test_a_plan_is_for_all_the_files_that_are_named(tmp_path, simulated):

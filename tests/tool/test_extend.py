@@ -7,7 +7,6 @@ import shutil
 import subprocess
 import sys
 from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -530,7 +529,7 @@ def test_every_study_of_the_library_has_its_place_and_looks_at_one_thing():
     assert studies.unlisted() == ()
     assert len({*studies.LISTED}) == len(studies.LISTED)
     for name in studies.LISTED:
-        module = import_module(f"{studies.__name__}.{name}")
-        assert [one for one in studies.FUNCTIONS if hasattr(module, one)] == [
-            "of_component" if name in studies.OF_COMPONENT else "of_set"
-        ]
+        of_what = "of_component" if name in studies.OF_COMPONENT else "of_set"
+        assert [one for one in studies.FUNCTIONS if studies._study(name, one)] == [of_what]
+    together = [name for names in studies.TOGETHER.values() for name in names]
+    assert len({*together}) == len(together) and {*together} <= {*studies.LISTED}

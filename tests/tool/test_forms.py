@@ -242,6 +242,10 @@ def test_a_missing_package_is_one_sentence(package, name, extra, tmp_path, monke
     content = {"m.duckdb": b"\0" * 8 + b"DUCK", "m.csv.zst": b"\x28\xb5\x2f\xfd"}.get(name, b"")
     (tmp_path / name).write_bytes(content)
     monkeypatch.setitem(sys.modules, package, None)
+    hidden = tmp_path / "hidden"  # from the child process that reads foreign forms
+    hidden.mkdir()
+    (hidden / f"{package}.py").write_text("raise ImportError")
+    monkeypatch.setenv("PYTHONPATH", str(hidden))
     with pytest.raises(ConfigError, match=rf"takes {re.escape(needed(extra))}"):
         read(tmp_path / name)
 

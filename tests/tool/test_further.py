@@ -13,8 +13,8 @@ from judgerank.model.members import MODELS
 from judgerank.ranking.diagnosis import examine
 from judgerank.ranking.studies import prediction
 from judgerank.ranking.studies.by_judge import BY_JUDGE
-from judgerank.ranking.studies.exact_fit import WHICH_FIT
-from judgerank.ranking.studies.far_models import far_from_the_rest
+from judgerank.ranking.studies.coverage import far_from_the_rest
+from judgerank.ranking.studies.estimation import WHICH_FIT
 from judgerank.ranking.studies.position_bias import leaning, on_positions
 from judgerank.ranking.verdict import verdict
 from tests.library.test_blocks import drawn

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
+import shutil
 from html.parser import HTMLParser
 from math import nan
+from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
@@ -18,6 +21,7 @@ from judgerank.cli import app
 from judgerank.cli.commands import COMMANDS
 from judgerank.data.errors import DataError
 from judgerank.gating import verdict_page
+from judgerank.gating.five_lines import verdict_line, warnings
 from judgerank.gating.gate import gate
 from judgerank.gating.rule import Rule
 from judgerank.gating.verdict_text import as_dict, sentence, table
@@ -50,12 +54,35 @@ def test_the_exit_code_is_the_verdict(tmp_path, verdict):
     done = run(judgments(tmp_path, verdict))
     assert done.exit_code == CODES[verdict]
     assert done.stdout.lower().startswith(f"{verdict}.")
-    assert len(done.stdout.splitlines()) <= 12
+    assert len(done.stdout.splitlines()) <= 5
     assert max(map(len, done.stdout.splitlines())) <= 100
-    said = " ".join(done.stdout.split())
-    more = "more questions decide 80% of the time. Then run the gate again with --look 2."
-    assert (more in said) == (verdict == "inconclusive")
-    assert ("If the win rate is as observed, about" in said) == (verdict == "inconclusive")
+    assert ("Then give --look 2." in done.stdout) == (verdict == "inconclusive")
+
+
+def test_five_lines_by_default_and_everything_with_v(tmp_path):
+    """Verdict, evidence, the worst group, one warning of several, and what to do; `-v` has the table."""
+    path, page = tmp_path / "file.csv", tmp_path / "gate.html"
+    won = np.r_[np.tile([1.0, 1.0, 0.0], 50), np.tile([1.0, 0.0, 0.0, 0.0], 13)[:50]]
+    units = np.repeat([f"t{n}" for n in range(8)], 25)
+    frame = records(won, judges=["gpt-4o"]).assign(category=np.repeat(["chat", "safety"], [150, 50]), source=units)
+    frame.to_csv(path, index=False)
+    done = run(path, "--candidate-model", "gpt-5", "--page", page)
+    first, evidence, worst, warning, step = done.stdout.splitlines()
+    assert first.startswith("Ship.") and "safety" in first
+    assert [line.split()[0] for line in (evidence, worst, warning, step)] == [
+        "evidence",
+        "worst",
+        "warning",
+        "next",
+    ]
+    one = gate(path, "old", "new", candidate_model="gpt-5")
+    seen = one.criteria[0].evidence
+    assert all(f"{100 * bound:.1f}%" in evidence for bound in (seen.low, seen.high)) and "45%" in evidence
+    assert "--protect category=safety" in worst
+    assert len(warnings(one)) > 1 and "more: -v" in warning
+    assert "gate.html" in " ".join(run(path, "--page", page, "--candidate-model", "gpt-5").stdout.split())
+    every = " ".join(run(path, "--candidate-model", "gpt-5", "-v").stdout.split())
+    assert sentence(one) in every and all(" ".join(text.split()) in every for _, text in table(one))
 
 
 def test_the_docs_say_to_look_again_as_the_verdict_does(tmp_path):
@@ -64,7 +91,7 @@ def test_the_docs_say_to_look_again_as_the_verdict_does(tmp_path):
     (row,) = (row for row in rows if row.startswith("| 2 | inconclusive |"))
     path, options = judgments(tmp_path, "inconclusive"), []
     for look in re.findall(r"`(--look \d+)`", row):
-        assert f"run the gate again with {look}." in " ".join(run(path, *options).stdout.split())
+        assert f"Then give {look}." in " ".join(run(path, *options).stdout.split())
         options = look.split()
     assert options == ["--look", "3"] and run(path, *options).exit_code == 2
 
@@ -117,8 +144,40 @@ def test_a_protected_group_blocks_and_without_it_the_worst_one_is_named_everywhe
     found = json.loads(done.stdout)
     assert (done.exit_code, found["failed"]) == (1, ["category=safety"])
     assert found["rule"]["protect"] == ["category=safety", "category=chat"]
-    for wrong in ("category=poems", "topic=safety", "safety"):
+    for wrong in ("category=poems", "topic=safety", "judge=judge-0", "safety"):
         assert run(path, "--protect", wrong).exit_code == 3
+
+
+def test_any_column_of_the_judgments_or_the_answers_protects_by_several_values_of_it(tmp_path, monkeypatch):
+    """As a column of the judgments says, of texts and of numbers, and as a column of the answers alone says."""
+    monkeypatch.chdir(tmp_path)
+    group = np.repeat(["safe", "harmful", "legal"], [100, 50, 50])
+    won = np.r_[np.tile([1.0, 1.0, 0.0, 1.0], 25), np.tile([1.0, 0.0, 0.0, 0.0], 13)[:50], np.tile([1.0, 0.5], 25)]
+    frame = records(won).assign(risk=group, tier=np.repeat([0.0, 1.0, 2.0], [100, 50, 50]))
+    frame.to_csv("j.csv", index=False)
+    rows = [
+        {"question_id": f"q{n}", "question": "Q?", "answer": "A", "label": group[n], "flag": group[n] == "harmful"}
+        for n in range(200)
+    ]
+    for name in ("old", "new"):
+        Path(f"{name}.jsonl").write_text("".join(json.dumps(row, default=bool) + "\n" for row in rows))
+
+    def of_groups(*groups):
+        options = [option for group in groups for option in ("--protect", group)]
+        done = run("j.csv", "--json", "--answers", "old.jsonl", "new.jsonl", *options)
+        report = json.loads(done.stdout)
+        return done.exit_code, report["failed"], [one["questions"] for one in report["criteria"]]
+
+    assert of_groups() == (0, [], [200])
+    for group in ("risk=harmful", "tier=1", "label=harmful", "flag=true"):
+        assert of_groups(group) == (1, [group], [200, 50])
+    assert of_groups("risk=legal") == (0, [], [200, 50])
+    both = of_groups("risk=legal", "risk=harmful", "label=safe")
+    assert both == (1, ["risk=harmful"], [200, 50, 50, 100])
+    python = gate(frame, "old", "new", Rule(protect=(("risk", "legal"), ("risk", "harmful"))))
+    (alone,) = gate(frame[frame["risk"] == "harmful"], "old", "new").criteria
+    assert python.criteria[2].evidence == alone.evidence
+    assert python.criteria[2].p_block == 3 * alone.p_block  # by Holm, over all questions and two groups
 
 
 def test_all_outputs_say_what_python_says(tmp_path):
@@ -152,7 +211,7 @@ def test_an_undecided_criterion_is_a_skipped_test(tmp_path):
 
 
 class Parsed(HTMLParser):
-    """A page: its text by element, the tags that are open in it, and all attributes."""
+    """A page: its text by element, the tags that are open in it, all attributes, and its judgments."""
 
     def __init__(self, html):
         super().__init__()
@@ -162,10 +221,14 @@ class Parsed(HTMLParser):
     def handle_starttag(self, tag, attributes):
         self.tags.append(tag)
         self.attributes |= {name for name, _ in attributes}
-        if tag not in ("meta", "link", "br"):
+        if tag not in ("meta", "link", "br", "input", "hr"):
             self.open.append(tag)
         if tag == "details":
             self.questions.append([])
+
+    def handle_startendtag(self, tag, attributes):
+        self.tags.append(tag)
+        self.attributes |= {name for name, _ in attributes}
 
     def handle_endtag(self, tag):
         assert self.open.pop() == tag
@@ -193,43 +256,73 @@ def test_the_page_has_the_verdict_and_every_judges_reply_the_clearest_losses_fir
     assert file.read_text() == found.to_html()
     seen = Parsed(file.read_text())
     assert seen.open == []
-    assert seen.of("h1") == [sentence(found)]
+    word, _, rest = verdict_line(found).partition(". ")
+    assert (word, rest) in zip(seen.of("span"), map(str.strip, seen.of("h1")), strict=False)
     for name, said in table(found):
         assert name in seen.of("th") and said in seen.of("td")
     assert len(seen.questions) == 40
     assert [seen.questions[place][:2] for place in (0, 8, 16, 39)] == [
-        ["q2", "score 0% · old wins: 1 to 0 of 1 judge"],
-        ["q3", "score 50% · undecided: 1 to 1 of 2 judges"],
-        ["q1", "score 75% · new wins: 1 to 0 of 2 judges"],
-        ["q39", "score 100% · new wins: 2 to 0 of 2 judges"],
+        ["q2", "0% · old wins: 1 to 0 of 1 judge"],
+        ["q3", "50% · undecided: 1 to 1 of 2 judges"],
+        ["q1", "75% · new wins: 1 to 0 of 2 judges"],
+        ["q39", "100% · new wins: 2 to 0 of 2 judges"],
     ]
-    assert seen.questions[0][-1] == "reply to q2 of judge-0"
+    assert "reply to q2 of judge-0" in seen.questions[0]
     assert {"reply to q39 of judge-0", "reply to q39 of judge-1"} < set(seen.questions[39])
 
 
-def test_the_page_shows_the_answers_of_two_files_as_text(tmp_path):
-    with_replies([1.0, 0.5] * 20).to_csv(tmp_path / "j.csv", index=False)
-    hostile = "<script>x</script>"
+def test_the_page_draws_the_interval_the_margin_and_every_category():
+    """Bars are the numbers of the result, in percent; what is significantly worse is marked, the worst first."""
+    won = np.r_[np.tile([1.0, 1.0, 0.0], 50), np.tile([1.0, 0.0, 0.0, 0.0], 13)[:50]]
+    frame = records(won).assign(category=np.repeat(["chat", "safety"], [150, 50]))
+    found = gate(frame, "old", "new", Rule(margin=0.1))
+    html = found.to_html()
+    drawn = re.findall(r'<line class="limit" x1="([\d.]+)".*?class="interval" x="([\d.]+)" width="([\d.]+)"', html)
+    seen = [found.criteria[0].evidence, *sorted(found.categories, key=lambda one: one.win_rate)]
+    assert [one.name for one in seen[1:]] == ["safety", "chat"]
+    expected = [(40.0, 100 * one.low, 100 * (one.high - one.low)) for one in seen]
+    assert np.array(drawn, float) == pytest.approx(np.array(expected), abs=0.02)
+    assert re.findall(r'<b class="(\w+)">', html) == ["worse", "better"]
+
+
+ANSWERS = {
+    "old": "# Title\n\nUse `sorted`:\n\n```python\nx = 1 < 2\n```\n\n| a |\n|:-:|\n| b |",
+    "new": "<script>x</script> <b>bold</b> **strong** [link](javascript:x) ![image](http://host/x.png) <http://host>",
+}
+
+
+def test_the_page_shows_both_answers_as_markdown_and_none_of_their_html(tmp_path):
+    """Of two files, or of texts among the judgments: no element, link or image of an answer is one of the page."""
+    frame = with_replies([1.0, 0.5] * 20)
     files = [tmp_path / "old.jsonl", tmp_path / "new.jsonl"]
+    questions = [[f"Q{n}?", "<script>x</script>"] for n in range(40)]
     for file in files:
         rows = [
-            {"question_id": f"q{n}", "question": [f"Q{n}?", hostile], "answer": f"{file.stem} {n} {hostile}"}
-            for n in range(40)
+            {"question_id": f"q{n}", "question": text, "answer": ANSWERS[file.stem]}
+            for n, text in enumerate(questions)
         ]
         file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    frame.to_csv(tmp_path / "j.csv", index=False)
     run(tmp_path / "j.csv", "--page", tmp_path / "gate.html", "--answers", *files)
     html = (tmp_path / "gate.html").read_text()
     assert html == gate(tmp_path / "j.csv", "old", "new", answers=tuple(files)).to_html()
-    shown = next(one for one in Parsed(html).questions if one[0] == "q7")
-    assert shown[2:8] == [
-        "Question",
-        f"Q7?\n\n{hostile}",
-        "Answer of old",
-        f"old 7 {hostile}",
-        "Answer of new",
-        f"new 7 {hostile}",
-    ]
+    texts = {f"answer_{side}": frame[f"model_{side}"].map(ANSWERS) for side in "ab"}
+    of_judgments = gate(frame.assign(question_text="Q?", **texts), "old", "new").to_html()
+    for page in (html, of_judgments):
+        seen = Parsed(page)
+        shown = next(one for one in seen.questions if one[0] == "q7")
+        assert {"Title", "sorted", "strong", "x = 1 < 2", "b"} < set(shown)
+        assert any("<script>x</script> <b>bold</b>" in text for text in shown)
+        assert any("[link](javascript:x) ![image](http://host/x.png) <http://host>" in text for text in shown)
+        assert {"code", "pre", "strong", "table"} < set(seen.tags) and "img" not in seen.tags
+        assert not {"style", "src"} & seen.attributes
+        assert seen.tags.count("script") == 2 and seen.of("h1") == Parsed(found_plain()).of("h1")
+    assert "Q7?" in next(one for one in Parsed(html).questions if one[0] == "q7")[1]
     assert run(tmp_path / "j.csv", "--answers", *files, "--page", files[0], "--force").exit_code == 3
+
+
+def found_plain():
+    return gate(records([1.0, 0.5] * 20), "old", "new").to_html()
 
 
 def test_a_gate_for_equivalence_that_blocks_what_is_better_shows_its_wins_first():
@@ -249,20 +342,59 @@ def test_a_page_has_so_many_questions_and_the_number_of_the_rest():
 def test_the_page_is_about_the_criterion_that_blocks():
     frames = {"style": records([1.0] * 30), "facts": with_replies([0.0] * 30)}
     seen = Parsed(gate(frames, "old", "new").to_html())
-    assert "Questions on facts" in "".join(seen.of("h2"))
-    assert "reply to q0 of judge-0" in seen.of("pre")
+    assert "Judgments on facts" in "".join(seen.of("h2"))
+    assert "reply to q0 of judge-0" in seen.questions[0]
 
 
 def test_whatever_a_name_or_a_reply_holds_is_only_text_on_the_page(tmp_path):
     hostile = "</pre></script><script>alert(1)</script><img src=x onerror='a' style=\"b\">"
     frame = records([[1.0, 0.0], [0.5, 1.0]] * 15, judges=["judge-0", hostile + " judge"]).replace("new", hostile)
-    frame = frame.assign(question=frame["question"] + hostile, reply=hostile + "\n  line")
+    frame = frame.assign(question=frame["question"] + hostile, reply=hostile + "\n\n  line", category=hostile)
+    frame.loc[:9, "category"] = "other"
     seen = Parsed(gate({hostile: frame, "other": frame}, "old", hostile).to_html())
-    plain = Parsed(gate({"one": records([[1.0, 0.0]] * 15).assign(reply="x")}, "old", "new").to_html())
     assert seen.open == []
-    assert set(seen.tags) == set(plain.tags) and seen.tags.count("script") == plain.tags.count("script")
+    assert seen.tags.count("script") == Parsed(found_plain()).tags.count("script") and "img" not in seen.tags
     assert not {"onerror", "style", "src"} & seen.attributes
-    assert hostile + "\n  line" in seen.of("pre") and hostile + " judge" in seen.of("b")
+    assert hostile in seen.of("p") and hostile + " judge" in seen.of("b")
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+def test_judgments_are_searched_filtered_and_read_one_a_screen(tmp_path, width):
+    """In a browser that reaches no network, with an answer whose markup would run or load something."""
+    sync_api = pytest.importorskip("playwright.sync_api")
+    browser_path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if browser_path is None:
+        pytest.skip("could not find a browser (apt-get install chromium)")
+    long = {name: text + "\n\nOne more line.\n" * 60 for name, text in ANSWERS.items()}
+    frame = with_replies([1.0, 0.0, 0.5] * 14)
+    texts = {f"answer_{side}": frame[f"model_{side}"].map(long) for side in "ab"}
+    frame = frame.assign(question_text="What is " + frame["question"], category=["x", "y", "y"] * 14, **texts)
+    path, problems = tmp_path / "gate.html", []
+    path.write_text(gate(frame, "old", "new").to_html())
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=browser_path, args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": width, "height": 844})
+        page.on("console", lambda message: problems.append(message.text))
+        page.on("request", lambda request: problems.append(request.url) if "http" in request.url[:4] else None)
+        page.goto(path.as_uri())
+        page.wait_for_selector("html[data-complete]")
+        shown = page.locator(".judgment:visible > summary")
+        assert shown.count() == 42 and "old wins" in shown.first.inner_text()
+        page.select_option("#outcome", "won")
+        assert shown.count() == 14
+        page.select_option("#group", "y")
+        assert shown.count() == 0
+        page.select_option("#outcome", "")
+        page.fill("#search", "what is Q4")
+        assert {one.split()[0] for one in shown.all_inner_texts()} == {"q4", "q40", "q41"}
+        shown.first.click()
+        page.wait_for_timeout(200)
+        opened = page.locator(".judgment[open]").bounding_box()
+        assert page.locator(".judgment[open] .steps").bounding_box()["y"] - opened["y"] < 844
+        page.click(".judgment[open] [data-step='1']")
+        assert page.locator(".judgment[open]").count() == 1 and not problems
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        browser.close()
 
 
 def test_a_page_that_somebody_changed_is_kept_unless_forced(tmp_path):
@@ -272,7 +404,7 @@ def test_a_page_that_somebody_changed_is_kept_unless_forced(tmp_path):
     assert (done.exit_code, file.read_text()) == (3, "mine")
     assert "--force" in done.output
     assert run(path, "--page", file, "--force").exit_code == 0
-    assert "<h1>Ship." in file.read_text()
+    assert '<span class="badge ship">' in file.read_text()
 
 
 def test_names_of_models_are_only_text_in_markdown(tmp_path):
@@ -287,6 +419,23 @@ def test_names_of_models_are_only_text_in_markdown(tmp_path):
 def test_needed_questions_have_a_price(tmp_path):
     found = json.loads(run(judgments(tmp_path, "inconclusive"), "--json", "--question-cost", 0.02).stdout)
     assert found["cost"] == pytest.approx(0.02 * found["needed"])
+
+
+def test_a_file_of_two_variants_names_the_gate_and_one_of_more_does_not(tmp_path, monkeypatch):
+    """The command that `doctor` and `rank` print runs as it is."""
+    monkeypatch.chdir(tmp_path)
+    two = pd.read_csv(judgments(tmp_path, "ship"))
+    three = pd.concat([two, two.replace("old", "other")])
+    for frame, named in ((two, 1), (three, 0), (two.drop(columns="question"), 0)):
+        frame.to_csv("j.csv", index=False)
+        for words in (["doctor", "j.csv"], ["rank", "j.csv", "--output", "r", "--force"]):
+            done = judgerank(*words, cwd=tmp_path)
+            lines = [line for line in done.stdout.splitlines() if "judgerank gate" in line]
+            assert done.returncode == 0 and len(lines) == named, done.stdout
+            if named:
+                arguments = shlex.split(lines[0].partition("judgerank gate ")[2])
+                assert arguments == ["j.csv", "--baseline", "old", "--candidate", "new"]
+                assert run(*arguments).exit_code == 0
 
 
 def test_the_list_of_commands_has_the_first_line_of_each():

@@ -93,6 +93,23 @@ def test_judges_whose_votes_would_not_count_are_not_asked(folder):
     assert alone["criteria"][0]["judges"] == ["gpt-4o"] and "Add a judge of another maker" in alone["sentence"]
 
 
+def test_a_judge_that_has_changed_is_asked_again_and_the_others_are_not(folder):
+    """One Python judge is edited after a first gate: the file loses its judgments alone, to a file beside it."""
+    Path("other.py").write_text("def judge(question, first, second):\n    return 'c'\n")
+    judges = [{"judge": name, "provider": "python", "model": f"{name}.py"} for name in ("judge", "other")]
+    Path("panel.yaml").write_text(yaml.safe_dump({"judges": judges}))
+    answers(Path("new.jsonl"), [60] * 60)
+    run()
+    n_asked, before = len(asked_so_far()), Path("judgments.jsonl").read_text().splitlines()
+    Path("other.py").write_text("def judge(question, first, second):\n    return 'b'\n")
+    assert run().exit_code in (0, 2)
+    kept = [line for line in before if '"judge_model": "judge"' in line]
+    now = Path("judgments.jsonl").read_text().splitlines()
+    assert now[: len(kept)] == kept and sum('"judge_model": "other"' in line for line in now) >= len(kept)
+    assert Path("judgments.jsonl.earlier.jsonl").read_text().splitlines() == [x for x in before if x not in kept]
+    assert len(set(asked_so_far()[n_asked:]) & set(asked_so_far()[:n_asked])) == 0
+
+
 def test_gates_that_write_to_one_file_wait_for_each_other(folder):
     answers(Path("new.jsonl"), [60] * 60)
     lock = FileLock("judgments.jsonl.lock", thread_local=False)
@@ -148,6 +165,20 @@ def test_equal_answers_are_ties_that_nobody_is_asked_about(folder):
     assert asked_so_far() == []
 
 
+def test_a_group_of_the_answers_is_protected_where_a_panel_is_asked(folder):
+    """Equal answers, of which there are no judgments, count in their group."""
+    rows = [json.loads(line) for line in Path("old.jsonl").read_text().splitlines()]
+    labelled = [row | {"topic": "law" if n < 30 else "art"} for n, row in enumerate(rows)]
+    values = ["50"] * 10 + ["10"] * 20 + ["90"] * 30
+    for name, column in (("old", ["50"] * 60), ("new", values)):
+        lines = [json.dumps(row | {"answer": value}) for row, value in zip(labelled, column, strict=True)]
+        Path(f"{name}.jsonl").write_text("\n".join(lines))
+    done = run("--until", "all", "--protect", "topic=law", "--json")
+    report = json.loads(done.stdout)
+    assert (done.exit_code, report["failed"]) == (1, ["topic=law"])
+    assert [one["questions"] for one in report["criteria"]] == [60, 30]
+
+
 def test_the_looks_are_fixed_beforehand_and_spend_alpha_once(folder):
     assert looks(60) == [10, 15, 22, 33, 50, 60]
     assert looks(4) == [4]
@@ -166,8 +197,8 @@ def test_a_judge_who_never_answers_is_named_and_further_questions_have_a_price(f
     answers(Path("new.jsonl"), [60, 40] * 30)
     done = run("--until", "all", "--baseline", "v1", "--candidate", "v2")
     assert done.exit_code == 2
-    assert "prefers v2 over v1" in done.stdout
-    said = " ".join(done.stdout.split())
+    assert "prefers v2 over v1" in done.stdout and "broken" in done.stdout
+    said = " ".join(run("--until", "all", "-v").stdout.split())
     assert "60 of 120" in said and "none from broken" in said
 
 
@@ -175,7 +206,7 @@ def test_a_further_run_spends_less(folder):
     answers(Path("new.jsonl"), [60, 40] * 30)
     first, second = (json.loads(run("--json", "--look", str(run_)).stdout)["rule"] for run_ in (1, 2))
     assert (first["run"], second["run"], second["look"]) == (1, 2, 6)
-    assert "run the gate again with --look 3." in " ".join(run("--look", "2").stdout.split())
+    assert "Then give --look 3." in " ".join(run("--look", "2").stdout.split())
     assert second["level"] == pytest.approx(first["level"] / 3)
 
 

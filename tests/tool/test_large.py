@@ -209,7 +209,7 @@ def test_errors_from_part_of_the_questions_are_near_those_of_all_and_the_page_sa
     judgments = judgerank.read(many_questions())
     whole = judgerank.rank(judgments)
     monkeypatch.setattr(errors_by_question, "MOST_QUESTIONS", 700)
-    monkeypatch.setattr("judgerank.ranking.studies.large_set.MOST_QUESTIONS", 700)
+    monkeypatch.setattr("judgerank.ranking.studies.coverage.MOST_QUESTIONS", 700)
     part = judgerank.rank(judgments)
     assert whole.fit.n_clusters == part.fit.n_clusters == judgments.n_questions
     assert part.fit.by_cluster.shape[0] == 700

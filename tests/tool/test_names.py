@@ -394,6 +394,79 @@ def promptfoo(names):
     return [{"results": {"version": 3, "results": [one]}, "config": {}} for one in promptfoo_outputs(names)]
 
 
+def cells(names: Names) -> dict[tuple, list[dict]]:
+    """Scores of every model on every question."""
+    found: dict[tuple, list[dict]] = {}
+    for r in scores(names):
+        found.setdefault((r["model"], r["question"]), []).append(r)
+    return found
+
+
+@writes("claude plugin eval's results")
+def plugin_evals(names):
+    cases: dict[str, dict] = {}
+    for (model, question), parts in cells(names).items():
+        arms = cases.setdefault(question, {})
+        arms[model] = [{"score": parts[0]["score"], "graders": []}]
+    return [{"name": question, "arms": arms, "aggregates": {}} for question, arms in cases.items()]
+
+
+@writes("skill-creator's benchmark")
+def benchmark(names):
+    return [
+        {"configuration": model, "eval_id": question, "run_number": 1, "result": {"pass_rate": parts[0]["score"]}}
+        for (model, question), parts in cells(names).items()
+    ]
+
+
+def test_runs(names: Names) -> list[dict]:
+    runs: dict[str, list[dict]] = {}
+    for (model, question), parts in cells(names).items():
+        metrics = [{"name": r["judge"], "score": r["score"], "threshold": -1.0, "success": True} for r in parts]
+        runs.setdefault(model, []).append({"name": "test_case_0", "input": question, "metricsData": metrics})
+    return [{"identifier": model, "testCases": cases} for model, cases in runs.items()]
+
+
+test_runs.__test__ = False
+writes("deepeval's test run")(test_runs)
+
+
+@writes("skill-creator's gradings")
+def gradings(names):
+    return [
+        {
+            "configuration": model,
+            "eval_id": question,
+            "run_number": 1,
+            "expectations": [],
+            "summary": {"pass_rate": parts[0]["score"]},
+        }
+        for (model, question), parts in cells(names).items()
+    ]
+
+
+@writes("deepeval's test results")
+def test_results(names):
+    return [
+        {
+            "identifier": run["identifier"],
+            "input": case["input"],
+            "success": True,
+            "metrics_data": case["metricsData"],
+        }
+        for run in test_runs(names)
+        for case in run["testCases"]
+    ]
+
+
+test_results.__test__ = False
+
+
+@writes("deepeval's kept test run")
+def kept_test_runs(names):
+    return [{"testRunData": one} for one in test_runs(names)]
+
+
 # what must stay the same
 
 AS_THEY_ARE = Names(*({name: name for name in names} for names in (MODELS, JUDGES, QUESTIONS)))

@@ -27,8 +27,8 @@ from judgerank.ranking.choices import EQUAL_WEIGHTS
 from judgerank.ranking.first_screen import headline, judges_of
 from judgerank.ranking.page_records import head_to_head
 from judgerank.ranking.studies import panel
-from judgerank.ranking.studies.categories import BY_CHANCE
-from judgerank.ranking.studies.contrary_judges import CONTRARY_JUDGES
+from judgerank.ranking.studies.judge_notes import CONTRARY_JUDGES
+from judgerank.ranking.studies.leaderboards import BY_CHANCE
 from judgerank.ranking.verdict import verdict
 from judgerank.ranking.views import CATEGORY, views
 from judgerank.reading.large import from_engine

@@ -28,9 +28,8 @@ from judgerank.order import pairs as ranks
 from judgerank.plots import own
 from judgerank.plots.looks import in_style
 from judgerank.ranking.page import to_html
-from judgerank.ranking.studies.convergence import on_fit
-from judgerank.ranking.studies.few_comparisons import on_few
-from judgerank.ranking.studies.left_out import on_dropped
+from judgerank.ranking.studies.coverage import on_dropped, on_few
+from judgerank.ranking.studies.estimation import on_fit
 from judgerank.ranking.studies.position_bias import leaning, on_positions
 from judgerank.ranking.verdict import verdict
 from judgerank.reading.read import read_judgments

@@ -95,8 +95,9 @@ def untrusted(folder: Path, _: pytest.MonkeyPatch) -> None:
     with duckdb.connect(folder / "votes.duckdb") as database:
         text = f"SELECT content AS model_a FROM read_text('{folder / 'other.txt'}')"
         database.execute(f"CREATE VIEW judgments AS {text}")
-    said = run("doctor", folder / "votes.duckdb", code=None)
-    assert not mark.exists() and "of another file" not in said
+    for named in ("votes.duckdb", "votes.duckdb::judgments"):
+        assert "of another file" not in run("doctor", folder / named, code=1)
+    assert not mark.exists()
 
 
 def panels(folder: Path, _: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,7 @@ from judgerank.data.errors import DataError, JudgerankError
 from judgerank.inference.wald import effective_trials, wilson
 from judgerank.ranking.choices import default_member
 from judgerank.ranking.diagnosis import examine
-from judgerank.ranking.studies.failures import by_model
+from judgerank.ranking.studies.leaderboards import by_model
 from judgerank.ranking.trust_report import trust_report
 
 RATES = {"alpha": 0.8, "beta": 0.53, "gamma": 0.3}

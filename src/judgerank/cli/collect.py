@@ -27,6 +27,7 @@ from judgerank.writing.extras import needed
 
 KEYS = ("question_id", "question", "model", "answer", "reference")
 POSITIVE = between(0, float("inf"))
+RETEST, PAIR = 0.1, 2  # share of requests asked a second time, and answers in a request, by default
 DRAWN, REQUESTS = "What is asked", "Requests"
 
 
@@ -94,6 +95,17 @@ def collect(
     repeats: Annotated[
         int, typer.Option(rich_help_panel=DRAWN, min=1, help="How often every judge is asked the same.")
     ] = 1,
+    retest: Annotated[
+        float | None,
+        typer.Option(
+            rich_help_panel=DRAWN,
+            min=0,
+            max=1,
+            callback=finite,
+            help="Share of the requests to ask a second time, to see how often a judge changes its answer; 0 for "
+            f"none. By default {RETEST:g}, or none with --repeats, --until or --k.",
+        ),
+    ] = None,
     anchors: Annotated[
         int,
         typer.Option(
@@ -112,7 +124,7 @@ def collect(
             max=26,
             help="Answers in a request: 2 are compared, up to this many are ranked.",
         ),
-    ] = 2,
+    ] = PAIR,
     order: Annotated[
         Order,
         typer.Option(
@@ -248,6 +260,7 @@ def collect(
         "answers": answers,
         "comparisons": comparisons,
         "repeats": repeats,
+        "retest": retest if retest is not None else RETEST * (repeats == 1 and until is None and k == PAIR),
         "anchors": anchors,
         "k": k,
         "order": order.value,

@@ -105,7 +105,8 @@ def gate(
         typer.Option(
             metavar="COLUMN=VALUE",
             callback=protected,
-            help="Questions that must pass by themselves, such as category=safety; as often as needed.",
+            help="Questions that must pass by themselves, by a column of the judgments or the answers, such as "
+            "category=safety; as often as needed.",
         ),
     ] = None,
     candidate_model: Annotated[
@@ -228,6 +229,9 @@ def gate(
             help="Files of both answers, for --page to show beside judgments that are there.",
         ),
     ] = None,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", rich_help_panel=OUTPUT, help="Print every number and warning.")
+    ] = False,
     force: ForceOption = False,
 ) -> None:
     """Decide whether a candidate may replace a baseline: ship, block, or how many more questions.
@@ -262,13 +266,16 @@ def gate(
     else:
         selection = selected(without_judge, only_judge, without_model, category)
         read = how_read(column, words, format, None, encoding, names, copies, selection)
-        read["keep"] = () if cluster == QUESTION else (cluster,)
-        judgments_by_criterion = gate_run.read_by_criterion(files, criteria, read)
+        pairs = gate_run.pairs_of(answers)
+        judgments_by_criterion = gate_run.read_by_criterion(files, criteria, read, rule, pairs)
         named = {"baseline": baseline, "candidate": candidate}
         by_default = {option: name for option, name in named.items() if not _is_given(ctx, option)}
+        if len(by_default) == len(named):
+            pair = gate_run.default_pair(judgments_by_criterion, files) or pair
+            by_default = dict(zip(named, pair, strict=True))
         gate_run.require_defaults(judgments_by_criterion, by_default)
-        result = gate_run.decided_on(judgments_by_criterion, pair, rule, own, question_cost, answers)
-    gate_run.print_gate(result, outputs, paths, json)
+        result = gate_run.decided_on(judgments_by_criterion, pair, rule, own, question_cost, pairs)
+    gate_run.print_gate(result, outputs, paths, json, verbose)
     raise typer.Exit(result.exit_code)
 
 

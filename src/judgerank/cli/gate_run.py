@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,19 +14,22 @@ from judgerank.cli.terminal import Messages, say, say_json, say_wrapped
 from judgerank.data.errors import ConfigError
 from judgerank.data.judgments import Judgments
 from judgerank.data.listing import counted, listed
-from judgerank.gating.answer_pairs import NEW, OLD, paired, texts_of
+from judgerank.gating.answer_pairs import NEW, OLD, Pair, labels_of, paired, texts_of
 from judgerank.gating.decision import BLOCK, INCONCLUSIVE, SHIP
-from judgerank.gating.gate import ALL, Gate, decided, remarks_on, requests_in
+from judgerank.gating.five_lines import five_lines
+from judgerank.gating.gate import ALL, Gate, columns_beyond, decided, remarks_on, requests_in
 from judgerank.gating.outputs import contents, tell_github
 from judgerank.gating.own_votes import votes_on_pair
 from judgerank.gating.rule import Rule
 from judgerank.gating.verdict_text import as_dict, lines, sentence
 from judgerank.ranking.page_options import makers_among, makers_on
+from judgerank.reading.file_formats import bare_name
 from judgerank.reading.files import label_of, paths_of, plain
 from judgerank.reading.read import read_judgments
 from judgerank.writing.extras import asking
 from judgerank.writing.targets import Outputs
 
+WITHOUT_AND_WITH = (("without", "with"), ("without_skill", "with_skill"), ("old_skill", "new_skill"))
 COLOURS = {SHIP: "green", BLOCK: "red", INCONCLUSIVE: "yellow"}
 
 
@@ -38,6 +41,11 @@ class OutputPaths:
     junit: Path | None
     markdown: Path | None
     page: Path | None
+
+    @property
+    def page_name(self) -> str | None:
+        """What the page is called."""
+        return None if self.page is None else self.page.name
 
 
 @dataclass(frozen=True)
@@ -58,11 +66,39 @@ def outputs_of(files: list[Path], answers: tuple[Path, Path] | None, paths: Outp
     return outputs
 
 
-def read_by_criterion(files: list[Path], criteria: bool, read: Mapping[str, Any]) -> dict[str, Judgments]:
-    """Judgments in files, by criterion; `read` is what `read_judgments` is told."""
+def pairs_of(answers: tuple[Path, Path] | None) -> list[Pair]:
+    """The questions of two files of answers, if any."""
+    return paired(*answers) if answers else []
+
+
+def read_by_criterion(
+    files: list[Path], criteria: bool, read: Mapping[str, Any], rule: Rule, pairs: Sequence[Pair]
+) -> dict[str, Judgments]:
+    """Judgments in files, by criterion, with the columns of the rule; `read` is what `read_judgments` is told."""
     paths = paths_of(files)
     sources = {label_of(path): [path] for path in paths} if criteria else {ALL: paths}
-    return {name: read_judgments(source, **read) for name, source in sources.items()}
+    keep = columns_beyond(rule, pairs)
+    return {name: read_judgments(source, keep=keep, **read) for name, source in sources.items()}
+
+
+def default_pair(read: Mapping[str, Judgments], files: list[Path]) -> tuple[str, str] | None:
+    """Baseline and candidate where nobody names them: runs without and with a change, or two files of scores.
+
+    None where the names in the judgments do not say which is which.
+    """
+    models = models_in(read)
+    for pair in WITHOUT_AND_WITH:
+        if models == sorted(pair):
+            return pair
+    by_file = tuple(bare_name(path) for path in paths_of(files))
+    return (by_file[0], by_file[1]) if len(by_file) == 2 and models == sorted(by_file) else None
+
+
+def models_in(read: Mapping[str, Judgments]) -> list[str]:
+    """Names of all models in the judgments, in their order."""
+    return sorted(
+        {name for judgments in read.values() for side in ("model_a", "model_b") for name in judgments.frame[side]}
+    )
 
 
 def require_defaults(read: Mapping[str, Judgments], by_default: Mapping[str, str]) -> None:
@@ -72,9 +108,7 @@ def require_defaults(read: Mapping[str, Judgments], by_default: Mapping[str, str
     ------
     ConfigError
     """
-    models = sorted(
-        {name for judgments in read.values() for side in ("model_a", "model_b") for name in judgments.frame[side]}
-    )
+    models = models_in(read)
     for option, name in by_default.items():
         if name not in models:
             message = f"name a model with --{option}: there is none called {name!r}, the default"
@@ -87,16 +121,15 @@ def decided_on(
     rule: Rule,
     own_maker: OwnMaker,
     question_cost: float | None,
-    answers: tuple[Path, Path] | None,
+    pairs: Sequence[Pair],
 ) -> Gate:
-    """The verdict on judgments that are there."""
-    texts = texts_of(paired(*answers)) if answers else {}
+    """The verdict on judgments that are there; `pairs` are the answers, where they are known."""
     makers = dict(maker for judgments in read.values() for maker in makers_on(judgments, own_maker.facts))
     tables, own = votes_on_pair(
-        read, pair, own_maker.choice, makers.items(), own_maker.candidate_model, rule.cluster
+        read, pair, own_maker.choice, makers.items(), own_maker.candidate_model, rule.cluster, labels_of(pairs)
     )
     result = decided(tables, rule, own, question_cost)
-    return replace(result, texts=texts, remarks=remarks_on(read), requests=requests_in(read))
+    return replace(result, texts=texts_of(pairs), remarks=remarks_on(read), requests=requests_in(read))
 
 
 def asked_now(
@@ -131,14 +164,15 @@ def asked_now(
     return decide(paired(*files), requests, rule)
 
 
-def print_gate(result: Gate, outputs: Outputs, paths: OutputPaths, json: bool) -> None:
-    """Write and print the verdict."""
+def print_gate(result: Gate, outputs: Outputs, paths: OutputPaths, json: bool, verbose: bool) -> None:
+    """Write and print the verdict: five lines, or all that is known of it."""
     outputs.write(contents(result, paths.json, paths.junit, paths.markdown, paths.page))
     if json:
         say_json("gate", as_dict(result))
     else:
-        say_wrapped([sentence(result)], bold=True, colour=COLOURS[result.verdict])
-        say_wrapped(lines(result))
+        first, *rest = [sentence(result), *lines(result)] if verbose else five_lines(result, paths.page_name)
+        say_wrapped([first], bold=True, colour=COLOURS[result.verdict])
+        say_wrapped(rest)
     for remark in result.remarks:
         say(f"read: {remark}", err=True)
     tell_github(result)

@@ -302,7 +302,7 @@ CLUSTERS = ("question", "effects", "none")  # `judgerank.ranking.choices.CLUSTER
 EXPORT_FORMS = ("csv", "tsv", "parquet", "json", "jsonl", "tex", "md")  # `judgerank.ranking.exports.FORMS`
 EXPORT_TABLES = (  # `judgerank.ranking.exports.TABLES`
     *("leaderboard", "judges", "pairs", "next", "members", "exact", "effects", "categories", "blocks"),
-    *("adjusted", "fitness", "repeats", "own_maker", "lmarena", "eee"),
+    *("adjusted", "fitness", "repeats", "own_maker", "favourites", "lmarena", "eee"),
 )
 OWN_MAKER = ("recuse", "count")  # `judgerank.ranking.choices.OWN_MAKER`
 FACTS = ("organisation", "licence", "price", "context", "link", "date")  # `judgerank.ranking.page_options.FACTS`

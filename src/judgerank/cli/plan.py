@@ -41,6 +41,7 @@ from judgerank.cli.options import (
     words_of,
 )
 from judgerank.data.units import QUESTION
+from judgerank.planning import USUAL, Assumption
 
 POSITIVE = between(0, float("inf"))
 ASSUMED, QUESTIONS = "Assumed panel, without a file", "Questions and repeats"
@@ -77,17 +78,24 @@ def plan(
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Decides which judges are in random panels.")] = 2026,
     n_models: Annotated[
-        int | None, typer.Option(rich_help_panel=ASSUMED, min=2, max=1000, help="Models of an assumed panel (20).")
+        int | None,
+        typer.Option(
+            rich_help_panel=ASSUMED, min=2, max=1000, help=f"Models of an assumed panel ({USUAL.n_models})."
+        ),
     ] = None,
     n_judges: Annotated[
-        int | None, typer.Option(rich_help_panel=ASSUMED, min=1, max=1000, help="Judges of an assumed panel (10).")
+        int | None,
+        typer.Option(
+            rich_help_panel=ASSUMED, min=1, max=1000, help=f"Judges of an assumed panel ({USUAL.n_judges})."
+        ),
     ] = None,
     sigma_scores: Annotated[
         float | None,
         typer.Option(
             rich_help_panel=ASSUMED,
             callback=POSITIVE,
-            help="Standard deviation of its scores as a ranking reports them, in log-odds (0.85).",
+            help="Standard deviation of its scores as a ranking reports them, in log-odds "
+            f"({USUAL.sigma_scores}).",
         ),
     ] = None,
     sigma_discrimination: Annotated[
@@ -96,7 +104,7 @@ def plan(
             rich_help_panel=ASSUMED,
             min=0,
             callback=finite,
-            help="Standard deviation of its log-discriminations (1.1).",
+            help=f"Standard deviation of its log-discriminations ({USUAL.sigma_discrimination}).",
         ),
     ] = None,
     question_sd: Annotated[
@@ -175,11 +183,13 @@ def plan(
     from judgerank.cli import plan_run
 
     files, words = words_of(winner_values, files or [])
-    assumption = plan_run.Assumption(n_models, n_judges, sigma_scores, sigma_discrimination)
+    assumption = Assumption(n_models, n_judges, sigma_scores, sigma_discrimination)
     goals, selection = plan_run.goals_of(want), selected(without_judge, only_judge, without_model, category)
     if files:
         read = how_read(column, words, format, baseline, encoding, names, copies, selection)
         own = own_maker.value, models
+        if "," in cluster:
+            raise typer.BadParameter("a plan is for new values of one column.", param_hint="'--cluster'")
         read["keep"] = () if cluster == QUESTION else (cluster,)
         basis = plan_run.fitted_to(files, read, (model, solver.value), level, assumption, own, cluster)
     else:

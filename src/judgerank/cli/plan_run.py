@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,7 +19,9 @@ from judgerank.data.judgments import Judgments
 from judgerank.data.listing import counted
 from judgerank.data.units import QUESTION
 from judgerank.fits.result import Fit
-from judgerank.planning.judges import fit_with_tastes, judges_needed
+from judgerank.inference.taste_errors import TASTE
+from judgerank.planning import USUAL, Assumption
+from judgerank.planning.judges import fitted_tastes, judges_needed, tastes_shown
 from judgerank.planning.panels import Panel, assumed
 from judgerank.planning.plans import (
     DRAWS,
@@ -53,22 +55,11 @@ from judgerank.reading.read import read_judgments
 from judgerank.trust.repeats import Repeats, repeats_of
 
 
-class Assumption(NamedTuple):
-    """What is said of an assumed panel; the rest is much like Chatbot Arena's, with scores further apart."""
-
-    n_models: int | None
-    n_judges: int | None
-    sigma_scores: float | None
-    sigma_discrimination: float | None
-
-
-USUAL = Assumption(20, 10, 0.85, 1.1)
-
-
 class Basis(NamedTuple):
     """What is planned for: a panel, questions as they were asked, repeats if there are any, and warnings.
 
-    From a file also how many comparisons it has, judges left out, and the fit with tastes where judges have any.
+    From a file also how many comparisons it has, judges left out, and the fit with tastes where judges have any,
+    of that standard deviation.
     """
 
     panel: Panel
@@ -77,6 +68,7 @@ class Basis(NamedTuple):
     collected: int = 0
     left_out: Sequence[str] = ()
     with_tastes: Fit | None = None
+    tastes: float = 0.0
     warnings: Sequence[str] = ()
     own_maker: str = RECUSE
     filter: Sequence[Mapping[str, Any]] = ()
@@ -105,11 +97,7 @@ class Planned:
 
 def assumed_panel(assumption: Assumption, model: str | None = None) -> Basis:
     """A panel without a file, its questions with nothing in common."""
-    overrides = {name: value for name, value in assumption._asdict().items() if value is not None}
-    models, judges, scores, log_discrimination = USUAL._replace(**overrides)
-    assert models and judges and scores is not None and log_discrimination is not None
-    panel = assumed(models, judges, scores, log_discrimination, model=model or DEFAULT)
-    return Basis(panel, INDEPENDENT, None)
+    return Basis(assumed(*USUAL.but(assumption), model=model or DEFAULT), INDEPENDENT, None)
 
 
 def fitted_to(
@@ -138,19 +126,16 @@ def fitted_to(
         raise NoIntervalError(
             f"no plan can be made from this file: {error}. {_instead(judgments, solver)}"
         ) from None
-    questions = questions_like(panel, fitted, judgments)
+    questions = replace(questions_like(panel, fitted, judgments), unit=cluster)
     seen, rows = None, judgments.comparisons
     if "question_id" in judgments.frame and rows.stages is None and cluster == QUESTION:
         seen = repeats_of(fitted, rows, judgments.question, level, judgments.item)
     remarks = [*judgments.left_out_by_request, *judgments.warnings, *recusal.sentences()]
-    remarks += (
-        [] if cluster == QUESTION else [f"A question of the plan is a value of {cluster}: {cluster} was sampled."]
-    )
-    collected, fits = (
-        round(rows.n_comparisons),
-        (fitted.judges_at_zero, fit_with_tastes(judgments, fitted, solver)),
-    )
-    return Basis(panel, questions, seen, collected, *fits, remarks, own_maker, every.requests, cluster)
+    tastes = tastes_shown(judgments, fitted)
+    with_tastes = fitted_tastes(judgments, fitted, solver) if tastes else None
+    tastes = tastes if with_tastes is None else with_tastes.spread[TASTE]
+    found = round(rows.n_comparisons), fitted.judges_at_zero, with_tastes, tastes
+    return Basis(panel, questions, seen, *found, remarks, own_maker, every.requests, cluster)
 
 
 def require_no_file(selection: Mapping[str, Iterable[str] | None], facts: Path | None) -> None:
@@ -205,8 +190,8 @@ def print_result(planned: Planned, smaller: pd.DataFrame | None, level: float, j
     if notes and planned.by_default and of_pair:
         notes += two_best_told(panel, level)
     basis, table = planned.basis, planned.table
-    notes = [*basis.warnings, *left_out_told(basis.left_out), *notes, *more_told(table, basis.collected)]
-    notes += tastes_told(basis.with_tastes, table)
+    notes = [*basis.warnings, *left_out_told(basis.left_out), *notes, *more_told(basis.collected, basis.cluster)]
+    notes += tastes_told(basis.with_tastes, table, basis.tastes)
     if panel.doubt is not None:
         notes += uninformative_told(panel, planned.questions, table, planned.make, planned.at)
     notes += spread_told(panel, planned.at["pair"], planned.table)
@@ -222,6 +207,8 @@ def print_result(planned: Planned, smaller: pd.DataFrame | None, level: float, j
             "models": len(panel.models),
             "judges": len(panel.judges),
             "left_out": list(basis.left_out),
+            "collected": basis.collected,
+            "tastes": basis.tastes or None,
             "pair": [first, second],
             "notes": notes,
             "plan": records(planned.table),

@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from judgerank.adaptive.goals import Goal, read_goal
@@ -95,22 +95,9 @@ def changed_since(
     requested = {task.in_any_order for task in tasks}
     for number, record in enumerate(records, 1):
         task, judge = task_of(record), judges.get(record["judge_model"])
-        if judge is not None and record.get("model_sent") != judge.sent:
-            was = record.get("model_sent")
-            return f"line {number} is of judge {task.judge!r} when it was {was!r}, not {judge.sent!r}"
-        if judge is not None and record.get("asked_with", "") != judge_digest(judge):
-            change = f"{judge.sent} had other code or" if judge.is_function else "it was asked with other"
-            return f"line {number} is of judge {task.judge!r} when {change} parameters"
-        now = {"provider": judge.form, "thinking": judge.reasoning_budget} if judge is not None else {}
-        for key in now if "provider" in record else ():
-            if record.get(key) != now[key]:
-                return f"line {number} is of judge {task.judge!r} with {key} {record.get(key)!r}, not {now[key]!r}"
-        was = record.get("address")
-        if judge is not None and was is not None and was != judge.address and not address_may_differ:
-            return (
-                f"line {number} is of judge {task.judge!r} when it was asked at {was}, not at {judge.address} "
-                "(--moved if the same model is now there)"
-            )
+        change = judge_change(record, judge, address_may_differ)
+        if change is not None:
+            return f"line {number} is of judge {task.judge!r} {change}"
         is_checkable = (
             judge is not None or "images" not in record
         )  # whether it is sent images: else nobody knows now
@@ -122,6 +109,26 @@ def changed_since(
         ):
             what, whose = "texts or images" if questions.images else "texts", " and ".join(map(repr, task.models))
             return f"line {number} is about other {what} of question {task.question_id!r} by {whose}"
+    return None
+
+
+def judge_change(record: Record, judge: Judge | None, address_may_differ: bool = False) -> str | None:
+    """What a judge was when it made a judgment and is no longer, as a clause; None if nothing has changed."""
+    if judge is None:
+        return None
+    was = record.get("model_sent")
+    if was != judge.sent:
+        return f"when it was {was!r}, not {judge.sent!r}"
+    if record.get("asked_with", "") != judge_digest(judge):
+        change = f"{judge.sent} had other code or" if judge.is_function else "it was asked with other"
+        return f"when {change} parameters"
+    now = {"provider": judge.form, "thinking": judge.reasoning_budget}
+    for key in now if "provider" in record else ():
+        if record.get(key) != now[key]:
+            return f"with {key} {record.get(key)!r}, not {now[key]!r}"
+    was = record.get("address")
+    if was is not None and was != judge.address and not address_may_differ:
+        return f"when it was asked at {was}, not at {judge.address} (--moved if the same model is now there)"
     return None
 
 
@@ -148,6 +155,11 @@ def missing(tasks: Iterable[Task], records: Iterable[Record], both_orders: bool,
     return [task for task in tasks if task.in_any_order not in done]
 
 
+def _first_of(task: Task) -> Task:
+    """One and the same for all answers to a request, in any order."""
+    return replace(task.in_any_order, repeat=0)
+
+
 @dataclass(frozen=True)
 class Study:
     """What is asked into one file: settings for one prompt, judges with their prices, questions, all requests."""
@@ -170,10 +182,17 @@ class Study:
         Of each judge as many are wanted as the first comparisons of the plan have. Answers to others count, too:
         earlier versions drew others, and so did other numbers of judges.
         """
-        size = self.settings.comparisons
+        missing_tasks = self._missing_first(records)
+        asked = {*map(_first_of, answered(records, self.settings.again)), *map(_first_of, missing_tasks)}
+        again = [task for task in self.tasks if self._is_retest(task) and _first_of(task) in asked]
+        return [*missing_tasks, *self._unanswered(again, records)]
+
+    def _missing_first(self, records: Sequence[Record]) -> list[Task]:
+        """The same without those that are asked once more."""
+        size, tasks = self.settings.comparisons, [task for task in self.tasks if not self._is_retest(task)]
         if size is None:
-            return self._unanswered(self.tasks, records)
-        wanted = Counter(task.judge for task in self.tasks)
+            return self._unanswered(tasks, records)
+        wanted = Counter(task.judge for task in tasks)
         longer = self.plan.first(min(len(self.plan), (max(wanted.values()) + len(records)) * len(self.judges)))
         room = wanted - self._answered(records)
         missing_tasks = []
@@ -185,8 +204,11 @@ class Study:
 
     def anchors(self, records: Iterable[Record], pending: Iterable[Task] = ()) -> list[Task]:
         """The requests that are to be asked again today (`anchors.due`)."""
-        size, repeats, seed = self.settings.anchors, self.settings.repeats, self.settings.seed
+        size, repeats, seed = self.settings.anchors, self.settings.most_repeats, self.settings.seed
         return due(size, records, pending, self.questions, self.judges, repeats, seed) if size else []
+
+    def _is_retest(self, task: Task) -> bool:
+        return task.repeat >= self.settings.repeats
 
     def _unanswered(self, tasks: Sequence[Task], records: Iterable[Record]) -> list[Task]:
         askable_tasks = askable(tasks, self.judges, self.questions)

@@ -66,7 +66,7 @@ class Collector:
         self.prompt, self.judges, self.currency = settings.prompt, judges, settings.panel.currency
         self._respondents = respondents(judges, client)
         self.attempts, self.patience, self.first_wait = settings.attempts, settings.patience, settings.first_wait
-        self.goes_by_plan, self.repeats = settings.until is None, settings.repeats
+        self.goes_by_plan, self.repeats = settings.until is None, settings.most_repeats
         self.written: list[Record] = []
         self.answered_elsewhere = 0
         self.breakers = {name: Breaker(settings.other_forms) for name in judges}

@@ -31,7 +31,7 @@ from judgerank.collecting.prompts import for_criterion, messages, require_refere
 from judgerank.collecting.secrets import Secrets, available_keys, keys
 from judgerank.collecting.settings import Collection, Judge
 from judgerank.collecting.stop_goal import ask_until
-from judgerank.collecting.task_order import Questions, Task
+from judgerank.collecting.task_order import Questions, Task, retests
 from judgerank.data.errors import ConfigError, DataError, EndpointError
 from judgerank.ranking.recusal import is_recusing
 from judgerank.reading.layouts.words import ANSWERS
@@ -102,12 +102,21 @@ def _collect(
     plan = planned(questions, judges, settings)
     drawn = plan.first(settings.comparisons)
     tasks = askable(drawn, judges, questions)
+    on_servers = [task for task in tasks if not judges[task.judge].is_local]
+    again = retests(on_servers, settings.retest, settings.seed, settings.repeats)
     require_images(tasks, judges, questions)
     for sentence in image_sentences(drawn, judges, questions):
         log.warning("warning: %s", sentence)
-    log.info("%d questions, %d models, %d requests in all", len(questions.text), len(questions.models), len(tasks))
+    wanted = [*tasks, *again]
+    sizes = len(questions.text), len(questions.models), len(wanted)
+    log.info("%d questions, %d models, %d requests in all", *sizes)
+    if again:
+        share = f"{len(again) / len(tasks):.0%} of the others"
+        log.info(
+            "%d of them ask %s again, to see how often judges change their answer (--retest)", len(again), share
+        )
     studies = [
-        Study(criterion_settings, judges, questions, plan, tasks) for criterion_settings in by_criterion(settings)
+        Study(criterion_settings, judges, questions, plan, wanted) for criterion_settings in by_criterion(settings)
     ]
     require_goal(studies[0])
     if dry_run:

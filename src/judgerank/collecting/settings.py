@@ -12,7 +12,7 @@ from pydantic import BeforeValidator, Field, PrivateAttr, field_validator, model
 from judgerank.collecting.batches.providers import FORMS
 from judgerank.collecting.checking import Settings, checked, keys_of, read_keys, require_no_key, require_plain
 from judgerank.collecting.functions import PERSON, PYTHON, require_function
-from judgerank.collecting.prompt_settings import Count, Name, Prompt, require_rankable, with_ranking_prompt
+from judgerank.collecting.prompt_settings import PAIR, Count, Name, Prompt, require_rankable, with_ranking_prompt
 from judgerank.collecting.replies import LETTERS
 
 # What the judges of a panel take from it: its address, and its key with that address.
@@ -262,6 +262,8 @@ class Collection(Settings):
         How many (question, pair, judge) of a fixed random order are asked, its first; all by default.
     repeats : int
         How often every judge is asked the same.
+    retest : float
+        Share of the requests to judges on servers that are asked once more after all others.
     k : int
         Answers in a request: two are compared, up to so many are ranked.
     order : {"random", "both"}
@@ -308,6 +310,7 @@ class Collection(Settings):
     prompt: Prompt = Prompt()
     comparisons: Count | None = None
     repeats: Count = 1
+    retest: Annotated[float, Field(ge=0, le=1)] = 0.0
     anchors: Annotated[int, Field(ge=0)] = 0
     k: Annotated[int, Field(ge=2, le=len(LETTERS))] = 2
     order: Literal["random", "both"] = "random"
@@ -333,7 +336,14 @@ class Collection(Settings):
     @model_validator(mode="after")
     def _rankable(self) -> Self:
         require_rankable(self.k, self.prompt, self.panel.judges, self.until, self.anchors)
+        if self.retest and (self.k > PAIR or self.until is not None):
+            raise ValueError("retest is for pairs, and for what is not asked by rounds: leave it out")
         return self
+
+    @property
+    def most_repeats(self) -> int:
+        """How often a request is asked at most, anchors aside."""
+        return self.repeats + (self.retest > 0)
 
 
 def read_panel(path: Path | None, more: Iterable[str]) -> Panel:

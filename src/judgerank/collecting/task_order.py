@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 import numpy as np
@@ -169,6 +169,16 @@ def _hashes_of_pairs(key: np.uint64, models: list[str]) -> Hashes:
     hashes = np.array([_hash("model", name) for name in models], np.uint64)
     first, second = np.triu_indices(len(models), 1)
     return _mixed(_mixed(hashes[first] ^ key) ^ hashes[second])
+
+
+def retests(tasks: Iterable[Task], share: float, seed: int, repeat: int) -> list[Task]:
+    """The requests to ask once more, in the same order of answers and under this number, drawn by their names."""
+    return [replace(task, repeat=repeat) for task in tasks if not task.repeat and _share_of(task, seed) < share]
+
+
+def _share_of(task: Task, seed: int) -> float:
+    """A number from 0 to 1 that is fixed by what is asked."""
+    return _hash("retest", seed, task.question_id, task.judge, *task.models) / 2**64
 
 
 def require_drawn(size: int | None, available: int, what: str) -> None:

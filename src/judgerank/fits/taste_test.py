@@ -79,20 +79,17 @@ def taste_test(fitted: Fit, rows: Comparisons, question: IntArray | None) -> Tas
     if degrees_of_tastes(fitted.model, fitted.free, n) < LEAST_DEGREES:
         return None
     results = NetResults.of(c, fitted.model, fitted.solution.parameters, by_judge=True)
-    likelihood = _Likelihood(results, _dispersion(fitted, rows, question))
-    heights = [likelihood.height(tau) for tau in GRID]
+    likelihood = Likelihood(results, dispersion(fitted, rows, question))
+    heights = [likelihood.solution(tau).height for tau in GRID]
     best = int(np.argmax(heights))
-    ends = GRID[max(best - 1, 0)], GRID[min(best + 1, len(GRID) - 1)]
-    peak = minimize_scalar(
-        lambda tau: -likelihood.height(tau), bounds=ends, method="bounded", options={"xatol": 1e-3}
-    )
-    gain = 2 * (-float(peak.fun) - heights[0])
+    spread, height = likelihood.peak(GRID[max(best - 1, 0)], GRID[min(best + 1, len(GRID) - 1)])
+    gain = 2 * (height - heights[0])
     if gain <= 0:
         return TasteTest(0.0, 0.0, 1.0)
-    return TasteTest(float(peak.x), gain, 0.5 * float(chdtrc(1, gain)))
+    return TasteTest(spread, gain, 0.5 * float(chdtrc(1, gain)))
 
 
-def _dispersion(fitted: Fit, rows: Comparisons, question: IntArray | None) -> float:
+def dispersion(fitted: Fit, rows: Comparisons, question: IntArray | None) -> float:
     """Variance of the questions' sums of residuals over that of independent answers by the model.
 
     Ties, taken for half a win, vary less; answers to one question vary together. What the fit has taken of the
@@ -112,7 +109,38 @@ def _dispersion(fitted: Fit, rows: Comparisons, question: IntArray | None) -> fl
 
 
 @dataclass(frozen=True, eq=False)
-class _Likelihood:
+class Solution:
+    """Discriminations, scores and single cells at a standard deviation of tastes; rows are of unit variance.
+
+    Attributes
+    ----------
+    height : float
+        Log-likelihood, all of these integrated out, up to a constant.
+    gamma : float array, shape (K,)
+    cells : float array, shape (C,)
+        Tastes of the judges and models that have one of their own, in log-odds.
+    errors : float array, shape (C,)
+        Standard errors of these.
+    precise : float array, shape (K, N, N)
+        What a taste moves, by judge and row.
+    signal, residual : float array, shape (K, N)
+        What a discrimination moves, and what the solution leaves of the rows.
+    variance : float array, shape (K, N)
+        Of the rows before that: dispersion and tastes.
+    """
+
+    height: float
+    gamma: FloatArray
+    cells: FloatArray
+    errors: FloatArray
+    precise: FloatArray
+    signal: FloatArray
+    residual: FloatArray
+    variance: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Likelihood:
     """Marginal likelihood of net results in the standard deviation of tastes.
 
     Attributes
@@ -120,10 +148,13 @@ class _Likelihood:
     results : NetResults
         One row for every judge.
     dispersion : float
+    cells : tuple of (int, int)
+        Judges and models whose taste is a parameter by itself, not one of the many of that standard deviation.
     """
 
     results: NetResults
     dispersion: float
+    cells: tuple[tuple[int, int], ...] = ()
 
     @cached_property
     def _components(self) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -136,35 +167,55 @@ class _Likelihood:
         inverse = np.divide(1.0, root, out=np.zeros_like(root), where=is_known)
         return values, root[..., None] * turned, inverse * np.einsum("kij,kj->ki", turned, self.results.net)
 
-    def height(self, tau: float) -> float:
-        """The log-likelihood at a standard deviation of tastes, up to a constant."""
+    def solution(self, tau: float) -> Solution:
+        """Scores and discriminations in turn from two starts: the better one of both."""
         of_fit = np.clip(self.results.discrimination, LEAST, 1 / LEAST)
-        starts = np.ones_like(of_fit), of_fit
-        return max(self._height_from(gamma, tau) for gamma in (starts if self.results.weighted else starts[1:]))
+        starts = (np.ones_like(of_fit), of_fit)[0 if self.results.weighted else 1 :]
+        return max((self._solution_from(gamma, tau) for gamma in starts), key=lambda solution: solution.height)
 
-    def _height_from(self, gamma: FloatArray, tau: float) -> float:
+    def peak(self, low: float, high: float) -> tuple[float, float]:
+        """The standard deviation of tastes of the largest likelihood between two, and the log-likelihood there."""
+        peak = minimize_scalar(
+            lambda tau: -self.solution(tau).height, bounds=(low, high), method="bounded", options={"xatol": 1e-3}
+        )
+        return float(peak.x), -float(peak.fun)
+
+    def _solution_from(self, gamma: FloatArray, tau: float) -> Solution:
         values, roots, z = self._components
         prior, is_known = self.results.prior, values > 0
         variance = self.dispersion + tau**2 * values
         precise = roots / np.sqrt(variance)[..., None]  # rows of unit variance
         y, n = np.where(is_known, z / np.sqrt(variance), 0.0), values.shape[1]
-        flat = precise.reshape(-1, n)
+        flat, single = precise.reshape(-1, n), self.single(precise)
+        on_single = single.reshape(y.size, single.shape[2])
         for _ in range(ROUNDS if self.results.weighted else 1):
-            weighted = (gamma[:, None, None] * precise).reshape(-1, n)
+            weighted = np.hstack([(gamma[:, None, None] * precise).reshape(-1, n), on_single])
             information = weighted.T @ weighted
-            information += np.trace(information) / n**2  # the shift of all scores, which nothing says
+            information[:n, :n] += np.trace(information[:n, :n]) / n**2  # the shift of scores, which nothing says
             s = np.linalg.solve(information, weighted.T @ y.ravel())
-            x = (flat @ s).reshape(y.shape)
+            x = (flat @ s[:n]).reshape(y.shape)
+            left = y - (on_single @ s[n:]).reshape(y.shape)
             if not self.results.weighted:
                 break
             of_gamma = (x * x).sum(axis=1) + prior
-            previous, gamma = gamma, np.maximum(((x * y).sum(axis=1) + prior) / of_gamma, LEAST)
+            previous, gamma = gamma, np.maximum(((x * left).sum(axis=1) + prior) / of_gamma, LEAST)
             if np.abs(gamma - previous).max() < SETTLED:
                 break
-        residual = y - gamma[:, None] * x
+        residual = left - gamma[:, None] * x
         height = -0.5 * float(np.log(variance[is_known]).sum() + (residual**2).sum())
         if self.results.weighted:
-            shared = gamma[:, None] * np.einsum("kij,ki->kj", precise, x)  # information on both
+            on_scores = gamma[:, None] * np.einsum("kij,ki->kj", precise, x)
+            on_cells = np.einsum("kic,ki->kc", single, x)
+            shared = np.hstack([on_scores, on_cells])  # information on both
             height -= 0.5 * float(np.log(of_gamma).sum() + (prior * (gamma - 1) ** 2).sum())
             information = information - shared.T @ (shared / of_gamma[:, None])
-        return height - 0.5 * float(np.linalg.slogdet(information)[1])
+        height -= 0.5 * float(np.linalg.slogdet(information)[1])
+        errors = np.sqrt(np.diag(np.linalg.inv(information))[n:]) if self.cells else np.zeros(0)
+        return Solution(height, gamma, np.asarray(s[n:], float), errors, precise, x, residual, variance)
+
+    def single(self, precise: FloatArray) -> FloatArray:
+        """What the cells' tastes move, by judge and row, shape (K, N, C)."""
+        columns = np.zeros((*precise.shape[:2], len(self.cells)))
+        for number, (judge, model) in enumerate(self.cells):
+            columns[judge, :, number] = precise[judge, :, model]
+        return columns

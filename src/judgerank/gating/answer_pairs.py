@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,8 @@ class Pair:
         As the files have it.
     key : str
         The same and a digest of all three texts, so that a judgment is found again while nothing has changed.
+    labels : mapping of str to str
+        Further columns of the files, such as ``category``, in which they do not contradict each other.
     """
 
     question_id: str
@@ -35,6 +37,7 @@ class Pair:
     question: Text
     old: Text
     new: Text
+    labels: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def is_same(self) -> bool:
@@ -63,13 +66,32 @@ def paired(old: Path, new: Path) -> list[Pair]:
         where = new if unpaired[0] in before else old
         raise DataError(f"{where.name} has no answer to question {unpaired[0]!r}, and the other file has one")
     pairs = []
-    for name, (question, answer) in before.items():
-        again, answer_after = after[name]
-        if again != question:
+    for name, record in before.items():
+        question, answer, answer_after = record["question"], record[ANSWER], after[name][ANSWER]
+        if after[name]["question"] != question:
             raise DataError(f"question {name!r} has another text in {new.name} than in {old.name}")
-        digest = _digest([question, answer, answer_after])
-        pairs.append(Pair(name, key_of(name, digest), question, answer, answer_after))
+        key = key_of(name, _digest([question, answer, answer_after]))
+        pairs.append(Pair(name, key, question, answer, answer_after, _labels(record, after[name])))
     return sorted(pairs, key=lambda pair: _digest(pair.question_id))
+
+
+def _labels(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, str]:
+    """Values of further columns by name: those that both records have alike, or that one alone has."""
+    either = {**new, **old}
+    return {
+        name: value if isinstance(value, str) else json.dumps(value)
+        for name, value in either.items()
+        if name not in KEYS and isinstance(value, str | int | float) and new.get(name, value) == value
+    }
+
+
+def labels_of(pairs: Iterable[Pair]) -> dict[str, dict[str, str]]:
+    """Values of further columns of the answers by question, by column."""
+    columns: dict[str, dict[str, str]] = {}
+    for pair in pairs:
+        for name, value in pair.labels.items():
+            columns.setdefault(name, {})[pair.question_id] = value
+    return columns
 
 
 def texts_of(pairs: Sequence[Pair]) -> dict[str, Pair]:
@@ -77,13 +99,13 @@ def texts_of(pairs: Sequence[Pair]) -> dict[str, Pair]:
     return {pair.question_id: pair for pair in pairs}
 
 
-def answers_in(path: Path) -> dict[str, tuple[Text, Text]]:
-    """Question and answer by id, from JSON Lines with ``question_id``, ``question`` and ``answer``."""
+def answers_in(path: Path) -> dict[str, Mapping[str, Any]]:
+    """Records by id, from JSON Lines with ``question_id``, ``question``, ``answer`` and further keys."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"{path.name} cannot be read: {error}") from None
-    answers: dict[str, tuple[Text, Text]] = {}
+    answers: dict[str, Mapping[str, Any]] = {}
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
@@ -91,7 +113,7 @@ def answers_in(path: Path) -> dict[str, tuple[Text, Text]]:
         name = str(record["question_id"])
         if name in answers:
             raise DataError(f"{path.name}: line {number} is a second answer to question {name!r}")
-        answers[name] = record["question"], record["answer"]
+        answers[name] = record
     if not answers:
         raise DataError(f"{path.name} holds no answers")
     return answers

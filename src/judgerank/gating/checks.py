@@ -12,10 +12,12 @@ import numpy as np
 from judgerank.gating.decision import Evidence, bounds, p_values
 from judgerank.gating.judge_differences import JudgeDifferences, judge_differences
 from judgerank.gating.judged import Judged
-from judgerank.gating.missing import Silence, requested, scored_with, silence, unanswered
+from judgerank.gating.missing import Silence, requested, score_runs_with, scored_with, silence, unanswered
 from judgerank.gating.rule import EQUIVALENCE, RANDOM, Rule
 from judgerank.gating.scores import Scores, fair_leads
 from judgerank.gating.shared_bias import SIGNIFICANT, favours_by_order
+
+UNTESTED = 0.5  # p-value of a bias where nothing was shown first
 
 
 @dataclass(frozen=True)
@@ -82,7 +84,11 @@ class Checks:
 
 
 def checked(table: Judged, scores: Scores, rule: Rule) -> Checks:
-    """Check what the tests of one criterion assume."""
+    """Check what the tests of one criterion assume; of scores, that missing ones are no worse than the others."""
+    if table.is_scored:
+        n_failed = 0 if rule.missing == RANDOM else len(table.failed)
+        low, high = (score_runs_with(table, end, rule.cluster) if n_failed else scores for end in (-1.0, 1.0))
+        return Checks(scores, low, high, JudgeDifferences(), None, n_failed, UNTESTED)
     leads, unit = fair_leads(table.preference, table.first), table.sampled(rule.cluster)
     silent = silence(table.judges, leads)
     rejects = silent is not None and silent.rejects

@@ -10,7 +10,7 @@ import numpy as np
 from judgerank.data.arrays import FloatArray
 from judgerank.gating.judged import Judged
 from judgerank.gating.rule import EQUIVALENCE, TWO_SIDED, Rule
-from judgerank.gating.scores import Scores, scored
+from judgerank.gating.scores import Scores
 
 # Exact tests and bounds for the mean of scores between 0 and 1, whatever their distribution.
 #
@@ -97,20 +97,35 @@ class Evidence:
 
 def p_values(scores: Scores, rule: Rule) -> tuple[float, float]:
     """p-values of "the candidate must not ship" and of "nothing speaks against the candidate"."""
-    x = scores.within
     worse, better = scores.p_flips(-1), scores.p_flips(1)
     if rule.mode == TWO_SIDED:
         return better, worse
-    lowest, highest = (scores.place_of(rate) for rate in (rule.lowest, rule.highest))
-    p_ship = p_not_above(scores.by_unit(x, lowest), lowest)
+    p_ship = _p_above(scores, rule.lowest)
     if rule.mode != EQUIVALENCE:
         return p_ship, worse
-    p_ship = max(p_ship, p_not_below(scores.by_unit(x, highest), highest))
-    return p_ship, min(1.0, 2 * min(worse, better))
+    return max(p_ship, _p_below(scores, rule.highest)), min(1.0, 2 * min(worse, better))
+
+
+def _p_above(scores: Scores, rate: float) -> float:
+    """p-value of "the win rate is at most the given one"."""
+    if scores.runs is not None:
+        return scores.runs.p_above(2 * rate - 1)
+    lowest = scores.place_of(rate)
+    return p_not_above(scores.by_unit(scores.within, lowest), lowest)
+
+
+def _p_below(scores: Scores, rate: float) -> float:
+    """p-value of "the win rate is at least the given one"."""
+    if scores.runs is not None:
+        return scores.runs.p_below(2 * rate - 1)
+    highest = scores.place_of(rate)
+    return p_not_below(scores.by_unit(scores.within, highest), highest)
 
 
 def bounds(scores: Scores, rule: Rule) -> tuple[float, float]:
     """One-sided confidence bounds of the win rate, each at the level of the look."""
+    if scores.runs is not None:
+        return (1 + scores.runs.least(rule.level)) / 2, (1 + scores.runs.largest(rule.level)) / 2
     low, high = (scores.rate_at(bound(scores.within, rule.level, scores.by_unit)) for bound in (least, largest))
     return low, high
 
@@ -159,6 +174,8 @@ class Category:
     criterion, name : str
     questions : int
     win_rate : float
+    low, high : float
+        One-sided confidence bounds, each at the level of the look; not adjusted for the number of categories.
     p_value : float
         Of "the two are equal here", two-sided, with Holm's adjustment over all categories and criteria.
     differs : bool
@@ -169,6 +186,8 @@ class Category:
     name: str
     questions: int
     win_rate: float
+    low: float
+    high: float
     p_value: float
     differs: bool
 
@@ -186,20 +205,21 @@ def by_category(tables: Mapping[str, Judged], rule: Rule) -> tuple[Category, ...
     chances = [min(1.0, 2 * min(scores.p_flips(-1), scores.p_flips(1))) for *_, scores in scores_by_category]
     alpha = 2 * rule.level if rule.mode == TWO_SIDED else rule.level
     categories = [
-        Category(criterion, name, len(scores.scores), scores.win_rate, p_value, p_value <= alpha)
-        for (criterion, name, scores), p_value in zip(scores_by_category, holm(chances), strict=True)
+        Category(criterion, name, len(seen.scores), seen.win_rate, *bounds(seen, rule), p_value, p_value <= alpha)
+        for (criterion, name, seen), p_value in zip(scores_by_category, holm(chances), strict=True)
     ]
     return tuple(sorted(categories, key=lambda one: one.p_value))
 
 
 def _scores(table: Judged, cluster: str) -> list[tuple[str, Scores]]:
     """Names and scores of the categories of one criterion."""
-    if "category" not in table.rows:
+    known = table.values("category")
+    if known is None:
         return []
-    named = table.rows.dropna(subset="category")[["question", "category"]].drop_duplicates()
-    if named["question"].duplicated().any():
+    known = known.dropna()
+    if known["question"].duplicated().any():
         return []
-    of_question = dict(zip(named["question"], named["category"].astype(str), strict=True))
+    of_question = dict(zip(known["question"], known["value"].astype(str), strict=True))
     names = np.array([of_question.get(question, "") for question in table.questions], object)
     categories = sorted({*names} - {""})
     if len(categories) < 2:
@@ -209,5 +229,5 @@ def _scores(table: Judged, cluster: str) -> list[tuple[str, Scores]]:
     for name in categories:
         within = names == name
         of_unit = None if unit is None else unit[within]
-        scores.append((name, scored(table.preference[within], table.first[within], of_unit)))
+        scores.append((name, table.of(np.flatnonzero(within)).scores(of_unit)))
     return [(name, category_scores) for name, category_scores in scores if category_scores.order != "one"]

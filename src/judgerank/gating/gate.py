@@ -20,14 +20,14 @@ from judgerank.data.cache import Shown
 from judgerank.data.errors import ConfigError
 from judgerank.data.judgments import Judgments
 from judgerank.data.units import QUESTION, UNITS
-from judgerank.gating.answer_pairs import paired, texts_of
+from judgerank.gating.answer_pairs import Pair, labels_of, paired, texts_of
 from judgerank.gating.checks import checked
 from judgerank.gating.decision import Evidence, by_category, holm, outcome, p_not_above
 from judgerank.gating.gate_result import Criterion, OtherUnit, Result
 from judgerank.gating.judged import Judged
 from judgerank.gating.own_votes import OwnVotes, votes_on_pair
-from judgerank.gating.rule import EQUIVALENCE, RANDOM, TWO_SIDED, Rule
-from judgerank.gating.scores import Scores, scored
+from judgerank.gating.rule import EQUIVALENCE, POINTS, RANDOM, SCORE, TWO_SIDED, Rule
+from judgerank.gating.scores import Scores
 from judgerank.gating.verdict_text import sentence, text
 from judgerank.ranking.recusal import RECUSE
 from judgerank.reading.read import Source, read_judgments
@@ -87,7 +87,11 @@ def _ships(scores: Scores, rule: Rule, n: int) -> bool:
         return _is_beyond(float(x.mean()) - 0.5, _spread(x), rule, n)
     if rule.mode == EQUIVALENCE:  # both bounds must pass at once
         rule = replace(rule, power=(1 + rule.power) / 2)
+        if scores.runs is not None:
+            return all(_is_beyond(float(share.mean()) - rule.lowest, _spread(x), rule, n) for share in (x, 1 - x))
         return all(_bounded_above(share, rule.lowest, rule, n) for share in (x, 1 - x))
+    if scores.runs is not None:
+        return _is_beyond(float(x.mean()) - rule.lowest, _spread(x), rule, n)
     return _bounded_above(x, rule.lowest, rule, n)
 
 
@@ -305,13 +309,21 @@ def gate(
     )
     if not named:
         raise ConfigError("there are no criteria")
-    keep = () if rule.cluster == QUESTION else (rule.cluster,)
+    pairs = paired(*map(Path, answers)) if answers else []
+    keep = columns_beyond(rule, pairs)
     read = {name: read_judgments(judgments_of, keep=keep, **filters) for name, judgments_of in named.items()}
-    texts = texts_of(paired(*map(Path, answers))) if answers else {}
     by_name = tuple((makers or {}).items())
-    tables, own = votes_on_pair(read, (baseline, candidate), own_maker, by_name, candidate_model, rule.cluster)
+    tables, own = votes_on_pair(
+        read, (baseline, candidate), own_maker, by_name, candidate_model, rule.cluster, labels_of(pairs)
+    )
     result = decided(tables, rule, own, question_cost, currency)
-    return replace(result, texts=texts, remarks=remarks_on(read), requests=requests_in(read))
+    return replace(result, texts=texts_of(pairs), remarks=remarks_on(read), requests=requests_in(read))
+
+
+def columns_beyond(rule: Rule, pairs: Sequence[Pair] = ()) -> tuple[str, ...]:
+    """Columns that a rule needs of the judgments, beyond what is read anyway and what the answers say."""
+    wanted = {column for column, _ in rule.protect} | {rule.cluster} - {QUESTION}
+    return tuple(sorted(wanted - {column for pair in pairs for column in pair.labels}))
 
 
 def remarks_on(read: Mapping[str, Judgments]) -> tuple[str, ...]:
@@ -341,6 +353,7 @@ def decided(
 
     `after` is the rule of the next look, by default the one that follows the rule's.
     """
+    rule = on_scores(tables, rule)
     after, own = after or rule.next_look, own or OwnVotes()
     criteria, verdict = _verdict(tables, rule)
     checks = [criterion.checks for criterion in criteria]
@@ -380,6 +393,24 @@ def decided(
         for_this_panel=_verdict(tables, replace(rule, this_panel=True))[1] if differ else None,
         without_losses=_verdict(tables, replace(rule, missing=RANDOM))[1] if lacks else None,
     )
+
+
+def on_scores(tables: Mapping[str, Judged], rule: Rule) -> Rule:
+    """The rule on the scale of what there is: points where answers were scored one by one.
+
+    Raises
+    ------
+    ConfigError
+        If the scale is not one of what there is.
+    """
+    is_scored = {table.is_scored for table in tables.values()}
+    if len(is_scored) > 1:
+        raise ConfigError("some criteria are scores, and others judgments of pairs: decide on them apart")
+    if rule.scale == SCORE and is_scored == {True}:
+        raise ConfigError("a scale of Bradley-Terry scores is for judgments of pairs, and these are scores")
+    if rule.scale == POINTS and is_scored == {False}:
+        raise ConfigError("a scale of points is for scores, and these are judgments of pairs")
+    return replace(rule, scale=POINTS) if is_scored == {True} else rule
 
 
 def _by_other_units(tables: Mapping[str, Judged], rule: Rule) -> tuple[OtherUnit, ...]:
@@ -429,7 +460,7 @@ def with_groups(tables: Mapping[str, Judged], rule: Rule) -> dict[str, Judged]:
 
 def _verdict(tables: Mapping[str, Judged], rule: Rule) -> tuple[tuple[Criterion, ...], str]:
     tables = with_groups(tables, rule)
-    scores = [scored(table.preference, table.first, table.sampled(rule.cluster)) for table in tables.values()]
+    scores = [table.scores(table.sampled(rule.cluster)) for table in tables.values()]
     checks = [checked(*each, rule) for each in zip(tables.values(), scores, strict=True)]
     evidences = [check.evidence(rule) for check in checks]
     adjusted = holm([criterion_scores.p_block for criterion_scores in evidences])

@@ -2,22 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 from math import nan
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from judgerank.data.arrays import FloatArray, IntArray
 from judgerank.data.errors import ConfigError, DataError
-from judgerank.data.frames import OUTCOMES
-from judgerank.data.judgments import Judgments, changed_answers
+from judgerank.data.frames import COLUMNS, OUTCOMES
+from judgerank.data.judgments import ITEM, Judgments, changed_answers
 from judgerank.data.listing import counted, listed
 from judgerank.data.rankings import as_pairs
-from judgerank.data.units import QUESTION, UNITS
-from judgerank.reading.layouts.table import ONE_JUDGE
+from judgerank.data.units import QUESTION
+from judgerank.gating.score_runs import score_runs
+from judgerank.gating.scores import Scores, scored
+from judgerank.reading.layouts.table import ONE_JUDGE, SCORE_GAP
+
+BASELINES, CANDIDATES, ASKED = (
+    "answer_of_baseline",
+    "answer_of_candidate",
+    "question_text",
+)  # texts in rows, if known
+OF_JUDGMENTS = (
+    "question",
+    "judge",
+    "first",
+    "preference",
+    "reply",
+    "count",
+)  # columns of rows that group no questions
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -47,10 +64,13 @@ class Judged:
         no names.
     rows : DataFrame
         ``question, judge, first, preference, reply`` of every judgment that was read, in the order of the file,
-        columns of `data.units.UNITS` and the unit that was sampled, where the judgments have them.
+        and the columns that the judgments keep beyond those of every judgment, such as ``category``. Of answers
+        that were scored one by one ``score_gap``, the candidate's score less the baseline's, of the scale.
     failed : DataFrame
         ``question, judge`` of judgments that were asked for and could not be read, or are not there, and their
         ``category``.
+    labels : mapping of str to mapping of str to str
+        Values of columns of the answers' files by question, by column, for what the judgments do not say.
     """
 
     baseline: str
@@ -66,6 +86,7 @@ class Judged:
     contradicted: float
     rows: pd.DataFrame
     failed: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=["question", "judge"], dtype=object))
+    labels: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"<Judged {counted(len(self.questions), 'question')}, {counted(len(self.judges), 'judge')}>"
@@ -81,17 +102,28 @@ class Judged:
         heard = set(self.rows["judge"])
         return tuple(name for name in self.judges if name not in heard)
 
+    def values(self, name: str) -> pd.DataFrame | None:
+        """``question, value`` of a column that groups questions, every pair once; None where it is not there."""
+        of_answers = self.labels.get(name, {})
+        has_rows = name in self.rows and name not in OF_JUDGMENTS
+        if not has_rows and not of_answers:
+            return None
+        labels = pd.DataFrame({"question": [*of_answers], "value": [*of_answers.values()]}, dtype=object)
+        if not has_rows:
+            return labels
+        known = self.rows[["question", name]].set_axis(["question", "value"], axis=1).drop_duplicates()
+        known["value"] = known["value"].where(known["value"].notna(), known["question"].map(of_answers))
+        return pd.concat([known, labels[~labels["question"].isin(known["question"])]], ignore_index=True)
+
     def units(self, name: str) -> IntArray | None:
         """Number of the value that a column has for each question, shape (Q,).
 
         None where the column is not there, or a question has no value, or several.
         """
-        if name not in self.rows:
+        known = self.values(name)
+        if known is None or known["value"].isna().any() or known["question"].duplicated().any():
             return None
-        known = self.rows[["question", name]].drop_duplicates()
-        if known[name].isna().any() or known["question"].duplicated().any():
-            return None
-        value = dict(zip(known["question"], known[name].astype(str), strict=True))
+        value = dict(zip(known["question"], known["value"].astype(str), strict=True))
         if any(question not in value for question in self.questions):
             return None
         return np.asarray(pd.factorize(np.array([value[question] for question in self.questions], object))[0])
@@ -99,6 +131,21 @@ class Judged:
     def sampled(self, name: str) -> IntArray | None:
         """As `units`, of a unit as in `gating.rule.Rule`; None where each question is one."""
         return None if name == QUESTION else self.units(name)
+
+    @property
+    def is_scored(self) -> bool:
+        """Whether answers were scored one by one, so that the sizes of differences count."""
+        return SCORE_GAP in self.rows
+
+    def scores(self, unit: IntArray | None = None) -> Scores:
+        """Scores of the questions; `unit` is as of `gating.scores.scored`."""
+        runs = score_runs(self.rows, self.questions, unit) if self.is_scored else None
+        scores = scored(self.preference, self.first, unit)
+        return scores if runs is None else scores.with_runs(runs)
+
+    def labelled(self, labels: Mapping[str, Mapping[str, str]]) -> Judged:
+        """The same with columns of the answers' files."""
+        return replace(self, labels=labels)
 
     def called(self, baseline: str, candidate: str) -> Judged:
         """The same with other names of the two."""
@@ -147,14 +194,14 @@ class Judged:
         ConfigError
             If there is no such column.
         """
-        if column not in self.rows:
-            raise ConfigError(f"the judgments have no column {column!r} (--column category=NAME names one)")
-        named = set(self.rows["question"][self.rows[column].astype(str) == value])
-        failed = self.failed
-        if column in failed:
-            failed = failed[failed[column].astype(str) == value]
-        else:
-            failed = failed[failed["question"].isin(named)]
+        known = self.values(column)
+        if known is None:
+            raise ConfigError(f"neither the judgments nor the answers have a column {column!r} of questions")
+        named = set(known["question"][[_is_called(one, value) for one in known["value"]]])
+        is_within = self.failed["question"].isin(named)
+        if column in self.failed:
+            is_within |= np.array([_is_called(one, value) for one in self.failed[column]], bool)
+        failed = self.failed[is_within]
         index = np.flatnonzero([question in named for question in self.questions])
         return replace(self.of(index), failed=failed) if len(index) else None
 
@@ -178,13 +225,21 @@ class Judged:
             nan,
             self.rows[~self.rows["judge"].isin(judges)],
             self.failed[~self.failed["judge"].isin(judges)],
+            self.labels,
         )
 
 
 def judged(
-    judgments: Judgments, baseline: str, candidate: str, without: Collection[str] = (), cluster: str = QUESTION
+    judgments: Judgments,
+    baseline: str,
+    candidate: str,
+    without: Collection[str] = (),
+    cluster: str = QUESTION,
+    labels: Mapping[str, Mapping[str, str]] | None = None,
 ) -> Judged:
     """The judgments that compare the two, without those of some judges; `cluster` is as of `gating.rule.Rule`.
+
+    `labels` are those of the answers' files (`Judged`).
 
     Raises
     ------
@@ -215,21 +270,36 @@ def judged(
             "count": pd.to_numeric(frame["count"]).to_numpy(float) if "count" in frame else 1.0,
         }
     )
-    for name in dict.fromkeys((*UNITS, *([] if cluster == QUESTION else [cluster]))):
-        if name in frame and name not in rows:
-            rows[name] = frame[name].to_numpy(object)
+    for name in frame.columns.difference([*COLUMNS, *rows, "answer_a", "answer_b", SCORE_GAP], sort=False):
+        rows[name] = frame[name].to_numpy(object)
+    if "answer_a" in frame:
+        is_first = frame["model_a"] == candidate
+        of_candidate, of_baseline = ("answer_a", "answer_b"), ("answer_b", "answer_a")
+        for name, (where_first, elsewhere) in ((CANDIDATES, of_candidate), (BASELINES, of_baseline)):
+            rows[name] = frame[where_first].where(is_first, frame[elsewhere]).to_numpy(object)
+    if SCORE_GAP in frame and frame.loc[rows["preference"].notna(), SCORE_GAP].notna().all():
+        rows = _of_scores(rows, frame, candidate)
     if not judgments.ordered:  # where every winner stands in one place, that may be all that a judge goes by
         side = judgments.source.get("winners_side", nan)
         rows["first"] = side * np.sign(rows["preference"] - 0.5)
     read = rows[rows["preference"].notna()]
     if read.empty:
         raise DataError(f"no judgment of {baseline!r} and {candidate!r} can be read")
-    table = _table(rows, read, baseline, candidate)
+    table = _table(rows, read, baseline, candidate).labelled(labels or {})
+    if table.is_scored:  # runs are no identical requests
+        table = replace(table, noise=nan, repeated=0)
     if cluster != QUESTION and table.units(cluster) is None:
-        if cluster not in frame:
+        if cluster not in frame and cluster not in table.labels:
             raise DataError(f"the judgments have no column {cluster!r} to cluster by")
         raise DataError(f"a question has no {cluster!r}, or several: a gate takes each question to be of one")
     return table
+
+
+def _of_scores(rows: pd.DataFrame, frame: pd.DataFrame, candidate: str) -> pd.DataFrame:
+    """The rows with differences of scores and their runs, where all that can be read are made of two scores."""
+    gap: pd.Series = frame[SCORE_GAP].astype(float) * np.where(frame["model_a"] == candidate, 1.0, -1.0)
+    rows = rows.assign(**{SCORE_GAP: gap, "preference": (1 + gap) / 2})
+    return rows.assign(**{ITEM: frame[ITEM]}) if ITEM in frame else rows
 
 
 def with_ties(table: Judged | None, same: Sequence[str], judges: Sequence[str], names: tuple[str, str]) -> Judged:
@@ -304,6 +374,12 @@ def _table(rows: pd.DataFrame, read: pd.DataFrame, baseline: str, candidate: str
         read.drop(columns="count"),
         rows[rows["preference"].isna()].drop(columns=["first", "preference", "reply", "count"]),
     )
+
+
+def _is_called(entry: Any, value: str) -> bool:
+    """Whether an entry of a column is what a person calls by a text: 3.0 and True are 3 and true, too."""
+    text = str(entry)
+    return value in (text, text.removesuffix(".0"), {"True": "true", "False": "false"}.get(text))
 
 
 def _contradicted(by_order: FloatArray) -> float:

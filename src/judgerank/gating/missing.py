@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 from scipy.special import stdtr
 
 from judgerank.data.arrays import BoolArray, FloatArray, IntArray
 from judgerank.gating.judged import Judged
+from judgerank.gating.score_runs import score_runs
 from judgerank.gating.scores import Scores, scored
+from judgerank.reading.layouts.table import SCORE_GAP
 
 SIGNIFICANT = 0.05  # level of the test that judges are silent where the candidate does worse
 MOSTLY = 0.75  # share of questions answered, from which a judge is taken to have been asked about all
@@ -104,6 +107,28 @@ def requested(table: Judged) -> BoolArray:
 def unanswered(table: Judged) -> int:
     """Questions that some judge was asked about and that nobody answered."""
     return int(table.failed["question"][~table.failed["question"].isin(table.questions)].nunique())
+
+
+def score_runs_with(table: Judged, difference: float, cluster: str) -> Scores:
+    """Scores of answers that were scored one by one, with a difference in place of those that are missing.
+
+    Parameters
+    ----------
+    table : Judged
+    difference : float
+        -1 for losses of the candidate, 1 for wins.
+    cluster : str
+        What was sampled, as of `gating.rule.Rule`; a question that nobody answered is one by itself.
+    """
+    rows = pd.concat([table.rows, table.failed.assign(**{SCORE_GAP: difference})], ignore_index=True)
+    unit, questions = table.sampled(cluster), tuple(dict.fromkeys([*table.questions, *rows["question"]]))
+    n_nobody = len(questions) - len(table.questions)
+    preference = np.vstack([table.preference, np.full((n_nobody, len(table.judges)), (1 + difference) / 2)])
+    if unit is not None:
+        unit = np.r_[unit, unit.max() + 1 + np.arange(n_nobody)]
+    runs = score_runs(rows, questions, unit)
+    scores = scored(preference, np.full(preference.shape, np.nan), unit)
+    return scores if runs is None else scores.with_runs(runs)
 
 
 def scored_with(

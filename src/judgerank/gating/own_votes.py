@@ -56,6 +56,7 @@ def votes_on_pair(
     makers: Makers = (),
     candidate_model: str | None = None,
     cluster: str = QUESTION,
+    labels: Mapping[str, Mapping[str, str]] | None = None,
 ) -> tuple[dict[str, Judged], OwnVotes]:
     """The votes that count, by criterion, and what those of judges by the maker of one of the two models are.
 
@@ -71,6 +72,8 @@ def votes_on_pair(
         The model behind the candidate.
     cluster : str
         What was sampled, as of `gating.rule.Rule`.
+    labels : mapping of str to mapping of str to str, optional
+        As of `Judged`.
 
     Raises
     ------
@@ -86,13 +89,13 @@ def votes_on_pair(
     n_left_out = 0
     for name, judgments in read.items():
         pairs = as_pairs(judgments)
-        every[name] = table = judged(pairs, *pair, cluster=cluster)
+        every[name] = table = judged(pairs, *pair, cluster=cluster, labels=labels)
         c = pairs.comparisons
         among = np.isin(np.array(c.models, object), pair)
         recusal = recusal_of(of_rows(pairs, np.flatnonzero(among[c.first] & among[c.second])), recuse, makers)
         heard = recusal.judgments.comparisons
         left_out = {heard.judges[k] for k in np.unique(heard.judge[~recusal.counts])}
-        counted[name] = judged(pairs, *pair, left_out, cluster) if left_out else table
+        counted[name] = judged(pairs, *pair, left_out, cluster, labels) if left_out else table
         is_own = is_own_of(heard.judges, pair, makers)
         judges |= {heard.judges[k] for k in np.flatnonzero(is_own.any(axis=1))}
         recused |= left_out

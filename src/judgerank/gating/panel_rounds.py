@@ -15,10 +15,11 @@ import pandas as pd
 from judgerank.collecting.costs import spent_before, spent_into
 from judgerank.collecting.ledger import Ledger
 from judgerank.collecting.prices import priced
+from judgerank.collecting.replaced_judges import set_changed_judges_aside
 from judgerank.collecting.run import collect
 from judgerank.collecting.settings import Collection, Panel
 from judgerank.data.errors import EndpointError
-from judgerank.gating.answer_pairs import NEW, OLD, Pair, texts_of
+from judgerank.gating.answer_pairs import NEW, OLD, Pair, labels_of, texts_of
 from judgerank.gating.decision import INCONCLUSIVE
 from judgerank.gating.gate import ALL, Gate, decided
 from judgerank.gating.judged import Judged, judged, with_ties
@@ -93,7 +94,7 @@ def ask_until_decided(pairs: Sequence[Pair], requests: Asked, rule: Rule) -> Gat
     ConfigError, DataError, EndpointError
         As `judgerank.collecting.run.collect` raises them; the last if no judge answers at all.
     """
-    before = spent(requests)
+    before = prepared(requests)
     sizes = looks(len(pairs))
     for number, size in enumerate(sizes, 1):
         complete = ask_about(pairs[:size], requests, before)
@@ -105,9 +106,15 @@ def ask_until_decided(pairs: Sequence[Pair], requests: Asked, rule: Rule) -> Gat
     return result
 
 
+def prepared(requests: Asked) -> float:
+    """What the file cost that the panel's judgments go to, without those of judges that have changed since."""
+    set_changed_judges_aside(settings_of(requests, Path("questions.jsonl"), None), LONGEST_WAIT)
+    return spent(requests)
+
+
 def ask_all(pairs: Sequence[Pair], requests: Asked, rule: Rule) -> Gate:
     """Ask about all questions, and decide once."""
-    ask_about(pairs, requests, spent(requests))
+    ask_about(pairs, requests, prepared(requests))
     return looked_at(pairs, requests, rule)
 
 
@@ -197,4 +204,5 @@ def table_of(pairs: Sequence[Pair], requests: Asked) -> Judged:
             .called(*requests.names)
             .asked(judges, [*names.values()], requests.budget is None)
         )
-    return with_ties(table, [pair.question_id for pair in pairs if pair.is_same], judges, requests.names)
+    same = [pair.question_id for pair in pairs if pair.is_same]
+    return with_ties(table, same, judges, requests.names).labelled(labels_of(pairs))

@@ -10,7 +10,7 @@ from judgerank.data.errors import ConfigError
 from judgerank.data.units import QUESTION
 
 NON_INFERIORITY, TWO_SIDED, EQUIVALENCE = MODES = ("non-inferiority", "two-sided", "equivalence")
-WIN_RATE, SCORE = SCALES = ("win-rate", "score")
+WIN_RATE, SCORE, POINTS = SCALES = ("win-rate", "score", "points")
 LOSSES, RANDOM = MISSING = ("losses", "random")
 
 
@@ -25,7 +25,7 @@ class Rule:
         is worse. ``two-sided``: ship where it is better, block where it is worse. ``equivalence``: ship where the
         win rate is within the margin of one half, block where the two differ.
     margin : float
-        On the `scale`: in win rate from 0 to one half, in score from 0 on.
+        On the `scale`: in win rate from 0 to one half, in score from 0 on, in points from 0 to 1.
     alpha : float
         Chance of a false ship, and chance of a false block, over all looks.
     power : float
@@ -37,7 +37,8 @@ class Rule:
         one.
     scale : str
         Of the margin and of what is reported: ``win-rate``, or ``score``, the difference of the two's scores in
-        the model of Bradley and Terry, log(p / (1 - p)) at a win rate p.
+        the model of Bradley and Terry, log(p / (1 - p)) at a win rate p. ``points``, always where answers were
+        scored one by one: the mean difference of the two's scores, as a share of the scale.
     missing : str
         ``losses``: a ship must hold with missing answers as losses of the candidate. ``random``: they count for
         neither side, unless the other judges' answers reject that.
@@ -73,9 +74,11 @@ class Rule:
         for name, allowed in (("mode", MODES), ("scale", SCALES), ("missing", MISSING)):
             if getattr(self, name) not in allowed:
                 raise ConfigError(f"{name} {getattr(self, name)!r} is not one of {', '.join(map(repr, allowed))}")
-        top, unit = (
-            (0.5, "a win rate from 0 to below 0.5") if self.scale == WIN_RATE else (inf, "a score from 0 on")
-        )
+        top, unit = {
+            WIN_RATE: (0.5, "a win rate from 0 to below 0.5"),
+            SCORE: (inf, "a score from 0 on"),
+            POINTS: (1.0, "a share of the scale from 0 to below 1"),
+        }[self.scale]
         if not 0 <= self.margin < top:
             raise ConfigError(f"margin {self.margin:g} is out of range: {unit} is expected")
         if self.mode == EQUIVALENCE and self.margin == 0:
@@ -106,7 +109,9 @@ class Rule:
 
     @property
     def lowest(self) -> float:
-        """The win rate that a candidate must be above."""
+        """The win rate that a candidate must be above; of scores (1 + their difference) / 2."""
+        if self.scale == POINTS:
+            return 0.5 - self.margin / 2
         return 0.5 - self.margin if self.scale == WIN_RATE else 1 / (1 + exp(self.margin))
 
     @property

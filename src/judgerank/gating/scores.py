@@ -18,6 +18,7 @@ import numpy as np
 
 from judgerank.data.arrays import BoolArray, FloatArray, IntArray, numbered
 from judgerank.data.listing import counted
+from judgerank.gating.score_runs import ScoreRuns
 from judgerank.order.flips import p_above, p_either
 
 FEWEST = 3  # answers in either order for a position bias of one's own
@@ -47,7 +48,8 @@ class Scores:
         Mean of it over the answers; nan where there is none.
     order : str
         ``unknown``, ``one`` (no judge saw the candidate in both places), ``uneven`` (answers of a judge are left
-        out of the scores, since he clearly saw one order more often) or ``even``.
+        out of the scores, since he clearly saw one order more often) or ``even``; ``scores`` where answers were
+        scored one by one.
     shown : tuple of three int
         Answers of a judge to a question, before any is left out: with the candidate first, second, and in both.
     used : int array, shape (Q,)
@@ -55,6 +57,8 @@ class Scores:
     units : three int arrays, shapes (Q,), (E,) and (Q,), optional
         Number of the unit that was sampled behind each of `scores`, `differences` and `of_all`; None where every
         question is one.
+    runs : ScoreRuns, optional
+        What is tested where answers were scored one by one: differences of the two variants' scores.
     """
 
     scores: FloatArray
@@ -68,6 +72,7 @@ class Scores:
     shown: tuple[int, int, int]
     used: IntArray
     units: tuple[IntArray, IntArray, IntArray] | None = None
+    runs: ScoreRuns | None = None
 
     def __repr__(self) -> str:
         return f"<Scores of {counted(len(self.scores), 'question')}, win rate {self.win_rate:.3f}>"
@@ -83,8 +88,10 @@ class Scores:
 
         Flips of all answers are exact where each order had the same chance, and flips of as many answers in one
         order as in the other are right where the orders came out unevenly. Both must say so. Where questions were
-        sampled together, all of them are turned at once.
+        sampled together, all of them are turned at once. Where answers were scored, those of `ScoreRuns`.
         """
+        if self.runs is not None:
+            return self.runs.p_above(0.0) if sign > 0 else self.runs.p_below(0.0)
         _, some, every = self.units or (None, None, None)
         flipped = ((self.differences, some), (self.of_all, every))
         return max(
@@ -138,6 +145,22 @@ class Scores:
     def place_of(self, rates: FloatArray | float) -> Any:
         """Where win rates lie on the scale of `within`."""
         return (rates + self.reach) / (1 + 2 * self.reach)
+
+    def with_runs(self, runs: ScoreRuns) -> Scores:
+        """The same of answers that were scored one by one: nothing was shown first."""
+        rates = (1 + runs.by_task) / 2
+        return replace(
+            self,
+            scores=rates,
+            fair=rates,
+            reach=0.0,
+            differences=rates - 0.5,
+            of_all=rates - 0.5,
+            position=np.full(len(self.position), nan),
+            first_gains=nan,
+            order="scores",
+            runs=runs,
+        )
 
     def rate_at(self, point: float) -> float:
         """The win rate at a place on the scale of `within`; from 0 to 1."""

@@ -12,9 +12,9 @@ import numpy as np
 from judgerank.data.frames import BY_REQUEST
 from judgerank.data.listing import listed
 from judgerank.data.units import QUESTION
-from judgerank.gating.decision import INCONCLUSIVE
-from judgerank.gating.gate_result import Criterion, Result
-from judgerank.gating.rule import EQUIVALENCE, SCORE, TWO_SIDED, WIN_RATE, Rule, score_of
+from judgerank.gating.decision import INCONCLUSIVE, Category
+from judgerank.gating.gate_result import Criterion, OtherUnit, Result
+from judgerank.gating.rule import EQUIVALENCE, POINTS, SCORE, TWO_SIDED, WIN_RATE, Rule, score_of
 from judgerank.gating.scores import Scores
 
 SHOWN = 4  # criteria with a line of their own
@@ -54,8 +54,24 @@ def p_text(p_value: float) -> str:
 
 
 def shown_on(rule: Rule, win_rate: float) -> str:
-    """A win rate on the rule's scale: in percent, or as a lead in score."""
+    """A win rate on the rule's scale: in percent, as a lead in score, or as a difference of scores in points."""
+    if rule.scale == POINTS:
+        return points(2 * win_rate - 1)
     return share(win_rate) if rule.scale == WIN_RATE else f"{score_of(win_rate):+.2f}"
+
+
+def points(difference: float) -> str:
+    """A difference of scores in points of 100, with its sign."""
+    return f"{round(100 * difference, 1) + 0.0:+.1f}".removesuffix(".0")
+
+
+def margin_text(rule: Rule) -> str:
+    """The margin with its unit."""
+    return {
+        WIN_RATE: share(rule.margin),
+        SCORE: f"{rule.margin:g} in score",
+        POINTS: f"{100 * rule.margin:g} points",
+    }[rule.scale]
 
 
 def sentence(result: Result) -> str:
@@ -70,13 +86,20 @@ def _whose(result: Result, criterion: Criterion) -> str:
     return f"On {criterion.name}, {whose}" if len(result.criteria) > 1 else whose.capitalize()
 
 
-def _reason(result: Result) -> str:
-    rule, criterion = result.rule, deciding(result)
-    seen, table = criterion.evidence, criterion.judged
+def preference_rate(result: Result) -> str:
+    """How often the candidate is preferred, on the criterion that decides."""
+    criterion = deciding(result)
+    win_rate, table = criterion.evidence.win_rate, criterion.judged
     names = f"{shown(table.candidate)} over {shown(table.baseline)}"
-    rate = f"{_whose(result, criterion)} {names} {share(seen.win_rate)} of the time"
-    if rule.scale == SCORE:
-        rate += f", a lead of {shown_on(rule, seen.win_rate)} in score"
+    if result.rule.scale == POINTS:
+        return _scored(result, criterion)
+    lead = f", a lead of {shown_on(result.rule, win_rate)} in score" if result.rule.scale == SCORE else ""
+    return f"{_whose(result, criterion)} {names} {share(win_rate)} of the time{lead}"
+
+
+def _reason(result: Result) -> str:
+    rule, criterion, rate = result.rule, deciding(result), preference_rate(result)
+    seen, table = criterion.evidence, criterion.judged
     if result.verdict == "block":
         difference_text = "differ this clearly" if rule.mode == EQUIVALENCE else "look this much worse"
         equal = f"If {shown(table.candidate)} were as good, it would"
@@ -88,25 +111,46 @@ def _reason(result: Result) -> str:
     sure = f"between {low} and {high}" if rule.mode != "non-inferiority" else f"at least {low}"
     if result.verdict == "ship":
         message = f"Ship. {rate}, {sure} with {share(1 - rule.level)} confidence; {_wanted(rule)}."
-        return " ".join([message, *_different(result), *_without_signal(result)]) + _worst(result)
-    return f"Inconclusive. {rate}, between {low} and {high}; {_wanted(rule)}. {_more(result)}{_worst(result)}"
+        return " ".join([message, *where_different(result), *without_signal(result)]) + _worst(result)
+    return (
+        f"Inconclusive. {rate}, between {low} and {high}; {_wanted(rule)}. {what_decides(result)}{_worst(result)}"
+    )
+
+
+def _scored(result: Result, criterion: Criterion) -> str:
+    """By how much the candidate's mean score differs from the baseline's."""
+    table, difference = criterion.judged, 2 * criterion.evidence.win_rate - 1
+    on = f"On {criterion.name}, " if len(result.criteria) > 1 else ""
+    how = "more" if difference >= 0 else "less"
+    size = f"{abs(100 * difference):.1f}".removesuffix(".0")
+    return f"{on}{shown(table.candidate)} scores {size} points of 100 {how} than {shown(table.baseline)}"
 
 
 def _worst(result: Result) -> str:
     """That the candidate is significantly worse in a category, which the verdict on all questions hides."""
     worst = result.worst_category
-    if (
-        worst is None
-        or not (worst.differs and worst.win_rate < 0.5)
-        or worst.name in dict(result.rule.protect).values()
-    ):
+    if worst is None or not is_hidden(result, worst):
         return ""
-    table = result.criteria[0].judged
-    seen = f"{share(worst.win_rate)} of {worst.questions:,} questions, {p_text(worst.p_value)}"
-    return (
-        f" But {shown(table.candidate)} is significantly worse on {shown(worst.name)} ({seen}): "
-        f"--protect category={shown(worst.name)} makes that count."
-    )
+    name, seen = shown(result.criteria[0].judged.candidate), on_category(result, worst)
+    return f" But {name} is significantly worse on {seen}: {protection_of(worst)} makes that count."
+
+
+def is_hidden(result: Result, category: Category) -> bool:
+    """Whether the candidate is significantly worse in a category that does not count by itself."""
+    is_worse = category.differs and category.win_rate < 0.5
+    return is_worse and ("category", category.name) not in result.rule.protect
+
+
+def on_category(result: Result, category: Category) -> str:
+    """A category with its win rate, or its difference of scores, and what that is of."""
+    n, is_of_points = category.questions, result.rule.scale == POINTS
+    rate = points(2 * category.win_rate - 1) if is_of_points else share(category.win_rate)
+    of = "on" if is_of_points else "of"
+    return f"{shown(category.name)} ({rate} {of} {n:,} {plural('question', n)}, {p_text(category.p_value)})"
+
+
+def protection_of(category: Category) -> str:
+    return f"--protect category={shown(category.name)}"
 
 
 def deciding(result: Result) -> Criterion:
@@ -116,7 +160,7 @@ def deciding(result: Result) -> Criterion:
     return max(result.criteria, key=lambda one: one.evidence.p_ship)
 
 
-def _different(result: Result) -> list[str]:
+def where_different(result: Result) -> list[str]:
     """That a candidate ships although it is significantly worse, or different where equivalence is to be shown."""
     if not result.different:
         return []
@@ -124,14 +168,12 @@ def _different(result: Result) -> list[str]:
     better = {criterion.evidence.win_rate > 0.5 for criterion in result.different}
     how = "different from" if len(better) > 1 else "better than" if better.pop() else "worse than"
     on = f" on {listed([criterion.name for criterion in result.different])}" if len(result.criteria) > 1 else ""
-    within = (
-        f"the {share(rule.margin)} margin" if rule.scale == WIN_RATE else f"the margin of {rule.margin:g} in score"
-    )
+    within = f"the {share(rule.margin)} margin" if rule.scale == WIN_RATE else f"the margin of {margin_text(rule)}"
     names = f"{shown(table.candidate)} is significantly {how} {shown(table.baseline)}"
     return [f"But {names}{on}, though within {within}."]
 
 
-def _without_signal(result: Result) -> list[str]:
+def without_signal(result: Result) -> list[str]:
     """That a candidate ships by judges whose answers say nothing about the variants."""
     if not result.uninformative or result.without_uninformative == result.verdict:
         return []
@@ -154,7 +196,7 @@ def _wanted(rule: Rule) -> str:
     )
 
 
-def _more(result: Result) -> str:
+def what_decides(result: Result) -> str:
     if any(criterion.scores.order == "one" for criterion in result.criteria):
         return "The candidate was always shown in the same place: collect both orders."
     if biased := [criterion for criterion in result.criteria if criterion.checks.bias_by_order]:
@@ -162,7 +204,7 @@ def _more(result: Result) -> str:
     if result.without_losses not in (None, INCONCLUSIVE):
         lost = sum(criterion.checks.n_lost for criterion in result.criteria)
         return (
-            f"{lost:,} missing {_plural('answer', lost)} may be losses: ask for them again. Without them the "
+            f"{lost:,} missing {plural('answer', lost)} may be losses: ask for them again. Without them the "
             f"verdict is {result.without_losses}."
         )
     if result.for_this_panel is not None:
@@ -171,11 +213,15 @@ def _more(result: Result) -> str:
             f"{result.for_this_panel} (--this-panel)."
         )
     if result.needed is None:
-        return "If the win rate is as observed, no number of questions within reach decides."
-    cost = "" if result.cost is None else f", {result.cost:.2f} {result.currency}"
-    more = f"about {result.needed:,} more {_plural('question', result.needed)} decide"
-    more = f"If the win rate is as observed, {more} {share(result.rule.power)} of the time{cost}."
-    return f"{more} Then run the gate again with --look {result.next_look}."
+        return f"At this {_estimate(result)} no number of questions within reach decides."
+    cost = "" if result.cost is None else f" ({result.cost:.2f} {result.currency})"
+    more = f"About {result.needed:,} more {plural('question', result.needed)}{cost} decide"
+    often = f"{share(result.rule.power)} of the time at this {_estimate(result)}"
+    return f"{more} {often}. Then give --look {result.next_look}."
+
+
+def _estimate(result: Result) -> str:
+    return "difference" if result.rule.scale == POINTS else "win rate"
 
 
 def _biased(criterion: Criterion) -> str:
@@ -196,13 +242,14 @@ def table(result: Result) -> list[tuple[str, str]]:
         lines[-1] = ("further criteria", listed([criterion.name for criterion in result.criteria[SHOWN - 1 :]]))
     look_text = "the only look" if rule.look is None else f"look {rule.look}"
     look_text += "" if rule.run is None else f" of run {rule.run}"
-    margin = share(rule.margin) if rule.scale == WIN_RATE else f"{rule.margin:g} in score"
-    mode = rule.mode + ("" if rule.mode == TWO_SIDED else f", margin {margin}")
+    mode = rule.mode + ("" if rule.mode == TWO_SIDED else f", margin {margin_text(rule)}")
     lines.append(("rule", f"{mode}, alpha {share(rule.alpha)} ({look_text}), power {share(rule.power)}"))
     lines.append(("judges", _judges(first, result)))
+    if rule.scale == POINTS:
+        lines.append(("runs", _runs(result)))
     requests = (remark.partition(BY_REQUEST)[2] for remark in result.remarks)
     lines += [("left out", f"by request: {text}") for text in dict.fromkeys(filter(None, requests))]
-    notes = [_empty(result), _gaps(result), _position(first), _noise(first), _family(result), _weak(result)]
+    notes = [_empty(result), _gaps(result), _position(first), _noise(first), own_maker_row(result), _weak(result)]
     return lines + [note for note in notes if note is not None] + _units(result) + _categories(result)
 
 
@@ -214,33 +261,49 @@ def _units(result: Result) -> list[tuple[str, str]]:
         sizes = [len(criterion.scores.of_units.scores) for criterion in result.criteria]
         rows.append(("sampled", f"{min(sizes):,} values of {unit}: all questions of one are tested together"))
     for other in result.by_other_units[:SHOWN]:
-        seen = max(other.evidences, key=lambda evidence: evidence.p_ship)
-        low, high = shown_on(rule, seen.low), shown_on(rule, seen.high)
-        what = f"{other.verdict} (bounds {low} and {high})"
-        rows.append((f"by {other.name}", f"with its {other.size} values sampled: {what} (--cluster {other.name})"))
+        rows.append((f"by {other.name}", _if_sampled(other, rule)))
     return rows
+
+
+def _if_sampled(other: OtherUnit, rule: Rule) -> str:
+    """The verdict by another unit of sampling."""
+    seen = max(other.evidences, key=lambda evidence: evidence.p_ship)
+    low, high = shown_on(rule, seen.low), shown_on(rule, seen.high)
+    what = f"{other.verdict} (bounds {low} and {high})"
+    return f"with the {other.size} values of {other.name} sampled: {what} (--cluster {other.name})"
 
 
 def _judges(criterion: Criterion, result: Result) -> str:
     if criterion.judged.unnamed:
         return "not named: a question's answers in one order count as one judge's (name them: --column judge=NAME)"
     names = f"{len(criterion.judged.judges)}: {listed(criterion.judged.judges)}"
+    return ". ".join(filter(None, [names, on_judges(criterion, result.rule)]))
+
+
+def on_judges(criterion: Criterion, rule: Rule) -> str:
+    """For whom the verdict is where judges differ significantly."""
     differences = criterion.checks.differences
     if not differences.differ:
-        return names
-    whose = (
-        "the verdict is for this panel alone" if result.rule.this_panel else "the verdict is for judges like these"
-    )
-    return f"{names}. They differ significantly ({p_text(differences.p_value)}): {whose}"
+        return ""
+    whose = "this panel alone" if rule.this_panel else "judges like these"
+    return f"The judges differ significantly ({p_text(differences.p_value)}): the verdict is for {whose}"
+
+
+def _runs(result: Result) -> str:
+    """How many runs of how many tasks there are."""
+    runs = [criterion.scores.runs for criterion in result.criteria if criterion.scores.runs is not None]
+    n_runs = {int(size) for of in runs for size in np.bincount(of.task)}
+    each = f"{min(n_runs)}" if len(n_runs) == 1 else f"{min(n_runs)} to {max(n_runs)}"
+    return f"{each} of each question in either variant; questions are the unit, and their mean differences count"
 
 
 def _criterion(criterion: Criterion, several: bool, result: Result) -> tuple[str, str]:
     seen = criterion.evidence
     rule = result.rule
     rate, low, high = (shown_on(rule, value) for value in (seen.win_rate, seen.low, seen.high))
-    counted = f"{seen.questions:,} {_plural('question', seen.questions)}"
+    counted = f"{seen.questions:,} {plural('question', seen.questions)}"
     tests = f"ship {p_text(seen.p_ship)}, block {p_text(criterion.p_block)}"
-    name = "win rate" if rule.scale == WIN_RATE else "score"
+    name = {WIN_RATE: "win rate", SCORE: "score", POINTS: "difference"}[rule.scale]
     message = f"{rate} (one-sided {share(1 - rule.level)} bounds: {low} and {high}; {counted}; {tests})"
     return criterion.name if several else name, message
 
@@ -265,17 +328,17 @@ def _gaps(result: Result) -> tuple[str, str] | None:
     n_requests = missing + sum(
         int(np.isfinite(criterion.judged.preference).sum()) for criterion in result.criteria
     )
-    if missing > n_requests / 2 and not silent and not unread and not _silence(result):
+    if missing > n_requests / 2 and not silent and not unread and not where_silent(result):
         return "missing", "most judges answered few of the questions; those they did not count for neither side"
     why = ["one per judge and question", *([f"{unread:,} unreadable"] if unread else [])]
     why += [f"none from {listed(silent)}"] if silent else []
     message = f"{missing:,} of {n_requests:,} expected answers ({'; '.join(why)}). They count for neither side"
     lost = sum(criterion.checks.n_lost for criterion in result.criteria)
     message += f"; for a ship, {lost:,} count as losses." if lost else "."
-    return "missing", " ".join([message, *_silence(result)])
+    return "missing", " ".join([message, *where_silent(result)])
 
 
-def _silence(result: Result) -> list[str]:
+def where_silent(result: Result) -> list[str]:
     """What the other judges say where one is silent, where that is significantly less good."""
     worse = [criterion.checks.silence for criterion in result.criteria if criterion.checks.silence]
     worse = [silence for silence in worse if silence.rejects]
@@ -290,6 +353,8 @@ def _silence(result: Result) -> list[str]:
 
 
 def _position(criterion: Criterion) -> tuple[str, str] | None:
+    if criterion.scores.runs is not None:
+        return None
     if criterion.scores.order in ORDERS:
         return "position", ORDERS[criterion.scores.order]
     if isnan(criterion.scores.first_gains):
@@ -318,14 +383,14 @@ def _noise(criterion: Criterion) -> tuple[str, str] | None:
     parts = []
     if not isnan(criterion.judged.noise):
         pairs = criterion.judged.repeated
-        unlike = f"{round(criterion.judged.noise * pairs):,} of {pairs:,} {_plural('pair', pairs)}"
+        unlike = f"{round(criterion.judged.noise * pairs):,} of {pairs:,} {plural('pair', pairs)}"
         parts.append(f"{unlike} of identical requests disagree ({share(criterion.judged.noise)})")
     if not isnan(criterion.judged.contradicted):
         parts.append(f"{share(criterion.judged.contradicted)} of pairs changed winner with the order")
     return ("noise", "; ".join(parts)) if parts else None
 
 
-def _family(result: Result) -> tuple[str, str] | None:
+def own_maker_row(result: Result) -> tuple[str, str] | None:
     """Judges by the maker of one of the two models, and the verdict with their votes, or without them."""
     own = result.own
     if not own.judges:
@@ -360,14 +425,19 @@ def _categories(result: Result) -> list[tuple[str, str]]:
     for category in differ[:SHOWN]:
         where = f"{category.criterion}, {category.name}" if len(result.criteria) > 1 else category.name
         how = "better" if category.win_rate > 0.5 else "worse"
-        questions = f"{category.questions:,} {_plural('question', category.questions)}"
-        seen = f"win rate {share(category.win_rate)} on {questions}"
+        questions = f"{category.questions:,} {plural('question', category.questions)}"
+        rate = points(2 * category.win_rate - 1) if result.rule.scale == POINTS else share(category.win_rate)
+        seen = f"{_estimate(result)} {rate} on {questions}"
         sure = f"{p_text(category.p_value)}, adjusted for {len(result.categories)} categories"
         lines_by_category.append(f"{shown(where)}: {name} is significantly {how} ({seen}; {sure})")
     if len(differ) > SHOWN:
         remaining = [category.name for category in differ[SHOWN - 1 :]]
         lines_by_category[-1] = f"{len(remaining)} more differ significantly: {listed(remaining)}"
-    return [("category", text) for text in lines_by_category]
+    worst = result.worst_category
+    rows = [("category", text) for text in lines_by_category]
+    if worst is not None and not worst.differs:
+        rows.append(("worst", on_category(result, worst)))
+    return rows
 
 
 def lines(result: Result) -> list[str]:
@@ -430,9 +500,10 @@ def _criterion_dict(criterion: Criterion) -> dict[str, Any]:
         **{name: getattr(seen, name) for name in ("questions", "win_rate", "low", "high", "p_ship")},
         "p_block": criterion.p_block,
         "score": {
-            name: _known(score_of(value))
+            name: _known(score_of(value)) if criterion.scores.runs is None else None
             for name, value in {"estimate": seen.win_rate, "low": seen.low, "high": seen.high}.items()
         },
+        "difference": _difference(criterion),
         "judges": list(judged.judges),
         "judgments": len(judged.rows),
         "missing": judged.missing,
@@ -445,6 +516,14 @@ def _criterion_dict(criterion: Criterion) -> dict[str, Any]:
         "noise": _known(judged.noise),
         "contradicted": _known(judged.contradicted),
     }
+
+
+def _difference(criterion: Criterion) -> dict[str, float] | None:
+    """The mean difference of scores as a share of the scale, with its bounds; None where pairs were judged."""
+    seen = criterion.evidence
+    if criterion.scores.runs is None:
+        return None
+    return {"estimate": 2 * seen.win_rate - 1, "low": 2 * seen.low - 1, "high": 2 * seen.high - 1}
 
 
 def _checks_dict(criterion: Criterion) -> dict[str, Any]:
@@ -480,5 +559,5 @@ def _cell(value: str) -> str:
     return escaped
 
 
-def _plural(word: str, count: int) -> str:
+def plural(word: str, count: int) -> str:
     return word if count == 1 else word + "s"

@@ -7,13 +7,17 @@ import gzip
 import hashlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import pandas as pd
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
 
 # The frame of a page: a template filled in, with style and scripts inside.
 HERE = Path(__file__).parent
@@ -37,6 +41,7 @@ def render(template: Path, **context: object) -> str:
         lstrip_blocks=True,
     )
     environment.globals["policy"] = _policy
+    environment.filters["markdown"] = as_html
     environment.globals["inline"] = lambda name: _inline(name, template.parent)
     tables = _folder_of("itables") / "html"
     return environment.get_template(template.name).render(
@@ -44,6 +49,29 @@ def render(template: Path, **context: object) -> str:
         table_style=Markup((tables / "dt_bundle.css").read_text(encoding="utf-8")),
         **context,
     )
+
+
+def as_html(text: str) -> Markup:
+    """Markdown of an answer as HTML: whatever HTML it holds is shown as text, and nothing is linked or loaded.
+
+    Headings are paragraphs, lest they stand among those of the page.
+    """
+    tokens = _markdown().parse(text)
+    for token in tokens:
+        if token.type in ("heading_open", "heading_close"):
+            token.tag = "p"
+            token.attrs = {"class": "heading"} if token.nesting > 0 else {}
+        elif token.type in ("th_open", "td_open"):
+            token.attrs = {}  # a style of its own, which the page's policy refuses
+    return Markup(_markdown().renderer.render(tokens, _markdown().options, {}))
+
+
+@cache
+def _markdown() -> MarkdownIt:
+    from markdown_it import MarkdownIt
+
+    reader = MarkdownIt("commonmark", {"html": False, "breaks": True}).enable(["table", "strikethrough"])
+    return reader.disable(["image", "link", "autolink", "reference"])
 
 
 def _folder_of(package: str) -> Path:

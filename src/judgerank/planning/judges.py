@@ -39,23 +39,35 @@ class PerJudge(Precision):
         return max((size - 1) * (self.contrasts.shape[1] - 2), 1.0)
 
 
-def fit_with_tastes(judgments: Judgments, fitted: Fit, solver: str) -> Fit | None:
-    """The fit with tastes, errors by question, where `rank` allows for them (`fits.taste_test`); else None.
-
-    None as well where tastes cannot be told from scores, or would take long to fit.
-    """
+def tastes_shown(judgments: Judgments, fitted: Fit) -> float:
+    """The standard deviation of judges' tastes where `rank` allows for them (`fits.taste_test`), else zero."""
     c = judgments.comparisons
-    if solver not in DESCRIBED or c.stages is not None or len(c) > MOST_ROWS:
-        return None
-    if len(c.models) * len(c.judges) > MOST_TASTES:
-        return None
-    by_questions = "question_id" in judgments.frame and number_of(judgments.question) > 1
-    tastes = taste_test(fitted, c, judgments.question if by_questions else None)
-    if tastes is None or not tastes.found:
+    if c.stages is not None:
+        return 0.0
+    tastes = taste_test(fitted, c, judgments.question if _by_questions(judgments) else None)
+    return tastes.spread if tastes is not None and tastes.found else 0.0
+
+
+def _by_questions(judgments: Judgments) -> bool:
+    return "question_id" in judgments.frame and number_of(judgments.question) > 1
+
+
+def fit_with_tastes(judgments: Judgments, fitted: Fit, solver: str) -> Fit | None:
+    """The fit with tastes, errors by question, where judges show some (`tastes_shown`); else None.
+
+    None as well where they would take long to fit, or the fit has no errors.
+    """
+    return fitted_tastes(judgments, fitted, solver) if tastes_shown(judgments, fitted) else None
+
+
+def fitted_tastes(judgments: Judgments, fitted: Fit, solver: str) -> Fit | None:
+    """`fit_with_tastes`, given that judges show some."""
+    c = judgments.comparisons
+    if solver not in DESCRIBED or len(c) > MOST_ROWS or len(c.models) * len(c.judges) > MOST_TASTES:
         return None
     try:
         with_tastes = fit(judgments, fitted.model.name, solver, blocks=[TASTE])
-        if by_questions:
+        if _by_questions(judgments):
             with_tastes = by_question(with_tastes, with_tastes.raw, judgments.question)
         return with_tastes if np.isfinite(reported_covariance(with_tastes)).all() else None
     except JudgerankError:

@@ -19,6 +19,7 @@ from judgerank.data.errors import ConfigError, NoIntervalError, NotIdentifiedErr
 from judgerank.data.listing import listed
 from judgerank.engine.information import covariance, information
 from judgerank.engine.likelihood import evaluate
+from judgerank.engine.penalised import Penalised
 from judgerank.fits.result import Fit
 from judgerank.inference.wald import normal_quantile
 from judgerank.model.block import Need, Role
@@ -57,6 +58,8 @@ class Panel:
         one, since larger differences have larger errors.
     freedom : float
         Degrees of freedom of `doubt`.
+    dispersion : float
+        Variance of the outcomes over that which the model takes ties as half wins for (`engine.penalised`).
     """
 
     models: tuple[str, ...]
@@ -68,6 +71,7 @@ class Panel:
     doubt: FloatArray | None = None
     steadiness: FloatArray | None = None
     freedom: float = np.inf
+    dispersion: float = 1.0
 
     @classmethod
     def of(cls, scores: Mapping[str, float], discrimination: Mapping[str, float]) -> Panel:
@@ -105,10 +109,11 @@ class Panel:
         return stretched(brentq(missing, -MOST_STRETCHED, MOST_STRETCHED, xtol=1e-12))
 
     @classmethod
-    def fitted(cls, result: Fit) -> Panel:
+    def fitted(cls, result: Fit, half_wins: float = 0.0) -> Panel:
         """The panel of a fit, without judges at zero discrimination: comparisons by them tell nothing.
 
-        What the fit leaves open of the scores is kept in `doubt`.
+        What the fit leaves open of the scores is kept in `doubt`; `half_wins` is the share of answers that are
+        ties, and count as half a win.
 
         Raises
         ------
@@ -135,7 +140,8 @@ class Panel:
         rest = fitted.judges[of_pairs[1:]][:, fitted.in_play]
         by_judge = [panel.at.judges, rest] if model.judge_blocks else [np.zeros((0, len(in_play)))]
         at = Parameters(panel.at.scores, np.vstack(by_judge))
-        panel = replace(panel, at=at, model=model)
+        dispersion = Penalised().with_dispersion(half_wins, result.comparisons.n_comparisons).dispersion or 1.0
+        panel = replace(panel, at=at, model=model, dispersion=dispersion)
         return replace(panel, steadiness=panel._steady())
 
     def _steady(self) -> FloatArray:
@@ -264,9 +270,14 @@ class Panel:
             eta, None if judge_values.nu is None else judge_values.nu[k], *judge_values.log_strong[:, k]
         ).levels[..., ::-1]
 
-    @cached_property
+    @property
     def covariance(self) -> FloatArray:
-        """Inverse of the expected information of one comparison, independent of all others, shape (D, D).
+        """Of the estimates by one comparison, independent of all others, shape (D, D)."""
+        return self.dispersion * self.bread
+
+    @cached_property
+    def bread(self) -> FloatArray:
+        """Inverse of the expected information of one comparison, shape (D, D).
 
         Raises
         ------

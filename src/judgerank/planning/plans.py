@@ -15,7 +15,7 @@ from judgerank.data.errors import ConfigError
 from judgerank.data.judgments import Judgments
 from judgerank.data.listing import counted, listed
 from judgerank.data.units import QUESTION
-from judgerank.fits.errors_by_question import MOST_QUESTIONS, number_of, questions_of
+from judgerank.fits.errors_by_question import MOST_QUESTIONS, number_of, plural, questions_of
 from judgerank.fits.result import Fit
 from judgerank.inference.taste_errors import TASTE
 from judgerank.inference.wald import is_informative
@@ -70,7 +70,8 @@ def fitted_panel(judgments: Judgments, refit: Callable[[str], Fit], model: str |
         model, why = default_member([judgments.comparisons])
         log.info("%s: %s", judgments.title, why)
     fitted = refit(model)
-    return Panel.fitted(_by_question(fitted, judgments)), fitted
+    half_wins = 0.0 if fitted.model.has_ties else judgments.comparisons.share_of_ties
+    return Panel.fitted(_by_question(fitted, judgments), half_wins), fitted
 
 
 def _by_question(fitted: Fit, judgments: Judgments) -> Fit:
@@ -144,9 +145,10 @@ def asked_as(assumed: Questions, panel: Panel, wanted: Mapping[str, Any], repeat
         return INDEPENDENT
     if questions.sd > 0 or questions.size > 1:
         log.info(
-            "Every new question has %s by each of %s. %s. Pairs, and the two orders of a pair, are compared "
-            "equally often.",
-            *(counted(questions.pairs, "comparison"), counted(questions.judges, "judge"), _told(questions)),
+            "Every new %s has %s by each of %s. %s. Pairs, and the two orders of a pair, are compared equally "
+            "often.",
+            *(questions.unit, counted(questions.pairs, "comparison"), counted(questions.judges, "judge")),
+            _told(questions),
         )
     return questions
 
@@ -155,15 +157,16 @@ def _told(questions: Questions) -> str:
     """What answers to one question have in common."""
     if questions.sd == 0 and questions.interval is None:
         return (
-            "Answers to one question are assumed to have nothing in common (--question-sd says how much they have)"
+            f"Answers to one {questions.unit} are assumed to have nothing in common (--question-sd says how much "
+            "they have)"
         )
     if not questions.is_known:
         return (
-            f"The file does not show how much answers to one question have in common: a standard deviation of "
-            f"{questions.sd:.2f} is assumed (--question-sd sets another)"
+            f"The file does not show how much answers to one {questions.unit} have in common: a standard "
+            f"deviation of {questions.sd:.2f} is assumed (--question-sd sets another)"
         )
     return (
-        f"The quality of a model's answers varies between questions with a standard deviation of "
+        f"The quality of a model's answers varies between {plural(questions.unit)} with a standard deviation of "
         f"{_deviation_told(questions)}"
     )
 
@@ -243,9 +246,9 @@ def least_told(
     at_fewest = table[table["comparisons"] == fewest]
     if questions.size > 1 and len(at_fewest):
         yield (
-            f"For {listed(at_fewest['goal'])} at least {fewest // questions.size:,} questions are planned, more "
-            f"than the model's {panel.n_parameters} parameters: with fewer, `judgerank rank` cannot cluster "
-            "errors by question."
+            f"For {listed(at_fewest['goal'])} at least {fewest // questions.size:,} {plural(questions.unit)} are "
+            f"planned, more than the model's {panel.n_parameters} parameters: with fewer, `judgerank rank` cannot "
+            f"cluster errors by {questions.unit}."
         )
     least = make(precision.least_comparisons(panel))
     few = table[table["goal"].isin(precision.POWERS) & (table["comparisons"] == least)]
@@ -357,18 +360,27 @@ def informative_shares(panel: Panel) -> FloatArray:
     return np.asarray(information / information.mean(), float)
 
 
-def more_told(table: pd.DataFrame, collected: int) -> Iterator[str]:
-    """What the numbers of a plan from a file count."""
+def more_told(collected: int, unit: str = QUESTION) -> Iterator[str]:
+    """What the numbers of a plan from a file count, and what its questions are."""
     if collected:
         yield (
             f"Comparisons and questions are in all, including the {collected:,} comparisons of the file; more is "
-            "what is still to collect."
+            "what is still to collect, in comparisons."
         )
+    if unit != QUESTION:
+        yield f"Questions are {plural(unit)}, which stand in their place: new ones are planned for."
 
 
-def tastes_told(with_tastes: Fit | None, table: pd.DataFrame) -> Iterator[str]:
-    """Whose opinion a plan is about, where judges have tastes of their own."""
+def tastes_told(with_tastes: Fit | None, table: pd.DataFrame, shown: float = 0.0) -> Iterator[str]:
+    """Whose opinion a plan is about, where judges have tastes of their own, of this standard deviation."""
     if with_tastes is None:
+        if shown:
+            yield (
+                f"The judges have tastes of their own (standard deviation {shown:.2f} log-odds), which more "
+                "comparisons by them do not average out. The comparisons are for claims about these judges. How "
+                "many judges a claim about judges like these takes is not told: that fit would take long, or has "
+                "no errors."
+            )
         return
     c = with_tastes.comparisons
     yield (

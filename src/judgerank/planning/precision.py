@@ -6,9 +6,9 @@ power is the root of a function that rises in T. Both are asymptotic, as Wald in
 pairs have less power, since their test is the stricter of two: no power is planned with fewer than `RELIABLE` for
 each parameter. `plan_study` says what data of a planned size give.
 
-Where several comparisons share a question, a ranking's errors are by question. So there are at least as many
-questions as these take. With few of them errors are as a ranking has them by default: Student's t, and the
-allowance for few clusters (`judgerank.inference.clusters.for_few_clusters`), here its expectation.
+A ranking's errors are by question, or by judgment where none is named: Student's t, and the allowance for few
+clusters (`judgerank.inference.clusters.for_few_clusters`), here its expectation. Where several comparisons share a
+question there are at least as many questions as such errors take.
 """
 
 from __future__ import annotations
@@ -69,8 +69,8 @@ class Precision:
     questions : Questions
         How every question is asked.
     few : mapping of str to float array
-        For few questions: the largest allowance for these over the variances, of ``score``, ``standardised`` and
-        ``distance``.
+        What is added to the variances for every parameter over a question (`longer`), over these variances, of
+        ``score``, ``standardised`` and ``distance``.
     n_parameters : int
         Of the model that is fitted.
     """
@@ -91,8 +91,8 @@ class Precision:
         return fewest_comparisons(self.questions, self.n_parameters)
 
     def freedom(self, size: float) -> float:
-        """Degrees of freedom of errors at T comparisons; infinite where no two share a question."""
-        return max(size / self.questions.size - 1.0, 1.0) if self.questions.size > 1 else np.inf
+        """Degrees of freedom of errors at T comparisons: each is a question of its own where no two share one."""
+        return max(size / self.questions.size - 1.0, 1.0)
 
     def longer(self, whose: str, size: float) -> FloatArray:
         """By how much the errors that a ranking states exceed those that it makes, at T comparisons."""
@@ -114,30 +114,29 @@ def precision_of(panel: Panel, questions: Questions = INDEPENDENT) -> Precision:
     NotIdentifiedError
         If the design does not determine every score and discrimination.
     """
-    scale, alone = panel.scale, panel.covariance
-    question_covariance, v, effect = questions.within(panel), alone, 1.0  # of questions on variances, on average
-    if questions.sd > 0 and question_covariance.size > 1:
-        shared = shared_variance(panel, question_covariance)
-        v, effect = v + v @ shared @ v, 1.0 + float(np.sum(v * shared)) / panel.n_parameters
+    scale, alone, bread = panel.scale, panel.covariance, panel.bread
+    questions, v, effect = questions.within(panel), alone, 1.0  # of questions on variances, on average
+    if questions.sd > 0 and questions.size > 1:
+        shared = shared_variance(panel, questions)
+        by_parameter = float(np.sum(bread * shared)) / panel.n_parameters
+        v, effect = alone + bread @ shared @ bread, 1.0 + by_parameter / panel.dispersion
     reported = scale.covariance(v)
     errors = Errors.of(scale.scores, reported)
     variances = {"score": errors.score**2, "standardised": errors.standardised**2, "distance": errors.pair**2}
-    few = {whose: np.zeros_like(variance) for whose, variance in variances.items()}
-    if question_covariance.size > 1:
-        plain = scale.covariance(alone)
-        free = np.diag(standardised(scale.scores, plain)[1])
-        by_itself = {"score": np.diag(plain), "standardised": free, "distance": of_differences(plain) ** 2}
-        few = {
-            whose: np.divide(
-                effect * variance, variances[whose], out=np.zeros_like(variance), where=variances[whose] > 0
-            )  # the standardised scores of two models do not vary
-            for whose, variance in by_itself.items()
-        }
+    plain = scale.covariance(alone)
+    free = np.diag(standardised(scale.scores, plain)[1])
+    by_itself = {"score": np.diag(plain), "standardised": free, "distance": of_differences(plain) ** 2}
+    few = {
+        whose: np.divide(
+            effect * variance, variances[whose], out=np.zeros_like(variance), where=variances[whose] > 0
+        )  # the standardised scores of two models do not vary
+        for whose, variance in by_itself.items()
+    }
     doubt = np.zeros(len(errors.pair)) if panel.doubt is None else panel.doubt * scale.scores.std() / errors.pair
     if panel.steadiness is not None:
         doubt = doubt * panel.steadiness
     arguments = (errors.score, errors.standardised, errors.distance, errors.contrasts, doubt)
-    return Precision(*arguments, least_comparisons(panel), question_covariance, few, panel.n_parameters)
+    return Precision(*arguments, least_comparisons(panel), questions, few, panel.n_parameters)
 
 
 class Errors(NamedTuple):
@@ -176,17 +175,20 @@ def fewest_comparisons(questions: Questions, n_parameters: int) -> float:
     return float(questions.size * least_questions(n_parameters)) if questions.size > 1 else 1.0
 
 
-def power(precision: Precision, size: float, level: float) -> FloatArray:
+def power(precision: Precision, size: float, level: float, doubted: float = DOUBTED) -> FloatArray:
     """Probability by pair that a two-sided Wald test of T comparisons rejects, shape (N (N - 1) / 2,).
 
     Its mean over what is not known of the true difference, with a share of its variance (`DOUBTED`). A plan that
     takes an estimated difference for the true one promises too much, since large estimates are often too large.
     The mean over all of it (the assurance of O'Hagan, Stevens and Campbell, 2005) is that of truths drawn around
     an estimate. Of estimates drawn around a truth, plans by it keep more than .8 where they promise .8.
+
+    A share of all pairs is not doubted: nobody chose these pairs by their estimates, and the distances of near
+    models, which are estimated as too large, would have power twice over.
     """
     mean, quantile = precision.distance * np.sqrt(size), normal_quantile(level, precision.freedom(size))
     critical = quantile * precision.longer("distance", size)
-    spread = np.sqrt(1 + DOUBTED * precision.doubt**2 * size)
+    spread = np.sqrt(1 + doubted * precision.doubt**2 * size)
     return ndtr((mean - critical) / spread) + ndtr((-mean - critical) / spread)
 
 
@@ -204,7 +206,7 @@ def separated(precision: Precision, size: float, level: float) -> float:
     )
     rejected = np.logical_and.accumulate(statistics > critical, axis=1)
     cost = (statistics > critical[-1]).mean() - rejected.mean()
-    return max(0.0, float(power(precision, size, level).mean() - cost))
+    return max(0.0, float(power(precision, size, level, 0.0).mean() - cost))
 
 
 def achieved(goal: str, precision: Precision, size: float, level: float = 0.95, pair: int = 0) -> float:
@@ -229,8 +231,9 @@ def achieved(goal: str, precision: Precision, size: float, level: float = 0.95, 
         return float(2 * normal_quantile(level, precision.freedom(size)) * summary(stated) / np.sqrt(size))
     if goal == "separated":
         return separated(precision, size, level)
-    of_pairs = power(precision, size, level)
-    return float(of_pairs[pair] if goal == "pair_power" else of_pairs.mean())
+    if goal == "pair_power":
+        return float(power(precision, size, level)[pair])
+    return float(power(precision, size, level, 0.0).mean())
 
 
 def expected(goal: str, precisions: Sequence[Precision], size: float, level: float = 0.95, pair: int = 0) -> float:

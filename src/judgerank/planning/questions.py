@@ -34,6 +34,7 @@ from judgerank.data.arrays import FloatArray, IntArray, sizes
 from judgerank.data.cache import remembered
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError
+from judgerank.data.units import QUESTION
 from judgerank.engine.likelihood import product, row_by_row, row_derivatives
 from judgerank.fits.result import Fit
 from judgerank.inference.clusters import cluster_gradients, drawn_clusters
@@ -66,6 +67,8 @@ class Questions:
     is_known : bool
         Whether that interval leaves out half of what tau may be, up to where questions matter twice as much as
         models.
+    unit : str
+        What stands for a question: the column whose values were sampled.
 
     Raises
     ------
@@ -78,6 +81,7 @@ class Questions:
     judges: int = 1
     interval: tuple[float, float] | None = field(default=None, compare=False)
     is_known: bool = field(default=True, compare=False)
+    unit: str = field(default=QUESTION, compare=False)
 
     def __post_init__(self) -> None:
         if not 0 <= self.sd < np.inf:
@@ -189,7 +193,7 @@ def deviation(
     if pairs * judges == 1:
         return 0.0, (0.0, 0.0)
     by_question, shared = _squares_by_question(plain, comparisons, question)
-    independent = plain._inverse("expected")
+    independent = panel.dispersion * plain._inverse("expected")
     excess = 1.0 + shared / np.trace(scale_of(plain).covariance(independent))
     error = np.sqrt(len(by_question)) * by_question.std(ddof=1) / by_question.sum()
     low, middle, high = (_tau(panel, excess * np.exp(z * error), pairs, judges) for z in (-Z95, 0.0, Z95))
@@ -228,12 +232,12 @@ def _squares_by_question(plain: Fit, comparisons: Comparisons, question: IntArra
 
 def _tau(panel: Panel, ratio: float, pairs: int, judges: int) -> float:
     """tau at which questions make the variance so many times as large."""
-    v = panel.covariance
-    alone = np.trace(panel.scale.covariance(v))
+    bread = panel.bread
+    alone = np.trace(panel.scale.covariance(panel.covariance))
 
     def excess(sd: float) -> float:
         shared = shared_variance(panel, Questions(sd, pairs, judges))
-        return float(np.trace(panel.scale.covariance(v @ shared @ v)) / alone + 1.0 - ratio)
+        return float(np.trace(panel.scale.covariance(bread @ shared @ bread)) / alone + 1.0 - ratio)
 
     if ratio <= 1:
         return 0.0

@@ -201,6 +201,7 @@ class Record:
         ``exact``, the leaderboard beside the fit without shrinkage, where there is one.
         ``effects``, what single judges go by besides quality (`studies.by_judge`), where that can be tested.
         ``own_maker``, votes of judges on models of their own maker (`studies.own_maker`), where there are any.
+        ``favourites``, judges whose taste for one model stands out (`studies.whose_opinion`), where there are any.
         ``categories``, leaderboards one after the other, if the judgments name any.
     recusal : Recusal
         Which judgments count, and which are of judges on models of their own maker.

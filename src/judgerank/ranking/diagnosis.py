@@ -24,10 +24,10 @@ from judgerank.ranking.choices import EXACT, SHRUNK, Settings, default_member, i
 from judgerank.ranking.components import fit_member, links_between, never_compared, parts_of
 from judgerank.ranking.page_options import makers_on
 from judgerank.ranking.recusal import RECUSE, Recusal, is_recusing, recusal_of
-from judgerank.ranking.studies.convergence import on_fit
-from judgerank.ranking.studies.few_comparisons import on_few
-from judgerank.ranking.studies.near_copies import panel_size
-from judgerank.ranking.studies.unconnected import on_parts
+from judgerank.ranking.studies.coverage import on_few, on_parts
+from judgerank.ranking.studies.estimation import on_fit
+from judgerank.ranking.studies.judge_notes import panel_size
+from judgerank.ranking.verdict import on_two_variants
 from judgerank.reading.contents import COLUMNS
 from judgerank.reading.file_formats import opened
 from judgerank.reading.files import Files, labels_of, named, paths_of, title_of
@@ -38,11 +38,13 @@ from judgerank.reading.layouts.strength import BOTH_BAD
 from judgerank.reading.layouts.table import ASK
 from judgerank.reading.layouts.words import meanings
 from judgerank.reading.selection import Filters, Selection
+from judgerank.trust.repeats import ALL, flips_of
 from judgerank.trust.sentences import on_near_copies, on_number
 
 RUN_NEXT = "run next"  # what the last sentence is about
 SHRUNK_BY_DEFAULT = f"rank shows the shrunk one unless you add --solver {EXACT}"
 CATEGORIES = ("category", "criterion")  # names of their column
+REPEAT = "repeat"  # column that numbers the answers to one request
 Lines = Iterator[tuple[str, str]]  # what it is about, and a sentence
 
 
@@ -112,12 +114,16 @@ def examine(
     every_maker = {**(makers or {}), **dict(makers_on(judgments, facts))}
     recusal = recusal_of(judgments, is_recusing(own_maker), every_maker.items())
     yield from on_answers(recusal)
+    yield from on_repeats(recusal.counted)
     yield from on_design(recusal.counted)
     options = {"encoding": encoding, "names": names, "copies": copies}
     more = [*selection.options(), *([] if own_maker == RECUSE else ["--own-maker", own_maker])]
     more += [] if facts is None else ["--models", str(facts)]
     command = _command(files, form, columns, winner_values, baseline, options)
     yield from on_panel_size(recusal.counted)
+    gate = ["judgerank", "gate", *command[2:], *more]
+    if baseline is None and (hint := on_two_variants(judgments, shlex.join(gate))):
+        yield "gate", hint
     yield from on_ranking(recusal.counted, shlex.join([*command, *more]))
     return judgments
 
@@ -230,6 +236,22 @@ def _lengths(has_lengths: bool, ordered: bool) -> str:
     return f"no column; --model {members} needs one (--column length=NAME names it)"
 
 
+def on_repeats(judgments: Judgments) -> Lines:
+    """How often each judge changed its answer to a request that it was asked again, the most fickle first."""
+    if "question_id" not in judgments.frame or judgments.comparisons.stages is not None:
+        return
+    table = flips_of(judgments.comparisons, judgments.question, Settings.level, judgments.item)
+    if table is None:
+        return
+    by_judge = table[table["judge"] != ALL].sort_values("flip_rate", ascending=False, kind="stable")
+    changed = [
+        f"{row['judge']} changed {row['differing']:,} of {counted(row['requests'], 'request')} "
+        f"({row['flip_rate']:.0%} of pairs of answers, {row['low']:.0%} to {row['high']:.0%})"
+        for row in by_judge.to_dict("records")
+    ]
+    yield "repeats", f"asked the same again, {listed(changed)}"
+
+
 def on_design(judgments: Judgments) -> Lines:
     """Order of presentation, connections, models and judges with few comparisons, of judgments that count."""
     parts = [part.comparisons for part in parts_of(judgments)]
@@ -301,6 +323,9 @@ def _columns(table: Table, layout: Layout) -> str:
     read = {name for names in used.values() for name in names}
     unused = [str(table.spelled.get(name, name)) for name in table.frame.columns if name not in read]
     text = ", ".join(_from(key, [table.spelled.get(name, name) for name in names]) for key, names in used.items())
+    if REPEAT in unused and "question" in used:
+        unused.remove(REPEAT)
+        text += f"; {REPEAT} is not needed, as answers to one request have the same question, models and judge"
     return text + (f"; not used: {listed(unused)}" if unused else "")
 
 

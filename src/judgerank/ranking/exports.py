@@ -149,7 +149,7 @@ SHARED, SHARED_FORM = "eee", "zip"  # files of Every Eval Ever, one a model, in 
 # named, exact if the ranking is shrunk, effects if there are lengths or families, repeats if requests recur
 TABLES = (
     *(BOARD, "judges", "pairs", "next", "members", "exact", "effects", "categories", "blocks", "adjusted"),
-    *("fitness", "repeats", "own_maker", LMARENA, SHARED),
+    *("fitness", "repeats", "own_maker", "favourites", LMARENA, SHARED),
 )
 SHOWN_FORMAT = "%.4g"  # of numbers in a text that is read
 NAMED_TABLE = re.compile(r"(\w+)=(.+)", re.DOTALL)

@@ -10,15 +10,18 @@ import pandas as pd
 from judgerank.data.errors import ConfigError, JudgerankError, NoMaximumError, NotIdentifiedError
 from judgerank.data.judgments import Judgments
 from judgerank.model.naming import member
-from judgerank.ranking.choices import Settings, default_member
+from judgerank.ranking.choices import LIKE_THESE, Settings, default_member
 from judgerank.ranking.components import across, parts_of, together
-from judgerank.ranking.recusal import recusal_of
+from judgerank.ranking.recusal import Recusal, recusal_of
 from judgerank.ranking.studies import CLOSING, COSTS, OF_COMPONENT, OPENING, found_in, found_in_component, unlisted
 from judgerank.ranking.study import Component, Finding, Ranked, component_of
 
 
 def ranked_set(judgments: Judgments, settings: Settings) -> Ranked:
     """Fit every component of the comparison graph by itself, of the judgments that count (`recusal_of`).
+
+    Where a judge's taste for one model stands out, and the ranking is to be for judges like these, all is fitted
+    again without the judge's votes on that model; not if fewer components could be ranked then.
 
     Raises
     ------
@@ -27,7 +30,18 @@ def ranked_set(judgments: Judgments, settings: Settings) -> Ranked:
     NoMaximumError, NotIdentifiedError
         If no component can be ranked: that of the largest.
     """
-    recusal = recusal_of(judgments, settings.is_recused, settings.makers)
+    every = _ranked(recusal_of(judgments, settings.is_recused, settings.makers), settings)
+    favoured = [favourite for component in every.components for favourite in component.favourites]
+    if not favoured or settings.whose != LIKE_THESE:
+        return every
+    try:
+        others = _ranked(recusal_of(judgments, settings.is_recused, settings.makers, favoured=favoured), settings)
+    except (NoMaximumError, NotIdentifiedError):
+        return every
+    return others if len(others.components) == len(every.components) else every
+
+
+def _ranked(recusal: Recusal, settings: Settings) -> Ranked:
     parts = parts_of(recusal.counted)
     if settings.model is None:
         name, reason = default_member([part.comparisons for part in parts])

@@ -16,7 +16,7 @@ from judgerank.fits.result import Fit
 from judgerank.ranking.choices import Record
 from judgerank.ranking.page_options import FILTERS, Additions, Changelog
 from judgerank.ranking.studies import by_judge, panel
-from judgerank.ranking.studies.leaderboard import claims_of
+from judgerank.ranking.studies.leaderboards import claims_of
 
 # Who leads, in one line, by a leaderboard and the tests of its pairs.
 NAMED = 3  # models in a sentence
@@ -170,7 +170,7 @@ def picture(
     fitted : Fit
         Behind the leaderboard.
     board : DataFrame
-        As `judgerank.ranking.studies.leaderboard.board_of` returns it.
+        As `judgerank.ranking.studies.leaderboards.board_of` returns it.
     level : float
         Of its intervals.
     anchors : mapping of str to str

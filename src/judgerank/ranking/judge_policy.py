@@ -30,11 +30,9 @@ from judgerank.ranking.first_screen import headline, largest
 from judgerank.ranking.recusal import OTHER_MAKER, Recusal, of_rows, on_one_maker, recusal_of
 from judgerank.ranking.studies import panel
 from judgerank.ranking.studies.by_judge import BY_JUDGE
-from judgerank.ranking.studies.contrary_judges import CONTRARY_JUDGES
-from judgerank.ranking.studies.exact_fit import HARMLESS, WHICH_FIT
-from judgerank.ranking.studies.goodness_of_fit import CYCLE
-from judgerank.ranking.studies.leaderboard import board_of
-from judgerank.ranking.studies.near_copies import NEAR_COPIES
+from judgerank.ranking.studies.estimation import CYCLE, HARMLESS, WHICH_FIT
+from judgerank.ranking.studies.judge_notes import CONTRARY_JUDGES, NEAR_COPIES
+from judgerank.ranking.studies.leaderboards import board_of
 from judgerank.ranking.studies.one_sided_votes import ONE_SIDED
 from judgerank.ranking.studies.rivals import DISAGREE
 from judgerank.ranking.study import component_of
@@ -226,12 +224,15 @@ def _remaining(ranking: Record, judges: tuple[str, ...]) -> Recusal:
     judgments, settings = ranking.recusal.judgments, ranking.settings
     c = judgments.comparisons
     rows = np.flatnonzero(~np.isin(np.array(c.judges, object), judges)[c.judge])
-    return recusal_of(of_rows(judgments, rows), settings.is_recused, settings.makers)
+    return recusal_of(
+        of_rows(judgments, rows), settings.is_recused, settings.makers, favoured=ranking.recusal.favoured
+    )
 
 
 def refitted(ranking: Record, judgments: Judgments, settings: Settings) -> tuple[Fit, pd.DataFrame]:
     """The fit of those of some judgments that count by the member that ranks, and its leaderboard."""
-    return _refitted(ranking, recusal_of(judgments, settings.is_recused, settings.makers).counted, settings)
+    recusal = recusal_of(judgments, settings.is_recused, settings.makers, favoured=ranking.recusal.favoured)
+    return _refitted(ranking, recusal.counted, settings)
 
 
 def _refitted(ranking: Record, counted: Judgments, settings: Settings) -> tuple[Fit, pd.DataFrame]:

@@ -27,12 +27,13 @@ from judgerank.ranking.first_screen import judges_of, pictures
 from judgerank.ranking.page_options import FILTERS, Additions, Texts
 from judgerank.ranking.page_records import evidence
 from judgerank.ranking.studies import panel
-from judgerank.ranking.studies.categories import BY_CHANCE
+from judgerank.ranking.studies.leaderboards import BY_CHANCE
 from judgerank.ranking.studies.next_comparisons import CHANCE, NOBODY
 from judgerank.ranking.verdict import verdict
 from judgerank.ranking.views import View, views
 
 # Columns of a page's tables: what is shown above each, and what it means.
+ENDS = (("low", "from"), ("high", "to"))
 HEADS = {"low": "from", "high": "to", "rank_low": "best rank", "rank_high": "worst rank", "judge_model": "judge"}
 HEADS |= {"p_holm": "p (Holm)", "p_value": "p", "share_a": "first", "share_b": "second", "share_tie": "tie"}
 HEADS |= {"both_bad": "both bad"}
@@ -45,13 +46,15 @@ HEADS |= {"to_separate": "comparisons needed", "elo": "Elo scale", "versus": "wi
 HEADS |= {"separated": "significant", "unparsed": "unreadable", "left_out": "left out"}
 HEADS |= {"share_own": "own model wins", "share_expected": "others expect"}
 HEADS |= {"p_adjusted": "p, adjusted", "flip_rate": "changed", "second_answer": "second answer adds"}
+HEADS |= {f"{end}_{name}": word for end, word in ENDS for name in ("flip_rate", "reliability")}
+HEADS |= {f"reliability_{end}": word for end, word in ENDS}
 FURTHER = (*strengths(MOST_STRENGTHS)[1:], *larger_ties(range(MOST_TIED + 1)))
 BLOCKS = (*JUDGE_BLOCKS.values(), *map(judge_block, FURTHER))
 HEADS |= {
     block.shown: block.shown.replace("strong_", "strength ").replace("tie_", "tie of ")
     for block in BLOCKS[len(JUDGE_BLOCKS) :]
 }
-HEADS |= {f"{end}_{block.shown}": word for end, word in (("low", "from"), ("high", "to")) for block in BLOCKS}
+HEADS |= {f"{end}_{block.shown}": word for end, word in ENDS for block in BLOCKS}
 ABOUT = {
     "score": "quality in log-odds: a difference of one is a win rate of about 73%; scores sum to zero",
     "score_without": "the score without the adjustment",
@@ -69,7 +72,7 @@ ABOUT = {
     "share_b": "share of answers for the model shown second",
     "share_tie": "share of ties",
     "unparsed": "records whose answer could not be read",
-    "votes": "judgments of this judge on models of his own maker",
+    "votes": "judgments of this judge on models of his own maker, or on the one that he favours",
     "left_out": "those that do not count",
     "share_own": "share that his maker's model wins, where the other one is not his maker's",
     "share_expected": "the same by the scores, this judge's discrimination and his position bias",
@@ -79,6 +82,10 @@ ABOUT = {
     "share_won": "share of its own comparisons that it won, a tie counting half: as observed",
     "agreement": "share of the judge's answers that match the majority of the other judges on the same two models",
     "information": "the judge's share of the information about the scores",
+    "flip_rate": "share of pairs of answers to one request that differ",
+    "reliability": "correlation of two answers to one request, apart from what the scores explain: 1 for a judge "
+    "who repeats itself, 0 for one whose departures from the scores are all noise",
+    "disattenuated": "the discrimination if the judge's noise were averaged out (Spearman's correction)",
     "status": "how the estimate ended. interior: an ordinary maximum; zero: discrimination zero; unbounded: no "
     "finite estimate; shrunk: a penalised estimate; slope_bound: at the bound of the slope; merged: counted with "
     "another judge",
@@ -99,6 +106,7 @@ ABOUT = {
 }
 HIDDEN = {"p_value", "standard_error", "test", "unparsed", "status"}
 OTHERS = {"own_maker": "Votes of judges on models of their own maker"}
+OTHERS |= {"favourites": "Judges who favour, or slight, a single model"}
 OTHERS |= {"fitness": "Goodness of fit", "repeats": "Requests asked more than once"}
 OTHERS |= {
     "failures": "How often both answers are bad, by model",

@@ -396,7 +396,8 @@ def rank(
     whose : {"judges_like_these", "this_panel"}
         Whose opinion intervals, pairs and ranks are of. By default tastes of the judges are tested, and errors
         allow for those that are found: what many judges like these would say. The table ``whose_opinion`` then has
-        both kinds of interval. ``this_panel``: what these judges say, whatever others would.
+        both kinds of interval. Where a judge's taste for one model stands out, its votes on that model do not
+        count (table ``favourites``). ``this_panel``: what these judges say, whatever others would.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""A judge has no vote on models of his own maker: which judgments that leaves out, and which have to count.
+"""A judge has no vote on models of his own maker, or on one that he favours: which judgments that leaves out.
 
 Judges prefer answers of their own maker's models (self-preference; Panickssery et al., 2024). Where makers are
 known, such votes are left out of the scores, also on two models of that maker: one may be nearer to the judge.
@@ -8,11 +8,14 @@ chain of the other votes connects. Then no other judge says how the two compare.
 
 From a ranking of several answers, models of the judge's maker are left out. The order of the others stays: its
 likelihood does not depend on them (`judgerank.data.rankings.ranked_among`).
+
+Where a judge's taste for one model stands out (`judgerank.fits.favourites`), the judge's votes on it are left out,
+too. To first order the model's score is then that of a fit with the taste as a parameter.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -20,11 +23,13 @@ import numpy as np
 import pandas as pd
 
 from judgerank.data.arrays import BoolArray, IntArray
+from judgerank.data.comparisons import Comparisons
 from judgerank.data.connectivity import component_numbers, components
 from judgerank.data.errors import ConfigError
 from judgerank.data.judgments import Judgments
 from judgerank.data.listing import counted, listed, percent
 from judgerank.data.rankings import Ranked, in_stages, number_of_ranking, ranked_among
+from judgerank.fits.favourites import Favourite
 from judgerank.model.kinds.family import Relations, counted_votes, relations
 from judgerank.reading.from_tables import of_records
 from judgerank.reading.selection import rankings_changed
@@ -71,7 +76,9 @@ class Recusal:
     counts : bool array, shape (T,)
         Whether it is one of those that count. A row of a ranking does if neither of its models left that ranking.
     is_recused : bool
-        Whether such votes are left out where that is possible.
+        Whether votes on models of a judge's maker are left out where that is possible.
+    favoured : tuple of Favourite
+        Judges and models that they favour, whose votes are left out where that is possible.
     """
 
     judgments: Judgments
@@ -80,6 +87,7 @@ class Recusal:
     is_own: BoolArray
     counts: BoolArray
     is_recused: bool
+    favoured: tuple[Favourite, ...] = ()
 
     @cached_property
     def counted(self) -> Judgments:
@@ -90,12 +98,31 @@ class Recusal:
     def _ranking(self) -> IntArray:
         return _number_of_ranking(self.judgments)
 
+    @cached_property
+    def _own_left_out(self) -> BoolArray:
+        """Comparisons that do not count for their judge's maker, shape (T,)."""
+        return ~self.counts & self.is_own & self.is_recused
+
     @property
     def n_left_out(self) -> int:
-        """Votes that do not count; of rankings, those that lose a model."""
+        """Votes on models of a judge's maker that do not count; of rankings, those that lose a model."""
         if self.judgments.comparisons.stages is not None:
             return len(np.unique(self._ranking[~self.counts]))
-        return round(float(self.judgments.comparisons.count[~self.counts].sum()))
+        return round(float(self.judgments.comparisons.count[self._own_left_out].sum()))
+
+    def may_leave_out(self, favoured: Iterable[Favourite]) -> tuple[Favourite, ...]:
+        """Those whose votes may be left out for that: votes on a model of one's own maker follow the settings."""
+        judges, models = self.judgments.comparisons.judges, self.judgments.comparisons.models
+        return tuple(
+            one for one in favoured if not self.related.is_own[judges.index(one.judge), models.index(one.model)]
+        )
+
+    def votes_on(self, favourite: Favourite) -> tuple[int, int]:
+        """How many votes a judge has on the model that it favours, and how many do not count for that."""
+        c = self.judgments.comparisons
+        rows = _votes_of(c, [favourite])
+        left_out = rows & ~self.counts & ~self._own_left_out
+        return round(float(c.count[rows].sum())), round(float(c.count[left_out].sum()))
 
     @cached_property
     def dependent(self) -> tuple[str, ...]:
@@ -118,16 +145,21 @@ class Recusal:
     def on_left_out(self) -> list[str]:
         """How many votes do not count; empty where all do."""
         c = self.judgments.comparisons
-        n_judges = len(np.unique(c.judge[~self.counts]))
+        of_favourites = [
+            f"Left out: {counted(votes, 'vote')} of {one.judge} on {one.model}, which it {one.verb}."
+            for one, (_, votes) in ((one, self.votes_on(one)) for one in self.favoured)
+            if votes
+        ]
+        n_judges = len(np.unique(c.judge[~self.counts if c.stages is not None else self._own_left_out]))
         if not n_judges:
-            return []
+            return of_favourites
         judges = counted(n_judges, "judge")
         if c.stages is not None:
             n = int(self._ranking.max()) + 1
             rankings = f"{self.n_left_out:,} of {counted(n, 'ranking')}"
             return [f"Left out: models of the judge's own maker in {rankings}, by {judges}."]
         share, votes = percent(self.n_left_out / c.n_comparisons), counted(self.n_left_out, "vote")
-        return [f"Left out: {votes} of {judges} on models of their own maker ({share} of all)."]
+        return [f"Left out: {votes} of {judges} on models of their own maker ({share} of all).", *of_favourites]
 
     def dependence(self) -> list[str]:
         """Whose place rests on votes of judges of their own maker; empty where nobody's does."""
@@ -170,8 +202,11 @@ def recusal_of(
     recuse: bool = True,
     makers: Iterable[tuple[str, str]] = (),
     connected: Iterable[str] = (),
+    favoured: Sequence[Favourite] = (),
 ) -> Recusal:
     """Leave out votes of judges on models of their own maker, as far as the others connect the same models.
+
+    Votes on a model that the judge favours are left out in the same way.
 
     Parameters
     ----------
@@ -182,21 +217,34 @@ def recusal_of(
         Names of models or judges, and their makers where names do not say them.
     connected : iterable of str
         Models that other judgments connect, such as those of a board.
+    favoured : sequence of Favourite
+        Judges and models that they favour; none of rankings.
     """
     c = judgments.comparisons
     related = relations(c.judges, c.models, dict(makers))
-    is_own = related.votes(c)
-    if not recuse or not is_own.any():
-        return Recusal(judgments, judgments, related, is_own, np.ones(len(c), bool), recuse)
-    part, number = component_numbers(c, ~is_own, connected), _number_of_ranking(judgments)
-    counts = counted_votes(c, is_own, part, number)
+    is_own, favoured = related.votes(c), tuple(favoured)
+    refused = _votes_of(c, favoured) | (is_own & recuse)
+    if not refused.any():
+        return Recusal(judgments, judgments, related, is_own, np.ones(len(c), bool), recuse, favoured)
+    part, number = component_numbers(c, ~refused, connected), _number_of_ranking(judgments)
+    counts = counted_votes(c, refused, part, number)
     if counts.all():
         kept = judgments
     elif c.stages is None:
         kept = of_rows(judgments, np.flatnonzero(counts))
     else:
         kept = _of_rankings(judgments, related, part, counts)
-    return Recusal(judgments, kept, related, is_own, counts, recuse)
+    return Recusal(judgments, kept, related, is_own, counts, recuse, favoured)
+
+
+def _votes_of(c: Comparisons, favoured: Iterable[Favourite]) -> BoolArray:
+    """Whether a comparison is by a judge who favours one of its models, shape (T,)."""
+    rows = np.zeros(len(c), bool)
+    for one in favoured:
+        if one.judge in c.judges and one.model in c.models:
+            model = c.models.index(one.model)
+            rows |= (c.judge == c.judges.index(one.judge)) & ((c.first == model) | (c.second == model))
+    return rows
 
 
 def _number_of_ranking(judgments: Judgments) -> IntArray:

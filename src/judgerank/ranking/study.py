@@ -1,6 +1,6 @@
 """Arguments and results of a study.
 
-A study looks at a ranking and adds remarks and tables to it, one file each in `judgerank.ranking.studies`.
+A study looks at a ranking and adds remarks and tables to it; they are in `judgerank.ranking.studies`.
 """
 
 from __future__ import annotations
@@ -12,12 +12,14 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
+from judgerank.data.arrays import IntArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import DataError, JudgerankError, NoIntervalError, NoMaximumError, NotIdentifiedError
 from judgerank.data.judgments import Judgments
 from judgerank.data.rankings import number_of_ranking
 from judgerank.data.tied_choices import all_ties
 from judgerank.fits.errors_by_question import by_clusters, by_question, number_of, questions_of
+from judgerank.fits.favourites import Favourite, favourites
 from judgerank.fits.fit import fit
 from judgerank.fits.presentation import has_errors, orders_of, pairs
 from judgerank.fits.result import Fit
@@ -149,6 +151,14 @@ class Component:
         return orders_of(self.reported) is not None
 
     @cached_property
+    def favourites(self) -> tuple[Favourite, ...]:
+        """Judges whose taste for one model stands out in these judgments, no model of their own maker."""
+        if self.tastes is None or self.recusal is None:
+            return ()
+        behind = _behind(self.independent, self.judgments, self.settings)
+        return self.recusal.may_leave_out(favourites(*behind, self.tastes))
+
+    @cached_property
     def exact(self) -> Fit | JudgerankError | None:
         """The member that ranks fitted without shrinkage where the ranking is shrunk, or why there is none.
 
@@ -264,9 +274,13 @@ def _taste_test(independent: Fit, reported: Fit, judgments: Judgments, settings:
         return None
     if not has_errors(reported) or all_ties(judgments.comparisons):
         return None
-    question = independent.require_question() if clusters(judgments, settings) else None
-    rows = judgments.comparisons if independent.raw is None else independent.raw
-    return taste_test(independent, rows, question)
+    return taste_test(*_behind(independent, judgments, settings))
+
+
+def _behind(fitted: Fit, judgments: Judgments, settings: Settings) -> tuple[Fit, Comparisons, IntArray | None]:
+    """A fit, the comparisons behind it, and their questions where errors are by question."""
+    question = fitted.require_question() if clusters(judgments, settings) else None
+    return fitted, judgments.comparisons if fitted.raw is None else fitted.raw, question
 
 
 def _requested(judgments: Judgments, model: Model, settings: Settings) -> tuple[Fit, list[str]]:

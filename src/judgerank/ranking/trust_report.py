@@ -12,18 +12,22 @@ import pandas as pd
 
 from judgerank.data.arrays import IntArray
 from judgerank.data.cache import Shown
-from judgerank.data.comparisons import FEW_ANSWERS, FEW_JUDGES
-from judgerank.data.errors import ConfigError, DataError
+from judgerank.data.comparisons import FEW_ANSWERS, FEW_JUDGES, Comparisons
+from judgerank.data.errors import ConfigError, DataError, NoMaximumError, NotIdentifiedError
 from judgerank.data.judgments import INDIVIDUAL, Judgments
 from judgerank.data.listing import counted
 from judgerank.data.rankings import as_pairs, number_of_ranking
 from judgerank.data.tied_choices import all_ties
+from judgerank.fits.favourites import favourites
+from judgerank.fits.presentation import has_errors
 from judgerank.fits.result import Fit
 from judgerank.fits.same_judges import same_judges
+from judgerank.fits.taste_test import TasteTest, taste_test
 from judgerank.model.naming import member
 from judgerank.ranking.choices import Settings, default_member, identified
 from judgerank.ranking.components import fit_member, parts_of
-from judgerank.ranking.recusal import recusal_of
+from judgerank.ranking.recusal import Recusal, recusal_of
+from judgerank.ranking.study import MOST_SAMPLED
 from judgerank.reading.files import behind
 from judgerank.trust.effective_judges import EffectiveJudges, effective_judges
 from judgerank.trust.fitness import Fitness, fitness_if_quick
@@ -154,19 +158,13 @@ def trust_report(
     """
     settings = settings or Settings()
     numbered = judgments.frame.assign(**{RECORD: _numbers(judgments)})
-    recusal = recusal_of(replace(judgments, frame=numbered), settings.is_recused, settings.makers)
-    parts = parts_of(recusal.counted)
-    name = settings.model or default_member([part.comparisons for part in parts])[0]
-    chosen = member(name) if settings.model else identified(member(name), parts[0].comparisons)
+    recusal, parts, fitted, tastes = _counted(replace(judgments, frame=numbered), settings)
     part, remarks = parts[0], [*judgments.left_out_by_request, *judgments.warnings, *recusal.sentences()]
     if len(parts) > 1:
         remarks.append(
             f"The comparisons fall into {len(parts)} unconnected groups of models; this is the largest."
         )
-    if all_ties(part.comparisons):
-        raise DataError("all answers are ties, so there is no ranking that removals could change")
-    fitted = fit_member(part.comparisons, chosen, settings.solver)
-    question = part.question if "question_id" in part.frame and settings.cluster == "question" else None
+    question = _behind(part, settings)[1]
     fragile, panel = fragility(fitted, part.comparisons, question, settings.level, most, progress), None
     if part.comparisons.stages is not None:
         return _of_rankings(part, fitted, fragile, settings, remarks)
@@ -181,8 +179,40 @@ def trust_report(
             remarks.append(f"The effective number of judges is not known, since {error}.")
     same = same_judges(fitted, part, settings.level) if question is not None else {}
     ids = () if question is None else part.question_ids
-    fit_tests = fitness_if_quick(fitted, part.comparisons, question, settings.level, ids)
+    fit_tests = fitness_if_quick(fitted, part.comparisons, question, settings.level, ids, tastes)
     return TrustReport(part, fitted, fragile, panel, tuple(remarks), same, fit_tests)
+
+
+def _counted(judgments: Judgments, settings: Settings) -> tuple[Recusal, list[Judgments], Fit, TasteTest | None]:
+    """Which judgments count, as in a ranking; their components; fit and test for tastes of the largest."""
+    recusal = recusal_of(judgments, settings.is_recused, settings.makers)
+    parts, fitted, tastes = _largest(recusal, settings)
+    favoured = recusal.may_leave_out(favourites(fitted, *_behind(parts[0], settings), tastes))
+    if favoured:
+        try:
+            others = recusal_of(judgments, settings.is_recused, settings.makers, favoured=favoured)
+            return others, *_largest(others, settings)
+        except (NoMaximumError, NotIdentifiedError):
+            pass
+    return recusal, parts, fitted, tastes
+
+
+def _largest(recusal: Recusal, settings: Settings) -> tuple[list[Judgments], Fit, TasteTest | None]:
+    parts = parts_of(recusal.counted)
+    c = parts[0].comparisons
+    name = settings.model or default_member([part.comparisons for part in parts])[0]
+    if all_ties(c):
+        raise DataError("all answers are ties, so there is no ranking that removals could change")
+    chosen = member(name) if settings.model else identified(member(name), c)
+    fitted = fit_member(c, chosen, settings.solver)
+    is_tested = len(c) <= MOST_SAMPLED and has_errors(fitted)
+    return parts, fitted, taste_test(fitted, *_behind(parts[0], settings)) if is_tested else None
+
+
+def _behind(part: Judgments, settings: Settings) -> tuple[Comparisons, IntArray | None]:
+    """The comparisons of a component, and their questions where errors are by question."""
+    by_question = "question_id" in part.frame and settings.cluster == "question"
+    return part.comparisons, part.question if by_question else None
 
 
 def _numbers(judgments: Judgments) -> IntArray:

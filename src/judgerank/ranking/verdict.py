@@ -5,6 +5,7 @@ The page and the terminal say the same sentences. All numbers come from the rank
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -14,20 +15,21 @@ import pandas as pd
 from judgerank.data.cache import remembered
 from judgerank.data.comparisons import FEW_ANSWERS, FEW_JUDGES, Comparisons
 from judgerank.data.connectivity import imitating_scores, position_share
+from judgerank.data.judgments import Judgments
 from judgerank.data.listing import listed, noun, percent
 from judgerank.data.rankings import in_stages
 from judgerank.data.tied_choices import all_ties
 from judgerank.fits.errors_by_question import too_few
 from judgerank.fits.presentation import pairs, win_probability
 from judgerank.order.cycles import shortest_cycle
-from judgerank.ranking.choices import LIKE_THESE, Record, Settings
+from judgerank.ranking.choices import LIKE_THESE, THIS_PANEL, Record, Settings
 from judgerank.ranking.components import links_between
 from judgerank.ranking.first_screen import NAMED, headline, in_order, in_words, largest
 from judgerank.ranking.judge_policy import policy_of, unread, warnings_of
 from judgerank.ranking.page_records import head_to_head
 from judgerank.ranking.studies import panel
-from judgerank.ranking.studies.leaderboard import claims_of
-from judgerank.ranking.studies.near_copies import NAME as EFFECTIVE
+from judgerank.ranking.studies.judge_notes import NAME as EFFECTIVE
+from judgerank.ranking.studies.leaderboards import claims_of
 from judgerank.ranking.studies.next_comparisons import (
     CHANCE,
     NOBODY,
@@ -37,6 +39,7 @@ from judgerank.ranking.studies.next_comparisons import (
     tastes_matter,
 )
 from judgerank.ranking.studies.one_sided_votes import one_sided_judges
+from judgerank.ranking.studies.whose_opinion import FAVOURITES, SAID
 from judgerank.reading.files import run_again
 from judgerank.trust.sentences import FRAGILITY
 
@@ -163,6 +166,8 @@ class Verdict:
         Sentences.
     caution : str
         What belongs beside the headline wherever it stands alone, such as on a card; empty where nothing does.
+    gate : str
+        Which command decides whether one of exactly two models may replace the other; else empty.
     """
 
     headline: str
@@ -173,6 +178,7 @@ class Verdict:
     warnings: list[str]
     categories: str = ""
     caution: str = ""
+    gate: str = ""
 
     def lines(self) -> list[str]:
         """The verdict as lines of text, the headline first."""
@@ -182,6 +188,7 @@ class Verdict:
             self.categories,
             self.change,
             self.next,
+            self.gate,
             *(f"Warning: {warning}" for warning in self.warnings),
         ]
         return [f"{self.headline}.", f"{facts}.", *(line for line in parts if line)]
@@ -211,6 +218,7 @@ def verdict(ranking: Record, passed_on: bool = False) -> Verdict:
         [*([order.sentence()] if order else []), *policy.warnings, *warnings_of(ranking, judges)],
         where,
         " ".join(filter(None, [policy.caution, of_circle])),
+        on_two_variants(ranking.judgments, run_again("gate", ranking.judgments, passed_on=passed_on)),
     )
 
 
@@ -266,6 +274,7 @@ def _lead(ranking: Record, board: pd.DataFrame, pairs: pd.DataFrame, order: Show
             f"{text} The judges seem to differ in taste, so this and all intervals allow for which judges were "
             "asked (--whose this_panel does not)."
         )
+    text = " ".join([text, *_on_favourites(ranking)])
     if not (claims.contenders and claims.has_any):
         return text
     among = board[board["model"].isin(claims.contenders)]
@@ -273,6 +282,12 @@ def _lead(ranking: Record, board: pd.DataFrame, pairs: pd.DataFrame, order: Show
     named = [f"{model} ({count:,} {noun(count, 'comparison')})" for model, count in counts][:NAMED]
     more = f" and {len(among) - NAMED:,} more" if len(among) > NAMED else ""
     return f"{text} {name} is not significantly different from {', '.join(named)}{more}."
+
+
+def _on_favourites(ranking: Record) -> list[str]:
+    """Which judge favours which model, and whether those votes count."""
+    remarks = (remark.removeprefix("Component 1: ") for remark in ranking.remarks)
+    return [remark.removeprefix(SAID) for remark in remarks if remark.startswith(SAID)]
 
 
 def _whose(ranking: Record) -> str:
@@ -310,7 +325,8 @@ def _change(ranking: Record, board: pd.DataFrame, passed_on: bool) -> str:
     if not fragility.startswith("Removing"):
         return fragility
     settings, usual = ranking.settings, Settings()
-    if settings.makers:  # which no option of that command gives
+    is_panel = settings.whose == THIS_PANEL and FAVOURITES in ranking.tables
+    if settings.makers or is_panel:  # which no option of that command gives
         return fragility
     names = ("model", "solver", "level", "own_maker")
     chosen = [name for name in names if getattr(settings, name) != getattr(usual, name)]
@@ -405,3 +421,13 @@ def reading_lines(ranking: Record) -> list[str]:
     judgments = ranking.judgments
     read = [f"Read: {remark}" for remark in judgments.remarks if remark not in judgments.warnings]
     return [*read, *ranking.recusal.on_left_out()]
+
+
+def on_two_variants(judgments: Judgments, command: str) -> str:
+    """Which command decides between exactly two models; empty where there are more, or questions are unknown."""
+    models = judgments.comparisons.models
+    if len(models) != 2 or "question_id" not in judgments.frame:
+        return ""
+    baseline, candidate = sorted(models, key=lambda name: name == "new")
+    options = shlex.join(["--baseline", baseline, "--candidate", candidate])
+    return f"May {candidate} replace {baseline}? {command} {options}"

@@ -20,7 +20,7 @@ from judgerank.fits.result import Fit
 from judgerank.ranking.choices import DESCRIBED, Record
 from judgerank.ranking.first_screen import Picture, headline, picture
 from judgerank.ranking.judge_policy import refitted, without
-from judgerank.ranking.studies.categories import BY_CHANCE
+from judgerank.ranking.studies.leaderboards import BY_CHANCE
 from judgerank.reading.layouts.table import SIDES, other_side
 
 # models x comparisons x judges, and judges x (models + judges)^2, since a fit has as many parameters: up to both a

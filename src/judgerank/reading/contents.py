@@ -120,7 +120,7 @@ COLUMNS: dict[str, tuple[str, tuple[str, ...]]] = {
     "strength": ("strength", ("strength",)),
     "time": ("asked_at", ("asked_at", "answered_at", "created_at", "timestamp", "tstamp")),
     "count": ("count", ()),
-    "model": ("model", ("model", "model_name", "model_id", "system")),
+    "model": ("model", ("model", "model_name", "model_id", "system", "variant", "arm")),
     "score": ("score", ("score", "rating", "grade", "value", "rank")),
     "swapped": ("swapped", ()),
     "valid": ("valid", ()),

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import io
+import shlex
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from datetime import date, time
 from decimal import Decimal
@@ -16,7 +17,7 @@ from zipfile import BadZipFile, ZipFile
 import pandas as pd
 
 from judgerank.data.errors import ConfigError, DataError
-from judgerank.reading.contents import Content
+from judgerank.reading.contents import PART, Content
 from judgerank.reading.decompress import require_within
 from judgerank.writing.extras import needed
 
@@ -57,9 +58,9 @@ def _sqlite(content: Content) -> pd.DataFrame:
     try:
         with closing(sqlite3.connect(":memory:")) as db:
             db.deserialize(bytes(data))  # a copy in memory
-            named = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%'"
-            name = content.chosen([row[0] for row in db.execute(f"{named} ORDER BY name")], "table")
-            cursor = db.execute(f"SELECT * FROM {_quoted(name)}")
+            named = "SELECT name, type FROM sqlite_master WHERE type IN ('table', 'view')"
+            kinds = dict(db.execute(f"{named} AND name NOT LIKE 'sqlite_%' ORDER BY name"))
+            cursor = db.execute(f"SELECT * FROM {_quoted(_chosen(content, kinds))}")
             return _framed([column[0] for column in cursor.description], cursor.fetchall())
     except (sqlite3.Error, sqlite3.Warning) as error:
         raise DataError(f"this is not SQLite, or damaged: {error}") from None
@@ -72,12 +73,26 @@ def _duckdb(content: Content) -> pd.DataFrame:
         raise ConfigError(f"reading DuckDB takes {needed('scale')}") from None
     try:
         with closing(duckdb.connect(str(content.path), read_only=True, config={**CLOSED})) as db:
-            tables = "SELECT table_name FROM information_schema.tables WHERE table_schema = 'main' ORDER BY 1"
-            name = content.chosen([row[0] for row in db.execute(tables).fetchall()], "table")
-            cursor = db.execute(f"SELECT * FROM {_quoted(name)}")
+            named = "SELECT table_name, table_type FROM information_schema.tables WHERE table_schema = 'main'"
+            kinds = dict(db.execute(f"{named} ORDER BY 1").fetchall())
+            cursor = db.execute(f"SELECT * FROM {_quoted(_chosen(content, kinds))}")
             return _framed([column[0] for column in cursor.description], cursor.fetchall())
     except duckdb.Error as error:
         raise DataError(f"DuckDB cannot read it: {' '.join(str(error).split())}") from None
+
+
+def _chosen(content: Content, kinds: Mapping[str, str]) -> str:
+    """The table that is meant; a view, which is a program, only where it is named."""
+    views = [name for name, kind in kinds.items() if kind.lower() == "view"]
+    if content.part in views:
+        return str(content.part)
+    tables = [name for name in kinds if name not in views]
+    if views and not tables and content.part is None:
+        raise DataError(
+            f"there is no table in it, and a view is run only where it is named, as in "
+            f"{shlex.quote(f'{content.path.name}{PART}{views[0]}')}"
+        )
+    return content.chosen(tables, "table")
 
 
 def _quoted(name: str) -> str:

@@ -26,6 +26,7 @@ PIECE = 2**20  # bytes inflated before the size is looked at again
 PACKED_PIECE = 2**10  # of zstd, of which four bytes may stand for 128 kB
 ALWAYS = 2**28  # bytes that anything may inflate to
 RATIO = 100  # times its size that larger content may; judgments compress 5 to 50 times
+CELL = 8  # bytes that a cell of a table takes at least
 LIMIT = "JUDGERANK_INFLATE_GB"  # environment variable that replaces both
 
 
@@ -93,6 +94,22 @@ def require_within(size: int, packed: int) -> None:
         raise DataError(
             f"{packed:,} bytes inflate to more than {limit / 1e9:.2g} GB, which is refused as a compression bomb "
             f"({LIMIT}=8 in the environment allows 8 GB)"
+        )
+
+
+def require_cells_within(rows: int, columns: int, packed: int) -> None:
+    """Refuse a table that says itself how many cells it has, before any is read.
+
+    Raises
+    ------
+    DataError
+        If they take more than `most` bytes.
+    """
+    limit = most(packed)
+    if CELL * rows * columns > limit:
+        raise DataError(
+            f"{packed:,} bytes hold {rows:,} rows of {columns:,} columns, which is refused as a compression bomb "
+            f"({LIMIT}={CELL * rows * columns / 1e9:.2g} in the environment allows it)"
         )
 
 

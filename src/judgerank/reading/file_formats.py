@@ -17,9 +17,10 @@ from zipfile import BadZipFile, ZipFile
 import pandas as pd
 
 from judgerank.data.errors import ConfigError, DataError, DataUnavailableError
+from judgerank.reading.confined import confined
 from judgerank.reading.contents import Content, split
 from judgerank.reading.databases import SQLITE, from_database, from_sheet, squared
-from judgerank.reading.decompress import MACOS, ZIP, Archive, inflated, require_within
+from judgerank.reading.decompress import MACOS, ZIP, Archive, inflated, require_cells_within, require_within
 from judgerank.reading.hub import Address, about, is_hub, load_rows, sha256
 from judgerank.reading.tabular import records_in
 from judgerank.writing.extras import needed
@@ -31,13 +32,11 @@ TOLD = re.compile(r'"?sep=(?P<sign>[^"\r\n])"?\r?(\n|$)', re.IGNORECASE)  # Exce
 ARROW_FILE = b"ARROW1"
 MAGIC = {b"PAR1": "parquet", ARROW_FILE: "arrow", SQLITE: "sqlite", ZIP: "xlsx"}
 HEADER, START = "header.json", "_journal/start.json"  # of an archive of inspect_ai
-# keys of files that are one object: inspect_ai's log, evaluatorq's run, JudgeArena's report, promptfoo's
-WHOLE = (  # skill-creator's comparison, too
-    {"comparison_summary", "winner_strengths"},
-    {"eval", "samples"},
-    {"judging", "entries"},
-    {"model_A", "model_B", "preferences"},
-    {"results", "config"},
+# keys of files that are one object: inspect_ai's log, evaluatorq's run, JudgeArena's report, promptfoo's,
+# skill-creator's comparison and grading, deepeval's test runs
+WHOLE = (
+    *({"eval", "samples"}, {"judging", "entries"}, {"model_A", "model_B", "preferences"}, {"results", "config"}),
+    *({"comparison_summary", "winner_strengths"}, {"expectations", "summary"}, {"testCases"}, {"testRunData"}),
 )
 
 
@@ -281,9 +280,15 @@ def _text(data: bytes, path: Path) -> str:
 
 def _parquet(content: Content) -> pd.DataFrame:
     try:
-        return pd.read_parquet(io.BytesIO(content.data))
+        from pyarrow import parquet
     except ImportError:
         raise ConfigError(f"reading Parquet takes {needed('parquet')}") from None
+    try:
+        file = parquet.ParquetFile(io.BytesIO(content.data))
+        require_cells_within(file.metadata.num_rows, file.metadata.num_columns, len(content.data))
+        return file.read().to_pandas()
+    except DataError:
+        raise
     except (OSError, ValueError) as error:
         raise DataError(f"this is not Parquet: {error}") from None
 
@@ -296,7 +301,11 @@ def _arrow(content: Content) -> pd.DataFrame:
         raise ConfigError(f"reading Arrow takes {needed('parquet')}") from None
     kind = pyarrow.ipc.open_file if content.data.startswith(ARROW_FILE) else pyarrow.ipc.open_stream
     try:
-        return kind(pyarrow.BufferReader(content.data)).read_all().to_pandas()
+        table = kind(pyarrow.BufferReader(content.data)).read_all()  # as it lies in the file, without copies
+        require_cells_within(table.num_rows, table.num_columns, len(content.data))
+        return table.to_pandas()
+    except DataError:
+        raise
     except (pyarrow.ArrowException, OSError, ValueError) as error:
         raise DataError(f"this is not Arrow: {error}") from None
 
@@ -313,20 +322,21 @@ def guessed(data: bytes) -> str:
     return "jsonl" if first.startswith(b"{") and first.rstrip().endswith(b"}") and rest.strip() else "json"
 
 
+SHEET, DATABASE, ARROW = confined(from_sheet), confined(from_database), confined(_arrow)
 READERS: dict[str, Callable[[Content], pd.DataFrame]] = {
     "json": _json,
     "jsonl": _json_lines,
     "ndjson": _json_lines,
     "csv": _csv,
     "tsv": _tsv,
-    "parquet": _parquet,
-    "arrow": _arrow,
-    "feather": _arrow,
-    "xlsx": from_sheet,
-    "db": from_database,
-    "sqlite": from_database,
-    "sqlite3": from_database,
-    "duckdb": from_database,
+    "parquet": confined(_parquet),
+    "arrow": ARROW,
+    "feather": ARROW,
+    "xlsx": SHEET,
+    "db": DATABASE,
+    "sqlite": DATABASE,
+    "sqlite3": DATABASE,
+    "duckdb": DATABASE,
     "eval": _eval,
 }
-PARTED = [name for name, read in READERS.items() if read in (_json, from_sheet, from_database)]
+PARTED = [name for name, read in READERS.items() if read in (_json, SHEET, DATABASE)]

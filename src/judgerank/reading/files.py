@@ -19,6 +19,7 @@ from judgerank.writing.sidecars import STDIN, written
 
 SHOWN = 3  # files in a sentence
 NOT_RECORDS = ("dataset_info.json", "dataset_infos.json", "dataset_dict.json", "state.json", "run.json")
+GRADING = "grading.json"  # of a run of a skill; what is beside these, such as the run's outputs, is not read
 BESIDE = (".run.json", ".charges.json", ".batches.json")  # what a collection keeps beside its judgments
 Files = str | Path | Sequence[str | Path]
 
@@ -68,8 +69,10 @@ def _files_in(folder: Path) -> list[Path]:
     """Files of records in a folder and below it, all in one form.
 
     None whose name begins with a dot or ``_``, and none of what this package's commands wrote beside records.
+    Where there are gradings of skill-creator's runs, these alone.
     """
     paths = [path for path in sorted(folder.rglob("*")) if path.is_file() and _holds_records(path, folder)]
+    paths = [path for path in paths if path.name == GRADING] or paths
     results = {path: _results_in(path) for path in {path.parent for path in paths}}
     paths = [path for path in paths if path.name not in results[path.parent]]
     forms = sorted({form_of(path) for path in paths})

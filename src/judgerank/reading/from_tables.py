@@ -13,10 +13,11 @@ from judgerank.data.arrays import BoolArray
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError, DataError
 from judgerank.data.frames import ITSELF, NO_QUESTION, OUTCOMES, codes, counts, finite, standardised_log
-from judgerank.data.judgments import Judgments
+from judgerank.data.judgments import ITEM, Judgments
 from judgerank.data.listing import counted
 from judgerank.data.rankings import BEGINS, in_stages, with_stages
 from judgerank.data.strengths import STRENGTH
+from judgerank.reading.file_formats import bare_name
 from judgerank.reading.files import named
 from judgerank.reading.layouts import Layout, Table, recognised
 from judgerank.reading.layouts.answer_versions import of_last_answers
@@ -64,6 +65,8 @@ def together(parts: Sequence[Part], names: str) -> tuple[pd.DataFrame, list[str]
     )
     remarks += _notes(parts)
     if scores:
+        scores, by_file = _by_file(scores, [table for layout, table, _ in parts if layout.of_scores])
+        remarks += by_file
         every_score = pd.concat(scores, ignore_index=True)
         is_choice = every_score.pop(CHOICE).eq(True) if CHOICE in every_score else np.zeros(len(every_score), bool)
         for rows, of_scores in ((is_choice, chosen), (~is_choice, paired)):
@@ -75,6 +78,19 @@ def together(parts: Sequence[Part], names: str) -> tuple[pd.DataFrame, list[str]
     frame = frames[0] if len(frames) == 1 else _stacked(frames, in_a_column)
     remarks += [*on_questions(frame), *_on_order(layouts), *_on_weights(frame)]
     return frame, remarks
+
+
+def _by_file(scores: list[pd.DataFrame], tables: Sequence[Table]) -> tuple[list[pd.DataFrame], list[str]]:
+    """Scores of one model on the same samples in several files as those of a variant each; a remark on that."""
+    every = pd.concat(scores, ignore_index=True)
+    paths = [table.path for table in tables if table.path is not None]
+    again = every.duplicated(["model", "question", ITEM, "judge"])
+    if len(paths) < max(len(scores), 2) or (every["model"] != every["model"].iloc[0]).any() or not again.any():
+        return scores, []
+    names = [bare_name(path) for path in paths]
+    names = names if len(set(names)) == len(names) else [table.label for table in tables]
+    remark = f"All scores are of {every['model'].iloc[0]}: each file is a variant, by its name."
+    return [frame.assign(model=name) for frame, name in zip(scores, names, strict=True)], [remark]
 
 
 def _notes(parts: Sequence[Part]) -> list[str]:

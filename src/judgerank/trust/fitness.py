@@ -262,6 +262,12 @@ class Fitness(Shown):
         if judges:
             names = ["the judges with few answers together" if judge == FEW_JUDGES else judge for judge in judges]
             yield f"Some models are favoured more than the scores explain by {listed(names)}."
+            yield (
+                "A taste for one model that stands out from all others is said separately. Other votes count, and "
+                "errors for judges like these allow for tastes."
+                if self.tastes <= 1 - self.level
+                else "Tastes of all judges together could not be tested, so all votes count."
+            )
         if questions:
             yield _contradicting(questions)
         if rejected["overall"] and not (rejected["order"] or judges):

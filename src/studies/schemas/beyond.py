@@ -7,8 +7,9 @@ from typing import Any
 
 from omegaconf import MISSING
 
+from judgerank.planning import USUAL
 from replication.schemas.ranges import LARGEST_SPREAD, above, at_least, within
-from replication.schemas.section import Dataset, Judged, OneSet, RealData, Replicated, Section, Surrogate
+from replication.schemas.section import Dataset, OneSet, RealData, Replicated, Section, Surrogate
 
 
 @dataclass
@@ -164,6 +165,9 @@ class Tastes(RealData, Replicated):
     panels: list[int] = at_least(2)
     tastes: list[float] = at_least(0)
     favours: list[float] = at_least(0)
+    few_judges: int = at_least(2)
+    partial: int = at_least(2)
+    ties: float = at_least(0)
     per_judge: int = at_least(1)
     questions: int = at_least(2)
     sets: int = at_least(2)
@@ -226,6 +230,8 @@ class Gating(RealData, Replicated):
     looked: int = at_least(2)
     question_price: float = above(0)
     hostile: int = at_least(2)
+    tasks: list[int] = MISSING
+    runs: int = at_least(2)
     rare: int = at_least(2)
     parts: list[int] = MISSING
     draws: int = at_least(1)
@@ -308,10 +314,10 @@ class Assumed:
     """A panel that is not fitted to judgments."""
 
     name: str = MISSING
-    n_models: int = at_least(2)
-    n_judges: int = at_least(1)
-    sigma_scores: float = within(0, LARGEST_SPREAD)
-    sigma_discrimination: float = within(0, LARGEST_SPREAD)
+    n_models: int = at_least(2, USUAL.n_models)
+    n_judges: int = at_least(1, USUAL.n_judges)
+    sigma_scores: float = within(0, LARGEST_SPREAD, USUAL.sigma_scores)
+    sigma_discrimination: float = within(0, LARGEST_SPREAD, USUAL.sigma_discrimination)
     scores: Any = None  # a list, or a mapping by model
     discrimination: Any = None  # a list, or a mapping by judge
 
@@ -354,8 +360,8 @@ class Promises:
 
     n_models: int = at_least(2)
     n_judges: int = at_least(1)
-    sigma_scores: float = within(0, LARGEST_SPREAD)
-    sigma_discrimination: float = within(0, LARGEST_SPREAD)
+    sigma_scores: float = within(0, LARGEST_SPREAD, USUAL.sigma_scores)
+    sigma_discrimination: float = within(0, LARGEST_SPREAD, USUAL.sigma_discrimination)
     wanted: float = within(0, 1, ends=False)
     n_comparisons: list[int] = at_least(1)
     times: int = at_least(1)
@@ -363,7 +369,7 @@ class Promises:
 
 @dataclass
 class KeptPlans:
-    """Plans made from files by the command's fit, on judges who answer at random, questions that recur, tastes."""
+    """Plans made from files by the command's fit: judges who answer at random, tastes, questions, and ties."""
 
     file: int = at_least(2)
     n_models: int = at_least(3)
@@ -374,12 +380,13 @@ class KeptPlans:
     per_question: list[int] = at_least(1)
     question_sd: float = within(0, LARGEST_SPREAD)
     taste: float = within(0, LARGEST_SPREAD)
+    ties: list[float] = within(0, 1, ends=False)
     wanted: float = within(0, 1, ends=False)
     times: int = at_least(1)
 
 
 @dataclass
-class Plan(Judged, Replicated):
+class Plan(RealData, Replicated):
     """A plan for an assumed panel, or for one fitted to a set or to a file of one's own."""
 
     assumed: Assumed = field(default_factory=Assumed)

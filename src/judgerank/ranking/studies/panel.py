@@ -22,6 +22,7 @@ from judgerank.inference.wald import normal_quantile
 from judgerank.order.scale import reported_log_errors, scale_of
 from judgerank.ranking.candidates import half_information
 from judgerank.ranking.studies.by_judge import BEGINNINGS, LEAST, effects_of, problem
+from judgerank.ranking.studies.repeated_requests import with_retest
 from judgerank.ranking.study import Component, Finding
 from judgerank.reading.from_tables import of_records
 
@@ -87,7 +88,7 @@ def table_of(component: Component) -> pd.DataFrame:
         table.loc[table["verdict"] == FINE, "verdict"] = UNSURE  # of models that are all alike, nothing is known
     turnable = ~table["verdict"].isin((FINE, UNBOUNDED, TOO_FEW)) & ~table["verdict"].str.startswith(SAME)
     table.loc[turnable & table["judge"].isin(contrary_in(component.sample)), "verdict"] = CONTRARY
-    return table
+    return with_retest(table, component)
 
 
 def flagged(judges: pd.DataFrame) -> list[str]:

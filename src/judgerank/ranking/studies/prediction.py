@@ -33,7 +33,7 @@ from judgerank.model.block import Need, unmet
 from judgerank.model.members import GRADED_MEMBERS, MEMBERS, NAMED, Model
 from judgerank.model.streams import generator
 from judgerank.ranking.choices import EXACT, identified
-from judgerank.ranking.studies.exact_fit import on_trust
+from judgerank.ranking.studies.estimation import on_trust
 from judgerank.ranking.study import Finding, Ranked
 
 FOLDS = 5

@@ -20,6 +20,7 @@ from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import DataError, DataUnavailableError
 from judgerank.data.frames import UNPARSED, question_name
 from judgerank.reading.contents import split
+from judgerank.reading.decompress import require_cells_within
 from judgerank.reading.file_formats import COMPRESSED, form_of
 from judgerank.reading.hub import is_hub
 from judgerank.reading.large.numbered import (
@@ -97,9 +98,14 @@ def _records_in(path: Path) -> float:
     from pyarrow import ArrowException, parquet  # loads slowly
 
     try:
-        return float(parquet.read_metadata(path).num_rows)
+        table = parquet.read_metadata(path)
     except (ArrowException, OSError):
         return 0.0
+    try:
+        require_cells_within(table.num_rows, table.num_columns, size)
+    except DataError as error:
+        raise DataError(f"{path.name}: {error}") from None
+    return float(table.num_rows)
 
 
 def records_of(

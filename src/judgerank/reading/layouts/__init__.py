@@ -24,7 +24,7 @@ from judgerank.reading.layouts.texts import is_whole, plain
 from judgerank.reading.layouts.words import winner_by_name
 
 FIRST = (
-    *("tables", "games", "preferences", "runs", "sample_scores", "inspect_panels", "promptfoo"),
+    *("tables", "games", "preferences", "runs", "sample_scores", "inspect_panels", "promptfoo", "variants"),
     *("score_tables", "unordered", "human_beside", "ranked"),
 )
 

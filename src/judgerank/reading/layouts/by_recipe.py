@@ -199,7 +199,7 @@ def _as_ranks(frame: pd.DataFrame, named: Mapping[str, str | None]) -> tuple[pd.
         answer is not None and (word(answer) in (word(name), word(place)) or str(word(answer)).lower() == "true")
         for name, answer, place in zip(model, best, places, strict=True)
     ]
-    return frame.assign(rank=[1.0 if chosen else None for chosen in is_best]), named
+    return frame.assign(rank=pd.Series(is_best, frame.index).map({True: 1.0, False: None})), named
 
 
 def _layout(recipe: Recipe) -> Layout:

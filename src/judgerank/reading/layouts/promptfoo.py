@@ -18,10 +18,12 @@ from judgerank.reading.layouts.sample_scores import CHOICE, SCORES
 from judgerank.reading.layouts.table import Layout, Table, values
 from judgerank.reading.layouts.words import number
 
+LONGEST_NAME = 60  # characters of a prompt that is a name
 OF_CHOICE = ("select-best", "max-score")  # assertions that select one output of a test
 OVERALL = "score"  # the judge of reports without assertions
 REMARK = (
-    "A model is a provider, by its label; a question is a test by its variables; each assertion is a judge, by "
+    "A model is a provider, by its label, or a prompt where there is one provider; a question is a test by its "
+    "variables; each assertion is a judge, by "
     "its metric or type; scores of the same prompt are compared, and outputs that failed have none. "
     "Higher is better for every assertion, also latency and cost, since promptfoo scores how well they passed."
 )
@@ -59,10 +61,11 @@ def _scored(outputs: Iterable[Any]) -> pd.DataFrame:
     overall: list[Row] = []
     choices: set[str] = set()
     seen: Counter[tuple[str, str, str]] = Counter()
+    outputs = list(outputs)
+    prompts = _prompts_of_one_provider(outputs)
     for position, output in enumerate(outputs, 1):
-        if not isinstance(output, Mapping):
-            raise DataError(f"result {position} is no object")
-        cell = provider_of(position, output), test_of(position, output), prompt_of(output)
+        provider, test, prompt = provider_of(position, output), test_of(position, output), prompt_of(output)
+        cell = (prompts[prompt], test, "run") if prompts else (provider, test, prompt)
         seen[cell] += 1  # the same is asked several times with --repeat
         item = f"{cell[2]} #{seen[cell]}"
         failed = bool(output.get("error")) and not _components(output)
@@ -72,6 +75,19 @@ def _scored(outputs: Iterable[Any]) -> pd.DataFrame:
             choices |= {judge} if kind in OF_CHOICE else set()
     frame = pd.DataFrame(rows or overall, columns=list(SCORES))
     return frame.assign(**{CHOICE: frame["judge"].isin(choices)}) if choices else frame
+
+
+def _prompts_of_one_provider(outputs: list[Any]) -> dict[str, str]:
+    """Names of the prompts where these are what was varied, of one provider; none where there are several."""
+    for position, output in enumerate(outputs, 1):
+        if not isinstance(output, Mapping):
+            raise DataError(f"result {position} is no object")
+    prompts = list(dict.fromkeys(prompt_of(output) for output in outputs))
+    providers = {provider_of(position, output) for position, output in enumerate(outputs, 1)}
+    if len(providers) > 1 or len(prompts) < 2:
+        return {}
+    short = all(len(prompt) <= LONGEST_NAME and "\n" not in prompt for prompt in prompts)
+    return {prompt: prompt if short else f"prompt {place}" for place, prompt in enumerate(prompts, 1)}
 
 
 def provider_of(position: int, output: Mapping[str, Any]) -> str:

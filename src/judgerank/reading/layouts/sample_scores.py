@@ -20,7 +20,7 @@ from judgerank.data.errors import DataError
 from judgerank.data.judgments import ITEM
 from judgerank.data.listing import counted, listed
 from judgerank.reading.layouts import strength
-from judgerank.reading.layouts.table import Layout, Table, values
+from judgerank.reading.layouts.table import SCORE_GAP, Layout, Table, values
 from judgerank.reading.layouts.texts import WORDS, plain
 from judgerank.reading.layouts.words import number
 
@@ -119,7 +119,8 @@ def paired(scores: pd.DataFrame) -> tuple[pd.DataFrame, str]:
         )
     present = scores.assign(there=True).pivot(index=key, columns="model", values="there").notna()
     value = scores.pivot(index=key, columns="model", values="score").astype(float)
-    parts = [_pair(value, present, a, b) for a, b in combinations(models, 2)]
+    scale = _scales(value)
+    parts = [_pair(value, present, scale, a, b) for a, b in combinations(models, 2)]
     frame = pd.concat(parts, ignore_index=True)
     frame = (strength.by_gaps(frame) if GAPS in scores else frame).drop(columns="gap")
     if not scores.duplicated(["model", "question", "judge"]).any():
@@ -139,7 +140,18 @@ def paired(scores: pd.DataFrame) -> tuple[pd.DataFrame, str]:
     )
 
 
-def _pair(value: pd.DataFrame, present: pd.DataFrame, a: str, b: str) -> pd.DataFrame:
+def _scales(value: pd.DataFrame) -> pd.Series:
+    """Length of each judge's scale: 1 where all scores are from 0 to 1, else from the lowest to the highest.
+
+    Scores of which less is better have their sign changed.
+    """
+    low = value.min(axis=1).groupby(level="judge").min()
+    high = value.max(axis=1).groupby(level="judge").max()
+    in_shares = ((low >= 0) & (high <= 1)) | ((low >= -1) & (high <= 0))
+    return (high - low).where(~in_shares & (high > low), 1.0)
+
+
+def _pair(value: pd.DataFrame, present: pd.DataFrame, scale: pd.Series, a: str, b: str) -> pd.DataFrame:
     rows = value[present[a] & present[b]]
     gap = (rows[a] - rows[b]).to_numpy()
     letters = np.select([gap > 0, gap < 0], ["a", "b"], "c").astype(object)
@@ -152,6 +164,7 @@ def _pair(value: pd.DataFrame, present: pd.DataFrame, a: str, b: str) -> pd.Data
         "judge_model": judge,
         "judge_preferred_model": letters,
         "gap": gap,
+        SCORE_GAP: gap / scale.reindex(judge).to_numpy(),
     }
     if CATEGORY in rows.index.names:
         columns[CATEGORY] = pd.Index(

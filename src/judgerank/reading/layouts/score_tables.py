@@ -38,6 +38,11 @@ ASKED = (
     "id",
     "instruction",
     "user_input",
+    "case_id",
+    "test_id",
+    "eval_id",
+    "task_id",
+    "task",
 )
 OF_A_MODEL: Aliases = {
     "model": COLUMNS["model"][1],
@@ -48,7 +53,8 @@ OF_A_MODEL: Aliases = {
     "strength": (),
 }
 TASKS = ("task", "dataset", "benchmark")  # whose questions may have the same ids
-PARTS = ("turn", "epoch", "repeat", "category", "criterion", "metric", "aspect", "dimension")
+RUNS = ("epoch", "repeat", "run", "run_index", "run_number", "trial")
+PARTS = ("turn", *RUNS, "category", "criterion", "metric", "aspect", "dimension")
 METRIC = "metric"
 MEASURES = (METRIC, "scorer")  # columns that name what a score measures; judges' names say nothing of that
 RANK = "rank"  # of which the lowest is best

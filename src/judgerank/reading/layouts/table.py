@@ -27,6 +27,7 @@ EXACT = "exact"  # of the ways in which names are read: as they are written
 ASK = "ask"  # of the column of counts: refuse one that is there and not spoken of
 COUNTS = ("n", "count", "counts", "num", "times", "weight", "weights", "n_votes", "votes", "frequency", "freq")
 ONE_JUDGE = "one judge"
+SCORE_GAP = "score_gap"  # column: by how much model_a's score is above model_b's, as a share of the judge's scale
 PAIR = ("model_a", "model_b")
 OF_NAMES = (*PAIR, "judge")  # keys of columns of names
 WIDE = "if each judge has a column of answers, say what words but a, b and tie mean: --winner-values W=VALUE"
@@ -261,7 +262,7 @@ def _kept(table: Table, columns: Collection[str]) -> dict[str, str]:
         if name in called and name not in columns:
             kept[name] = called[name]
         elif name not in {*called, *columns, *COLUMNS}:
-            raise DataError(f"the table has no column {name!r} to cluster by (it has: {listed(called)})")
+            raise DataError(f"the table has no column {name!r} (it has: {listed(called)})")
     return kept
 
 

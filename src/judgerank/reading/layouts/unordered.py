@@ -13,6 +13,7 @@ from judgerank.data.errors import DataError
 from judgerank.data.listing import listed
 from judgerank.data.rankings import in_stages
 from judgerank.reading.layouts.table import (
+    SCORE_GAP,
     SIDES,
     Layout,
     Table,
@@ -69,6 +70,8 @@ def turned(frame: pd.DataFrame, rows: BoolArray) -> pd.DataFrame:
     exchanged["judge_preferred_model"] = exchanged["judge_preferred_model"].replace(SWAPPED)
     if "outcome" in exchanged:
         exchanged["outcome"] = 1 - pd.to_numeric(exchanged["outcome"])
+    if SCORE_GAP in exchanged:
+        exchanged[SCORE_GAP] = -pd.to_numeric(exchanged[SCORE_GAP])
     return pd.concat([frame[~rows], exchanged]).sort_index(kind="stable")
 
 
