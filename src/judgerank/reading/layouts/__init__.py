@@ -14,6 +14,7 @@ import pandas as pd
 from judgerank.data.errors import DataError
 from judgerank.data.listing import listed
 from judgerank.data.modules import names_in
+from judgerank.reading.layouts.by_recipe import refuse_nearly_known, refuse_other_models
 from judgerank.reading.layouts.guards import guarded
 from judgerank.reading.layouts.paths import with_paths
 from judgerank.reading.layouts.score_tables import SCORE_TABLE
@@ -105,8 +106,11 @@ def _settled(table: Table) -> tuple[Layout, Table]:
             _refuse_one_of_several(winner, table, usual)
             table = replace(table, named={**table.named, "winner": winner})
             return NAMED, as_usual(table, NAMED)
+        refuse_nearly_known(table)
         _refuse_one_that_is_cut_short(list(map(str, table.frame.columns)))
         refuse_unasked_wide(as_usual(table, NAMED))
+        if not {"model_a", "model_b"} <= {*as_usual(table, NAMED).frame.columns}:
+            refuse_other_models(table)
         return NAMED, as_usual(table, NAMED)  # which says what is missing
     _refuse_one_that_is_nearly_more(matching[0], usual[matching[0].name])
     return matching[0], usual[matching[0].name]
