@@ -282,9 +282,10 @@ class Examined:
 
 def examined(file: File, rng: np.random.Generator) -> Examined:
     """One random file, ranked as `judgerank rank` does, its statements compared with each other."""
-    rows, is_whole = LAYOUTS[file.layout].written(drawn_records(rng)), rng.random() < file.whole
+    layout, drawn = LAYOUTS[file.layout], drawn_records(rng)
+    rows, is_whole = layout.written(drawn), rng.random() < file.whole
     try:
-        judgments = read_judgments(rows)
+        judgments = read_judgments(rows, columns=layout.columns(drawn))
         components = ranked_set(judgments, Settings()).components
         ranking = ranked(judgments, Settings(), without=SLOW) if is_whole else None
     except JudgerankError:

@@ -60,8 +60,12 @@ def _helpsteer(rows: list[Row]) -> Records:
     return [record | {"response1": "one", "response2": "two"} for record in written]
 
 
+def _judges_in(rows: list[Row]) -> list[str]:
+    return sorted({judge for _, _, judge, _, _ in rows})
+
+
 def _wide(rows: list[Row]) -> Records:
-    judges = sorted({judge for _, _, judge, _, _ in rows})
+    judges = _judges_in(rows)
     return [
         {"question": q, "model_a": a, "model_b": b, **dict.fromkeys(judges), judge: won}
         for a, b, judge, won, q in rows
@@ -289,10 +293,13 @@ class Layout:
         From judgments to records.
     lacks : str
         What of the judgments the layout cannot hold, or what is written otherwise; empty if nothing.
+    columns : callable
+        From judgments to the columns that must be named to read them.
     """
 
     written: Callable[[list[Row]], Records]
     lacks: str = ""
+    columns: Callable[[list[Row]], dict[str, str | None]] = lambda rows: {}
 
 
 ORDER = "order shown"
@@ -318,7 +325,9 @@ LAYOUTS: dict[str, Layout] = {
         _answered(_ANY, winner_model_a=(1, 0, 0), winner_model_b=(0, 1, 0), winner_tie=(0, 0, 1))
     ),
     "HelpSteer3's preferences, with names of models": Layout(_helpsteer),
-    "a wide table, one column a judge": Layout(_wide, "a single judge"),
+    "a wide table, one column a judge": Layout(
+        _wide, "a single judge", lambda rows: {"judges": ",".join(_judges_in(rows))}
+    ),
     "FastChat's pairwise judgments": Layout(_fastchat),
     "arena-hard-auto's verdicts": Layout(_arena_hard, "comparisons without the baseline"),
     "AlpacaEval's annotations": Layout(

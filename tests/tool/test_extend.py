@@ -6,6 +6,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tomllib
 from dataclasses import replace
 from pathlib import Path
 
@@ -333,6 +334,10 @@ def test_the_page_on_a_layout_works(tmp_path):
     own.commands()
     told = own.run("-m", "judgerank", "doctor", "duels.csv")
     assert "duels of a champion. The champion's answer was shown first." in told
+    recipe = (tmp_path / "our_arena.toml").rename(tmp_path / "src/judgerank/reading/recipes/our_arena.toml")
+    (tmp_path / "votes.jsonl").write_text(tomllib.loads(recipe.read_text())["example"]["text"].lstrip())
+    told_votes = own.run("-m", "judgerank", "doctor", "votes.jsonl")
+    assert "votes of our arena" in told_votes and "1 read: 1 for the model shown first" in told_votes
     assert "6 read: 2 for the model shown first, 2 for the second, 2 ties" in told
     assert sorted(pd.read_csv(tmp_path / "ranking/leaderboard.csv")["model"]) == ["gpt", "llama", "mistral"]
     assert json.loads((tmp_path / "ranking/run.json").read_text())["section"] == "rank"

@@ -14,7 +14,7 @@ from judgerank.data.frames import ITSELF
 from judgerank.data.rankings import sizes_of_rankings
 from judgerank.reading.layouts import LAYOUTS
 from judgerank.reading.layouts.guards import NOT_COUNTING
-from tests.tool.test_layouts import SAMPLES, rows
+from tests.tool.test_layouts import NAMED, SAMPLES, rows
 
 SCORES = [
     {"question": f"q{row // 2}", "model": "xy"[row % 2], "score": score, "judge": "j"}
@@ -29,6 +29,10 @@ NAMES = ("opal", "flint", "amber", "slate")
 def table(name: str) -> pd.DataFrame:
     once = name.startswith(("ranks", "a table of scores"))  # where one answer has one rank, and one score
     return pd.DataFrame(EVERY[name] * (1 if once else 2), dtype=object)
+
+
+def opened(name: str, frame: pd.DataFrame, **columns: str | None):
+    return read(frame, columns=NAMED.get(name, {}) | columns, copies="keep")
 
 
 def advised(message: str) -> list[dict[str, str | None]]:
@@ -59,9 +63,9 @@ def drawn(size: int, seed: int = 0) -> pd.DataFrame:
 def test_no_layout_passes_over_counts_that_nobody_spoke_of(name):
     frame = table(name)
     with pytest.raises(DataError, match="'freq' looks like one of counts") as error:
-        read(frame.assign(freq=[*range(1, len(frame) + 1)]), copies="keep")
+        opened(name, frame.assign(freq=[*range(1, len(frame) + 1)]))
     for columns in advised(str(error.value)):
-        read(frame.assign(freq=[*range(1, len(frame) + 1)]), columns=columns, copies="keep")
+        opened(name, frame.assign(freq=[*range(1, len(frame) + 1)]), **columns)
 
 
 @pytest.mark.parametrize("mark", NOT_COUNTING)
@@ -73,9 +77,9 @@ def test_no_layout_passes_over_records_that_do_not_count(name, mark):
     column, _, key = mark.partition(".")
     marked = frame.assign(**{column: [{key: bool(cell)} for cell in cells] if key else cells})
     with pytest.raises(DataError, match="do not count") as error:
-        read(marked, copies="keep")
-    left_out, counted = (read(marked, columns=columns, copies="keep") for columns in advised(str(error.value)))
-    assert rows(left_out) == rows(read(frame[counting], copies="keep"))
+        opened(name, marked)
+    left_out, counted = (opened(name, marked, **columns) for columns in advised(str(error.value)))
+    assert rows(left_out) == rows(opened(name, frame[counting]))
     assert counted.comparisons.n_comparisons > left_out.comparisons.n_comparisons
     assert counted.warnings
 

@@ -5,6 +5,7 @@ import gzip
 import io
 import json
 import random
+import re
 import shutil
 import sys
 import zipfile
@@ -216,6 +217,8 @@ SAMPLES = {
         *(2, 3, 2, 0),
     ),
 }
+JUDGES = {"judges": "kim,gpt"}
+NAMED = {"a wide table, one column a judge": JUDGES}  # columns that must be named
 PAIRS = (("winner_model", "loser_model"), ("chosen_model", "rejected_model"), ("chosen", "rejected"))
 SAMPLES |= {
     f"winners and losers ({won}, {lost})": (renamed(WON, winner=won, loser=lost), 1, 1, 1, 0)
@@ -236,12 +239,12 @@ def rows(found) -> list[tuple]:
 @pytest.mark.parametrize("name", SAMPLES)
 def test_every_layout_is_told_and_read(name, tmp_path):
     records, first, second, ties, unread = SAMPLES[name]
-    found = read(written(tmp_path, "jsonl", records))
+    found = read(written(tmp_path, "jsonl", records), columns=NAMED.get(name))
     assert found.source["layout"] == name
     won = found.comparisons.outcome
     assert [(won == share).sum() for share in (1, 0, 0.5)] == [first, second, ties]
     assert sum(found.comparisons.dropped.values()) == unread
-    same(judgments_of(pd.DataFrame(records)).comparisons, found.comparisons)
+    same(judgments_of(pd.DataFrame(records), columns=NAMED.get(name)).comparisons, found.comparisons)
 
 
 @pytest.mark.parametrize("form", ["csv", "parquet"])
@@ -251,8 +254,8 @@ def test_every_layout_reads_the_same_out_of_a_table(name, form, tmp_path):
     if "judge" in records[0] and isinstance(records[0]["judge"], list):
         records = [record | {"judge": "gpt-4"} for record in records]
     same(
-        read(written(tmp_path, form, records)).comparisons,
-        read(written(tmp_path, "jsonl", records)).comparisons,
+        read(written(tmp_path, form, records), columns=NAMED.get(name)).comparisons,
+        read(written(tmp_path, "jsonl", records), columns=NAMED.get(name)).comparisons,
     )
 
 
@@ -507,17 +510,34 @@ def test_numbers_are_shares_and_names_are_models():
     assert_array_equal(one.comparisons.outcome, [1, 0, 0.5])
 
 
-def test_columns_of_a_wide_table_are_its_judges():
-    found = judgments_of(pd.DataFrame(WIDE))
+def test_columns_of_a_wide_table_are_judges_if_they_are_named():
+    wide = pd.DataFrame(WIDE)
+    found = judgments_of(wide, columns=JUDGES)
     assert found.comparisons.judges == ("gpt", "kim")
     assert_array_equal(found.frame["question_id"], ["q1", "q2", "q3"] * 2)
-    alone = judgments_of(pd.DataFrame(WIDE).drop(columns="question"))
+    alone = judgments_of(wide.drop(columns="question"), columns=JUDGES)
     assert alone.frame["question_id"].nunique() == 3
-    shares = pd.DataFrame(WIDE).assign(kim=[1, 0.5, 0], gpt=[1, 0, 0]).drop(columns="turn")
-    with pytest.raises(DataError, match="no column 'judge_preferred_model' or 'winner'"):
-        judgments_of(shares)
-    told = judgments_of(shares, winner_values={"1": "a", "0": "b", "0.5": "tie"})
+    shares = wide.assign(kim=[1, 0.5, 0], gpt=[1, 0, 0]).drop(columns="turn")
+    told = judgments_of(shares, columns=JUDGES, winner_values={"1": "a", "0": "b", "0.5": "tie"})
     assert_array_equal(told.comparisons.outcome, [1, 0.5, 0, 1, 0, 0])
+    with pytest.raises(DataError, match="no column 'ana'"):
+        judgments_of(wide, columns={"judges": "kim,ana"})
+
+
+def test_columns_of_winners_are_no_judges_until_they_are_named():
+    rng = np.random.default_rng(6)
+    wide = pd.DataFrame([record | {"question": f"q{n}"} for n, record in enumerate(WIDE * 20)])
+    wide = wide.drop(columns=["note", "turn"])
+    wide["kim"], wide["gpt"], wide["ana"] = (rng.choice([*"abc"], 60) for _ in range(3))
+    votes = wide[["kim", "gpt", "ana"]]
+    wide["consensus"] = [row.mode()[0] if row.nunique() < 3 else "c" for _, row in votes.iterrows()]
+    with pytest.raises(DataError, match="name those that are judges") as error:
+        judgments_of(wide)
+    named = re.search(r"judges=([\w,]+)", str(error.value))[1]
+    assert named == "kim,gpt,ana"
+    assert judgments_of(wide, columns={"judges": named}).comparisons.judges == ("ana", "gpt", "kim")
+    with pytest.raises(DataError, match="column 'consensus' is no judge's"):
+        judgments_of(wide, columns={"judges": f"{named},consensus"})
 
 
 @pytest.mark.parametrize(
@@ -529,7 +549,7 @@ def test_judges_of_a_wide_table_may_write_everyday_words(words, judges):
     plain = pd.DataFrame(WIDE * 2).drop(columns=["note", "turn", "question"])
     plain["kim"], plain["gpt"], plain["ana"] = [*"abcabc"], [*"aabbca"], [*"bbaacc"]
     written = plain.assign(**{name: plain[name].map(dict(zip("abc", words, strict=True))) for name in judges})
-    found, expected = judgments_of(written), judgments_of(plain)
+    found, expected = (judgments_of(table, columns={"judges": "kim,gpt,ana"}) for table in (written, plain))
     same(found.comparisons, expected.comparisons)
     assert f"Winners read: {words[0]!r} as a (" in " ".join(found.remarks)
     assert not any("not read" in said for said in found.remarks)
@@ -537,19 +557,16 @@ def test_judges_of_a_wide_table_may_write_everyday_words(words, judges):
 
 def test_strength_in_the_words_of_some_judges_of_a_wide_table_is_kept():
     table = pd.DataFrame(WIDE).assign(kim=["A>>B", "B>A", "A=B"])
-    found = judgments_of(table)
+    found = judgments_of(table, columns=JUDGES)
     assert found.frame["strength"].tolist() == [2, 1, 1, 1, 1, 1]
     assert found.comparisons.strong.sum() == found.comparisons.strong[0, 0] == 1
 
 
 def test_columns_of_a_wide_table_that_are_not_read_are_named():
     numbers = pd.DataFrame(WIDE).assign(ana=[1, 2, 1], answer_a="yes", answer_b="no", n_a=10, n_b=20)
-    found = judgments_of(numbers)
+    found = judgments_of(numbers, columns=JUDGES)
     assert found.comparisons.judges == ("gpt", "kim")
-    said = "If one is a judge's, say what its words mean (--winner-values WORD=VALUE)."
-    assert f"Columns that are not read: note, turn, ana. {said}" in found.remarks
-    told = judgments_of(numbers.drop(columns="turn"), winner_values={"1": "a", "2": "b"})
-    assert told.comparisons.judges == ("ana", "gpt", "kim")
+    assert "Columns that are not read: note, turn, ana." in found.remarks
 
 
 # words of one's own
@@ -607,8 +624,8 @@ REFUSED = [
     (changed(ALPACA_EVAL, 1, preference=True), "record 2 has the preference True"),
     (changed(ALPACA_EVAL, 2, generator_1=None), "record 3 has no 'generator_1'"),
     (without(ALPACA_EVAL, "preference"), "the table has no column 'preference'"),
-    (changed(ARENA_HARD, 1, games=[{"score": "A>B"}]), "record 2 has no two games with a score each"),
-    (changed(ARENA_HARD, 1, games=None), "record 2 has no two games"),
+    (changed(ARENA_HARD, 1, games=[{"score": "A>B"}] * 3), "record 2 has no one or two games with a score each"),
+    (changed(ARENA_HARD, 1, games=None), "record 2 has no one or two games"),
     (
         changed(ARENA_HARD, 0, games=[{"score": "A>B"}, {"score": "A>>>B"}]),
         "record 1 has the unknown score of game 2",
@@ -665,20 +682,13 @@ REFUSED = [
 @pytest.mark.parametrize(("records", "sentence"), REFUSED, ids=[sentence for _, sentence in REFUSED])
 def test_what_is_unclear_is_refused(records, sentence, tmp_path):
     with pytest.raises(DataError, match=f"^mine.jsonl: (the records )?{sentence}"):
-        read(written(tmp_path, "jsonl", records))
+        read(written(tmp_path, "jsonl", records), columns=JUDGES if "kim" in records[0] else None)
 
 
 def test_naming_the_columns_decides_between_layouts(tmp_path):
     both = [one | two for one, two in zip(NAMES, ONE_HOT, strict=True)]
     found = read(written(tmp_path, "jsonl", both), columns={"winner": "winner"})
     assert_array_equal(found.comparisons.outcome, [1, 0, 0.5])
-
-
-def test_a_column_of_replies_is_no_judge_of_a_wide_table(tmp_path):
-    clean = read(written(tmp_path, "jsonl", WIDE)).comparisons
-    beside = read(written(tmp_path, "jsonl", [one | {"judge_output": "[[A]]"} for one in WIDE])).comparisons
-    assert beside.judges == clean.judges
-    assert_array_equal(beside.outcome, clean.outcome)
 
 
 # scores of samples

@@ -488,7 +488,8 @@ def judgments(name: str, names: Names, shuffle: int | None = None) -> Judgments:
     records = WRITTEN[name](names)
     if shuffle is not None:
         random.Random(shuffle).shuffle(records)
-    return judgments_from([Table(pd.DataFrame(records), path=None)], "mine")
+    columns = {"judges": ",".join(names.judges.values())} if name == "a wide table, one column a judge" else {}
+    return judgments_from([Table(pd.DataFrame(records), columns, path=None)], "mine")
 
 
 Results = dict[str, pd.DataFrame]
@@ -531,7 +532,7 @@ def same_results(one: Results, other: Results, rtol: float = 1e-6) -> None:
         pd.testing.assert_frame_equal(table, other[name], rtol=rtol, atol=rtol / 10, check_exact=False, obj=name)
 
 
-@pytest.mark.parametrize("name", [layout.name for layout in LAYOUTS])
+@pytest.mark.parametrize("name", [layout.name for layout in LAYOUTS if layout.recipe is None])
 def test_new_names_and_another_order_of_records_change_nothing_but_names(name):
     assert name in WRITTEN, f"write a sample in the layout {name!r} here"
     plain = judgments(name, AS_THEY_ARE)

@@ -1,5 +1,7 @@
 """Every recipe reads its own example to the judgments that it says, in every form that can hold it."""
 
+import re
+import shlex
 from pathlib import Path
 
 import pandas as pd
@@ -84,3 +86,67 @@ def _is_refused(frame: pd.DataFrame) -> bool:
     except DataError as error:
         return "do not count" in str(error)
     return False
+
+
+# refusals that name the options
+
+
+def said_options(message: str) -> tuple[dict[str, str], dict[str, str]]:
+    """The columns and the words that a refusal says to name."""
+    words = shlex.split(re.search(r"\((--column .*) reads (?:them|it)\)", message)[1])
+    options = list(zip(words[::2], words[1::2], strict=True))
+    columns = dict(text.split("=", 1) for option, text in options if option == "--column")
+    return columns, dict(text.rsplit("=", 1) for option, text in options if option == "--winner-values")
+
+
+NEARLY = {  # a column that a form is known by and that is not read
+    "argilla's records with a question of preference": "fields",
+    "argilla's records, a row for each response": "_server_id",
+    "distilabel's ratings of generations": "generations",
+    "Every Eval Ever's instances": "schema_version",
+    "Label Studio's pairwise annotations, short or as CSV": "lead_time",
+    "MultiPref's annotations": "comparison_id",
+    "reward-bench's scores of one model": "text_chosen",
+}
+
+
+@pytest.mark.parametrize("name", NEARLY)
+def test_a_refusal_of_nearly_a_form_is_followed(name, tmp_path):
+    recipe = RECIPES[name]
+    frame = frame_of(recipe, tmp_path).drop(columns=NEARLY[name])
+    with pytest.raises(DataError, match=re.escape(name)) as error:
+        read(frame)
+    columns, words = said_options(str(error.value))
+    assert judgments(read(frame, columns=columns, winner_values=words)) == recipe["example"]["reads"]
+
+
+def test_the_options_that_a_refusal_of_scores_names_read_them():
+    frame = pd.DataFrame({"session_id": [*"aabb"], "model_test": [*"xyxy"], "score": [7, 8, 6, 5], "chat": "t"})
+    with pytest.raises(DataError) as error:
+        read(frame)
+    columns, _ = said_options(str(error.value))
+    assert judgments(read(frame, columns=columns)) == ["x y 0 - a", "x y 1 - b"]
+
+
+def test_paths_name_what_is_within_other_columns():
+    records = [
+        {"run": {"first": {"model": "x"}, "second": {"model": "y"}}, "verdict": {"side": side}} for side in "abc"
+    ]
+    with pytest.raises(DataError, match=r"run\.first\.model"):
+        read(records)
+    columns = {"model_a": "run.first.model", "model_b": "run.second.model", "winner": "verdict.side"}
+    assert judgments(read(records, columns=columns)) == ["x y 1", "x y 0", "x y 0.5"]
+    listed = [{"models": ["x", "y"], "votes": [{"by": "j", "side": "a"}, {"by": "k", "side": "b"}]}]
+    columns = {"model_a": "models[0]", "model_b": "models[1]", "winner": "votes[*].side", "judge": "votes[*].by"}
+    assert judgments(read(listed, columns=columns)) == ["x y 1 j", "x y 0 k"]
+    uneven = [{"model": ["x", "y"], "score": [1, 2, 3], "question": "q"}]
+    with pytest.raises(DataError, match=r"record 1 has 2 values in 'model.*' and 3 in"):
+        read(uneven, columns={"model": "model[*]", "score": "score[*]"})
+
+
+def test_one_game_of_arena_hard_is_one_comparison():
+    record = {"question_id": "q", "model": "x", "baseline": "base", "judge": "j", "games": [{"score": "B>A"}]}
+    assert judgments(read([record, record | {"question_id": "r", "model": "y"}])) == [
+        "base x 0 j q",
+        "base y 0 j r",
+    ]

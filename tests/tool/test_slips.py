@@ -304,14 +304,12 @@ def test_one_model_alone_is_no_merged_file_and_missing_names_are_counted():
 
 def test_a_wide_table_with_an_unknown_word_says_how_to_read_it():
     wide = CLEAN.drop(columns=["winner", "judge"]).assign(
-        one="A", two=["A", "B", "="] * 20, three=["B", "=", "A"] * 20
+        one=["!", "A", "B"] * 20, two=["A", "B", "!"] * 20, three=["B", "!", "A"] * 20
     )
-    wide["one"] = ["=", "A", "B"] * 20
-    with pytest.raises(
-        DataError, match=r"if each judge has a column of answers, say what words .* --winner-values"
-    ):
-        judgments_of(wide)
-    assert len(judgments_of(wide, winner_values={"=": "tie"}).comparisons) == 180
+    judges = {"judges": "one,two,three"}
+    with pytest.raises(DataError, match=r"--winner-values '!=VALUE'"):
+        judgments_of(wide, columns=judges)
+    assert len(judgments_of(wide, columns=judges, winner_values={"!": "tie"}).comparisons) == 180
 
 
 def test_decimal_commas_are_read_and_said_and_thousands_are_not():

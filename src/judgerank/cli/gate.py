@@ -55,16 +55,19 @@ class Order(StrEnum):
     both = "both"
 
 
+class WithoutKeys(StrEnum):
+    """What happens where a judge's key is missing."""
+
+    fail = "fail"
+    skip = "skip"
+
+
 DEFAULT_MODE, DEFAULT_SCALE, DEFAULT_MISSING = Mode(MODES[0]), Scale(SCALES[0]), Missing(MISSING[0])
 SURENESS, PANEL = "Uncertainty", "Asking a panel"
-OF_PANEL = (
-    "until",
-    "budget",
-    "judgments",
-    "order",
-    "allow_env_url",
-    "allow_host",
-)  # options that say how a panel is asked
+OF_PANEL = (  # options that say how a panel is asked
+    *("until", "budget", "judgments", "order", "allow_env_url", "allow_host"),
+    "without_keys",
+)
 OF_FILES = (  # options on judgments that are there
     *("cluster", "criteria", "question_cost", "answers", "format", "column", "winner_values"),
     *("encoding", "names", "copies", "without_judge", "only_judge", "without_model", "category"),
@@ -211,6 +214,14 @@ def gate(
             help="Host that a judge may be asked at, beside providers' own and this computer; as often as needed.",
         ),
     ] = None,
+    without_keys: Annotated[
+        WithoutKeys,
+        typer.Option(
+            rich_help_panel=PANEL,
+            help="Where the environment lacks a judge's key, as in pull requests from forks: fail, or skip the "
+            "gate with exit code 0.",
+        ),
+    ] = WithoutKeys.fail,
     format: FormatOption = None,
     column: ColumnOption = None,
     winner_values: WinnerValuesOption = None,
@@ -282,6 +293,8 @@ def gate(
             "allow_hosts": tuple(allow_host or ()),
         }
         by_rounds = until is Until.decided
+        if without_keys is WithoutKeys.skip:
+            gate_run.skip_without_keys(panel, json)
         result = gate_run.asked_now(files, panel, by_rounds, rule, own, {**request_settings, "names": pair})
     else:
         selection = selected(without_judge, only_judge, without_model, category)

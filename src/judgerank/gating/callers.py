@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from contextlib import suppress
 from pathlib import Path
 
 VARIABLE = "JUDGERANK_CALLER"  # environment variable by which the action says that it is the caller
@@ -60,10 +61,11 @@ def caller_now() -> str:
     return ACTION if os.environ.get(VARIABLE) == ACTION else COMMAND
 
 
-def tell_github_of_error(message: str) -> None:
-    """Append why there is no verdict to the step's summary, and that to its outputs."""
-    append(SUMMARY, f"### The gate could not decide\n\n{as_text(message)}\n")
-    append(OUTPUT, "verdict=error\nfailed=false\nneeded=\n")
+def tell_github_without_verdict(what: str, message: str) -> None:
+    """Append why there is no verdict to the step's summary, and ``error`` or ``skipped`` to its outputs."""
+    with suppress(OSError):  # a file that cannot be written must not hide the message
+        append(SUMMARY, f"### No verdict: {what}\n\n{as_text(message)}\n")
+        append(OUTPUT, f"verdict={what}\nfailed=false\nneeded=\n")
 
 
 def append(variable: str, text: str) -> None:

@@ -124,4 +124,5 @@ COLUMNS: dict[str, tuple[str, tuple[str, ...]]] = {
     "score": ("score", ("score", "rating", "grade", "value", "rank")),
     "swapped": ("swapped", ()),
     "valid": ("valid", ()),
+    "judges": ("judges", ()),
 }

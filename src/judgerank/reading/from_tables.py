@@ -26,7 +26,7 @@ from judgerank.reading.layouts.ranked import chosen
 from judgerank.reading.layouts.sample_scores import CHOICE, paired
 from judgerank.reading.layouts.strength import shares_of
 from judgerank.reading.layouts.table import EXACT, FEW_WITHOUT, refuse_missing_names, require_models, values
-from judgerank.reading.layouts.tables import FEWEST, names_in_order, on_reading, on_unheard, winner_written
+from judgerank.reading.layouts.tables import FEWEST, on_reading, on_unheard, winner_written
 from judgerank.reading.layouts.unordered import by_name, in_shown_order
 
 # Records of several tables in one, with the remarks that belong to them.
@@ -166,11 +166,10 @@ def judgments_from(tables: Sequence[Table], name: str, source: Mapping[str, obje
         ordered = all(layout.ordered for layout, *_ in parts)
         always = winner_written(frame) if ordered else []
         side = 1.0 if (frame["judge_preferred_model"] == "a").any() else -1.0
-        by_names = names_in_order(frame) if ordered and not always else []
-        ordered = ordered and not (always or by_names)
+        ordered = ordered and not always
         frame = frame if ordered else by_name(frame)
         comparisons = comparisons_of(frame, ordered)
-        remarks = [*remarks_on_judges(frame, comparisons), *remarks, *by_names]
+        remarks = [*remarks_on_judges(frame, comparisons), *remarks]
     if left_out:
         comparisons = replace(comparisons, dropped={**comparisons.dropped, NO_QUESTION: left_out})
         remarks.insert(0, f"Left out: {counted(left_out, 'judgment')} without a question.")

@@ -173,7 +173,9 @@ def _read(
     how = {"given": file_names(path), **({"options": options} if options else {})}
     plain = baseline is None and encoding is None and names != EXACT and not set(keep) - set(COLUMNS)
     plain = (
-        plain and "valid" not in (columns or {}) and not any(map(is_path, filter(None, (columns or {}).values())))
+        plain
+        and not {"valid", "judges"} & {*(columns or {})}
+        and not any(map(is_path, filter(None, (columns or {}).values())))
     )
     if plain and are_large(paths, form):
         large = _large(paths, form, columns, winner_values, copies)

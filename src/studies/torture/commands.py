@@ -62,6 +62,9 @@ def misanswered(settings: dict, rng: np.random.Generator) -> Record:
             rows = [voted for row in rows for voted in (row, (*row[:2], "kim", *row[3:]))]
         Path("judgments.json").write_text(json.dumps(LAYOUTS[layout].written(rows)))
         words = _words(command, rows, rng)
+        if "judgments.json" in words:
+            named = LAYOUTS[layout].columns(rows).items()
+            words += [word for key, column in named for word in ("--column", f"{key}={column}")]
         paths_before = {*Path().rglob("*")}
         code, stdout, stderr = _ended(words)
         faults = list(_faults(command, code, stdout, stderr, {*Path().rglob("*")} - paths_before))

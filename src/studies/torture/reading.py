@@ -133,9 +133,10 @@ def misread_slip(settings: dict, rng: np.random.Generator) -> Record:
     for name in names:
         slipped = SLIPS[name](slipped, rng)
     with tempfile.TemporaryDirectory() as folder:
-        clean = _read(_written(rows, form, Path(folder, "clean")))
+        columns = {"judges": ",".join(JUDGES)} if settings["layout"] == "wide" else {}
+        clean = _read(_written(rows, form, Path(folder, "clean")), columns)
         try:
-            rows_read = _read(_written(slipped, form, Path(folder, "slipped")))
+            rows_read = _read(_written(slipped, form, Path(folder, "slipped")), columns)
         except JudgerankError as error:
             innocent = names == ["innocent"]
             return {"status": "refused", "slips": "+".join(names), "bad": int(innocent or "\n" in str(error))}
@@ -144,8 +145,8 @@ def misread_slip(settings: dict, rng: np.random.Generator) -> Record:
     return {"status": "read", "slips": "+".join(names), "bad": int(rows_read != clean)}
 
 
-def _read(path: Path) -> list[tuple]:
-    judgments = read_judgments(path)
+def _read(path: Path, columns: dict[str, str | None]) -> list[tuple]:
+    judgments = read_judgments(path, columns=columns)
     c, frame = judgments.comparisons, judgments.frame[judgments.parsed]
     question = frame["question_id"] if "question_id" in frame else [None] * len(frame)
     first, second, judge = (

@@ -14,12 +14,13 @@ import pandas as pd
 from judgerank.data.errors import DataError
 from judgerank.data.listing import listed
 from judgerank.data.modules import names_in
+from judgerank.reading.layouts.by_recipe import refuse_nearly_known, refuse_other_models
 from judgerank.reading.layouts.guards import guarded
 from judgerank.reading.layouts.paths import with_paths
 from judgerank.reading.layouts.score_tables import SCORE_TABLE
 from judgerank.reading.layouts.spelling import alike, as_usual, refuse_doubtful
 from judgerank.reading.layouts.table import OF_SCORES, Layout, Table
-from judgerank.reading.layouts.tables import ARENA, NAMED, PAPER
+from judgerank.reading.layouts.tables import ARENA, NAMED, PAPER, WIDE, refuse_unasked_wide
 from judgerank.reading.layouts.texts import is_whole, plain
 from judgerank.reading.layouts.words import winner_by_name
 
@@ -84,6 +85,8 @@ def _refuse_halves(table: Table, layout: Layout) -> None:
 
 
 def _settled(table: Table) -> tuple[Layout, Table]:
+    if table.specified.get("judges"):
+        return WIDE, as_usual(table, WIDE)
     if any(table.specified.get(key) for key in ("model_a", "model_b", "winner")):
         return NAMED, as_usual(table, NAMED)
     if any(table.specified.get(key) for key in OF_SCORES):
@@ -103,7 +106,11 @@ def _settled(table: Table) -> tuple[Layout, Table]:
             _refuse_one_of_several(winner, table, usual)
             table = replace(table, named={**table.named, "winner": winner})
             return NAMED, as_usual(table, NAMED)
+        refuse_nearly_known(table)
         _refuse_one_that_is_cut_short(list(map(str, table.frame.columns)))
+        refuse_unasked_wide(as_usual(table, NAMED))
+        if not {"model_a", "model_b"} <= {*as_usual(table, NAMED).frame.columns}:
+            refuse_other_models(table)
         return NAMED, as_usual(table, NAMED)  # which says what is missing
     _refuse_one_that_is_nearly_more(matching[0], usual[matching[0].name])
     return matching[0], usual[matching[0].name]

@@ -6,8 +6,9 @@ the records into one of four plain tables: of pairs, of scores, of ranks, or of 
 
 from __future__ import annotations
 
+import shlex
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 from importlib.resources import files
@@ -17,20 +18,23 @@ import numpy as np
 import pandas as pd
 
 from judgerank.data.errors import DataError
+from judgerank.data.listing import listed
 from judgerank.reading.contents import COLUMNS
 from judgerank.reading.layouts.guards import kept
 from judgerank.reading.layouts.paths import PLACE_IN_LIST, has_path, with_paths
 from judgerank.reading.layouts.ranked import LAYOUTS as OF_RANKS
-from judgerank.reading.layouts.score_tables import SCORE_TABLE
+from judgerank.reading.layouts.score_tables import ASKED, SCORE_TABLE
 from judgerank.reading.layouts.table import Layout, Table, values
 from judgerank.reading.layouts.tables import NAMED
-from judgerank.reading.layouts.words import number, word
+from judgerank.reading.layouts.texts import plain
+from judgerank.reading.layouts.words import NAMES, number, word
 
 Recipe = Mapping[str, Any]
 RANKS = next(layout for layout in OF_RANKS if layout.needs == ("rank",))
 KINDS = {"pairs": NAMED, "scores": SCORE_TABLE, "ranks": RANKS, "choices": RANKS}
 LEFT_OPEN = ("count", "swapped", "valid")  # keys that a recipe leaves to the guards unless it speaks of them
 OPTIONAL = ("judge", "question", "category")
+DEEPEST = 4  # steps of a path that a refusal names
 TRUE = {"true", "1", "1.0", "yes"}
 BASELINE = "=baseline"  # the model that all others were compared with, by the option or by that name
 MADE = "{} by recipe"  # the name of a column that is made for a key
@@ -225,8 +229,103 @@ def _layout(recipe: Recipe) -> Layout:
     )
 
 
-def _layouts() -> Iterator[Layout]:
-    yield from map(_layout, recipes())
+LAYOUTS = tuple(map(_layout, recipes()))
 
 
-LAYOUTS = tuple(_layouts())
+# Refusals of records that are nearly in a form: they name the options that read them.
+NEEDED = {"pairs": ("model_a", "model_b", "winner"), "scores": ("model", "score", "question")}
+
+
+def refuse_nearly_known(table: Table) -> None:
+    """Refuse records that lack a column of a form and have its models and verdicts, naming what reads them.
+
+    Raises
+    ------
+    DataError
+        Naming the options by which they are read.
+    """
+    missing = {
+        recipe["name"]: [name for name in recipe["needs"] if name not in table.frame.columns]
+        for recipe in recipes()
+    }
+    for recipe in sorted(recipes(), key=lambda recipe: len(missing[recipe["name"]])):
+        options = _options(recipe, table)
+        if options:
+            absent = missing[recipe["name"]]
+            lacks = f", but have no column {absent[0]!r}" if absent else ""
+            raise DataError(f"the records are nearly {recipe['name']}{lacks} ({options} reads them)")
+
+
+def refuse_other_models(table: Table) -> None:
+    """Refuse records without pairs whose models are elsewhere, naming what reads them, or where they are.
+
+    Raises
+    ------
+    DataError
+    """
+    options = _options_of_scores(table)
+    if options:
+        raise DataError(f"the table has no pairs of models, and may be one of scores ({options} reads it)")
+    paths = _paths_to_models(table.frame)
+    if paths:
+        raise DataError(
+            f"models are within other columns ({listed(paths)}): name what is read by its path, such as "
+            f"--column model_a={paths[0]}, and model_b and winner likewise, or model, score and question of scores"
+        )
+
+
+def _options(recipe: Recipe, table: Table) -> str:
+    """The options that read what a recipe does, where the columns it needs are there; else empty."""
+    fields, needed = recipe.get("columns", {}), NEEDED.get(recipe.get("kind", "pairs"), ())
+    named = {key: _there(table, fields[key]) for key in fields if isinstance(fields[key], str | list)}
+    rules = {"games", "ties", "of_file", "without_itself"} & recipe.keys()  # which no option says
+    rules |= {path for key in ("only", "without") for path in recipe.get(key, ()) if has_path(table.frame, path)}
+    if rules or not recipe.get("ordered", True) or not needed or not all(named.get(key) for key in needed):
+        return ""
+    words = [f"{said}={NAMES.get(letter, letter)}" for said, letter in recipe.get("words", {}).items()]
+    columns = [part for key, name in named.items() if name for part in ("--column", f"{key}={name}")]
+    meanings = [part for text in words for part in ("--winner-values", text)]
+    return shlex.join([*columns, *meanings])
+
+
+def _there(table: Table, value: str | list[str]) -> str | None:
+    paths = value if isinstance(value, list) else [value]
+    return next((path for path in paths if has_path(table.frame, path)), None)
+
+
+def _options_of_scores(table: Table) -> str:
+    """The options that read a table with one column of models, one of scores and one of questions."""
+    by_word = {}
+    for key, words in {"model": {"model"}, "score": {"score", "rating", "grade"}}.items():
+        named = [name for name in map(str, table.frame.columns) if words & {*plain(name).split("_")}]
+        by_word[key] = named if key == "model" else [name for name in named if _are_numbers(table.frame, name)]
+    asked = [name for name in map(str, table.frame.columns) if plain(name) in ASKED or plain(name).endswith("_id")]
+    question = next((name for name in ASKED if name in asked), next(iter(asked), None))
+    if len(by_word["model"]) != 1 or not by_word["score"] or question is None or len(by_word["score"]) > 1:
+        return ""
+    columns = {"model": by_word["model"][0], "score": by_word["score"][0], "question": question}
+    return shlex.join([part for key, name in columns.items() for part in ("--column", f"{key}={name}")])
+
+
+def _are_numbers(frame: pd.DataFrame, name: str) -> bool:
+    present = [value for value in values(frame, name).tolist() if value is not None]
+    return bool(present) and all(number(value) is not None for value in present)
+
+
+def _paths_to_models(frame: pd.DataFrame) -> list[str]:
+    """Paths within the objects and lists of the first record whose last name is that of a model."""
+    paths: list[str] = []
+
+    def walk(value: object, path: str, depth: int) -> None:
+        if isinstance(value, Mapping):
+            for key, inner in value.items():
+                if isinstance(key, str) and "." not in key and "[" not in key and depth < DEEPEST:
+                    if "model" in plain(key).split("_") and isinstance(inner, str):
+                        paths.append(f"{path}.{key}")
+                    walk(inner, f"{path}.{key}", depth + 1)
+        elif isinstance(value, list | tuple | np.ndarray) and len(value):
+            walk(value[0], f"{path}[*]", depth + 1)
+
+    for name in (name for name in frame.columns if isinstance(name, str) and isinstance(frame[name], pd.Series)):
+        walk(frame[name].iloc[0], name, 0)
+    return paths

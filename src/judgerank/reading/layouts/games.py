@@ -81,7 +81,14 @@ def _arena_hard(table: Table) -> pd.DataFrame:
     second_game = answers([pair[1] for pair in both], model, baseline, words, "score of game 2")
     frames = _in_both_orders(frame, first_game, second_game)
     # record by record, the first game before the second
-    return strength.with_strength(frames, [verdict for pair in both for verdict in pair])
+    frames = strength.with_strength(frames, [verdict for pair in both for verdict in pair])
+    played = [place < n for n in _numbers_of_games(table) for place in range(2)]
+    return frames[np.array(played, bool)].reset_index(drop=True)
+
+
+def _numbers_of_games(table: Table) -> list[int]:
+    """Games in every record: two, or one where judges see one order only."""
+    return [len(games) for games in values(table.frame, "games")]
 
 
 def _lacks_baseline(table: Table) -> bool:
@@ -94,9 +101,11 @@ def _with_baseline(table: Table) -> Table:
 
 def _two_scores(number: int, value: Any) -> list[object]:
     games = list(value) if isinstance(value, list | np.ndarray) else []
-    if len(games) != 2 or not all(game is None or (isinstance(game, dict) and "score" in game) for game in games):
-        raise DataError(f"record {number} has no two games with a score each")
-    return [None if game is None else game["score"] for game in games]
+    if len(games) not in (1, 2) or not all(
+        game is None or (isinstance(game, dict) and "score" in game) for game in games
+    ):
+        raise DataError(f"record {number} has no one or two games with a score each")
+    return [None if game is None else game["score"] for game in (games if len(games) == 2 else [*games, None])]
 
 
 def _swapped(letters: list[str | None]) -> list[str | None]:

@@ -9,6 +9,7 @@ better) to 3: the set nvidia/HelpSteer3 on the hub, which names no models. Wide 
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import pandas as pd
@@ -33,7 +34,7 @@ from judgerank.reading.layouts.table import (
     values,
     zero_based,
 )
-from judgerank.reading.layouts.texts import plain, texts_in
+from judgerank.reading.layouts.texts import plain, texts_in, visible
 from judgerank.reading.layouts.words import (
     ANSWERS,
     OF_HELPSTEER,
@@ -58,7 +59,7 @@ SIDES["judge"] = ("judge", "worker")
 ONE_HOT = {"winner_model_a": "a", "winner_model_b": "b", "winner_tie": "c"}
 OF_JUDGEARENA = ("pref", "source", "judge_model", "question_id")  # what its battles have beside the arena's
 HELPSTEER = aliases_with(winner=OF_HELPSTEER[2:], question=(*COLUMNS["question"][1], "context"))
-WIDE_WITHOUT = ("winner", "judge", "reply", "human")  # a record has those of several judges
+WIDE_WITHOUT = ("winner", "judge", "judges", "reply", "human")  # a record has those of several judges
 OF_REPLIES = re.compile(r"(?:\w+_)?(?:judge?ment|output)")  # columns of what a judge wrote, not named after one
 MOST_WORDS = 100  # different ones of a judge, but for names of models
 FEWEST_JUDGES = 2  # one column of answers could be anything: it is told as the winner's
@@ -193,6 +194,45 @@ def _pair_and_question() -> dict[str, tuple[str, ...]]:
 
 
 def _judges(table: Table) -> list[str]:
+    """The columns that are named as judges'.
+
+    Raises
+    ------
+    DataError
+        If one is not there, or says nothing but what the others do.
+    """
+    by_sight = {visible(name): name for name in table.frame.columns if isinstance(name, str)}
+    judges = []
+    for name in filter(None, (table.specified.get("judges") or "").split(",")):
+        if visible(name) not in by_sight:
+            raise DataError(f"the table has no column {name!r} (it has: {listed(map(str, table.frame.columns))})")
+        judges.append(by_sight[visible(name)])
+    derived = _derived(table, judges)
+    if derived:
+        raise DataError(
+            f"column {derived[0]!r} is no judge's: the other columns tell what it says in every record, as of a "
+            f"majority (--column judges={','.join(name for name in judges if name not in derived)})"
+        )
+    return judges
+
+
+def _derived(table: Table, names: Sequence[str]) -> list[str]:
+    """The one column that is a function of two others or more, such as their majority; empty if there is none."""
+    texts = {name: values(table.frame, name).map(str) for name in names}
+    derived = []
+    for name in names if len(names) > 2 and len(table.frame) >= FEWEST else ():
+        others = pd.Series(
+            list(zip(*(texts[other] for other in names if other != name), strict=True)), dtype=object
+        )
+        groups = texts[name].groupby(others)
+        repeated = groups.transform("size") > 1
+        is_one = groups.transform("first") == texts[name]
+        if repeated.sum() >= FEWEST and len({*texts[name]}) > 1 and is_one.all():
+            derived.append(name)
+    return derived if len(derived) == 1 else []  # of several nobody knows which came first
+
+
+def _candidates(table: Table) -> list[str]:
     """Columns with a word for either model in them, or with words for answers only, everyday ones among these."""
     words, models = ANSWERS | dict(table.words), _models_in(table)
     wins = {text for text, letter in words.items() if letter in ("a", "b")} | models
@@ -234,15 +274,23 @@ def _on_wide(table: Table) -> Iterator[str]:
     used |= {*texts_in(table.frame, used).values(), *by_answer(table.frame)}
     unread = [str(table.spelled.get(name, name)) for name in table.frame.columns if name not in used]
     if unread:
-        yield (
-            f"Columns that are not read: {listed(unread)}. If one is a judge's, say what its words mean "
-            "(--winner-values WORD=VALUE)."
+        yield (f"Columns that are not read: {listed(unread)}.")
+
+
+def refuse_unasked_wide(table: Table) -> None:
+    """Refuse a table in which several columns say who won and none is named: not each needs to be a judge's."""
+    columns = {*map(str, table.frame.columns)}
+    if columns & {*WINNERS, *ONE_HOT} or not columns >= {*PAIR} or table.specified.get("winner"):
+        return
+    found = _candidates(table)
+    derived = _derived(table, found)
+    judges = [name for name in found if name not in derived]
+    if len(judges) >= FEWEST_JUDGES:
+        option = shlex.join(["--column", f"judges={','.join(judges)}"])
+        raise DataError(
+            f"{len(judges)} columns say who won ({listed(judges)}): name those that are judges ({option}), and "
+            "none that is a criterion, another game or a consensus; or name one (--column winner=NAME)"
         )
-
-
-def _is_wide(columns: frozenset[str], sample: Table) -> bool:
-    excluded = {*WINNERS, *COLUMNS["judge"][1], *ONE_HOT}
-    return not columns & excluded and not sample.specified.get("judge") and len(_judges(sample)) >= FEWEST_JUDGES
 
 
 def _used_wide(table: Table) -> dict[str, list[str]]:
@@ -289,7 +337,7 @@ WIDE = Layout(
     PAIR,
     _wide,
     _used_wide,
-    also=_is_wide,
+    also=lambda columns, sample: bool(sample.specified.get("judges")),
     remark="Each column of answers is a judge; without a column of questions, a row is one.",
     notes=_on_wide,
     aliases=_pair_and_question(),
@@ -300,7 +348,6 @@ LAYOUTS = (PAPER, ARENA, LLMFAO, ONE_HOT_WINNER, HELPSTEER3, WIDE)
 # Notes on how records were read: other spellings of columns, numbers for winners, winners first.
 Read = tuple[Layout, Table]
 SEVERAL = ("[", "{", "(", "array(")  # how a value begins that holds several
-FEWEST_SORTED = 8  # records from which it is no chance that all names are in order
 FEWEST = 20  # decided records from which it is no chance that the winner is always in one column
 
 
@@ -343,19 +390,6 @@ def _on_one(layout: Layout, table: Table) -> Iterator[str]:
     if winner is not None:
         yield from numbers_told(values(table.frame, winner), words_of(table, layout.aliases))
     yield from still_counted(table, {name for names in layout.used(table).values() for name in names})
-
-
-def names_in_order(frame: pd.DataFrame) -> list[str]:
-    """That models stand in the order of their names in all of a few records, which then is none of answers."""
-    pairs = {*zip(frame["model_a"].astype(str), frame["model_b"].astype(str), strict=True)}
-    names = {name for pair in pairs for name in pair}
-    sorted_all = all(a < b for a, b in pairs) or all(a > b for a, b in pairs)
-    if not FEWEST_SORTED <= len(frame) < FEWEST or len(names) < 3 or not sorted_all or "outcome" in frame:
-        return []
-    return [
-        f"Models stand in the order of their names in all {len(frame)} records, so the order is not taken for the "
-        "one in which answers were shown."
-    ]
 
 
 def winner_written(frame: pd.DataFrame) -> list[str]:
