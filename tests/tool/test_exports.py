@@ -235,7 +235,8 @@ def test_parquet_takes_an_extra(monkeypatch):
 def test_a_table_that_this_ranking_does_not_have(ranking, tmp_path):
     with pytest.raises(ConfigError, match=r"has no table 'categories' \(it has: leaderboard, judges,"):
         ranking.export(tmp_path / "c.csv", "categories")
-    absent = {"effects", "categories", "blocks", "adjusted", "repeats", "own_maker", "lmarena", "eee"}
+    absent = {"effects", "categories", "blocks", "adjusted", "repeats", "own_maker", "favourites"}
+    absent |= {"lmarena", "eee"}
     assert {*ranking.tables, *absent} == set(TABLES)
 
 
