@@ -152,3 +152,5 @@ lock:
 	  --generate-hashes --no-header --quiet -o requirements-study.lock
 	uv pip compile pyproject.toml $(TESTED:%=--extra %) --universal --python-version 3.11 -c requirements.lock \
 	  --generate-hashes --no-header --quiet -o requirements-test.lock
+	echo hatchling | uv pip compile pyproject.toml - --extra collect --universal --python-version 3.11 \
+	  -c requirements.lock --generate-hashes --no-header --quiet -o requirements-gate.lock

@@ -22,7 +22,7 @@ from studies.torture.commands import misanswered
 from studies.torture.fits import certificate_false, differs_by_version, maximum_missed, runaway_missed
 from studies.torture.reading import misread, misread_slip
 from studies.torture.replies import misread_reply
-from studies.torture.writing import lost, overwritten, strayed
+from studies.torture.writing import lost, overwritten, strayed, touched
 
 log = logging.getLogger("studies")
 # by part: its task, the list and the name of what it is for, and what must not happen
@@ -36,6 +36,7 @@ PARTS = {
     "replies": (misread_reply, "ways", "way", "a vote that the reply does not give, or one unread"),
     "commands": (misanswered, "commands", "command", "a defect, no sentence, or a file left by a refusal"),
     "kills": (lost, "kinds", "kind", "lost or mixed"),
+    "touched": (touched, "ways", "way", "a judgment lost, or what something else wrote"),
     "files": (overwritten, "ways", "way", "a user's file lost or changed"),
     "secrets": (strayed, "ways", "way", "a key elsewhere"),
 }

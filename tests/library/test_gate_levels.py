@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from judgerank.data.errors import ConfigError
+from judgerank.data.errors import ConfigError, DataError
 from judgerank.gating.checks import checked
 from judgerank.gating.decision import Evidence, outcome, p_values
 from judgerank.gating.gate import gate
@@ -207,6 +207,6 @@ def test_a_group_that_is_protected_must_pass_by_itself():
     assert (found.verdict, [one.name for one in found.failed]) == ("block", ["category=safety"])
     assert found.criteria[1].p_block == pytest.approx(2 * found.criteria[1].evidence.p_block)
     assert gate(frame, "old", "new", Rule(protect=(("category", "chat"),))).verdict == "ship"
-    for missing in (("category", "poems"), ("topic", "safety")):
-        with pytest.raises(ConfigError):
+    for missing, error in ((("category", "poems"), ConfigError), (("topic", "safety"), DataError)):
+        with pytest.raises(error):
             gate(frame, "old", "new", Rule(protect=(missing,)))

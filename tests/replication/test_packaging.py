@@ -98,6 +98,14 @@ def test_the_lock_of_the_study_is_a_part_of_the_whole():
     }
 
 
+def test_the_lock_of_the_action_is_a_part_of_the_whole():
+    part, whole = pins("requirements-gate.lock"), pins("requirements.lock")
+    names = {pin.partition("==")[0] for pin in part}
+    assert part.items() <= whole.items()
+    assert {requirement.name.lower() for requirement in required("collect")} | {"hatchling"} <= names
+    assert not names & {"pytest", "datasets", "inspect-ai", "playwright"}
+
+
 def test_the_lock_of_make_test_has_what_most_tests_need():
     names = {pin.partition("==")[0] for pin in pins("requirements-test.lock")}
     extras = re.search(r"^lock: TESTED := (.*)$", MAKEFILE, re.MULTILINE)[1].split()

@@ -48,7 +48,7 @@ def test_continuous_integration_is_a_script_whose_commands_exist():
     script = ROOT / ".ci/run"
     subprocess.run(["bash", "-n", script], check=True)
     targets = make_targets(script.read_text())
-    assert {"lowest", "newest", "test-all"} <= set(targets)
+    assert {"lowest", "newest", "torture", "test-all"} <= set(targets)
     assert missing_targets(targets) == []
 
 
@@ -108,19 +108,104 @@ def test_a_release_of_another_version_or_place_stops_at_its_first_step(tmp_path,
 def test_the_action_gates_the_repository_that_is_its_example(tmp_path):
     """The example's step that makes answers, then the action's gate, with the inputs that have no default."""
     runner = Runner(tmp_path, variables={"PYTHONPATH": str(ROOT / "src")})
-    (tmp_path / "python").symlink_to(sys.prefix)  # has what the action installs in the step before
+    installed(tmp_path)
     inputs = {name: settings.get("default", "") for name, settings in ACTION["inputs"].items()}
     inputs |= {"old": "old.jsonl", "new": "new.jsonl", "panel": "panel.yaml"}
     runner.values |= {f"inputs.{name}": value for name, value in inputs.items()}
     example = yaml.safe_load((ROOT / "examples/gate/workflow.yml").read_text())["jobs"]["gate"]["steps"]
     (answers,) = (step for step in example if "run" in step)
     (gate,) = (step for step in ACTION["runs"]["steps"] if step.get("id") == "gate")
+    runner.values |= {"github.event.pull_request.base.sha": "", "github.event.pull_request.head.repo.fork": ""}
     shutil.copytree(ROOT / "examples/gate", tmp_path / "gate/work")
     work = runner.run_job("gate", {"steps": [answers, gate]}, {})
     assert runner.values["steps.gate.outputs.verdict"] == "inconclusive"
     assert {f"steps.gate.outputs.{name}" for name in ACTION["outputs"]} <= set(runner.values)
     assert (work / "judgerank.xml").is_file()
     assert [json.loads(line) for line in (work / ".judgerank/judgments.jsonl").read_text().splitlines()]
+
+
+def installed(folder):
+    """Programs of these tests where the action installs its own in the step before."""
+    (folder / "gate/temp").mkdir(parents=True)
+    (folder / "gate/temp/judgerank").symlink_to(sys.prefix)
+    (folder / "python").symlink_to(sys.prefix)
+
+
+def gated(runner, **given):
+    """Run the action's gate with these inputs and expressions."""
+    inputs = {name: settings.get("default", "") for name, settings in ACTION["inputs"].items()}
+    inputs |= {"old": "old.jsonl", "new": "new.jsonl", "panel": "panel.yaml"}
+    runner.values |= {f"inputs.{name}": value for name, value in inputs.items()}
+    runner.values |= {"github.event.pull_request.base.sha": "", "github.event.pull_request.head.repo.fork": ""}
+    runner.values |= given
+    (gate,) = (step for step in ACTION["runs"]["steps"] if step.get("id") == "gate")
+    runner.run_job("gate", {"steps": [gate]}, {})
+    return runner.values["steps.gate.outputs.verdict"]
+
+
+def write_gated_repository(work):
+    """A repository whose base branch has a judge for larger numbers, and whose head would turn it around."""
+    work.mkdir(parents=True)
+    for name, answer in (("old", 50), ("new", 40)):
+        rows = [{"question_id": f"q{n}", "question": f"Q{n}?", "answer": str(answer)} for n in range(60)]
+        (work / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    for sign in (">", "<"):
+        judge = f"def judge(question, first, second):\n    return 'a' if int(first) {sign} int(second) else 'b'\n"
+        (work / "judge.py").write_text(judge)
+        (work / "panel.yaml").write_text("judges: [{judge: larger, provider: python, model: judge.py}]\n")
+        if sign == ">":
+            identity = ["-c", "user.name=x", "-c", "user.email=x@example.org"]
+            for command in (
+                ["init", "-q"],
+                ["add", "."],
+                ["commit", "-qm", "base"],
+                ["remote", "add", "origin", "."],
+            ):
+                subprocess.run(["git", *identity, *command], cwd=work, check=True)
+    done = subprocess.run(["git", "rev-parse", "HEAD"], cwd=work, check=True, capture_output=True, text=True)
+    return done.stdout.strip()
+
+
+def test_the_action_takes_the_panel_and_its_judges_from_the_base_branch(tmp_path):
+    runner = Runner(tmp_path, variables={"PYTHONPATH": str(ROOT / "src")})
+    installed(tmp_path)
+    work = tmp_path / "gate/work"
+    base = {"github.event.pull_request.base.sha": write_gated_repository(work)}
+    assert gated(runner, **{"inputs.panel-from": "head", "inputs.page": "gate.html"}, **base) == "ship"
+    assert (work / "gate.html").is_file() and (work / "judgerank.xml").is_file()
+    with pytest.raises(AssertionError, match="Block"):
+        gated(runner, **base)
+    assert not list((work / ".judgerank").glob("*.earlier.jsonl"))
+
+
+def test_a_fork_without_keys_ends_neutral_and_a_file_of_judgments_needs_no_panel(tmp_path):
+    runner = Runner(tmp_path, variables={"PYTHONPATH": str(ROOT / "src")})
+    installed(tmp_path)
+    work = tmp_path / "gate/work"
+    write_gated_repository(work)
+    judge = {"judge": "j", "provider": "openai", "model": "m", "api_key_env": "KEY_OF_NOBODY"}
+    judge["base_url"] = "https://api.openai.com/v1"
+    (work / "panel.yaml").write_text(yaml.safe_dump({"judges": [judge]}))
+    assert gated(runner, **{"github.event.pull_request.head.repo.fork": "true"}) == "skipped"
+    with pytest.raises(AssertionError, match="KEY_OF_NOBODY"):
+        gated(runner)
+    pairs = [("old", "new"), ("new", "old")]
+    rows = [
+        {"question_id": f"q{n}", "model_a": pairs[n % 2][0], "model_b": pairs[n % 2][1], "winner": "ab"[n % 2]}
+        for n in range(60)
+    ]
+    (work / "votes.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    given = {"inputs.judgments": "votes.jsonl", "inputs.mode": "two-sided"}
+    with pytest.raises(AssertionError, match="Block"):
+        gated(runner, **given)
+    assert gated(runner, **given, **{"inputs.baseline": "new", "inputs.candidate": "old"}) == "ship"
+
+
+def test_the_action_installs_what_its_lock_names_and_nothing_else():
+    (install,) = (step["run"] for step in ACTION["runs"]["steps"] if "pip install" in step.get("run", ""))
+    locked, own = [line for line in install.splitlines() if "pip install" in line]
+    assert "--require-hashes" in locked and "requirements-gate.lock" in locked
+    assert "--no-index" in own and "--no-deps" in own and "--no-build-isolation" in own
 
 
 def test_no_workflow_has_a_step_that_no_test_runs():

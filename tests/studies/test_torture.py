@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from judgerank import Status, fit
+from judgerank.collecting.ledger import Replaced
 from judgerank.collecting.replies import Form, Verdict
 from judgerank.data.comparisons import Comparisons
 from judgerank.engine import search
@@ -16,7 +17,7 @@ from judgerank.engine.multistart import FarOut
 from judgerank.model.members import BTL, POSITION_ONLY
 from judgerank.model.streams import generator
 from replication.config import ROOT
-from studies.torture import commands, fits, reading, replies
+from studies.torture import commands, fits, reading, replies, writing
 from tests import forked
 
 
@@ -38,6 +39,7 @@ def test_a_few_of_every_kind_end_well(tmp_path):
         "secrets": 3,
         "slips": 11,
         "thin": 1,
+        "touched": 15,
         "scales": 1,
     }
 
@@ -113,6 +115,16 @@ def test_a_reader_of_headings_and_quotes_would_be_counted(monkeypatch):
     assert {way: counted(way) for way in replies.WAYS} == dict.fromkeys(replies.WAYS, 0)
     monkeypatch.setattr(replies, "read", lenient)
     assert min(counted("headed"), counted("quoting"), counted("cut")) > 0
+
+
+def test_a_judgment_that_is_lost_and_lines_that_are_cut_off_would_be_counted(monkeypatch):
+    def bad(way: str) -> int:
+        return sum(writing.touched({"way": way}, generator(seed))["bad"] for seed in range(8))
+
+    assert [bad(way) for way in writing.TOUCHES] == [0, 0, 0]
+    monkeypatch.setattr(writing.Ledger, "_look", lambda *_: None)  # as if nobody else could write
+    monkeypatch.setattr(writing.Ledger, "_replaced", lambda *_: Replaced("it is gone"))
+    assert bad("put there") > 0
 
 
 def test_a_command_that_fails_in_its_own_way_would_be_counted(monkeypatch):

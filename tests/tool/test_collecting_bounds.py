@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 import re
 import resource
 import threading
@@ -17,6 +18,7 @@ from judgerank.collecting.bodies import DEEPEST, LARGE, TooDeep, checked_body
 from judgerank.collecting.ledger import Ledger, Replaced
 from judgerank.collecting.response import retry_after
 from judgerank.collecting.secrets import Secrets
+from judgerank.collecting.task_order import Task
 from judgerank.collecting.transport import LARGEST_BODY
 from judgerank.data.errors import DataError
 from tests.tool.collecting import TOTAL, collected, judgments
@@ -37,7 +39,10 @@ def chat(prompt: str, text: str, **more) -> bytes:
 
 @contextmanager
 def answering(answer):
-    """A server whose connections stay open; `answer` gives the body, headers and how often they are written."""
+    """A server whose connections stay open; `answer` gives the body, headers and how often they are written.
+
+    Or it gives all bytes of the reply, after which the connection is closed.
+    """
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -45,7 +50,12 @@ def answering(answer):
         def do_POST(self):
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             server.encodings.add(self.headers["Accept-Encoding"])
-            content, headers, times = answer(body["model"] + body["messages"][-1]["content"])
+            reply = answer(body["model"] + body["messages"][-1]["content"])
+            if isinstance(reply, bytes):
+                self.wfile.write(reply)
+                self.close_connection = True
+                return
+            content, headers, times = reply
             head = [f"{name}: {value}" for name, value in {"Content-Length": len(content), **headers}.items()]
             whole = (
                 "\r\n".join(["HTTP/1.1 200 OK", "Content-Type: application/json", *head, "", ""]).encode()
@@ -64,6 +74,58 @@ def answering(answer):
     finally:
         server.shutdown()
         server.server_close()
+
+
+def http(body: bytes, *headers: str, status: str = "HTTP/1.1 200 OK") -> bytes:
+    return "\r\n".join([status, "Content-Type: application/json", *headers, "", ""]).encode() + body
+
+
+def sized(body: bytes, *headers: str) -> bytes:
+    return http(body, f"Content-Length: {len(body)}", *headers)
+
+
+def in_chunks(body: bytes, end: bytes = b"0\r\n\r\n", size: str = "%x") -> bytes:
+    parts = (body[start : start + 40] for start in range(0, len(body), 40))
+    chunks = b"".join((size % len(part)).encode() + b"\r\n" + part + b"\r\n" for part in parts)
+    return http(chunks + end, "Transfer-Encoding: chunked")
+
+
+# strange replies that hold what was said, and those that hold less, or something else
+WHOLE = {
+    "trailers": lambda body: in_chunks(body, b"0\r\nX-A: 1\r\nContent-Type: text/evil\r\n\r\n"),
+    "chunks with extensions": lambda body: in_chunks(body, size='%x;a="b"'),
+    "100 Continue": lambda body: b"HTTP/1.1 100 Continue\r\n\r\n" + sized(body),
+    "103 Early Hints": lambda body: b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n" + sized(body),
+    "HTTP/1.0 without a length": lambda body: http(body, status="HTTP/1.0 200 OK"),
+    "a length twice": lambda body: sized(body, f"Content-Length: {len(body)}"),
+    "a type twice": lambda body: sized(body, "Content-Type: text/html"),
+    "a mark of UTF-8": lambda body: sized(b"\xef\xbb\xbf" + body),
+    "a second reply": lambda body: sized(body) + sized(b"{}"),
+    "a folded header": lambda body: sized(body, "X-A: 1\r\n  2"),
+}
+CUT = {
+    "a cut chunk": lambda body: in_chunks(body)[:-60],
+    "no last chunk": lambda body: in_chunks(body, b""),
+    "a chunk without end": lambda body: in_chunks(body, size="fffffffffff%x"),
+    "HTTP/1.0, cut": lambda body: http(body[:-30], status="HTTP/1.0 200 OK"),
+    "two lengths": lambda body: sized(body, "Content-Length: 5"),
+    "another protocol": lambda body: http(body, "Upgrade: h2c", status="HTTP/1.1 101 Switching Protocols"),
+    "gzip, not asked for": lambda body: sized(gzip.compress(body), "Content-Encoding: gzip"),
+    "gzip, untold": lambda body: sized(gzip.compress(body)),
+    "a stream": lambda body: sized(b"data: " + body + b"\n\ndata: [DONE]\n\n", "Content-Type: text/event-stream"),
+    "two objects": lambda body: sized(body + body),
+    "zeros behind it": lambda body: sized(body + bytes(20)),
+}
+
+
+@pytest.mark.parametrize("kind", [*WHOLE, *CUT])
+def test_a_strange_reply_is_read_whole_or_not_at_all(tmp_path, kind):
+    dressed = (WHOLE | CUT)[kind]
+    with answering(lambda prompt: dressed(chat(prompt, better(prompt)))) as (_, url):
+        done = collected(tmp_path, url, "--attempts", 1, "--patience", "0.2s", "--pilot", 2)
+    records = judgments(tmp_path) if (tmp_path / "judgments.jsonl").exists() else []
+    assert done.returncode == (kind in CUT), done.stderr
+    assert len(records) == TOTAL * (kind in WHOLE) and all(map(right, records))
 
 
 def right(record: dict) -> bool:
@@ -291,6 +353,61 @@ def test_a_file_that_was_replaced_stays_as_it_is_and_no_judgment_is_lost(tmp_pat
     assert (path.read_bytes() if path.exists() else None) == state
     (kept,) = tmp_path.glob("judgments.kept-*.jsonl")
     assert read_lines(kept.read_bytes()) == [f"q{number}" for number in (*range(10, 10 + written), 20, 21)]
+
+
+@pytest.mark.parametrize("change", [lambda p: (p.unlink(), p.mkdir()), lambda p: (p.unlink(), os.mkfifo(p))])
+def test_a_folder_or_a_pipe_in_the_place_of_the_file_takes_no_judgment(tmp_path, change):
+    path = tmp_path / "judgments.jsonl"
+    ledger = Ledger(path)
+    ledger.append(record(10))
+    change(path)
+    with pytest.raises(Replaced):
+        ledger.append(record(11))
+    (kept,) = tmp_path.glob("judgments.kept-*.jsonl")
+    assert read_lines(kept.read_bytes()) == ["q10", "q11"]
+
+
+@pytest.mark.parametrize("tail", [b"no judgment\n", b"\n\n", b"\0" * 99, lines(7)[:30]])
+def test_a_judgment_is_kept_where_something_else_leaves_what_is_none(tmp_path, tail):
+    """Also the beginning of a line that has no end: whoever writes it may go on."""
+    path = tmp_path / "judgments.jsonl"
+    path.write_bytes(lines(0))
+    ledger = Ledger(path)
+    ledger.append(record(10))
+    with path.open("ab") as other:
+        other.write(tail)
+    with pytest.raises(Replaced):
+        ledger.append(record(11))
+    assert path.read_bytes() == lines(0, 10) + tail
+    (kept,) = tmp_path.glob("judgments.kept-*.jsonl")
+    assert read_lines(kept.read_bytes()) == ["q10", "q11"]
+
+
+def test_a_line_that_something_else_is_writing_is_waited_for(tmp_path):
+    path = tmp_path / "judgments.jsonl"
+    ledger = Ledger(path)
+    ledger.append(record(10))
+    with path.open("ab", buffering=0) as other:
+        other.write(lines(7)[:30])
+        rest = threading.Timer(0.1, lambda: other.write(lines(7)[30:]))
+        rest.start()
+        ledger.append(record(11))
+        rest.join()
+    assert path.read_bytes() == lines(10, 7, 11) and ledger.is_answered(Task("q7", *list(REQUEST.values())))
+
+
+def test_a_judgment_is_kept_elsewhere_where_the_folder_is_gone(tmp_path, monkeypatch):
+    folder, here = tmp_path / "study", tmp_path / "here"
+    folder.mkdir()
+    here.mkdir()
+    monkeypatch.chdir(here)
+    ledger = Ledger(folder / "judgments.jsonl")
+    ledger.append(record(10))
+    folder.rename(tmp_path / "moved")
+    with pytest.raises(Replaced):
+        ledger.append(record(11))
+    (kept,) = here.glob("judgments.kept-*.jsonl")
+    assert read_lines(kept.read_bytes()) == ["q10", "q11"]
 
 
 @contextmanager

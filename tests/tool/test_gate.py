@@ -458,7 +458,7 @@ def test_what_needs_no_data_loads_no_numbers(words):
 
 
 def test_a_gate_loads_no_fit_and_no_page():
-    heavy = ("scipy.optimize", "scipy.stats", "jinja2", "judgerank.engine.newton", "litellm")
+    heavy = ("scipy.optimize", "scipy.stats", "jinja2", "markdown_it", "judgerank.engine.newton", "litellm")
     code = f"import sys, judgerank.cli.gate_run\nprint([name for name in {heavy!r} if name in sys.modules])"
     done = run_anew(["-c", code], ROOT, environment())
     assert done.stdout.rstrip().endswith("[]"), done.stdout + done.stderr

@@ -14,7 +14,9 @@ from typer.testing import CliRunner
 from judgerank.cli import app
 from judgerank.collecting.settings import read_panel
 from judgerank.data.errors import DataError
+from judgerank.gating import panel_rounds
 from judgerank.gating.answer_pairs import paired
+from judgerank.gating.callers import as_called
 from judgerank.gating.panel_rounds import Asked, ask_until_decided, looks
 from judgerank.gating.rule import Rule
 from replication.config import ROOT
@@ -108,6 +110,88 @@ def test_a_judge_that_has_changed_is_asked_again_and_the_others_are_not(folder):
     assert now[: len(kept)] == kept and sum('"judge_model": "other"' in line for line in now) >= len(kept)
     assert Path("judgments.jsonl.earlier.jsonl").read_text().splitlines() == [x for x in before if x not in kept]
     assert len(set(asked_so_far()[n_asked:]) & set(asked_so_far()[:n_asked])) == 0
+
+
+def test_another_prompt_is_asked_anew_and_its_earlier_judgments_are_set_aside(folder):
+    answers(Path("new.jsonl"), [60] * 60)
+    run()
+    n_asked = len(asked_so_far())
+    records_before = [json.loads(line) for line in Path("judgments.jsonl").read_text().splitlines()]
+    changed = "".join(json.dumps(record | {"prompt": "another"}) + "\n" for record in records_before)
+    Path("judgments.jsonl").write_text(changed)
+    assert run().exit_code == 0
+    assert asked_so_far()[n_asked:] == asked_so_far()[:n_asked]
+    assert Path("judgments.jsonl.earlier.jsonl").read_text() == changed
+
+
+@pytest.mark.parametrize(
+    ("judge", "options", "is_allowed"),
+    [
+        ({"base_url": "http://evil.example/v1"}, [], False),
+        ({"base_url": "http://evil.example/v1"}, ["--allow-host", "evil.example"], True),
+        ({"base_url": "http://evil.example/v1"}, ["--allow-host", "example"], False),
+        ({"base_url": "https://api.openai.com.evil.example/v1"}, [], False),
+        ({"base_url": "https://api.openai.com/v1"}, [], True),
+        ({"base_url": "http://localhost:1/v1"}, [], True),
+        ({"base_url": "http://[::1]:1/v1"}, [], True),
+    ],
+)
+def test_a_panel_cannot_send_a_key_to_a_host_that_nobody_has_named(
+    folder, monkeypatch, judge, options, is_allowed
+):
+    """Nobody is asked here: who would be is refused before, or named by a stand-in for what asks."""
+    monkeypatch.setenv("SECRET_OF_MINE", "not-to-be-sent-anywhere")
+    asked = []
+    monkeypatch.setattr(panel_rounds, "collect", lambda settings, wait: asked.append(settings))
+    answers(Path("new.jsonl"), [60] * 60)
+    judges = [{"judge": "j", "provider": "openai", "model": "m", "api_key_env": "SECRET_OF_MINE", **judge}]
+    Path("panel.yaml").write_text(yaml.safe_dump({"judges": judges}))
+    done = run(*options)
+    assert done.exit_code == 3 and bool(asked) == is_allowed
+    assert ("--allow-host" in done.output) == (not is_allowed) and "not-to-be" not in done.output
+
+
+def test_a_budget_is_for_the_judgments_of_these_answers_over_all_runs(folder, monkeypatch):
+    """Of a file that cost 5, of which 2 are for these answers, a budget of 3 leaves one."""
+    settings_seen = []
+
+    def spent(requests, questions=None):
+        return 5.0 if questions is None else 2.0
+
+    monkeypatch.setattr(panel_rounds, "spent", spent)
+    monkeypatch.setattr(panel_rounds, "collect", lambda settings, wait: settings_seen.append(settings))
+    answers(Path("new.jsonl"), [60] * 60)
+    run("--budget", "3")
+    assert settings_seen[0].budget == 6.0
+
+
+@pytest.mark.parametrize(
+    ("caller", "options"),
+    [
+        ("command", ["--judgments FILE", "--look 2", "--budget"]),
+        ("pytest", ["--judgerank-judgments FILE", "rule=Rule(look=2)", "--budget"]),
+        ("action", ["input judgments", "input look: 2.", "input budget"]),
+    ],
+)
+def test_a_message_names_the_option_of_its_caller(caller, options):
+    message = "it is a folder (--output FILE). Run it again with --look 2. Or with a larger --budget."
+    said = as_called(message, caller)
+    assert all(option in said for option in options) and "--output" not in said
+
+
+def test_errors_reach_the_summary_and_the_outputs_of_a_step(folder, monkeypatch):
+    for name in ("GITHUB_STEP_SUMMARY", "GITHUB_OUTPUT"):
+        monkeypatch.setenv(name, str(folder / name))
+    monkeypatch.setenv("JUDGERANK_CALLER", "action")
+    Path("new.jsonl").write_text("{")
+    done = run()
+    assert done.exit_code == 3 and done.output.count("is not JSON") == 1
+    assert "line 1 is not JSON" in Path("GITHUB_STEP_SUMMARY").read_text()
+    assert Path("GITHUB_OUTPUT").read_text().splitlines() == ["verdict=error", "failed=false", "needed="]
+    Path("GITHUB_STEP_SUMMARY").unlink()
+    answers(Path("new.jsonl"), [60, 40] * 30)
+    done = run()
+    assert "input look: 2" in Path("GITHUB_STEP_SUMMARY").read_text() and "--look" not in done.output
 
 
 def test_gates_that_write_to_one_file_wait_for_each_other(folder):
@@ -261,6 +345,28 @@ def test_the_plugin_passes_fails_and_skips(folder):
     assert "1 failed, 1 passed, 1 skipped" in done.stdout, done.stdout + done.stderr
     assert "Block." in done.stdout and "Inconclusive." in done.stdout
     assert Path(".judgerank", "judgments.jsonl").exists()
+    assert done.stdout.count("Block.") == 2, "in the failure, and in the summary of all of them"
+    assert "rule=Rule(look=2)" in done.stdout and "--look" not in done.stdout
+
+
+SIX = """
+import pytest
+
+@pytest.mark.parametrize("value", range(60, 66))
+def test_better(judgerank_gate, value):
+    questions = {f"q{n}": f"Q{n}?" for n in range(60)}
+    judgerank_gate(lambda question: "50", lambda question: str(value), "panel.yaml", questions)
+"""
+
+
+def test_six_gates_in_four_processes_wait_for_each_other(folder):
+    pytest.importorskip("xdist")
+    Path("test_change.py").write_text(SIX)
+    options = ["-p", "judgerank.gating.pytest_plugin", "-p", "no:judgerank", "-p", "no:cacheprovider", "-n", "4"]
+    done = run_anew(["-m", "pytest", *options, "test_change.py"], folder, environment())
+    assert "6 passed" in done.stdout, done.stdout + done.stderr
+    judged = [json.loads(line) for line in Path(".judgerank", "judgments.jsonl").read_text().splitlines()]
+    assert len(judged) == len({record["question_id"] for record in judged}) >= 6 * looks(60)[0]
 
 
 WITHOUT_EXTRA = """
@@ -293,6 +399,7 @@ def test_the_plugin_takes_judgments_and_says_what_to_install_for_a_panel(folder)
     assert "judgerank_gate: asking judges takes the extra 'collect' (pip install" in done.stdout
     assert "there is no yaml" in done.stdout
     assert "Traceback" not in done.stdout and "pytest_plugin.py:" not in done.stdout
+    assert "During handling" not in done.stdout
 
 
 def test_the_example_repository_is_gated_from_end_to_end(tmp_path, monkeypatch):

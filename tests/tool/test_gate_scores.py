@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -50,6 +51,8 @@ def test_sizes_decide_where_signs_do_not():
     seen = verdict.criteria[0].evidence
     assert_allclose(2 * seen.win_rate - 1, differences.mean(), atol=1e-12)
     assert seen.questions == 12
+    rates = re.findall(r'class="(?:won|lost|even)">(\S+) · ', verdict.to_html())
+    assert rates == ["-90"] * 4 + ["+5"] * 8
 
 
 @pytest.mark.parametrize("n_tasks", [5, 12, 40])

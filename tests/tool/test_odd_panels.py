@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 import subprocess
@@ -220,6 +221,27 @@ def answers(tmp_path):
     path = tmp_path / "answers.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows()))
     return path
+
+
+ODD_FILES = {  # what to make in the place of a panel
+    "another encoding": lambda path: path.write_bytes("judges: []".encode("utf-16")),
+    "no UTF-8": lambda path: path.write_bytes("judges: [{judge: J\u00fcrgen}]".encode("latin-1")),
+    "compressed": lambda path: path.write_bytes(gzip.compress(b"judges: []")),
+    "a folder": lambda path: path.mkdir(),
+    "itself": lambda path: path.symlink_to(path.name),
+    "without end": lambda path: path.symlink_to("/dev/zero"),
+    "nothing": lambda path: path.symlink_to("/dev/null"),
+    "another document": lambda path: path.write_text("judges: []\n...\nmore: ["),
+}
+
+
+@pytest.mark.parametrize("kind", ODD_FILES)
+def test_a_panel_that_is_no_file_of_settings_is_refused_in_a_sentence(tmp_path, answers, kind):
+    path = tmp_path / "panel.yaml"
+    ODD_FILES[kind](path)
+    done = CliRunner().invoke(app, ["collect", str(answers), "--judges", str(path), "--dry-run"])
+    (sentence,) = [line for line in done.stderr.splitlines() if line.startswith("judgerank collect: ")]
+    assert done.exit_code in (1, 2) and ("panel.yaml" in sentence or path.resolve(strict=False).name in sentence)
 
 
 def test_no_odd_panel_is_a_defect_and_each_ends_in_a_sentence_with_its_key(tmp_path, answers):

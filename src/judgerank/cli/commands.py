@@ -188,6 +188,11 @@ class Commands(TyperGroup):
 def _end(path: str, command: str | None, message: str, code: int, json: bool) -> NoReturn:
     """Say in one sentence why a command ends, and end it; with ``--json`` as a document, too."""
     command_name = command if command in COMMANDS else None
+    if command_name == "gate":
+        from judgerank.gating.callers import as_called, tell_github_without_verdict
+
+        message = as_called(message)
+        tell_github_without_verdict("error", message)
     if json:
         say_json(command_name or "judgerank", {"error": message, "exit_code": code})
     say(f"{path} {command_name}: {message}" if command_name else f"{path}: {message}", err=True)

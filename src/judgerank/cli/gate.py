@@ -55,9 +55,19 @@ class Order(StrEnum):
     both = "both"
 
 
+class WithoutKeys(StrEnum):
+    """What happens where a judge's key is missing."""
+
+    fail = "fail"
+    skip = "skip"
+
+
 DEFAULT_MODE, DEFAULT_SCALE, DEFAULT_MISSING = Mode(MODES[0]), Scale(SCALES[0]), Missing(MISSING[0])
 SURENESS, PANEL = "Uncertainty", "Asking a panel"
-OF_PANEL = ("until", "budget", "judgments", "order", "allow_env_url")  # options that say how a panel is asked
+OF_PANEL = (  # options that say how a panel is asked
+    *("until", "budget", "judgments", "order", "allow_env_url", "allow_host"),
+    "without_keys",
+)
 OF_FILES = (  # options on judgments that are there
     *("cluster", "criteria", "question_cost", "answers", "format", "column", "winner_values"),
     *("encoding", "names", "copies", "without_judge", "only_judge", "without_model", "category"),
@@ -176,7 +186,11 @@ def gate(
     ] = Until.decided,
     budget: Annotated[
         float | None,
-        typer.Option(rich_help_panel=PANEL, callback=between(0, float("inf")), help="What this run may spend."),
+        typer.Option(
+            rich_help_panel=PANEL,
+            callback=between(0, float("inf")),
+            help="What judgments of these answers may cost in all, those of earlier runs included.",
+        ),
     ] = None,
     judgments: Annotated[
         Path,
@@ -192,6 +206,22 @@ def gate(
             "--allow-env-url", rich_help_panel=PANEL, help="Ask at addresses that environment variables name."
         ),
     ] = False,
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option(
+            rich_help_panel=PANEL,
+            metavar="HOST",
+            help="Host that a judge may be asked at, beside providers' own and this computer; as often as needed.",
+        ),
+    ] = None,
+    without_keys: Annotated[
+        WithoutKeys,
+        typer.Option(
+            rich_help_panel=PANEL,
+            help="Where the environment lacks a judge's key, as in pull requests from forks: fail, or skip the "
+            "gate with exit code 0.",
+        ),
+    ] = WithoutKeys.fail,
     format: FormatOption = None,
     column: ColumnOption = None,
     winner_values: WinnerValuesOption = None,
@@ -260,8 +290,11 @@ def gate(
             "budget": budget,
             "order": order.value,
             "allow_env_url": allow_env_url,
+            "allow_hosts": tuple(allow_host or ()),
         }
         by_rounds = until is Until.decided
+        if without_keys is WithoutKeys.skip:
+            gate_run.skip_without_keys(panel, json)
         result = gate_run.asked_now(files, panel, by_rounds, rule, own, {**request_settings, "names": pair})
     else:
         selection = selected(without_judge, only_judge, without_model, category)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,6 +16,7 @@ from judgerank.data.errors import ConfigError
 from judgerank.data.judgments import Judgments
 from judgerank.data.listing import counted, listed
 from judgerank.gating.answer_pairs import NEW, OLD, Pair, labels_of, paired, texts_of
+from judgerank.gating.callers import as_called, tell_github_without_verdict
 from judgerank.gating.decision import BLOCK, INCONCLUSIVE, SHIP
 from judgerank.gating.five_lines import five_lines
 from judgerank.gating.gate import ALL, Gate, columns_beyond, decided, remarks_on, requests_in
@@ -30,6 +32,7 @@ from judgerank.writing.extras import asking
 from judgerank.writing.targets import Outputs
 
 WITHOUT_AND_WITH = (("without", "with"), ("without_skill", "with_skill"), ("old_skill", "new_skill"))
+SKIPPED = "skipped"
 COLOURS = {SHIP: "green", BLOCK: "red", INCONCLUSIVE: "yellow"}
 
 
@@ -132,6 +135,23 @@ def decided_on(
     return replace(result, texts=texts_of(pairs), remarks=remarks_on(read), requests=requests_in(read))
 
 
+def skip_without_keys(panel: Path, json: bool) -> None:
+    """End with exit code 0 and a sentence where the environment holds no key for a judge of the panel."""
+    with asking():
+        from judgerank.collecting.settings import read_panel
+    names = [judge.api_key_env for judge in read_panel(panel, []).judges]
+    missing = sorted({name for name in names if name and not os.environ.get(name)})
+    if not missing:
+        return
+    message = f"Skipped: the environment has no {listed(missing)}, so no judge is asked."
+    if json:
+        say_json("gate", {"verdict": SKIPPED, "sentence": message, "exit_code": 0})
+    else:
+        say(message)
+    tell_github_without_verdict(SKIPPED, message)
+    raise typer.Exit
+
+
 def asked_now(
     files: list[Path],
     panel: Path,
@@ -170,7 +190,8 @@ def print_gate(result: Gate, outputs: Outputs, paths: OutputPaths, json: bool, v
     if json:
         say_json("gate", as_dict(result))
     else:
-        first, *rest = [sentence(result), *lines(result)] if verbose else five_lines(result, paths.page_name)
+        said = [sentence(result), *lines(result)] if verbose else five_lines(result, paths.page_name)
+        first, *rest = map(as_called, said)
         say_wrapped([first], bold=True, colour=COLOURS[result.verdict])
         say_wrapped(rest)
     for remark in result.remarks:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
 import httpx
@@ -22,6 +22,12 @@ from judgerank.collecting.transport import proxy_for, proxy_without_password
 from judgerank.data.errors import ConfigError
 
 ANY = [{"role": "user", "content": "?"}]  # what a request says that is prepared and never sent
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
+WELL_KNOWN = (  # hosts of providers' APIs that take OpenAI's form
+    *("api.openai.com", "api.anthropic.com", "generativelanguage.googleapis.com", "api.mistral.ai", "api.x.ai"),
+    *("api.deepseek.com", "api.groq.com", "api.together.xyz", "api.fireworks.ai", "api.deepinfra.com"),
+    *("api.perplexity.ai", "api.cohere.com", "api.moonshot.ai", "openrouter.ai", "dashscope.aliyuncs.com"),
+)
 KEPT = (*ALWAYS_SET, "PATH", "HOME", "TMPDIR", "LANG")  # variables that name no server
 
 
@@ -48,6 +54,34 @@ def addressed(judges: Mapping[str, Judge], prompt: Prompt, allow_env_url: bool) 
                 "unset it, name the address in the panel (base_url), or allow it by --allow-env-url"
             )
     return addressed_judges
+
+
+def require_hosts(judges: Mapping[str, Judge], allowed: Collection[str]) -> None:
+    """Refuse judges at hosts that nobody has named, lest a panel send a key of the environment anywhere.
+
+    Named are the addresses of providers as the client library has them, well-known APIs, this computer, and the
+    `allowed` hosts.
+
+    Parameters
+    ----------
+    judges : mapping of str to Judge
+        With their addresses (`addressed`).
+    allowed : collection of str
+        Names of hosts.
+
+    Raises
+    ------
+    ConfigError
+    """
+    for name, judge in judges.items():
+        if judge.is_local or (judge.base_url is None and not judge.named_by):
+            continue
+        host = httpx.URL(judge.address).host
+        if host not in (*WELL_KNOWN, *LOOPBACK, *allowed):
+            raise ConfigError(
+                f"judge {name!r} would be asked, and its key sent, at {host}, which nobody has named: "
+                f"--allow-host {host} allows it"
+            )
 
 
 async def _addressed(judges: Mapping[str, Judge], prompt: Prompt, secrets: Secrets) -> dict[str, Judge]:

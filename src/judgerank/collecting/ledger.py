@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from io import BufferedReader, FileIO
 from pathlib import Path
+from tempfile import gettempdir
 from typing import Any
 
 from filelock import FileLock, Timeout
@@ -114,6 +117,7 @@ FIRST_KEY = b'{"question_id": '  # what every record begins with
 TASK = ("question_id", "model_a", "model_b", "judge_model", "repeat")  # keys that say what was asked of a pair
 SHOWN, RANKING = "shown", "ranking"  # keys in place of two models: all in the order shown, and their ranking
 TAIL = 256  # bytes at the end of the file by which it is known again
+WAITS = (0.0, 0.05, 0.1, 0.2, 0.4)  # seconds before another look at a line that has no end yet
 UNKNOWN = "unknown"  # what a reply that cannot be read chooses
 Record = dict[str, Any]  # one judgment, as JSON has it
 
@@ -159,7 +163,7 @@ class Ledger:
         end_of_lines = content.rfind(b"\n") + 1
         tail = content[end_of_lines:]
         lines = content[:end_of_lines].splitlines()
-        first = len(self.records) + 1
+        first = len(self.records) + len(self._written) + 1
         records = [_record(self._path, number, line) for number, line in enumerate(lines, first)]
         if self.torn:  # which is read once more, with what follows it
             self._tail = self._tail[: -self.torn]
@@ -195,26 +199,38 @@ class Ledger:
         """Whether something else has appended an answer to a request since the file was first read."""
         return task in self._appended
 
-    def _look(self) -> None:
+    def _look(self, line: bytes = b"") -> None:
+        """Read what was appended; a line that is about to be written is kept where it cannot be."""
         if self._kept is not None:
-            raise self._replaced()
+            raise self._replaced(line)
         try:
+            if not stat.S_ISREG(self._path.stat().st_mode):  # a pipe would never open
+                raise self._replaced(line)
             with self._path.open("rb") as file:
                 state = os.fstat(file.fileno())
                 if self._identity not in (None, _identity(state)) or state.st_size < self._size:
-                    raise self._replaced()
+                    raise self._replaced(line)
                 file.seek(self._size - len(self._tail))
                 if file.read(len(self._tail)) != self._tail:
-                    raise self._replaced()
+                    raise self._replaced(line)
                 if state.st_size > self._size:
                     self._identity = _identity(state)
                     if self._end:  # of a line that was whole but for its end
                         self._skip_end(file)
-                    file.seek(self._size - self.torn)
-                    self._appended |= {task_of(record) for record in self._take(file.read())}
+                    self._read_on(file, line)
         except FileNotFoundError:
             if self._identity is not None:
-                raise self._replaced() from None
+                raise self._replaced(line) from None
+
+    def _read_on(self, file: BufferedReader, line: bytes) -> None:
+        """Read what was appended, and wait for the end of a line that is being written."""
+        for wait in WAITS:
+            time.sleep(wait)
+            file.seek(self._size - self.torn)
+            self._appended |= {task_of(record) for record in self._take(file.read())}
+            if not self.torn:
+                return
+        raise self._replaced(line, "the last line is being written by something else")
 
     def _skip_end(self, file: BufferedReader) -> None:
         """Step over the end of a line that something else wrote before its own."""
@@ -223,20 +239,31 @@ class Ledger:
         self._see(self._size, b"\n")
         self._end = b""
 
-    def _replaced(self, line: bytes = b"") -> Replaced:
+    def _replaced(self, line: bytes = b"", begins: str = "") -> Replaced:
         """The error; what this run has written, and a line more, goes into a file of its own."""
         if line:
             self._written.append(line)
-        sentence = (
-            f"{self._path.name} was replaced or removed by something else while judges were asked, and stays"
-        )
-        sentence += " as it is now"
+        was = f"{self._path.name} was replaced or removed by something else while judges were asked"
+        sentence = f"{begins or was}, and the file stays as it is now"
         if not self._written:
             return Replaced(sentence)
+        content = b"".join(self._written).decode()
         name = f"{self._path.stem}.kept-{datetime.now(UTC):%Y%m%dT%H%M%S}-{os.getpid()}{self._path.suffix}"
-        self._kept = self._kept or self._path.with_name(name)
-        replace_file(self._kept, b"".join(self._written).decode())
-        return Replaced(f"{sentence}; the {len(self._written)} judgments of this run are in {self._kept.name}")
+        for kept in [self._kept] if self._kept else [folder / name for folder in self._folders()]:
+            with suppress(OSError, ConfigError):  # the folder may be gone, too
+                replace_file(kept, content)
+                self._kept = kept
+                break
+        if self._kept is None:
+            return Replaced(f"{sentence}; no folder takes the {len(self._written)} judgments of this run")
+        where = self._kept.name if self._kept.parent == self._path.parent else str(self._kept)
+        return Replaced(f"{sentence}; the {len(self._written)} judgments of this run are in {where}")
+
+    def _folders(self) -> Iterator[Path]:
+        """Where judgments go that cannot go into their file."""
+        yield self._path.parent
+        yield Path.cwd()
+        yield Path(gettempdir())
 
     def append(self, record: Record) -> None:
         """Write one record, unless something else has appended an answer to the same request.
@@ -253,12 +280,14 @@ class Ledger:
         line = json.dumps(record, ensure_ascii=False).encode() + b"\n"
         with self._lock:
             try:
-                self._look()
+                self._look(line)
                 if self.is_answered(task_of(record)):
                     return
                 self._write(line)
             except Replaced:
-                raise self._replaced(line) from None
+                raise
+            except DataError as error:  # a line that is no judgment
+                raise self._replaced(line, str(error)) from None
             except OSError as error:
                 raise DataError(f"{self._path.name} cannot be written: {error.strerror}") from None
 
@@ -267,18 +296,27 @@ class Ledger:
             self._file = self._path.open("ab", buffering=0)  # no part of a failed line waits to be written later
             self._identity = self._identity or _identity(os.fstat(self._file.fileno()))
         if _identity(os.fstat(self._file.fileno())) != self._identity:
-            raise self._replaced()
+            raise self._replaced(line)
         if self.torn:
             self._file.truncate(self._size - self.torn)
             self._size, self._tail, self.torn = self._size - self.torn, self._tail[: -self.torn], 0
-        content = self._end + line
-        unwritten = memoryview(content)
-        while unwritten:
-            unwritten = unwritten[self._file.write(unwritten) :]
-        self._end = b""
+        if self._end:
+            self._put(self._end)
+            self._end, self.torn = b"", 0
+        self._put(line)
+        self.torn = 0
         os.fsync(self._file.fileno())
         self._written.append(line)
-        self._see(self._size, content)
+
+    def _put(self, content: bytes) -> None:
+        """Write bytes at the end; of what a full disk does not take whole, the part is a torn line."""
+        assert self._file is not None
+        unwritten = memoryview(content)
+        while unwritten:
+            part = self._file.write(unwritten)
+            self._see(self._size, bytes(unwritten[:part]))
+            self.torn += part
+            unwritten = unwritten[part:]
 
     def close(self) -> None:
         if self._file is not None:

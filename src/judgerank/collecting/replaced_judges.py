@@ -1,4 +1,4 @@
-"""Judgments of judges and prompts that have changed since go to a file of their own, and are asked for again."""
+"""Judgments of judges or a prompt that have changed go to a file of their own, and judges are asked again."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 """Where a judge runs off there is no maximum: which order of the models has the highest supremum?
 
 The search of `judgerank.engine.search` is for maxima, and sets out for judges far out from the best end that it
-knows. Here climbs begin at the orders of one or two judges who may run off, these far up. Heights are compared far
-out, where they are near what they approach.
+knows. Here climbs begin at the orders of one or two judges who may run off, these far up (`higher_end`), and where
+the search has ended at a maximum, at this (`end_above`). Heights are compared far out, where they are near what
+they approach.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from judgerank.engine.multistart import (
     STARTS_AT_ONCE,
     STEPS,
     TURNS,
+    FarOut,
     Rows,
     climbed,
     distinct,
@@ -31,7 +33,7 @@ from judgerank.engine.multistart import (
 )
 from judgerank.engine.newton import Newton, climb
 from judgerank.engine.problem import in_units
-from judgerank.engine.search import EQUAL_HEIGHT, FAR, followed, height
+from judgerank.engine.search import EQUAL_HEIGHT, FAR, carried_on, followed, height
 from judgerank.engine.solution import Solution, log_odds
 from judgerank.model.members import Model, Parameters
 
@@ -53,10 +55,8 @@ def higher_end(cells: Comparisons, model: Model, known: Parameters, settings: Ne
         The end, where some judge runs off.
     settings : Newton
     """
-    if not model.weighs_judges or model.weights_vary or len(cells.models) >= SPARSE:
-        return None
     cells, _ = in_units(cells)
-    judges = separable_judges(cells, model)
+    judges = may_run_off(cells, model)
     if not judges.size:
         return None
 
@@ -66,8 +66,45 @@ def higher_end(cells: Comparisons, model: Model, known: Parameters, settings: Ne
     rough = rough_ends_of_orders(cells, model, known, judges, settings.slope_bound)
     first, *others = followed(cells, model, [known, *rough[:MOST_CLIMBS]], far_up)
     best = max(others, key=height, default=first)
-    is_higher = height(best) > height(first) + EQUAL_HEIGHT * max(1.0, abs(height(first)))
-    return best.parameters if is_higher else None
+    return best.parameters if is_higher(best, first) else None
+
+
+def end_above(cells: Comparisons, model: Model, known: Parameters, settings: Newton) -> Parameters | None:
+    """A point far out on the way to a supremum that is higher than a maximum; or None.
+
+    Climbs set out from the maximum itself, the answers of one judge who may run off counted more often, and go on
+    with every answer counted once. The search begins them at the ends of rough climbs, whose box a judge whose
+    position runs off with its discrimination can leave too late.
+
+    Parameters
+    ----------
+    cells : Comparisons
+        Aggregated.
+    model : Model
+        Slopes are not looked at.
+    known : Parameters
+        The maximum.
+    settings : Newton
+    """
+    cells, _ = in_units(cells)
+    alone = [(int(k), known) for k in may_run_off(cells, model)]
+    if not alone:
+        return None
+    maximum = far_end(cells, model, known, settings)
+    best = max(carried_on(cells, model, settings, FarOut([], alone), []), key=height, default=maximum)
+    return best.parameters if is_higher(best, maximum) else None
+
+
+def may_run_off(cells: Comparisons, model: Model) -> IntArray:
+    """The judges whom some order of the models lets run off; none where that is not looked at."""
+    if not model.weighs_judges or model.weights_vary or len(cells.models) >= SPARSE:
+        return np.zeros(0, np.intp)
+    return separable_judges(cells, model)
+
+
+def is_higher(end: Solution, other: Solution) -> bool:
+    """Whether an end is higher than another, not to within rounding."""
+    return height(end) > height(other) + EQUAL_HEIGHT * max(1.0, abs(height(other)))
 
 
 def far_end(cells: Comparisons, model: Model, start: Parameters, settings: Newton) -> Solution:

@@ -31,7 +31,8 @@ from judgerank.inference.taste_errors import degrees_of_tastes
 from judgerank.order.equality import LEAST, NetResults
 
 LEVEL = 0.05  # of the test, for all judges and models together
-ODDS = 20.0  # of who is the odd one, to name a judge
+ODDS = 5.0  # of who is the odd one, to name a judge
+SCREEN = 4.0  # times the level, up to which a first-order p-value is looked at more closely
 LEAST_INFORMATION = 4.0  # on a taste, which 16 even answers give: with less a sum of residuals is far from normal
 NOTHING = 1e-6  # share of the information on a taste that counts as none beside scores and discriminations
 
@@ -130,7 +131,8 @@ class _Search:
         allowed = self._allowed(solution)
         z, n_tests = np.where(allowed, studentised(self.likelihood, solution), 0.0), int(allowed.sum())
         judge, model = (int(place) for place in np.unravel_index(np.argmax(np.abs(z)), z.shape))
-        if 2 * n_tests * ndtr(-self._external(float(abs(z[judge, model])), spread)) > level or not n_tests:
+        at_first = 2 * n_tests * ndtr(-self._external(float(abs(z[judge, model])), spread))
+        if not n_tests or at_first > SCREEN * level:
             return None
         against = -np.sign(z[judge, model]) * z[:, model]
         rival = int(np.argmax(against))

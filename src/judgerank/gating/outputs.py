@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
+from judgerank.gating.callers import OUTPUT, SUMMARY, append, as_called
 from judgerank.gating.gate import Gate
 from judgerank.gating.gate_result import Result
 from judgerank.gating.verdict_text import as_json, markdown, sentence, table
@@ -35,9 +35,6 @@ def junit(result: Result) -> bytes:
     return tostring(suite, encoding="utf-8", xml_declaration=True)
 
 
-SUMMARY, OUTPUT = "GITHUB_STEP_SUMMARY", "GITHUB_OUTPUT"  # environment variables that name files to append to
-
-
 def contents(
     result: Gate, json: Path | None, xml: Path | None, text: Path | None, page: Path | None
 ) -> dict[Path, bytes]:
@@ -50,14 +47,7 @@ def contents(
 
 def tell_github(result: Gate) -> None:
     """Append the Markdown to the step's summary, and ``verdict``, ``failed`` and ``needed`` to its outputs."""
-    _append(SUMMARY, markdown(result))
+    append(SUMMARY, as_called(markdown(result)))
     needed = "" if result.needed is None else str(result.needed)
     failed = "true" if result.verdict == "block" else "false"
-    _append(OUTPUT, f"verdict={result.verdict}\nfailed={failed}\nneeded={needed}\n")
-
-
-def _append(variable: str, text: str) -> None:
-    path = os.environ.get(variable)
-    if path:
-        with Path(path).open("a", encoding="utf-8") as file:
-            file.write(text)
+    append(OUTPUT, f"verdict={result.verdict}\nfailed={failed}\nneeded={needed}\n")

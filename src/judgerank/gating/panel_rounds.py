@@ -12,6 +12,7 @@ from typing import Literal
 
 import pandas as pd
 
+from judgerank.collecting.addresses import addressed, require_hosts
 from judgerank.collecting.costs import spent_before, spent_into
 from judgerank.collecting.ledger import Ledger
 from judgerank.collecting.prices import priced
@@ -44,10 +45,12 @@ class Asked:
     output : Path
         File of judgments: what is there is not asked again, by whatever run.
     budget : float, optional
-        What this run may spend.
+        What judgments of these answers may cost in all, those of earlier runs included, as in `collect`.
     order : {"random", "both"}
     allow_env_url : bool
         Ask at addresses that environment variables name.
+    allow_hosts : tuple of str
+        Hosts that judges may be asked at, beside those of `judgerank.collecting.addresses.require_hosts`.
     names : pair of str
         What baseline and candidate are called in the verdict.
     own : OwnVotes
@@ -59,6 +62,7 @@ class Asked:
     budget: float | None = None
     order: Literal["random", "both"] = "random"
     allow_env_url: bool = False
+    allow_hosts: tuple[str, ...] = ()
     names: tuple[str, str] = (OLD, NEW)
     own: OwnVotes = field(default_factory=OwnVotes)
 
@@ -94,7 +98,7 @@ def ask_until_decided(pairs: Sequence[Pair], requests: Asked, rule: Rule) -> Gat
     ConfigError, DataError, EndpointError
         As `judgerank.collecting.run.collect` raises them; the last if no judge answers at all.
     """
-    before = prepared(requests)
+    before = prepared(pairs, requests)
     sizes = looks(len(pairs))
     for number, size in enumerate(sizes, 1):
         complete = ask_about(pairs[:size], requests, before)
@@ -106,15 +110,23 @@ def ask_until_decided(pairs: Sequence[Pair], requests: Asked, rule: Rule) -> Gat
     return result
 
 
-def prepared(requests: Asked) -> float:
-    """What the file cost that the panel's judgments go to, without those of judges that have changed since."""
-    set_changed_judges_aside(settings_of(requests, Path("questions.jsonl"), None), LONGEST_WAIT)
-    return spent(requests)
+def prepared(pairs: Sequence[Pair], requests: Asked) -> float:
+    """What the file cost for other answers than these, after judgments of changed judges have left it.
+
+    Raises
+    ------
+    ConfigError
+        If a judge is at a host that nobody has named.
+    """
+    settings = settings_of(requests, Path("questions.jsonl"), None)
+    require_hosts(addressed(priced(settings), settings.prompt, requests.allow_env_url), requests.allow_hosts)
+    set_changed_judges_aside(settings, LONGEST_WAIT)
+    return spent(requests) - spent(requests, {pair.key for pair in pairs})
 
 
 def ask_all(pairs: Sequence[Pair], requests: Asked, rule: Rule) -> Gate:
     """Ask about all questions, and decide once."""
-    ask_about(pairs, requests, prepared(requests))
+    ask_about(pairs, requests, prepared(pairs, requests))
     return looked_at(pairs, requests, rule)
 
 

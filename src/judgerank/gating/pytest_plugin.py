@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,7 +32,7 @@ def judgerank_gate(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[.
     or functions from a question to an answer, with the questions' texts by id; panel is a YAML file of judges.
     ``judgerank_gate(old, new, judgments=FILE, rule=None)`` asks nobody: old and new are their names in judgments
     that are there. What cannot be used fails the test with one sentence. ``own_maker`` and ``makers`` are those of
-    `judgerank.gate`.
+    `judgerank.gate`; ``allow_hosts`` are hosts that judges may be asked at.
     """
     ledger = Path(request.config.rootpath, request.config.getoption(OPTION))
 
@@ -46,11 +46,14 @@ def judgerank_gate(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[.
         judgments: Source | None = None,
         own_maker: str = "recuse",
         makers: Mapping[str, str] | None = None,
+        allow_hosts: Sequence[str] = (),
     ) -> Gate:
         from judgerank.data.errors import JudgerankError
+        from judgerank.gating.callers import PYTEST, as_called
         from judgerank.gating.gate import gate
         from judgerank.gating.verdict_text import sentence
 
+        failure = ""
         try:
             if judgments is not None:
                 result = gate(judgments, str(old), str(new), rule, own_maker=own_maker, makers=makers)
@@ -58,13 +61,17 @@ def judgerank_gate(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[.
                 both = zip(NAMES, (old, new), strict=True)
                 files = [_file(tmp_path / f"{name}.jsonl", answers, questions) for name, answers in both]
                 by_name = tuple((makers or {}).items())
-                result = _asked(files, panel, ledger, rule, budget, (own_maker, by_name))
+                how = {"budget": budget, "allow_hosts": tuple(allow_hosts)}
+                result = _asked(files, panel, ledger, rule, how, (own_maker, by_name))
         except JudgerankError as error:
-            pytest.fail(f"judgerank_gate: {error}", pytrace=False)
+            failure = f"judgerank_gate: {as_called(str(error), PYTEST)}"
+        if failure:  # outside, lest pytest print the error that led to it, too
+            pytest.fail(failure, pytrace=False)
+        message = as_called(sentence(result), PYTEST)
         if result.verdict == "block":
-            pytest.fail(sentence(result), pytrace=False)
+            pytest.fail(message, pytrace=False)
         if result.verdict == "inconclusive":
-            pytest.skip(sentence(result))
+            pytest.skip(message)
         return result
 
     return check
@@ -76,7 +83,7 @@ def _file(path: Path, answers: Answers, questions: Mapping[str, str] | None) -> 
 
     if isinstance(answers, str | Path):
         return Path(answers)
-    if not questions:
+    if not isinstance(questions, Mapping) or not questions:
         raise ConfigError("answers of a function take questions: a mapping of ids to texts")
     write_answers(path, questions, answers)
     return path
@@ -87,7 +94,7 @@ def _asked(
     panel: str | Path | None,
     ledger: Path,
     rule: Any,
-    budget: float | None,
+    how: dict[str, Any],
     own: tuple[str, tuple[tuple[str, str], ...]],
 ) -> Gate:
     from judgerank.data.errors import ConfigError
@@ -100,5 +107,5 @@ def _asked(
     with asking():
         from judgerank.collecting.settings import read_panel
         from judgerank.gating.panel_rounds import Asked, ask_until_decided, without_own_maker
-    requests = without_own_maker(Asked(read_panel(Path(panel), []), ledger, budget), *own)
+    requests = without_own_maker(Asked(read_panel(Path(panel), []), ledger, **how), *own)
     return ask_until_decided(paired(*files), requests, rule or Rule())

@@ -17,8 +17,8 @@ from judgerank.gating.decision import INCONCLUSIVE, Category, Evidence
 from judgerank.gating.five_lines import verdict_line, warnings
 from judgerank.gating.gate_result import Criterion, Result
 from judgerank.gating.judged import ASKED, BASELINES, CANDIDATES, Judged
-from judgerank.gating.rule import EQUIVALENCE, TWO_SIDED, Rule
-from judgerank.gating.verdict_text import deciding, p_text, share, shown_on, table, what_decides
+from judgerank.gating.rule import EQUIVALENCE, POINTS, SCORE, TWO_SIDED, WIN_RATE, Rule
+from judgerank.gating.verdict_text import deciding, p_text, points, share, shown_on, table, what_decides
 from judgerank.pages import render
 
 TEMPLATE = Path(__file__).parent / "gate.html"
@@ -26,6 +26,11 @@ MOST = 200  # questions on a page
 LONGEST = 20_000  # characters of a text on a page
 FIRST_LINE = 120  # characters of a question in the list
 NO_BREAK = "\N{NO-BREAK SPACE}"
+SCALE = {  # what bars show: their name, and what their ends stand for
+    WIN_RATE: ("win rate", "How often {candidate} is preferred, from 0% to 100%"),
+    SCORE: ("score", "The lead of {candidate} in score, drawn by win rates from 0% to 100%"),
+    POINTS: ("difference", "The mean score of {candidate} less that of {baseline}, from -100 to +100 points"),
+}
 WON, LOST, EVEN = "won", "lost", "even"
 
 
@@ -61,7 +66,9 @@ class Question:
     name, first_line : str
         Its id, and how its text begins; empty if that is not known.
     score : float
-        The panel's mean preference for the candidate.
+        The panel's mean preference for the candidate, or one half and half the difference of scores.
+    rate : str
+        The same in percent, or the difference in points.
     outcome, described : str
         ``won``, ``lost`` or ``even``, and by how many judges.
     groups : str
@@ -75,6 +82,7 @@ class Question:
     name: str
     first_line: str
     score: float
+    rate: str
     outcome: str
     described: str
     groups: str
@@ -108,7 +116,8 @@ def to_html(result: Result) -> str:
         corrected=criterion.scores.order == "uneven",
         questions=(questions := _questions(criterion, order[:MOST], result)),
         groups=sorted({name for question in questions for name in question.groups.split("\n") if name}),
-        share=share,
+        scale=SCALE[result.rule.scale],
+        of_points=result.rule.scale == POINTS,
         rest=len(order) - len(order[:MOST]),
     )
     return page.encode(errors="replace").decode()
@@ -176,18 +185,20 @@ def _questions(criterion: Criterion, rows: list[int], result: Result) -> list[Qu
             first = {1.0: judged.candidate, -1.0: judged.baseline}.get(side, "")
             replies[question].append(Reply(judge, _preferred(judged, preference), first, _cut(words)))
     texts = {**_texts_in(judged), **result.texts}
-    return [_question(criterion, row, texts, groups, replies) for row in rows]
+    return [_question(criterion, row, result.rule, texts, groups, replies) for row in rows]
 
 
 def _question(
     criterion: Criterion,
     row: int,
+    rule: Rule,
     texts: Mapping[str, Pair],
     groups: Mapping[str, Sequence[str]],
     replies: Mapping[str, list[Reply]],
 ) -> Question:
     judged, name = criterion.judged, criterion.judged.questions[row]
     outcome, described = _outcome(judged, judged.preference[row])
+    score = float(criterion.scores.scores[row])
     pair = texts.get(name)
     text = "" if pair is None else _joined(pair.question)
     answers = [] if pair is None else [(judged.baseline, _joined(pair.old)), (judged.candidate, _joined(pair.new))]
@@ -195,7 +206,8 @@ def _question(
     return Question(
         name,
         first_line if len(first_line) <= FIRST_LINE else f"{first_line[:FIRST_LINE]} …",
-        float(criterion.scores.scores[row]),
+        score,
+        shown_on(rule, score) if rule.scale == POINTS else share(score),
         outcome,
         described,
         "\n".join(groups.get(name, ())),
@@ -229,6 +241,8 @@ def _texts_in(judged: Judged) -> dict[str, Pair]:
 
 
 def _preferred(judged: Judged, preference: float) -> str:
+    if judged.is_scored:
+        return f"{points(2 * preference - 1)} points"
     if preference == 0.5:
         return "tie"
     return judged.candidate if preference > 0.5 else judged.baseline

@@ -12,6 +12,7 @@ import numpy as np
 from judgerank.data.frames import BY_REQUEST
 from judgerank.data.listing import listed
 from judgerank.data.units import QUESTION
+from judgerank.gating.callers import as_text
 from judgerank.gating.decision import INCONCLUSIVE, Category
 from judgerank.gating.gate_result import Criterion, OtherUnit, Result
 from judgerank.gating.rule import EQUIVALENCE, POINTS, SCORE, TWO_SIDED, WIN_RATE, Rule, score_of
@@ -455,8 +456,8 @@ def text(result: Result) -> str:
 def markdown(result: Result) -> str:
     """Sentence and table for a pull request."""
     word, _, rest = sentence(result).partition(". ")
-    rows = "\n".join(f"| {_cell(name)} | {_cell(value)} |" for name, value in table(result))
-    return f"### {word}\n\n{_cell(rest)}\n\n| | |\n|---|---|\n{rows}\n"
+    rows = "\n".join(f"| {as_text(name)} | {as_text(value)} |" for name, value in table(result))
+    return f"### {word}\n\n{as_text(rest)}\n\n| | |\n|---|---|\n{rows}\n"
 
 
 def as_dict(result: Result) -> dict[str, Any]:
@@ -549,14 +550,6 @@ def as_json(result: Result) -> str:
 def shown(name: str) -> str:
     """A name that fits into a sentence."""
     return listed([name])
-
-
-def _cell(value: str) -> str:
-    """A text that is only text in Markdown: no link, no tag, no end of its cell."""
-    escaped = value.replace("&", "&amp;").replace("<", "&lt;").replace("|", "\\|").replace("\n", " ")
-    for sign in "[]`*_@":
-        escaped = escaped.replace(sign, "\\" + sign) if sign != "@" else escaped.replace("@", "&#64;")
-    return escaped
 
 
 def plural(word: str, count: int) -> str:

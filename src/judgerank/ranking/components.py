@@ -16,7 +16,7 @@ from judgerank.data.judgments import Judgments
 from judgerank.engine.newton import Newton
 from judgerank.engine.search import height
 from judgerank.engine.solution import Status
-from judgerank.engine.suprema import far_end, higher_end
+from judgerank.engine.suprema import end_above, far_end, higher_end
 from judgerank.fits.fit import fit
 from judgerank.fits.result import Fit
 from judgerank.model.block import Need
@@ -130,7 +130,7 @@ def fit_member(comparisons: Comparisons, name: str | Model, solver: str = "newto
 
 
 def fit_highest(comparisons: Comparisons, name: str | Model) -> Fit:
-    """The exact fit; where a judge runs off, with the order of the highest supremum found.
+    """The exact fit; where a judge runs off, or does so above its maximum, with the order of the highest supremum.
 
     What a ranking says of the exact fit is of this order.
 
@@ -140,16 +140,19 @@ def fit_highest(comparisons: Comparisons, name: str | Model) -> Fit:
         As `judgerank.fit`.
     """
     fitted = fit(comparisons, name, EXACT)
-    if fitted.status is not Status.UNBOUNDED or not isinstance(fitted.settings, Newton) or fitted.at_mean.any():
+    unbounded = fitted.status is Status.UNBOUNDED
+    if not (unbounded or fitted.converged) or not isinstance(fitted.settings, Newton) or fitted.at_mean.any():
         return fitted
     at, settings = fitted.solution.parameters, fitted.settings
-    start = higher_end(fitted.comparisons, fitted.model, at, settings)
+    start = (higher_end if unbounded else end_above)(fitted.comparisons, fitted.model, at, settings)
     if start is None:
         return fitted
     try:
         other = fit(comparisons, name, EXACT, start)
     except NoMaximumError:  # with the judges who are at zero there set aside
         return fitted
+    if not unbounded:
+        return other if other.status is Status.UNBOUNDED else fitted
     # with those who run off held, another order may be the higher one again
     ends = [far_end(one.comparisons, one.model, one.solution.parameters, settings) for one in (fitted, other)]
     return other if height(ends[1]) > height(ends[0]) else fitted

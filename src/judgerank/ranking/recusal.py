@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -29,10 +30,12 @@ from judgerank.data.errors import ConfigError
 from judgerank.data.judgments import Judgments
 from judgerank.data.listing import counted, listed, percent
 from judgerank.data.rankings import Ranked, in_stages, number_of_ranking, ranked_among
-from judgerank.fits.favourites import Favourite
 from judgerank.model.kinds.family import Relations, counted_votes, relations
 from judgerank.reading.from_tables import of_records
 from judgerank.reading.selection import rankings_changed
+
+if TYPE_CHECKING:  # a gate loads no fit
+    from judgerank.fits.favourites import Favourite
 
 OWN_MAKER = RECUSE, COUNT = "recuse", "count"  # votes of judges on models of their own maker
 UNTESTED, OTHER_MAKER = "self-preference cannot be tested here", "Add a judge of another maker."

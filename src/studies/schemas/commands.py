@@ -74,6 +74,7 @@ class Torture(Replicated):
     replies: Attacks = field(default_factory=Attacks)
     commands: Runs = field(default_factory=Runs)
     kills: Kills = field(default_factory=Kills)
+    touched: Attacks = field(default_factory=Attacks)
     files: Attacks = field(default_factory=Attacks)
     secrets: Attacks = field(default_factory=Attacks)
     seed: int = at_least(0)

@@ -27,10 +27,10 @@ import numpy as np
 from tqdm import tqdm
 
 from judgerank.cli import app
-from judgerank.collecting.ledger import opened
+from judgerank.collecting.ledger import Ledger, opened
 from judgerank.collecting.run import collect
 from judgerank.collecting.settings import Collection
-from judgerank.data.errors import JudgerankError
+from judgerank.data.errors import DataError, JudgerankError
 from judgerank.writing.atomic import recover, staged
 from judgerank.writing.sidecars import written
 from replication.replicate import Record, Study
@@ -246,9 +246,12 @@ def _study_complete(folder: Path) -> bool:
     return next(blocks) == next(blocks)
 
 
+def _judgment(number: int) -> dict[str, Any]:
+    return {"question_id": f"q{number}", "model_a": "a", "model_b": "b", "judge_model": "j", "repeat": 0}
+
+
 def _judgments() -> list[dict]:
-    keys = ("question_id", "model_a", "model_b", "judge_model", "repeat")
-    return [dict(zip(keys, (f"q{x}", "a", "b", "j", 0), strict=True)) for x in range(SIZE)]
+    return [_judgment(number) for number in range(SIZE)]
 
 
 def _ledger(folder: Path) -> None:
@@ -262,6 +265,70 @@ def _ledger(folder: Path) -> None:
 def _ledger_complete(folder: Path) -> bool:
     with opened(folder / "judgments.jsonl") as ledger:
         return ledger.records == _judgments() and not ledger.torn
+
+
+def touched(settings: dict, rng: np.random.Generator) -> Record:
+    """A ledger whose file something else touches in a ``way``: whether a judgment is lost, or what that wrote."""
+    with tempfile.TemporaryDirectory() as name:
+        path, foreign, refused = Path(name, "judgments.jsonl"), b"", 0
+        path.write_bytes(_lines(*range(100, 100 + rng.integers(3))))
+        ledger = Ledger(path)
+        for number in range(SIZE):
+            if rng.random() < 1 / 4:
+                TOUCHES[settings["way"]](path, rng, 200 + number)
+                foreign = _content(path)
+            try:
+                ledger.append(_judgment(number))
+            except DataError:
+                refused += 1
+        ledger.close()
+        there = b"".join(_content(file) for file in (path, *path.parent.glob("*.kept-*")))
+        lost = any(_lines(number) not in there for number in range(SIZE))
+        bad = int(lost or not _content(path).startswith(foreign))
+        return {"status": "refused" if refused else "written", "bad": bad}
+
+
+def _lines(*numbers: int) -> bytes:
+    return b"".join(json.dumps(_judgment(number)).encode() + b"\n" for number in numbers)
+
+
+def _content(path: Path) -> bytes:
+    return path.read_bytes() if path.is_file() else b""
+
+
+def _append(path: Path, content: bytes) -> None:
+    if path.is_file():
+        with path.open("ab") as file:
+            file.write(content)
+
+
+def _appended(path: Path, rng: np.random.Generator, number: int) -> None:
+    """Judgments, the last of which may lack its end."""
+    _append(path, _lines(number, number + SIZE)[: -int(rng.integers(2)) or None])
+
+
+def _torn(path: Path, rng: np.random.Generator, number: int) -> None:
+    """A part of a line, or what is no line of judgments."""
+    odd = (b"\0" * 9, b"\n", b"no judgment\n", _lines(number)[: rng.integers(1, 40)])
+    _append(path, odd[rng.integers(len(odd))])
+
+
+def _put_there(path: Path, rng: np.random.Generator, number: int) -> None:
+    """Something else in the place of the file: another, longer or shorter; nothing; a folder; a pipe; a link."""
+    content = _content(path)
+    if path.is_file():
+        path.unlink()
+        in_its_place: list[Callable[[], object]] = [
+            lambda: path.write_bytes(content[: rng.integers(len(content) + 1)]),
+            lambda: path.write_bytes(content + _lines(number)),
+            *(lambda: None, path.mkdir),
+            lambda: os.mkfifo(path),
+            lambda: path.symlink_to("nowhere"),
+        ]
+        in_its_place[rng.integers(len(in_its_place))]()
+
+
+TOUCHES = {"appended": _appended, "put there": _put_there, "torn": _torn}
 
 
 def _results(folder: Path) -> None:

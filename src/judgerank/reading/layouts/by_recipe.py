@@ -303,8 +303,8 @@ def _options_of_scores(table: Table) -> str:
     question = next((name for name in ASKED if name in asked), next(iter(asked), None))
     if len(by_word["model"]) != 1 or not by_word["score"] or question is None or len(by_word["score"]) > 1:
         return ""
-    chosen = {"model": by_word["model"][0], "score": by_word["score"][0], "question": question}
-    return shlex.join([part for key, name in chosen.items() for part in ("--column", f"{key}={name}")])
+    columns = {"model": by_word["model"][0], "score": by_word["score"][0], "question": question}
+    return shlex.join([part for key, name in columns.items() for part in ("--column", f"{key}={name}")])
 
 
 def _are_numbers(frame: pd.DataFrame, name: str) -> bool:

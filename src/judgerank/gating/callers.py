@@ -1,0 +1,84 @@
+"""Who calls a gate: options as it writes them, and the summary and outputs of a step in GitHub Actions."""
+
+from __future__ import annotations
+
+import os
+import re
+from contextlib import suppress
+from pathlib import Path
+
+VARIABLE = "JUDGERANK_CALLER"  # environment variable by which the action says that it is the caller
+COMMAND, PYTEST, ACTION = "command", "pytest", "action"
+INPUTS = (
+    "allow-host",
+    "budget",
+    "judgments",
+    "look",
+    "margin",
+    "mode",
+    "page",
+    "panel",
+    "protect",
+)  # of the action
+SUMMARY, OUTPUT = "GITHUB_STEP_SUMMARY", "GITHUB_OUTPUT"  # environment variables that name files to append to
+# patterns and what stands in their place; collecting names its own option of the file of judgments
+COLLECTED = (r"--output\b", "--judgments")
+WRITTEN: dict[str, tuple[tuple[str, str], ...]] = {
+    COMMAND: (COLLECTED,),
+    PYTEST: (
+        (r"--output\b", "--judgerank-judgments"),
+        (r"--allow-host (\S+)", r"allow_hosts=['\1']"),
+        (r"--look (\d+)", r"rule=Rule(look=\1)"),
+        (r"--this-panel", "rule=Rule(this_panel=True)"),
+        (r"--cluster (\w+)", r"rule=Rule(cluster='\1')"),
+        (r"--protect (\w+)=(\w+)", r"rule=Rule(protect=(('\1', '\2'),))"),
+        (r"--(baseline|candidate)\b", r"the name of the \1"),
+    ),
+    ACTION: (
+        COLLECTED,
+        (rf"--({'|'.join(INPUTS)})[ =]([^\s).,]+)", r"input \1: \2"),
+        (rf"--({'|'.join(INPUTS)})\b", r"input \1"),
+    ),
+}
+
+
+def as_called(text: str, caller: str | None = None) -> str:
+    """A message with the options that it names as the caller writes them.
+
+    Parameters
+    ----------
+    text : str
+    caller : {"command", "pytest", "action"}, optional
+        By default the command, or the action where its variable says so.
+    """
+    for pattern, written in WRITTEN[caller or caller_now()]:
+        text = re.sub(pattern, written, text)
+    return text
+
+
+def caller_now() -> str:
+    """The action, where its environment variable says so; else the command."""
+    return ACTION if os.environ.get(VARIABLE) == ACTION else COMMAND
+
+
+def tell_github_without_verdict(what: str, message: str) -> None:
+    """Append why there is no verdict to the step's summary, and ``error`` or ``skipped`` to its outputs."""
+    with suppress(OSError):  # a file that cannot be written must not hide the message
+        append(SUMMARY, f"### No verdict: {what}\n\n{as_text(message)}\n")
+        append(OUTPUT, f"verdict={what}\nfailed=false\nneeded=\n")
+
+
+def append(variable: str, text: str) -> None:
+    """Append to the file that an environment variable names, if there is one."""
+    path = os.environ.get(variable)
+    if path:
+        with Path(path).open("a", encoding="utf-8") as file:
+            file.write(text)
+
+
+def as_text(value: str) -> str:
+    """A text that is only text in Markdown: no link, no tag, no end of its cell."""
+    escaped = value.replace("&", "&amp;").replace("<", "&lt;").replace("|", "\\|").replace("\n", " ")
+    for sign in "[]`*_@":
+        escaped = escaped.replace(sign, "\\" + sign) if sign != "@" else escaped.replace("@", "&#64;")
+    return escaped
