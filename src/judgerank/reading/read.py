@@ -79,8 +79,10 @@ def read_judgments(
         ``count`` names a column that says how many like judgments a record stands for; null counts every record
         once. Unless it is there (or ``"ask"``), a column that looks like one is refused, since either
         reading could be meant. ``swapped`` names one that is true where model_b was shown first though the winner
-        still names its column. A name may be written in another way (``Judge``, ``model-a``). A column that is
-        nearly a known one is refused, unless its key is there; None says that there is none.
+        still names its column. ``valid`` names one that says which records count; null counts all. ``judges``
+        names the judges of a wide table, separated by commas. A name may be a path, such as
+        ``data.model_id`` or ``answers[*].rank``, and may be written in another way (``Judge``, ``model-a``). A
+        column that is nearly a known one is refused, unless its key is there; None says that there is none.
     winner_values : mapping of str to str, optional
         Words for the winner, and what they mean: ``a``, ``b``, ``tie`` or ``unknown``. Where a record holds two
         games by name, as FastChat's do, ``a`` is the model in the first of its columns.
