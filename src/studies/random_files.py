@@ -283,6 +283,55 @@ def _promptfoo(rows: list[Row]) -> Records:
     return [{"config": {}, "results": {"version": 3, "results": _promptfoo_lines(rows)}}]
 
 
+def _by_run(rows: list[Row]) -> list[tuple[str, int, int, float]]:
+    """Model, task, number of the run and pass rate: each judge's scores are a run."""
+    return [
+        (model, q, number, score / 2)
+        for model, samples in _by_model(rows).items()
+        for q, scores in samples.items()
+        for number, score in enumerate(scores.values(), 1)
+    ]
+
+
+def _plugin_evals(rows: list[Row]) -> Records:
+    arms: dict[int, dict[str, list[dict[str, float]]]] = defaultdict(lambda: defaultdict(list))
+    for model, q, _, rate in _by_run(rows):
+        arms[q][model].append({"score": rate})
+    return [{"name": f"q{q}", "arms": dict(by_model), "aggregates": {}} for q, by_model in arms.items()]
+
+
+def _skill_runs(of_run: Callable[[float], dict[str, object]]) -> Callable[[list[Row]], Records]:
+    """Runs of skill-creator, with what a run holds of its pass rate."""
+    return lambda rows: [
+        {"configuration": model, "eval_id": q, "run_number": number, **of_run(rate)}
+        for model, q, number, rate in _by_run(rows)
+    ]
+
+
+def _deepeval_cases(rows: list[Row], metrics: str) -> dict[str, Records]:
+    """Test cases of each model, with a metric for each judge."""
+    return {
+        model: [
+            {"input": f"q{q}", metrics: [{"name": judge, "score": score / 2} for judge, score in scores.items()]}
+            for q, scores in samples.items()
+        ]
+        for model, samples in _by_model(rows).items()
+    }
+
+
+def _deepeval_runs(rows: list[Row]) -> Records:
+    cases = _deepeval_cases(rows, "metricsData")
+    return [{"identifier": model, "testCases": of_model} for model, of_model in cases.items()]
+
+
+def _deepeval_results(rows: list[Row]) -> Records:
+    return [
+        {"identifier": model, "success": True, **case}
+        for model, of_model in _deepeval_cases(rows, "metrics_data").items()
+        for case in of_model
+    ]
+
+
 @dataclass(frozen=True)
 class Layout:
     """How judgments are written in a layout.
@@ -346,6 +395,18 @@ LAYOUTS: dict[str, Layout] = {
     "judgments of a panel in a log of inspect_ai": Layout(_panel_log),
     "promptfoo's report": Layout(_promptfoo, SCORES),
     "promptfoo's report, a line for each output": Layout(_promptfoo_lines, SCORES),
+    "claude plugin eval's results": Layout(_plugin_evals, f"{SCORES}; judges"),
+    "skill-creator's benchmark": Layout(
+        _skill_runs(lambda rate: {"result": {"pass_rate": rate}}), f"{SCORES}; judges"
+    ),
+    "skill-creator's gradings": Layout(
+        _skill_runs(lambda rate: {"expectations": [], "summary": {"pass_rate": rate}}), f"{SCORES}; judges"
+    ),
+    "deepeval's test run": Layout(_deepeval_runs, SCORES),
+    "deepeval's kept test run": Layout(
+        lambda rows: [{"testRunData": run} for run in _deepeval_runs(rows)], SCORES
+    ),
+    "deepeval's test results": Layout(_deepeval_results, SCORES),
     "a table of scores": Layout(_score_table, SCORES),
     **{
         f"winners and losers ({better}, {worse})": Layout(_winners(better, worse), ORDER)
