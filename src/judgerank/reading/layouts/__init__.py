@@ -26,7 +26,7 @@ from judgerank.reading.layouts.words import winner_by_name
 
 FIRST = (
     *("tables", "games", "preferences", "runs", "sample_scores", "inspect_panels", "promptfoo", "variants"),
-    *("score_tables", "unordered", "human_beside", "ranked"),
+    *("score_tables", "unordered", "human_beside", "ranked", "by_recipe"),
 )
 
 
