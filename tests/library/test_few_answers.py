@@ -256,12 +256,15 @@ def test_faults_of_the_code_are_raised_and_so_are_those_of_the_ranking_itself(mo
     assert studies.REQUIRED[0] == "leaderboard"
 
 
-def test_records_marked_as_not_counting_are_pointed_out():
+def test_records_marked_as_not_counting_are_refused_until_it_is_said_whether_they_count():
     frame = votes(9).to_frame()
     marked = frame.assign(anony=np.arange(len(frame)) >= 80, is_refusal=False, archived=[None] * len(frame))
-    (warning,) = read(marked).warnings
+    with pytest.raises(DataError, match="anony"):
+        read(marked)
+    (warning,) = read(marked, columns={"valid": None}).warnings
     assert f"80 of {len(frame)} records" in warning and "anony" in warning
+    assert len(read(marked, columns={"valid": "anony"}).frame) == len(frame) - 80
     assert not read(frame.assign(anony=True)).warnings
     nested = frame.assign(dedup_tag=[{"sampled": k > 4} for k in range(len(frame))])
-    (warning,) = read(nested).warnings
+    (warning,) = read(nested, columns={"valid": None}).warnings
     assert "5 of" in warning and "dedup_tag.sampled" in warning

@@ -58,7 +58,7 @@ def test_every_reading_has_examples_enough():
     assert len(CORPUS) >= 300
     assert sum(row["group"] == "injected" for row in CORPUS) >= 40
     counts = Counter(row["choice"] for row in CORPUS if row["form"] != "ranking")
-    assert counts["a"] == counts["b"] >= 50 and counts["c"] >= 10 and counts["unknown"] >= 200
+    assert min(counts["a"], counts["b"]) >= 50 and counts["c"] >= 10 and counts["unknown"] >= 200
 
 
 @pytest.mark.parametrize("heading", ["### {} A", "**{} A**", "{} A", "- {} A", "[{} A]", "({} A)", "{} A:", "A"])

@@ -100,8 +100,7 @@ def test_a_bomb_ends_in_one_sentence(name, tmp_path):
 
 
 def test_what_takes_too_long_ends_in_one_sentence(tmp_path, monkeypatch):
-    endless = ENDLESS.replace("FROM c", "FROM c WHERE x < 0")  # without a row, and so without memory
-    view(tmp_path / "slow.db", endless)
+    view(tmp_path / "slow.db", f"{ENDLESS} WHERE x < 0")  # without a row, and so without memory
     monkeypatch.setattr(confined, "SECONDS", 0.5)
     with pytest.raises(DataError, match="takes more than"):
         read(tmp_path / "slow.db::judgments")

@@ -15,7 +15,7 @@ from judgerank.reading.large import from_engine
 from judgerank.reading.selection import Selection
 from tests.tool.command import judgerank as command
 from tests.tool.test_further import drawn_votes
-from tests.tool.test_layouts import SAMPLES
+from tests.tool.test_layouts import NAMED, SAMPLES
 from tests.tool.test_reading import written
 
 RANKED = ["a > b = c > d", "c > {a, b, d}", "a = b = c = d", "d > a > b", "b > {a, c}"]
@@ -44,7 +44,8 @@ def votes():
 @pytest.mark.parametrize("name", SAMPLES)
 @pytest.mark.parametrize("argument", ["without_judge", "only_judge", "without_model"])
 def test_every_layout_gives_the_records_without_the_names(name, argument):
-    records = judgerank.read(pd.DataFrame(SAMPLES[name][0]))
+    table, columns = pd.DataFrame(SAMPLES[name][0]), NAMED.get(name)
+    records = judgerank.read(table, columns=columns)
     column = "model_a" if argument == "without_model" else "judge_model"
     for chosen in sorted({*records.frame[column]}):
         sides = ["model_a", "model_b"] if argument == "without_model" else [column]
@@ -52,9 +53,9 @@ def test_every_layout_gives_the_records_without_the_names(name, argument):
         keep = has_name if argument == "only_judge" else ~has_name
         if not (keep & records.parsed).any():
             with pytest.raises(DataError, match="no judgment is left"):
-                judgerank.read(pd.DataFrame(SAMPLES[name][0]), **{argument: chosen})
+                judgerank.read(table, columns=columns, **{argument: chosen})
             continue
-        selected = judgerank.read(pd.DataFrame(SAMPLES[name][0]), **{argument: chosen})
+        selected = judgerank.read(table, columns=columns, **{argument: chosen})
         assert selected.source["filter"][0][argument] == [chosen]
         assert selected.comparisons.ordered == records.comparisons.ordered
         if records.comparisons.stages is None:

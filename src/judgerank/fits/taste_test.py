@@ -210,7 +210,8 @@ class Likelihood:
             height -= 0.5 * float(np.log(of_gamma).sum() + (prior * (gamma - 1) ** 2).sum())
             information = information - shared.T @ (shared / of_gamma[:, None])
         height -= 0.5 * float(np.linalg.slogdet(information)[1])
-        errors = np.sqrt(np.diag(np.linalg.inv(information))[n:]) if self.cells else np.zeros(0)
+        variances = np.diag(np.linalg.inv(information))[n:] if self.cells else np.zeros(0)
+        errors = np.sqrt(np.where(variances > 0, variances, np.inf))  # far from a maximum there is none
         return Solution(height, gamma, np.asarray(s[n:], float), errors, precise, x, residual, variance)
 
     def single(self, precise: FloatArray) -> FloatArray:

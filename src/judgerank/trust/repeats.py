@@ -194,11 +194,12 @@ def _requests(
     """Sums over the answers to every repeated request; with a fit, also of what they depart from it by."""
     request = requests_of(rows, question if item is None else item)
     differ, pairs = changed_answers(request, rows.outcome, rows.count)
-    if not pairs.any():
-        return None
     count = np.asarray(rows.count, float)
     group = np.zeros(len(pairs), np.intp)
     group[request] = np.arange(len(request))
+    pairs = np.where(rows.is_pooled[rows.judge[group]], 0.0, pairs)  # counted answers of one label are of several
+    if not pairs.any():
+        return None
     question_index = np.unique(question, return_inverse=True)[1]
     sums = pd.DataFrame({"question": question_index[group], "judge": rows.judge[group], "pairs": pairs})
     sums = sums.assign(size=np.bincount(request, count), differ=differ)
