@@ -9,17 +9,8 @@ from pathlib import Path
 
 VARIABLE = "JUDGERANK_CALLER"  # environment variable by which the action says that it is the caller
 COMMAND, PYTEST, ACTION = "command", "pytest", "action"
-INPUTS = (
-    "allow-host",
-    "budget",
-    "judgments",
-    "look",
-    "margin",
-    "mode",
-    "page",
-    "panel",
-    "protect",
-)  # of the action
+# of the action
+INPUTS = ("allow-host", "budget", "judgments", "look", "margin", "mode", "page", "panel", "protect")
 SUMMARY, OUTPUT = "GITHUB_STEP_SUMMARY", "GITHUB_OUTPUT"  # environment variables that name files to append to
 # patterns and what stands in their place; collecting names its own option of the file of judgments
 COLLECTED = (r"--output\b", "--judgments")

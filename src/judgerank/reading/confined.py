@@ -45,7 +45,7 @@ def confined(read: Read) -> Read:
     Returns
     -------
     callable
-        The same with `DataError` where it takes too much memory or time.
+        The same, which raises `DataError` where it takes too much memory or time.
     """
 
     def read_by_child(content: Content) -> pd.DataFrame:
