@@ -42,7 +42,7 @@ def run(target: Path) -> None:
         story = [read(ROOT / "examples" / "story" / f"{month}.csv") for month in ("november", "december")]
         november = judgerank.rank(story[0])
         both = judgerank.rank(pd.concat([part.frame for part in story], ignore_index=True))
-        log = changelog_of(november.fitted, both.fitted, "november.npz")
+        log = changelog_of(november.fit, both.fit, "november.npz")
         page = both.write(Path(folder) / "december", additions=Additions(changelog=log))
         screenshot(browser, page, target / "page_since.png")
         screenshot(browser, page_of_gate(Path(folder)), target / "page_gate.png")

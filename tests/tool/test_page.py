@@ -6,6 +6,8 @@ import json
 import re
 import shutil
 import socket
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -477,3 +479,10 @@ def test_data_in_a_page_cannot_end_its_script(written):
     text = written.read_text()
     (block,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)
     assert HOSTILE in json.loads(block)["models"]
+
+
+@pytest.mark.slow
+def test_the_pictures_of_the_documentation_can_be_taken(tmp_path):
+    code = f"from pathlib import Path; from experiments.beyond.screens import run; run(Path({str(tmp_path)!r}))"
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)  # playwright runs once in a process
+    assert {path.name for path in tmp_path.iterdir()} == {path.name for path in (ROOT / "docs/images").iterdir()}
