@@ -51,7 +51,7 @@ USAGE = [
     ("a count without end", "rank m.jsonl --next 1000000000", "'--next': expected at most 1000"),
     ("nothing in a line", "rank m.jsonl --next-size 0", "'--next-size'"),
     ("a column of nothing", "rank m.jsonl --column judge", "'judge' is not KEY=NAME"),
-    ("a column unknown", "rank m.jsonl --column judgs=x", "no key 'judgs'; the nearest known one is 'judge'"),
+    ("a column unknown", "rank m.jsonl --column jugde=x", "no key 'jugde'; the nearest known one is 'judge'"),
     ("a column unknown to a doctor", "doctor m.jsonl --column won=x", "there is no key 'won'; the nearest"),
     ("a goal unknown", "plan --want speed=3", "there is no goal 'speed' (known: score_width"),
     ("a goal without a number", "plan --want score_width", "'score_width' is not GOAL=NUMBER"),
