@@ -18,12 +18,11 @@ from judgerank.data.listing import counted, listed
 from judgerank.gating.answer_pairs import NEW, OLD, Pair, labels_of, paired, texts_of
 from judgerank.gating.callers import as_called, tell_github_without_verdict
 from judgerank.gating.decision import BLOCK, INCONCLUSIVE, SHIP
-from judgerank.gating.five_lines import five_lines
 from judgerank.gating.gate import ALL, Gate, columns_beyond, decided, remarks_on, requests_in
-from judgerank.gating.outputs import contents, tell_github
-from judgerank.gating.own_votes import votes_on_pair
+from judgerank.gating.gate_result import votes_on_pair
+from judgerank.gating.outputs import as_dict, contents, tell_github
 from judgerank.gating.rule import Rule
-from judgerank.gating.verdict_text import as_dict, lines, sentence
+from judgerank.gating.verdict_text import five_lines, lines, sentence
 from judgerank.ranking.page_options import makers_among, makers_on
 from judgerank.reading.file_formats import bare_name
 from judgerank.reading.files import label_of, paths_of, plain
