@@ -34,8 +34,8 @@ from judgerank.data.errors import ConfigError
 from judgerank.data.modules import is_file
 from judgerank.model.kinds.family import relations
 from judgerank.ranking.recusal import RECUSE, is_recusing
+from judgerank.reading.answers.evaluation_logs import answer_of, question_of
 from judgerank.reading.answers.found import Text
-from judgerank.reading.answers.inspect_logs import answer_of, question_of
 from judgerank.reading.layouts.sample_scores import JUDGMENTS
 
 __all__ = ["PanelStopping", "pairwise"]
