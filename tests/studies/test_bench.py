@@ -104,12 +104,8 @@ def test_a_row_that_was_measured_only_before_is_shown_and_is_not_held_against_a_
     (tmp_path / "ratios.csv").write_text("row,measure,ratio,goal,before\nstudies,both / drawing,,at most 5,7.3\n")
     stored = read(tmp_path)
     assert not worse([line(9.0, "studies", "both / drawing", "at most 5")], stored, 0.1)
-    assert goals_table(tmp_path).splitlines()[2].split("|")[3:7] == [
-        " 7.3      ",
-        " --    ",
-        " at most 5 ",
-        " not measured since  ",
-    ]
+    *shown, verdict = (cell.strip() for cell in goals_table(tmp_path).splitlines()[2].split("|")[3:7])
+    assert shown == ["7.3", "--", "at most 5"] and verdict.startswith("not ")
     found = with_measured(
         stored, [line(4.0, "studies", "both / drawing", "at most 5")], dict.fromkeys(MADE_BY, "")
     )

@@ -9,6 +9,7 @@ import pytest
 from replication.config import ROOT
 from studies.contrary import Duel, Few, Panel, accused, covered, separated_few, sweep_row
 from studies.fit_tests import FEW, FIT, REPEATED, Design, drawn, few_tested, fit_tested, largest, repeated
+from tests.drawn import name_of
 from tests.replication.test_sections import run
 
 STORED = ROOT / "results/beyond/fitness"
@@ -29,7 +30,7 @@ def test_a_panel_is_asked_as_its_design_says():
 
 def test_one_set_gives_a_record_of_every_kind():
     rng, level = np.random.default_rng(2), 0.95
-    one = fit_tested({"design": vars(FIT["one judge with tastes of 1"]), "level": level}, rng)
+    one = fit_tested({"design": vars(Design(taste=1.0)), "level": level}, rng)
     assert {"overall", "order", "judge", "question", "judges_right"} <= set(one)
     few = few_tested({"design": vars(FEW["10 questions, one model ahead by 3"]), "level": level}, rng)
     assert few["flips_power"] == few["rank_power"] > 0.5
@@ -48,9 +49,12 @@ def test_stored_levels_hold(test):
 
 def test_stored_power():
     levels = pd.read_csv(STORED / "levels.csv").set_index("design")
-    assert levels.loc["cycle of three models", "order"] > 0.8
-    assert levels.loc["one judge with tastes of 1", "judges_right"] > 0.8
-    assert levels.loc["one question turned round", "questions_right"] > 0.8
+    for design, measure in (
+        (Design(cycle=0.8), "order"),
+        (Design(taste=1.0), "judges_right"),
+        (Design(turned=1, pairs=15), "questions_right"),
+    ):
+        assert levels.loc[name_of(FIT, design), measure] > 0.8
 
 
 def test_stored_tests_of_few_questions_hold_and_find():

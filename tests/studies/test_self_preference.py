@@ -28,7 +28,8 @@ def test_a_simulated_judge_who_favours_his_maker_decides_only_where_his_votes_co
 
 
 def test_a_panel_of_one_maker_is_warned_of_and_nobody_in_it_accused():
-    cell = {"panel": "every judge of one maker", "bias": 2.5, "questions": QUESTIONS}
+    (panel,) = (name for name, judges in PANELS.items() if set(judges) == {"gpt-4o", "gpt-4.1", "o3"})
+    cell = {"panel": panel, "bias": 2.5, "questions": QUESTIONS}
     record = simulated_once(cell, generator(0, "test of self-preference", "one maker"))
     assert record["wrong_recused"] == record["warned"] == 1
     assert record["guilty_accused"] == record["innocent_accused"] == 0
