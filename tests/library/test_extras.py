@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 def test_an_extra_is_told_with_all_of_its_packages(extra):
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     said = extras.needed(extra)
-    assert said.startswith(f"the extra '{extra}' (pip install '")
+    assert said.index(f"'{extra}'") < said.index("pip install")
     for requirement in project["optional-dependencies"][extra]:
         name = requirement.partition(">")[0]
         assert f"'{name}" in said

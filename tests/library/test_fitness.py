@@ -84,7 +84,7 @@ def test_a_circle_of_three_models_is_no_order():
 def test_a_judge_with_tastes_is_named_and_what_it_favours():
     found = found_in(6, taste=2.0)
     assert "j5" in found.found("judge")
-    assert any("j5" in text and "than the scores explain" in text for text in found.sentences())
+    assert any("j5" in text and "favoured" in text for text in found.sentences())
 
 
 def test_no_other_judge_is_named_beside_one_with_tastes():
@@ -141,10 +141,10 @@ def test_what_is_said_is_adjusted_for_all_tests_and_the_table_is_not():
     table["departs"] = table["p_adjusted"] <= 0.05
     alone = replace(found, table=table)
     assert alone.found("judge")
-    assert "no departure" in " ".join(alone.sentences())
+    assert not any(judge in text for text in alone.sentences() for judge in alone.found("judge"))
     table["p_adjusted"] = table["test"].map(tests | {"judge": 0.012, "overall": 0.016})
     said, reason = replace(found, table=table).sentences()
-    assert "more than the scores explain" in said and "count" in reason
+    assert any(judge in said for judge in alone.found("judge")) and "count" in reason
 
 
 def test_it_is_the_same_every_time_and_whatever_the_order_of_the_rows():
@@ -199,7 +199,7 @@ def test_what_was_asked_once_cannot_be_tested():
     first, second = np.array([0, 1, 2]), np.array([1, 2, 0])
     rows = Comparisons(("a", "b", "c"), ("x",), first, second, np.zeros(3, int), np.ones(3))
     fitted = fit(rows, "btl")
-    with pytest.raises(NoIntervalError, match="no two models were compared on two questions"):
+    with pytest.raises(NoIntervalError, match="questions"):
         fitness(fitted, rows, np.arange(3))
     assert fitness_if_quick(fitted, rows, np.arange(3), 0.95, ()) is None
 

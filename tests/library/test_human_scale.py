@@ -160,14 +160,14 @@ def test_newcomers_are_placed_by_votes_with_an_interval_about_the_score_that_is_
     for name, row in placed.iterrows():
         assert row["elo"] == pytest.approx(1000 + POINTS * (scores[name] - scores[list(old)].mean()))
         assert row["conformal_low"] < row["elo"] < row["conformal_high"]
-    assert "conformal interval" in str(report)
+    assert "conformal_low" in str(report)
 
 
 def test_a_panel_that_says_nothing_of_people_is_told_and_its_interval_is_wide():
     panel, board, _ = fitted(20, 4, 0.2, seed=5)
     shuffled = replace(board, elo=np.random.default_rng(6).permutation(board.elo))
     blind, seeing = human_scale(panel, shuffled, 0.9), human_scale(panel, board, 0.9)
-    assert not blind.informative and "WARNING: these judges do not predict" in str(blind)
+    assert not blind.informative and "WARNING" in str(blind) and f"(p {blind.p_value:.2g})" in str(blind)
     assert seeing.informative and "WARNING" not in str(seeing)
     wide, narrow = (
         (x.newcomers["conformal_high"] - x.newcomers["conformal_low"]).to_numpy() for x in (blind, seeing)
@@ -196,7 +196,7 @@ def test_the_arena_leaving_every_model_out_is_as_stated():
 def test_what_a_human_board_must_be_is_said(tmp_path):
     frame = pd.DataFrame({"model": ["x", "y"], "elo": [1000, 1100]})
     for broken, said in (
-        (frame.drop(columns="elo"), "columns model and elo"),
+        (frame.drop(columns="elo"), r"columns model\b.*\belo\b"),
         (frame.assign(elo=["1000", "many"]), "row 2 has no model, or no number"),
         (frame.assign(model="x"), "row 2 has a model of an earlier row"),
         (frame.assign(standard_error=[1.0, -1.0]), "row 2 has a negative error"),
@@ -211,14 +211,14 @@ def test_what_a_human_board_must_be_is_said(tmp_path):
 
 def test_what_cannot_be_placed_is_said():
     panel, board, frame = fitted(6, 2, 0.0, seed=8)
-    with pytest.raises(DataError, match="some judgments are people's"):
+    with pytest.raises(DataError, match="people's"):
         on_human_board(judgments_of(frame), board)
     with pytest.raises(ConfigError):
         human_scale(panel, board, 1.0)
     everyone = HumanBoard(
         panel.comparisons.models, np.arange(len(panel.scores)) * 10.0, np.zeros(len(panel.scores))
     )
-    with pytest.raises(DataError, match="none to place"):
+    with pytest.raises(DataError, match="human board"):
         human_scale(panel, everyone)
     more = HumanBoard((*board.models, "elsewhere"), np.r_[board.elo, 900.0], np.r_[board.error, 0.0])
     assert "Not used, because no judge compared them: elsewhere" in str(human_scale(panel, more, 0.5))

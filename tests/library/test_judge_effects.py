@@ -11,6 +11,7 @@ from scipy.special import expit
 
 import judgerank
 from judgerank import fit, pairwise
+from judgerank.adaptive.goals import LIKE_THESE
 from judgerank.adaptive.stop_rule import allowing_for_tastes
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError, DataError
@@ -181,7 +182,7 @@ def test_judges_like_these_have_wider_intervals_than_this_panel(with_tastes):
     panel = with_tastes.for_this_panel()
     widths = {}
     for name, each in (("panel", panel), ("like these", with_tastes)):
-        rows = each.confidence_intervals().query("parameter == 'score'")
+        rows = each.confidence_intervals().loc[lambda rows: rows["parameter"] == "score"]
         widths[name] = float((rows["high"] - rows["low"]).mean())
         np.testing.assert_allclose(rows["estimate"], with_tastes.scores, rtol=1e-12)
     assert widths["panel"] < 0.7 * widths["like these"]
@@ -199,7 +200,7 @@ def test_intervals_for_judges_like_these_hold_the_score_and_plain_ones_do_not():
         fitted = fit(drawn_tastes(rng, 0.5)[0], "judge_aware", blocks=["taste"])
         row = []
         for each in (fitted, fitted.without):
-            rows = each.confidence_intervals().query("parameter == 'score'")
+            rows = each.confidence_intervals().loc[lambda rows: rows["parameter"] == "score"]
             row.append(((rows["low"] <= SCORES) & (rows["high"] >= SCORES)).mean())
         held.append(row)
     like_these, plain = np.mean(held, axis=0)
@@ -217,9 +218,9 @@ def test_without_tastes_both_intervals_are_the_plain_ones():
         if each.spread["taste"] == 0
     )
     assert found.test("taste").p_value == 1
-    plain = found.without.confidence_intervals().query("parameter == 'score'")
+    plain = found.without.confidence_intervals().loc[lambda rows: rows["parameter"] == "score"]
     for each in (found, found.for_this_panel()):
-        rows = each.confidence_intervals().query("parameter == 'score'")
+        rows = each.confidence_intervals().loc[lambda rows: rows["parameter"] == "score"]
         np.testing.assert_allclose(rows[["low", "high"]], plain[["low", "high"]], atol=1e-6)
     assert np.isinf(found.degrees_of_freedom)
     np.testing.assert_array_equal(
@@ -245,8 +246,7 @@ def test_a_ranking_says_whose_opinion_it_is(tmp_path):
     frame = pd.DataFrame({"model_a": names[c.first], "model_b": names[c.second], "judge_model": judges[c.judge]})
     frame["judge_preferred_model"] = np.where(c.outcome == 1, "a", "b")
     ranking = judgerank.rank(frame, blocks=["taste"])
-    said = next(text for text in ranking.remarks if text.startswith("Whose opinion"))
-    assert "for judges like these" in said
+    said = next(text for text in ranking.remarks if LIKE_THESE in text)
     assert "For this panel of 5 as it is" in said
     table, board = ranking.tables["whose_opinion"], ranking.tables["leaderboard"]
     assert list(table["model"]) == list(board["model"])
@@ -264,12 +264,12 @@ def test_a_fit_for_this_panel_is_kept_as_it_is(with_tastes, tmp_path):
 
 
 def test_what_cannot_be_is_refused(with_tastes):
-    with pytest.raises(ConfigError, match="block 'taste' takes no column"):
+    with pytest.raises(ConfigError, match=r"'taste'.*column"):
         judgerank.fit(drawn_tastes(np.random.default_rng(0), 0.0)[0], blocks=["taste:length"])
     with pytest.raises(ConfigError, match="no further block 'taste'"):
         with_tastes.without.for_this_panel()
     two = Comparisons(("a", "b"), ("j", "k"), [0, 1, 0, 1], [1, 0, 1, 0], [0, 0, 1, 1], [1.0, 0.0, 0.0, 1.0])
-    with pytest.raises(DataError, match="needs two judges and three models"):
+    with pytest.raises(DataError, match=r"'taste'.*\b2 and 2\b"):
         fit(two, "btl", blocks=["taste"])
 
 

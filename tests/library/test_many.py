@@ -123,7 +123,7 @@ def test_counts_ties_and_covariates_are_kept(frame):
     assert grown.n_comparisons == 1800
     assert grown.tied is not None
     assert_allclose(grown.covariate, counted["z"].iloc[:600])
-    with pytest.raises(DataError, match="name the column"):
+    with pytest.raises(DataError, match=r"\(covariate\)"):
         start.extended(counted.iloc[500:600])
 
 

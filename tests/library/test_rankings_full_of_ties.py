@@ -15,12 +15,15 @@ from judgerank import fit, gate, pairwise, rank, read
 from judgerank.fits.presentation import win_probability
 from judgerank.gating.verdict_text import table
 from judgerank.inference.clusters import Residuals, _offset_information
+from judgerank.model.members import NAMED
+from judgerank.model.naming import EARLIER, formula, treatment_of_ties
 from judgerank.order.equality import NetResults
 from judgerank.ranking.diagnosis import on_answers
 from judgerank.ranking.page import methods
 from judgerank.ranking.ranking import Ranking
 from judgerank.ranking.recusal import recusal_of
-from judgerank.ranking.verdict import verdict
+from judgerank.ranking.studies.coverage import UNCOMPARED
+from judgerank.ranking.verdict import HARDER, verdict
 
 ORDERS_OF_THREE = [
     *("x>y>z", "x>z>y", "y>x>z", "y>z>x", "z>x>y", "z>y>x"),
@@ -78,9 +81,9 @@ def test_the_win_rate_of_ties_of_many_is_what_was_seen(near, ranked):
 def test_where_all_answers_are_ties_nothing_is_ranked(near, member):
     ranking = rank(near.assign(ranking="w=x=y=z"), model=member)
     told = verdict(ranking)
-    assert told.lead.startswith("All answers are ties, so there is nothing to rank.") and not told.warnings
+    assert HARDER in told.lead and not told.warnings
     assert ranking.tables["leaderboard"][["low", "high", "rank_low", "rank_high", "group"]].isna().all(axis=None)
-    assert not any("WARNING" in one or "no comparison with" in one or "predicts" in one for one in ranking.remarks)
+    assert not any("WARNING" in one or "equally" in one or "predicts" in one for one in ranking.remarks)
 
 
 def test_win_rates_are_those_of_all_rankings():
@@ -140,8 +143,8 @@ def test_the_page_counts_rankings_and_says_whether_members_are_compared(ranked, 
     named, found = ranked("judge_aware_ties"), ranked()
     for ranking in (named, found):
         assert any("60 rankings of 4 answers" in one for one in ranking.remarks)
-    assert any("Members are not compared on held-out choices" in one for one in named.remarks)
-    assert not any("Members are not compared" in one for one in found.remarks) and "members" in found.tables
+    assert any(UNCOMPARED in one for one in named.remarks) and "members" not in named.tables
+    assert not any(UNCOMPARED in one for one in found.remarks) and "members" in found.tables
     named.write(tmp_path / "page")
     assert "(60 rankings)" in (tmp_path / "page" / "index.html").read_text()
 
@@ -159,9 +162,10 @@ def test_the_method_of_rankings_is_that_of_choices(ranked):
         methods(ranked(name, orders=True))[0] for name in ("position_aware", "position_aware_ties")
     )
     assert "(Plackett-Luce model), u_i - u_j = gamma_k (s_i - s_j) + b_k d" in averaged
-    assert "ties averaged over the orders of the tied answers" in averaged and "half a win" not in averaged
-    assert "(Davidson-Luce model)" in modelled and "ties an outcome of their own" in modelled
-    assert all("d by how many places i was shown before j" in text for text in (averaged, modelled))
+    for text, name in ((averaged, "position_aware"), (modelled, "position_aware_ties")):
+        assert formula(NAMED[name], ranked=True) in text and treatment_of_ties(NAMED[name], ranked=True) in text
+        assert EARLIER in text
+    assert "half a win" not in averaged and "Davidson-Luce" in modelled
     pairs = pd.DataFrame(
         {"judge": ["ann"] * 3, "model_a": list("xyz"), "model_b": list("yzx"), "winner": list("aba")}
     )

@@ -273,9 +273,9 @@ def test_rankings_may_be_drawn_twice_and_not_cut():
     twice = cells.take(np.r_[np.arange(len(cells)), np.arange(len(cells))])
     assert fit(twice, "btl").scores.to_numpy() == pytest.approx(fit(cells, "btl").scores.to_numpy(), abs=1e-9)
     assert cells.n_comparisons == pytest.approx(20 * 6)
-    with pytest.raises(DataError, match="ranking that is cut"):
+    with pytest.raises(DataError, match=r"row \d+ begins"):
         cells.take(np.arange(len(cells) - 2))
-    with pytest.raises(DataError, match="whole ranking"):
+    with pytest.raises(DataError, match=r"row \d+ is not"):
         cells.take(np.arange(len(cells))[::-1][np.argsort(np.arange(len(cells)) // 6, kind="stable")])
 
 
@@ -304,9 +304,9 @@ def test_what_rankings_do_not_go_with_is_said():
     frame = drawn(60, 3, (1.0, 0.5))
     with pytest.raises(DataError, match="pairs"):
         fit(frame, "length")
-    with pytest.raises(DataError, match="order of presentation"):
+    with pytest.raises(DataError, match=r"'position_aware'.*order"):
         fit(frame, "position_aware")
-    with pytest.raises(DataError, match="question effects"):
+    with pytest.raises(DataError, match="effects"):
         fit(frame, questions="effects")
     with pytest.raises(ConfigError, match="rankings"):
         fit(frame, solver="adam")

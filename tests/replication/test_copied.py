@@ -113,9 +113,9 @@ def test_a_source_at_second_hand_rules_nothing_out(first_hand, others, expected)
 
 
 def test_what_no_source_has_is_missing():
-    with pytest.raises(Missing, match="not found in a public copy"):
+    with pytest.raises(Missing, match="public copy"):
         copied("ultrafeedback", "ultralm-13b", "ultrachat")
-    with pytest.raises(Missing, match="no source is listed"):
+    with pytest.raises(Missing, match="no source"):
         copied("judge_discrimination", "moonshot-v1-32k", "tokens")
 
 
@@ -127,7 +127,7 @@ def test_the_best_source_comes_first(monkeypatch):
 
 
 def test_the_parts_of_the_pool_make_the_pool():
-    rows = published.cited().query("table == 'ultrafeedback_pool'").set_index("row")["value"].astype(int)
+    rows = published.cited().set_index(["table", "row"]).loc["ultrafeedback_pool"]["value"].astype(int)
     assert rows.drop("all").sum() == rows["all"]
 
 
@@ -165,7 +165,7 @@ def test_copies_with_another_source_are_told_and_nothing_else(monkeypatch):
     verdicts = {Agreement.DIFFERENT: Verdict.RULED_OUT, Agreement.DISPUTED: Verdict.CAUSE}
     assert told.holds
     assert all(name in told.text for kind in Agreement if kind != Agreement.EQUAL for name in by_agreement[kind])
-    numbers = audit(STORED, {"copied_otherwise"}).query("kind == 'cited'")
+    numbers = audit(STORED, {"copied_otherwise"}).loc[lambda rows: rows["kind"] == "cited"]
     for kind, verdict in verdicts.items():
         assert set(numbers.loc[numbers["verdict"] == verdict, "row"]) == set(by_agreement[kind])
     assert by_agreement[Agreement.UNKNOWN] == ["ultralm-13b"]

@@ -160,7 +160,7 @@ def test_every_command_is_begun_by_what_checks_its_settings(name):
 @needs_data
 @pytest.mark.parametrize("dataset", ["in_house", "ultrafeedback"])
 def test_lengths_that_are_not_known_are_asked_for(dataset, told):
-    assert "lengths are not known (dataset.questions=FILE" in told("length_covariate", f"dataset={dataset}")
+    assert "(dataset.questions=FILE" in told("length_covariate", f"dataset={dataset}")
 
 
 @needs_data

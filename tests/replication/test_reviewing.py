@@ -13,7 +13,14 @@ import yaml
 from experiments.audit import full_audit
 from replication.auditing.audit import OTHERS
 from replication.auditing.results import Results
-from replication.auditing.reviewing import SPECIFICATION, cost_of, manifest, numbers_claimed, words_claimed
+from replication.auditing.reviewing import (
+    SPECIFICATION,
+    UNKNOWN,
+    cost_of,
+    manifest,
+    numbers_claimed,
+    words_claimed,
+)
 from replication.config import ROOT
 from replication.crate import crate_of
 from tests.replication.test_packaging import make_sections
@@ -61,8 +68,8 @@ def test_costs_are_those_of_the_records(tmp_path):
         record = {"section": name[0], "surrogate": False, "machine": {"cpu": "one", **machine}}
         (tmp_path / name / "run.json").write_text(json.dumps(record))
     assert cost_of(["a"], Results(tmp_path)).cells() == ("1.5", "1.5 GB")
-    assert cost_of(["b"], Results(tmp_path)).cells() == ("under 0.1", "not recorded")
-    assert cost_of(["a", "b"], Results(tmp_path)).cells() == ("1.5", "not recorded")
+    assert cost_of(["b"], Results(tmp_path)).cells() == ("under 0.1", UNKNOWN)
+    assert cost_of(["a", "b"], Results(tmp_path)).cells() == ("1.5", UNKNOWN)
 
 
 def test_the_manifest_is_current_and_lists_outputs_that_are_there(audited):

@@ -12,6 +12,7 @@ from judgerank.engine.adam import Adam
 from replication import published
 from replication.datasets import load_judgments
 from replication.setting_searches import (
+    AVERAGES,
     DRAWS,
     against_table_2,
     attempts,
@@ -57,14 +58,15 @@ RECORDS = pd.DataFrame(
 
 def test_samples_are_of_the_records_asked_for():
     c = Comparisons.from_frame(RECORDS)
-    sizes = {"judges": [60], "judges, parsed": [60], "judges, no ties": [60], "all, parsed": [100]}
+    judges, parsed, no_ties, everyone = composed("unstated_settings").sizes
+    sizes = {judges: [60], parsed: [60], no_ties: [60], everyone: [100]}
     tried = list(samples(RECORDS, c, ["j"], sizes, [1]))
     assert len(tried) == len(DRAWS) * 4
     for setting, part in tried:
         assert part.judges == ("j",)
-        exact = setting["drawn_from"] in ("judges, parsed", "judges, no ties")
+        exact = setting["drawn_from"] in (parsed, no_ties)
         assert (len(part) == 60) if exact else len(part) < setting["size"]
-        assert (0.5 in part.outcome) == (setting["drawn_from"] != "judges, no ties")
+        assert (0.5 in part.outcome) == (setting["drawn_from"] != no_ties)
 
 
 def test_a_sample_is_found_again(simulated):
@@ -111,10 +113,10 @@ def test_words_are_told_apart_by_what_they_give(simulated):
     c = simulated(7, np.linspace(1, -1, 6), [2.0, 1.0, 0.3], 4000)
     fits = {("all", "half", model): fit(c, model) for model in ("judge_aware", "btl")}
     widths = width_search(fits, 0.95)
-    assert set(widths["average"]) == {"mean", "median", "root mean square"}
+    assert set(widths["average"]) == set(AVERAGES)
     found = reduction_search({"in_house": fits}, 0.95).set_index("meaning")["value"] / 100
-    of_means = [found[f"{meaning}, means"] for meaning in ("1 - judge_aware / btl", "btl / judge_aware - 1")]
-    assert (1 - of_means[0]) * (1 + of_means[1]) == pytest.approx(1)
+    less, more = sorted(found.index[found.index.str.endswith(", means")])  # over the width of either model
+    assert (1 - found[less]) * (1 + found[more]) == pytest.approx(1)
 
 
 @needs_in_house
@@ -122,7 +124,8 @@ def test_the_sample_and_the_stop_behind_table_2():
     cfg = composed("unstated_settings")
     judgments = load_judgments(cfg.datasets.in_house)
     judges = published.table("mixed_judges").index.tolist()
-    tried = samples(judgments.frame, judgments.comparisons, judges, {"judges, parsed": [2000]}, [42])
+    _, parsed, *_ = cfg.sizes
+    tried = samples(judgments.frame, judgments.comparisons, judges, {parsed: [2000]}, [42])
     (part,) = (part for setting, part in tried if setting["generator"] == "random.sample")
     reference = fit(judgments.comparisons).scores
     settings = Adam(epsilon=1e-8, tolerance=0.0, max_iterations=10_000)
