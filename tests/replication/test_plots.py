@@ -110,7 +110,7 @@ def mean_squared_errors() -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
 
 
 FIGURES = figures()
-# the others are drawn twice in test_sections, test_one_set and, of simulations, test_replicate
+# the others are drawn twice in test_sections, test_faults and, of simulations, test_replicate
 DRAWN_ONCE_ELSEWHERE = ["ratings", "verdicts"]
 
 
