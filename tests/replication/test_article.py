@@ -11,17 +11,18 @@ import pytest
 import yaml
 
 from experiments.audit import full_audit
-from replication.auditing.article import authors, written
 from replication.auditing.audit import OTHERS
 from replication.auditing.claim import Outcome
 from replication.auditing.results import Missing, Results
 from replication.auditing.reviewing import (
     SPECIFICATION,
     UNKNOWN,
+    authors,
     cost_of,
     manifest,
     numbers_claimed,
     words_claimed,
+    written,
 )
 from replication.config import ROOT
 from replication.crate import crate_of
