@@ -24,9 +24,9 @@ COUNTED = {
     "503": "503",
     "cut": "connection",
     "gone": "connection",
-    "broken": "unreadable body",
-    "no choices": "unreadable body",
-    "html": "unreadable body",
+    "broken": "unreadable",
+    "no choices": "unreadable",
+    "html": "unreadable",
 }
 
 
@@ -35,11 +35,11 @@ def lines(path: Path) -> int:
 
 
 def failed(stdout: str) -> Counter:
-    """Attempts that failed, by kind, over all judges."""
+    """Attempts that failed, by the first word of their kind, over all judges."""
     found = Counter()
     for line in stdout.splitlines():
         if re.search(r" attempts? failed \(", line):
-            found[line.split("(")[1].split(")")[0]] += int(line.split(": ")[1].split()[0])
+            found[re.split("[ )]", line.split("(")[1])[0]] += int(line.split(": ")[1].split()[0])
     return found
 
 
@@ -78,7 +78,7 @@ def test_bodies_without_an_end_are_left(tmp_path, fault):
     assert len(judgments(tmp_path)) == 4
     counted = failed(done.stdout)
     # a busy machine may be late with a good answer or with many bytes: that too is a timeout
-    assert counted.keys() <= {"timeout", "body too large"}
+    assert counted.keys() <= {"timeout", "body"}
     assert counted.total() >= server.happened[fault] == 4
     assert fault != "drip" or counted["timeout"] >= 4
     assert LARGEST_BODY < 50 << 20
@@ -93,7 +93,7 @@ def test_a_redirect_is_not_followed_and_the_key_does_not_travel(tmp_path):
     assert server.keys == {f"Bearer {KEY}"}
     assert done.returncode == 1
     place = other.url.removeprefix("http://").removesuffix("/v1")
-    assert f"it sends requests on to {place}, which the key is not for" in done.stderr.splitlines()[-1]
+    assert re.search(rf"\(redirect\).* {re.escape(place)}\b", done.stderr.splitlines()[-1])
 
 
 def test_a_redirect_to_itself_is_not_followed_either(tmp_path):
@@ -159,7 +159,7 @@ def test_what_attempts_cost_is_shown_as_they_fail(tmp_path):
 
 
 def test_a_key_that_is_missing_or_cannot_be_sent_is_told(tmp_path):
-    for key, words in ((None, "OPENAI_API_KEY holds no key"), (f"{KEY}\n", "has a character that cannot be sent")):
+    for key, words in ((None, "OPENAI_API_KEY holds no"), (f"{KEY}\n", "OPENAI_API_KEY has a character")):
         with serving() as server:
             done = collected(tmp_path, server.url, key=key)
         assert done.returncode == 1
@@ -167,10 +167,10 @@ def test_a_key_that_is_missing_or_cannot_be_sent_is_told(tmp_path):
         assert server.requests == []
     with serving() as server:
         done = collected(tmp_path, server.url, judges=[{"judge": "j1", "model": KEY}])
-        assert "also stands in a setting" in done.stderr
+        assert re.search(r"\bOPENAI_API_KEY\b.*\bsetting\b", done.stderr)
         for params in ({"api_key": "abc"}, {"extra": [{"user": KEY}]}, {KEY: 1}):
             done = collected(tmp_path, server.url, judges=[{"judge": "j1", "params": params}])
-            assert "seems to hold a key" in done.stderr
+            assert "(api_key_env:" in done.stderr
             assert KEY not in done.stderr
     assert KEY not in done.stderr
 
@@ -194,7 +194,7 @@ def wait_for(running: Forked, path: Path, count: int) -> None:
         time.sleep(0.005)
 
 
-@pytest.mark.parametrize("options", [(), ("--until", "all separated")], ids=["all", "by rounds"])
+@pytest.mark.parametrize("options", [(), ("--until", "top 2 separated")], ids=["all", "by rounds"])
 def test_an_interrupt_ends_the_run_at_once_and_loses_nothing(tmp_path, options):
     """One judge waits a minute for its next attempt; the other's requests are on their way."""
     with serving(lambda prompt, times: "503" if prompt.startswith("j2") else None, delay=0.05) as server:
@@ -210,7 +210,7 @@ def test_an_interrupt_ends_the_run_at_once_and_loses_nothing(tmp_path, options):
     assert running.returncode == 130
     assert stderr.splitlines()[-1] == "judgerank collect: interrupted; what was finished is kept"
     assert "Traceback" not in stdout + stderr
-    assert f"{len(kept)} judgments written" in stdout
+    assert re.search(rf"^{len(kept)} judgments\b", stdout, re.MULTILINE)
     assert "connection" not in stdout  # being cancelled is no fault of the server
 
 
@@ -237,8 +237,8 @@ def killed_and_gone_on(folder: Path, seed: int, concurrent: int = 3) -> tuple[in
             file.write(torn)
         done = collected(folder, server.url)
     assert done.returncode == 0, done.stderr
-    assert (f"{len(torn)} bytes dropped" in done.stdout) == bool(torn)
-    assert f"{kept} of the judgments are there already" in done.stdout
+    assert (f" {len(torn)} bytes " in done.stdout) == bool(torn)
+    assert re.search(rf"judgments\.jsonl: {kept}\b", done.stdout)
     records = judgments(folder)
     asked = {(r["question_id"], r["model_a"], r["model_b"], r["judge_model"]) for r in records}
     assert len(asked) == len(records) == TOTAL

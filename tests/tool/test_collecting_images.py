@@ -13,7 +13,7 @@ from judgerank.collecting.images import content_of, mode_of, tokens_of
 from judgerank.collecting.settings import Judge
 from judgerank.reading.answers.found import Named, images_in
 from replication.config import ROOT
-from tests.tool.collecting import collected, judgments
+from tests.tool.collecting import collected, cost_bound, judgments
 from tests.tool.endpoint import serving
 from tests.tool.record_platforms import DOT
 from tests.tool.test_answers import log, phoenix_recorded, written  # noqa: F401  # a fixture
@@ -124,11 +124,11 @@ def text_file(folder: Path) -> str:
     [
         (lambda folder: "absent.png", "there is no image absent.png"),
         (big, "has 5.0 MB, and 5 are taken"),
-        (outside, "lies outside of the folder of the answers"),
-        (linked, "lies outside of the folder of the answers"),
+        (outside, "not sent:"),
+        (linked, "not sent:"),
         (text_file, "is no png, jpeg, gif, webp file"),
-        (lambda folder: "s3://bucket/cat.png", "is no address (http, https), no file and no data URI"),
-        (lambda folder: "data:image/png;base64,@@@", "is no Base64"),
+        (lambda folder: "s3://bucket/cat.png", "image s3://bucket/cat.png "),
+        (lambda folder: "data:image/png;base64,@@@", "Base64"),
         (lambda folder: "data:image/svg+xml,<svg/>", "is no png, jpeg, gif, webp file"),
     ],
 )
@@ -161,7 +161,7 @@ def test_a_dry_run_shows_the_image_and_what_it_may_cost(tmp_path):
         with serving() as server:
             done = collected(tmp_path, server.url, "--dry-run", judges=[priced | more])
             assert not server.requests
-        costs.append(float(done.stdout.partition("estimated cost at most ")[2].split()[0]))
+        costs.append(cost_bound(done.stdout)[0])
         assert ("data:image/png;base64" in done.stdout) == (not more or "image_tokens" in more)
         assert DOT not in done.stdout
     assert costs[1] - costs[0] == pytest.approx(3779e-6, abs=2e-4) and costs[2] - costs[0] == pytest.approx(

@@ -80,7 +80,7 @@ def test_rankings_and_pairs_are_not_put_into_one_file(folder):
     with serving(reply=best_first) as server:
         collected(folder, server.url, "--k", 3)
         done = collected(folder, server.url)
-    assert done.returncode == 1 and "holds answers to another prompt" in done.stderr
+    assert done.returncode == 1 and re.search(r"judgments\.jsonl\b.*\bprompt\b.*--output\b", done.stderr)
 
 
 def test_each_judge_ranks_every_answer_once_in_groups_of_even_sizes():
@@ -129,11 +129,11 @@ def test_no_answer_can_end_its_own_part():
 @pytest.mark.parametrize(
     ("options", "judge", "message"),
     [
-        (["--k", 3, "--until", "all separated"], {}, "with k=3, judges rank answers: until is for pairs"),
+        (["--k", 3, "--until", "top 2 separated"], {}, "with k=3, judges rank answers: until is for pairs"),
         (["--k", 3, "--anchors", 2], {}, "with k=3, judges rank answers: anchors are for pairs"),
         (["--k", 3], {"structured": True}, "structured of judge 'j1' is for pairs, leave it out"),
         (["--k", 3], {"logprobs": True}, "logprobs of judge 'j1' is for pairs, leave it out"),
-        (["--k", 3], {"provider": "python", "model": "f.py:f"}, "a function or a person, can only compare two"),
+        (["--k", 3], {"provider": "python", "model": "f.py:f"}, "judge 'j1', a function"),
     ],
 )
 def test_what_is_for_pairs_is_refused(folder, options, judge, message):
@@ -146,7 +146,7 @@ def test_what_is_for_pairs_is_refused(folder, options, judge, message):
     ("text", "options", "message"),
     [
         ("{question} {first} {second}", ["--k", 3], "the prompt's text must say where {answers} goes"),
-        ("{question} {answers}", [], "asks for rankings: say of how many (--k 4)"),
+        ("{question} {answers}", [], "(--k 4)"),
     ],
 )
 def test_a_prompt_of_ones_own_says_where_answers_go(folder, text, options, message):

@@ -85,7 +85,7 @@ def test_a_file_that_can_be_ranked_is_said_to_be_and_how(tmp_path):
     assert done.returncode == 0, done.stderr
     told = lines(done)
     assert told["file"] == ["jsonl, 36 records"]
-    assert told["columns"] == ["model_a, model_b, winner, judge"]
+    assert told["columns"][0].split(", ") == ["model_a", "model_b", "winner", "judge"]
     assert told["answers"][0].startswith(
         "36 read: 18 for the model shown first, 16 for the second, 2 ties; left out as unreadable"
     )
@@ -93,7 +93,7 @@ def test_a_file_that_can_be_ranked_is_said_to_be_and_how(tmp_path):
     assert told["judges"][0].startswith("2, with 18 comparisons each")
     assert told["questions"][0].startswith("no column")
     assert told["order"][0].startswith("Fitted with position bias (position_aware")
-    assert told["connected"] == ["a chain of comparisons connects any two models"]
+    assert len(told["connected"]) == 1 and "any two" in told["connected"][0]
     assert "found with --model position_aware (" in told["maximum"][0]
     command = shlex.split(told["run next"][0])
     assert command == ["judgerank", "rank", "it's mine.txt", "--format", "jsonl"]
@@ -162,7 +162,7 @@ def test_the_members_that_a_doctor_says_are_refused_are(tmp_path):
     path = written(tmp_path / "m.jsonl", *ROWS)
     (said,) = lines(judgerank("doctor", path))["lengths"]
     for member in said.split("--model ")[1].split(" needs one")[0].split(" or "):
-        with pytest.raises(DataError, match="needs a column of lengths"):
+        with pytest.raises(DataError, match=rf"\b{member}\b.*--column length=NAME"):
             rank(path, model=member)
 
 
@@ -172,7 +172,7 @@ def test_components_and_slots_that_follow_names_are_told(tmp_path):
     assert done.returncode == 0, done.stderr
     told = lines(done)
     assert told["judges"] == ["2, with 4 (k) to 6 (j) comparisons"]
-    assert "each pair was shown in one order" in told["order"][0]
+    assert "(judge_aware): each" in told["order"][0]
     assert "No chain of comparisons connects these 2 groups" in told["connected"][0]
     assert len(told["maximum"]) == 2
 
@@ -275,7 +275,7 @@ def test_a_baseline_is_handed_on_by_the_doctor(tmp_path):
     (tmp_path / "m.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
     done = judgerank("doctor", "m.jsonl", cwd=tmp_path)
     assert done.returncode == 1
-    assert "--baseline gpt-4-0314 names that of version 0.1" in done.stderr
+    assert "gpt-4-0314" in done.stderr
     done = judgerank("doctor", "m.jsonl", "--baseline", "gpt-4-0314", cwd=tmp_path)
     command = shlex.split(lines(done)["run next"][0])
     assert command[:5] == ["judgerank", "rank", "m.jsonl", "--baseline", "gpt-4-0314"]

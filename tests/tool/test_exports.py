@@ -247,7 +247,7 @@ def test_the_judgments_themselves_are_never_replaced(tmp_path):
     (tmp_path / "link.csv").symlink_to(path)
     ranked = rank([path])
     for name in ("mine.csv", "link.csv"):
-        with pytest.raises(ConfigError, match=f"{name} is read by this command, and would be replaced"):
+        with pytest.raises(ConfigError, match=rf"{name} is read\b"):
             ranked.export(tmp_path / name)
     assert path.read_bytes() == before
 
@@ -290,11 +290,11 @@ def test_the_command_writes_what_is_asked_for(tmp_path):
     [
         (["board.xls"], 2, "'xls' is not a form that can be written"),
         (["scores=board.csv"], 2, "there is no table 'scores' to export"),
-        (["gone/board.csv"], 1, "lies in a folder that is not there"),
-        (["m.csv"], 1, "m.csv is read by this command, and would be replaced (name another file)"),
-        (["b.csv", "pairs=./b.csv"], 1, "two outputs go to b.csv (name another file for one of them)"),
-        (["rankings/m/run.json"], 1, "lies in a folder that is not there"),
-        (["out/run.json"], 1, "/out, where this command keeps its own files"),
+        (["gone/board.csv"], 1, "gone/board.csv "),
+        (["m.csv"], 1, "m.csv is read "),
+        (["b.csv", "pairs=./b.csv"], 1, "two outputs go to b.csv "),
+        (["rankings/m/run.json"], 1, "rankings/m/run.json "),
+        (["out/run.json"], 1, "/out, where"),
     ],
 )
 def test_the_command_refuses_before_it_reads(asked, code, sentence, tmp_path):
@@ -381,7 +381,7 @@ def test_files_of_every_eval_ever_are_valid_by_its_schema(tmp_path):
 
 
 def test_what_every_eval_ever_has_no_place_for_is_refused(apart, tmp_path):
-    with pytest.raises(DataError, match="Every Eval Ever has one scale"):
+    with pytest.raises(DataError, match=r"\b2 components\b"):
         apart.export(tmp_path / "x.zip", "eee")
 
 

@@ -376,4 +376,4 @@ def test_runs_of_one_variant_name_what_is_missing(tmp_path):
         del case["arms"]["without"]
     path.write_text(json.dumps(content))
     done = run(path)
-    assert done.exit_code == 3 and "one model only" in done.output
+    assert done.exit_code == 3 and "one model" in done.output

@@ -76,7 +76,7 @@ def test_no_layout_passes_over_records_that_do_not_count(name, mark):
     cells: object = np.where(counting, not NOT_COUNTING[mark], NOT_COUNTING[mark])
     column, _, key = mark.partition(".")
     marked = frame.assign(**{column: [{key: bool(cell)} for cell in cells] if key else cells})
-    with pytest.raises(DataError, match="do not count") as error:
+    with pytest.raises(DataError, match=rf"\b{column}\b") as error:
         opened(name, marked)
     left_out, counted = (opened(name, marked, **columns) for columns in advised(str(error.value)))
     assert rows(left_out) == rows(opened(name, frame[counting]))
@@ -110,7 +110,7 @@ def test_a_model_with_itself_is_left_out_up_to_one_in_ten():
     frame = drawn(100).assign(winner="tie")
     few, many = (frame.assign(model_b=frame["model_b"].where(frame.index >= n, frame["model_a"])) for n in (9, 30))
     assert read(few).comparisons.dropped[ITSELF] == 9
-    with pytest.raises(DataError, match="compare a model with itself"):
+    with pytest.raises(DataError, match=r"^30 of 100 records\b.*\brecord 1\b"):
         read(many)
 
 
@@ -177,5 +177,5 @@ def test_names_that_programs_write_for_none_are_refused_in_every_layout():
     battles = [record | {"judge_model": "None"} for record in EVERY["JudgeArena's battles"]]
     report = [EVERY["JudgeArena's reports"][0] | {"model_A": "nan"}]
     for records in (battles, report):
-        with pytest.raises((DataError, ConfigError), match="write a missing name"):
+        with pytest.raises((DataError, ConfigError), match=r"\b(None|nan)\b.*--names\b"):
             read(records)

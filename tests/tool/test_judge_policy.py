@@ -12,7 +12,8 @@ import judgerank
 from judgerank.data.errors import ConfigError
 from judgerank.ranking import choices
 from judgerank.ranking.card import sentence
-from judgerank.ranking.recusal import recusal_of
+from judgerank.ranking.judge_policy import STAYS
+from judgerank.ranking.recusal import OTHER_MAKER, UNTESTED, recusal_of
 from judgerank.ranking.studies import panel
 from judgerank.ranking.studies.next_comparisons import NOBODY
 from judgerank.ranking.trust_report import trust_report
@@ -80,9 +81,9 @@ def test_an_innocent_judge_is_not_accused_where_the_partial_ones_votes_count(fra
 
 def test_a_leader_that_only_its_maker_judged_is_called_so(frame):
     alone = judgerank.rank(frame[frame["judge"] == "gpt-4o"])
-    said = "the only judge is by the leader's maker; self-preference cannot be tested here"
+    said = f"the only judge is by the leader's maker; {UNTESTED}"
     assert verdict(alone).headline == f"gpt-4o-mini leads, but {said}"
-    assert verdict(alone).next == "Add a judge of another maker."
+    assert verdict(alone).next == OTHER_MAKER
     assert said in sentence(alone) and said in unescape(alone.to_html())
     both = drawn({"gpt-4o": 1.6, "o3": 1.0})
     assert "all 2 judges are by the leader's maker" in verdict(judgerank.rank(both)).headline
@@ -183,7 +184,7 @@ def test_no_leader_changes_where_that_is_said(seed, own_maker):
         others = judgerank.rank(judged, own_maker=own_maker, without_judge=judge).leaderboard
         without = set(others["model"][others["rank_low"] == 1])
         leaders = set(ranked.leaderboard["model"][ranked.leaderboard["rank_low"] == 1])
-        if any(text.endswith("changes no leader.") for text in said.warnings):
+        if any(text.endswith(STAYS.rpartition("{}")[2]) for text in said.warnings):
             assert without == leaders
         elif len(flagged) == 1 and without != leaders:
             assert f"Without {judge}: " in " ".join(said.warnings) or judge in said.headline

@@ -1,6 +1,7 @@
 """Large files are read by an engine: the judgments, the words and the ranking are those of the other reader."""
 
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -237,15 +238,15 @@ def test_studies_of_records_look_at_whole_questions_whatever_the_order_of_the_re
     sizes = frame["question_id"].value_counts()
     assert len(one.comparisons) == sum(sizes[name] for name in one.question_ids)
     ranking = judgerank.rank(frame)
-    assert any("repeated requests were looked for in" in remark for remark in ranking.remarks)
+    assert any(re.search(r"\brequests were\b.* [\d,]+ ", remark) for remark in ranking.remarks)
 
 
 def test_a_ranking_says_what_it_left_out(monkeypatch):
     frame = many_questions()
-    assert not any("Not computed" in remark for remark in judgerank.rank(frame).remarks)
+    assert not any(" 12 parameters" in remark for remark in judgerank.rank(frame).remarks)
     monkeypatch.setattr("judgerank.trust.sentences.MOST_ROWS", 1_000)
     monkeypatch.setattr("judgerank.ranking.study.MOST_ROWS", 1_000)
-    (said,) = [remark for remark in judgerank.rank(frame).remarks if "Not computed" in remark]
+    (said,) = [remark for remark in judgerank.rank(frame).remarks if " 12 parameters" in remark]
     assert said == (
         "Not computed for 6,000 judgments and 12 parameters, since it takes long: the fit without shrinkage, the "
         "smallest removals that change the leader (judgerank trust FILE finds them, in minutes)."

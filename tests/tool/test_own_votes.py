@@ -5,6 +5,7 @@ The judgments are made up: judge gpt-4o adds two log-odds to gpt-4o-mini, the ot
 
 import inspect
 import json
+import re
 from html import unescape
 from types import SimpleNamespace
 
@@ -16,11 +17,12 @@ import judgerank
 from judgerank import fit
 from judgerank.adaptive.rounds import Kept
 from judgerank.cli.commands import COMMANDS, loaded
+from judgerank.data.frames import BY_REQUEST
 from judgerank.data.rankings import rankings_of
 from judgerank.fits import loading
 from judgerank.gating.verdict_text import sentence
 from judgerank.model.kinds.family import relations
-from judgerank.ranking.recusal import OTHER_MAKER, recusal_of
+from judgerank.ranking.recusal import OTHER_MAKER, UNTESTED, recusal_of
 from judgerank.reading.selection import Filters
 from tests.tool.command import judgerank as command
 from tests.tool.test_judge_policy import JUDGES, SCORES, drawn
@@ -158,9 +160,9 @@ def test_filters_are_those_of_rank_and_kept_in_the_record(name, folder):
         assert again["filter"] == [] and result_of(name, again) == result_of(name, filtered)
     if name == "doctor":
         assert filtered["run_next"].endswith("--without-judge gpt-4o --category many")
-        assert run(folder, name, "--own-maker", "count")["run_next"].endswith("--own-maker count")
+        assert run(folder, name, "--own-maker", "count")["run_next"].split()[-2:] == ["--own-maker", "count"]
     plain = command(name, *line, *options, cwd=folder)
-    assert "Left out by request" in plain.stdout + plain.stderr
+    assert BY_REQUEST in plain.stdout + plain.stderr
 
 
 def test_the_only_judge_of_the_maker_counts_and_everything_says_so(folder):
@@ -169,7 +171,7 @@ def test_the_only_judge_of_the_maker_counts_and_everything_says_so(folder):
     page = unescape(ranking.to_html())
     told = run(folder, "rank", *mine, "--card", "card.svg")
     for text in (page, told["headline"], (folder / "card.svg").read_text()):
-        assert "self-preference cannot be tested here" in " ".join(text.split())
+        assert UNTESTED in " ".join(text.split())
     assert OTHER_MAKER in told["caution"] and OTHER_MAKER in page
     gate = run(folder, "gate", *mine, "--page", "gate.html")
     assert gate["recused_votes"] == 0 and gate["related_judges"] == ["gpt-4o"]
@@ -179,7 +181,7 @@ def test_the_only_judge_of_the_maker_counts_and_everything_says_so(folder):
         assert "the candidate's maker" in text and OTHER_MAKER in text
     place = run(folder, "place", *mine)
     assert place["newcomers"][0]["comparisons"] == (pd.read_csv(folder / "new.csv")["judge"] == "gpt-4o").sum()
-    assert "the newcomer's maker" in place["headline"] and OTHER_MAKER in " ".join(place["notes"])
+    assert "maker" in place["headline"] and OTHER_MAKER in " ".join(place["notes"])
     assert "maker" not in run(folder, "place", "--only-judge", "deepseek-chat")["headline"]
 
 
@@ -198,15 +200,15 @@ def test_votes_count_on_a_newcomer_as_they_did_on_the_board(folder):
     other = run(folder, "place", "--own-maker", "count", line=line)
     assert other["own_maker"] == "count" and other["newcomers"] != run(folder, "place", line=line)["newcomers"]
     both = command("diff", "recuse.npz", "count.npz", cwd=folder).stdout
-    assert "count on one of the boards alone" in both
+    assert re.search(r"WARNING: .*\bown maker\b.*\bone of the boards\b", both)
 
 
 def test_judges_of_either_maker_alone_count_on_both(folder):
     both = judgerank.gate(folder / "all.csv", *GATE[1::2], without_judge="deepseek-chat")
     assert both.own.recused == () and both.own.judges == ("claude-sonnet", "gpt-4o")
-    assert "cannot be tested" in sentence(both)
+    assert UNTESTED in sentence(both)
     three = judgerank.gate(folder / "all.csv", *GATE[1::2])
-    assert three.own.recused == both.own.judges and "cannot be tested" not in sentence(three)
+    assert three.own.recused == both.own.judges and UNTESTED not in sentence(three)
 
 
 def test_a_candidate_is_known_by_the_model_behind_it(folder):
@@ -226,7 +228,7 @@ def test_rows_of_comparisons_are_placed_as_the_records_are(folder):
     assert named.remarks == by_rows.remarks and len(named.remarks) == 1
     strangers = judgerank.read(folder / "new.csv").frame.replace({"deepseek-chat": "kimi-k2"})
     only_own = judgerank.place(board, strangers)  # nobody else of the board compared it
-    assert only_own.anchored.left_out["by judges who are not on the board"] > 0
+    assert sum(n for why, n in only_own.anchored.left_out.items() if "judges" in why) > 0
     assert only_own.newcomers["comparisons"].iloc[0] > 0
 
 

@@ -103,7 +103,7 @@ def test_another_ranking_is_drawn_as_it_is_fitted(opened, written, ranking):
         assert page.locator("#picture .ranks").all_inner_texts() == [row.ranks for row in drawn]
         assert page.locator("#view-told").inner_text() == view.sentence
     assert violations(page) == []
-    page.get_by_label("Ranking by").select_option("all judgments")
+    page.get_by_label("Ranking by").select_option("")
     assert rows(page) == before
     assert not page.locator("#view-told").is_visible()
 
@@ -202,7 +202,7 @@ def test_a_card_says_what_the_page_says(ranking, tmp_path):
     assert lead in texts
     assert set(board["model"]) <= set(texts)
     assert {f"{rate:.0%}" for rate in board["win_rate"]} <= set(texts)
-    assert cards.sentence(ranking).startswith(f"{lead}. {board['model'].iloc[0]} is preferred to")
+    assert cards.sentence(ranking).startswith(f"{lead}. {board['model'].iloc[0]} ")
     pytest.importorskip("matplotlib")
     picture = cards.card(ranking, tmp_path / "card.png")
     assert struct.unpack(">II", picture[16:24]) == (cards.WIDTH, cards.HEIGHT)
@@ -228,17 +228,17 @@ def test_a_card_that_cannot_be_drawn_is_refused_in_a_sentence(tmp_path, monkeypa
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("name_of,price\nm0,1\n", "no column 'model'"),
-        ("model,colour\nm0,red\n", "no facts on models"),
-        ("model,price\nm0,1\nm0,2\n", "the model 'm0' twice"),
-        ("model,price\nother,1\n", "none of the ranked models"),
-        ("model,link\nm0,javascript:alert(1)\n", "record 1 of models.csv has 'javascript:alert"),
+        ("name_of,price\nm0,1\n", r"models\.csv .*'model' \(.*\bname_of, price\b"),
+        ("model,colour\nm0,red\n", r"models\.csv .*\bcolumns are\b.*\bprice\b"),
+        ("model,price\nm0,1\nm0,2\n", r"models\.csv .*'m0' twice\b"),
+        ("model,price\nother,1\n", r"models\.csv .*: other\)"),
+        ("model,link\nm0,javascript:alert(1)\n", r"\brecord 1 of models\.csv .*'javascript:alert"),
     ],
 )
 def test_facts_that_are_wrong_are_refused_in_a_sentence(tmp_path, text, said):
     path = tmp_path / "models.csv"
     path.write_text(text)
-    with pytest.raises(DataError, match=re.escape(said)):
+    with pytest.raises(DataError, match=said):
         read_facts(path, ["m0"])
 
 
@@ -264,7 +264,7 @@ def test_the_command_takes_all_of_it(tmp_path, monkeypatch):
     page = Path("rankings/dec/index.html").read_text()
     for text in ("Changes since nov.npz", 'data-fact="organisation"', "Q79"):
         assert text in page
-    assert "Without one judge" not in page
+    assert JUDGE not in page
     twice = ["--card", "a.svg", "--card", "b.svg"]
     for option in (["--since", "none.npz"], ["--models", "none.csv"], ["--card", "card.pdf"], twice):
         refused = run.invoke(app, ["rank", "dec.csv", "-o", "other", *option])

@@ -160,14 +160,15 @@ def test_the_command_takes_columns_once_or_twice(crossed, tmp_path):
         judgerank("rank", file, *out, "template"),
         judgerank("rank", file, *out, "question", "--cluster", "person"),
     )
-    assert [json.loads(run.stdout)["cluster"] for run in (once, twice)] == ["template", "question and person"]
+    assert json.loads(once.stdout)["cluster"] == "template"
+    assert json.loads(twice.stdout)["cluster"].split(" and ") == ["question", "person"]
     wrong = judgerank("rank", file, *out, "templat")
     assert wrong.returncode == 1 and "template" in wrong.stdout
 
 
 def test_the_column_of_judges_is_a_unit_by_its_own_name_too(crossed):
     file = crossed.drop(columns="judge").rename(columns={"person": "rater"})
-    assert rank(file, cluster="question,rater").sampled_by == "question and rater"
+    assert rank(file, cluster="question,rater").sampled_by.split(" and ") == ["question", "rater"]
     assert_same_ranking(rank(file, cluster="question,rater"), rank(file, cluster="question,judge"))
 
 

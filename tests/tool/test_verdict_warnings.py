@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -18,9 +19,11 @@ from judgerank.model.kinds import family
 from judgerank.model.streams import generator
 from judgerank.ranking.diagnosis import examine
 from judgerank.ranking.first_screen import REASONS, judges_of
+from judgerank.ranking.judge_policy import STAYS
 from judgerank.ranking.studies import by_judge, next_comparisons, panel
+from judgerank.ranking.studies.estimation import HARMLESS
 from judgerank.ranking.trust_report import trust_report
-from judgerank.ranking.verdict import leaders, verdict
+from judgerank.ranking.verdict import CHOOSE, OTHER_ORDER, leaders, verdict
 from judgerank.ranking.views import views
 from judgerank.trust.refits import Units
 from judgerank.trust.removal import _not_enough
@@ -53,13 +56,9 @@ def test_a_lead_that_may_be_position_bias_alone_is_called_so(tmp_path):
     frame = drawn(EQUAL, SECOND, swapped=0.0)
     told = verdict(rank(frame))
     assert told.headline == "new leads, unless judges favour the answer shown second"
-    assert "a significant difference, unless judges favour the answer shown second. Only if " in told.lead
-    assert "Only if judges favour neither position, new ranks first (95%" in told.lead
-    assert told.next.startswith("Show the other order: ") and "needs no more data" not in told.next
-    assert told.warnings[0] == (
-        "Each pair of models was always shown in the same order, so position bias and quality cannot be "
-        "distinguished. If judges favour the answer shown second, new may lead for that alone."
-    )
+    assert re.search(r"\bunless\b.*\bsecond\. .*\bneither position, new ranks first \(95%", told.lead)
+    assert told.next == OTHER_ORDER
+    assert re.search(r"\balways\b.*\bposition bias\b.*\bcannot\b.*\bshown second, new\b", told.warnings[0])
     file = tmp_path / "one.csv"
     frame.to_csv(file, index=False)
     done = CliRunner().invoke(app, ["rank", str(file), "-o", str(tmp_path / "out"), "--json"])
@@ -102,10 +101,8 @@ def test_a_baseline_always_shown_first_leaves_the_others_comparable():
     told = verdict(rank(frame))
     assert "unless" not in told.headline + told.lead
     assert told.lead.count("Only if judges favour neither position, the true rank of m") == 1
-    assert told.warnings[0].endswith(
-        "Models shown first may be ranked too high or too low beside those shown second."
-    )
-    assert told.next.startswith("Show the other order: ")
+    assert "always" in told.warnings[0] and not any(name in told.warnings[0] for name in four)
+    assert told.next == OTHER_ORDER
 
 
 def test_every_verdict_on_a_judge_has_a_meaning_and_a_reason_of_its_own():
@@ -139,7 +136,7 @@ def test_a_leader_by_its_own_votes_is_called_so():
     ranking = rank(drawn(CLOSE, PARTIAL, n_questions=300), own_maker="count", whose="this_panel")
     (partial,) = [judge for judge in judges_of(ranking) if judge.name == "m0"]
     assert partial.problem == "favours its own answers"
-    assert partial.reason.startswith("picks its own answer ") and "match" not in partial.reason
+    assert re.search(r"\bown answer \d+% of the time", partial.reason) and "match" not in partial.reason
     told = verdict(ranking)
     start = "m0 leads, but this depends on judge m0, which favours its own answers: without that judge "
     assert told.headline.startswith(start)
@@ -166,7 +163,7 @@ def test_a_judge_who_favours_a_model_far_below_the_lead_changes_no_headline():
     told = verdict(ranking)
     assert any("m3 (favours its own answers)" in one for one in told.warnings)
     assert told.headline == "m0 leads"
-    assert any(one.endswith("changes no leader.") for one in told.warnings)
+    assert any(one.endswith(STAYS.format("it")) for one in told.warnings)
 
 
 def test_one_coefficient_for_judges_who_favour_their_own_unequally_is_warned_of():
@@ -182,12 +179,12 @@ def test_a_judge_who_always_picks_the_first_answer_is_named_as_such():
     ranking = rank(drawn({"m0": 0.6, "m1": 0.2, "m2": -0.2, "m3": -0.6}, judges, n_questions=300))
     assert "firster" in ranking.fit.comparisons.judges
     (named,) = [judge for judge in judges_of(ranking) if judge.name == "firster"]
-    assert named.problem == "favours the first answer"
+    assert named.problem == panel.LEANS[0]
     assert named.reason == "picks the first answer 100% of the time between two equal models"
     warnings = verdict(ranking).warnings
-    assert not any("nothing to do" in one for one in warnings)
+    assert not any(one.endswith(HARMLESS) for one in warnings)
     assert not (ranking.tables["judges"]["verdict"] == "unclear").any()
-    assert any(remark.endswith("so there is nothing to do.") for remark in ranking.remarks)
+    assert any(remark.endswith(HARMLESS) for remark in ranking.remarks)
 
 
 def test_tastes_are_settled_by_more_judges_and_not_by_more_of_their_answers():
@@ -198,10 +195,7 @@ def test_tastes_are_settled_by_more_judges_and_not_by_more_of_their_answers():
     assert next_comparisons.tastes_matter(fitted) and not next_comparisons.tastes_matter(fitted.for_this_panel())
     assert next_comparisons.cost_of_pair(fitted.for_this_panel(), best, second) is not None
     assert next_comparisons.cost_of_pair(fitted, best, second) is None
-    assert verdict(ranking).next == (
-        f"To decide between {best} and {second}, add judges. Judges differ in their tastes, so more answers from "
-        "the same judges are not enough."
-    )
+    assert re.search(rf"\b{best} and {second}, add judges\. .*\btastes\b", verdict(ranking).next)
 
 
 def test_leaders_that_differ_by_category_are_named():
@@ -211,12 +205,9 @@ def test_leaders_that_differ_by_category_are_named():
     alike = drawn({"m0": 0.0, "m1": 0.0, "m2": 0.0}, judges, 150, seed="alike").assign(category="alike")
     ranking = rank(pd.concat([code, prose, alike], ignore_index=True).assign(question=lambda x: x.index // 2))
     told = verdict(ranking)
-    assert told.categories == (
-        "The leader depends on the category. code: m0 leads; prose: m1 leads (significant, adjusted for 3 "
-        "categories)."
-    )
-    assert told.categories in told.lines() and told.next.startswith("Choose the model by category. ")
-    assert f'<p class="lead">{told.categories}</p>' in ranking.to_html()
+    assert re.search(r"\bcode: m0 leads; prose: m1 leads \(significant, .*\b3 categories\)\.$", told.categories)
+    assert told.categories in told.lines() and told.next.startswith(CHOOSE)
+    assert f'"lead">{told.categories}</p>' in ranking.to_html()
     assert leaders(rank(pd.concat([code, alike.assign(category="two")]))) == {"code": "m0"}
     one = verdict(rank(pd.concat([code, code.assign(category="two")], ignore_index=True)))
     assert one.headline == "m0 leads" and one.categories == ""
@@ -235,11 +226,11 @@ def test_a_category_is_tested_beside_all_categories():
 
 def test_one_judge_decides_only_with_most_of_the_weight():
     two = drawn(CLOSE, {"j0": (1.2, 0.0, ""), "j1": (1.0, 0.0, "")})
-    assert not any("largely decides" in one for one in verdict(rank(two)).warnings)
+    assert not any(one.startswith("One judge, ") for one in verdict(rank(two)).warnings)
     ranking = rank(drawn(CLOSE, {"j0": (3.0, 0.0, ""), "j1": (0.7, 0.0, "")}))
-    (said,) = [one for one in verdict(ranking).warnings if "largely decides" in one]
+    (said,) = [one for one in verdict(ranking).warnings if one.startswith("One judge, ")]
     share = ranking.tables["judges"].set_index("judge")["information"]["j0"]
-    assert said == f"One judge, j0, largely decides the ranking: it has {share:.0%} of the weight."
+    assert re.search(rf"\bj0\b.*\b{share:.0%}", said)
 
 
 def test_the_note_on_position_bias_names_the_judges_whose_verdict_it_is():
@@ -247,10 +238,9 @@ def test_the_note_on_position_bias_names_the_judges_whose_verdict_it_is():
     judges = {"j0": (1.0, 0.3, ""), "j1": (1.0, 0.3, ""), "j2": (1.0, 1.2, "")}
     ranking = rank(drawn({"m0": 0.6, "m1": 0.2, "m2": -0.2, "m3": -0.6}, judges, n_questions=400))
     verdicts = ranking.tables["judges"].set_index("judge")["verdict"]
-    assert verdicts.to_dict() == {"j0": "fine", "j1": "fine", "j2": "favours the first answer"}
-    (note,) = [remark for remark in ranking.remarks if remark.startswith("Judges show position bias")]
-    assert "Judges who favour the answer shown first: j2." in note
-    meaning = "picks neither position more than 60% of the time"
+    assert verdicts.to_dict() == {"j0": "fine", "j1": "fine", "j2": panel.LEANS[0]}
+    (_,) = [remark for remark in ranking.remarks if "first: j2." in remark]
+    meaning = panel.UNBIASED
     assert meaning in panel.MEANING["fine"] and meaning in ranking.to_html()
     assert meaning not in rank(ranking.judgments, model="judge_aware").to_html()
 
@@ -302,4 +292,4 @@ def test_near_copies_are_named_by_every_command_and_the_number_of_judges_is_one(
     assert named[0] in str(report)
     findings = list(examine(path))
     assert [text for topic, text in findings if topic == "near copies"] == named
-    assert any(f"{number:.1f}" in text for topic, text in findings if topic == "effective judges")
+    assert any(f"{number:.1f}" in text for topic, text in findings if topic.startswith("effective "))
