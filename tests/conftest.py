@@ -25,7 +25,7 @@ settings.load_profile("core")
 SLOW_BY_PART = {
     "replication": "cluster faults replicate seeded_faults simulation verify workflows",
     "studies": "boards dependence method_comparison model_comparison panel planning soft torture validity",
-    "tool": "collecting_faults collecting_money collecting_rules collecting_runs faults versions wheel",
+    "tool": "collecting_money collecting_runs collecting_servers faults versions wheel",
 }
 SLOW = {f"{part}/test_{name}.py" for part, names in SLOW_BY_PART.items() for name in names.split()}
 
@@ -219,12 +219,12 @@ QUICK_CASES = {
         "test_a_column_of_another_kind_is_left_alone": 25,
         "test_slips_at_random_are_read_to_the_clean_file_or_refused": 4,
     },
-    "tool/test_suggestions.py": {
-        "test_picks_are_those_of_computing_every_candidate_again": 2,
-    },
     "tool/test_unordered.py": {
         "test_intervals_hold_the_share_of_impossible_questions": 0,
         "test_scorers_that_agree_everywhere_give_true_errors_and_no_warnings": 0,
+    },
+    "tool/test_verdict.py": {
+        "test_picks_are_those_of_computing_every_candidate_again": 2,
     },
 }
 
