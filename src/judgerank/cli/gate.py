@@ -65,8 +65,7 @@ class WithoutKeys(StrEnum):
 DEFAULT_MODE, DEFAULT_SCALE, DEFAULT_MISSING = Mode(MODES[0]), Scale(SCALES[0]), Missing(MISSING[0])
 SURENESS, PANEL = "Uncertainty", "Asking a panel"
 OF_PANEL = (  # options that say how a panel is asked
-    *("until", "budget", "judgments", "order", "allow_env_url", "allow_host"),
-    "without_keys",
+    *("until", "budget", "judgments", "allow_env_url", "allow_host", "without_keys"),
 )
 OF_FILES = (  # options on judgments that are there
     *("cluster", "criteria", "question_cost", "answers", "format", "column", "winner_values"),
@@ -198,7 +197,11 @@ def gate(
     ] = Path("judgments.jsonl"),
     order: Annotated[
         Order,
-        typer.Option(rich_help_panel=PANEL, help="Order of the two answers: one at random, or both."),
+        typer.Option(
+            rich_help_panel=PANEL,
+            help="Order of the two answers: one at random, or both. Without --panel: random, if "
+            "that of every answer was drawn so.",
+        ),
     ] = Order.random,
     allow_env_url: Annotated[
         bool,
@@ -274,11 +277,14 @@ def gate(
     from judgerank.cli import gate_run
 
     _refuse_misplaced(ctx, OF_PANEL if panel is None else OF_FILES, "needs" if panel is None else "is without")
+    if panel is None and order is Order.both:
+        raise typer.BadParameter("--order both needs --panel, the judges to ask.")
     if scale.value == SCORE and not _is_given(ctx, "margin"):
         raise typer.BadParameter("--scale score needs a --margin in score, such as 0.2 (a win rate of 45%).")
     groups = tuple((name, value) for name, _, value in (text.partition("=") for text in protect or ()))
     rule = Rule(
-        mode.value, margin, alpha, power, look, None, scale.value, missing.value, this_panel, groups, cluster
+        *(mode.value, margin, alpha, power, look, None, scale.value, missing.value, this_panel, groups, cluster),
+        random_orders=_is_given(ctx, "order"),
     )
     files, words = words_of(winner_values, files)
     paths = gate_run.OutputPaths(json_file, junit, markdown, page)

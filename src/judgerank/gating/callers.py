@@ -21,6 +21,7 @@ WRITTEN: dict[str, tuple[tuple[str, str], ...]] = {
         (r"--allow-host (\S+)", r"allow_hosts=['\1']"),
         (r"--look (\d+)", r"rule=Rule(look=\1)"),
         (r"--this-panel", "rule=Rule(this_panel=True)"),
+        (r"--order random", "rule=Rule(random_orders=True)"),
         (r"--cluster (\w+)", r"rule=Rule(cluster='\1')"),
         (r"--protect (\w+)=(\w+)", r"rule=Rule(protect=(('\1', '\2'),))"),
         (r"--(baseline|candidate)\b", r"the name of the \1"),

@@ -191,6 +191,7 @@ def looked_at(pairs: Sequence[Pair], requests: Asked, rule: Rule, after: Rule | 
 
     `after` is the rule of the next run, by default the one that follows the rule's.
     """
+    rule = replace(rule, random_orders=True)  # as they are drawn when judges are asked
     cost = spent(requests, {pair.key for pair in pairs}) / len(pairs)
     tables, currency = {ALL: table_of(pairs, requests)}, requests.panel.currency
     result = decided(tables, rule, requests.own, cost or None, currency, after)
