@@ -21,10 +21,10 @@ from judgerank.cli import app
 from judgerank.cli.commands import COMMANDS
 from judgerank.data.errors import DataError
 from judgerank.gating import verdict_page
-from judgerank.gating.five_lines import verdict_line, warnings
 from judgerank.gating.gate import gate
+from judgerank.gating.outputs import as_dict
 from judgerank.gating.rule import Rule
-from judgerank.gating.verdict_text import as_dict, sentence, table
+from judgerank.gating.verdict_text import sentence, table, verdict_line, warnings
 from judgerank.reading.cells_in_sql import columns_in
 from judgerank.reading.large import from_engine
 from replication.config import ROOT
@@ -457,11 +457,13 @@ def test_what_needs_no_data_loads_no_numbers(words):
     assert done.stdout.rstrip().endswith("[]"), done.stdout + done.stderr
 
 
-def test_a_gate_loads_no_fit_and_no_page():
+def test_a_gate_loads_no_fit_and_no_page(tmp_path):
     heavy = ("scipy.optimize", "scipy.stats", "jinja2", "markdown_it", "judgerank.engine.newton", "litellm")
-    code = f"import sys, judgerank.cli.gate_run\nprint([name for name in {heavy!r} if name in sys.modules])"
+    words = ["judgerank", "gate", str(judgments(tmp_path, "ship"))]
+    code = f"import sys; sys.argv = {words!r}\nfrom judgerank.cli import app\n"
+    code += f"try:\n    app()\nfinally:\n    print([name for name in {heavy!r} if name in sys.modules])"
     done = run_anew(["-c", code], ROOT, environment())
-    assert done.stdout.rstrip().endswith("[]"), done.stdout + done.stderr
+    assert done.stdout.startswith("Ship.") and done.stdout.rstrip().endswith("[]"), done.stdout + done.stderr
 
 
 # The file that `judgerank gate --panel` keeps, read back: judgments of earlier answers do not count.

@@ -20,7 +20,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from judgerank import rank, read
-from judgerank.cli.plan_run import Assumption, fitted_to
+from judgerank.cli.plan import Assumption, fitted_to
 from judgerank.data.errors import ConfigError, DataError, DataUnavailableError, JudgerankError
 from judgerank.reading.layouts import LAYOUTS
 from judgerank.reading.read import judgments_of

@@ -23,8 +23,8 @@ from judgerank.data.errors import EndpointError
 from judgerank.gating.answer_pairs import NEW, OLD, Pair, labels_of, texts_of
 from judgerank.gating.decision import INCONCLUSIVE
 from judgerank.gating.gate import ALL, Gate, decided
+from judgerank.gating.gate_result import Makers, OwnVotes, unasked
 from judgerank.gating.judged import Judged, judged, with_ties
-from judgerank.gating.own_votes import Makers, OwnVotes, unasked
 from judgerank.gating.rule import Rule
 from judgerank.ranking.recusal import RECUSE
 from judgerank.reading.layouts.answer_versions import TEXTS
