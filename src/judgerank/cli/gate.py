@@ -86,10 +86,10 @@ class WithoutKeys(StrEnum):
 DEFAULT_MODE, DEFAULT_SCALE, DEFAULT_MISSING = Mode(MODES[0]), Scale(SCALES[0]), Missing(MISSING[0])
 SURENESS, PANEL = "Uncertainty", "Asking a panel"
 OF_PANEL = (  # options that say how a panel is asked
-    *("until", "budget", "judgments", "allow_env_url", "allow_host", "without_keys"),
+    *("until", "budget", "judgments", "prune", "allow_env_url", "allow_host", "without_keys"),
 )
 OF_FILES = (  # options on judgments that are there
-    *("cluster", "criteria", "question_cost", "answers", "format", "column", "winner_values"),
+    *("criteria", "question_cost", "answers", "format", "column", "winner_values"),
     *("encoding", "names", "copies", "without_judge", "only_judge", "without_model", "category"),
 )
 
@@ -171,8 +171,8 @@ def gate(
         typer.Option(
             rich_help_panel=SURENESS,
             metavar="COLUMN",
-            help="What was sampled: question, or a column of the judgments such as template or conversation, all "
-            "of whose questions are then tested together.",
+            help="What was sampled: question, or a column of the judgments or the answers such as template or "
+            "conversation, all of whose questions are then tested together.",
         ),
     ] = QUESTION,
     missing: Annotated[
@@ -216,6 +216,14 @@ def gate(
         Path,
         typer.Option(rich_help_panel=PANEL, help="File of judgments; what is there is not asked again."),
     ] = Path("judgments.jsonl"),
+    prune: Annotated[
+        bool,
+        typer.Option(
+            "--prune",
+            rich_help_panel=PANEL,
+            help="Move judgments of earlier answers to these questions to a file beside the others.",
+        ),
+    ] = False,
     order: Annotated[
         Order,
         typer.Option(
@@ -316,6 +324,7 @@ def gate(
             "order": order.value,
             "allow_env_url": allow_env_url,
             "allow_hosts": tuple(allow_host or ()),
+            "prune": prune,
         }
         by_rounds = until is Until.decided
         if without_keys is WithoutKeys.skip:
