@@ -9,8 +9,7 @@ import pytest
 from scipy.stats import norm, t
 
 from judgerank import Comparisons, compare, fit, load, place
-from judgerank.boards.comparing import change_of
-from judgerank.boards.judges_in_common import fit_by_judges
+from judgerank.boards.comparing import change_of, fit_by_judges
 from judgerank.boards.moving import by_judge
 from judgerank.boards.panel_tastes import panel_tastes
 from judgerank.boards.placing import anchored, prior_precision

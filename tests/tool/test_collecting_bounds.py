@@ -14,12 +14,11 @@ from threading import Thread
 import pytest
 
 from judgerank.collecting import ledger as ledger_module
-from judgerank.collecting.bodies import DEEPEST, LARGE, TooDeep, checked_body
 from judgerank.collecting.ledger import Ledger, Replaced
 from judgerank.collecting.response import retry_after
 from judgerank.collecting.secrets import Secrets
 from judgerank.collecting.task_order import Task
-from judgerank.collecting.transport import LARGEST_BODY
+from judgerank.collecting.transport import DEEPEST, LARGE, LARGEST_BODY, TooDeep, checked_body
 from judgerank.data.errors import DataError
 from tests.tool.collecting import TOTAL, collected, judgments
 from tests.tool.endpoint import better, serving

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from judgerank.collecting import images
+from judgerank.collecting import prompts
 from judgerank.collecting.answer_sources import read_questions
 from judgerank.collecting.costs import prompt_tokens
-from judgerank.collecting.images import content_of, mode_of, tokens_of
+from judgerank.collecting.prompts import content_of, mode_of, tokens_of
 from judgerank.collecting.settings import Judge
 from judgerank.reading.answers.found import Named, images_in
 from replication.config import ROOT
@@ -99,7 +99,7 @@ def test_another_picture_under_the_same_name_is_no_answer_to_the_first(tmp_path)
 
 
 def big(folder: Path) -> str:
-    (folder / "big.png").write_bytes(PNG + bytes(images.LARGEST))
+    (folder / "big.png").write_bytes(PNG + bytes(prompts.LARGEST))
     return "big.png"
 
 

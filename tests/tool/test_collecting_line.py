@@ -16,12 +16,11 @@ import pytest
 
 from judgerank.collecting.batches.providers import FORMS
 from judgerank.collecting.client import Client, JudgeRefused
-from judgerank.collecting.guard import guarded, let_through
 from judgerank.collecting.requests import longest, request
 from judgerank.collecting.response import letters_of, reply_of
 from judgerank.collecting.secrets import Secrets
 from judgerank.collecting.settings import Judge, Prompt
-from judgerank.collecting.transport import Line, proxy_for, with_params
+from judgerank.collecting.transport import Line, guarded, let_through, proxy_for, with_params
 from judgerank.data.errors import ConfigError
 from judgerank.model.streams import generator
 from studies.torture import writing as torture

@@ -13,9 +13,9 @@ from unittest.mock import Mock
 import pytest
 
 from judgerank.collecting.backoff import LONGEST_PAUSE, UNREACHED, Pause
+from judgerank.collecting.client import library, list_prices
 from judgerank.collecting.collector import Collector
 from judgerank.collecting.costs import Bounds, Budget, at_most, cost, prompt_tokens, recorded_cost
-from judgerank.collecting.library import library, list_prices
 from judgerank.collecting.response import AttemptFailed
 from judgerank.collecting.settings import Collection, Judge, Panel, Prompt
 from judgerank.collecting.task_order import Questions, Task

@@ -9,11 +9,10 @@ import pytest
 
 import judgerank
 from judgerank.collecting.collection import missing
-from judgerank.collecting.group_order import Groups
 from judgerank.collecting.ledger import choice_of
 from judgerank.collecting.prompt_settings import RANKED
 from judgerank.collecting.prompts import fill_ranking
-from judgerank.collecting.task_order import Questions, Task
+from judgerank.collecting.task_order import Groups, Questions, Task
 from judgerank.data.errors import ConfigError
 from tests.tool.collecting import collected, judgments, rows
 from tests.tool.endpoint import serving

@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 import judgerank
 from judgerank.adaptive.goals import read_goal
 from judgerank.cli import app
-from judgerank.collecting.anchors import due
+from judgerank.collecting.collection import due
 from judgerank.collecting.ledger import record_of
 from judgerank.collecting.outcome import Outlook, outlook, outlook_sentence
 from judgerank.collecting.prompt_settings import Prompt

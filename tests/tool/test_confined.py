@@ -12,7 +12,9 @@ from pyarrow import ipc, parquet
 
 from judgerank import DataError, read
 from judgerank.reading import confined
+from judgerank.reading.contents import Content
 from judgerank.reading.file_formats import opened
+from replication.config import ROOT
 
 COLUMNS = ("model_a", "model_b", "winner")
 ROWS = 10**9
@@ -122,6 +124,16 @@ def test_more_is_read_where_the_environment_allows_it(tmp_path, monkeypatch):
         opened(tmp_path / "m.arrow", None).read()
     monkeypatch.setenv("JUDGERANK_INFLATE_GB", "1")
     assert len(opened(tmp_path / "m.arrow", None).read()) == 200_000
+
+
+def of_our_own(content: Content) -> pd.DataFrame:
+    raise KeyError(len(content.data))
+
+
+def test_a_fault_of_the_code_is_no_want_of_memory(monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    with pytest.raises(RuntimeError, match="KeyError: 3"):
+        confined.confined(of_our_own)(Content(b"abc", Path("m.db")))
 
 
 def test_nothing_is_run_from_the_folder_in_which_a_file_is_read(tmp_path, monkeypatch):

@@ -204,7 +204,7 @@ def test_what_may_take_long_says_how_far_it_is(monkeypatch, tmp_path):
         def __call__(self, done: float, total: float) -> None:
             told.setdefault(self.what, []).append((done, total))
 
-    for module in ("rank_run", "plan_run", "trust_run"):
+    for module in ("rank", "plan", "trust"):
         monkeypatch.setattr(import_module(f"judgerank.cli.{module}"), "Progress", Recorded)
     monkeypatch.chdir(tmp_path)
     run = CliRunner()

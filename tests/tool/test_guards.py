@@ -179,3 +179,17 @@ def test_names_that_programs_write_for_none_are_refused_in_every_layout():
     for records in (battles, report):
         with pytest.raises((DataError, ConfigError), match="write a missing name"):
             read(records)
+
+
+def test_one_judge_of_a_wide_table_is_named_and_one_who_is_silent_is_counted():
+    frame = pd.DataFrame(
+        {"question": range(8), "model_a": "x", "model_b": "y", "j": [*"abab", *"aaaa"], "k": None}
+    )
+    alone = read(frame, columns={"judges": "j"}).comparisons
+    assert alone.judges == ("j",)
+    assert alone.n_comparisons == 8
+    both = read(frame, columns={"judges": "j,k"}).comparisons
+    assert both.n_comparisons == 8
+    assert sum(both.dropped.values()) == 8
+    with pytest.raises(DataError, match="judge"):
+        read(frame, columns={"judges": "k"})

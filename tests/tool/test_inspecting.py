@@ -15,8 +15,7 @@ from inspect_ai.scorer import includes
 
 from judgerank import rank, read
 from judgerank.data.errors import ConfigError, DataError
-from judgerank.inspecting.panel_scorer import pairwise
-from judgerank.inspecting.stopping import PanelStopping
+from judgerank.inspecting.plugin import PanelStopping, pairwise
 from judgerank.reading.decompress import Archive, inflated
 from tests.tool.make_inspect_logs import write
 from tests.tool.test_layouts import inspect_log, rows

@@ -13,10 +13,9 @@ from typing import Literal
 import pandas as pd
 
 from judgerank.collecting.addresses import addressed, require_hosts
-from judgerank.collecting.costs import spent_before, spent_into
+from judgerank.collecting.collection import set_aside
+from judgerank.collecting.costs import priced, spent_before, spent_into
 from judgerank.collecting.ledger import Ledger, Record
-from judgerank.collecting.prices import priced
-from judgerank.collecting.replaced_judges import set_aside
 from judgerank.collecting.run import collect
 from judgerank.collecting.settings import Collection, Panel
 from judgerank.data.errors import EndpointError
