@@ -108,9 +108,13 @@ def table_of(preference, first=None, has_records=False):
     )
 
 
-def p_ship(table, rule=None):
+def p_values_of(table, rule=None):
     rule = rule or Rule()
-    return checked(table, scored(table.preference, table.first), rule).p_values(rule)[0]
+    return checked(table, scored(table.preference, table.first), rule).p_values(rule)
+
+
+def p_ship(table, rule=None):
+    return p_values_of(table, rule)[0]
 
 
 @pytest.mark.parametrize(("lost", "n_questions", "n_judges"), [(0.1, 200, 3), (0.3, 60, 3), (0.2, 100, 1)])
@@ -177,24 +181,80 @@ def test_judges_who_agree_are_seldom_said_to_differ():
     assert judge_differences(np.tile([0.5, -0.5], (40, 1))).differ  # whose answers never vary
 
 
-def crowds(rng, most, bias, share):
+def crowds(rng, most, bias, share, lead=-0.2):
     """Two crowds of 30 judges, each question before one of them: preferences and sides."""
     who = np.repeat(np.arange(60), rng.integers(most // 2, most + 1, 60))
     sign = np.where(who < 30, 1.0, -1.0)
     side = np.where(rng.random(len(who)) < 0.5 + sign * share, 1.0, -1.0)
     preference, first = np.full((2, len(who), 60), np.nan)
-    won = rng.random(len(who)) < 1 / (1 + np.exp(0.2 - (sign * bias if share else bias) * side))
+    won = rng.random(len(who)) < 1 / (1 + np.exp(-lead - (sign * bias if share else bias) * side))
     preference[np.arange(len(who)), who], first[np.arange(len(who)), who] = won, side
     return preference, first
 
 
-def test_crowds_with_opposite_biases_and_orders_ship_nothing():
+def test_crowds_with_opposite_biases_and_orders_ship_nothing_where_orders_are_said_to_be_random():
     rng, runs, rejected = np.random.default_rng(5), 100, {"opposite": 0, "alike": 0}
     for _ in range(runs):
         opposite, alike = crowds(rng, 6, 1.0, 0.25), crowds(rng, 6, 1.0, 0.0)
-        rejected["opposite"] += p_ship(table_of(*opposite)) == 1
+        rejected["opposite"] += p_ship(table_of(*opposite), Rule(random_orders=True)) == 1
         rejected["alike"] += favours_by_order(*alike) <= 0.05
     assert rejected["opposite"] >= 95 and rejected["alike"] / runs <= limit(runs)
+
+
+@pytest.mark.parametrize("share", [0.25, -0.25, 0.0], ids=["favoured", "hurt", "random orders"])
+def test_crowds_with_one_or_two_answers_a_judge_decide_at_the_level(share):
+    """A candidate that wins 45% must not ship, and an equal one must not be blocked."""
+    rng, runs, false = np.random.default_rng(6), 120, {"shipped": 0, "blocked": 0, "unchecked": 0}
+    for _ in range(runs):
+        worse, equal = (table_of(*crowds(rng, 2, 1.0, share, lead)) for lead in (-0.25, 0.0))
+        false["shipped"] += p_ship(worse) <= 0.05
+        false["blocked"] += p_values_of(equal)[1] <= 0.05
+        pooled = [p_values(scored(table.preference, table.first), Rule()) for table in (worse, equal)]
+        false["unchecked"] += min(pooled[0][0], pooled[1][1]) <= 0.05
+    assert max(false["shipped"], false["blocked"]) / runs <= limit(runs)
+    assert share == 0 or false["unchecked"] / runs > 0.4
+
+
+def test_crowds_with_a_few_answers_a_judge_are_decided_although_their_biases_are_opposite():
+    rng, runs, right = np.random.default_rng(7), 40, 0
+    for _ in range(runs):
+        better, worse = (
+            table_of(*crowds(rng, 6, 1.0, share, lead)) for share, lead in ((0.25, 0.7), (-0.25, -0.7))
+        )
+        right += p_ship(better) <= 0.05 and p_values_of(worse)[1] <= 0.05
+    assert right / runs > 0.9
+
+
+def test_judges_with_one_answer_decide_nothing_unless_orders_are_random():
+    """60 judges, 55 of whom prefer the candidate."""
+    won, side = np.full((2, 60, 60), np.nan)
+    np.fill_diagonal(won, np.arange(60) >= 5)
+    np.fill_diagonal(side, np.tile([1.0, -1.0], 30))
+    frame = judgments_of(won, side)
+    found = gate(frame, "old", "new")
+    assert (found.verdict, found.needed, found.for_random_orders) == ("inconclusive", None, "ship")
+    assert (found.criteria[0].evidence.low, found.criteria[0].evidence.high) == (0, 1)
+    assert gate(frame, "old", "new", Rule(random_orders=True)).verdict == "ship"
+    twice = pd.concat(
+        [frame, judgments_of(won, -side).assign(question_id=lambda rows: "again " + rows["question_id"])]
+    )
+    found = gate(twice, "old", "new")
+    assert found.verdict == "ship" and len(found.criteria[0].checks.within.scores.scores) == 120
+
+
+def judgments_of(won, side):
+    """Records of judges who each answered some questions."""
+    rows = [
+        {
+            "question_id": f"q{row}",
+            "judge_model": f"j{column}",
+            "model_a": "new" if side[row, column] > 0 else "old",
+            "model_b": "old" if side[row, column] > 0 else "new",
+            "judge_preferred_model": "model_a" if won[row, column] == (side[row, column] > 0) else "model_b",
+        }
+        for row, column in zip(*np.nonzero(~np.isnan(won)), strict=True)
+    ]
+    return pd.DataFrame(rows)
 
 
 def test_a_group_that_is_protected_must_pass_by_itself():

@@ -27,6 +27,7 @@ SERVICES = {  # programs that need more than a package index, and what each does
     "gh": "true",
     "pip-audit": "true",
 }
+SHELLS = {"": ["-e"], "bash": ["--noprofile", "--norc", "-e", "-o", "pipefail"]}  # options, as GitHub sets them
 RUN_HERE = {"crate"}  # commands of make that take seconds
 WITHOUT_EFFECT = {"actions/attest", "actions/cache/restore", "actions/cache/save"}  # on the steps after them
 
@@ -147,13 +148,14 @@ class Runner:
         if targets:  # the checkout's source, not that of these tests
             env["PYTHONPATH"] = str(work / "src")
         where = filled(step.get("working-directory", str(work)), self.values)
-        done = subprocess.run(["bash", "-e", "-c", script], cwd=where, env=env, capture_output=True, text=True)
-        assert done.returncode == 0, f"{script}\n{done.stdout}\n{done.stderr}"
+        shell = ["bash", *SHELLS[step.get("shell", "")], "-c", script]
+        done = subprocess.run(shell, cwd=where, env=env, capture_output=True, text=True)
         self.ran.append(script)
         for line in (temp / "output").read_text().splitlines():
             key, _, value = line.partition("=")
             self.values[f"steps.{step['id']}.outputs.{key}"] = value
         (temp / "output").unlink()
+        assert done.returncode == 0, f"{script}\n{done.stdout}\n{done.stderr}"
 
     def environment(self, temp: Path) -> dict[str, str]:
         """Variables as GitHub sets them, for a tag of the current version."""
@@ -165,6 +167,7 @@ class Runner:
             "MAKEFLAGS": f"BIN={sys.prefix}/bin",
             "RUNNER_TEMP": str(temp),
             "GITHUB_OUTPUT": str(temp / "output"),
+            "GITHUB_STEP_SUMMARY": str(temp / "summary"),
             "GITHUB_REF_NAME": f"v{CITATION['version']}",
             "GITHUB_SERVER_URL": "/".join(server),
             "GITHUB_REPOSITORY": f"{owner}/{name}",

@@ -114,6 +114,55 @@ def test_a_judge_that_has_changed_is_asked_again_and_the_others_are_not(folder):
     assert len(set(asked_so_far()[n_asked:]) & set(asked_so_far()[:n_asked])) == 0
 
 
+def test_judgments_of_earlier_answers_are_set_aside_where_that_is_asked_for(folder):
+    """Three versions of an answer: all stay, or with --prune those of the last, and of other questions."""
+    for value in (60, 70, 80):
+        answers(Path("new.jsonl"), [value, *[60] * 59])
+        run("--until", "all")
+    before = Path("judgments.jsonl").read_text().splitlines()
+    assert len(before) == len(asked_so_far()) == 62
+    other = before[0].replace('"question_id": "q', '"question_id": "other q')
+    Path("judgments.jsonl").write_text("".join(f"{line}\n" for line in [*before, other]))
+    done = run("--until", "all", "--prune")
+    assert done.exit_code == 0 and "2 judgments of earlier answers" in done.stderr
+    kept = Path("judgments.jsonl").read_text().splitlines()
+    assert len(kept) == 61 and kept[-1] == other and len(asked_so_far()) == 62
+    assert sorted(Path("judgments.jsonl.earlier.jsonl").read_text().splitlines() + kept) == sorted(
+        [*before, other]
+    )
+
+
+def test_questions_of_a_panel_are_clustered_by_a_column_of_the_answers(folder):
+    """Four templates of 15 questions; equal answers, of which there are no judgments, count with theirs."""
+    rows = [json.loads(line) for line in Path("old.jsonl").read_text().splitlines()]
+    values = ["50"] * 15 + ["90"] * 45
+
+    def write(labels):
+        for name, column in (("old", ["50"] * 60), ("new", values)):
+            labelled = [
+                row | label | {"answer": value} for row, label, value in zip(rows, labels, column, strict=True)
+            ]
+            Path(f"{name}.jsonl").write_text("\n".join(map(json.dumps, labelled)))
+
+    write([{"template": n // 15} for n in range(60)])
+    by_question, by_template = (
+        json.loads(run("--until", "all", "--json", *more).stdout) for more in ([], ["--cluster", "template"])
+    )
+    assert by_question["verdict"] == "ship" and by_question["by_other_units"][0]["size"] == 4
+    assert by_template["rule"]["cluster"] == "template"
+    seen, told = by_template["criteria"][0], by_question["by_other_units"][0]["evidences"][0]
+    assert {name: seen[name] for name in told if name != "p_block"} == {
+        name: told[name] for name in told if name != "p_block"
+    }
+    n_asked = len(asked_so_far())
+    Path("judgments.jsonl").unlink()
+    for labels in ([{}] * 60, [{"template": 1}] * 59 + [{}]):
+        write(labels)
+        assert run("--cluster", "template").exit_code == 3
+        assert len(asked_so_far()) == n_asked
+    assert run("--protect", "topic=law").exit_code == 3 and len(asked_so_far()) == n_asked
+
+
 def test_another_prompt_is_asked_anew_and_its_earlier_judgments_are_set_aside(folder):
     answers(Path("new.jsonl"), [60] * 60)
     run()

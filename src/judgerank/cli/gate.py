@@ -86,11 +86,10 @@ class WithoutKeys(StrEnum):
 DEFAULT_MODE, DEFAULT_SCALE, DEFAULT_MISSING = Mode(MODES[0]), Scale(SCALES[0]), Missing(MISSING[0])
 SURENESS, PANEL = "Uncertainty", "Asking a panel"
 OF_PANEL = (  # options that say how a panel is asked
-    *("until", "budget", "judgments", "order", "allow_env_url", "allow_host"),
-    "without_keys",
+    *("until", "budget", "judgments", "prune", "allow_env_url", "allow_host", "without_keys"),
 )
 OF_FILES = (  # options on judgments that are there
-    *("cluster", "criteria", "question_cost", "answers", "format", "column", "winner_values"),
+    *("criteria", "question_cost", "answers", "format", "column", "winner_values"),
     *("encoding", "names", "copies", "without_judge", "only_judge", "without_model", "category"),
 )
 
@@ -172,8 +171,8 @@ def gate(
         typer.Option(
             rich_help_panel=SURENESS,
             metavar="COLUMN",
-            help="What was sampled: question, or a column of the judgments such as template or conversation, all "
-            "of whose questions are then tested together.",
+            help="What was sampled: question, or a column of the judgments or the answers such as template or "
+            "conversation, all of whose questions are then tested together.",
         ),
     ] = QUESTION,
     missing: Annotated[
@@ -217,9 +216,21 @@ def gate(
         Path,
         typer.Option(rich_help_panel=PANEL, help="File of judgments; what is there is not asked again."),
     ] = Path("judgments.jsonl"),
+    prune: Annotated[
+        bool,
+        typer.Option(
+            "--prune",
+            rich_help_panel=PANEL,
+            help="Move judgments of earlier answers to these questions to a file beside the others.",
+        ),
+    ] = False,
     order: Annotated[
         Order,
-        typer.Option(rich_help_panel=PANEL, help="Order of the two answers: one at random, or both."),
+        typer.Option(
+            rich_help_panel=PANEL,
+            help="Order of the two answers: one at random, or both. Without --panel: random, if "
+            "that of every answer was drawn so.",
+        ),
     ] = Order.random,
     allow_env_url: Annotated[
         bool,
@@ -293,11 +304,14 @@ def gate(
     verdict also goes to the step's summary, and to its outputs verdict, failed and needed.
     """
     _refuse_misplaced(ctx, OF_PANEL if panel is None else OF_FILES, "needs" if panel is None else "is without")
+    if panel is None and order is Order.both:
+        raise typer.BadParameter("--order both needs --panel, the judges to ask.")
     if scale.value == SCORE and not _is_given(ctx, "margin"):
         raise typer.BadParameter("--scale score needs a --margin in score, such as 0.2 (a win rate of 45%).")
     groups = tuple((name, value) for name, _, value in (text.partition("=") for text in protect or ()))
     rule = Rule(
-        mode.value, margin, alpha, power, look, None, scale.value, missing.value, this_panel, groups, cluster
+        *(mode.value, margin, alpha, power, look, None, scale.value, missing.value, this_panel, groups, cluster),
+        random_orders=_is_given(ctx, "order"),
     )
     files, words = words_of(winner_values, files)
     paths = OutputPaths(json_file, junit, markdown, page)
@@ -310,6 +324,7 @@ def gate(
             "order": order.value,
             "allow_env_url": allow_env_url,
             "allow_hosts": tuple(allow_host or ()),
+            "prune": prune,
         }
         by_rounds = until is Until.decided
         if without_keys is WithoutKeys.skip:

@@ -12,7 +12,7 @@ import hashlib
 import json
 import logging
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -351,15 +351,17 @@ log = logging.getLogger("judgerank")
 EARLIER = ".earlier.jsonl"  # end of the name of the file beside the judgments
 
 
-def set_changed_judges_aside(settings: Collection, wait: float = 0.0) -> None:
-    """Move judgments that the same request would not give now to a file beside the others, and say so.
+def set_aside(settings: Collection, is_earlier: Callable[[Record], bool], wait: float = 0.0) -> None:
+    """Move judgments that no request would give now to a file beside the others, and say how many.
 
-    They are of another prompt, or of judges that are no longer what they were. All others stay, those of judges
-    who are not in the panel among them.
+    They are of another prompt, of judges that are no longer what they were, or of earlier answers. All others
+    stay, those of judges who are not in the panel among them.
 
     Parameters
     ----------
     settings : Collection
+    is_earlier : function of a record
+        Whether a judgment is of earlier answers.
     wait : float
         Seconds to wait for another run that writes to the file of judgments.
     """
@@ -369,28 +371,30 @@ def set_changed_judges_aside(settings: Collection, wait: float = 0.0) -> None:
     judges = addressed(priced(settings), settings.prompt, settings.allow_env_url)
     with opened(path, wait) as ledger:
         prompt = digest(settings.prompt)
-        changed = [
-            record.get("prompt") != prompt
-            or judge_change(record, judges.get(record["judge_model"]), settings.moved) is not None
-            for record in ledger.records
-        ]
-        if not any(changed):
+        kept, changed, superseded = [], [], []
+        for record in ledger.records:
+            judge = judges.get(record["judge_model"])
+            if is_earlier(record):
+                superseded.append(record)
+            elif record.get("prompt") != prompt or judge_change(record, judge, settings.moved) is not None:
+                changed.append(record)
+            else:
+                kept.append(record)
+        if not changed and not superseded:
             return
-        aside, kept = (
-            [record for record, is_changed in zip(ledger.records, changed, strict=True) if is_changed == part]
-            for part in (True, False)
-        )
         earlier = path.with_name(path.name + EARLIER)
         before = earlier.read_text(encoding="utf-8") if earlier.exists() else ""
-        replace_file(earlier, before + _lines(aside))
+        replace_file(earlier, before + _lines([*superseded, *changed]))
         replace_file(path, _lines(kept))
-    names = Counter(record["judge_model"] for record in aside)
-    log.info(
-        "%s of judges or a prompt that have changed are in %s: %s",
-        counted(len(aside), "judgment"),
-        earlier.name,
-        listed(names),
-    )
+    if superseded:
+        log.info("%s of earlier answers are in %s", counted(len(superseded), "judgment"), earlier.name)
+    if changed:
+        log.info(
+            "%s of judges or a prompt that have changed are in %s: %s",
+            counted(len(changed), "judgment"),
+            earlier.name,
+            listed(Counter(record["judge_model"] for record in changed)),
+        )
 
 
 def _lines(records: Iterable[Record]) -> str:

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from judgerank.data.errors import DataError
+from judgerank.data.errors import ConfigError, DataError
+from judgerank.data.units import QUESTION
 from judgerank.reading.layouts.answer_versions import key_of
 
 OLD, NEW = "old", "new"  # what the two are called in the judgments
@@ -92,6 +93,29 @@ def labels_of(pairs: Iterable[Pair]) -> dict[str, dict[str, str]]:
         for name, value in pair.labels.items():
             columns.setdefault(name, {})[pair.question_id] = value
     return columns
+
+
+def require_columns(pairs: Sequence[Pair], unit: str, groups: Iterable[str] = ()) -> None:
+    """Refuse to ask a panel where the answers lack a column that the rule needs.
+
+    Parameters
+    ----------
+    pairs : sequence of Pair
+    unit : str
+        What was sampled, of which every question has one.
+    groups : iterable of str
+        Columns of groups to protect.
+
+    Raises
+    ------
+    ConfigError, DataError
+    """
+    columns = labels_of(pairs)
+    if absent := sorted({unit, *groups} - {QUESTION} - columns.keys()):
+        raise ConfigError(f"the answers have no column {absent[0]!r} that both files have alike")
+    lacking = [] if unit == QUESTION else [pair for pair in pairs if pair.question_id not in columns[unit]]
+    if lacking:
+        raise DataError(f"question {lacking[0].question_id!r} has no {unit!r}, or another one in either file")
 
 
 def texts_of(pairs: Sequence[Pair]) -> dict[str, Pair]:

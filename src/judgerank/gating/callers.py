@@ -9,8 +9,13 @@ from pathlib import Path
 
 VARIABLE = "JUDGERANK_CALLER"  # environment variable by which the action says that it is the caller
 COMMAND, PYTEST, ACTION = "command", "pytest", "action"
-# of the action
-INPUTS = ("allow-host", "budget", "judgments", "look", "margin", "mode", "page", "panel", "protect")
+INPUTS = (  # of the action, called as options are; longer names first, where one begins with another
+    *("allow-host", "alpha", "baseline", "budget", "candidate-model", "candidate", "category", "cluster"),
+    *("column", "copies", "criteria", "encoding", "format", "json-file", "judgments", "look", "margin"),
+    *("markdown", "missing", "models", "mode", "names", "only-judge", "order", "own-maker", "page", "panel"),
+    *("power", "protect", "question-cost", "scale", "this-panel", "until", "winner-values"),
+    *("without-judge", "without-model"),
+)
 SUMMARY, OUTPUT = "GITHUB_STEP_SUMMARY", "GITHUB_OUTPUT"  # environment variables that name files to append to
 # patterns and what stands in their place; collecting names its own option of the file of judgments
 COLLECTED = (r"--output\b", "--judgments")
@@ -21,6 +26,7 @@ WRITTEN: dict[str, tuple[tuple[str, str], ...]] = {
         (r"--allow-host (\S+)", r"allow_hosts=['\1']"),
         (r"--look (\d+)", r"rule=Rule(look=\1)"),
         (r"--this-panel", "rule=Rule(this_panel=True)"),
+        (r"--order random", "rule=Rule(random_orders=True)"),
         (r"--cluster (\w+)", r"rule=Rule(cluster='\1')"),
         (r"--protect (\w+)=(\w+)", r"rule=Rule(protect=(('\1', '\2'),))"),
         (r"--(baseline|candidate)\b", r"the name of the \1"),

@@ -1,6 +1,7 @@
 """Tests of one criterion under what they assume: judges who agree, answers that are all there, one shared bias.
 
-Each check can only make a decision harder. So no combination of them raises an error rate.
+Judges with few answers are compared with themselves, which is a test by itself. Every other check can only make a
+decision harder. So no combination of them raises an error rate.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from judgerank.gating.judged import Judged
 from judgerank.gating.missing import Silence, requested, score_runs_with, scored_with, silence, unanswered
 from judgerank.gating.rule import EQUIVALENCE, RANDOM, Rule
 from judgerank.gating.scores import Scores, fair_leads
-from judgerank.gating.shared_bias import SIGNIFICANT, favours_by_order
+from judgerank.gating.shared_bias import SIGNIFICANT, WithinJudges, favours_by_order, within_judges
 
 UNTESTED = 0.5  # p-value of a bias where nothing was shown first
 
@@ -35,6 +36,9 @@ class Checks:
         Missing answers, and questions that nobody answered, that a ship counts as losses.
     shared_bias : float
         p-value of "the position bias of pooled judges does not favour the candidate".
+    within : WithinJudges, optional
+        Judges with few answers compared with themselves; None where there is no crowd of them, or orders are said
+        to be random.
     """
 
     scores: Scores
@@ -44,15 +48,21 @@ class Checks:
     silence: Silence | None
     n_lost: int
     shared_bias: float
+    within: WithinJudges | None = None
 
     @property
     def bias_by_order(self) -> int:
-        """1 where the shared bias favours the candidate, -1 where it hurts it, 0 where neither is significant."""
+        """1 where the shared bias favours the candidate, -1 where it hurts it, 0 where neither is significant.
+
+        It is 0 where judges are compared with themselves, since no bias is shared there.
+        """
+        if self.within is not None:
+            return 0
         return int(self.shared_bias <= SIGNIFICANT) - int(1 - self.shared_bias <= SIGNIFICANT)
 
     def p_values(self, rule: Rule) -> tuple[float, float]:
         """p-values of "the candidate must not ship" and of "nothing speaks against the candidate"."""
-        p_ship, p_block = p_values(self.scores, rule)
+        p_ship, p_block = p_values(self.scores, rule) if self.within is None else self.within.p_values(rule)
         if self.differences.differ and not rule.this_panel:
             p_ship, p_block = (
                 max(p_ship, self.differences.p_ship(rule)),
@@ -68,7 +78,7 @@ class Checks:
 
     def bounds(self, rule: Rule) -> tuple[float, float]:
         """The wider of the one-sided bounds of the win rate; position bias that cannot be taken off is in none."""
-        low, high = bounds(self.scores, rule)
+        low, high = bounds(self.scores, rule) if self.within is None else self.within.bounds(rule)
         if self.differences.differ and not rule.this_panel:
             low_among, high_among = self.differences.bounds(rule.level)
             low, high = min(low, low_among), max(high, high_among)
@@ -80,7 +90,10 @@ class Checks:
     def evidence(self, rule: Rule) -> Evidence:
         """What the questions say, with the larger p-values and the wider bounds."""
         (low, high), (p_ship, p_block) = self.bounds(rule), self.p_values(rule)
-        return Evidence(len(self.scores.scores), self.scores.win_rate, low, high, p_ship, p_block)
+        win_rate = self.scores.win_rate
+        if self.within is not None and self.within.scores is not None:
+            win_rate = self.within.scores.win_rate
+        return Evidence(len(self.scores.scores), win_rate, low, high, p_ship, p_block)
 
 
 def checked(table: Judged, scores: Scores, rule: Rule) -> Checks:
@@ -105,4 +118,5 @@ def checked(table: Judged, scores: Scores, rule: Rule) -> Checks:
         else (scores, scores)
     )
     shared_bias = favours_by_order(table.preference, table.first)
-    return Checks(scores, lowest, highest, judge_differences(leads, unit), silent, n_lost, shared_bias)
+    within = None if rule.random_orders else within_judges(table.preference, table.first, unit)
+    return Checks(scores, lowest, highest, judge_differences(leads, unit), silent, n_lost, shared_bias, within)

@@ -39,10 +39,16 @@ PRIOR_QUESTIONS, PRIOR_SPREAD = 2, 0.35  # few questions may look alike by chanc
 Enough = Callable[[int], bool]
 
 
-def more_needed(several: list[Scores], after: Rule, lowest: list[Scores] | None = None) -> int | None:
+def more_needed(
+    several: list[Scores],
+    after: Rule,
+    lowest: list[Scores] | None = None,
+    within: list[Scores] | None = None,
+) -> int | None:
     """Questions beyond those there are, the same for all criteria; None where no number that is in reach decides.
 
-    They decide at the next look, whose rule is `after`. A ship must hold with the `lowest` scores.
+    They decide at the next look, whose rule is `after`. A ship must hold with the `lowest` scores, and any
+    decision with those `within` judges.
 
     That is if the win rate is the observed one: as little as that is known, so far may the count be off.
 
@@ -51,9 +57,9 @@ def more_needed(several: list[Scores], after: Rule, lowest: list[Scores] | None 
     were sampled together, so many more of them come from further units of the mean size.
     """
     n_questions = len(several[0].scores)
-    several, lowest = ([scores.of_units for scores in of] for of in (several, lowest or several))
-    ships = [_growth(partial(_ships, scores, after), scores) for scores in lowest]
-    blocks = [_growth(partial(_blocks, scores, after, len(several)), scores) for scores in several]
+    lowest, within = ([scores.of_units for scores in of or several] for of in (lowest, within))
+    ships = [_growth(partial(_ships, scores, after), scores) for scores in (*lowest, *within)]
+    blocks = [_growth(partial(_blocks, scores, after, len(several)), scores) for scores in within]
     ship = None if None in ships else max(growth for growth in ships if growth is not None)
     block = min((growth for growth in blocks if growth is not None), default=None)
     growths = [growth for growth in (ship, block) if growth is not None]
@@ -366,10 +372,13 @@ def decided(
     uninformative_texts = {
         f"{who} on {name}" if several else who: what for name in weak for who, what in weak[name].items()
     }
+    alone = [check.within for check in checks if check.within is not None]
     is_biased = is_one_order(criteria) or any(check.bias_by_order for check in checks)
+    is_biased |= any(of.scores is None for of in alone)
     may_grow = verdict == "inconclusive" and not is_biased and not differ  # which no number of questions mends
     scores, lowest = ([getattr(check, name) for check in checks] for name in ("scores", "lowest"))
-    needed = more_needed(scores, after, lowest) if may_grow else None
+    within = [(check.within and check.within.scores) or check.scores for check in checks]
+    needed = more_needed(scores, after, lowest, within) if may_grow else None
     cost = None if needed is None or question_cost is None else needed * question_cost
     judges_of = Gate(
         verdict,
@@ -391,6 +400,7 @@ def decided(
         by_other_units=_by_other_units(tables, rule),
         for_this_panel=_verdict(tables, replace(rule, this_panel=True))[1] if differ else None,
         without_losses=_verdict(tables, replace(rule, missing=RANDOM))[1] if lacks else None,
+        for_random_orders=_verdict(tables, replace(rule, random_orders=True))[1] if alone else None,
     )
 
 

@@ -242,6 +242,9 @@ class Result:
         The verdict for this panel alone, where its judges differ significantly.
     without_losses : str, optional
         The verdict with missing answers for neither side, where some count as losses.
+    for_random_orders : str, optional
+        The verdict if the order of every answer was drawn at random, where judges with few answers are
+        compared with themselves.
     texts : mapping of str to Pair
         Questions with both answers, by id, where they are known.
     remarks : tuple of str
@@ -267,6 +270,7 @@ class Result:
     categories: tuple[Category, ...] = ()
     for_this_panel: str | None = None
     without_losses: str | None = None
+    for_random_orders: str | None = None
     texts: Mapping[str, Pair] = field(default_factory=dict)
     remarks: tuple[str, ...] = ()
     requests: tuple[Mapping[str, Any], ...] = ()

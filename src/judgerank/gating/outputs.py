@@ -28,6 +28,7 @@ RULE = (
     "missing",
     "this_panel",
     "cluster",
+    "random_orders",
 )  # what JSON has of the rule
 
 # A verdict as JUnit XML, which CI systems show as tests: one test a criterion.
@@ -61,6 +62,7 @@ def as_dict(result: Result) -> dict[str, Any]:
         "worst_category": None if result.worst_category is None else asdict(result.worst_category),
         "verdict_for_this_panel": result.for_this_panel,
         "verdict_without_missing_as_losses": result.without_losses,
+        "verdict_for_random_orders": result.for_random_orders,
         "read": list(result.remarks),
         "filter": [dict(request) for request in result.requests],
     }

@@ -13,20 +13,20 @@ from typing import Literal
 import pandas as pd
 
 from judgerank.collecting.addresses import addressed, require_hosts
-from judgerank.collecting.collection import set_changed_judges_aside
+from judgerank.collecting.collection import set_aside
 from judgerank.collecting.costs import priced, spent_before, spent_into
-from judgerank.collecting.ledger import Ledger
+from judgerank.collecting.ledger import Ledger, Record
 from judgerank.collecting.run import collect
 from judgerank.collecting.settings import Collection, Panel
 from judgerank.data.errors import EndpointError
-from judgerank.gating.answer_pairs import NEW, OLD, Pair, labels_of, texts_of
+from judgerank.gating.answer_pairs import NEW, OLD, Pair, labels_of, require_columns, texts_of
 from judgerank.gating.decision import INCONCLUSIVE
 from judgerank.gating.gate import ALL, Gate, decided
 from judgerank.gating.gate_result import Makers, OwnVotes, unasked
 from judgerank.gating.judged import Judged, judged, with_ties
 from judgerank.gating.rule import Rule
 from judgerank.ranking.recusal import RECUSE
-from judgerank.reading.layouts.answer_versions import TEXTS
+from judgerank.reading.layouts.answer_versions import KEY, TEXTS
 from judgerank.reading.read import judgments_of
 
 log = logging.getLogger("judgerank")
@@ -54,6 +54,8 @@ class Asked:
         What baseline and candidate are called in the verdict.
     own : OwnVotes
         Judges by the maker of one of the two models (`without_own_maker`).
+    prune : bool
+        Set judgments of earlier answers to the same questions aside.
     """
 
     panel: Panel
@@ -64,6 +66,7 @@ class Asked:
     allow_hosts: tuple[str, ...] = ()
     names: tuple[str, str] = (OLD, NEW)
     own: OwnVotes = field(default_factory=OwnVotes)
+    prune: bool = False
 
 
 def without_own_maker(
@@ -97,7 +100,7 @@ def ask_until_decided(pairs: Sequence[Pair], requests: Asked, rule: Rule) -> Gat
     ConfigError, DataError, EndpointError
         As `judgerank.collecting.run.collect` raises them; the last if no judge answers at all.
     """
-    before = prepared(pairs, requests)
+    before = prepared(pairs, requests, rule)
     sizes = looks(len(pairs))
     for number, size in enumerate(sizes, 1):
         complete = ask_about(pairs[:size], requests, before)
@@ -109,23 +112,34 @@ def ask_until_decided(pairs: Sequence[Pair], requests: Asked, rule: Rule) -> Gat
     return result
 
 
-def prepared(pairs: Sequence[Pair], requests: Asked) -> float:
+def prepared(pairs: Sequence[Pair], requests: Asked, rule: Rule) -> float:
     """What the file cost for other answers than these, after judgments of changed judges have left it.
+
+    Those of earlier answers to these questions leave it, too, where that is asked for.
 
     Raises
     ------
     ConfigError
-        If a judge is at a host that nobody has named.
+        If a judge is at a host that nobody has named, or the answers lack a column that the rule needs.
+    DataError
+        If a question has no unit of sampling.
     """
+    require_columns(pairs, rule.cluster, (column for column, _ in rule.protect))
     settings = settings_of(requests, Path("questions.jsonl"), None)
     require_hosts(addressed(priced(settings), settings.prompt, requests.allow_env_url), requests.allow_hosts)
-    set_changed_judges_aside(settings, LONGEST_WAIT)
+    current = {pair.question_id: pair.key for pair in pairs}
+
+    def is_of_earlier_answers(record: Record) -> bool:
+        key = KEY.fullmatch(record["question_id"])
+        return requests.prune and key is not None and current.get(key[1], key[0]) != key[0]
+
+    set_aside(settings, is_of_earlier_answers, LONGEST_WAIT)
     return spent(requests) - spent(requests, {pair.key for pair in pairs})
 
 
 def ask_all(pairs: Sequence[Pair], requests: Asked, rule: Rule) -> Gate:
     """Ask about all questions, and decide once."""
-    ask_about(pairs, requests, prepared(pairs, requests))
+    ask_about(pairs, requests, prepared(pairs, requests, rule))
     return looked_at(pairs, requests, rule)
 
 
@@ -190,6 +204,7 @@ def looked_at(pairs: Sequence[Pair], requests: Asked, rule: Rule, after: Rule | 
 
     `after` is the rule of the next run, by default the one that follows the rule's.
     """
+    rule = replace(rule, random_orders=True)  # as they are drawn when judges are asked
     cost = spent(requests, {pair.key for pair in pairs}) / len(pairs)
     tables, currency = {ALL: table_of(pairs, requests)}, requests.panel.currency
     result = decided(tables, rule, requests.own, cost or None, currency, after)

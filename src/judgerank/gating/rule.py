@@ -46,6 +46,9 @@ class Rule:
         Decide for this panel alone where its judges differ significantly; else for judges like these.
     protect : tuple of pair of str
         Columns and values, such as ``("category", "safety")``: the questions of each must pass by themselves.
+    random_orders : bool
+        Whether the order of every answer was drawn at random, whoever judged. Else of judges with few answers, as
+        in a crowd, only as many answers in one order as in the other count, of each of them.
     cluster : str
         What was sampled: questions, or values of another column of the judgments, such as ``template``. All
         questions of one are tested together.
@@ -69,6 +72,7 @@ class Rule:
     this_panel: bool = False
     protect: tuple[tuple[str, str], ...] = ()
     cluster: str = QUESTION
+    random_orders: bool = False
 
     def __post_init__(self) -> None:
         for name, allowed in (("mode", MODES), ("scale", SCALES), ("missing", MISSING)):

@@ -261,6 +261,13 @@ def sharing(preference: FloatArray, first: FloatArray) -> IntArray:
     return np.flatnonzero((size[group] > 1) & side.any(axis=0))
 
 
+def evened_by_judge(preference: FloatArray, first: FloatArray, judges: IntArray) -> FloatArray:
+    """The preferences, with as many of each of these judges' answers in either order; the rest of theirs nan."""
+    evened = preference.copy()
+    evened[:, judges] = _evened(preference[:, judges], first[:, judges], np.arange(len(judges)))[0]
+    return evened
+
+
 def _evened(preference: FloatArray, first: FloatArray, group: IntArray) -> tuple[FloatArray, FloatArray]:
     """The preferences, with as many of a group's answers in one order as in the other; the rest nan.
 

@@ -1,19 +1,68 @@
-"""Judges who share a position bias: whether it varies with how often each of them saw the candidate first.
+"""Judges with few answers: they share a position bias only where each order had the same chance for each of them.
 
-Judges with few answers share a bias, which is right where each order had the same chance for each of them. In two
-crowds with opposite biases and orders it is not: the bias then looks like quality, and no balance shows it.
+In two crowds with opposite biases and orders the bias looks like quality, and no balance shows it. As many answers
+of every judge in one order as in the other are free of it, whatever the crowds. Where orders were drawn at random,
+all answers count, unless the bias varies with how often each judge saw the candidate first.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from scipy.special import stdtr
 
-from judgerank.data.arrays import FloatArray
-from judgerank.gating.scores import sharing
+from judgerank.data.arrays import FloatArray, IntArray
+from judgerank.gating.decision import bounds, p_values
+from judgerank.gating.rule import Rule
+from judgerank.gating.scores import Scores, evened_by_judge, scored, sharing
 
 SIGNIFICANT = 0.05  # one-sided, in the direction that favours, or hurts, the candidate
 FEWEST_JUDGES = 8  # with a bias together, below which nothing is tested
+
+
+@dataclass(frozen=True)
+class WithinJudges:
+    """Judges with few answers, compared with themselves alone.
+
+    Attributes
+    ----------
+    n_judges : int
+        Judges who would have one position bias together.
+    scores : Scores, optional
+        Of the answers of which each of these gave as many in one order as in the other, and of all others; None
+        where nothing is left.
+    """
+
+    n_judges: int
+    scores: Scores | None
+
+    def p_values(self, rule: Rule) -> tuple[float, float]:
+        """p-values of "the candidate must not ship" and of "nothing speaks against the candidate"."""
+        return (1.0, 1.0) if self.scores is None else p_values(self.scores, rule)
+
+    def bounds(self, rule: Rule) -> tuple[float, float]:
+        """One-sided confidence bounds of the win rate, each at the level of the look."""
+        return (0.0, 1.0) if self.scores is None else bounds(self.scores, rule)
+
+
+def within_judges(preference: FloatArray, first: FloatArray, unit: IntArray | None = None) -> WithinJudges | None:
+    """Compare judges with few answers with themselves; None where there is no crowd of them.
+
+    Parameters
+    ----------
+    preference, first, unit
+        As of `judgerank.gating.scores.scored`.
+    """
+    judges = sharing(preference, first)
+    if len(judges) < FEWEST_JUDGES:
+        return None
+    evened = evened_by_judge(preference, first, judges)
+    is_judged = ~np.isnan(evened).all(axis=1)
+    if not is_judged.any():
+        return WithinJudges(len(judges), None)
+    of_unit = None if unit is None else unit[is_judged]
+    return WithinJudges(len(judges), scored(evened[is_judged], first[is_judged], of_unit))
 
 
 def favours_by_order(preference: FloatArray, first: FloatArray) -> float:

@@ -187,6 +187,8 @@ def what_decides(result: Result) -> str:
         return "The candidate was always shown in the same place: collect both orders."
     if biased := [criterion for criterion in result.criteria if criterion.checks.bias_by_order]:
         return _biased(biased[0])
+    if alone := _in_both_orders(result):
+        return alone
     if result.without_losses not in (None, INCONCLUSIVE):
         lost = sum(criterion.checks.n_lost for criterion in result.criteria)
         return (
@@ -218,6 +220,18 @@ def _biased(criterion: Criterion) -> str:
         f"Judges who mostly saw {candidate} first favour the first answer {more} than the others do. So position "
         "bias cannot be taken off: collect both orders."
     )
+
+
+def _in_both_orders(result: Result) -> str:
+    """That judges with few answers count in both orders alone, where that is why nothing is decided."""
+    nothing = any(criterion.checks.within and not criterion.checks.within.scores for criterion in result.criteria)
+    decides = result.for_random_orders not in (None, INCONCLUSIVE)
+    if not nothing and not decides:
+        return ""
+    why = "Of judges with few answers, only those in both orders count, lest bias look like quality: ask in both."
+    if not decides:
+        return why
+    return f"{why} If every order was drawn at random, the verdict is {result.for_random_orders} (--order random)."
 
 
 def table(result: Result) -> list[tuple[str, str]]:
@@ -263,7 +277,17 @@ def _judges(criterion: Criterion, result: Result) -> str:
     if criterion.judged.unnamed:
         return "not named: a question's answers in one order count as one judge's (name them: --column judge=NAME)"
     names = f"{len(criterion.judged.judges)}: {listed(criterion.judged.judges)}"
-    return ". ".join(filter(None, [names, on_judges(criterion, result.rule)]))
+    return ". ".join(filter(None, [names, on_judges(criterion, result.rule), _with_few_answers(criterion)]))
+
+
+def _with_few_answers(criterion: Criterion) -> str:
+    """How many judges are compared with themselves, and how many questions that leaves."""
+    within = criterion.checks.within
+    if within is None:
+        return ""
+    n_left = 0 if within.scores is None else len(within.scores.scores)
+    left = f"{n_left:,} {plural('question', n_left)}"
+    return f"Of {within.n_judges:,} with few answers, as many in one order as in the other count: {left} are left"
 
 
 def on_judges(criterion: Criterion, rule: Rule) -> str:
