@@ -24,7 +24,7 @@ settings.load_profile("core")
 # other files cover what it does, if not as far. Single tests of other files are marked where they stand.
 SLOW_BY_PART = {
     "replication": "cluster faults replicate seeded_faults simulation verify workflows",
-    "studies": "boards dependence method_comparison model_comparison panel planning soft torture validity",
+    "studies": "boards dependence method_comparison panel planning soft torture validity",
     "tool": "collecting_money collecting_runs collecting_servers faults versions wheel",
 }
 SLOW = {f"{part}/test_{name}.py" for part, names in SLOW_BY_PART.items() for name in names.split()}
@@ -44,14 +44,12 @@ QUICK_CASES = {
     "library/test_comparisons.py": {
         "test_an_answer_is_the_same_however_the_judgments_are_told": 4,
     },
-    "library/test_few_answers.py": {
+    "library/test_penalised.py": {
         "test_where_nobody_has_ten_answers_a_ranking_is_that_of_equal_weights": 3,
     },
     "library/test_fitness.py": {
-        "test_false_alarms_are_rare": 1,
-    },
-    "library/test_flips.py": {
         "test_equal_models_are_seldom_separated_by_effects_that_judges_share": 0,
+        "test_false_alarms_are_rare": 1,
     },
     "library/test_gating.py": {
         "test_a_frequent_order_makes_no_false_decisions": 0,
@@ -101,6 +99,7 @@ QUICK_CASES = {
         "test_code_that_draws_otherwise_is_noticed_whatever_draws_the_pixels": 2,
     },
     "replication/test_freshness.py": {
+        "test_a_section_run_twice_leaves_a_repository_clean": 0,
         "test_nothing_runs_that_no_digest_has": 1,
     },
     "replication/test_outputs.py": {
@@ -114,9 +113,6 @@ QUICK_CASES = {
     },
     "replication/test_plots.py": {
         "test_figures_are_the_same_to_the_byte": 0,
-    },
-    "replication/test_records.py": {
-        "test_a_section_run_twice_leaves_a_repository_clean": 0,
     },
     "replication/test_sections.py": {
         "test_a_surrogate_run_says_so_everywhere": 1,
@@ -193,14 +189,12 @@ QUICK_CASES = {
         "test_nor_do_they_where_questions_have_effects": 1,
     },
     "tool/test_other_commands.py": {
-        "test_of_two_islands_the_largest_keeps_the_numbers_of_its_records": 0,
-        "test_the_command_says_what_would_change_it_and_lists_the_judgments": 0,
-    },
-    "tool/test_output.py": {
         "test_a_reader_who_leaves_changes_no_verdict": 1,
         "test_an_error_keeps_its_code_where_nothing_can_be_written": 0,
         "test_lines_fit_the_terminal": 2,
         "test_output_that_cannot_be_written_is_told_in_one_sentence": 3,
+        "test_of_two_islands_the_largest_keeps_the_numbers_of_its_records": 0,
+        "test_the_command_says_what_would_change_it_and_lists_the_judgments": 0,
     },
     "tool/test_panel.py": {
         "test_the_verdict_repeats_the_options_by_which_the_file_was_read_and_ranked": 1,

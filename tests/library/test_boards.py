@@ -22,7 +22,7 @@ from judgerank.fits.loading import about
 from judgerank.fits.presentation import leaderboard
 from judgerank.order.scale import scale_by, scale_of, weights_of
 from studies.boards import NEWCOMER, SCORES, UNIT, drawn
-from tests.library.test_flips import asked
+from tests.library.test_fitness import asked
 
 
 def board_and_new(seed, board=1500, own=300, favour=0.0, member="judge_aware"):

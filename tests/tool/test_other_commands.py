@@ -1,26 +1,40 @@
-"""`judgerank place`, `diff`, `people` and `trust` as a user runs them, and what a ranking says of trust."""
+"""`judgerank place`, `diff`, `people` and `trust` as a user runs them; output that nobody reads, and interruptions."""
 
 from __future__ import annotations
 
 import json
+import os
+import pty
 import re
+import shlex
+import subprocess
+import sys
+import time
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from typer.testing import CliRunner
 
+from judgerank import __main__ as entry
 from judgerank import fit, on_human_board, rank, read
 from judgerank.boards.comparing import compare
 from judgerank.boards.reported import difference_text
-from judgerank.data.errors import ConfigError
-from judgerank.data.listing import percent
+from judgerank.cli import app, terminal
+from judgerank.cli.commands import COMMANDS, DEFECT, TRACEBACK, ending
+from judgerank.cli.terminal import plain
+from judgerank.data.errors import ConfigError, DataError
+from judgerank.data.listing import listed, percent, shortened
+from judgerank.model.naming import named
 from judgerank.people.human_scale import POINTS
 from judgerank.ranking.trust_report import trust_report
+from judgerank.reading.layouts import MOST_COLUMNS
 from replication.config import ROOT
 from studies.human_boards import Board, drawn_board
 from studies.people import drawn
 from tests.library.test_people import frame_of
-from tests.tool.command import judgerank, usage_text
+from tests.tool.command import RUN, environment, judgerank, usage_text
 
 # `judgerank place` and `judgerank diff` as a user runs them.
 EXAMPLE = ROOT / "examples/judgments.csv"
@@ -266,3 +280,314 @@ def test_a_bad_number_of_pairs_is_refused():
     with pytest.raises(ConfigError, match="most=0"):
         trust_report(read(TRUST_EXAMPLE), most=0)
     assert judgerank("trust", TRUST_EXAMPLE, "--most", "0").returncode == 2
+
+
+FULL = Path("/dev/full")
+needs_full = pytest.mark.skipif(not FULL.exists(), reason="there is no /dev/full")
+SHIP = "gate judgments.csv --baseline thorn --candidate oak"
+BLOCKS = "gate judgments.csv --baseline oak --candidate thorn"
+
+
+@pytest.fixture(scope="module")
+def example_folder(tmp_path_factory):
+    place = tmp_path_factory.mktemp("output")
+    assert judgerank("example", cwd=place).returncode == 0
+    return place
+
+
+def piped(words, rest, example_folder):
+    """Exit code of a command whose output goes elsewhere, and what is on standard error."""
+    script = f"{shlex.join(RUN)} {words} {rest}; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(
+        ["bash", "-c", script], cwd=example_folder, env=environment(), capture_output=True, text=True
+    )
+    assert "Traceback" not in done.stderr, done.stderr
+    return done.returncode, done.stderr
+
+
+@pytest.mark.parametrize("words", [SHIP, f"{SHIP} --json", f"{SHIP} 2>&1", f"{SHIP} --help"])
+def test_a_reader_who_leaves_changes_no_verdict(words, example_folder):
+    assert piped(words, "| true", example_folder) == (0, "")
+
+
+def test_nor_does_output_that_is_closed_from_the_start(example_folder):
+    assert piped(SHIP, ">&-", example_folder) == (0, "")
+    assert piped(BLOCKS, "| true", example_folder) == (1, "")
+
+
+@needs_full
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (SHIP, 3),
+        (f"{SHIP} --json", 3),
+        (f"{BLOCKS} --json", 3),
+        ("doctor judgments.csv --json", 1),
+        ("rank judgments.csv --json", 1),
+        ("plan judgments.csv", 1),
+        ("--version", 1),
+        ("rank --help", 1),
+    ],
+)
+def test_output_that_cannot_be_written_is_told_in_one_sentence(words, code, example_folder):
+    found, said = piped(words, "> /dev/full", example_folder)
+    assert found == code
+    name = "" if words.startswith("--") or "--help" in words else f" {words.split()[0]}"
+    lost = "standard output could not be written: No space left on device"
+    assert said.splitlines()[-1] == f"judgerank{name}: {lost}"
+
+
+@needs_full
+def test_an_error_keeps_its_code_where_nothing_can_be_written(example_folder):
+    said = "judgerank gate: there is no file 'none.csv'\n"
+    assert piped("gate none.csv --json", "> /dev/full", example_folder) == (3, said)
+    assert piped("doctor none.csv", "2> /dev/full", example_folder)[0] == 1
+    assert piped(f"{SHIP} --json", "2> /dev/full > verdict.json", example_folder)[0] == 0
+    assert json.loads((example_folder / "verdict.json").read_text())["verdict"] == "ship"
+
+
+def test_ctrl_c_before_anything_is_loaded_ends_in_one_sentence(monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "judgerank.cli", Interrupting("judgerank.cli"))
+    with pytest.raises(SystemExit) as ended:
+        entry.main()
+    assert ended.value.code == 130
+    assert re.fullmatch(r"judgerank: interrupted .*\n", capsys.readouterr().err)
+
+
+class Interrupting(type(sys)):
+    """A module in whose loading somebody presses Ctrl-C."""
+
+    def __getattr__(self, name):
+        raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize(("columns", "width"), [(60, 60), (20, terminal.NARROWEST), (300, terminal.WIDTH)])
+def test_lines_fit_the_terminal(columns, width, example_folder):
+    own, its = pty.openpty()
+    words = [*RUN, "gate", "judgments.csv", "--baseline", "thorn", "--candidate", "oak"]
+    done = subprocess.run(words, cwd=example_folder, env=environment(COLUMNS=str(columns)), stdout=its)
+    assert done.returncode == 0
+    os.close(its)
+    time.sleep(0.1)
+    said = os.read(own, 100_000).decode()
+    os.close(own)
+    longest = max(len(re.sub(r"\x1b\[\d*m|\r", "", line)) for line in said.split("\n"))
+    assert width - 20 < longest <= width
+
+
+# `--json` of every command: one document on standard output, also on failure, and nothing beside it.
+PAGE = (ROOT / "docs/reference/json.md").read_text()
+PANEL = "base_url: http://127.0.0.1:9/v1\njudges: [{judge: j}]\n"
+# what each command is told in a folder with the example, and a command line that fails there with its exit code
+RUNS = {
+    "example": ("example other.csv", "example judgments.csv", 1),
+    "doctor": ("doctor judgments.csv", "doctor none.csv", 1),
+    "rank": ("rank judgments.csv --save new.npz --card c.svg", "rank judgments.csv --level 2", 2),
+    "trust": ("trust judgments.csv --most 2 --output sets", "trust broken.csv", 1),
+    "cells": ("cells judgments.csv -o cells.csv", "cells judgments.csv -o cells.xlsx", 2),
+    "gate": ("gate judgments.csv --baseline oak --candidate maple", "gate judgments.csv", 3),
+    "place": ("place board.npz november.csv december.csv", "place judgments.csv judgments.csv", 1),
+    "diff": ("diff board.npz board.npz", "diff board.npz none.npz", 1),
+    "plan": ("plan judgments.csv --by-judges 2", "plan --want speed=3", 2),
+    "collect": ("collect answers.jsonl --judges panel.yaml --dry-run", "collect answers.jsonl", 2),
+    "vote": ("vote answers.jsonl --votes 2", "vote none.jsonl", 1),
+    "people": ("people votes.csv --human judge-large", "people judgments.csv", 1),
+}
+
+
+@pytest.fixture(scope="module")
+def json_folder(tmp_path_factory):
+    """A folder with the example, a saved ranking, answers, a panel, and a file that is no judgments."""
+    place = tmp_path_factory.mktemp("json")
+    assert judgerank("example", cwd=place).returncode == 0
+    table = pd.read_csv(place / "judgments.csv")  # judge-large is taken for a person, who saw half of the items
+    half = table["question_id"] <= "simulated-075"
+    table[half | (table["judge"] != "judge-large")].to_csv(place / "votes.csv", index=False)
+    (place / "answers.jsonl").write_text((ROOT / "examples/answers.jsonl").read_text())
+    (place / "panel.yaml").write_text(PANEL)
+    (place / "broken.csv").write_text("a,b\n1,2\n")
+    for month in ("november", "december"):
+        (place / f"{month}.csv").write_text((ROOT / f"examples/story/{month}.csv").read_text())
+    done = judgerank("rank", "november.csv", "--save", "board.npz", cwd=place)
+    assert done.returncode == 0, done.stderr
+    return place
+
+
+def keys_on_page(command: str) -> set[str]:
+    """Keys that the page lists for a command."""
+    section = PAGE.partition(f"\n## {command}\n")[2].partition("\n## ")[0]
+    return set(re.findall(r"^\| `(\w+)`", section, re.MULTILINE))
+
+
+def test_every_command_is_run():
+    assert list(RUNS) == list(COMMANDS)
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_the_document_is_all_of_standard_output_and_has_the_keys_of_the_page(name, json_folder):
+    done = judgerank(*RUNS[name][0].split(), "--json", cwd=json_folder)
+    assert done.returncode in ((0, 1, 2) if name == "gate" else (0,)), done.stderr
+    found = json.loads(done.stdout)
+    assert found["command"] == name
+    assert set(found) - {"command"} == keys_on_page(name)
+
+
+def test_a_human_board_has_a_document_of_its_own(json_folder):
+    table = pd.read_csv(json_folder / "judgments.csv")
+    known = sorted({*table["model_a"], *table["model_b"]})[1:]
+    elo = pd.Series(range(1000, 1000 + 10 * len(known), 10), known, name="elo")
+    elo.rename_axis("model").to_csv(json_folder / "human.csv")
+    done = judgerank(
+        "people", "judgments.csv", "--board", "human.csv", "--level", "0.5", "--json", cwd=json_folder
+    )
+    assert done.returncode == 0, done.stderr
+    assert set(json.loads(done.stdout)) - {"command"} == keys_on_page("people --board")
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_a_failure_is_a_document_too(name, json_folder):
+    _, words, code = RUNS[name]
+    done = judgerank(*words.split(), "--json", cwd=json_folder)
+    assert done.returncode == code
+    found = json.loads(done.stdout)
+    assert (found["command"], found["exit_code"]) == (name, code)
+    assert done.stderr == f"judgerank {name}: {found['error']}\n"
+    assert set(found) - {"command"} == keys_on_page("Failure")
+
+
+def test_a_command_that_is_unknown_and_an_option_that_is_misspelt_are_documents():
+    for words, command in ((["rang", "--json"], "judgerank"), (["rank", "--sovler", "x", "--json"], "rank")):
+        done = judgerank(*words)
+        assert done.returncode == 2
+        assert json.loads(done.stdout) == {
+            "command": command,
+            "error": done.stderr.strip().partition(": ")[2],
+            "exit_code": 2,
+        }
+
+
+def test_notes_and_progress_go_to_standard_error(json_folder):
+    plain, documented = (judgerank("plan", "judgments.csv", *more, cwd=json_folder) for more in ([], ["--json"]))
+    note = "Every new question has"
+    assert note in plain.stdout
+    assert note in documented.stderr
+    assert note not in documented.stdout
+
+
+def test_the_leaderboard_of_the_document_is_the_table_that_is_written(json_folder):
+    done = judgerank("rank", "judgments.csv", "--output", "board", "--json", cwd=json_folder)
+    found = json.loads(done.stdout)
+    written = pd.read_csv(json_folder / "board/leaderboard.csv")
+    told = pd.DataFrame(found["leaderboard"])
+    assert list(told) == list(written)
+    pd.testing.assert_frame_equal(told, written, check_dtype=False, atol=1e-9)
+    assert found["files"]["page"] == "board/index.html"
+
+
+def test_names_with_controls_and_other_scripts_survive(json_folder):
+    names = ["\x7f\x1b[31mred", "caf\u00e9 \u6a21\u578b \U0001f600", "x" * 5000]
+    rows = [
+        {"model_a": a, "model_b": b, "winner": w, "judge": "j"}
+        for a in names
+        for b in names
+        if a != b
+        for w in "aab"
+    ]
+    (json_folder / "names.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    done = judgerank("rank", "names.jsonl", "--json", cwd=json_folder, LANG="C", PYTHONIOENCODING="ascii")
+    assert {row["model"] for row in json.loads(done.stdout)["leaderboard"]} == set(names)
+
+
+# Input that no one means ends in one sentence, and names reach no terminal as commands to it.
+NAMES = ["m0", "m1", "m2"]
+PAIRS = [(NAMES[i % 3], NAMES[(i + 1 + i // 3 % 2) % 3]) for i in range(60)]
+RECORDS = [
+    {"model_a": a, "model_b": b, "winner": "model_a" if (a < b) != (place % 4 == 0) else "model_b"}
+    for place, (a, b) in enumerate(PAIRS)
+]
+
+
+def ended(*words: str) -> tuple[int, str]:
+    """The command's exit code and all that it printed."""
+    done = CliRunner().invoke(app, list(words))
+    return done.exit_code, done.output
+
+
+@pytest.mark.parametrize("command", ["doctor", "rank"])
+def test_half_a_character_is_named_by_its_record(tmp_path, monkeypatch, command):
+    monkeypatch.chdir(tmp_path)
+    Path("m.json").write_text(json.dumps(RECORDS).replace('"m2"', '"m\\ud800"'))
+    code, said = ended(command, "m.json")
+    assert code == 1
+    assert "record 3 has half a character (a lone surrogate) as 'model_a'" in said
+    assert said.count("\n") < 4
+    with pytest.raises(DataError, match=r"\brecord 3\b.*'model_a'"):
+        read(Path("m.json"))
+
+
+def test_more_columns_than_judgments_have_are_refused_fast_and_not_listed(tmp_path):
+    path = tmp_path / "wide.csv"
+    names = [f"c{number}" for number in range(50 * MOST_COLUMNS)]
+    path.write_text(f"{','.join(names)}\n{','.join('1' * len(names))}\n")
+    code, said = ended("doctor", str(path))
+    assert code == 1
+    assert f"and {len(names) - 8:,} more" in said
+    assert len(said) < 1000
+
+
+def test_a_file_whose_name_is_no_text_is_ranked(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    name = os.fsdecode(b"b\xff.json")
+    try:
+        Path(name).write_text(json.dumps(RECORDS))
+    except OSError:
+        pytest.skip("this file system takes no such name")
+    assert ended("doctor", name)[0] == 0
+    code, said = ended("rank", name, "--model", "btl", "-o", "out")
+    assert code == 0, said
+    assert Path("out/index.html").is_file()
+
+
+def test_no_name_moves_a_cursor(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("m.json").write_text(json.dumps(RECORDS).replace('"m1"', '"\\u001b[31mred\\u001b[2J\\u0007\\u202e"'))
+    for command in (["doctor"], ["rank", "--model", "btl", "-o", "out"]):
+        code, said = ended(*command, "m.json")
+        assert code == 0, said
+        assert not set("\x1b\x07\u202e") & set(said)
+    assert r"\x1b[31mred" in said
+
+
+def test_what_a_terminal_would_obey_is_escaped_and_what_it_shows_is_not():
+    assert plain("a\tb\nc é 漢 -") == "a\tb\nc é 漢 -"
+    assert plain("\x9b1m\u200b\ud800") == r"\x9b1m\u200b\ud800"
+    assert len(plain("x" * 10_000_000)) < 200
+
+
+def test_names_in_a_sentence_are_few_and_short():
+    assert listed(["a", "b"]) == "a, b"
+    assert listed(map(str, range(10))).endswith("7 and 2 more")
+    assert len(shortened("y" * 1000)) == 80
+    assert shortened("vendor/model-2025-09-22-instruct-alpha", 20) == "vendor/mode...-alpha"
+    assert [percent(share) for share in (0.0056, 0.0956, 0.5)] == ["0.56%", "9.6%", "50%"]
+
+
+def test_a_file_of_a_block_that_fails_is_named(tmp_path):
+    evil = tmp_path / "evil.py"
+    evil.write_text("raise RuntimeError('boom')\n")
+    with pytest.raises(ConfigError, match=r"evil\.py ends in RuntimeError: boom"):
+        named(str(evil))
+    evil.write_text("def block():\n    return 1 / 0\n")
+    with pytest.raises(ConfigError, match="ends in ZeroDivisionError"):
+        named(str(evil))
+
+
+def test_a_defect_of_ours_says_so_and_too_little_memory_does_too():
+    try:
+        [].pop()
+    except IndexError as error:
+        said, code = ending(error)
+    assert code == DEFECT
+    assert f"({TRACEBACK}=1" in said
+    said, code = ending(MemoryError())
+    assert code == 1 and "memory" in said and TRACEBACK not in said
