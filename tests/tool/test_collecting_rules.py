@@ -155,7 +155,7 @@ def test_families_are_told_by_their_names():
 
 
 def recipes(tmp_path: Path) -> dict[str, Judge]:
-    page = (ROOT / "docs/tutorials/collect.md").read_text()
+    page = (ROOT / "docs/reference/collect.md").read_text()
     block = page.split("<!-- recipes: run by tests/tool/test_collecting_rules.py -->\n```yaml\n")[1].split("```")[
         0
     ]
