@@ -7,6 +7,7 @@ from typing import Any
 
 from judgerank.reading.layouts import LAYOUTS, Layout
 from judgerank.reading.layouts.by_recipe import Recipe, recipes
+from judgerank.reading.layouts.table import OF_SCORES
 from replication.tables import markdown_table
 
 MODELS = ("model_a", "model_b", "model")
@@ -21,7 +22,7 @@ RULES = {"more": "the one with more of {}", "less": "the one with less of {}"}
 def layouts_table() -> str:
     """Forms that are read by code: the columns that recognise each, and its remark."""
     listed = (layout for layout in LAYOUTS if not layout.recipe)
-    rows = [(layout.name, _code(layout.needs), _kind(layout), layout.remark) for layout in listed]
+    rows = [(layout.name, _code(layout.needs or OF_SCORES), _kind(layout), layout.remark) for layout in listed]
     return markdown_table(rows, ["form", "recognised by", "what a record is", "how it is read"])
 
 
