@@ -20,18 +20,16 @@ from judgerank.plots.looks import in_style
 from judgerank.writing.atomic import STORED_FORMAT, replace_file, staged
 from judgerank.writing.sidecars import written as files_written
 from replication import plots, published
-from replication.auditing.article import written
 from replication.auditing.audit import RESULTS, audit, totals
 from replication.auditing.claims import claims
 from replication.auditing.doc_blocks import blocks, keep_current, markdown_in
 from replication.auditing.findings import FINDINGS, check_finding
-from replication.auditing.page import Audit, every_number, freshness_line, page
+from replication.auditing.page import Audit, every_number, freshness_line, html_page, page
 from replication.auditing.results import Missing, Results
-from replication.auditing.reviewing import manifest
+from replication.auditing.reviewing import manifest, written
 from replication.auditing.stored_checks import require_as_recorded, require_fresh, require_no_fall, with_freshness
 from replication.config import ROOT, main
 from replication.freshness import files_stored, made_by, settings_of, stale, tables_of
-from replication.pages import html_page
 from replication.plots.drawn import figure_record
 from replication.plots.labels import save_figures
 

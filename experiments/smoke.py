@@ -12,11 +12,11 @@ from pathlib import Path
 from omegaconf import DictConfig
 
 from judgerank.writing.atomic import replace_file
+from replication.auditing.page import html_page
 from replication.auditing.results import LOTS
 from replication.auditing.smoke import HERE, Layered, compared, smoke_page
 from replication.config import ROOT, launched, main
 from replication.errors import NotAsStoredError
-from replication.pages import html_page
 
 log = logging.getLogger("replication")
 

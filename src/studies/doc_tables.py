@@ -14,8 +14,8 @@ from typing import Any
 import pandas as pd
 import yaml
 
-from replication.auditing.cells import cell, note, shaped, stored_rows, table, widened
 from replication.auditing.doc_blocks import ERROR_HEADS
+from replication.auditing.doc_numbers import cell, note, shaped, stored_rows, table, widened
 from replication.auditing.results import Results
 from replication.records import RECORD
 from replication.tables import markdown_table

@@ -6,9 +6,9 @@ import pytest
 import yaml
 
 from experiments.audit import full_audit
-from replication.auditing.article import authors, written
 from replication.auditing.claim import Outcome
 from replication.auditing.results import Missing, Results
+from replication.auditing.reviewing import authors, written
 from replication.config import ROOT
 
 STORED = Results(ROOT / "results")

@@ -12,20 +12,18 @@ from experiments.audit import full_audit
 from judgerank.plots.looks import in_style
 from replication import plots, published
 from replication.auditing.audit import OTHERS, RESULTS, Verdict, audit, by_one_run, judged, totals
-from replication.auditing.claim import Outcome
+from replication.auditing.claim import Outcome, check_finding
 from replication.auditing.claims import claims
 from replication.auditing.doc_blocks import blocks, current, markdown_in
-from replication.auditing.finding import check_finding
 from replication.auditing.findings import FINDINGS
 from replication.auditing.joint_tests import columns, tried
-from replication.auditing.page import every_number, page
+from replication.auditing.page import every_number, html_page, page
 from replication.auditing.registry import KINDS, READINGS, RULES, causes, registry
 from replication.auditing.results import Missing, Results
 from replication.auditing.stored_checks import with_freshness
 from replication.config import ROOT
 from replication.differences import unlike_figures
 from replication.freshness import stale
-from replication.pages import html_page
 from replication.statistics import LEAST_ORDERED, one_more, one_more_by_order
 from tests import forked
 from tests.replication.changed_results import STORED, Change, Changed, changed

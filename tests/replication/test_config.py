@@ -21,7 +21,7 @@ from judgerank.engine.newton import Newton
 from judgerank.engine.solvers import kind
 from judgerank.model.members import BTL
 from replication import published
-from replication.auditing.article import authors
+from replication.auditing.reviewing import authors
 from replication.config import CONF, ROOT, explained, is_default, simulation_settings, solver_settings
 from replication.schemas.ranges import require_known_and_in_range
 from tests.conftest import SLOW

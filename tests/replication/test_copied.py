@@ -8,7 +8,7 @@ from experiments.convergence_mse import SETTING
 from replication import published
 from replication.auditing import registry as module
 from replication.auditing.audit import Verdict, audit, judged
-from replication.auditing.finding import check_finding
+from replication.auditing.claim import check_finding
 from replication.auditing.findings import (
     PRINTED_NORM,
     copied_otherwise,

@@ -16,13 +16,13 @@ from omegaconf import OmegaConf
 from judgerank.writing.atomic import STORED_FORMAT
 from judgerank.writing.sidecars import written
 from replication.auditing.audit import Verdict
+from replication.auditing.page import html_page
 from replication.auditing.registry import items
 from replication.auditing.results import Results
 from replication.auditing.smoke import HERE, STORED, Layered, compared, places_of, smoke_page
 from replication.config import ROOT, script_of
 from replication.differences import compare
 from replication.outputs import Draw, load_section_data, run_section
-from replication.pages import html_page
 from tests import forked
 from tests.real_data import FILES, needs_data
 from tests.replication.test_config import composed

@@ -23,8 +23,8 @@ from judgerank.pages import shown
 from judgerank.ranking import study
 from judgerank.ranking.ranking import Ranking
 from judgerank.ranking.verdict import verdict
+from replication.auditing.page import html_page
 from replication.config import ROOT
-from replication.pages import html_page
 from tests.tool.test_panel import panel_of
 
 sync_api = pytest.importorskip("playwright.sync_api")

@@ -8,7 +8,7 @@ from scipy.stats import chi2, spearmanr
 
 from replication import published
 from replication.auditing import claims_data, claims_simulation  # noqa: F401 (their checks enter CHECKS)
-from replication.auditing.claim import CHECKS, Decided, Estimates, Estimator, Outcome, against, claim
+from replication.auditing.claim import CHECKS, TITLES, Decided, Estimates, Estimator, Outcome, against, claim
 from replication.auditing.claims_simulation import (
     Cells,
     by_draw,
@@ -18,7 +18,6 @@ from replication.auditing.claims_simulation import (
     draws_left_out,
     gain_rows,
 )
-from replication.auditing.finding import TITLES
 from replication.auditing.results import Missing, Results
 
 

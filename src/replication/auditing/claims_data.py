@@ -9,8 +9,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.stats import norm, spearmanr
 
 from replication import published
-from replication.auditing.claim import Decided, Estimates, Estimator, Outcome, against, claim
-from replication.auditing.finding import PUBLIC, TITLES
+from replication.auditing.claim import PUBLIC, TITLES, Decided, Estimates, Estimator, Outcome, against, claim
 from replication.auditing.registry import PICKED_BY_HAND, QUARTET, place_in_table_1, same_order
 from replication.auditing.results import Missing
 from replication.judge_models import all_parameters, printed_sizes

@@ -8,9 +8,8 @@ from __future__ import annotations
 import pandas as pd
 
 from replication import published
-from replication.auditing.claim import Estimates, Estimator
+from replication.auditing.claim import PUBLIC, TITLES, Estimates, Estimator, check_finding, finding, stored_sets
 from replication.auditing.claims_data import correlations_by_set, correlations_text, gamma_by_set
-from replication.auditing.finding import PUBLIC, TITLES, check_finding, finding, stored_sets
 from replication.auditing.findings_judges import (
     judges_in_the_files,
     no_interior_maximum,

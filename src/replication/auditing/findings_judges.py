@@ -6,7 +6,7 @@ import pandas as pd
 
 from judgerank.engine.adam import Adam
 from replication import published
-from replication.auditing.finding import PUBLIC, TITLES, finding, stored_sets
+from replication.auditing.claim import PUBLIC, TITLES, finding, stored_sets
 from replication.auditing.results import Results
 from replication.stopping import LIMIT, ROUND, Tried
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 
 from replication.auditing.audit import audit
-from replication.auditing.finding import check_finding
+from replication.auditing.claim import check_finding
 from replication.auditing.findings import FINDINGS
 from replication.auditing.page import PAPER, SHOWN, folded, numbers_table, totals_tables
 from replication.auditing.registry import items
