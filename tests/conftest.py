@@ -23,10 +23,9 @@ settings.load_profile("core")
 # Files that `make test` leaves out: each takes ten seconds of a processor or more;
 # other files cover what it does, if not as far. Single tests of other files are marked where they stand.
 SLOW_BY_PART = {
-    "replication": "cluster faults one_set replicate seeded_faults simulation verify workflows",
-    "studies": "boards dependence growing method_comparison model_comparison panel planning slots soft torture "
-    "validity",
-    "tool": "collecting_faults collecting_money collecting_rules collecting_runs faults versions wheel",
+    "replication": "cluster faults replicate seeded_faults simulation verify workflows",
+    "studies": "boards dependence method_comparison model_comparison panel planning soft torture validity",
+    "tool": "collecting_money collecting_runs collecting_servers faults versions wheel",
 }
 SLOW = {f"{part}/test_{name}.py" for part, names in SLOW_BY_PART.items() for name in names.split()}
 
@@ -60,7 +59,7 @@ QUICK_CASES = {
         "test_position_bias_in_slightly_uneven_orders_makes_no_false_decisions": 1,
         "test_the_questions_still_needed_decide_about_as_often_as_said": 1,
     },
-    "library/test_length.py": {
+    "library/test_position.py": {
         "test_the_likelihood_ratio_keeps_its_level": 0,
         "test_weak_judges_do_not_leave_the_model_without_a_maximum": 0,
     },
@@ -70,7 +69,7 @@ QUICK_CASES = {
     "library/test_newton.py": {
         "test_small_panels_end_in_a_maximum_or_in_a_named_way": 0,
     },
-    "library/test_rankings_full_of_ties.py": {
+    "library/test_stages.py": {
         "test_models_that_never_differ_are_tested_without_a_warning": 1,
         "test_the_information_on_positions_and_ties_counts_the_places_between": 0,
         "test_the_page_counts_rankings_and_says_whether_members_are_compared": 0,
@@ -220,12 +219,12 @@ QUICK_CASES = {
         "test_a_column_of_another_kind_is_left_alone": 25,
         "test_slips_at_random_are_read_to_the_clean_file_or_refused": 4,
     },
-    "tool/test_suggestions.py": {
-        "test_picks_are_those_of_computing_every_candidate_again": 2,
-    },
     "tool/test_unordered.py": {
         "test_intervals_hold_the_share_of_impossible_questions": 0,
         "test_scorers_that_agree_everywhere_give_true_errors_and_no_warnings": 0,
+    },
+    "tool/test_verdict.py": {
+        "test_picks_are_those_of_computing_every_candidate_again": 2,
     },
 }
 

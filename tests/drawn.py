@@ -65,3 +65,9 @@ def draw_rankings(
         names = [f"m{model}" for model in those.tolist()]
         found.append(Ranked(tuple(tuple(names[place] for place in group) for group in groups), (), tuple(names)))
     return found
+
+
+def name_of(designs: Mapping[str, object], design: object) -> str:
+    """Name under which a study stores a design."""
+    (name,) = (name for name, other in designs.items() if other == design)
+    return name

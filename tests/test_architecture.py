@@ -62,25 +62,9 @@ LAYERS = [
     ["__init__", "__main__"],
 ]
 # imported by the function that needs it, and not before: loading it takes time, and no stored number depends on it
+# (all commands do, and are not listed: their help has to load little)
 WHEN_ASKED = {
     ("judgerank.__main__", "judgerank.cli"),
-    ("judgerank.cli.boards", "judgerank.cli.boards_run"),
-    ("judgerank.cli.cells", "judgerank.cli.cells_run"),
-    ("judgerank.cli.collect", "judgerank.cli.collect_run"),
-    ("judgerank.cli.commands", "judgerank.gating.callers"),
-    ("judgerank.cli.doctor", "judgerank.cli.doctor_run"),
-    ("judgerank.cli.example", "judgerank.cli.example_run"),
-    ("judgerank.cli.gate", "judgerank.cli.gate_run"),
-    ("judgerank.cli.gate_run", "judgerank.collecting.settings"),
-    ("judgerank.cli.gate_run", "judgerank.gating.panel_rounds"),
-    ("judgerank.cli.people", "judgerank.cli.people_run"),
-    ("judgerank.cli.plan", "judgerank.cli.plan_run"),
-    ("judgerank.cli.rank", "judgerank.cli.rank_run"),
-    ("judgerank.cli.rank_run", "judgerank.boards.reported"),
-    ("judgerank.cli.rank_run", "judgerank.boards.reported"),
-    ("judgerank.cli.rank_run", "judgerank.collecting.answer_sources"),
-    ("judgerank.cli.trust", "judgerank.cli.trust_run"),
-    ("judgerank.cli.vote", "judgerank.cli.vote_run"),
     ("judgerank.gating.gate", "judgerank.gating.verdict_page"),
     ("judgerank.gating.pytest_plugin", "judgerank.collecting.settings"),
     ("judgerank.gating.pytest_plugin", "judgerank.data.errors"),
@@ -144,7 +128,7 @@ def test_what_functions_import_of_ours_is_listed():
             name = ".".join(path.relative_to(SOURCE).with_suffix("").parts).removesuffix(".__init__")
             found = set(imported(path, everywhere=True)) - set(imported(path, everywhere=False))
             later |= {(name, one) for one in found if one.split(".")[0] in ("judgerank", "replication")}
-    assert later == WHEN_ASKED
+    assert {(name, one) for name, one in later if not name.startswith("judgerank.cli.")} == WHEN_ASKED
 
 
 def test_there_is_no_circle():

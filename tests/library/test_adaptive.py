@@ -1,5 +1,6 @@
 """Collecting by rounds: what is chosen, when it stops, and that a stop claims what is so."""
 
+import re
 from dataclasses import replace
 from itertools import combinations, permutations
 
@@ -9,7 +10,7 @@ import pytest
 
 from judgerank import Comparisons, fit
 from judgerank.adaptive.choosing import RULES, all_scores, at_random, by_information, open_aim
-from judgerank.adaptive.goals import Goal, read_goal, spent_at
+from judgerank.adaptive.goals import FORMS, Goal, read_goal, spent_at
 from judgerank.adaptive.joint_covariance import with_tastes
 from judgerank.adaptive.rounds import Drawn, Kept, collect_until
 from judgerank.adaptive.stop_rule import carried, fitted, look_at, tested_order, without_each_judge
@@ -39,7 +40,9 @@ def raw(n: int, k: int, size: int, seed: int) -> Comparisons:
 
 
 def test_goals_are_read_in_words():
-    assert read_goal("top 3 separated", 5) == read_goal("Top 3", 5) == Goal("top", 3)
+    documented = [read_goal(form, 5) for form in re.findall("'(.+?)'", FORMS)]
+    assert documented == [Goal("top", 3), Goal("all"), Goal("width", 0.3), Goal("comparisons", 5000)]
+    assert read_goal("Top 3", 5) == Goal("top", 3)
     assert read_goal("neighbours separated", 5) == read_goal("all", 5) == Goal("all")
     assert read_goal("width .3", 5) == Goal("width", 0.3)
     assert read_goal("500 comparisons", 5) == Goal("comparisons", 500)

@@ -1,5 +1,6 @@
 """Newcomers on boards, boards compared, and boards kept: beside refits, closed forms and simulated data."""
 
+import re
 from dataclasses import replace
 from statistics import NormalDist
 
@@ -9,12 +10,11 @@ import pytest
 from scipy.stats import norm, t
 
 from judgerank import Comparisons, compare, fit, load, place
-from judgerank.boards.comparing import change_of
-from judgerank.boards.judges_in_common import fit_by_judges
+from judgerank.boards.comparing import change_of, fit_by_judges
 from judgerank.boards.moving import by_judge
 from judgerank.boards.panel_tastes import panel_tastes
 from judgerank.boards.placing import anchored, prior_precision
-from judgerank.boards.reported import changelog_of, difference_text, placement_text
+from judgerank.boards.reported import OTHER_UNIT, changelog_of, difference_text, placement_text
 from judgerank.data.errors import DataError, NoMaximumError
 from judgerank.engine.likelihood import evaluate
 from judgerank.fits.errors_by_question import by_question
@@ -195,7 +195,7 @@ def test_what_does_not_place_is_left_out_and_counted():
     others = drawn(rng, SCORES, 40)
     frame = [new.to_frame(), others.to_frame(), new.to_frame().head(30).assign(judge_model="stranger")]
     held = anchored(fitted, Comparisons.from_frame(pd.concat(frame)))
-    assert held.left_out == {"by judges who are not on the board": 30, "without a newcomer": 40}
+    assert [*held.left_out.values()] == [30, 40]  # by judges who are not on the board, and without a newcomer
     assert held.scores.iloc[0] == pytest.approx(anchored(fitted, new).scores.iloc[0], abs=1e-10)
 
 
@@ -213,13 +213,13 @@ def test_several_newcomers_are_placed_together():
 
 def test_what_cannot_be_placed_is_said():
     fitted, new = board_and_new(9)
-    with pytest.raises(DataError, match="on the board already"):
+    with pytest.raises(DataError, match="already"):
         place(fitted, drawn(np.random.default_rng(1), SCORES, 50))
     first = new.first == len(SCORES)
     with pytest.raises(NoMaximumError, match="m8"):
         place(fitted, replace(new, outcome=first.astype(float)))
     strangers = Comparisons.from_frame(new.to_frame().assign(judge_model="stranger"))
-    with pytest.raises(DataError, match="no judge of the board"):
+    with pytest.raises(DataError, match=r"judge\b.*\bm8\b"):
         place(fitted, strangers)
 
 
@@ -297,7 +297,7 @@ def test_a_board_of_few_questions_gives_no_newcomer_an_interval():
     assert placed.moved == [] and placed.partial == []
     text = "\n".join(placement_text(placed))
     assert "Too few questions to tell the uncertainty of the board: there are 8 questions and 14 free" in text
-    assert "no judge sees" not in text
+    assert "noise" not in text
 
 
 def test_a_judges_lead_has_the_error_of_its_questions():
@@ -506,7 +506,7 @@ def test_boards_whose_scores_have_different_units_say_so(member):
     rows = replace(rows, outcome=outcome, strong=strong.astype(float))
     halves, ties = fit(rows, "judge_aware"), fit(rows, member)
     said = " ".join(difference_text(compare(halves, ties), {}, {}))
-    assert compare(halves, ties).other_unit and "The scores are in different units" in said
+    assert compare(halves, ties).other_unit and OTHER_UNIT in said
     assert not compare(halves, fit(rows, "btl")).other_unit
 
 
@@ -637,7 +637,8 @@ def test_moves_say_their_size_in_places_and_beside_the_models_own_intervals():
     np.testing.assert_allclose(moves["share_of_interval"], (moves["change"].abs() / width)[moves.index])
     assert sorted(moves["rank_after"]) == list(range(1, 9))
     text = "\n".join(placement_text(placed))
-    assert "of the width of its interval" in text
+    for model in placed.moved:
+        assert re.search(rf"\b{model}\b.*\b{moves['share_of_interval'][model]:.0%} of\b", text)
 
 
 def tasteful_boards(seed, by_old_judges=0, moved=0.0, size=1.0, clustered=True):
@@ -702,7 +703,7 @@ def test_where_the_judges_on_both_boards_did_not_compare_all_models_no_test_is_m
     rows = rows[rows["judge_model"].eq("j4") | ~apart]
     difference = compare(old, fit(Comparisons.from_frame(rows), "judge_aware", "penalised"))
     assert difference.n_same_judges and difference.untested and difference.moves["p_value"].isna().all()
-    assert "cannot be said" in "\n".join(difference_text(difference, {}, {}))
+    assert difference.untested in "\n".join(difference_text(difference, {}, {}))
 
 
 def test_half_wins_are_allowed_for_in_a_newcomers_error_as_on_its_board():

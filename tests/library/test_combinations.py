@@ -137,7 +137,7 @@ def test_cells_from_an_engine_take_the_blocks_that_go_by_names(records, families
     ours, raw = (fit(one, "position_aware_ties", blocks=block, shrink=shrink) for one in (cells, records))
     pd.testing.assert_frame_equal(ours.to_frame(), raw.to_frame(), rtol=1e-6)
     for other in ("style:length", "category"):
-        with pytest.raises(DataError, match="comparisons have no columns"):
+        with pytest.raises(DataError, match=f"'{other.partition(':')[0]}'.*Records"):
             fit(cells, "position_aware_ties", blocks=[other], shrink=shrink)
 
 
@@ -150,8 +150,9 @@ def test_intervals_of_few_questions_are_by_students_t_wherever_they_stand(record
     error = pd.Series(np.sqrt(np.diag(fitted.covariance)), NAMES)
     assert fitted.n_clusters == 12 and scale_of(fitted).factor == 1
     board = ranking.tables["leaderboard"].set_index("model")
-    estimates = fitted.to_frame().query("parameter == 'score'").set_index("name")
-    for rows in (board, estimates, fitted.confidence_intervals().query("parameter == 'score'").set_index("name")):
+    estimates = fitted.to_frame().loc[lambda rows: rows["parameter"] == "score"].set_index("name")
+    intervals = fitted.confidence_intervals().loc[lambda rows: rows["parameter"] == "score"].set_index("name")
+    for rows in (board, estimates, intervals):
         np.testing.assert_allclose(rows["high"] - rows["low"], 2 * t * error[rows.index], rtol=1e-12)
     arena = lmarena(ranking).set_index("model_name")
     np.testing.assert_allclose(arena["variance"], (ELO_POINTS * error[arena.index]) ** 2, rtol=1e-12)
@@ -170,7 +171,7 @@ def test_one_number_has_one_value(records, blocks, questions):
     The first two are on the reported scale, the others on the paper's: one factor is between them.
     """
     fitted = fit(records, "position_aware_ties", blocks=blocks, questions=questions, cluster="question")
-    rows = fitted.to_frame().query("parameter == 'score'").set_index("name")
+    rows = fitted.to_frame().loc[lambda rows: rows["parameter"] == "score"].set_index("name")
     board, factor = leaderboard(fitted, 0.95).set_index("model"), scale_of(fitted).factor
     np.testing.assert_allclose(board["score"][rows.index], factor * rows["estimate"], rtol=1e-12)
     pd.testing.assert_frame_equal(board, fitted.leaderboard().set_index("model"), rtol=1e-12)
@@ -178,5 +179,5 @@ def test_one_number_has_one_value(records, blocks, questions):
         apart = fitted.contrast({pair.first: 1.0, pair.second: -1.0})
         assert factor * apart["estimate"] == pytest.approx(pair.difference, rel=1e-12)
         assert board["score"][pair.first] - board["score"][pair.second] == pytest.approx(pair.difference, rel=1e-9)
-    intervals = fitted.confidence_intervals().query("parameter == 'score'").set_index("name")
+    intervals = fitted.confidence_intervals().loc[lambda rows: rows["parameter"] == "score"].set_index("name")
     np.testing.assert_allclose(intervals["low"], rows["low"], atol=1e-12)

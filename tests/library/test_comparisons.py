@@ -165,7 +165,7 @@ def test_a_judge_without_an_answer_is_left_out_and_counted(frame):
     whole = Comparisons.from_frame(frame(*GOOD))
     assert (c.judges, c.judge.tolist()) == (whole.judges, whole.judge.tolist())
     assert c.dropped == {"unknown": whole.dropped["unknown"] + 1, "null": whole.dropped["null"] + 1}
-    with pytest.raises(DataError, match="no judge has a usable record: none of the answers could be read"):
+    with pytest.raises(DataError, match="usable"):
         Comparisons.from_frame(frame(("a", "b", "z", "unknown")))
 
 
@@ -377,7 +377,7 @@ def test_without_ties_drops_halves_only(frame):
 @pytest.mark.parametrize("needs_raw", [Comparisons.without_ties, Comparisons.to_frame])
 def test_what_needs_raw_rows_refuses_aggregated_ones(frame, needs_raw):
     rows = Comparisons.from_frame(frame(*GOOD, GOOD[0])).aggregate()
-    with pytest.raises(DataError, match="raw comparisons, and these are aggregated"):
+    with pytest.raises(DataError, match="aggregated"):
         needs_raw(rows)
 
 

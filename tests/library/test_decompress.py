@@ -58,7 +58,7 @@ def test_a_zip_gives_its_only_file():
         inflated(zipped(("a.csv", TEXT), ("b.csv", TEXT)), "m.zip")
     with pytest.raises(DataError, match="uses method 12: deflate"):
         inflated(zipped(("a.csv", TEXT), method=zipfile.ZIP_BZIP2), "m.zip")
-    with pytest.raises(DataError, match="not a zip archive"):
+    with pytest.raises(DataError, match="zip archive"):
         inflated(zipped(("a.csv", TEXT))[:-30], "m.zip")
 
 
@@ -77,10 +77,10 @@ def test_a_bomb_is_refused_before_it_is_inflated(kind, parts, monkeypatch):
 def test_a_zip_that_lies_about_its_size_gives_no_more(monkeypatch):
     monkeypatch.setattr(decompress, "ALWAYS", 2**20)
     packed = zipped(("m.csv", bytes(2**22)))
-    with pytest.raises(DataError, match="inflate to more than"):
+    with pytest.raises(DataError, match=r"GB\b.*JUDGERANK_INFLATE_GB"):
         inflated(packed, "m.zip")
     size = (2**22).to_bytes(4, "little")
-    with pytest.raises(DataError, match="not a zip archive"):
+    with pytest.raises(DataError, match="zip archive"):
         inflated(packed.replace(size, (10).to_bytes(4, "little")), "m.zip")
 
 

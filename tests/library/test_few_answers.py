@@ -21,6 +21,7 @@ from judgerank.ranking import studies
 from judgerank.ranking.choices import DEFAULT, SHRUNK
 from judgerank.ranking.studies import coverage, leaderboards, one_sided_votes
 from judgerank.ranking.studies.one_sided_votes import ONE_SIDED, one_sided
+from judgerank.ranking.studies.panel import TOO_FEW
 from judgerank.ranking.verdict import verdict
 
 SCORES = np.array([1.2, 0.4, -0.4, -1.2])
@@ -175,9 +176,9 @@ def test_a_ranking_says_so_and_its_table_has_one_row_for_them(tmp_path):
     ranking = rank(table(raw, [f"q{k}" for k in range(len(raw))]))
     judges = ranking.tables["judges"].set_index("judge")
     assert list(judges.index.sort_values()) == sorted(["judge-0", "judge-1", "judge-2", FEW_JUDGES])
-    assert judges.loc[FEW_JUDGES, "verdict"] == "too few answers" and judges.loc[FEW_JUDGES, "status"] == "pooled"
+    assert judges.loc[FEW_JUDGES, "verdict"] == TOO_FEW and judges.loc[FEW_JUDGES, "status"] == "pooled"
     (remark,) = (text for text in ranking.remarks if text.startswith("80 judges with fewer than 10 answers"))
-    assert "average discrimination" in remark
+    assert "discrimination" in remark
     assert not any(FEW_JUDGES in text for text in verdict(ranking).warnings)
     assert FEW_JUDGES not in set(ranking.tables["next"]["judge_model"])
     ranking.write(tmp_path / "out")
@@ -196,7 +197,8 @@ def test_new_votes_on_a_board_count_with_those_of_its_judges_with_few_answers():
     )
     frame["judge_model"] = frame["judge_model"].str.replace("guest", "other")
     placed = place(board, Comparisons.from_frame(frame))
-    assert placed.anchored.left_out == {"without a newcomer": placed.anchored.left_out["without a newcomer"]}
+    (without_newcomer,) = placed.anchored.left_out.values()
+    assert without_newcomer == (frame[["model_a", "model_b"]] != "new").all(axis=1).sum()
 
 
 def test_a_bloc_is_named_with_the_ranking_without_it():
@@ -206,7 +208,7 @@ def test_a_bloc_is_named_with_the_ranking_without_it():
     assert "120 judges" in remark and "chose z in 100%" in remark and "w still has the highest score" in remark
     assert remark.removeprefix(ONE_SIDED) in verdict(ranking).warnings
     judges = ranking.tables["judges"].set_index("judge")
-    assert judges.loc[FEW_JUDGES, "verdict"] == "too few answers"
+    assert judges.loc[FEW_JUDGES, "verdict"] == TOO_FEW
     (group,) = one_sided(bloc(120).pool_few(), MODEL)
     assert group.model == "z" and group.share == 1 and group.expected < 0.4 and group.first == "w"
 

@@ -1,5 +1,6 @@
 """The decision of `judgerank gate`: exact where it says so, and with the question as the unit."""
 
+import re
 from collections import Counter
 from itertools import combinations_with_replacement, product
 from math import factorial, prod
@@ -12,9 +13,10 @@ from scipy.stats import beta, binom, norm
 from judgerank.data.errors import ConfigError, DataError
 from judgerank.gating.decision import Evidence, evidence, holm, largest, least, outcome, p_not_above, p_not_below
 from judgerank.gating.gate import gate, more_needed
+from judgerank.gating.outputs import as_dict
 from judgerank.gating.rule import MODES, Rule
 from judgerank.gating.scores import scored
-from judgerank.gating.verdict_text import as_dict, sentence, table
+from judgerank.gating.verdict_text import sentence, table
 from judgerank.order.flips import p_above
 
 
@@ -122,7 +124,7 @@ def test_judges_who_always_chose_one_place_decide_nothing(place):
     found = gate(records(np.where(first > 0, place, 1 - place), first), "old", "new")
     assert found.verdict == "inconclusive"
     assert found.criteria[0].evidence.win_rate == pytest.approx(0.5)
-    assert any("Winners seem to be written" in said for said in found.remarks)
+    assert any(re.search(r"model_[ab] won in all 30\b", said) for said in found.remarks)
 
 
 def test_one_order_alone_decides_nothing():
@@ -306,7 +308,7 @@ def test_a_judge_who_never_answers_is_missing_and_named():
         == "40 of 80 expected answers (one per judge and question; 40 unreadable; none from judge-1). They count "
         "for neither side."
     )
-    with pytest.raises(DataError, match="none of the answers could be read"):
+    with pytest.raises(DataError, match="usable"):
         gate(records(np.full((20, 2), np.nan)), "old", "new")
 
 
@@ -500,7 +502,7 @@ def test_what_cannot_be_used_is_refused():
     frame = records(np.ones((5, 1)))
     with pytest.raises(DataError, match="no model 'newer'"):
         gate(frame, "old", "newer")
-    with pytest.raises(DataError, match="which question"):
+    with pytest.raises(DataError, match="question=NAME"):
         gate(frame.drop(columns="question"), "old", "new")
     with pytest.raises(DataError, match="same model"):
         gate(frame, "old", "old")
@@ -578,7 +580,7 @@ def test_a_coin_that_saw_one_order_of_a_question_is_known_by_the_other_judges():
     good = np.where(wrong, 1 - quality[:, None], quality[:, None])
     first = np.where(rng.random((n, 4)) < 0.5, 1.0, -1.0)
     found = gate(records(np.column_stack([good, rng.integers(0, 2, n)]), first), "old", "new")
-    assert found.uninformative == {"judge-3": "agrees with the other judges no more than a coin"}
+    assert [*found.uninformative] == ["judge-3"] and "coin" in found.uninformative["judge-3"]
 
 
 def test_a_judge_is_not_named_on_weak_evidence():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import subprocess
 import sys
 import tomllib
@@ -146,7 +145,7 @@ def test_the_summary_says_of_a_penalty_and_of_clusters(raw):
     shrunk = fit(raw, solver="penalised").clustered(raw, np.arange(len(raw)) // 30)
     assert "standard deviations of what is shrunk: scores " in shrunk.summary()
     assert "standard errors allow for dependence within 100 clusters" in shrunk.summary()
-    assert "relative gradient" not in shrunk.summary()
+    assert "gradient" not in shrunk.summary()
 
 
 def test_html_escapes_names(cells_of):
@@ -162,7 +161,7 @@ def test_html_escapes_names(cells_of):
 def test_a_level_out_of_range_is_refused(fits, firm, level):
     for found in (fits["judge_aware"], firm):
         for method in (found.summary, found.to_frame):
-            with pytest.raises(ConfigError, match="confidence level"):
+            with pytest.raises(ConfigError, match=rf"\blevel\b.*{level!r}"):
                 method(level)
 
 
@@ -216,11 +215,11 @@ def test_predictions_agree_with_the_mean_outcome(fits, raw, name):
         (("m0", "m9"), "'m9' is not among those fitted: m0, m1, m2, m3"),
         (("m0", "m1", ["j0", "j7"]), "'j7' is not among those fitted: j0, j1, j2"),
         (("m0", [3]), "3 is not among those fitted"),
-        ((["m0", "m1"], ["m1", "m2", "m3"]), "must be as many"),
+        ((["m0", "m1"], ["m1", "m2", "m3"]), "first.*second.*judge.*covariate"),
     ],
 )
 def test_what_was_not_fitted_cannot_be_predicted(fits, names, told):
-    with pytest.raises(DataError, match=re.escape(told)):
+    with pytest.raises(DataError, match=told):
         fits["judge_aware"].predict(*names)
 
 
@@ -564,7 +563,7 @@ def test_cells_are_judgments_where_they_say_how_many_had_which_answer(frame):
         assert getattr(again, name) == pytest.approx(getattr(raw.aggregate(), name))
     shares = judgerank.read(frame).judges.drop(columns=["dataset", "unparsed"])
     pd.testing.assert_frame_equal(told.judges.drop(columns=["dataset", "unparsed"]), shares, check_dtype=False)
-    with pytest.raises(DataError, match="does not say how many"):  # ties are halves of each side there
+    with pytest.raises(DataError, match=r"\brow \d+ "):  # ties are halves of each side there
         Judgments.of(raw.aggregate())
 
 

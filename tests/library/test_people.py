@@ -1,5 +1,6 @@
 """Human votes beside a panel: closed forms, a second minimiser, invariances, and what intervals hold."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -16,7 +17,7 @@ from judgerank.people import agreement
 from judgerank.people.agreement import agreement_text, agreement_with_people
 from judgerank.people.anchor import anchored_by_people, disagreement, next_items, next_pairs
 from judgerank.people.items import Items, human_rows, items_of
-from judgerank.people.report import on_scale_of, vote_losses
+from judgerank.people.report import UNDETERMINED, on_scale_of, vote_losses
 from judgerank.people.toward_panel import TowardPanel, drawn_toward_panel
 from judgerank.reading.read import judgments_of
 from studies.people import crowded, drawn, human_scale, voted_once
@@ -197,18 +198,18 @@ def test_people_are_told_by_a_column_or_by_name():
     assert {"score", "alone", "as_judge"} <= set(marked.table)
     pairs = marked.people.win_probabilities()
     assert ((pairs["low"] < pairs["probability"]) & (pairs["probability"] < pairs["high"])).all()
-    assert "takes" in str(marked) and "off the variance" in str(marked)
+    assert f"{marked.helped.saving:.0%} off" in str(marked)
     no_gain = replace(marked.helped, covariance=marked.helped.covariance_alone)
-    assert "takes nothing off the variance." in str(replace(marked, helped=no_gain))
+    assert " nothing off" in str(replace(marked, helped=no_gain))
 
 
 def test_what_cannot_be_done_is_said():
     rows, question, human = drawn(np.random.default_rng(10), 0.0, 1.0, 200)
     frame = frame_of(rows, question, human)
     for broken, said in (
-        (frame.drop(columns="question"), "name the column of questions"),
-        (frame.assign(human="no"), "no judgment is by a person"),
-        (frame.assign(human="yes"), "there is no panel"),
+        (frame.drop(columns="question"), "question=NAME"),
+        (frame.assign(human="no"), "--human"),
+        (frame.assign(human="yes"), "no panel"),
         (frame.assign(human="perhaps"), "record 1 has 'perhaps' for human"),
     ):
         with pytest.raises(DataError, match=said):
@@ -283,7 +284,7 @@ def test_a_model_that_people_never_saw_gets_the_panels_prediction_with_a_wider_e
     assert abs(table.loc["m4", "score"] - predicted) < 0.5 * table.loc["m4", "standard_error"]
     assert "No person compared 1 of the models" in str(report)
     assert 0 <= report.p_value <= 1 and report.degrees_of_freedom == 1
-    assert "half of chi-squared's p" in str(report)
+    assert "chi-squared" in str(report)
     assert "The score is toward_panel: human votes alone" in str(report)
 
 
@@ -291,9 +292,10 @@ def test_votes_on_every_item_leave_none_to_show_and_nothing_for_the_panel_to_add
     (rows, question, human), _ = crowd(3, 100)
     asked = np.isin(question, question[human])
     kept = np.flatnonzero(asked)
-    said = str(people_report(judgments_of(frame_of(rows.take(kept), question[kept], human[kept]))))
-    assert "people were asked about every item" in said and "human votes alone" not in said
-    assert said.endswith("People voted on every item: there is none left to show them.")
+    report = people_report(judgments_of(frame_of(rows.take(kept), question[kept], human[kept])))
+    said = str(report)
+    assert said.count("every item") == 2 and UNDETERMINED not in said
+    assert report.next.empty and "every item" in said.splitlines()[-1]
     assert "helped:" not in said and "alone:" not in said and "as_judge:" in said
 
 
@@ -314,7 +316,7 @@ def test_the_report_says_how_many_people_voted_and_warns_of_few():
     assert "These 3 people and the panel disagree" in str(few) and "People and the panel disagree" in str(many)
     for found in (few, many):
         loss, other = sorted(found.losses.values())
-        assert f"votes better (log-loss {loss:.4f}, and {other:.4f} of" in str(found)
+        assert re.search(rf"\b{loss:.4f}\b.*\b{other:.4f} of\b", str(found))
 
 
 def test_labels_that_are_swapped_are_asked_about():
@@ -328,12 +330,14 @@ def test_labels_that_are_swapped_are_asked_about():
     right, swapped = report(rows.outcome), report(outcome)
     assert right.toward_panel.slope > 0 and not right.is_reversed
     assert swapped.toward_panel.slope < 0 and swapped.is_reversed
-    assert "Are labels swapped?" not in str(right) and "on the order and the gaps" in str(right)
+    assert "swapped?" not in str(right) and "the gaps" in str(right)
     said = str(swapped)
-    assert "people order the models the other way round than the panel" in said
-    assert "on the order and the gaps" not in said
+    slope = f"({swapped.toward_panel.slope:.2f} times"
+    assert re.search(rf"WARNING.*{re.escape(slope)}.*swapped\?", said)
+    tested = next(line for line in said.splitlines() if "the gaps" in line)
+    assert " turned " in tested
     below = swapped.agreement[swapped.agreement["high"] < 0.5]["judge"]
-    assert len(below) and f"Significantly less often than a coin: {listed(list(below))}." in said
+    assert len(below) and f" coin: {listed(list(below))}." in said
     assert not set(below) & set(right.agreement[right.agreement["high"] < 0.5]["judge"])
 
 
@@ -343,8 +347,8 @@ def test_a_slope_below_zero_by_chance_swaps_no_labels():
     for turn in (0, 1):  # one of both has a slope below zero
         outcome = np.where(human, np.abs(turn - chance), rows.outcome)
         report = people_report(frame_of(replace(rows, outcome=outcome), question, human))
-        assert not report.is_reversed and "Are labels swapped?" not in str(report)
-        assert ("not significantly below zero" in str(report)) == (report.toward_panel.slope < 0)
+        assert not report.is_reversed and "swapped?" not in str(report)
+        assert ("below zero" in str(report)) == (report.toward_panel.slope < 0)
 
 
 def test_the_better_scores_at_predicting_votes_are_reported():
@@ -435,13 +439,14 @@ def test_without_common_items_agreement_is_not_known():
     frame = judgments.frame.rename(columns={"judge_preferred_model": "winner"})
     frame.loc[frame["judge_model"] == "alice", "question_id"] = "other"
     found = table_of(judgments_of(frame, copies="keep"))
-    assert found.empty and "agreement with people is not known" in "".join(agreement_text(found, 0.95))
+    (said,) = agreement_text(found, 0.95)
+    assert found.empty and "agreement" in said
 
 
 def test_the_report_says_which_judge_agrees_with_people():
     rows, question, human = drawn(np.random.default_rng(5), 0.0, 1.0, 200)
     report = people_report(judgments_of(frame_of(rows, question, human), copies="keep"))
-    assert list(report.agreement["judge"]) and f"{report.agreement['judge'][0]} agrees with people" in str(report)
+    assert list(report.agreement["judge"]) and f"{report.agreement['judge'][0]} agrees with" in str(report)
 
 
 def test_a_crowd_of_judges_with_few_answers_is_a_panel():

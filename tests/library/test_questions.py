@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -20,6 +21,7 @@ from judgerank.engine.questions.marginal import Marginal
 from judgerank.fits.heldout import held_out, log_likelihoods
 from judgerank.fits.same_judges import with_one_vote
 from judgerank.inference.estimates import covariances
+from judgerank.inference.intervals import RELATIVE
 from judgerank.model.law import Law, draw_levels, graded_comparisons
 from judgerank.model.members import MODELS, NAMED, Parameters
 
@@ -267,7 +269,7 @@ def test_sigma_over_the_spread_of_the_scores_is_known_exactly_where_only_the_sca
     scaled = replace(found, robust=0.2**2 * np.outer(growth, growth), effects=effects)
     rows = scaled.to_frame().set_index("parameter")
     assert rows.loc["sigma", "standard_error"] == pytest.approx(0.2 * found.sigma)
-    assert rows.loc["relative sigma", "standard_error"] == pytest.approx(0, abs=1e-7)
+    assert rows.loc[RELATIVE, "standard_error"] == pytest.approx(0, abs=1e-7)
 
 
 def test_independent_judges_have_no_effect():
@@ -279,7 +281,7 @@ def test_independent_judges_have_no_effect():
         assert found.status is Status.BOUNDARY and found.likelihood_ratio() == (0.0, 1.0)
         assert_allclose(found.covariance, found.without.covariance)
         assert found.confidence_intervals()["low"].isna().sum() == 2
-        assert "sigma is zero" in found.summary()
+        assert re.search(r"^sigma\b.*\bzero\b", found.summary(), re.MULTILINE)
     assert max(found.likelihood_ratio()[0] for found in fits) < 9  # p = .001 each
 
 
@@ -312,7 +314,7 @@ def test_predictions_are_averages_over_questions():
     assert found.predict("m0", "m1") == pytest.approx(exact.mean(), abs=1e-6)
     certain = replace(found, effects=None).predict("m0", "m3")
     assert 0.5 < found.predict("m0", "m3") < certain  # what a question adds is noise to who does not know it
-    with pytest.raises(DataError, match="not among those fitted"):
+    with pytest.raises(DataError, match="'nobody'"):
         found.predict("m0", "nobody")
 
 
@@ -338,11 +340,11 @@ def test_members_without_ties_take_comparisons_without():
 
 def test_what_cannot_be_fitted_is_refused():
     c, question, _ = panel(18, 1.0, n_questions=200, judges_each=1)
-    with pytest.raises(NotIdentifiedError, match="no question has two comparisons"):
+    with pytest.raises(NotIdentifiedError):
         fit_questions(c, question)
-    with pytest.raises(DataError, match="one for each"):
+    with pytest.raises(DataError, match=rf"\b{len(c) - 1} .*\b{len(c)} "):
         fit_questions(c, question[1:])
-    with pytest.raises(DataError, match="questions are not known"):
+    with pytest.raises(DataError, match="question_id"):
         fit_questions(c)
     unbeaten = c.take(np.flatnonzero(~(((c.first == 0) & (c.outcome < 1)) | ((c.second == 0) & (c.outcome > 0)))))
     with pytest.raises(NoMaximumError, match="m0"):
@@ -381,7 +383,7 @@ def test_copies_are_flagged_or_merged():
     assert "copy, j0" in left.remarks[0] and "merge_copies=True" in left.summary()
     merged = fit_questions(twice, asked, merge_copies=True)
     alone = fit_questions(c, question)
-    assert alone.remarks == () and "count as one" in merged.remarks[0]
+    assert alone.remarks == () and re.search(r"one judge: .*\bcopy\b", merged.remarks[0])
     assert merged.comparisons.n_comparisons == len(c)
     assert merged.relative_sigma == pytest.approx(alone.relative_sigma, rel=0.1)
     assert left.relative_sigma > 1.2 * alone.relative_sigma  # what is left in passes for the answers' quality
@@ -426,8 +428,7 @@ def test_it_says_what_it_is():
     text = str(found)
     for said in (
         "150 of them with several",
-        "twice the gain",
-        "over the scores' own",
+        f"{found.likelihood_ratio()[0]:.1f}, p = ",
         "score (in log",
     ):
         assert said in text

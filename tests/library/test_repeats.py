@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import json
+import re
 from functools import cache
 
 import numpy as np
@@ -15,11 +16,12 @@ from scipy.stats import beta, chi2_contingency, norm, t
 
 import judgerank
 from judgerank import fit
-from judgerank.adaptive.goals import read_goal
+from judgerank.adaptive.goals import LIKE_THESE, read_goal
 from judgerank.adaptive.rounds import collect_until
 from judgerank.data.comparisons import Comparisons
 from judgerank.data.errors import ConfigError
 from judgerank.data.judgments import changed_answers
+from judgerank.ranking.page import OTHERS
 from judgerank.ranking.ranking import rank
 from judgerank.trust import retest as module
 from judgerank.trust.drift import drift, drifted
@@ -91,11 +93,11 @@ def test_independent_answers_are_all_noise_and_a_judge_who_never_changes_has_non
     row = still.table.iloc[0]
     assert (row["flip_rate"], row["noise"], row["second_answer"], row["pays_from"]) == (0, 0, 0, np.inf)
     assert 0 < row["high"] < 0.1
-    assert list(still.sentences())[1].endswith("ask new questions instead.")
+    assert "new" in list(still.sentences())[1].rpartition(":")[2]
     free = noisy.table.assign(pays_from=0.01)
     who, told, *_ = Repeats(free).sentences()
     assert f"% of {free['requests'].iloc[1]} requests)" in who
-    assert told.endswith("so asking again pays if a new question costs anything more to make.")
+    assert "pays if" in told
 
 
 def test_a_second_answer_pays_from_the_price_at_which_both_cost_the_same():
@@ -192,7 +194,7 @@ def test_doctor_and_the_table_of_judges_say_how_often_each_changed_its_answer(tm
     (said,) = [finding["text"] for finding in document["findings"] if finding["topic"] == "repeats"]
     for name, row in judges.iterrows():
         assert row["low_flip_rate"] < row["flip_rate"] < row["high_flip_rate"]
-        assert f"{name} changed" in said and f"{row['flip_rate']:.0%} of pairs of answers" in said
+        assert f"{name} changed" in said and f"({row['flip_rate']:.0%} of" in said
     assert judges.loc["j0", "reliability"] > judges.loc["j1", "reliability"]
     assert judges.loc["j0", "disattenuated"] > judges.loc["j0", "discrimination"]
     frame.drop_duplicates(["question_id", "judge_model"]).to_csv(tmp_path / "once.csv", index=False)
@@ -208,8 +210,8 @@ def test_nothing_is_said_where_nothing_was_repeated():
 def test_design_effects_are_kishs():
     assert design_effect(3, 0.25) == 1.5
     for repeats, correlation, said in (
-        (0, 0.5, "repeats must be at least 1"),
-        (2, 1.5, "lies between zero and one"),
+        (0, 0.5, r"\brepeats\b.*\b0$"),
+        (2, 1.5, r"\bcorrelation\b.*\b1\.5$"),
     ):
         with pytest.raises(ConfigError, match=said):
             design_effect(repeats, correlation)
@@ -220,13 +222,10 @@ def test_a_ranking_has_the_table_and_a_line():
     frame = rows.to_frame().assign(question_id=[f"q{q}" for q in question], nth=np.arange(len(rows)) % 2)
     ranking = rank(frame)
     assert isinstance(ranking.tables["repeats"], pd.DataFrame)
-    said = [
-        text for text in ranking.remarks if text.startswith("Asked the same again, judges change their answer")
-    ]
-    assert len(said) == 1
-    assert "It pays only if making a new question costs more than" in said[0]
-    assert "Requests asked more than once" in ranking.to_html()
-    assert "Goodness of fit" in ranking.to_html()
+    overall = ranking.tables["repeats"].iloc[0]
+    (said,) = (text for text in ranking.remarks if text.startswith("Asked "))
+    assert f"{overall['flip_rate']:.0%}" in said and f"{overall['pays_from']:.1f} judgments" in said
+    assert all(OTHERS[name] in ranking.to_html() for name in ("repeats", "fitness"))
 
 
 def test_a_plan_takes_the_correlation_of_repeats_from_the_file(tmp_path):
@@ -242,7 +241,7 @@ def test_a_plan_takes_the_correlation_of_repeats_from_the_file(tmp_path):
         return done.stdout.splitlines()
 
     told = planned()
-    assert any(line.startswith("Asked the same again, judges change their answer") for line in told)
+    assert any(line.startswith(next(found.sentences())) for line in told)
     assert told[-1] == planned("--correlation", found.correlation)[-1]
     assert told[-1] != planned("--correlation", 0)[-1]
 
@@ -333,24 +332,25 @@ def test_a_goal_for_judges_like_these_takes_their_tastes_into_account():
 
 
 def test_goals_say_whom_they_are_about():
-    assert read_goal("all separated", 4).like_these is None
+    assert read_goal("all", 4).like_these is None
     assert read_goal("all separated for this panel", 4).whose == "for this panel as it answers now"
     like_these = read_goal("Top 1 separated  for judges like these", 4)
     assert like_these.like_these and like_these.size == 1
-    assert like_these.whose == "for judges like these"
-    with pytest.raises(ConfigError, match="makes no claim about judges"):
+    assert like_these.whose == LIKE_THESE
+    with pytest.raises(ConfigError, match="500 comparisons for"):
         read_goal("500 comparisons for judges like these", 4)
 
 
-@pytest.mark.parametrize(("change", "said"), [(2.5, "Answers changed with time: j1"), (0.0, "No judge's answers")])
-def test_a_ranking_says_so_where_the_records_have_a_time(change, said):
+@pytest.mark.parametrize(("change", "changed"), [(2.5, ["j1"]), (0.0, [])])
+def test_a_ranking_says_so_where_the_records_have_a_time(change, changed):
     c = drawn_in_halves(4, 1500, change)
     names, judges = np.array(c.models), np.array(c.judges)
     frame = pd.DataFrame({"model_a": names[c.first], "model_b": names[c.second], "judge_model": judges[c.judge]})
     frame["judge_preferred_model"] = np.where(c.outcome == 1, "a", "b")
     timed = frame.assign(asked_at=[f"2026-01-01T{n // 60:02d}:{n % 60:02d}" for n in range(len(frame))])
     ranking = rank(timed)
-    assert any(remark.startswith(said) for remark in ranking.remarks)
+    (said,) = (remark for remark in ranking.remarks if "with time" in remark)
+    assert [judge for judge in judges if re.search(rf"\b{judge}\b", said)] == changed
     assert set(ranking.tables["drift"]["judge"]) == set(judges)
     assert "drift" not in rank(frame).tables
 
@@ -515,9 +515,7 @@ def test_only_first_answers_count_where_halves_are_compared():
     pd.testing.assert_frame_equal(drift(rows, time, question), alone)
 
 
-@pytest.mark.parametrize(
-    ("changes", "said"), [(True, "Judge replaced no longer answers"), (False, "No judge's answers to repeated")]
-)
+@pytest.mark.parametrize(("changes", "said"), [(True, "Judge replaced no longer answers"), (False, "permutation")])
 def test_a_ranking_says_whether_judges_changed(changes, said):
     rows, question, time = rows_of(changes)
     names, judges = np.array(rows.models), np.array(rows.judges)
@@ -531,4 +529,4 @@ def test_a_ranking_says_whether_judges_changed(changes, said):
     assert any(said in remark for remark in ranking.remarks)
     assert set(ranking.tables["asked_again"]["judge"]) == {"steady", "replaced"}
     minute = frame.assign(asked_at=[f"2026-01-01T10:00:{second:02d}+00:00" for second in time])
-    assert not any("repeated request" in remark and "noise" in remark for remark in judgerank.rank(minute).remarks)
+    assert not any("permutation" in remark for remark in judgerank.rank(minute).remarks)

@@ -30,6 +30,7 @@ from judgerank.model.members import MODELS, JudgeValues, Parameters
 from judgerank.model.naming import get_model
 from judgerank.order.scale import scale_at
 from judgerank.planning.plans import fitted_panel
+from judgerank.ranking.studies.coverage import MODELLED
 from judgerank.ranking.studies.prediction import compared
 from tests.drawn import draw_rankings
 
@@ -363,7 +364,7 @@ def test_where_every_choice_is_a_tie_there_is_no_maximum():
     pairs = pd.DataFrame({"model_a": list("abc"), "model_b": list("bca"), "winner": ["tie"] * 3})
     assert fit(rankings, "btl_ties").status is fit(pairs, "btl_ties").status is Status.UNBOUNDED
     for data in (rankings, pairs):
-        with pytest.raises(NoMaximumError, match="prefers every model as often as it prefers another to it"):
+        with pytest.raises(NoMaximumError, match="each judge"):
             fit(data, "judge_aware_ties")
 
 
@@ -479,7 +480,7 @@ def test_what_does_not_go_with_ties_is_said(frame):
     larger = pd.DataFrame({"ranking": ["a=b=c=d>e", "e>d>c>b>a"]})
     with pytest.raises(DataError, match="ties of 4 answers"):
         model.observed(read(larger).comparisons)
-    with pytest.raises(DataError, match="an outcome already"):
+    with pytest.raises(DataError, match=r"ties.*already"):
         fit(fit(frame, "btl_ties").comparisons, "btl")
 
 
@@ -565,7 +566,7 @@ def test_the_page_of_rankings_with_ties(frame):
     found = rank(frame, model="position_aware_ties")
     assert {"tie", "tie_3", "low_tie_3"} <= {*found.tables["judges"].columns}
     assert "tie of 3" in found.to_html()
-    assert any("outcome of their own" in remark for remark in found.remarks)
+    assert any(MODELLED in remark for remark in found.remarks)
     # a ranking of four compares each of its models with three others, tied or not
     times = frame["ranking"].str.split("[>=]").explode().value_counts() * 3
     compared = found.leaderboard.set_index("model")["comparisons"]

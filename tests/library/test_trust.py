@@ -1,5 +1,6 @@
 """What would change a ranking, and how many judges a panel is worth: beside brute force and closed forms."""
 
+import re
 from dataclasses import replace
 from itertools import pairwise
 
@@ -266,9 +267,9 @@ def test_a_forecast_is_by_the_largest_effects():
 def test_means_of_several_judgments_are_refused():
     rows = raw(6, [0.4, 0.1, -0.5], [1.2, 0.9], 300)
     cells = rows.aggregate()
-    with pytest.raises(DataError, match="means of several"):
+    with pytest.raises(DataError, match="means"):
         fragility(fit(rows, "btl"), cells)
-    with pytest.raises(DataError, match="these are others"):
+    with pytest.raises(DataError, match="others"):
         fragility(fit(rows, "btl"), rows.take(np.arange(200)))
     with pytest.raises(ConfigError, match="most=0"):
         fragility(fit(rows, "btl"), rows, most=0)
@@ -385,7 +386,7 @@ def test_judges_whose_errors_cancel_have_no_number():
     rows, question = panel(9, 4, 300)
     answer = rows.outcome.reshape(-1, 4)
     answer[:, [1, 3]] = 1 - answer[:, [0, 2]]
-    with pytest.raises(DataError, match="errors cancel"):
+    with pytest.raises(DataError, match="cancel"):
         effective_judges(fit(rows, "btl"), replace(rows, outcome=answer.ravel()), question)
 
 
@@ -394,7 +395,7 @@ def test_one_judge_under_several_names_gets_no_interval():
     found = effective_judges(fit(rows, "judge_aware"), rows, question)
     told = "\n".join(on_panel(found, {"j1": "j0", "j2": "j0", "j3": "j0"}))
     assert "All 4 judges give almost identical answers" in told and "interval" not in told
-    assert "confidence interval" in "\n".join(on_panel(found, {"j1": "j0"}))
+    assert "interval" in "\n".join(on_panel(found, {"j1": "j0"}))
 
 
 def test_the_order_of_presentation_does_not_matter():
@@ -425,18 +426,18 @@ def test_another_judge_follows_kish_where_all_are_alike():
 
 def test_what_cannot_be_told_is_said():
     rows, _ = panel(6, 3, 100)
-    with pytest.raises(DataError, match="no question with the same two models"):
+    with pytest.raises(DataError, match="same two"):
         effective_judges(fit(rows, "btl"), rows, np.arange(len(rows)))
-    with pytest.raises(DataError, match="there must be one for each"):
+    with pytest.raises(DataError, match=rf"\b5 .*\b{len(rows)} "):
         effective_judges(fit(rows, "btl"), rows, np.arange(5))
     silent = replace(rows, outcome=np.where(rows.judge == 0, rows.outcome, 0.5))
-    with pytest.raises(DataError, match="fewer than two judges separate"):
+    with pytest.raises(DataError, match="two judges"):
         effective_judges(fit(silent, "judge_aware"), silent, np.arange(100).repeat(3))
     alone = rows.with_judges(["j0"])
-    with pytest.raises(DataError, match="there is only one judge"):
+    with pytest.raises(DataError, match="one judge"):
         effective_judges(fit(alone, "btl"), alone, np.arange(len(alone)))
     tied = replace(rows, outcome=np.full(len(rows), 0.5))
-    with pytest.raises(DataError, match="never depart from the scores"):
+    with pytest.raises(DataError, match="depart"):
         effective_judges(fit(tied, "judge_aware", shrink=True), tied, np.arange(100).repeat(3))
 
 
@@ -491,5 +492,5 @@ def test_a_judge_whose_errors_are_its_own_is_said_to_add_more_than_one_alike():
     alike, apart = (found.another([1.0], correlation)["adds"].iloc[0] for correlation in (None, 0.0))
     assert 0.5 * apart > max(alike, 0.0) and apart > 0.4
     told = "\n".join(on_panel(found, {}))
-    assert f"{alike:.2f} independent judges" in told and f"as much as {apart:.2f}" in told
+    assert re.search(rf" {alike:.2f} independent\b", told) and f"as much as {apart:.2f}" in told
     assert "j0, j1, j2, j3, j4 largely make the same errors" in told

@@ -114,7 +114,9 @@ def outliving(numbers: pd.DataFrame, table: str) -> tuple[list[tuple], int]:
     """Checked numbers of a table whose verdict stays when what it reads moves, and how many are checked."""
     kept, count, reproduced = [], 0, causes()
     for entry in numbers[numbers["table"] == table].to_dict("records"):
-        if entry["verdict"] not in CHECKED or entry["kind"] == "cited":  # copies: tests/replication/test_copied.py
+        if (
+            entry["verdict"] not in CHECKED or entry["kind"] == "cited"
+        ):  # copies: tests/replication/test_published.py
             continue
         count += 1
         key = (entry["table"], entry["row"], entry["column"])
@@ -191,7 +193,7 @@ def test_a_surrogate_checks_nothing(tmp_path):
     table = audit(Results(tmp_path), set()).query("source == 'chatbot_arena/ranking.csv' and reading == 'cell'")
     assert table["surrogate"].all()
     assert set(table["verdict"]) == {Verdict.UNCHECKED}
-    assert table["reason"].str.startswith("only a surrogate's").all()
+    assert table["reason"].str.contains(r"surrogate.*chatbot_arena/ranking\.csv").all()
     audited = full_audit(Results(tmp_path))
     marked = [
         row for row in every_number(audited, Results(tmp_path)).rows if any("(surrogate)" in c.text for c in row)
@@ -274,14 +276,16 @@ def test_a_column_is_explained_by_one_run_and_not_by_two():
     exact, left = Verdict.EXACT, Verdict.OPEN
     most = column((exact, "x"), (left, "x"), (left, "x"), (exact, ""), (Verdict.RULED_OUT, "x"))
     assert list(most["verdict"]) == [exact, Verdict.CAUSE, Verdict.CAUSE, left, Verdict.CAUSE]
-    assert most["reason"].tolist()[1:3] == ["x", "x"] and "not the run that gives most" in most.at[3, "reason"]
+    assert most["reason"].tolist()[1:3] == ["x", "x"] and re.search(r"\bnot\b.*: x$", most.at[3, "reason"])
     ours = column((exact, ""), (exact, "x"), (exact, ""), (left, "x"))
     assert list(ours["verdict"]) == [exact, exact, exact, left]
 
 
 def test_whole_columns_are_counted_by_the_better_run(numbers):
     table = columns(numbers).set_index(["place", "column"])
-    assert (table["by one run"] == table[["by ours", "by another run"]].max(axis=1)).all()
+    runs = table.filter(regex="^by (?!one)")
+    assert (len(runs.columns), "by ours" in runs) == (2, True)
+    assert (table["by one run"] == runs.max(axis=1)).all()
     assert table.loc[("Table 2", "discrimination"), ["numbers", "by ours", "by one run"]].tolist() == [8, 0, 8]
     assert table.loc[("Table A.7", "rank_btl"), ["numbers", "by ours", "by one run"]].tolist() == [45, 38, 43]
     stopped = [("Table A.8", "ultrafeedback"), ("Table A.6", "score_judge_aware")]

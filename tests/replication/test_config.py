@@ -127,8 +127,8 @@ def test_the_grids_are_the_papers():
             "+settings.mine={n_models: 10, n_judges: 5, n_comparisons: [30]}",
             "another one has 10 models and 5 judges",
         ),
-        ("settings.n10_k5.n_comparisons=[5]", "budgets must differ and connect 10 models"),
-        ("settings.n10_k5.n_comparisons=[100,100]", "budgets must differ"),
+        ("settings.n10_k5.n_comparisons=[5]", r"'n10_k5': budgets.*\b10 models"),
+        ("settings.n10_k5.n_comparisons=[100,100]", r"'n10_k5': budgets.*\b10 models"),
         ("+settings.mine={n_models: 9, n_judges: 5, n_comparisons: []}", "setting 'mine': it takes a number"),
     ],
 )
@@ -318,9 +318,10 @@ def test_workflows_are_whole_and_their_actions_are_pinned(path):
 
 
 def test_stored_is_computed_is_looked_at_on_every_push_every_week_and_before_a_release():
-    assert {"make verify ARGS=only=stale", 'make verify_beyond ARGS="only=stale at_most=30"'} <= set(
-        (ROOT / ".ci/run").read_text().splitlines()
-    )
+    lines = (ROOT / ".ci/run").read_text().splitlines()
+    commands = [line.split(maxsplit=2)[1:] for line in lines if line.startswith("make ")]
+    assert ["verify", "ARGS=only=stale"] in commands
+    assert ["verify_beyond", 'ARGS="only=stale at_most=30"'] in commands
     (weekly,) = yaml.safe_load(REPRODUCE.read_text())["jobs"].values()
     assert "make reproduce beyond && git diff --exit-code" in [step.get("run") for step in weekly["steps"]]
     build = yaml.safe_load(RELEASE.read_text())["jobs"]["build"]["steps"]

@@ -81,7 +81,7 @@ def test_questions_become_strings():
     [
         (b'[{"question_id": 1,', "line 1 column"),
         (b"\xff\xfe", "not JSON"),
-        (b"{}", "not a JSON list"),
+        (b"{}", "JSON list"),
         (b"[]", "empty"),
         (json.dumps([GOOD[0], 3]).encode(), "record 2"),
         (
@@ -108,14 +108,14 @@ def test_damage_is_named_in_one_line_even_before_the_checksum(folder, content, n
 
 def test_a_well_formed_file_with_another_checksum_is_refused(folder):
     (folder / "test.json").write_text(json.dumps(GOOD))
-    with pytest.raises(ChecksumError, match="not the published"):
+    with pytest.raises(ChecksumError, match=hashlib.sha256(b"another file").hexdigest()):
         datasets.load_judgments(dataset(b"another file"))
 
 
 def test_other_line_ends_are_told_from_other_contents(folder):
     content = json.dumps(GOOD, indent=1).replace("\n", "\r\n").encode()
     (folder / "test.json").write_bytes(content.replace(b"\r\n", b"\n"))
-    with pytest.raises(ChecksumError, match="it has other line ends"):
+    with pytest.raises(ChecksumError, match="line ends"):
         datasets.load_judgments(dataset(content))
     (folder / "test.json").write_bytes(content.replace(b'"x"', b'"w"'))
     with pytest.raises(ChecksumError) as error:
@@ -171,7 +171,7 @@ def test_absent_files_are_downloaded_once_into_the_projects_data(folder, server)
 def test_a_download_with_another_checksum_is_refused_and_leaves_nothing(folder, server):
     web, address = server
     (web / "test.json").write_text(json.dumps(GOOD))
-    with pytest.raises(ChecksumError, match="does not have the published SHA-256"):
+    with pytest.raises(ChecksumError, match=r"test\.json.*SHA-256"):
         datasets.load_judgments(dataset(b"another file", f"{address}/test.json"))
     assert not list((folder / "project/data").glob("*"))
 
@@ -197,7 +197,7 @@ def test_the_git_blob_id_tells_the_published_file(folder, server):
 
 
 def test_a_set_without_a_file_is_unavailable():
-    with pytest.raises(DataUnavailableError, match="no file is configured"):
+    with pytest.raises(DataUnavailableError, match="In-house"):
         datasets.load_judgments(Dataset("in_house", "In-house", None, None, None, 10))
 
 
@@ -247,7 +247,7 @@ def test_questions_that_are_missing_or_damaged_are_named(folder, lines, names):
 def test_without_texts_there_are_no_lengths(folder):
     content = json.dumps(GOOD).encode()
     (folder / "test.json").write_bytes(content)
-    with pytest.raises(DataUnavailableError, match="lengths are not known"):
+    with pytest.raises(DataUnavailableError, match=r"dataset\.questions=FILE"):
         datasets.load_judgments(dataset(content)).with_lengths()
 
 
@@ -358,7 +358,7 @@ def test_human_votes_stand_beside_the_judges(folder, monkeypatch):
 def test_ratings_in_another_form_are_refused(folder, monkeypatch):
     monkeypatch.setenv("HF_HOME", str(folder / "hub"))
     (folder / "ratings.json").write_text(json.dumps([{"completions": [{"model": "x"}]}]))
-    with pytest.raises(DataError, match="not in UltraFeedback's form"):
+    with pytest.raises(DataError, match=r"'ratings\.json'.*UltraFeedback"):
         datasets.ultrafeedback_ratings("ratings.json")
 
 
@@ -387,7 +387,7 @@ def test_a_surrogate_without_a_stored_fit_is_refused(monkeypatch, tmp_path):
 
 
 def test_a_surrogate_without_a_size_is_refused():
-    with pytest.raises(DataUnavailableError, match="`records` is not set"):
+    with pytest.raises(DataUnavailableError, match="`records`"):
         surrogate_judgments(Dataset("mt_bench", "MT-Bench", "", None, None), 1)
 
 

@@ -442,9 +442,9 @@ def claims(estimator: str = "algorithm_1", **shape: float) -> pd.DataFrame:
 
 def test_each_claim_is_over_its_own_places():
     found = claims(rise=0.05, lead=0.01, judges=-0.03)
-    ahead = found.loc[("judge-aware is at least as close as BTL, each to its own full-data fit", "both")]
+    ahead = found.xs("both", level="method").iloc[0]
     assert ahead[["places", "hold", "clear", "clearly_not"]].tolist() == [6, 6, 6, 0]
-    closer = found.loc[("closer with more comparisons", "btl")]
+    closer = found.xs("btl", level="method").iloc[0]
     assert closer[["places", "hold", "clear", "clearly_not"]].tolist() == [4, 4, 4, 0]
     few = found.loc[("less close with more judges at T = 1000", "btl")]
     assert few[["places", "hold", "clear"]].tolist() == [1, 1, 1]
@@ -460,8 +460,8 @@ def test_a_difference_of_one_draw_is_neither_clear_nor_clearly_not():
 
 def test_claims_fall_when_the_curves_turn():
     found = claims(rise=-0.05, lead=-0.01, judges=0.03)
-    assert found.loc[("closer with more comparisons", "judge_aware"), "clearly_not"] == 4
-    ahead = found.loc[("judge-aware is at least as close as BTL, each to its own full-data fit", "both")]
+    assert found.xs("judge_aware", level="method")["clearly_not"].iloc[0] == 4
+    ahead = found.xs("both", level="method").iloc[0]
     assert ahead[["hold", "clearly_not", "hold_paper_repeats"]].tolist() == [0, 6, 0]
 
 

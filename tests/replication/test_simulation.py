@@ -307,7 +307,7 @@ def test_interval_coverage_is_the_share_of_truths_inside_by_hand(level):
         ("btl", "btl", truth),
         ("btl_rescaled", "btl", scale * truth),
     ):
-        intervals = fit(cells, model).confidence_intervals(level).query("parameter == 'score'")
+        intervals = fit(cells, model).confidence_intervals(level).loc[lambda rows: rows["parameter"] == "score"]
         low, high = intervals["low"].to_numpy(), intervals["high"].to_numpy()
         inside = [low[i] <= target[i] <= high[i] for i in range(5)]
         spread = np.sqrt(np.mean(intervals["estimate"] ** 2))
@@ -542,7 +542,7 @@ def test_the_interior_estimator_is_summarised_over_interior_maxima_only(tmp_path
     records = study_of(cfg, "convergence_mse", squared_error).frame("tiny-t25-draw0")
     values = records.loc[records["status"] == "interior", SCORE]
     assert 1 < len(values) < 12
-    (row,) = frame.query("parameter == 'score'").to_dict("records")
+    (row,) = frame.loc[lambda rows: rows["parameter"] == "score"].to_dict("records")
     assert row["n_replications"] == row["n_interior"] == len(values)
     assert_allclose(row["mean"], np.mean(values), rtol=1e-12)
 

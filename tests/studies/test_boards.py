@@ -32,10 +32,17 @@ from studies.human_boards import (
     placed_once,
     summary,
 )
+from tests.drawn import name_of
 from tests.replication.test_sections import run
 
 # New models on human boards: how they are simulated, each model left out, public files, and what is stored.
 LEVEL = 0.9
+ONE_JUDGE, VERDICTS, AS_JUDGE, _, HUMAN_SCALE, _ = WAYS
+NO_TASTES, ONE_VOTE, UNRELATED = (
+    name_of(BOARDS, board) for board in (Board(people_sd=0.0), Board(votes=0), Board(related=False))
+)
+COINS = name_of(NULLS, Board(at_random=True))
+EQUAL = name_of(NULLS, Board(quality_sd=0.0, tastes=0.0, people_sd=0.0))
 
 
 def stored(name: str) -> pd.DataFrame:
@@ -59,7 +66,7 @@ def test_the_truth_is_what_scores_of_many_human_votes_are():
 
 
 def test_people_vote_on_no_new_model_and_once_on_each_pair_where_that_is_said():
-    board = BOARDS["one human vote on each pair"]
+    board = BOARDS[ONE_VOTE]
     simulated = drawn_board(board, np.random.default_rng(2))
     v, votes, n = simulated.verdicts, simulated.votes, board.models
     assert max(votes.first.max(), votes.second.max()) < n and len(v.models) == n + NEWCOMERS
@@ -68,7 +75,7 @@ def test_people_vote_on_no_new_model_and_once_on_each_pair_where_that_is_said():
     np.testing.assert_array_equal(v.first[votes.judge], votes.first)  # people saw the answers of these verdicts
 
 
-@pytest.mark.parametrize("name", ["people with no tastes of their own", "judges unrelated to people"])
+@pytest.mark.parametrize("name", [NO_TASTES, UNRELATED])
 def test_null_cases_are_what_they_are_called(name):
     """Without tastes of their own people's scores follow the judges'; unrelated ones do not."""
     found = []
@@ -84,10 +91,10 @@ def test_null_cases_are_what_they_are_called(name):
 
 def test_errors_are_held_against_the_human_scale_on_the_same_boards():
     records = pd.DataFrame({f"error/{way}": [10.0, 20.0, np.nan] for way in WAYS} | {"held": [1.0, 0.5, np.nan]})
-    records["error/people as a judge"] = [13.0, np.nan, np.nan]
+    records[f"error/{AS_JUDGE}"] = [13.0, np.nan, np.nan]
     rows = pd.DataFrame(error_rows(records, "x")).set_index("way")
-    assert rows.loc["human scale", ["error", "more", "none"]].tolist() == [15.0, 0.0, 0]
-    assert rows.loc["people as a judge", ["error", "more", "none"]].tolist() == [13.0, 3.0, 1]
+    assert rows.loc[HUMAN_SCALE, ["error", "more", "none"]].tolist() == [15.0, 0.0, 0]
+    assert rows.loc[AS_JUDGE, ["error", "more", "none"]].tolist() == [13.0, 3.0, 1]
     row = board_row(records.assign(**dict.fromkeys(MEASURES[1:], 1.0)), "x")
     assert (row["held"], row["failed"], row["n_replications"]) == (0.75, 1, 3)
 
@@ -95,7 +102,7 @@ def test_errors_are_held_against_the_human_scale_on_the_same_boards():
 def test_one_replication_is_what_is_recorded():
     record = placed_once({"board": asdict(Board(models=10)), "level": LEVEL}, np.random.default_rng(3))
     assert set(record) == {f"error/{way}" for way in WAYS} | set(MEASURES)
-    assert record["error/human scale"] < record["error/all verdicts in BT"]
+    assert record[f"error/{HUMAN_SCALE}"] < record[f"error/{VERDICTS}"]
 
 
 def test_a_board_on_another_scale_moves_predictions_and_intervals_with_it():
@@ -171,7 +178,7 @@ def test_public_files_are_a_panel_and_a_board_of_their_human_votes(folder):
     left = left_off(one, 0.8)
     rows = pd.DataFrame(summary(left, "one", 2)).set_index("way")
     assert list(rows.index) == list(GUESSES)
-    assert rows.loc["human scale", "error"] < rows.loc["one judge's verdicts in BT", "error"]
+    assert rows.loc[HUMAN_SCALE, "error"] < rows.loc[ONE_JUDGE, "error"]
 
 
 def test_a_folder_without_such_files_is_named(tmp_path):
@@ -194,12 +201,12 @@ def test_a_run_writes_what_it_should(tmp_path, folder):
 def test_stored_intervals_cover_as_nominal_and_null_cases_are_seen():
     boards = stored("boards").set_index("board")
     held, error = boards["held_conformal"], boards["held_conformal_se"]
-    wide = ["people with no tastes of their own", "one human vote on each pair"]  # there errors of votes prevail
+    wide = [NO_TASTES, ONE_VOTE]  # there errors of votes prevail
     assert ((held - LEVEL).abs().drop(wide) < 2.5 * error.drop(wide)).all()
     assert 0.88 < held.drop(wide).mean() < 0.92 and (held[wide] > LEVEL + 2 * error[wide]).all()
-    unrelated = boards.loc["judges unrelated to people"]
+    unrelated = boards.loc[UNRELATED]
     assert unrelated["informative"] <= 0.1 + 2.5 * unrelated["informative_se"]
-    assert (boards["informative"].drop("judges unrelated to people") > 0.97).all()
+    assert (boards["informative"].drop(UNRELATED) > 0.97).all()
 
 
 def test_stored_conformal_intervals_cover_where_there_is_nothing_to_find():
@@ -207,14 +214,14 @@ def test_stored_conformal_intervals_cover_where_there_is_nothing_to_find():
     assert [*nulls.index] == list(NULLS) and (nulls["failed"] == 0).all()
     held, error = nulls["held_conformal"], nulls["held_conformal_se"]
     assert (held > LEVEL - 2.5 * error).all()
-    assert held["judges who flip a coin"] < LEVEL + 2.5 * error["judges who flip a coin"]
+    assert held[COINS] < LEVEL + 2.5 * error[COINS]
     assert (nulls["informative"] <= 0.1 + 2.5 * nulls["informative_se"]).all()
 
 
 def test_coins_and_equal_models_are_drawn_as_said():
     rng = np.random.default_rng(3)
-    coins = drawn_board(replace(NULLS["judges who flip a coin"], models=8), rng)
-    equal = drawn_board(replace(NULLS["equal models"], models=8), rng)
+    coins = drawn_board(replace(NULLS[COINS], models=8), rng)
+    equal = drawn_board(replace(NULLS[EQUAL], models=8), rng)
     assert np.abs(equal.truth).max() < 1e-9 < np.abs(coins.truth).max()
     for rows in (coins.verdicts, equal.verdicts, equal.votes):
         won = np.bincount(rows.first, rows.outcome - 0.5, 12) - np.bincount(rows.second, rows.outcome - 0.5, 12)
@@ -224,14 +231,14 @@ def test_coins_and_equal_models_are_drawn_as_said():
 
 def test_stored_errors_are_least_on_the_human_scale():
     errors = stored("errors").set_index(["way", "board"])
-    for name in ("one judge's verdicts in BT", "all verdicts in BT"):
+    for name in (ONE_JUDGE, VERDICTS):
         of = errors.loc[name]
         assert (of["more"] > 5 * of["more_se"]).all()
-    exact = errors.loc["human scale", "error"]
-    assert exact.idxmin() == "people with no tastes of their own"
-    assert exact.idxmax() == "judges unrelated to people"
+    exact = errors.loc[HUMAN_SCALE, "error"]
+    assert exact.idxmin() == NO_TASTES
+    assert exact.idxmax() == UNRELATED
     arena = stored("arenas").set_index("way")
-    assert arena.loc["human scale", "held_conformal"] == pytest.approx(0.9)
+    assert arena.loc[HUMAN_SCALE, "held_conformal"] == pytest.approx(0.9)
 
 
 def test_the_figures_show_every_board_and_model():
@@ -289,12 +296,14 @@ def test_a_surrogate_run_writes_what_it_should(tmp_path):
 
 def test_stored_intervals_hold_with_the_boards_uncertainty_and_not_without():
     placed = pd.read_csv(ROOT / "results/beyond/newcomers/placed.csv").set_index("setting")
-    fair = placed.drop("a partial judge")
+    (partial,) = (name for name, (*_, favour) in boards.PLACED.items() if favour)
+    fair = placed.drop(partial)
     assert ((fair["covered"] - 0.95).abs() < 3 * fair["covered_se"] + 0.02).all()
     assert placed.loc["small board", "covered_own"] < placed.loc["small board", "covered"] - 0.05
-    assert placed.loc["a partial judge", "partial"] > 0.9 > 0.1 > fair["partial"].max()
+    assert placed.loc[partial, "partial"] > 0.9 > 0.1 > fair["partial"].max()
     compared = pd.read_csv(ROOT / "results/beyond/newcomers/compared.csv").set_index("setting")["moved"]
-    assert compared["one model changed"] > 0.4 and compared.drop("one model changed").max() < 0.1
+    (changed,) = (name for name, (*_, change, _) in boards.COMPARED.items() if change)
+    assert compared[changed] > 0.4 and compared.drop(changed).max() < 0.1
 
 
 def test_the_figure_shows_every_placed_model():

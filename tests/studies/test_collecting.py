@@ -9,7 +9,7 @@ import pytest
 from judgerank.model.streams import generator
 from replication.config import ROOT
 from studies import adaptive, run_gates
-from studies.gates import CONDITIONS, RULE, TRUTHS, drawn, held, money, power_and_level, shares
+from studies.gates import AT_LIMIT, CONDITIONS, RULE, TRUTHS, drawn, held, money, power_and_level, shares
 
 # The section on collecting by rounds: what is counted of a run, and what savings are.
 SETTINGS = {"rule": "information", "level": 0.95, "most": 400}
@@ -97,7 +97,7 @@ def test_the_win_rate_of_what_is_drawn_is_the_truth(name, truth):
 
 @pytest.mark.parametrize("name", run_gates.CONDITIONS)
 def test_the_mean_difference_of_scores_that_are_drawn_is_the_truth(name):
-    truths = {"at the margin": -0.05} if name == run_gates.BROKEN else run_gates.TRUTHS
+    truths = {"margin": -run_gates.RULE.margin} if name == run_gates.BROKEN else run_gates.TRUTHS
     for mean in truths.values():
         by_task = run_gates.drawn(np.random.default_rng(2), 40_000, name, mean).mean(axis=1)
         assert by_task.mean() == pytest.approx(mean, abs=5 * by_task.std() / np.sqrt(len(by_task)))
@@ -106,8 +106,9 @@ def test_the_mean_difference_of_scores_that_are_drawn_is_the_truth(name):
 def test_a_gate_on_scores_keeps_its_level_and_sees_as_much_as_a_paired_t_test():
     """Up to three errors; statgate's bootstrap does not keep its level with five tasks."""
     rng = np.random.default_rng(11)
+    (differ,) = (name for name, condition in run_gates.CONDITIONS.items() if "effects" in condition)
     for n_tasks in (5, 12, 40):
-        settings = {"condition": "tasks differ", "n_questions": n_tasks}
+        settings = {"condition": differ, "n_questions": n_tasks}
         records = pd.DataFrame([run_gates.decided_once(settings, rng) for _ in range(200)])
         of = shares(records).set_index(["case", "rule"])
         false = of.loc[["equal, blocked", "equal, shipped", "at the margin, shipped"]].xs("gate", level="rule")
@@ -151,7 +152,7 @@ def test_power_stands_beside_the_level_in_the_same_cell_and_at_the_worst():
     power = pd.DataFrame(
         [{**cell, "case": "worse", "rule": rule, "share": share} for rule, share in (("gate", 0.2), ("t", 0.5))]
     )
-    rare = pd.DataFrame([{**cell, "condition": "rarely broken", "case": "ship", "rule": "t", "share": 0.9}])
+    rare = pd.DataFrame([{**cell, "condition": AT_LIMIT, "case": "ship", "rule": "t", "share": 0.9}])
     found = power_and_level(power, levels, rare).set_index("rule")
     assert found.loc["t", ["level", "worst_level", "worst_condition"]].tolist() == [0.04, 0.3, "clones"]
     assert found["holds"].tolist() == [True, False]

@@ -1,4 +1,4 @@
-"""The simulated panels of the section on fit, and what its stored tables hold."""
+"""The sections on fit and on few judges: their simulated panels, and what their stored tables hold."""
 
 from __future__ import annotations
 
@@ -6,9 +6,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from judgerank import Comparisons
+from judgerank.model.streams import generator
+from replication import published
 from replication.config import ROOT
 from studies.contrary import Duel, Few, Panel, accused, covered, separated_few, sweep_row
+from studies.few_judges import EQUAL, FewJudges, cells_of, few_judges_rows, of_few_judges
 from studies.fit_tests import FEW, FIT, REPEATED, Design, drawn, few_tested, fit_tested, largest, repeated
+from tests.drawn import name_of
+from tests.replication.test_config import composed
 from tests.replication.test_sections import run
 
 STORED = ROOT / "results/beyond/fitness"
@@ -29,7 +35,7 @@ def test_a_panel_is_asked_as_its_design_says():
 
 def test_one_set_gives_a_record_of_every_kind():
     rng, level = np.random.default_rng(2), 0.95
-    one = fit_tested({"design": vars(FIT["one judge with tastes of 1"]), "level": level}, rng)
+    one = fit_tested({"design": vars(Design(taste=1.0)), "level": level}, rng)
     assert {"overall", "order", "judge", "question", "judges_right"} <= set(one)
     few = few_tested({"design": vars(FEW["10 questions, one model ahead by 3"]), "level": level}, rng)
     assert few["flips_power"] == few["rank_power"] > 0.5
@@ -48,9 +54,12 @@ def test_stored_levels_hold(test):
 
 def test_stored_power():
     levels = pd.read_csv(STORED / "levels.csv").set_index("design")
-    assert levels.loc["cycle of three models", "order"] > 0.8
-    assert levels.loc["one judge with tastes of 1", "judges_right"] > 0.8
-    assert levels.loc["one question turned round", "questions_right"] > 0.8
+    for design, measure in (
+        (Design(cycle=0.8), "order"),
+        (Design(taste=1.0), "judges_right"),
+        (Design(turned=1, pairs=15), "questions_right"),
+    ):
+        assert levels.loc[name_of(FIT, design), measure] > 0.8
 
 
 def test_stored_tests_of_few_questions_hold_and_find():
@@ -112,3 +121,46 @@ def test_the_section_runs_small(tmp_path):
     tables = ("judges", "questions", "intervals", "sweeps")
     sizes = [len(pd.read_csv(tmp_path / f"results/beyond/contrary/{name}.csv")) for name in tables]
     assert sizes == [8, 2, 1, 1]
+
+
+# The comparison of equal weights with the default where judges are few.
+
+
+def test_weights_help_where_one_judge_answers_at_random_and_cost_little_where_judges_are_alike():
+    gains = {}
+    for spread in (0.0, 2.5):
+        cell = FewJudges(3, 8, 500, spread)
+        records = pd.DataFrame([of_few_judges(cell, generator(seed, "few"), None) for seed in range(12)])
+        assert records.notna().all(axis=None)
+        gains[spread] = (records["position_only"] - records["position_aware"]).mean()
+    assert gains[2.5] < -0.02 < gains[0.0]
+
+
+def test_samples_of_chatbot_arena_are_held_against_people():
+    elo = published.numbers("chatbot_arena_human", "elo")
+    rng = np.random.default_rng(1)
+    names, size = elo.index.to_numpy(), 3000
+    i = rng.integers(len(names), size=size)
+    j = (i + rng.integers(1, len(names), size=size)) % len(names)
+    frame = pd.DataFrame({"model_a": names[i], "model_b": names[j]})
+    frame["judge_model"] = rng.integers(4, size=size).astype(str)
+    is_better = elo.to_numpy()[i] > elo.to_numpy()[j]
+    frame["judge_preferred_model"] = np.where(is_better ^ (rng.random(size) < 0.1), "a", "b")
+    record = of_few_judges(FewJudges(2, 0, 800), generator(1, "few"), Comparisons.from_frame(frame))
+    assert set(record) == {"position_aware", *EQUAL}
+    assert all(value > 0.9 for value in record.values())
+
+
+def test_every_cell_has_a_row():
+    cells = cells_of(composed("defaults"), {})
+    assert len(cells) == 36 and len(set(cells.values())) == 36
+
+    class Computed:
+        def __init__(self):
+            self.cells = dict(list(cells.items())[:2])
+
+        def records(self, name):
+            return [{"position_aware": 0.8, "position_only": 0.7, "btl": 0.9}] * 2
+
+    for row in few_judges_rows(Computed()):
+        assert (row["position_only"], row["btl"]) == (pytest.approx(-0.1), pytest.approx(0.1))

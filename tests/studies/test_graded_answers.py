@@ -23,13 +23,20 @@ from studies.graded_answers import (
     WAYS,
     WINNER,
     Answering,
+    Scoring,
     by_judge,
     shuffled,
     upper_half,
     with_confidence,
 )
+from tests.drawn import name_of
 from tests.replication.test_config import composed
 from tests.replication.test_sections import run
+
+ALIKE, EXTREMES, ONE_NOISE, ALL_NOISE = (
+    name_of(ANSWERED, how)
+    for how in (Answering(), Answering(alike=False, extremes=True), Answering(noise=1), Answering(noise=5))
+)
 
 
 def drawn(how: Answering, seed: int = 1):
@@ -42,7 +49,7 @@ def stored(name: str) -> pd.DataFrame:
 
 def test_answers_are_drawn_from_the_law(monkeypatch):
     monkeypatch.setattr(graded_answers, "N_JUDGMENTS", 60_000)
-    c = drawn(ANSWERED["each uses the scale its own way"])
+    c = drawn(Answering(alike=False))
     eta = graded_answers.DISCRIMINATION[c.judge] * (
         graded_answers.SCORES[c.first] - graded_answers.SCORES[c.second]
     )
@@ -58,13 +65,13 @@ def test_what_breaks_the_law_breaks_it_as_said(monkeypatch):
     monkeypatch.setattr(graded_answers, "N_JUDGMENTS", 20_000)
     first = {name: (c := drawn(how)).take(np.flatnonzero(c.judge == 0)) for name, how in ANSWERED.items()}
     strong = {name: c.strong.sum(axis=1) for name, c in first.items()}
-    extremes = first["one judge of extremes"]
-    assert_array_equal(strong["one judge of extremes"] == 1, extremes.outcome != 0.5)
+    extremes = first[EXTREMES]
+    assert_array_equal(strong[EXTREMES] == 1, extremes.outcome != 0.5)
     assert (extremes.outcome == 0.5).any()
-    assert first["one judge with lopsided thresholds"].strong[:, 1].sum() == 0
-    assert first["one judge with position bias"].outcome.mean() > 0.6
-    lead = graded_answers.SCORES[first["judges alike"].first] - graded_answers.SCORES[first["judges alike"].second]
-    for name, follows in (("judges alike", True), ("one judge's strength is noise", False)):
+    assert first[name_of(ANSWERED, Answering(one_sided=True))].strong[:, 1].sum() == 0
+    assert first[name_of(ANSWERED, Answering(alike=False, biased=True))].outcome.mean() > 0.6
+    lead = graded_answers.SCORES[first[ALIKE].first] - graded_answers.SCORES[first[ALIKE].second]
+    for name, follows in ((ALIKE, True), (ONE_NOISE, False)):
         c, far = first[name], np.abs(lead) > 1
         decided = c.outcome != 0.5
         rise = strong[name][decided & far].mean() - strong[name][decided & ~far].mean()
@@ -77,12 +84,12 @@ def test_gain_is_the_ratio_of_mean_squared_errors():
     records["squared/strength"] = [0.5, 0.25, 0.5]
     rows = pd.DataFrame(graded_answers.answered(records, "name")).set_index("way")
     assert rows.loc["strength", "gain"] == pytest.approx(2.5 / 1.25)
-    assert rows.loc["winner or tie", "gain"] == 1 and rows.loc["winner or tie", "gain_se"] == 0
+    assert rows.loc[WINNER, "gain"] == 1 and rows.loc[WINNER, "gain_se"] == 0
 
 
 def test_seven_levels_hold_the_five_and_are_drawn_from_their_law(monkeypatch):
     monkeypatch.setattr(graded_answers, "N_JUDGMENTS", 60_000)
-    c = drawn(SEVEN["seven levels, each uses the scale its own way"])
+    c = drawn(Answering(alike=False, levels=7))
     uses, lead = graded_answers.USES, graded_answers.SCORES[c.first] - graded_answers.SCORES[c.second]
     beyond = (np.log(uses[name][c.judge]) for name in ("strong", "stronger"))
     law = Law(graded_answers.DISCRIMINATION[c.judge] * lead, uses["nu"][c.judge], *beyond)
@@ -145,15 +152,15 @@ def test_pairs_of_scores_are_read_by_each_judges_own_gaps():
     assert_array_equal(levels.outcome, [1, 0, 1, 0.5] * 2)
     assert_allclose(shares.outcome, [expit(1), expit(-1), expit(3), 0.5] * 2, rtol=1e-14)
     assert graded_answers.read_as("winner", who, gap).tied is None
-    assert_array_equal(graded_answers.read_as("winner or tie", who, gap).tied, [0, 0, 0, 1] * 2)
+    assert_array_equal(graded_answers.read_as(WINNER, who, gap).tied, [0, 0, 0, 1] * 2)
 
 
 def test_scores_follow_quality_and_stay_on_the_scale():
     rng = np.random.default_rng(0)
-    (first, second, _), gap = graded_answers.gaps(rng, SCORED["judges alike"], 2_000)
+    (first, second, _), gap = graded_answers.gaps(rng, Scoring(), 2_000)
     lead = graded_answers.SCORES[first] - graded_answers.SCORES[second]
-    assert np.polyfit(lead, gap, 1)[0] == pytest.approx(SCORED["judges alike"].slope[0], abs=0.05)
-    (_, _, judge), gap = graded_answers.gaps(rng, SCORED["two judges score at random"], 2_000)
+    assert np.polyfit(lead, gap, 1)[0] == pytest.approx(Scoring().slope[0], abs=0.05)
+    (_, _, judge), gap = graded_answers.gaps(rng, Scoring(slope=(0.0, 0.0, 1.5, 1.5, 1.5)), 2_000)
     spread = np.array([gap[judge == k].std() for k in range(5)])
     assert (spread[:2] < spread[2:].min() - 0.5).all() and np.abs(gap).max() <= 9
 
@@ -162,7 +169,7 @@ def test_stored_scores_say_when_shares_are_better():
     table = stored("scores").set_index(["way", "setting"])
     assert list(dict.fromkeys(table.index.get_level_values("setting"))) == list(SCORED)
     levels, shares = (table.loc[way] for way in ("levels", "shares"))
-    alike, full = "judges alike", "most scores are 9 or 10"
+    alike, full = (name_of(SCORED, how) for how in (Scoring(), Scoring(offset=(9.0,) * 5)))
     assert levels.loc[alike, "gain"] > 1.1 and shares.loc[alike, "loss"] < levels.loc[alike, "loss"]
     for other in set(SCORED) - {alike, full}:
         assert levels.loc[other, "loss_difference"] < 0
@@ -184,14 +191,14 @@ def test_stored_results_are_as_is_said():
     table = stored("strength").set_index(["way", "setting"])
     strength = table.loc["strength"]
     better = strength["gain"] - 2 * strength["gain_se"] > 1
-    assert list(strength.index[~better]) == ["all judges' strength is noise"]
-    assert strength.loc["all judges' strength is noise", "gain"] < 0.96
-    far, near = "judges alike, models twice as far apart", "judges alike"
-    assert strength.loc[far, "gain"] > strength.loc[near, "gain"] > 1.15
+    assert list(strength.index[~better]) == [ALL_NOISE]
+    assert strength.loc[ALL_NOISE, "gain"] < 0.96
+    far = name_of(ANSWERED, Answering(gap_factor=2.0))
+    assert strength.loc[far, "gain"] > strength.loc[ALIKE, "gain"] > 1.15
     # coverage is nominal within Monte Carlo error where the law is the judges', or a little more: Student's
     # quantile goes by the questions that compared two models
     for kind in ("covered_plug_in", "covered_clustered"):
-        right = strength[~strength.index.isin(["one judge's strength is noise", "all judges' strength is noise"])]
+        right = strength[~strength.index.isin([ONE_NOISE, ALL_NOISE])]
         assert (right[kind] > 0.95 - 2.5 * right[f"{kind}_se"]).all() and right[kind].max() < 0.965
         assert strength[kind].min() > 0.92
     equal = stored("equal")
@@ -221,7 +228,7 @@ def test_the_figures_show_every_setting_and_judge():
 
 
 def test_a_stored_setting_comes_out_again():
-    name, cfg = "one judge of extremes", composed("graded")
+    name, cfg = EXTREMES, composed("graded")
     settings = {"how": asdict(ANSWERED[name]), "level": cfg.level}
     seeds = (generator(cfg.seed, "graded", name, r) for r in range(cfg.replications))
     records = [graded_answers.answered_once(settings, rng) for rng in seeds]

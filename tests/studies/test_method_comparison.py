@@ -285,7 +285,7 @@ def test_methods_that_depend_on_the_order_of_rows_are_configured_so(name):
 
 
 @pytest.mark.parametrize(
-    ("function", "hint"), [("studies.methods.online.whist", ""), ("no_such_package.rank", "optional extra")]
+    ("function", "hint"), [("studies.methods.online.whist", ""), ("no_such_package.rank", "'methods'")]
 )
 def test_functions_that_are_not_there_are_named(function, hint):
     with pytest.raises(ConfigError, match=rf"methods.mine.function={function} cannot be loaded.*{hint}"):

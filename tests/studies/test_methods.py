@@ -157,7 +157,7 @@ def test_the_virtual_model_holds_scores_of_a_model_that_always_wins(cells_of):
     assert held.remark == ""
     assert 0 < held.scores["a"] < 5
     assert held.scores["b"] == pytest.approx(-held.scores["a"])
-    assert "run off to infinity" in free.remark
+    assert free.remark and np.ptp(free.scores) > judge_models.FAR
     tighter = crowd_bt(c, strength=5.0)
     assert tighter.scores["a"] < held.scores["a"]
 

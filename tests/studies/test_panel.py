@@ -15,7 +15,8 @@ from replication.config import ROOT
 from replication.datasets import find_file, read_records
 from studies import panel, panel_blocks, plots
 from studies.dependence import standardised_errors
-from studies.tastes import STOPS, drawn, held_once, held_row, panel_scores, stopped_once, stops_row
+from studies.tastes import EQUAL, STOPS, drawn, held_once, held_row, panel_scores, stopped_once, stops_row
+from tests.drawn import name_of
 from tests.real_data import FILES, needs_data
 from tests.studies.test_dependence import run
 
@@ -207,7 +208,7 @@ def test_the_panels_own_scores_are_those_of_judges_without_tastes():
 
 
 def test_a_simulated_collection_says_how_every_rule_ends():
-    name = "one judge's taste turns within 300 of its answers"
+    (name,) = (name for name, stop in STOPS.items() if stop.get("turns") == (1.5, 300))
     records = pd.DataFrame([stopped_once(STOPS[name] | {"level": 0.95, "most": 250}, np.random.default_rng(3))])
     row = stops_row(records, name)
     assert {f"{what}_{rule}" for what in ("stopped", "wrong") for rule in ("plain", "drift", "like_these")} <= set(
@@ -223,7 +224,7 @@ def test_the_stored_tables_say_what_the_pages_do(stored):
     assert (simulated["like_these"] >= 0.95 - 3 * simulated["like_these_se"]).all()
     assert (others["plain"] < others["like_these"] - 0.1).all()
     stops = stored.table("tastes/stops.csv").set_index("design")
-    tastes = stops.loc["tastes, second and third equal"]
+    tastes = stops.loc[name_of(STOPS, {"scores": EQUAL, "sd": 0.5})]
     assert tastes["wrong_like_these"] <= 0.05 + 2 * tastes["wrong_like_these_se"] < tastes["wrong_drift"]
     assert tastes["wrong_panel_drift"] <= 0.05 + 2 * tastes["wrong_panel_drift_se"]
     crowds = stored.table("people/crowds.csv")

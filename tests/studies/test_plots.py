@@ -80,7 +80,7 @@ def test_a_page_that_is_not_current_is_written_again_and_nothing_else(tmp_path):
     text = (ROOT / "docs/beyond/defaults.md").read_text()
     stale, fresh = tmp_path / "stale.md", tmp_path / "fresh.md"
     block = re.search(r"<!-- defaults accuracy:[^>]*-->\n(.*?)<!-- /defaults accuracy -->", text, re.DOTALL)[1]
-    stale.write_text(text.replace(block, "of an earlier run\n"))
+    stale.write_text(text.replace(block, "stale\n"))
     fresh.write_text(text)
     before = fresh.stat().st_mtime_ns
     done = forked.run([SCRIPT, f"pages=[{stale},{fresh}]"])

@@ -1,4 +1,4 @@
-"""Rankings by simulated judges: whole and in pairs, and what the stored section says of them."""
+"""Rankings by simulated judges: whole, in pairs and with ties, and what the stored section says of them."""
 
 from __future__ import annotations
 
@@ -9,15 +9,32 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
+from omegaconf import OmegaConf
 
 from judgerank import fit
 from judgerank.model.streams import generator
+from judgerank.order.scale import scale_of
 from replication.config import ROOT
 from replication.differences import TOLERANCES
 from studies import plots, ranked_answers
-from studies.ranked_answers import RANKED, Ranking, drawn, in_stages, mean_ranks, pairs, ranked_once, rows_by_way
+from studies.ranked_answers import (
+    MEAN_RANKS,
+    RANKED,
+    WAYS,
+    Ranking,
+    drawn,
+    in_stages,
+    mean_ranks,
+    pairs,
+    ranked_once,
+    rows_by_way,
+)
+from studies.tied_answers import GROUPS, SPACED, limit, tied_answers, true_order
+from tests.drawn import name_of
 from tests.replication.test_config import composed
 from tests.replication.test_sections import run
+
+SHRUNK = name_of(WAYS, ("position_aware", True, False))
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +87,8 @@ def test_mean_ranks_of_rankings_without_error_are_in_order():
 
 
 def test_a_stored_setting_comes_out_again(stored):
-    name, cfg = "few of 4, half of the judges at random", composed("rankings")
+    few = Ranking(4, n_rankings=60, discrimination=ranked_answers.AT_RANDOM, variants=ranked_answers.SHRUNK)
+    name, cfg = name_of(RANKED, few), composed("rankings")
     settings = {"how": asdict(RANKED[name]), "level": cfg.level}
     seeds = (generator(cfg.seed, "rankings", name, r) for r in range(cfg.replications))
     rows = rows_by_way(pd.DataFrame([ranked_once(settings, rng) for rng in seeds]), name)
@@ -82,7 +100,7 @@ def test_a_stored_setting_comes_out_again(stored):
 
 
 def test_stored_results_are_as_is_said(stored):
-    ways = {way: stored.xs(way, level="way") for way in ("whole", "pairs", "whole, shrunk", "mean ranks")}
+    ways = {way: stored.xs(way, level="way") for way in ("whole", "pairs", SHRUNK, MEAN_RANKS)}
     ours, broken = ways["whole"], ways["pairs"]
     assert ((ours["covered_plug_in"] - 0.95).abs() <= 3 * ours["covered_plug_in_se"]).all()
     several = broken.drop("2 answers")
@@ -91,10 +109,10 @@ def test_stored_results_are_as_is_said(stored):
     assert ((broken["stretch"] - 1).abs() < 0.02).all()
     full = ours.loc[["2 answers", "3 answers", "4 answers", "6 answers"], "pairs_worth"]
     assert full.is_monotonic_increasing and ours.loc["best of 4", "pairs_worth"] < 1
-    weighted, by_ranks = (ways[way]["tau"] for way in ("whole, shrunk", "mean ranks"))
-    error = ways["mean ranks"]["tau_se"].loc[weighted.index] + ways["whole, shrunk"]["tau_se"]
+    weighted, by_ranks = (ways[way]["tau"] for way in (SHRUNK, MEAN_RANKS))
+    error = ways[MEAN_RANKS]["tau_se"].loc[weighted.index] + ways[SHRUNK]["tau_se"]
     assert (weighted - by_ranks.loc[weighted.index] > 2 * error).all()
-    equal = pd.read_csv(ROOT / "results/beyond/rankings/equal.csv").set_index("way").loc["whole, shrunk"]
+    equal = pd.read_csv(ROOT / "results/beyond/rankings/equal.csv").set_index("way").loc[SHRUNK]
     assert (equal["separated_plug_in"] <= 0.05).all() and (equal["separated_clustered"] <= 0.05).all()
     assert (stored["fitted"] == 1).all()
 
@@ -118,3 +136,32 @@ def test_the_example_runs(capsys):
     (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     exec(compile(code, "rankings.md", "exec"), {})
     assert "'x':" in capsys.readouterr().out
+
+
+# Sets with ties of several kinds: as many as their titles say, and the same limit whatever the seed.
+
+
+DESIGNS = {
+    name: design
+    for name, design in OmegaConf.load(ROOT / "conf/defaults.yaml").designs.items()
+    if "tie_kind" in design
+}
+
+
+@pytest.mark.parametrize("name", DESIGNS)
+def test_as_many_answers_are_ties_as_the_title_says(name):
+    design = DESIGNS[name]
+    answers = tied_answers(design.tie_kind, tuple(design.tie_sizes), SPACED, 20_000, generator(1, name))
+    assert answers.share_of_ties == pytest.approx(int(design.title.split("%")[0]) / 100, abs=0.02)
+
+
+def test_the_limit_is_that_of_many_answers():
+    sizes = (1.7,) * 4
+    answers = tied_answers("threshold", sizes, SPACED, 100_000, generator(2, "limit"))
+    assert_allclose(limit("threshold", sizes, "btl"), scale_of(fit(answers, "btl")).scores, atol=0.05)
+
+
+def test_groups_are_of_equal_models():
+    scores = true_order(GROUPS).scores
+    assert len(np.unique(scores)) == 2
+    assert scores.sum() == pytest.approx(0.0)

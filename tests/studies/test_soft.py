@@ -19,9 +19,11 @@ from replication.differences import TOLERANCES
 from studies import plots, soft_labels
 from studies.default_fits import gain
 from studies.soft_labels import ANSWERED, Answering
+from tests.drawn import name_of
 from tests.replication.test_config import composed
 from tests.replication.test_sections import run
 
+WEAK_SURE = name_of(ANSWERED, Answering(confidence=soft_labels.WEAK_ARE_SURE))
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(80)
 
 
@@ -206,7 +208,7 @@ def test_a_run_writes_what_it_should(tmp_path):
 
 
 def test_a_stored_setting_comes_out_again(worth):
-    name, cfg = "weak judges c = 3, strong ones 0.3", composed("soft")
+    name, cfg = WEAK_SURE, composed("soft")
     settings = {"how": asdict(ANSWERED[name]), "level": cfg.level}
     seeds = (generator(cfg.seed, "soft", name, r) for r in range(cfg.replications))
     rows = soft_labels.answered(pd.DataFrame([soft_labels.answered_once(settings, rng) for rng in seeds]), name)
@@ -222,22 +224,22 @@ def test_stored_results_are_as_is_said(worth):
     better = p["gain"] - 2 * p["gain_se"] > 1
     worse = p["gain"] + 2 * p["gain_se"] < 1
     assert list(p.index[worse]) == [
-        "weak judges c = 3, strong ones 0.3",
-        "how sure is unrelated, side is not",
-        "p as much noise as margin",
-        "p sure, and mostly noise",
+        WEAK_SURE,
+        *(name for name, how in ANSWERED.items() if how.unrelated or how.noise),
     ]
     assert (better | worse).all()
     # the narrower intervals are the better ranking
     assert (p["narrower"][better] > 0.75).all() and (p["narrower"][worse] < 0.1).all()
-    assert even.loc["weak judges c = 3, strong ones 0.3", "gain"] > 1.5
-    assert by_btl.loc["one judge sure at random", "gain"] < 1
-    assert p.loc["weak judges c = 3, strong ones 0.3", "discrimination"] < 0
-    alone, together = (p.loc[f"likelier letter{more}", "gain"] for more in ("", ", all judges on an item"))
-    assert 1 < together < alone < p.loc["letter drawn with chance p", "gain"]
+    assert even.loc[WEAK_SURE, "gain"] > 1.5
+    assert by_btl.loc[name_of(ANSWERED, Answering(at_random=1)), "gain"] < 1
+    assert p.loc[WEAK_SURE, "discrimination"] < 0
+    letter, shared, by_chance = (
+        name_of(ANSWERED, how) for how in (Answering(), Answering(together=True), Answering(drawn=True))
+    )
+    assert 1 < p.loc[shared, "gain"] < p.loc[letter, "gain"] < p.loc[by_chance, "gain"]
     # clustered errors are right throughout, the others far too wide where p is worth most
     assert (p["covered_clustered"] > 0.92).all()
-    assert (p["covered_plug_in"][["letter drawn with chance p", "likelier letter"]] > 0.99).all()
+    assert (p["covered_plug_in"][[by_chance, letter]] > 0.99).all()
     equal = pd.read_csv(ROOT / "results/beyond/soft/equal.csv")
     assert (equal["separated_clustered"] - 2 * equal["separated_clustered_se"] <= 0.05).all()
     assert (worth["failed"] == 0).all() and (equal["failed"] == 0).all()

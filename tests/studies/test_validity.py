@@ -20,6 +20,7 @@ from replication.config import CONF, ROOT
 from studies import plots, trust_studies
 from studies.schemas.beyond import Design, Fitted
 from studies.validity import Cell, OnSet, by_test, drawn, half, measured, separated
+from tests.drawn import name_of
 from tests.replication.test_sections import run
 
 SMALL = {"n_models": 6, "n_judges": 4, "n_comparisons": 600, "sigma_scores": 1.0}
@@ -201,7 +202,8 @@ def test_stored_panels_are_worth_what_is_said():
     table = pd.read_csv(ROOT / "results/beyond/trust/calibration.csv")
     off = (table["information"] - table["worth"]).abs()
     assert (off < 3 * np.hypot(table["worth_se"], table["information_se"]) + 0.05 * table["worth"]).all()
-    kept = table["panel"] != "one judge eight times"  # which gets no interval
+    one_judge = name_of(trust_studies.PANELS, ([0] * trust_studies.N_JUDGES, 1.0))
+    kept = table["panel"] != one_judge  # which gets no interval
     copies = table["panel"] == "six copies"
     assert (table["information_covered"][kept & ~copies] > 0.85).all()
     assert (table["information_covered"][kept] > 0.75).all()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -73,6 +74,12 @@ def started(folder: Path, url: str | None, *options: object, judges: list[dict] 
     """A run as a process of its own."""
     arguments = ["-m", "judgerank", *command(folder, url, *options, judges=judges)]
     return Forked(arguments, ROOT, environment(OPENAI_API_KEY=KEY), COLLECTING)
+
+
+def cost_bound(stdout: str) -> tuple[float, str]:
+    """The bound on its cost that a run printed beside the number of its requests, and the currency."""
+    amount, currency = re.search(r"\d+ requests, \D*([\d.]+) (\w+)", stdout).groups()
+    return float(amount), currency
 
 
 def judgments(folder: Path, name: str = "judgments.jsonl") -> list[dict]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.tool import test_collecting_batches as batches
 from tests.tool.collecting import TOTAL
-from tests.tool.test_collecting_faults import killed_and_gone_on
+from tests.tool.test_collecting_servers import killed_and_gone_on
 
 if __name__ == "__main__":
     times = int(sys.argv[1]) if len(sys.argv) > 1 else 20

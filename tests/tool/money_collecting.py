@@ -157,7 +157,7 @@ async def _run(collector: Collector, tasks: list, client: Charging, folder: Path
 
 
 def main(runs: int) -> None:
-    from judgerank.collecting.library import library
+    from judgerank.collecting.client import library
 
     tokens = library().token_counter
     over, done, used = Counter(), Counter(), defaultdict(list)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -71,7 +72,7 @@ def test_a_file_in_the_way_is_not_replaced(mine, tmp_path):
     target = with_notes(tmp_path)
     write(target, {mine: "mine"})
     before = content(target)
-    with pytest.raises(ConfigError, match=r"was not written by an earlier run, and would be replaced"):
+    with pytest.raises(ConfigError, match=rf"\b{re.escape(mine.split('/')[0])}\b.*\(move it"):
         publish(target, NEW)
     assert content(target) == before
     assert not (target / STAGING).exists()
@@ -281,6 +282,6 @@ def test_two_runs_into_one_folder_end_in_a_sentence(tmp_path):
 def test_a_folder_cannot_be_where_a_file_is(tmp_path):
     (tmp_path / "file").write_text("mine")
     for target in (tmp_path / "file", tmp_path / "file" / "below"):
-        with pytest.raises(ConfigError, match="cannot be written to"):
+        with pytest.raises(ConfigError, match=re.escape(str(target))):
             publish(target, NEW)
     assert (tmp_path / "file").read_text() == "mine"

@@ -14,7 +14,7 @@ from judgerank.collecting.batches import providers as forms
 from judgerank.data.listing import counted
 from tests.forked import Forked
 from tests.tool.batch_endpoint import Batching, whole
-from tests.tool.collecting import KEY, TOTAL, Done, collected, judgments, rows, started
+from tests.tool.collecting import KEY, TOTAL, Done, collected, cost_bound, judgments, rows, started
 from tests.tool.endpoint import Server, serving
 
 PILOT = 3
@@ -71,7 +71,7 @@ def test_a_batch_gives_the_judgments_that_live_requests_do_for_half(tmp_path, fo
         spent = PILOT * 0.11 + (HALF - PILOT) * 0.055
         assert f"spent {spent:.4f} USD\n" in done.stdout
         again = run(tmp_path, server, form, **prices, **settings)
-        assert f"{HALF} of the judgments are there already" in again.stdout
+        assert re.search(rf"judgments\.jsonl: {HALF}\b", again.stdout)
         assert f"spent {spent:.4f} USD\n" in again.stdout  # earlier runs' batches are at half too
         assert server.batching.steps["create"] == 1
         assert server.keys == {{"openai": f"Bearer {KEY}", "anthropic": KEY}[form]}
@@ -93,13 +93,13 @@ def test_costs_are_told_beforehand_and_the_pilot_is_at_the_full_price(tmp_path):
     with serving() as server:
         done = run(tmp_path, server, "openai", "--dry-run", **prices)
         whole_price = HALF * 1024 * 1000 / 1e6
-        assert f"cost at most {(PILOT + (HALF - PILOT) / 2) * 1.024:.4f} USD" in done.stdout
+        assert cost_bound(done.stdout) == (pytest.approx((PILOT + (HALF - PILOT) / 2) * 1.024), "USD")
         done = run(tmp_path, server, "openai", "--dry-run", batch=False, **prices)
-        assert f"cost at most {whole_price:.4f} USD" in done.stdout
+        assert cost_bound(done.stdout) == (pytest.approx(whole_price), "USD")
         done = run(tmp_path, server, "openai", "--dry-run", batch_discount=0.75, **prices)
-        assert f"cost at most {(PILOT + (HALF - PILOT) / 4) * 1.024:.4f} USD" in done.stdout
+        assert cost_bound(done.stdout) == (pytest.approx((PILOT + (HALF - PILOT) / 4) * 1.024), "USD")
         done = run(tmp_path, server, "openai", "--pilot-only", **prices)
-        assert f"expected cost {(HALF - PILOT) * 0.005:.4f} USD, expected time up to a day" in done.stdout
+        assert re.search(rf"\b{(HALF - PILOT) * 0.005:.4f} USD\b.*\ba day\b", done.stdout)
         assert server.batching.steps == {}
         assert server.requests
 
@@ -152,7 +152,7 @@ def test_a_budget_is_kept_by_what_batches_may_cost_at_most(tmp_path):
         done = run(tmp_path, server, "openai", "--budget", 3.0, **prices)
         assert done.returncode == 0, done.stderr
         sizes = [batch["count"] for batch in server.batching.batches.values()]
-        most = float(done.stdout.split("estimated cost at most ")[1].split()[0]) / (PILOT + (HALF - PILOT) / 2)
+        most = cost_bound(done.stdout)[0] / (PILOT + (HALF - PILOT) / 2)
         spent = PILOT * 0.11
         for size in sizes:  # each as many requests as there was money for at most
             assert spent + size * most / 2 <= 3.0 < spent + (size + 1) * most / 2 or sum(sizes) == HALF - PILOT
@@ -214,8 +214,8 @@ def test_a_run_that_was_ended_while_it_waited_is_gone_on_with(tmp_path, form, en
         server.batching.looks = 0
         done = collected(tmp_path, None, *OPTIONS, judges=judges)
         assert done.returncode == 0, done.stderr
-        assert f"{HALF - PILOT} requests are in batches on their way" in done.stdout
-        assert f"{HALF - PILOT} judgments written" in done.stdout
+        assert re.search(rf"^{HALF - PILOT} requests .*\bbatches\b", done.stdout, re.MULTILINE)
+        assert re.search(rf"^{HALF - PILOT} judgments\b", done.stdout, re.MULTILINE)
         assert len(server.requests) == PILOT
         assert (server.batching.steps["create"], server.batching.steps["list"]) == (1, 0)  # its name was stored
         assert complete(tmp_path, server)
@@ -313,7 +313,7 @@ def test_a_run_killed_while_it_kept_the_answers_keeps_none_twice(tmp_path):
         path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[: PILOT + 4]))
         (tmp_path / "judgments.jsonl.batches.json").write_bytes(state)
         done = run(tmp_path, server, "openai")
-        assert f"{HALF - PILOT - 4} judgments written" in done.stdout
+        assert re.search(rf"^{HALF - PILOT - 4} judgments\b", done.stdout, re.MULTILINE)
         assert complete(tmp_path, server)
 
 
@@ -325,30 +325,30 @@ def test_what_is_on_its_way_stays_of_one_study(tmp_path):
         (tmp_path / "judgments.jsonl").write_bytes(b"")  # the batch alone tells
         (tmp_path / "other.yaml").write_text("system: Be fair.\n")
         told = {
-            "batches.json holds answers to another prompt": run(
+            r"batches\.json\b.*\bprompt\b.*--output": run(
                 tmp_path, server, "openai", "--prompt", tmp_path / "other.yaml"
             ),
-            "is of judge 'j1' when it was 'j1', not 'm'": run(tmp_path, server, "openai", model="m"),
-            "when it was asked with other parameters": run(tmp_path, server, "openai", params={"top_p": 0.5}),
+            r"batches\.json.*'j1'.*'j1', not 'm'": run(tmp_path, server, "openai", model="m"),
+            r"batches\.json.*'j1'.*\bparameters\b": run(tmp_path, server, "openai", params={"top_p": 0.5}),
         }
         answers = tmp_path / "answers.jsonl"
         text = answers.read_text()
-        answers.write_text(text.replace("an answer", "another answer"))
-        told["is about other texts of question"] = run(tmp_path, server, "openai")
+        answers.write_text(text.replace("an answer", "a later answer"))
+        told[r"batches\.json.*\btexts of question 'q\d'"] = run(tmp_path, server, "openai")
         answers.write_text("".join(json.dumps(row) + "\n" for row in rows(1)))
-        told["whose answers are no longer there"] = run(tmp_path, server, "openai")
+        told[r"batches\.json.*'m\d' and 'm\d' in question 'q\d'"] = run(tmp_path, server, "openai")
         answers.write_text(text)
         state.write_bytes(before[:-30])
-        told["judgments.jsonl.batches.json is not a record of batches"] = run(tmp_path, server, "openai")
+        told[r"judgments\.jsonl\.batches\.json is no"] = run(tmp_path, server, "openai")
         state.write_bytes(before.replace(b'"repeat"', b'"repeated"'))
-        told["one that does not say what was asked"] = run(tmp_path, server, "openai")
-        for words, done in told.items():
+        told[r"judgments\.jsonl\.batches\.json\b.*\brequests\b"] = run(tmp_path, server, "openai")
+        for named, done in told.items():
             assert done.returncode == 1
-            assert words in done.stderr.splitlines()[-1]
+            assert re.search(named, done.stderr.splitlines()[-1]), done.stderr
         state.write_bytes(before)
         without = collected(tmp_path, None, *OPTIONS, judges=[judge("openai", server, judge="j2", batch=False)])
         assert without.returncode == 0, without.stderr
-        assert "waits for the judge to be in the panel again" in without.stdout
+        assert re.search(rf"'j1' .*\b{HALF - PILOT}\b.*\bpanel\b", without.stdout)
         assert state.read_bytes() == before
         server.batching.faults = lambda step, times: None
         done = run(tmp_path, server, "openai", batch=False)  # what is on its way is fetched by a live judge too
@@ -406,13 +406,13 @@ def test_requests_without_an_answer_are_counted_and_asked_the_next_time(tmp_path
             "openai": {"expired": "batch_expired", "400": "400", "missing": "batch completed"},
             "anthropic": {"expired": "expired", "400": "invalid_request_error", "missing": "batch ended"},
         }[form]
-        for kind, name in (names | {"broken": "unreadable body"}).items():
+        for kind, name in (names | {"broken": "unreadable.*"}).items():
             several = counted(count[kind], "attempt"), counted(count[kind], "request")
-            told = f"judge 'j1': {several[0]} failed ({name}), {several[1]} given up"
-            assert told in done.stdout
+            told = rf"judge 'j1': {several[0]} failed \({name}\), {several[1]} given up"
+            assert re.search(told, done.stdout)
         assert "it says: not this one" in done.stdout
         assert len(judgments(tmp_path)) == PILOT + count[None]
-        assert f"{HALF - PILOT - count[None]} requests have no answer yet" in done.stdout
+        assert re.search(rf"^{HALF - PILOT - count[None]} requests\b.* run it again", done.stdout, re.MULTILINE)
         server.batching.outcome = lambda prompt: None
         done = run(tmp_path, server, form, "--pilot", 1, batch=again)
         assert done.returncode == 0, done.stderr
@@ -452,20 +452,20 @@ def test_results_of_no_request_are_counted_and_kept_out(tmp_path, form):
 @pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize(
-    ("tamper", "kind"),
+    "tamper",
     [
-        (lambda lines: whole(lines)[:-20], "unreadable body"),
-        (lambda lines: whole([b"[]", *lines]), "unreadable body"),
-        (lambda lines: whole([b'{"custom_id": 7}', *lines]), "unreadable body"),
-        (lambda lines: b"\xff\xfe" + whole(lines), "unreadable body"),
+        lambda lines: whole(lines)[:-20],
+        lambda lines: whole([b"[]", *lines]),
+        lambda lines: whole([b'{"custom_id": 7}', *lines]),
+        lambda lines: b"\xff\xfe" + whole(lines),
     ],
     ids=["torn", "list", "number", "bytes"],
 )
-def test_results_that_are_cut_off_are_noticed_and_fetched_by_the_next_run(tmp_path, form, tamper, kind):
+def test_results_that_are_cut_off_are_noticed_and_fetched_by_the_next_run(tmp_path, form, tamper):
     with serving(batching=Batching(tamper=tamper)) as server:
         done = run(tmp_path, server, form, *OF_FEW, "--attempts", 2)
         assert done.returncode == 1
-        assert f"judge 'j1': 2 attempts failed ({kind})" in done.stdout
+        assert "judge 'j1': 2 attempts failed (unreadable" in done.stdout
         assert len(judgments(tmp_path)) == PILOT
         server.batching.tamper = whole
         done = run(tmp_path, server, form, *OF_FEW)
@@ -523,10 +523,10 @@ def test_a_step_that_fails_is_tried_again_and_nothing_is_submitted_twice(tmp_pat
     with serving(batching=Batching(lambda at, times: fault if at == step and times < 3 else None)) as server:
         done = run(tmp_path, server, form, *OF_FEW)
         assert done.returncode == 0, done.stderr
-        kind = {"broken": "unreadable body", "html": "unreadable body"}.get(fault, fault.split()[0])
+        kind = {"broken": "unreadable", "html": "unreadable"}.get(fault, fault.split()[0])
         kind = "connection" if fault in ("cut", "gone", "lost") else kind
         lost = (step, fault) == ("create", "lost")  # it was submitted the first time, and found
-        assert f"judge 'j1': {counted(1 if lost else 2, 'attempt')} failed ({kind})" in done.stdout
+        assert f"judge 'j1': {counted(1 if lost else 2, 'attempt')} failed ({kind}" in done.stdout
         further = step == "look" and fault != "lost"  # one at a batch that goes on still
         assert server.batching.steps[step] == (1 if lost else 3) + further
         assert len(server.batching.batches) == 1
@@ -541,7 +541,7 @@ def test_no_step_is_sent_on_to_another_host_with_the_key(tmp_path, form, step):
             done = run(tmp_path, server, form, *OF_FEW)
             assert done.returncode == 1
             place = other.url.removeprefix("http://").removesuffix("/v1")
-            assert f"it sends requests on to {place}, which the key is not for" in done.stderr.splitlines()[-1]
+            assert re.search(rf"'j1'.*\(redirect\).* {re.escape(place)}\b", done.stderr.splitlines()[-1])
         assert other.keys == set()
         assert other.batching.steps == other.sent == {}
 
@@ -553,8 +553,8 @@ def test_bodies_without_an_end_are_left(tmp_path, form, step, fault):
     with serving(batching=Batching(lambda at, times: fault if at == step and times < 2 else None)) as server:
         done = run(tmp_path, server, form, *OF_FEW, "--timeout", 1 if fault == "drip" else 2)
         assert done.returncode == 0, done.stderr
-        kinds = ("timeout",) if fault == "drip" else ("timeout", "body too large")  # a busy machine may be late
-        assert any(f"judge 'j1': 1 attempt failed ({kind})" in done.stdout for kind in kinds)
+        kinds = ("timeout)",) if fault == "drip" else ("timeout)", "body")  # a busy machine may be late
+        assert any(f"judge 'j1': 1 attempt failed ({kind}" in done.stdout for kind in kinds)
         assert complete(tmp_path, server, FEW)
 
 

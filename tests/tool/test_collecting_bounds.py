@@ -14,12 +14,11 @@ from threading import Thread
 import pytest
 
 from judgerank.collecting import ledger as ledger_module
-from judgerank.collecting.bodies import DEEPEST, LARGE, TooDeep, checked_body
 from judgerank.collecting.ledger import Ledger, Replaced
 from judgerank.collecting.response import retry_after
 from judgerank.collecting.secrets import Secrets
 from judgerank.collecting.task_order import Task
-from judgerank.collecting.transport import LARGEST_BODY
+from judgerank.collecting.transport import DEEPEST, LARGE, LARGEST_BODY, TooDeep, checked_body
 from judgerank.data.errors import DataError
 from tests.tool.collecting import TOTAL, collected, judgments
 from tests.tool.endpoint import better, serving
@@ -454,7 +453,7 @@ def test_what_others_answered_while_the_judge_was_paused_is_not_asked(tmp_path):
 
     with serving(fault) as server:
         done = collected(tmp_path, server.url, "--moved", judges=[{"judge": "j1"}])
-    assert done.returncode == 0 and "no answer yet" not in done.stdout
+    assert done.returncode == 0 and "run it" not in done.stdout
     keys = [(one["question_id"], one["model_a"], one["model_b"]) for one in judgments(tmp_path)]
     assert len(keys) == len(set(keys)) == TOTAL / 2
     assert (

@@ -6,22 +6,22 @@ import asyncio
 import json
 import logging
 import os
+import re
 import socket
 from base64 import b64encode
 from pathlib import Path
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 import httpx
 import pytest
 
 from judgerank.collecting.batches.providers import FORMS
 from judgerank.collecting.client import Client, JudgeRefused
-from judgerank.collecting.guard import guarded, let_through
 from judgerank.collecting.requests import longest, request
 from judgerank.collecting.response import letters_of, reply_of
 from judgerank.collecting.secrets import Secrets
 from judgerank.collecting.settings import Judge, Prompt
-from judgerank.collecting.transport import Line, proxy_for, with_params
+from judgerank.collecting.transport import Line, guarded, let_through, proxy_for, with_params
 from judgerank.data.errors import ConfigError
 from judgerank.model.streams import generator
 from studies.torture import writing as torture
@@ -63,11 +63,11 @@ def test_one_request_goes_to_the_host_that_the_key_is_for_and_no_second():
 
     seen, ended = sent_through(line, f"{HERE}/chat", f"{HERE}/chat")
     assert len(seen) == 1
-    assert ended == ["sent", "an attempt is one request"]
+    assert ended[0] == "sent" and len(ended) == 2 and "one request" in ended[1]
     for other in ("http://elsewhere:8000/v1", "https://here:8000/v1", "http://here/v1", "http://here:8001/v1"):
         seen, ended = sent_through(line, other)
         assert seen == []
-        assert ended[0].startswith("the key is not for ")
+        assert ended[0] != "sent" and ended[0].endswith(f" {urlsplit(other).hostname}")
 
 
 def test_params_go_into_the_body_and_none_takes_out():
@@ -273,7 +273,7 @@ def test_an_address_of_the_environment_is_refused_unless_it_is_allowed(tmp_path,
         for options in ((), ("--dry-run",)):
             done = collected(tmp_path, None, *options, judges=judges, env=env)
             assert done.returncode == 1
-            assert f"environment variable {variable} has judge 'j1' asked, and its key sent, at" in done.stderr
+            assert f" {variable} has judge 'j1'" in done.stderr
             assert f"at {place}" in done.stderr
             assert "--allow-env-url" in done.stderr
             assert "word" not in done.stderr
@@ -309,7 +309,7 @@ def test_one_file_is_of_one_address(tmp_path):
         before = judgments(tmp_path)
         done = collected(tmp_path, second.url, judges=ONE)
         assert done.returncode == 1
-        assert f"when it was asked at {first.url}, not at {second.url} (--moved" in done.stderr
+        assert f" {first.url}, not at {second.url} (--moved" in done.stderr
         assert second.requests == []
         assert judgments(tmp_path) == before
         done = collected(tmp_path, second.url, "--moved", judges=ONE)
@@ -325,7 +325,7 @@ def test_judgments_of_earlier_versions_are_gone_on_with(tmp_path):
         file.write_text("".join(json.dumps(record) + "\n" for record in old))
         done = collected(tmp_path, server.url, judges=ONE)
     assert done.returncode == 0, done.stderr
-    assert f"{len(old)} earlier judgments do not say at which address they were asked" in done.stdout
+    assert re.search(rf"^{len(old)} earlier\b.*\baddress\b", done.stdout, re.MULTILINE)
     assert len(judgments(tmp_path)) == TOTAL // 2
 
 
@@ -441,7 +441,7 @@ def test_a_judge_without_an_address_is_sent_nothing():
 
     with pytest.raises(JudgeRefused) as refused:
         asyncio.run(attempt())
-    assert "which the key is not for" in refused.value.message
+    assert "api.openai.com" in refused.value.message
 
 
 def test_headers_of_a_reply_are_blanked():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import signal
 import time
 from collections import defaultdict
@@ -13,9 +14,9 @@ from unittest.mock import Mock
 import pytest
 
 from judgerank.collecting.backoff import LONGEST_PAUSE, UNREACHED, Pause
+from judgerank.collecting.client import library, list_prices
 from judgerank.collecting.collector import Collector
 from judgerank.collecting.costs import Bounds, Budget, at_most, cost, prompt_tokens, recorded_cost
-from judgerank.collecting.library import library, list_prices
 from judgerank.collecting.response import AttemptFailed
 from judgerank.collecting.settings import Collection, Judge, Panel, Prompt
 from judgerank.collecting.task_order import Questions, Task
@@ -101,8 +102,8 @@ def test_attempts_without_an_answer_count_in_later_runs(tmp_path):
         assert stored == {"without_answer": pytest.approx(spent, abs=1e-4), "on_their_way": 0.0}
         done = run(tmp_path, server.url, *options, judges=PRICED)
         assert len(server.requests) == asked
-        assert f"earlier attempts without an answer may have cost {spent:.4f} USD; that counts" in done.stdout
-        assert "run it again with a larger --budget" in done.stdout
+        assert re.search(rf"\battempts\b.* {spent:.4f} USD; ", done.stdout)
+        assert re.search(r"\brun it again\b.* --budget\b", done.stdout)
 
 
 def test_nothing_left_to_ask_costs_nothing_and_is_said_so(tmp_path):
@@ -110,8 +111,8 @@ def test_nothing_left_to_ask_costs_nothing_and_is_said_so(tmp_path):
         assert run(tmp_path, server.url, judges=[*PRICED, {"judge": "j2"}]).returncode == 0
         done = run(tmp_path, server.url, "--budget", 0.01, judges=PRICED)
     assert done.returncode == 0
-    assert "nothing is left to ask" in done.stdout
-    assert "at most 0 requests" not in done.stdout and "budget leaves" not in done.stdout
+    assert re.search(r"^nothing\b.*\bask$", done.stdout, re.MULTILINE)
+    assert not re.search(r"\b\d+ requests, ", done.stdout) and done.stdout.count("budget") == 1
     spent = 0.11 * len([one for one in judgments(tmp_path) if one["judge_model"] == "j1"])
     assert f"spent {spent:.4f} USD, which is more than the budget of 0.0100 USD" in done.stdout
     assert f"({spent:.4f} USD of it before this run)" in done.stdout
@@ -152,7 +153,7 @@ def test_a_run_that_ends_well_leaves_no_charges_and_a_file_that_is_none_is_refus
     with serving() as server:
         assert run(tmp_path, server.url, "--comparisons", 2, judges=PRICED).returncode == 0
         assert not (tmp_path / CHARGES).exists()
-        for content, words in (("no", "is not a record"), ('{"without_answer": -1, "on_their_way": 0}', "=-1")):
+        for content, words in (("no", CHARGES), ('{"without_answer": -1, "on_their_way": 0}', "=-1")):
             (tmp_path / CHARGES).write_text(content)
             done = run(tmp_path, server.url, judges=PRICED)
             assert done.returncode == 1
@@ -290,7 +291,7 @@ def test_the_server_says_how_long_to_wait_and_longer_than_patience_is_too_long()
 
 
 def test_a_request_with_a_fault_of_its_own_is_given_up_and_the_others_are_answered():
-    for kind in ("500", "unreadable body", "503"):
+    for kind in ("500", "unreadable", "503"):
         poison = lambda now, task, kind=kind: AttemptFailed(kind, paid=True) if task == 3 else None  # noqa: E731
         answered, given_up, sent, _, stopped = collected_patiently(poison, 400)
         assert given_up == {3}, kind

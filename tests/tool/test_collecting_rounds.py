@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,7 +19,7 @@ from typer.testing import CliRunner
 import judgerank
 from judgerank.adaptive.goals import read_goal
 from judgerank.cli import app
-from judgerank.collecting.anchors import due
+from judgerank.collecting.collection import due
 from judgerank.collecting.ledger import record_of
 from judgerank.collecting.outcome import Outlook, outlook, outlook_sentence
 from judgerank.collecting.prompt_settings import Prompt
@@ -50,18 +51,15 @@ def test_the_same_requests_are_asked_again_on_later_days_only(tmp_path):
     with serving() as server:
         assert collected(tmp_path, server.url).returncode == 0
         done = collected(tmp_path, server.url, "--anchors", 3)
-        assert "no anchors are due" in done.stdout and len(server.requests) == TOTAL
+        assert "no anchors" in done.stdout and len(server.requests) == TOTAL
         for week in (1, 2):
             a_week_later(tmp_path, 7 * week)
             dry = collected(tmp_path, server.url, "--anchors", 3, "--dry-run")
             assert "6 requests (anchors) are asked again, of 2 judges" in dry.stdout
             done = collected(tmp_path, server.url, "--anchors", 3)
-            assert (
-                "6 judgments written" in done.stdout
-                and "no judge's answers to repeated requests changed" in done.stdout
-            )
+            assert re.search(r"^6 judgments\b", done.stdout, re.MULTILINE) and "no judge's" in done.stdout
             again = collected(tmp_path, server.url, "--anchors", 3)
-            assert "no anchors are due" in again.stdout and "0 judgments written" in again.stdout
+            assert "no anchors" in again.stdout and re.search(r"^0 judgments\b", again.stdout, re.MULTILINE)
     records = judgments(tmp_path)
     assert len(records) == TOTAL + 12
     often = Counter(map(request, records))
@@ -139,8 +137,12 @@ def test_a_judge_that_changed_is_named_and_the_others_are_not(tmp_path):
         turned["on"] = True
         done = collected(tmp_path, None, "--anchors", 20, judges=judges)
     assert done.returncode == 0, done.stderr
-    said = [line for line in (done.stdout + done.stderr).splitlines() if "no longer answers as it did" in line]
-    assert len(said) == 1 and "Judge changing" in said[0] and "20 of 20 repeated requests" in said[0]
+    said = [
+        line
+        for line in (done.stdout + done.stderr).splitlines()
+        if re.search(r"\bJudge \w+ .* of \d+ repeated\b", line)
+    ]
+    assert len(said) == 1 and "Judge changing" in said[0] and "20 of 20 repeated" in said[0]
 
 
 def test_anchors_are_asked_before_rounds_and_are_no_evidence_for_a_goal(tmp_path):
@@ -149,7 +151,7 @@ def test_anchors_are_asked_before_rounds_and_are_no_evidence_for_a_goal(tmp_path
         a_week_later(tmp_path, 1)
         done = collected(tmp_path, server.url, "--anchors", 2, "--until", "18 comparisons")
         assert done.returncode == 0, done.stderr
-        assert "reached after" in done.stdout
+        assert re.search(r"^reached \D*\d+ .*18 comparisons", done.stdout, re.MULTILINE)
     records = judgments(tmp_path)
     assert sum(record.get("anchor", False) for record in records) == 4
     assert sum(not record.get("anchor", False) for record in records) >= 18
@@ -237,24 +239,24 @@ def test_what_cannot_be_foreseen_and_what_is_sure():
     assert math.isinf(outlook(None, GOAL, 1, 400.0).needed)
     assert math.isinf(outlook(order(5.0, 0.0, 0.0), GOAL, 1, 400.0).needed)
     assert outlook(order(9.0, 9.0, 0.0), GOAL, 1, 400.0) == Outlook(0, 2, 400.0)
-    assert outlook(None, read_goal("5000 comparisons", 3), 1, 400.0).needed == 5000
+    assert outlook(None, read_goal("6000 comparisons", 3), 1, 400.0).needed == 6000
 
 
 @pytest.mark.parametrize(
     ("found", "left", "each", "words"),
     [
-        (Outlook(1, 2, 900.0), 800.0, 0.01, "1 of 2 claims open, about 500 more judgments for 5.0000 EUR, as"),
-        (Outlook(1, 2, 900.0), 300.0, 0.0, "as it looks now, and 300 are left"),
-        (Outlook(1, 2, 900.0), 0.0, 0.0, "as it looks now, and none is left"),
-        (Outlook(2, 2, math.inf), 800.0, 0.01, "2 of 2 claims open, the end cannot be foreseen yet"),
-        (Outlook(0, 2, 400.0), 800.0, 0.01, "all claims sure"),
-        (Outlook(0, 0, 5000.0), 9000.0, 0.0, "about 4,600 more judgments, as"),
-        (Outlook(0, 0, 400.0), 9000.0, 0.0, "nothing to go"),
+        (Outlook(1, 2, 900.0), 800.0, 0.01, r"\b1 of 2 claims\b.* 500 more\b.* 5\.0000 EUR\b"),
+        (Outlook(1, 2, 900.0), 300.0, 0.0, r"\b300 are left$"),
+        (Outlook(1, 2, 900.0), 0.0, 0.0, r"\bnone is left$"),
+        (Outlook(2, 2, math.inf), 800.0, 0.01, r"^2 of 2 claims\b\D*$"),
+        (Outlook(0, 2, 400.0), 800.0, 0.01, r"^all\b\D*$"),
+        (Outlook(0, 0, 5000.0), 9000.0, 0.0, r"^about 4,600 more\b"),
+        (Outlook(0, 0, 400.0), 9000.0, 0.0, r"^nothing\b"),
     ],
 )
 def test_it_is_said_in_words(found, left, each, words):
     said = outlook_sentence(found, 400.0, left, each, "EUR")
-    assert words in said
+    assert re.search(words, said)
     assert ("left" in said) == (found.needed - 400.0 > left and not math.isinf(found.needed))
 
 
@@ -267,7 +269,7 @@ def test_the_prompt_asks_for_five_levels():
     assert "confidence" not in prompt.text
     own = Prompt(scale=5, text="{question} {first} {second} [[A>>B]]")
     assert own.text.endswith("[[A>>B]]")
-    with pytest.raises(ValidationError, match="must ask for"):
+    with pytest.raises(ValidationError, match=r"\[\[A>>B\]\].*\[\[B>>A\]\]"):
         Prompt(scale=5, text="{question} {first} {second}")
     with pytest.raises(ValidationError):
         Prompt(scale=4)

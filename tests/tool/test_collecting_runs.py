@@ -16,7 +16,7 @@ from judgerank.collecting.prompt_settings import PAIRWISE
 from judgerank.collecting.prompts import fill
 from judgerank.model.streams import generator
 from replication.config import ROOT
-from tests.tool.collecting import JUDGES, KEY, MODELS, TOTAL, collected, judgments, rows
+from tests.tool.collecting import JUDGES, KEY, MODELS, TOTAL, collected, cost_bound, judgments, rows
 from tests.tool.command import environment
 from tests.tool.endpoint import better, serving
 
@@ -28,7 +28,7 @@ def test_judgments_are_collected_and_can_be_ranked(tmp_path):
         assert f"{TOTAL} judgments written, and 0 replies that cannot be read" in done.stdout
         assert set(server.answered.values()) == {1}
         again = collected(tmp_path, server.url)
-        assert f"{TOTAL} of the judgments are there already" in again.stdout
+        assert re.search(rf"judgments\.jsonl: {TOTAL}\b", again.stdout)
         assert len(server.requests) == TOTAL
     for body in server.requests:
         assert set(body) == {"model", "messages", "temperature", "max_tokens"}
@@ -250,7 +250,7 @@ def test_reference_answers_and_turns_are_shown_and_are_part_of_the_digest(tmp_pa
         changed = [{**row, "reference": "It is 5."} for row in told]
         (tmp_path / "answers.jsonl").write_text("".join(json.dumps(row) + "\n" for row in changed))
         done = collected(tmp_path, server.url, *options)
-        assert "is about other texts of question" in done.stderr
+        assert re.search(r"\btexts of question 'q\d'", done.stderr)
         (tmp_path / "answers.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows()))
         done = collected(tmp_path, server.url, *options)
     assert "the prompt shows a reference answer, and question 'q0' has none" in done.stderr
@@ -264,9 +264,7 @@ def test_another_prompt_wants_another_file(tmp_path):
             (tmp_path / "other.yaml").write_text(words)
             done = collected(tmp_path, server.url, "--comparisons", 2, "--prompt", tmp_path / "other.yaml")
             assert done.returncode == 1
-            assert done.stderr.splitlines()[-1].endswith(
-                "holds answers to another prompt (--output FILE names another file)"
-            )
+            assert re.search(r"judgments\.jsonl\b.*\bprompt\b.*--output", done.stderr.splitlines()[-1])
 
 
 def test_what_changed_under_an_old_name_is_refused(tmp_path):
@@ -278,13 +276,13 @@ def test_what_changed_under_an_old_name_is_refused(tmp_path):
         collected(tmp_path, server.url, "--comparisons", 3, judges=one)
         before = (tmp_path / "judgments.jsonl").read_bytes()
         done = collected(tmp_path, server.url, judges=two)
-        assert "is of judge 'j1' when it was 'one', not 'two'" in done.stderr.splitlines()[-1]
+        assert re.search("'j1'.*'one', not 'two'", done.stderr.splitlines()[-1])
         done = collected(tmp_path, server.url, judges=warm)
-        assert "is of judge 'j1' when it was asked with other parameters" in done.stderr.splitlines()[-1]
+        assert re.search(r"'j1'.*\bparameters\b", done.stderr.splitlines()[-1])
         answers = tmp_path / "answers.jsonl"
-        answers.write_text(answers.read_text().replace("an answer", "another answer"))
+        answers.write_text(answers.read_text().replace("an answer", "a later answer"))
         done = collected(tmp_path, server.url, judges=one)
-        assert "is about other texts of question" in done.stderr.splitlines()[-1]
+        assert re.search(r"\btexts of question 'q\d'", done.stderr.splitlines()[-1])
         assert done.returncode == 1
         assert len(server.requests) == 3
     assert (tmp_path / "judgments.jsonl").read_bytes() == before
@@ -303,21 +301,21 @@ def test_a_dry_run_sends_nothing_and_says_what_it_would_take(tmp_path):
     assert done.returncode == 0, done.stderr
     assert server.requests == []
     assert not (tmp_path / "judgments.jsonl").exists()
-    cost, currency = done.stdout.split("estimated cost at most ")[1].split()[:2]
+    cost, currency = cost_bound(done.stdout)
     prompt = fill(PAIRWISE["text"], "q", "a", "b")
-    assert float(cost) == pytest.approx(12 * (len(prompt) + 80 + 2 * 1024) / 1e6, rel=0.1)
-    assert currency == "EUR,"
-    assert "and an unknown amount for judges without a price: j2" in done.stdout
+    assert cost == pytest.approx(12 * (len(prompt) + 80 + 2 * 1024) / 1e6, rel=0.1)
+    assert currency == "EUR"
+    assert re.search(r"EUR, .*\bprice: j2$", done.stdout, re.MULTILINE)
 
 
 def test_prices_that_are_not_given_are_those_of_the_list(tmp_path):
     known = {"judge": "mini", "model": "openai/gpt-4o-mini", "api_key_env": "OPENAI_API_KEY"}
     done = collected(tmp_path, None, "--dry-run", judges=[known])
     assert done.returncode == 0, done.stderr
-    assert float(done.stdout.split("estimated cost at most ")[1].split()[0]) > 0
+    assert cost_bound(done.stdout)[0] > 0
     unknown = known | {"model": "openai/nobody-knows-this"}
     done = collected(tmp_path, None, "--budget", 1, judges=[unknown])
-    assert "a budget needs prices, and judge 'mini' has none" in done.stderr
+    assert re.search(r"\bbudget\b.*'mini'", done.stderr)
 
 
 def test_a_budget_stops_the_run_before_it_is_exceeded(tmp_path):
@@ -325,17 +323,17 @@ def test_a_budget_stops_the_run_before_it_is_exceeded(tmp_path):
         # an answer costs 0.11, and might have cost ten times as much
         done = collected(tmp_path, server.url, "--budget", 2.0, "--concurrent", 4, judges=PRICED)
         assert done.returncode == 0, done.stderr
-        assert "stopped: the next request to judge 'j1' might exceed the budget" in done.stdout
+        assert re.search(r"^stopped: .*'j1' .*\bbudget$", done.stdout, re.MULTILINE)
         spent = float(done.stdout.split("spent ")[1].split()[0])
         count = len(judgments(tmp_path))
         assert spent == pytest.approx(0.11 * count)
-        most = float(done.stdout.split("estimated cost at most ")[1].split()[0]) / 12
+        most = cost_bound(done.stdout)[0] / 12
         assert count == 1 + (2.0 - most) // 0.11  # those on their way are waited for, as they turn out cheaper
         again = collected(tmp_path, server.url, "--budget", 2.0, judges=PRICED)
         assert len(server.requests) == len(judgments(tmp_path)) == count  # earlier runs count
         assert "stopped" in again.stdout
         free = collected(tmp_path, server.url, "--budget", 1)
-        assert "a budget needs prices, and judge 'j1' has none" in free.stderr
+        assert re.search(r"\bbudget\b.*'j1'", free.stderr)
 
 
 def test_usage_that_is_not_told_is_taken_at_its_most(tmp_path):
@@ -382,7 +380,7 @@ def test_a_judge_who_is_refused_stops_alone_and_the_server_is_quoted(tmp_path, s
     assert KEY not in done.stdout + done.stderr
     assert len(judgments(tmp_path)) == TOTAL / 2
     assert sum(body["model"] == "j2" for body in server.requests) <= 2
-    assert f"{TOTAL // 2} judgments written" in done.stdout
+    assert re.search(rf"^{TOTAL // 2} judgments\b", done.stdout, re.MULTILINE)
 
 
 def test_a_dead_judge_costs_nothing_and_the_others_go_on(tmp_path):
@@ -424,8 +422,8 @@ def test_a_judge_who_cannot_be_read_stops_after_its_pilot_and_can_be_asked_again
 
 
 def test_one_reply_and_small_amounts_are_told_as_such():
-    assert replies(1, "is empty, its", "are empty, their") == "1 reply is empty, its"
-    assert replies(2, "is empty, its", "are empty, their") == "2 replies are empty, their"
+    assert replies(1, "is cut", "are cut") == "1 reply is cut"
+    assert replies(2, "is cut", "are cut") == "2 replies are cut"
     told = [money(amount, "USD") for amount in (0.0, 0.0000123, 0.00057, 0.25)]
     assert told == ["0.0000 USD", "0.000012 USD", "0.00057 USD", "0.2500 USD"]
 
@@ -478,7 +476,7 @@ def test_the_worked_example_of_the_tutorial_runs(tmp_path):
     answers = [json.loads(line) for line in (ROOT / "examples/answers.jsonl").read_text().splitlines()]
 
     def reply(prompt: str) -> str:
-        first, second = prompt.split("Model A Response:")[1].split("Model B Response:")
+        first, second = re.split(r"\bModel [AB]\b.*:", prompt)[-2:]
         found = [
             max(quality[row["model"]] * len(row["answer"]) for row in answers if row["answer"] in part)
             for part in (first, second)
@@ -499,7 +497,7 @@ def test_the_worked_example_of_the_tutorial_runs(tmp_path):
     assert board[["low", "high"]].notna().all(axis=None)
     page = (tmp_path / "page/index.html").read_text()
     assert all(model in page for model in quality)
-    assert "penalised maximum likelihood" in page
+    assert "penalised" in page
 
 
 # by rounds, until enough is known
@@ -520,8 +518,7 @@ def test_collecting_until_the_best_is_known_asks_less_than_all_and_says_who_it_i
     with serving(reply=reply) as server:
         done = collected(tmp_path, server.url, "--until", "top 1 separated", judges=judges)
         assert done.returncode == 0, done.stderr
-        assert "reached after" in done.stdout
-        assert "the order is m4" in done.stdout
+        assert re.search(r"^reached \D*\d+ .*top 1 separated\b.*; .*\bm4\b", done.stdout, re.MULTILINE)
         (record,) = [json.loads(path.read_text()) for path in tmp_path.glob("*.run.json")]
         assert record["until"]["reached"]
         assert {row["judge"] for row in record["until"]["without_judge"]} == {"good", "fair", "coin"}
@@ -532,11 +529,12 @@ def test_collecting_until_the_best_is_known_asks_less_than_all_and_says_who_it_i
         asked = Counter((r["question_id"], r["model_a"], r["model_b"], r["judge_model"]) for r in records)
         assert set(asked.values()) == {1}
         again = collected(tmp_path, server.url, "--until", "top 1 separated", judges=judges)
-        assert "reached after" in again.stdout
-        for words, until in (("is no goal", "soon"), ("some must be left", "top 5")):
-            assert words in collected(tmp_path, server.url, "--until", until, judges=judges).stderr
+        assert re.search(r"^reached \D*\d+ ", again.stdout, re.MULTILINE)
+        for until in ("soon", "top 5"):
+            refused = collected(tmp_path, server.url, "--until", until, judges=judges)
+            assert refused.returncode == 1 and until in refused.stderr.splitlines()[-1]
         some = collected(tmp_path, server.url, "--until", "all", "--pilot", 0, judges=judges)
-    assert "takes a pilot" in some.stderr
+    assert some.returncode == 1 and "--pilot" in some.stderr.splitlines()[-1]
 
 
 def test_few_questions_are_said_to_be_no_ground_for_a_stop(tmp_path):
@@ -547,11 +545,8 @@ def test_few_questions_are_said_to_be_no_ground_for_a_stop(tmp_path):
         judges = [{"judge": "x"}, {"judge": "y"}]
         done = collected(tmp_path, server.url, "--until", "top 1 separated", judges=judges)
     assert done.returncode == 0, done.stderr
-    assert "there are 5 questions, too few for standard errors by question: claims are tested by sign flips" in (
-        done.stdout
-    )
-    assert "no claim can be sure. Add questions" in done.stdout
-    assert "not reached: top 1 separated" in done.stdout
+    assert re.search(r"warning: .*\b5 questions\b.*\bsign flips\b.*\bfewer than \d+\b", done.stdout + done.stderr)
+    assert re.search("^not .*: top 1 separated", done.stdout, re.MULTILINE)
 
 
 def test_a_budget_ends_collecting_by_rounds_too(tmp_path):

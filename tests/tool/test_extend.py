@@ -19,7 +19,7 @@ from judgerank.collecting.checking import checked
 from judgerank.collecting.settings import Panel
 from judgerank.data.errors import ConfigError
 from judgerank.data.modules import object_of
-from judgerank.model.block import unmet
+from judgerank.model.block import Need, unmet
 from judgerank.model.members import MEMBERS, MODELS, Model
 from judgerank.model.naming import formula, member
 from judgerank.ranking import studies
@@ -135,7 +135,7 @@ def test_a_member_of_ones_own_is_tested_against_the_one_with_positions(tmp_path)
     )
     found = rank(path, model=str(own))
     assert found.fit.model.has_position
-    assert not any("could not be tested" in text for text in found.remarks)
+    assert not any("tested: " in text for text in found.remarks)
 
 
 @pytest.mark.parametrize("model", MEMBERS, ids=lambda model: model.name)
@@ -150,22 +150,23 @@ def test_members_have_counterparts_and_a_formula(model):
 
 
 @pytest.mark.parametrize(
-    ("name", "change", "why"),
+    ("name", "change", "need"),
     [
-        ("length", {}, "there are no lengths"),
-        ("btl_ties", {}, "there are no ties"),
-        ("position_only", {}, "the order of presentation follows the models"),
-        ("position_aware_ties", {}, "there are no ties"),
-        ("judge_aware", {}, ""),
-        ("length", {"covariate": [0.5, -1.0, 0.5]}, ""),
-        ("btl_ties", {"outcome": [1.0, 0.5, 0.0]}, ""),
-        ("position_only", {"first": [0, 1, 0], "second": [1, 0, 2]}, ""),
+        ("length", {}, Need.LENGTH),
+        ("btl_ties", {}, Need.TIES),
+        ("position_only", {}, Need.ORDER),
+        ("position_aware_ties", {}, Need.TIES),
+        ("judge_aware", {}, None),
+        ("length", {"covariate": [0.5, -1.0, 0.5]}, None),
+        ("btl_ties", {"outcome": [1.0, 0.5, 0.0]}, None),
+        ("position_only", {"first": [0, 1, 0], "second": [1, 0, 2]}, None),
     ],
 )
-def test_what_a_member_needs_of_the_data_follows_from_its_parameters(cells_of, name, change, why):
+def test_what_a_member_needs_of_the_data_follows_from_its_parameters(cells_of, name, change, need):
     cells = cells_of(("a", "b", "j", 1, 0), ("a", "b", "j", 0, 1), ("a", "c", "j", 1, 0))
     changed = replace(cells, **{key: np.array(values) for key, values in change.items()})
-    assert unmet(MODELS[name].needs, changed.with_ties()) == why
+    why = unmet(MODELS[name].needs, changed.with_ties())
+    assert [one for one in Need if one.value in why] == [need] if need else why == ""
 
 
 def test_counterparts_that_have_a_name_are_found():
@@ -179,7 +180,10 @@ def test_counterparts_that_have_a_name_are_found():
     [
         ("", "defines no MEMBER"),
         ("MEMBER = 3", "is a int, not a Model"),
-        ('MEMBER = Model("own", ("log_tie", "log_discrimination"))', "in this order"),
+        (
+            'MEMBER = Model("own", ("log_tie", "log_discrimination"))',
+            r"\blog_tie, .*\border\b",
+        ),
         ('MEMBER = Model("own", ("position",))', "lacks log_discrimination"),
         ('MEMBER = Model("own", ("log_discrimination", "slope"), fixed_scale=True)', "fixed scale"),
         ('MEMBER = Model("btl", ("log_discrimination",))', "rename it"),
@@ -312,8 +316,8 @@ def test_a_function_without_answers_is_stopped_and_says_why(tmp_path, monkeypatc
         ("ask = 3", {}, "own.py:ask is a int, not a function"),
         ("1 / 0", {}, "own.py ends in ZeroDivisionError"),
         ("", {"model": "elsewhere.py:ask"}, "there is no file elsewhere.py"),
-        ("", {"model": "own:ask"}, "write FILE.py:FUNCTION"),
-        ("", {"base_url": "http://localhost:1/v1"}, "takes no base_url, api_key_env or batch"),
+        ("", {"model": "own:ask"}, "'own:ask'"),
+        ("", {"base_url": "http://localhost:1/v1"}, "base_url"),
     ],
 )
 def test_what_is_no_function_is_refused_before_anything_is_asked(tmp_path, monkeypatch, code, judge, message):
@@ -424,12 +428,12 @@ def test_a_solver_of_ones_own_has_its_limits(lbfgs, tmp_path):
     data = read(with_lengths(tmp_path / "judgments.csv", 500))
     stopped = fit(data, solver=lbfgs(max_iterations=1))
     assert not stopped.converged
-    with pytest.raises(ConfigError, match="cannot be saved"):
+    with pytest.raises(ConfigError, match=type(lbfgs()).__name__):
         stopped.save(tmp_path / "fit.npz")
     with pytest.raises(ConfigError, match="question effects are fitted by the solvers"):
         fit(data, solver=lbfgs(), questions="effects")
     for wrong in (lbfgs, 3, object()):
-        with pytest.raises(ConfigError, match="a solver is a name or settings with a method `maximise`"):
+        with pytest.raises(ConfigError, match="`maximise`"):
             fit(data, solver=wrong)
 
 

@@ -1,29 +1,47 @@
-"""First steps with the command `judgerank`: alone, its help, and the example that it writes."""
+"""First steps with the command `judgerank`: its help, the example, doctor and plan where nothing is wrong."""
 
 import hashlib
+import json
+import os
 import re
+import shlex
+import subprocess
+from dataclasses import replace
 from importlib import import_module
 
 import pandas as pd
 import pytest
 import typer
+import yaml
 from typer.testing import CliRunner
 
+from judgerank import fit, rank
 from judgerank.cli import app, options
 from judgerank.cli.options import FILE, MODEL, OUTPUT, PAGE, UNCERTAINTY
 from judgerank.cli.terminal import Progress
 from judgerank.collecting.answer_sources import COLUMNS
+from judgerank.collecting.checking import checked, read_settings
+from judgerank.collecting.prompt_settings import PAIRWISE
+from judgerank.collecting.settings import Collection, Panel, Prompt
+from judgerank.data.errors import ConfigError, DataError
 from judgerank.engine.solvers import SOLVERS
 from judgerank.model.members import NAMED
-from judgerank.planning.precision import GOALS
+from judgerank.planning import USUAL
+from judgerank.planning.panels import assumed
+from judgerank.planning.plans import panels_by_size
+from judgerank.planning.precision import GOALS, needed, precision_of, whole
 from judgerank.ranking.choices import CLUSTERS, OWN_MAKER
+from judgerank.ranking.diagnosis import on_answers
 from judgerank.ranking.exports import FORMS, RAW, TABLES
 from judgerank.ranking.page_options import FACTS
+from judgerank.ranking.recusal import recusal_of
+from judgerank.ranking.studies.panel import LEANS
 from judgerank.reading.cells_in_sql import QUOTES, TABLE
 from judgerank.reading.file_formats import READERS
+from judgerank.reading.read import judgments_of
 from replication.config import ROOT
 from tests.forked import run_anew
-from tests.tool.command import environment, judgerank
+from tests.tool.command import RUN, environment, judgerank
 
 COMMANDS = typer.main.get_command(app).commands
 
@@ -112,7 +130,7 @@ def test_duckdb_has_nothing_to_report_at_the_end_of_a_command():
     pytest.importorskip("duckdb")
     code = "import sys, duckdb; sys.argv = ['judgerank']\nduckdb.connect().sql('select 1').fetchall()\n"
     done = run_anew(["-c", f"{code}from judgerank.cli import app\napp()"], ROOT, environment())
-    assert "Which command" in done.stdout
+    assert "doctor" in done.stdout and "collect" in done.stdout
     assert "leaked" not in done.stderr
 
 
@@ -149,7 +167,7 @@ def test_the_example_is_always_the_same_and_overwrites_nothing(tmp_path):
     refused = judgerank("example", cwd=tmp_path)
     assert refused.returncode == 1
     assert path.read_text() == "mine"
-    assert "is there already" in refused.stderr
+    assert "--force" in refused.stderr
     assert judgerank("example", "--force", cwd=tmp_path).returncode == 0
     assert path.read_bytes() == content
     assert judgerank("example", "play.jsonl", cwd=tmp_path).returncode == 0
@@ -168,7 +186,7 @@ def test_the_example_has_what_it_says_and_the_ranking_finds_it(tmp_path):
     assert not table.duplicated().any()
     judgerank("rank", "judgments.csv", cwd=tmp_path)
     judges = pd.read_csv(tmp_path / "rankings/judgments/judges.csv").set_index("judge")["verdict"]
-    assert judges["judge-first"].startswith("favours the first")
+    assert judges["judge-first"] == LEANS[0]
     assert judges["judge-random"] in ("random", "noisy")
     assert (judges[["judge-large", "judge-medium"]] == "fine").all()
     order = pd.read_csv(tmp_path / "rankings/judgments/leaderboard.csv")["model"]
@@ -204,20 +222,314 @@ def test_what_may_take_long_says_how_far_it_is(monkeypatch, tmp_path):
         def __call__(self, done: float, total: float) -> None:
             told.setdefault(self.what, []).append((done, total))
 
-    for module in ("rank_run", "plan_run", "trust_run"):
+    for module in ("rank", "plan", "trust"):
         monkeypatch.setattr(import_module(f"judgerank.cli.{module}"), "Progress", Recorded)
     monkeypatch.chdir(tmp_path)
     run = CliRunner()
     for words in (
         "example",
-        "rank judgments.csv",
+        "rank ./judgments.csv",
         "plan judgments.csv --by-judges 2",
         "trust judgments.csv --most 1",
     ):
         assert run.invoke(app, words.split()).exit_code == 0
-    assert set(told) == {"ranking", "drawing the page", "planning for smaller panels", "searching for sets"}
+    assert {what.split()[0] for what in told} == {"ranking", "drawing", "planning", "searching"} and len(told) == 4
     for steps in told.values():
         done = [step for step, _ in steps]
         assert len({total for _, total in steps}) == 1 and len(steps) > 3
         assert done == sorted(done)
         assert steps[-1][1] - done[-1] <= 1
+
+
+# The command `judgerank` where nothing is wrong: help, doctor, plan, and that all of it works anywhere.
+
+
+def lines(done) -> dict[str, list[str]]:
+    """What a doctor says, by what it is about."""
+    found: dict[str, list[str]] = {}
+    for line in done.stdout.splitlines():
+        topic, said = line.split(":", 1)
+        found.setdefault(topic, []).append(said.strip())
+    return found
+
+
+def written(path, *rows):
+    names = ("model_a", "model_b", "judge", "winner")
+    records = [dict(zip(names, (*row[:3], letter), strict=True)) for row in rows for letter in row[3]]
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    return path
+
+
+ROWS = [("x", "y", "j", "aab"), ("y", "x", "k", "bba"), ("y", "z", "j", "aba"), ("z", "y", "k", "bab")]
+ROWS += [("x", "z", "j", "aab"), ("z", "x", "k", "bac")]
+
+
+# help
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_option_is_explained(name):
+    for parameter in COMMANDS[name].params:
+        assert getattr(parameter, "help", None), parameter.name
+    done = CliRunner().invoke(app, [name, "--help"], env={"COLUMNS": "200"})
+    assert done.exit_code == 0
+    assert f"Usage: judgerank {name} [OPTIONS]" in done.output
+
+
+def test_version_and_completion_are_there():
+    assert judgerank("--version").stdout.startswith("judgerank ")
+    shown = judgerank("--show-completion", "bash", _TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION="1")
+    assert "_JUDGERANK_COMPLETE" in shown.stdout
+
+
+def test_output_that_nobody_reads_any_more_is_no_error(tmp_path):
+    path = written(tmp_path / "m.jsonl", *ROWS)
+    script = f"{shlex.join(RUN)} doctor {shlex.quote(str(path))} | head -1"
+    done = subprocess.run(["bash", "-c", script], env=environment(), capture_output=True, text=True)
+    assert done.stdout.startswith("file:")
+    assert "Traceback" not in done.stderr
+
+
+# doctor
+
+
+def test_a_file_that_can_be_ranked_is_said_to_be_and_how(tmp_path):
+    path = written(tmp_path / "it's mine.txt", *ROWS, *ROWS)  # enough to fit position bias
+    done = judgerank("doctor", path.name, "--format", "jsonl", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    told = lines(done)
+    assert told["file"] == ["jsonl, 36 records"]
+    assert told["columns"][0].split(", ") == ["model_a", "model_b", "winner", "judge"]
+    assert told["answers"][0].startswith(
+        "36 read: 18 for the model shown first, 16 for the second, 2 ties; left out as unreadable"
+    )
+    assert told["models"][0].startswith("3, with 24 comparisons each")
+    assert told["judges"][0].startswith("2, with 18 comparisons each")
+    assert told["questions"][0].startswith("no column")
+    assert told["order"][0].startswith("Fitted with position bias (position_aware")
+    assert len(told["connected"]) == 1 and "any two" in told["connected"][0]
+    assert "found with --model position_aware (" in told["maximum"][0]
+    command = shlex.split(told["run next"][0])
+    assert command == ["judgerank", "rank", "it's mine.txt", "--format", "jsonl"]
+    again = judgerank(*command[1:], cwd=tmp_path)
+    assert again.returncode == 0, again.stderr
+    assert (tmp_path / "rankings" / "it's mine" / "index.html").is_file()
+
+
+def test_a_doctor_examines_the_votes_that_rank_counts(tmp_path):
+    """Only the votes that are left out are in both orders: without them position bias cannot be fitted."""
+    own = [(*pair, "gpt-4-turbo", "abab" * 5) for pair in (("gpt-4o", "x"), ("x", "gpt-4o"), ("z", "gpt-4o"))]
+    others = [(*pair, judge, "aaba" * 4) for pair in (("gpt-4o", "x"), ("x", "z")) for judge in ("j", "k")]
+    path = written(tmp_path / "m.jsonl", *own, *others)
+    told = lines(judgerank("doctor", path))
+    ranking = rank(path)
+    assert ranking.recusal.n_left_out == 60
+    assert told["own maker"] == ranking.recusal.sentences()
+    assert told["order"][0] in ranking.remarks and ranking.fit.model.name in told["maximum"][0].split()
+    assert ranking.fit.model.name != "position_aware"
+    assert told["models"][0].startswith("3, with 32 (gpt-4o) to 64 (x) comparisons")
+    assert told["judges"][0].startswith("2, with 32 comparisons each")
+    assert told["answers"][0].startswith("124 read")
+    bare = lines(judgerank("doctor", written(tmp_path / "n.jsonl", *others)))
+    topics = ("models", "judges", "questions", "order", "connected", "maximum", "few")
+    assert [bare.get(topic) for topic in topics] == [told.get(topic) for topic in topics]
+    assert "own maker" not in bare
+
+
+def test_what_a_doctor_says_next_works_where_there_is_no_maximum(tmp_path):
+    path = written(tmp_path / "m.jsonl", ("x", "y", "j", "aaa"), ("y", "z", "j", "ab"), ("x", "z", "j", "aa"))
+    done = judgerank("doctor", path, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    told = lines(done)
+    assert told["maximum"][0].startswith("none without shrinkage, since the likelihood has no maximum")
+    command = shlex.split(told["run next"][0])
+    assert "--solver" not in command
+    assert judgerank(*command[1:], cwd=tmp_path).returncode == 0
+
+
+def test_a_doctor_says_all_that_a_file_supports(tmp_path):
+    rows = [("x", "y", "j", "aabc"), ("y", "x", "k", "bbac"), ("y", "z", "j", "aba"), ("z", "y", "k", "bab")]
+    records = [json.loads(line) for line in written(tmp_path / "m.jsonl", *rows).read_text().splitlines()]
+    (tmp_path / "m.json").write_text(
+        json.dumps([record | {"question": f"q{n % 7}", "length": 10 + n} for n, record in enumerate(records)])
+    )
+    bare, full = (lines(judgerank("doctor", tmp_path / name)) for name in ("m.jsonl", "m.json"))
+    for topic in ("order", "ties", "questions", "judges", "lengths", "categories", "connected", "run next"):
+        assert len(bare[topic]) == len(full[topic]) == 1, topic
+    assert bare["ties"][0].startswith(
+        "14% of the answers; each is half a win for either model (to model ties: --model"
+    )
+    assert bare["lengths"][0].startswith("no column; --model length or position_length needs one")
+    assert full["lengths"] == ["a column, for --model length or position_length"]
+    assert full["questions"][0].startswith("7, 2.0 comparisons each")
+    assert bare["categories"][0].startswith("no column")
+
+
+@pytest.mark.parametrize("name", ["category", "criterion"])
+def test_a_doctor_counts_the_records_of_categories(name, simulated):
+    judgments = judgments_of(simulated(4, [0.8, 0.0, -0.8], [1.5, 0.7], 60).to_frame())
+    told = replace(judgments, frame=judgments.frame.assign(**{name: ["code"] * 20 + ["prose"] * 40}))
+    assert dict(on_answers(recusal_of(told)))["categories"] == "2, with their records: prose (40), code (20)"
+
+
+def test_the_members_that_a_doctor_says_are_refused_are(tmp_path):
+    path = written(tmp_path / "m.jsonl", *ROWS)
+    (said,) = lines(judgerank("doctor", path))["lengths"]
+    for member in said.split("--model ")[1].split(" needs one")[0].split(" or "):
+        with pytest.raises(DataError, match=rf"\b{member}\b.*--column length=NAME"):
+            rank(path, model=member)
+
+
+def test_components_and_slots_that_follow_names_are_told(tmp_path):
+    rows = [("x", "y", "j", "aab"), ("u", "v", "j", "abb"), ("x", "y", "k", "ab"), ("u", "v", "k", "ab")]
+    done = judgerank("doctor", written(tmp_path / "m.jsonl", *rows))
+    assert done.returncode == 0, done.stderr
+    told = lines(done)
+    assert told["judges"] == ["2, with 4 (k) to 6 (j) comparisons"]
+    assert "(judge_aware): each" in told["order"][0]
+    assert "No chain of comparisons connects these 2 groups" in told["connected"][0]
+    assert len(told["maximum"]) == 2
+
+
+# plan
+
+
+def test_the_plan_of_an_assumed_panel_is_the_formula(tmp_path):
+    asked = ["--n-models", 6, "--n-judges", 3, "--want", "score_width=0.3", "--by-judges", 2]
+    done = judgerank("plan", *asked, cwd=tmp_path, anew=True)
+    assert done.returncode == 0, done.stderr
+    panel = assumed(6, 3, *USUAL[2:])
+    expected = whole(needed("score_width", 0.3, [precision_of(panel)]))
+    told = done.stdout.splitlines()
+    assert told[0] == "An assumed panel: 6 models and 3 judges."
+    assert told[2].split() == ["score_width", "0.3", str(expected), str(expected), "0.3"]
+    of_two = [precision_of(one) for one in panels_by_size(panel, [2], 50, 2026)[2]]
+    assert told[5].split()[:5] == ["2", "3", "score_width", "0.3", str(whole(needed("score_width", 0.3, of_two)))]
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("sd", [0.5, 0])
+def test_a_plan_has_as_many_questions_as_a_ranking_takes(tmp_path, sd):
+    asked = ["--n-models", 6, "--n-judges", 10, "--sigma-discrimination", 0.5, "--question-sd", sd]
+    asked += ["--question-pairs", 15, "--question-judges", 10, "--json"]
+    planned, without = (
+        json.loads(judgerank("plan", *asked, *model, cwd=tmp_path).stdout)
+        for model in ([], ["--model", "judge_aware"])
+    )
+    assert min(row["questions"] for row in planned["plan"]) == 6 - 1 + 2 * 10 - 1 + 1
+    assert min(row["questions"] for row in without["plan"]) == 6 - 1 + 10 - 1 + 1
+    assert all(row["comparisons"] == 150 * row["questions"] for row in planned["plan"])
+    assert any("more than the model's 24 parameters" in note for note in planned["notes"])
+    refused = judgerank("plan", *asked, "--model", "position_aware_ties", cwd=tmp_path)
+    assert refused.returncode != 0 and "position_aware, judge_aware" in refused.stdout + refused.stderr
+
+
+def test_a_plan_from_a_file_is_for_the_panel_that_ranks_it(tmp_path, simulated):
+    data = simulated(4, [0.8, 0.0, -0.8], [1.5, 0.7], 600)
+    data.to_frame().to_csv(tmp_path / "mine.csv", index=False)
+    done = judgerank("plan", "mine.csv", "--model", "judge_aware", "--want", "score_width=0.2", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    board = rank(tmp_path / "mine.csv", model="judge_aware").tables["leaderboard"]
+    planned = int(done.stdout.splitlines()[-1].split()[2])
+    width = (board["high"] - board["low"]).mean() * (600 / planned) ** 0.5
+    assert width == pytest.approx(0.2, rel=0.03)
+    assert "m0 scores +" in done.stdout
+    assert fit(data).converged
+
+
+def test_a_plan_names_whom_it_leaves_out_and_says_what_is_more(tmp_path, simulated):
+    simulated(4, [0.8, 0.0, -0.8], [1.5, 0.7, 0.0], 600).to_frame().to_csv(tmp_path / "mine.csv", index=False)
+    asked = ["plan", "mine.csv", "--model", "judge_aware", "--want", "score_width=0.2", "--json"]
+    shrunk, exact = (
+        json.loads(judgerank(*asked, *solver, cwd=tmp_path).stdout) for solver in ([], ["--solver", "newton"])
+    )
+    assert (shrunk["judges"], shrunk["left_out"]) == (3, [])
+    assert exact["judges"] + len(exact["left_out"]) == 3
+    assert all(any(name in note for note in exact["notes"]) for name in exact["left_out"])
+    for document in (shrunk, exact):
+        (row,) = document["plan"]
+        assert row["more"] == max(row["comparisons"] - 600, 0)
+        assert row["judges"] is None
+
+
+def test_a_plan_by_a_column_counts_its_values(tmp_path, simulated):
+    frame = simulated(4, [0.8, 0.0, -0.8], [1.5, 0.7], 600).to_frame()
+    frame.assign(template=[f"t{row % 30}" for row in range(600)]).to_csv(tmp_path / "mine.csv", index=False)
+    asked = ["plan", "mine.csv", "--want", "score_width_worst=2", "--json", "--cluster"]
+    document = json.loads(judgerank(*asked, "template", cwd=tmp_path).stdout)
+    assert (document["cluster"], document["collected"], document["tastes"]) == ("template", 600, None)
+    (row,) = document["plan"]
+    assert row["questions"] < 30 and row["comparisons"] == 20 * row["questions"] and row["more"] == 0
+    assert sum("values of template" in note for note in document["notes"]) >= 2  # what is counted, and the fewest
+    refused = judgerank(*asked, "template,judge", cwd=tmp_path)
+    assert refused.returncode == 2 and "--cluster" in refused.stderr
+
+
+def test_a_plan_is_for_all_the_files_that_are_named(tmp_path, simulated):
+    frame = simulated(4, [0.8, 0.0, -0.8], [1.5, 0.7], 600).to_frame()
+    for name, rows in {"all": frame, "part1": frame[:300], "part2": frame[300:]}.items():
+        rows.to_csv(tmp_path / f"{name}.csv", index=False)
+    words = ["--winner-values", "a=a", "b=b"]  # the second of these stands among the files
+    plans = [
+        judgerank("plan", *files, "--model", "judge_aware", "--want", "score_width=0.1", cwd=tmp_path)
+        for files in (["all.csv"], ["part1.csv", "part2.csv"], ["part?.csv", *words], ["part1.csv"])
+    ]
+    assert plans[0].returncode == 0, plans[0].stderr
+    assert plans[0].stdout == plans[1].stdout == plans[2].stdout
+    assert plans[0].stdout != plans[3].stdout
+
+
+def test_a_baseline_is_handed_on_by_the_doctor(tmp_path):
+    games = [{"score": "A>B"}, {"score": "A>>B"}], [{"score": "B>A"}, {"score": "A>B"}]
+    records = [
+        {"question_id": turn, "model": model, "judge": "j", "games": pair}
+        for turn, pair in enumerate(games)
+        for model in "xy"
+    ]
+    (tmp_path / "m.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+    done = judgerank("doctor", "m.jsonl", cwd=tmp_path)
+    assert done.returncode == 1
+    assert "gpt-4-0314" in done.stderr
+    done = judgerank("doctor", "m.jsonl", "--baseline", "gpt-4-0314", cwd=tmp_path)
+    command = shlex.split(lines(done)["run next"][0])
+    assert command[:5] == ["judgerank", "rank", "m.jsonl", "--baseline", "gpt-4-0314"]
+    assert judgerank(*command[1:], cwd=tmp_path).returncode == 0
+
+
+# settings of collecting
+
+
+def test_the_example_panel_and_the_default_prompt_are_settings():
+    panel = read_settings(Panel, ROOT / "examples/panel.yaml")
+    assert [judge.sent for judge in panel.judges] == ["my-org/large-model", "my-org/small-model"]
+    assert Prompt().model_dump() == PAIRWISE | {
+        "system": None,
+        "criteria": {},
+        "scale": 3,
+        "form": None,
+        "nonce": False,
+    }
+    assert (panel.by_name["small"].prompt_price, panel.by_name["small"].completion_price) == (None, None)
+    assert panel.by_name["small"].api_key_env == "OPENAI_API_KEY"
+
+
+def test_a_whole_number_is_a_price_and_nothing_is_converted(tmp_path):
+    (tmp_path / "p.yaml").write_text("base_url: http://h/v1\njudges: [{judge: j, prompt_price: 2}]\n")
+    panel = read_settings(Panel, tmp_path / "p.yaml")
+    assert panel.judges[0].prompt_price == 2.0
+    values = {"questions": "q", "panel": panel, "output": tmp_path / "o"}
+    assert checked(Collection, values).requests_per_minute is None
+    for key, value in (("repeats", "2"), ("repeats", True), ("seed", -1), ("timeout", float("inf"))):
+        with pytest.raises(ConfigError, match=f"^{key}"):
+            checked(Collection, values | {key: value})
+    with pytest.raises(
+        ConfigError, match="there is no key 'max_concurent'; the nearest known one is 'max_concurrent'"
+    ):
+        checked(Collection, values | {"max_concurent": 1})
+
+
+def test_settings_are_stored_as_they_were_given(tmp_path):
+    panel = checked(Panel, yaml.safe_load((ROOT / "examples/panel.yaml").read_text()))
+    settings = checked(Collection, {"questions": "q", "panel": panel, "output": tmp_path / "o"})
+    assert Collection.model_validate_json(settings.model_dump_json()) == settings
+    assert os.fspath(settings.output) == str(tmp_path / "o")

@@ -23,6 +23,7 @@ from pyarrow import feather
 import judgerank as jr
 from judgerank import fit, rank, read
 from judgerank.data.errors import ConfigError, DataError, DataUnavailableError, JudgerankError
+from judgerank.data.frames import NO_QUESTION
 from judgerank.reading.contents import FORMS
 from judgerank.reading.file_formats import READERS
 from judgerank.reading.files import behind
@@ -200,9 +201,7 @@ def test_what_cannot_be_read_is_one_sentence(name, sentence, tmp_path):
 @pytest.mark.parametrize("reader", [read, jr.aggregate])
 def test_a_pipe_is_no_file_and_is_not_waited_for(reader, tmp_path):
     os.mkfifo(tmp_path / "m.csv")
-    with pytest.raises(
-        DataUnavailableError, match="is a pipe or a device, not a regular file: name - to read stand"
-    ):
+    with pytest.raises(DataUnavailableError, match=r"m\.csv' .*\bpipe\b.*: name - to"):
         reader(tmp_path / "m.csv")
 
 
@@ -212,7 +211,7 @@ def test_an_encoding_is_told_and_never_guessed(tmp_path, plain):
     with pytest.raises(ConfigError, match="the encoding 'klingon' is not known"):
         read(tmp_path / "latin.csv", encoding="klingon")
     done = run("doctor", "latin.csv", "--encoding", "cp1252", cwd=tmp_path)
-    assert done.returncode == 0 and "--encoding cp1252" in done.stdout.splitlines()[-1]
+    assert done.returncode == 0 and done.stdout.splitlines()[-1].split()[-2:] == ["--encoding", "cp1252"]
 
 
 def test_a_database_that_is_being_written_is_left_alone(tmp_path):
@@ -269,7 +268,7 @@ def test_a_folder_is_its_files(tmp_path, plain):
     ):
         read(tmp_path / "hub")
     shutil.rmtree(folder)
-    with pytest.raises(DataUnavailableError, match="there is no file of records in the folder"):
+    with pytest.raises(DataUnavailableError, match=r"\bno file\b.*\bhub\b"):
         read(tmp_path / "hub")
 
 
@@ -311,7 +310,7 @@ def test_a_part_is_for_files_that_have_some(tmp_path):
     to_sqlite(tmp_path / "a.db", votes=FRAME[:10])
     to_sqlite(tmp_path / "b.db", votes=FRAME[10:])
     assert len(read(tmp_path / "*.db::votes").frame) == len(FRAME)
-    with pytest.raises(ConfigError, match="is read by this command"):
+    with pytest.raises(ConfigError, match=r"a\.db is read\b"):
         rank(tmp_path / "a.db::votes", solver="penalised").export(tmp_path / "a.db", form="csv")
 
 
@@ -347,7 +346,7 @@ def test_everyday_words_for_a_winner_are_read(words, plain):
 def test_a_number_with_a_sign_is_whose_it_is_told_to_be(words, plain):
     meant = dict(zip(("model_a", "model_b", "tie"), words, strict=True))
     signed = FRAME.assign(winner=pd.Series([meant.get(value) for value in FRAME["winner"]], dtype=object))
-    with pytest.raises(DataError, match="a number above or below zero, which does not say which model that is"):
+    with pytest.raises(DataError, match=r"\bwinner\b.*--winner-values -1=a\b.*--winner-values -1=b\b"):
         read(signed)
     turned = FRAME.assign(winner=FRAME["winner"].map({"model_a": "b", "model_b": "a", "tie": "c"}))
     for one, letter, expected in (("1", "a", plain), ("-1", "a", read(turned).comparisons)):
@@ -356,7 +355,7 @@ def test_a_number_with_a_sign_is_whose_it_is_told_to_be(words, plain):
     named = signed.rename(columns={"winner": "b_preferred"})
     found = read(named, columns={"winner": "b_preferred"}).comparisons
     assert_array_equal(found.outcome, read(turned).comparisons.outcome)
-    with pytest.raises(DataError, match="above or below zero"):
+    with pytest.raises(DataError, match=r"--winner-values -1=a\b"):
         read(signed, winner_values={"1": "a", "-9": "a"})
 
 
@@ -372,8 +371,8 @@ def test_a_doctor_says_how_words_were_read(tmp_path):
     )
     said = run("doctor", "m.csv", cwd=tmp_path).stdout
     assert "Winners read: 'A>B' as a (9), " in said and "'A=B' as tie (5)" in said
-    assert "--winner-values WORD=VALUE changes it" in said
-    assert "Winners read" not in " ".join(read(FRAME).remarks)
+    assert re.search(r"\(5\).*; --winner-values WORD=VALUE\b", said)
+    assert "--winner-values" not in " ".join(read(FRAME).remarks)
 
 
 @pytest.mark.parametrize(
@@ -429,8 +428,8 @@ def test_a_few_records_without_a_question_are_left_out_and_counted(tmp_path):
     without = read(records[:7] + records[8:])
     for name in ("first", "second", "judge", "outcome"):
         assert_array_equal(getattr(found.comparisons, name), getattr(without.comparisons, name))
-    assert found.comparisons.dropped["without a question"] == 1
-    assert found.remarks[0] == "Left out: 1 judgment without a question."
+    assert found.comparisons.dropped[NO_QUESTION] == 1
+    assert re.search(r": 1 judgment\b.*\bquestion\b", found.remarks[0])
     assert "1 without a question" in run("doctor", "m.json", cwd=tmp_path).stdout
     records[100]["model_b"] = None
     with pytest.raises(DataError, match="record 101 has no 'model_b'"):  # of those in the file
@@ -489,17 +488,17 @@ def test_what_was_read_is_fitted_as_it_is(tmp_path, plain):
 def test_what_is_no_table_is_refused_in_a_sentence(monkeypatch):
     polars = pytest.importorskip("polars")
     refused = {
-        "a LazyFrame has no rows yet: collect it first": polars.LazyFrame(RECORDS),
-        "polars.Series is no table": polars.Series("winner", ["a"]),
-        "judgments are files, a table or records, and this is builtins.int": 3,
-        "record 2 is not a dict": [RECORDS[0], "x"],
-        "a dict is read as columns of equal length": {"model_a": ["x"], "model_b": ["y", "z"]},
-        "no file is named": [],
+        r"\bLazyFrame\b.*\bcollect\b": polars.LazyFrame(RECORDS),
+        r"polars\.Series\b": polars.Series("winner", ["a"]),
+        r"builtins\.int": 3,
+        r"\brecord 2\b.*\bdict\b": [RECORDS[0], "x"],
+        r"\bcolumns\b.*\bsame length": {"model_a": ["x"], "model_b": ["y", "z"]},
+        r"^no file\b": [],
     }
-    for sentence, source in refused.items():
-        with pytest.raises(JudgerankError, match=sentence):
+    for named, source in refused.items():
+        with pytest.raises(JudgerankError, match=named):
             read(source)
-    with pytest.raises(ConfigError, match="a form and an encoding are those of a file"):
+    with pytest.raises(ConfigError, match=r"\bform\b.*\bencoding\b"):
         read(FRAME, form="csv")
     table = polars.DataFrame(RECORDS)
     monkeypatch.setitem(sys.modules, "pyarrow", None)
@@ -557,7 +556,7 @@ def test_promptfoos_assertions_are_judges(tmp_path):
             ("llm-rubric", 0.0, "2"),
             ("llm-rubric", 0.5, "2"),
         ]
-    assert "each assertion is a judge" in found.remarks[0]
+    assert re.search(r"\bassertion\b.*\bjudge\b", found.remarks[0])
 
 
 def test_promptfoos_outputs_without_assertions_have_one_score():

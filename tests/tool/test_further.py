@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -15,7 +17,9 @@ from judgerank.ranking.studies import prediction
 from judgerank.ranking.studies.by_judge import BY_JUDGE
 from judgerank.ranking.studies.coverage import far_from_the_rest
 from judgerank.ranking.studies.estimation import WHICH_FIT
+from judgerank.ranking.studies.panel import UNBOUNDED
 from judgerank.ranking.studies.position_bias import leaning, on_positions
+from judgerank.ranking.studies.prediction import KEEP
 from judgerank.ranking.verdict import verdict
 from tests.library.test_blocks import drawn
 from tests.tool.command import judgerank
@@ -50,9 +54,9 @@ def test_the_ranking_is_by_the_fit_with_the_blocks_and_the_one_without_stands_be
     assert every["score"].std() < every["score_without"].std()
     assert (adjusted["rank_low"] <= adjusted["rank"]).all() and (adjusted["rank"] <= adjusted["rank_high"]).all()
     told = " ".join(ranking.remarks)
-    assert "Block style" in told and "by question p" in told and "Scores with and without these effects" in told
+    assert "Block style" in told and "by question p" in told and re.search(r"\bcorrelate at \d\.\d+", told)
     page = ranking.to_html()
-    assert "What judges do besides judging quality" in page and "What judges do besides" not in plain.to_html()
+    assert 'id="further-head"' in page and 'id="further-head"' not in plain.to_html()
 
 
 def test_a_block_without_a_test_by_question_says_what_its_test_assumes(table):
@@ -61,7 +65,7 @@ def test_a_block_without_a_test_by_question_says_what_its_test_assumes(table):
     for cluster, said in (("question", True), ("none", True), ("effects", False)):
         remarks = rank(mixed, blocks=["category"], cluster=cluster).remarks
         (told,) = (text for text in remarks if text.startswith("Block category"))
-        assert ("judgments of one question taken as independent" in told) == said
+        assert ("independent" in told) == said
         assert "by question p" not in told
 
 
@@ -74,7 +78,7 @@ def test_position_bias_is_tested_between_fits_that_differ_in_positions_alone(tab
     data = ranking.judgments.comparisons
     smaller, larger = fit(data, "btl_ties"), fit(data, MODELS["btl_ties"].counterpart())
     found = leaning(smaller, lambda _: larger, 0.95, (data, ranking.judgments.question))
-    (told,) = (text for text in ranking.remarks if "position bias" in text)
+    (told,) = (text for text in ranking.remarks if "bias (" in text)
     assert [told] == on_positions(found, 0.95) and "(tested by question, p = " in told
 
 
@@ -84,7 +88,7 @@ def test_where_question_effects_are_zero_all_else_is_said_of_the_fit_with_the_bl
     with_effects, without = rank(alone, cluster="effects", **asked), rank(alone, **asked)
     assert with_effects.fit.effects is None
     added = [text for text in with_effects.remarks if text not in without.remarks]
-    assert len(added) == 1 and added[0].startswith("Question effects: none")
+    assert len(added) == 1 and "(sigma is" in added[0]
     assert set(without.remarks) <= set(with_effects.remarks)
 
 
@@ -117,7 +121,7 @@ def test_the_command_ranks_by_blocks_question_effects_and_shrinkage_together(tab
     done = judgerank("rank", "judgments.csv", *asked, "--verbose", "-o", "out", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     said = " ".join(done.stdout.split())
-    assert "Question effects" in said and "Block style" in said
+    assert "sigma" in said and "Block style" in said
     fitted = fit(
         read(tmp_path / "judgments.csv"),
         "position_aware_ties",
@@ -240,12 +244,10 @@ def test_an_exact_fit_that_a_warning_advises_against_is_not_advised(monkeypatch,
     table = drawn_votes(1_500, (1.5, 1.0, -0.8))
     table.loc[(table["judge"] != "j2") & (np.arange(1_500) % 3 == 0), "winner"] = "model_a"
     ranking = rank(table)
-    (said,) = (remark for remark in ranking.remarks if "held-out comparisons" in remark)
-    assert said.startswith(
-        "position_aware (exact) predicts held-out comparisons better than position_aware (shrunk)"
-    )
+    (said,) = (remark for remark in ranking.remarks if "held-out" in remark)
+    assert re.match(r"position_aware \(exact\) .*\bbetter\b.* position_aware \(shrunk\)", said)
     assert len(which(ranking)) == 1 and "To use it" not in said
-    assert "Keep the default all the same" in said
+    assert KEEP in said
     table.to_csv(tmp_path / "judgments.csv", index=False)
     told = [text for about, text in examine(tmp_path / "judgments.csv") if about == "fit"]
     assert [text.startswith("in the exact fit (rank shows the shrunk one unless") for text in told] == [True]
@@ -258,7 +260,7 @@ def test_where_a_judge_runs_off_it_is_said_and_scores_have_intervals():
     assert "a parameter of j2 grows without limit" in said
     assert "how much more j2 discriminates than the other judges" in said
     assert ranking.tables["leaderboard"]["low"].notna().all()
-    assert ranking.tables["judges"].set_index("judge")["verdict"]["j2"] == "always agrees"
+    assert ranking.tables["judges"].set_index("judge")["verdict"]["j2"] == UNBOUNDED
 
 
 def test_a_model_that_always_won_is_ranked_with_a_word_on_it_and_refused_by_the_exact_fit():
@@ -270,9 +272,8 @@ def test_a_model_that_always_won_is_ranked_with_a_word_on_it_and_refused_by_the_
     ranking = rank(table)
     assert ranking.tables["leaderboard"]["model"].iloc[0] == "m0"
     (said,) = which(ranking)
-    assert said.startswith("There is no exact fit")
-    assert "penalised" not in said and "to begin with" not in said  # it is shrunk already
-    assert said.endswith("The scores shown rest on shrinkage there.")
+    assert re.match(r".*\bno exact fit \(.*\bm0\b.*\bshrinkage\b", said)
+    assert "penalised" not in said and "compare" not in said  # it is shrunk already
     assert "exact" not in ranking.tables
 
 

@@ -181,7 +181,7 @@ def test_offline_a_sentence_says_what_is_missing(monkeypatch):
     assert done.returncode == 1
     (line,) = done.stderr.splitlines()
     assert "'lmsys/nowhere' has not been loaded before, and http://127.0.0.1:9 cannot be reached" in line
-    assert "or name a folder with its files" in line
+    assert "(hf:FOLDER)" in line
 
 
 def test_offline_by_choice_is_told_likewise():
@@ -209,7 +209,7 @@ def test_a_set_is_ranked_by_name(folder, tmp_path):
 
 
 def test_a_form_is_that_of_a_file(folder):
-    with pytest.raises(ConfigError, match="a form and an encoding are those of a file"):
+    with pytest.raises(ConfigError, match=r"\bform\b.*\bencoding\b"):
         read_judgments(f"hf:{folder}::human", "csv")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import zipfile
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -15,8 +16,7 @@ from inspect_ai.scorer import includes
 
 from judgerank import rank, read
 from judgerank.data.errors import ConfigError, DataError
-from judgerank.inspecting.panel_scorer import pairwise
-from judgerank.inspecting.stopping import PanelStopping
+from judgerank.inspecting.plugin import PanelStopping, pairwise
 from judgerank.reading.decompress import Archive, inflated
 from tests.tool.make_inspect_logs import write
 from tests.tool.test_layouts import inspect_log, rows
@@ -79,7 +79,7 @@ def test_a_panel_scores_answers_and_judgerank_reads_its_log_back(baseline):
     assert min(values) >= 0.5
     assert max(values) == 1.0
     judgments = read(place(log))
-    assert "judgments of a panel in a log of inspect_ai" in judgments.source["layout"]
+    assert re.search(r"\bpanel\b.*\binspect_ai\b", judgments.source["layout"])
     assert judgments.comparisons.models == ("mockllm/new", "mockllm/old")
     assert sorted(judgments.comparisons.judges) == ["mockllm/judge", "rule.py:judge"]
     assert len(judgments.frame) == 12
@@ -106,7 +106,7 @@ def test_what_cannot_be_read_or_compared_has_no_score(baseline):
     unclear = model("judge", lambda prompt: "I cannot say.")
     log = run(model("new", lambda text: "good"), pairwise(unclear, baseline), many=7)
     reasons = [sample.scores["pairwise"].reason for sample in log.samples]
-    assert reasons == ["no judgment could be read"] * 6 + ["no baseline answers sample '6'"]
+    assert len({*reasons[:6]}) == 1 and "'6'" in reasons[6] and "'6'" not in reasons[0]
     with pytest.raises(DataError):
         rank(place(log))
 
@@ -116,31 +116,31 @@ def test_settings_that_make_no_sense_are_refused(baseline):
         pairwise("rule.py:judge", baseline, order="none")
     with pytest.raises(ConfigError, match=r"judge 'rule.py:judge' is there twice"):
         pairwise(["rule.py:judge", "rule.py:judge"], baseline)
-    with pytest.raises(ConfigError, match="there are no judges"):
+    with pytest.raises(ConfigError, match="no judges"):
         pairwise([], baseline)
-    with pytest.raises(ConfigError, match="level lies between"):
+    with pytest.raises(ConfigError, match=r"^level\b"):
         PanelStopping(level=1.0)
 
 
 def test_an_evaluation_stops_once_the_panel_has_decided(baseline):
-    rule = PanelStopping("all separated", growth=1.1)
+    rule = PanelStopping("top 1 separated", growth=1.1)
     new = model("new", lambda text: "bad" if int(text.split()[1][:-1]) % 10 == 1 else "good good")
     many = place(run(model("old", lambda text: "good"), many=150))
     log = run(new, pairwise("rule.py:judge", many), many=150, early_stopping=rule)
     assert rule.reached
     summary = log.results.early_stopping
-    assert summary.manager == "judgerank, all separated"
+    assert summary.manager == "judgerank, top 1 separated"
     assert summary.metadata["reached"]
     assert summary.metadata["looks"] == rule.looks >= 1
     assert len(log.samples) + len(summary.early_stops) == 150
     assert 20 < len(log.samples) < 120
     assert summary.metadata["whose"] == rule.whose
     assert summary.metadata["without_judge"] == []  # there is one judge
-    assert summary.early_stops[0].reason.startswith("all separated, after ")
+    assert summary.early_stops[0].reason.startswith("top 1 separated, after ")
 
 
 def test_an_evaluation_without_a_difference_does_not_stop(baseline):
-    rule = PanelStopping("all separated")
+    rule = PanelStopping("top 1 separated")
     many = place(run(model("old", lambda text: "good"), many=80))
     even = model("new", lambda text: "bad" if int(text.split()[1][:-1]) % 2 else "good good")
     log = run(even, pairwise(["rule.py:judge"], many), many=80, early_stopping=rule)

@@ -20,7 +20,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from judgerank import rank, read
-from judgerank.cli.plan_run import Assumption, fitted_to
+from judgerank.cli.plan import Assumption, fitted_to
 from judgerank.data.errors import ConfigError, DataError, DataUnavailableError, JudgerankError
 from judgerank.reading.layouts import LAYOUTS
 from judgerank.reading.read import judgments_of
@@ -358,7 +358,7 @@ def test_fastchats_games_are_in_both_orders(tmp_path):
     ]
     assert found.comparisons.dropped == {"unknown": 1, "null": 0}
     assert_array_equal(found.question, [0, 0, 1, 1, 0])
-    assert "two games, one in each order" in found.remarks[0]
+    assert re.search(r"\btwo games\b", found.remarks[0])
 
 
 def test_arena_hards_verdicts_are_in_both_orders_and_strong_ones_count_once(tmp_path):
@@ -373,7 +373,7 @@ def test_arena_hards_verdicts_are_in_both_orders_and_strong_ones_count_once(tmp_
         ("y", "base", "j", 0.0),
     ]
     assert found.comparisons.n_comparisons == 7
-    assert "its strength is kept" in found.remarks[0]
+    assert "position_aware_graded" in found.remarks[0]
 
 
 def test_a_baseline_that_the_records_do_not_name_is_told(tmp_path):
@@ -484,7 +484,7 @@ def test_a_preference_between_one_and_two_is_a_weight(tmp_path):
     assert found.judges.set_index("judge").loc["k", "share_a"] == 1 / 3  # the nearer of the two
     assert any(remark.startswith("1 answer is a weight") for remark in found.remarks)
     assert found.comparisons.dropped == {"unknown": 0, "null": 1}
-    with pytest.raises(DataError, match="some of these records are shares of a win"):
+    with pytest.raises(DataError, match=r"\bshares\b"):
         found.comparisons.to_frame()
     untied = read(tmp_path / "mine.json", winner_values={"0": "unknown"}).comparisons
     assert_array_equal(untied.outcome, [1.0, 0.0, 0.5, 0.75])
@@ -531,7 +531,7 @@ def test_columns_of_winners_are_no_judges_until_they_are_named():
     wide["kim"], wide["gpt"], wide["ana"] = (rng.choice([*"abc"], 60) for _ in range(3))
     votes = wide[["kim", "gpt", "ana"]]
     wide["consensus"] = [row.mode()[0] if row.nunique() < 3 else "c" for _, row in votes.iterrows()]
-    with pytest.raises(DataError, match="name those that are judges") as error:
+    with pytest.raises(DataError, match=r"\b\d columns\b.*\bjudges=") as error:
         judgments_of(wide)
     named = re.search(r"judges=([\w,]+)", str(error.value))[1]
     assert named == "kim,gpt,ana"
@@ -551,7 +551,7 @@ def test_judges_of_a_wide_table_may_write_everyday_words(words, judges):
     written = plain.assign(**{name: plain[name].map(dict(zip("abc", words, strict=True))) for name in judges})
     found, expected = (judgments_of(table, columns={"judges": "kim,gpt,ana"}) for table in (written, plain))
     same(found.comparisons, expected.comparisons)
-    assert f"Winners read: {words[0]!r} as a (" in " ".join(found.remarks)
+    assert f": {words[0]!r} as a (" in " ".join(found.remarks)
     assert not any("not read" in said for said in found.remarks)
 
 
@@ -617,7 +617,7 @@ REFUSED = [
     (changed(FASTCHAT, 1, g2_winner="model_3"), "record 2 has the unknown g2_winner 'model_3'"),
     (changed(FASTCHAT, 1, model_2=None), "record 2 has no 'model_2'"),
     (without(FASTCHAT, "g2_winner"), "the table has no column 'g2_winner' .it has: .* nearest to FastChat"),
-    ([record | {"m1_score": 3} for record in FASTCHAT], "column 'm1_score' tells of grades"),
+    ([record | {"m1_score": 3} for record in FASTCHAT], "'m1_score'"),
     (changed(ALPACA_EVAL, 1, preference=2.5), "record 2 has the preference 2.5, which is neither 0 nor from 1"),
     (changed(ALPACA_EVAL, 1, preference=-1), "record 2 has the preference -1"),
     (changed(ALPACA_EVAL, 1, preference="x"), "record 2 has the preference 'x'"),
@@ -647,7 +647,7 @@ REFUSED = [
     ([RUN | {"label_a": "A", "label_b": "B"}], "run 1 does not name what it compares: write both names into it"),
     ([RUN | {"entries": []}], "run 1 has no entries"),
     ([RUN | {"label_b": "x"}], "record 1 compares 'x' with itself"),
-    ([run_of(("q", []))], "there are no answers"),
+    ([run_of(("q", []))], r".*\bno answers\b"),
     ([run_of(("q", [vote("j", ("ab", "C"))]))], "run 1, entry 1 has the unknown verdict 'C' .known: A, B, tie"),
     ([run_of(("q", [vote("j", ("aa", "A"))]))], "run 1, entry 1 has the unknown ordering 'aa' .known: ab, ba"),
     ([run_of((None, [vote("j", ("ab", "A"))]))], "None is no question"),
@@ -734,7 +734,7 @@ def test_inspects_logs_become_comparisons_on_the_same_samples(tmp_path):
     assert list(found.frame["question_id"]) == [f"arithmetic/{n}" for n in (1, 2, 3, 4)]
     direction, judges, said = found.remarks
     assert direction == "Higher is better for match. Where that is wrong, change the sign of the scores."
-    assert judges == "Each scorer counts as a judge."
+    assert re.search(r"\bscorer\b.*\bjudge\b", judges)
     assert said.startswith(
         "4 comparisons were made of the scores of two models on the same sample: 2 of them are ties"
     )
@@ -781,7 +781,7 @@ def test_a_sample_that_failed_is_not_read(tmp_path):
     [
         ([X], "there are scores of one model only, 'openai/x'"),
         ([X, X, Y], "model 'openai/x' has two scores of 'match' on sample 'arithmetic/1'"),
-        ([X, inspect_log("y", {1: "C"}, "other")], "no sample has scores of two models"),
+        ([X, inspect_log("y", {1: "C"}, "other")], r".*\bof two models\b"),
         ([X, inspect_log("y", {1: "C", 2: "maybe"})], "sample 2 has 'maybe' as 'match', which is no number"),
         ([X, inspect_log("y", {1: "maybe"})], "no sample of the log has a score that is a number"),
         ([X, inspect_log("y", {})], "log 2 has no samples"),
@@ -884,7 +884,7 @@ def test_files_of_one_name_are_told_apart_by_their_folders(tmp_path):
 
 
 def test_samples_of_different_texts_are_not_the_same(tmp_path):
-    with pytest.raises(DataError, match="no sample has scores of two models"):
+    with pytest.raises(DataError, match=r"\bof two models\b"):
         read([harness(tmp_path, "x", {0: 1}), harness(tmp_path, "y", {0: 1}, doc_hash="1e")])
 
 
@@ -996,7 +996,7 @@ def test_files_that_are_not_there_or_there_twice_are_refused(parts):
         read(parts / "*.csv")
     with pytest.raises(ConfigError, match=r"part0.jsonl is named twice"):
         read([parts / "part0.jsonl", parts / "*.jsonl"])
-    with pytest.raises(ConfigError, match="no file is named"):
+    with pytest.raises(ConfigError, match=r"^no file\b"):
         read([])
 
 

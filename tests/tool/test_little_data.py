@@ -72,8 +72,8 @@ FILES: dict[str, list[Record]] = {
         (*REPEATED[0][:3], A, "x"),
     ],
     "a judge without an answer": [*drawn(5, "x"), *answered(drawn(5, "y"), "unknown")],
-    "a model with itself": [("s", "gpt", "gpt", TIE, "x"), *drawn(6, "x")],
-    "next to nothing but a model with itself": [*ONE, *(4 * [("s", "gpt", "gpt", TIE, "x")])],
+    "itself": [("s", "gpt", "gpt", TIE, "x"), *drawn(6, "x")],
+    "next to nothing but itself": [*ONE, *(4 * [("s", "gpt", "gpt", TIE, "x")])],
     "two islands": [("q0", "a", "b", A, "x"), ("q1", "c", "d", A, "x")],
     "no doubt": answered(drawn(4, "x"), A),
     "always the first": answered(drawn(2, "x", both=True), A),
@@ -134,9 +134,9 @@ def test_an_interval_says_something_if_it_is_half_as_wide_as_what_can_be():
 
 def test_repeated_requests_are_counted_where_they_are_few():
     board = judgerank.rank(pd.DataFrame([*REPEATED, (*REPEATED[0][:3], B, "x")], columns=HEADER))
-    (sentence,) = [remark for remark in board.remarks if "repeated request" in remark]
+    (sentence,) = [remark for remark in board.remarks if " of 1 repeated" in remark]
     changed = int(REPEATED[0][3] != B)
-    assert sentence.startswith(f"{changed} of 1 repeated request got a different answer")
+    assert sentence.startswith(f"{changed} of 1 ")
     assert "%" not in sentence
     assert not any("judges change their answer 1" in remark for remark in board.remarks)
 
@@ -150,8 +150,8 @@ def test_a_plan_says_what_it_takes_where_the_file_does_not_tell():
 
 def test_the_effective_number_of_judges_takes_shared_questions():
     few, enough = (str(trust_report(read_judgments_of(drawn(questions, "xyz", seed=1)))) for questions in (5, 150))
-    assert "(confidence interval" not in few
-    assert "independent judges of their average quality (confidence interval" in enough
+    interval = re.compile(r"[\d.]+ independent judges\b.*\(.*[\d.]+ to [\d.]+\)")
+    assert not interval.search(few) and interval.search(enough)
 
 
 def read_judgments_of(rows: list[Record]):
@@ -159,7 +159,7 @@ def read_judgments_of(rows: list[Record]):
 
 
 def test_ties_alone_leave_nothing_to_remove():
-    with pytest.raises(DataError, match="all answers are ties"):
+    with pytest.raises(DataError, match=r"\bties\b"):
         trust_report(read_judgments_of(FILES["all ties"]))
 
 
@@ -167,10 +167,10 @@ def test_ties_alone_leave_nothing_to_remove():
 
 
 def test_answers_about_a_model_and_itself_are_counted_and_left_out(tmp_path):
-    with_itself, without = FILES["a model with itself"], FILES["a model with itself"][1:]
+    with_itself, without = FILES["itself"], FILES["itself"][1:]
     judgments = read_judgments_of(with_itself)
     assert judgments.comparisons.dropped[ITSELF] == 1
-    assert judgments.remarks[0] == "Left out: 1 judgment of a model with itself."
+    assert re.search(rf": 1 judgment {ITSELF}\.$", judgments.remarks[0])
     boards = [judgerank.rank(pd.DataFrame(rows, columns=HEADER)).leaderboard for rows in (with_itself, without)]
     pd.testing.assert_frame_equal(*boards)
     file = tmp_path / "votes.csv"
@@ -181,7 +181,7 @@ def test_answers_about_a_model_and_itself_are_counted_and_left_out(tmp_path):
 
 
 def test_counted_answers_about_a_model_and_itself_count_as_many():
-    rows = [(*row, 3) for row in FILES["a model with itself"]]
+    rows = [(*row, 3) for row in FILES["itself"]]
     frame = pd.DataFrame(rows, columns=[*HEADER, "n"])
     assert judgerank.read(frame, columns={"count": "n"}).comparisons.dropped[ITSELF] == 3
     published = frame.set_axis(["question_id", A, B, "judge_preferred_model", "judge_model", "n"], axis=1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -21,6 +22,7 @@ from judgerank.data.errors import NoMaximumError
 from judgerank.engine import search
 from judgerank.engine.boundary import guess
 from judgerank.inference.wald import normal_quantile
+from judgerank.model.block import Need
 from judgerank.model.members import MODELS
 from judgerank.model.streams import generator
 from judgerank.order.scale import scale_of, standardised
@@ -29,7 +31,7 @@ from judgerank.ranking.page import to_html
 from judgerank.ranking.studies import prediction
 from judgerank.ranking.studies.position_bias import leaning, on_positions
 from judgerank.ranking.studies.prediction import FOLDS, compared, held_out, mean_of, sample_of
-from judgerank.ranking.studies.rivals import on_rivals, rival
+from judgerank.ranking.studies.rivals import DISAGREE, on_rivals, rival
 from judgerank.ranking.verdict import verdict
 from judgerank.reading.read import judgments_of, read_judgments
 from replication.datasets import find_file
@@ -75,7 +77,7 @@ def test_position_aware_is_the_default_where_the_order_identifies_it(simulated, 
     assert default_member([both_ways])[0] == DEFAULT
     name, why = default_member([both_ways, follows])
     assert name == FALLBACK
-    assert "each pair was shown in one order" in why
+    assert "one order" in why
 
 
 @needs_data
@@ -88,15 +90,15 @@ def test_real_judges_who_follow_positions_do_not_decide_the_default_ranking(solv
     misled = rank(data, model="judge_aware", solver=solver)
     assert misled.tables["leaderboard"]["model"][0].startswith("RWKV-4-Raven")
     said = "\n".join(misled.remarks)
-    assert "Judges show position bias" in said
+    assert re.search(r"position bias \(.*p (=|<) ", said)
     assert "--model position_aware does" in said
-    assert "WARNING: the two disagree" in said
-    assert any("changes a lot if all judges count equally" in one for one in verdict(misled).warnings)
+    assert DISAGREE in said
+    assert any("equally" in one for one in verdict(misled).warnings)
     ranking = rank(data, solver=solver)
     assert ranking.tables["leaderboard"]["model"][0] == BEST
     (fitted_with,) = [one for one in ranking.remarks if one.startswith("Fitted with")]
     assert fitted_with.startswith("Fitted with position bias (position_aware, the default)")
-    assert "The ranking corrects for it" in "\n".join(ranking.remarks)
+    assert "corrects" in "\n".join(ranking.remarks)
 
 
 def test_leanings_are_tested_in_shrunk_fits(simulated):
@@ -107,7 +109,8 @@ def test_leanings_are_tested_in_shrunk_fits(simulated):
     assert (set(found.towards_first), found.towards_second) == ({"j3", "j4"}, ("j2",))
     larger = fit(data, "position_aware", "penalised")
     assert leaning(larger, lambda name: fit(data, name, "penalised"), 0.95) == found
-    assert "The ranking corrects for it." in on_positions(found, 0.95, allowed_for=True)[0]
+    corrected = on_positions(found, 0.95, allowed_for=True)[0]
+    assert "corrects" in corrected and "--model" not in corrected
 
 
 def test_shrunk_fits_of_judges_without_leanings_are_seldom_said_to_have_any(simulated):
@@ -141,7 +144,7 @@ def test_another_maximum_is_named_with_how_much_lower_it_is():
     assert rival(fit(data, "btl")) is None
     assert rival(fit(data, solver="penalised")) is None
     said = on_rivals(fitted, lambda name: fit(data, name))
-    assert "WARNING: the two disagree" in said[0]
+    assert DISAGREE in said[0]
     assert f"{other.gap:.1f} lower" in said[1]
 
 
@@ -182,9 +185,9 @@ def test_components_are_ranked_apart_and_never_against_each_other(solver, tmp_pa
     }
     assert across["separated"].isna().all()
     assert (pairs["comparable"].sum(), len(pairs)) == (4, 10)
-    said = [text for text in ranking.remarks if "ranked by itself" in text]
+    said = [text for text in ranking.remarks if "(1) u, v, w; (2) x, y" in text]
     assert len(said) == 1
-    assert "(1) u, v, w; (2) x, y. To connect them, compare v with " in said[0]
+    assert "compare v with " in said[0]
     assert "6 pairs of models of different components are not comparable" in to_html(ranking)
     assert set(ranking.tables["judges"].query("component == 1")["judge"]) == {"j", "k"}
 
@@ -251,13 +254,13 @@ def test_files_of_one_name_do_not_take_each_others_folder(tmp_path):
     again = judgerank("rank", names[1], cwd=tmp_path)
     assert again.returncode == 1
     (line,) = again.stderr.strip().splitlines()
-    assert f"holds the results of {tmp_path / names[0]}, which would be replaced" in line
+    assert re.search(rf"{re.escape(str(tmp_path / names[0]))}, .*--output\b.*--force\b", line)
     assert (target / "leaderboard.csv").read_bytes() == before
     assert judgerank("rank", names[0], cwd=tmp_path).returncode == 0
     below = judgerank("rank", names[0], "--output", target / "leaderboard.csv" / "below", cwd=tmp_path)
     assert below.returncode == 1
     (line,) = below.stderr.strip().splitlines()
-    assert "cannot be written to" in line
+    assert "leaderboard.csv/below" in line
 
 
 def copied(seed: int, many: int = 5, size: int = 120) -> tuple[Comparisons, np.ndarray]:
@@ -373,17 +376,17 @@ def test_the_member_that_ranks_is_told_beside_the_others(leaning_judges, ranking
     assert (best["worse"], best["worse_error"]) == (0, 0)
     assert_allclose(table["worse"], table["log_loss"] - best["log_loss"], atol=1e-12)
     used = "position_aware (shrunk)"
-    (told,) = [remark for remark in ranking.remarks if "held-out comparisons" in remark]
+    (told,) = [remark for remark in ranking.remarks if "held-out" in remark]
     assert f"{loss[used]:.4f}" in told
-    assert f"; {leaning_judges['question'].nunique()} questions in {FOLDS} folds)" in told
+    assert re.search(rf"; {leaning_judges['question'].nunique()} questions\b.*\b{FOLDS} folds\)", told)
     own = table.set_index("member").loc[used]
     assert best["member"] == "position_aware" and own["worse"] <= 2 * own["worse_error"]
     assert f"difference {own['worse']:.4f}, SE {own['worse_error']:.4f};" in told
-    assert told.startswith(f"{used} and position_aware (exact) predict held-out comparisons equally well")
+    assert re.match(rf"{re.escape(used)} and position_aware \(exact\) .*\bequally\b", told)
     assert f"log-loss {own['log_loss']:.4f} vs {best['log_loss']:.4f}" in told and "To use it" not in told
-    assert "How well each member of the family predicts" in ranking.to_html()
+    assert "position_only" in ranking.to_html()
     named = rank(leaning_judges, model="position_aware")
-    assert "members" not in named.tables and "How well each member of the family predicts" not in named.to_html()
+    assert "members" not in named.tables and "position_only" not in named.to_html()
     pd.testing.assert_frame_equal(named.tables["pairs"], ranking.tables["pairs"])
 
 
@@ -446,9 +449,9 @@ def test_a_member_with_a_judge_who_runs_off_is_not_compared():
     assert table.loc["position_aware", "note"] == "no maximum: a parameter of j2 grows without limit"
     assert table.loc["position_aware", "ranks"] and np.isnan(table.loc["position_aware", "log_loss"])
     assert {"btl", "position_only"} == set(table.index[table["log_loss"].notna()])
-    said = "How well position_aware predicts held-out comparisons is not known (no maximum"
-    assert sum(remark.startswith(said) for remark in ranking.remarks) == 1
-    assert (table.loc[["btl_ties", "length"], "note"] == ["there are no ties", "there are no lengths"]).all()
+    said = [remark for remark in ranking.remarks if "held-out" in remark and "(no maximum" in remark]
+    assert len(said) == 1 and " position_aware " in said[0]
+    assert [note.split()[-1] for note in table.loc[["btl_ties", "length"], "note"]] == ["ties", "lengths"]
 
 
 def test_positions_that_scores_imitate_are_not_compared(leaning_judges):
@@ -457,7 +460,7 @@ def test_positions_that_scores_imitate_are_not_compared(leaning_judges):
     table = ranking.tables["members"].set_index("member")
     assert table.loc["judge_aware (shrunk)", "ranks"]
     with_positions = [name for name, member in MODELS.items() if member.has_position and not member.has_slope]
-    assert (table.loc[with_positions, "note"] == "the order of presentation follows the models").all()
+    assert table.loc[with_positions, "note"].str.contains(Need.ORDER.value).all()
 
 
 def test_too_few_questions_leave_nothing_to_say(leaning_judges):
@@ -466,7 +469,7 @@ def test_too_few_questions_leave_nothing_to_say(leaning_judges):
     assert ranking.tables["members"]["log_loss"].isna().all()
     assert not any("held-out" in text for text in ranking.remarks)
     notes = ranking.tables["members"].set_index("member")["note"]
-    assert notes["btl"] == f"there are fewer than {FOLDS} to leave out"
+    assert re.search(rf"\b{FOLDS}\b", notes["btl"])
 
 
 def test_of_components_the_largest_is_compared(leaning_judges):
@@ -480,7 +483,7 @@ def test_answers_by_a_judge_of_one_fold_alone_are_left_out_and_counted(leaning_j
     one = leaning_judges.assign(judge=leaning_judges["judge"].where(leaning_judges["question"] != 7, "only there"))
     many = int((leaning_judges["question"] == 7).sum())
     table, (told,) = compared(judgments_of(one), "position_only")
-    assert f"({many} by judges who are in one fold only left out)" in told
+    assert f" ({many} by judges" in told
     assert table.set_index("member").loc["btl", "log_loss"] > 0
 
 
@@ -514,7 +517,7 @@ def test_many_comparisons_are_drawn_of_few_models_if_these_have_enough(leaning_j
         monkeypatch.setattr(prediction, "MOST_ROWS", rows)
         sample = sample_of(judgments)
         assert sorted(sample.comparisons.models) == sorted(most[:many])
-        assert (f"of the {many} models compared most" in sample.description) == (many < 4)
+        assert (f" {many} models" in sample.description) == (many < 4)
 
 
 def test_the_models_compared_most_may_never_meet(monkeypatch):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -45,7 +46,7 @@ def test_a_newcomer_is_placed_beside_a_refit(folder):
     done = judgerank("place", folder / "old.npz", folder / "new.csv", anew=True)
     assert done.returncode == 0, done.stderr
     assert "cedar, placed on a board of 4 models" in done.stdout
-    assert "not separated from" in done.stdout and "no judge sees them otherwise" in done.stdout
+    assert re.search(r"\bnot separated\b.*\b(oak|elm|ash|fir|pine|maple|birch)\b", done.stdout)
 
 
 def test_a_partial_judge_is_warned_of(folder, tmp_path):
@@ -66,9 +67,9 @@ def test_two_boards_are_held_against_each_other(folder):
     assert "WARNING: prompt was v1 and is v2." in done.stdout
     assert "Models new: cedar." in done.stdout and "Judges are the same." in done.stdout
     assert "Files are not the same." in done.stdout
-    assert "a test that weights the judges alike on both boards" in done.stdout
+    assert re.search(r"^p_value: .*\bstandard_error\b", done.stdout, re.MULTILINE)
     same = judgerank("diff", folder / "all.npz", folder / "all.npz").stdout
-    assert "Both boards have the same comparisons." in same and "No model" in same and "prompt: v2." in same
+    assert re.search(r"\bsame comparisons\b", same) and "No model" in same and "prompt: v2." in same
 
 
 def test_a_note_that_one_board_lacks_is_said_to_be_the_other_ones():
@@ -82,10 +83,10 @@ def test_a_note_that_one_board_lacks_is_said_to_be_the_other_ones():
 
 def test_what_is_no_board_is_refused(folder, tmp_path):
     done = judgerank("diff", folder / "old.csv", folder / "all.npz")
-    assert done.returncode == 1 and "is not a fit that judgerank saved" in done.stderr
+    assert done.returncode == 1 and "old.csv" in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
     done = judgerank("place", folder / "all.npz", folder / "new.csv")
-    assert done.returncode == 1 and "on the board already" in done.stderr
+    assert done.returncode == 1 and re.search(r"\bevery model\b.*\bboard\b", done.stderr)
 
 
 def test_a_note_takes_a_file_to_be_kept_in(tmp_path):
@@ -93,7 +94,7 @@ def test_a_note_takes_a_file_to_be_kept_in(tmp_path):
     assert done.returncode == 2 and "--save" in usage_text(done.stderr)
     assert not (tmp_path / "r").exists()
     done = judgerank("rank", EXAMPLE, "-o", tmp_path / "r", "--save", tmp_path / "b.npz", "--note", "prompt")
-    assert done.returncode == 2 and "is not NAME=TEXT" in usage_text(done.stderr)
+    assert done.returncode == 2 and re.search("'prompt' .*NAME=TEXT", usage_text(done.stderr))
 
 
 # `judgerank people` as a user runs it.
@@ -109,7 +110,7 @@ def votes(tmp_path):
 def test_a_marked_file_gives_scores_a_test_and_items_to_ask(votes, tmp_path):
     done = judgerank("people", votes, "--column", "human=by_person", "--next", tmp_path / "ask.csv", anew=True)
     assert done.returncode == 0, done.stderr
-    assert "people on 300 of them" in done.stdout and "WARNING: as_judge" in done.stdout
+    assert re.search(r"\bpeople\b.* 300 .*", done.stdout) and re.search(r"WARNING\b.*\bas_judge\b", done.stdout)
     asked = pd.read_csv(tmp_path / "ask.csv")
     assert len(asked) == 700 and set(asked) == {"first", "second", "question", "panel", "worth"}
     assert set(asked["question"]) <= set(pd.read_csv(votes)["question"])
@@ -122,7 +123,7 @@ def test_people_by_name(votes):
 
 def test_no_people_is_one_sentence_and_no_file(votes, tmp_path):
     done = judgerank("people", votes, "--next", tmp_path / "ask.csv")
-    assert done.returncode == 1 and "no judgment is by a person" in done.stderr
+    assert done.returncode == 1 and "--human" in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1 and not (tmp_path / "ask.csv").exists()
 
 
@@ -162,16 +163,16 @@ def test_new_models_are_placed_on_a_human_board(verdicts):
 @pytest.mark.parametrize(
     ("board", "more", "said"),
     [
-        ("missing.csv", (), "missing.csv: the human board cannot be read (No such file or directory)"),
-        ("verdicts.csv", (), "verdicts.csv: a human board needs the columns model and elo"),
-        ("few.csv", (), "the human board has 3 of the models that the judges compared, and 4 or more are needed"),
-        ("board.csv", ("--human", "j0"), "--board takes the place of human votes: leave out --human and --next"),
+        ("missing.csv", (), "missing.csv: .*No such file or directory"),
+        ("verdicts.csv", (), "verdicts.csv: .*model and elo"),
+        ("few.csv", (), r"\b3 of .*\b4 or\b"),
+        ("board.csv", ("--human", "j0"), "--board .*--human and --next"),
     ],
 )
 def test_what_is_no_board_is_one_sentence(board, more, said, verdicts):
     pd.read_csv(verdicts / "board.csv").head(3).to_csv(verdicts / "few.csv", index=False)
     done = judgerank("people", verdicts / "verdicts.csv", "--board", verdicts / board, *more)
-    assert done.returncode == 1 and said in done.stderr
+    assert done.returncode == 1 and re.search(said, done.stderr)
     assert len(done.stderr.strip().splitlines()) == 1 and not done.stdout
 
 
@@ -194,7 +195,7 @@ def test_the_command_says_what_would_change_it_and_lists_the_judgments(tmp_path,
     assert set(tables) == {"changes", "records", "judges", "worth", "panel", "another", "fitness"}
     assert "Does the model describe the answers?\n- " in done.stdout
     assert not report.panel.is_informative  # few judges were asked of the same two models on a question
-    assert "independent judges of their average quality" not in done.stdout
+    assert not re.search(r"\bindependent judges\b[^.]*\(.*\d to \d", done.stdout)
     records, judgments = tables["records"], pd.read_csv(TRUST_EXAMPLE)
     mine = records[records["set"] == 1]
     assert len(mine) == top["size"]
@@ -224,7 +225,7 @@ def test_another_folder_is_not_replaced(tmp_path):
     (tmp_path / "notes.txt").write_text("mine")
     done = judgerank("trust", TRUST_EXAMPLE, "-o", tmp_path)
     assert done.returncode == 1
-    assert "holds something else" in done.stderr and len(done.stderr.splitlines()) == 1
+    assert str(tmp_path) in done.stderr and len(done.stderr.splitlines()) == 1
     assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
 
 
@@ -234,7 +235,7 @@ def test_without_questions_it_says_what_cannot_be_told(tmp_path):
     report = trust_report(read(path))
     assert report.panel is None
     assert set(report.fragility.changes["by"]) == {"judgments", "judges"}
-    assert "needs a column of questions" in str(report)
+    assert "question=NAME" in str(report)
 
 
 def test_of_two_islands_the_largest_keeps_the_numbers_of_its_records(tmp_path):

@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 from judgerank import __main__ as entry
 from judgerank import read
 from judgerank.cli import app, terminal
-from judgerank.cli.commands import COMMANDS, DEFECT, ending
+from judgerank.cli.commands import COMMANDS, DEFECT, TRACEBACK, ending
 from judgerank.cli.terminal import plain
 from judgerank.data.errors import ConfigError, DataError
 from judgerank.data.listing import listed, percent, shortened
@@ -95,7 +95,7 @@ def test_ctrl_c_before_anything_is_loaded_ends_in_one_sentence(monkeypatch, caps
     with pytest.raises(SystemExit) as ended:
         entry.main()
     assert ended.value.code == 130
-    assert capsys.readouterr().err == "judgerank: interrupted before it began\n"
+    assert re.fullmatch(r"judgerank: interrupted .*\n", capsys.readouterr().err)
 
 
 class Interrupting(type(sys)):
@@ -265,7 +265,7 @@ def test_half_a_character_is_named_by_its_record(tmp_path, monkeypatch, command)
     assert code == 1
     assert "record 3 has half a character (a lone surrogate) as 'model_a'" in said
     assert said.count("\n") < 4
-    with pytest.raises(DataError, match="half a character"):
+    with pytest.raises(DataError, match=r"\brecord 3\b.*'model_a'"):
         read(Path("m.json"))
 
 
@@ -332,8 +332,6 @@ def test_a_defect_of_ours_says_so_and_too_little_memory_does_too():
     except IndexError as error:
         said, code = ending(error)
     assert code == DEFECT
-    assert "defect of judgerank" in said
-    assert ending(MemoryError()) == (
-        "there is not enough memory for this (fewer files at once, or a machine with more)",
-        1,
-    )
+    assert f"({TRACEBACK}=1" in said
+    said, code = ending(MemoryError())
+    assert code == 1 and "memory" in said and TRACEBACK not in said

@@ -1,6 +1,7 @@
 """From a file of one's own judgments to a page: as a user runs it, and each part against another way."""
 
 import json
+import re
 import shlex
 import subprocess
 from dataclasses import replace
@@ -141,13 +142,13 @@ def test_what_is_to_be_known_is_said_on_the_page_and_in_the_terminal(ranked, min
     verbose = run(mine, target.parent / "again", "--verbose")
     text = " ".join(Page((target / "index.html").read_text()).texts)
     for said in (
-        "Judges show position bias (tested by question, p = ",
-        "No judge clearly picks one position more than 60% of the time between two equal models.",
-        "Dropped because",
+        r"\bposition bias \(.*\bby question, p = ",
+        r"\bNo judge\b.*\b60% of the time\b",
+        r"\bDropped\b",
     ):
-        assert said in text
-        assert said not in done.stdout
-        assert said in " ".join(verbose.stdout.split())
+        assert re.search(said, text)
+        assert not re.search(said, done.stdout)
+        assert re.search(said, " ".join(verbose.stdout.split()))
     assert "notes on the page; --verbose prints them." in done.stdout
     assert "within each of the 120 questions" in text
 
@@ -221,7 +222,7 @@ def test_intervals_allow_for_dependence_within_questions_unless_told_not_to(rank
     assert_allclose(clustered, ranks.pairwise(robust)["standard_error"], rtol=1e-7)
     assert (clustered != alone.tables["pairs"]["standard_error"]).all()
     assert alone.tables["next"]["comparisons"].tolist() == [5, 5, 5]
-    assert "comparisons as independent" in to_html(alone)
+    assert "independent" in to_html(alone)
 
 
 def test_a_ranking_is_the_same_to_the_byte_each_time_and_replaces_itself(ranked, mine):
@@ -237,7 +238,7 @@ def test_nothing_but_an_earlier_ranking_is_replaced(ranked, mine, tmp_path):
     Outputs().folder(tmp_path / "new", "rank")
     (tmp_path / "precious.txt").write_text("kept")
     for folder in (tmp_path, tmp_path / "precious.txt", ROOT / "results/paper/chatbot_arena"):
-        with pytest.raises(ConfigError, match="holds something else"):
+        with pytest.raises(ConfigError, match=re.escape(str(folder))):
             Outputs().folder(folder, "rank")
 
 
@@ -282,8 +283,8 @@ def test_a_judge_who_is_never_wrong_leaves_the_scores_their_intervals_and_the_pa
     assert pairs["p_value"].notna().all()
     assert (plan["width_after"] < plan["width"]).all()
     text = " ".join(Page((tmp_path / "ranking" / "index.html").read_text()).texts)
-    assert "The likelihood has no maximum: never wrong never contradicted the ranking" in text
-    assert "The parameters of such a judge are shrunk toward the others" in text
+    assert re.search(r"\bno maximum: never wrong never\b", text)
+    assert re.search(r"\bjudge are shrunk\b.*\bno interval\b", text)
 
 
 def test_one_judge_without_a_column_is_ranked_as_by_bradley_and_terry(tmp_path):
@@ -292,7 +293,7 @@ def test_one_judge_without_a_column_is_ranked_as_by_bradley_and_terry(tmp_path):
     )
     pd.read_json(path, lines=True).drop(columns="judge").to_csv(tmp_path / "m.csv", index=False)
     ranking = rank(tmp_path / "m.csv", model="judge_aware", solver="newton")
-    assert any(remark.startswith("With a single judge") for remark in ranking.remarks)
+    assert any(re.search(r"\bsingle judge\b.*\bdiscrimination\b", remark) for remark in ranking.remarks)
     expected = fit(ranking.judgments.comparisons, "btl", cluster="judgment")
     board = ranking.tables["leaderboard"].set_index("model")
     assert_allclose(board["score"], expected.scores[board.index], atol=1e-7)
@@ -325,8 +326,8 @@ def test_every_member_has_its_formula():
         ({"level": np.nan}, "level=nan is out of range: it must lie between 0 and 1"),
         ({"few": -3}, "few=-3 is out of range"),
         ({"next": 10**9}, "next=1000000000 is out of range: it must lie from 1 to 1000"),
-        ({"columns": {"winner": "x"}}, "this source has its own"),
-        ({"form": "csv"}, "this source is none"),
+        ({"columns": {"winner": "x"}}, r"\bcolumns\b"),
+        ({"form": "csv"}, r"\bform\b"),
     ],
 )
 def test_settings_that_no_one_means_are_named(given, names, mine):
@@ -370,7 +371,7 @@ def test_a_panel_of_which_half_counts_for_nothing_may_be_reversed(cells_of):
     assert "Judges with zero discrimination: u, v." in two_of_five
     assert "reverse" not in two_of_five
     two_of_four = on_fit(fit(cells_of(*(row for row in sharp if row[2] != "z"), *contrary)))[0]
-    assert "this ranking is upside down" in two_of_four
+    assert "--model btl" in two_of_four and "--model btl" not in two_of_five
 
 
 def test_the_test_for_leanings_is_the_likelihood_ratio_and_names_who_leans(mine):
@@ -431,7 +432,7 @@ def test_pairs_of_too_few_questions_are_tested_by_flips_and_scores_clustered(tmp
     assert any("Intervals of scores take comparisons as independent" in text for text in exact.remarks)
     pairs = len(ranking.tables["pairs"])
     least = next(n for n in range(1, 20) if pairs * 2 ** (1 - n) <= 0.05)
-    assert said.endswith(f"No pair can be significantly different with fewer than {least} questions.")
+    assert re.search(rf"\bfewer than {least} questions\.$", said)
     assert not ranking.tables["pairs"]["separated"].any()
     assert (ranking.tables["pairs"]["p_value"] >= 2 / 2**5 - 1e-9).all()
     board = ranking.tables["leaderboard"]
@@ -439,7 +440,7 @@ def test_pairs_of_too_few_questions_are_tested_by_flips_and_scores_clustered(tmp
     assert (board["rank_high"] == len(board)).all()
     page = to_html(ranking)
     assert "allow for dependence within questions (sandwich covariance)" in page
-    assert "comparisons as independent" in to_html(exact)
+    assert "independent" in to_html(exact)
     assert "Only 5 questions: significance is tested by exchanging the names" in page
 
 

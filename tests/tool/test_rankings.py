@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -79,8 +80,11 @@ def test_answers_of_a_record_alone_are_left_out():
         ({"ranking": [">".join(f"m{i}" for i in range(61))]}, "61 models, and 60 is the most"),
         ({"model": ["a", "b"], "rank": [1, "x"], "question": [1, 1]}, "record 2 has 'x' as 'rank', not a number"),
         ({"model": ["a", "a"], "rank": [1, 2], "question": [1, 1]}, "record 1 ranks 'a' twice"),
-        ({"model": ["a", "b"], "rank": [1, 2], "question": [1, 2]}, "no judge ranks two models"),
-        ({"model": ["a", "b"], "rank": [1, 2], "question": [1, 1], "place": [1, 1]}, "need different places"),
+        ({"model": ["a", "b"], "rank": [1, 2], "question": [1, 2]}, "two models"),
+        (
+            {"model": ["a", "b"], "rank": [1, 2], "question": [1, 1], "place": [1, 1]},
+            r"\brecord 1\b.* 'place'",
+        ),
     ],
 )
 def test_what_is_no_ranking_is_named(frame, message):
@@ -159,7 +163,7 @@ def test_the_command_ranks_rankings_and_says_what_it_cannot(file, tmp_path):
     assert "comparisons in rankings" in " ".join(done.stdout.split())
     refused = judgerank("rank", str(file), "--cluster", "effects")
     assert refused.returncode != 0
-    assert "these are rankings of several" in " ".join(refused.stderr.split())
+    assert refused.stdout == "" and "rankings of" in " ".join(refused.stderr.split())
     assert judgerank("doctor", str(file)).returncode == 0
 
 
@@ -231,7 +235,9 @@ def test_a_set_of_rankings_that_is_named_puts_another_model_first():
 def test_the_trust_report_says_what_it_leaves_out(tmp_path):
     report = trust_report(read(drawn_table(4, 30)), Settings(model="position_aware"), most=1)
     text = str(report)
-    assert "90 rankings" in text and "Goodness of fit is not tested" in text and report.fitness is None
+    assert (
+        "90 rankings" in text and re.search(r"\bfit is not tested: .*\branking\b", text) and report.fitness is None
+    )
     records = report.records()
     assert records.groupby("set")["record"].nunique().iloc[0] == report.fragility.changes["size"].iloc[0]
 
@@ -337,9 +343,9 @@ def test_the_commands_take_rankings(tmp_path):
     shipped = judgerank("gate", file, "--baseline", "ann", "--candidate", "eve")
     assert shipped.returncode == 0 and "Ship" in shipped.stdout
     planned = judgerank("plan", file, "--want", "score_width=0.5")
-    assert planned.returncode == 0 and "one ranking replaces several" in " ".join(planned.stdout.split())
+    assert planned.returncode == 0 and "one ranking" in " ".join(planned.stdout.split())
     told = judgerank("people", file, "--human", "z")
-    assert told.returncode == 0 and "taken as comparisons of two" in " ".join(told.stdout.split())
+    assert told.returncode == 0 and re.search(r"\branking is taken\b", " ".join(told.stdout.split()))
 
 
 def graded(size: int = 400, seed: int = 3) -> Comparisons:
@@ -367,7 +373,7 @@ def test_further_judgments_keep_strength_or_say_what_is_missing():
     assert longer.n_strengths == 1 and len(longer) == 160
     assert longer.known_strength[100:].sum() == (frame["strength"] > 1).sum()
     assert c.extended(frame.assign(strength=3)).n_strengths == 2
-    with pytest.raises(DataError, match="no column strength"):
+    with pytest.raises(DataError, match=r"\bstrength\b.*\bstrong=None\b"):
         c.extended(frame.drop(columns="strength"))
     with pytest.raises(DataError, match="record 1 has huge as its strength"):
         c.extended(frame.assign(judge_preferred_model="a", strength="huge"))
@@ -388,4 +394,4 @@ def test_the_page_says_how_ties_in_rankings_count(last, tied):
         {"judge": "x", "ranking": [f"ann > bob > {last}", "dan > ann > bob > cat", "bob > dan > ann"]}
     )
     found = rank(frame)
-    assert any("averaged over the orders" in remark for remark in found.remarks) == tied
+    assert any("averaged" in remark for remark in found.remarks) == tied

@@ -196,13 +196,13 @@ REFUSED = {
     "answer": ("csv", text([*RECORDS, [*ODD[:4], "up"]]), "record 7 has the unknown winner 'up'"),
     "share among words": ("csv", text([*RECORDS, [*ODD[:4], "1"]]), "record 7 has the unknown winner '1'"),
     "two meanings": ("csv", text([ODD, ["q", "a", "y", "j", "c"], ["q", "y", "a", "j", "a"]]), "record 3 has the"),
-    "silent": ("csv", text([[*ODD[:4], "unknown"], [*ODD[:4], ""]]), "no judge has a usable record: none of the"),
+    "silent": ("csv", text([[*ODD[:4], "unknown"], [*ODD[:4], ""]]), "no judge "),
     "fields": ("csv", text(RECORDS) + "q,x,y\n", "line 8 has 3 fields, and the header 5"),
-    "counts": ("csv", text([[*row, 2] for row in RECORDS], [*HEADER, "n"]), "column 'n' looks like one of counts"),
+    "counts": ("csv", text([[*row, 2] for row in RECORDS], [*HEADER, "n"]), "'n' .*column count=null"),
     "twice": ("csv", "model_a,model_b,winner,winner\nx,y,a,a\n", "the table has 2 columns 'winner'"),
     "no column": ("csv", "model_a,winner\nx,a\n", "the table has no column 'model_b'"),
-    "nothing": ("csv", "", "the set is empty"),
-    "only a header": ("csv", text([]), "the set is empty"),
+    "nothing": ("csv", "", "no comparisons"),
+    "only a header": ("csv", text([]), "no comparisons"),
 }
 
 
@@ -231,14 +231,14 @@ def test_the_record_at_fault_is_named_in_its_file_far_from_the_start(tmp_path):
 
 NOT_FOR_AN_ENGINE = {
     "another layout": ("csv", "left,right,winner\nx,y,left\n", "LLMFAO.*use judgerank.read"),
-    "a covariate": ("csv", text([[*ODD, 3]], [*HEADER, "length"]), "'length' becomes a covariate"),
-    "strength": ("csv", text([[*ODD, 2]], [*HEADER, "strength"]), "'strength' says how strong answers are"),
+    "a covariate": ("csv", text([[*ODD, 3]], [*HEADER, "length"]), "'length' .*covariate"),
+    "strength": ("csv", text([[*ODD, 2]], [*HEADER, "strength"]), "'strength' .*: use judgerank.read"),
     "strength in words": (
         "csv",
         "model_a,model_b,winner\nx,y,A>>B\ny,x,A>B\n",
-        "'winner' says how strong answers are, which no engine counts: use judgerank.read",
+        "'winner' .*: use judgerank.read",
     ),
-    "two winners": ("csv", text([[*ODD, "a"]], [*HEADER, "winner"]), "column winner=NAME chooses one"),
+    "two winners": ("csv", text([[*ODD, "a"]], [*HEADER, "winner"]), "winner=NAME"),
     "a late judge": (
         "jsonl",
         '{"model_a": "x", "model_b": "y", "winner": "a"}\n' * 1000
@@ -275,7 +275,7 @@ def test_files_that_do_not_go_together_or_are_not_there_are_refused(tmp_path):
     lacking = written(tmp_path / "lacking.csv", "model_a,model_b,winner\nx,y,a\n")
     with pytest.raises(DataError, match=r"mine.csv and lacking.csv have different columns"):
         judgerank.aggregate([one, lacking])
-    with pytest.raises(DataUnavailableError, match="there is no file"):
+    with pytest.raises(DataUnavailableError, match=r"nothing\.parquet"):
         judgerank.aggregate(tmp_path / "nothing.parquet")
     with pytest.raises(ConfigError, match="'eval' is not a form that an engine reads"):
         judgerank.aggregate(tmp_path / "log.eval")
@@ -375,7 +375,7 @@ def test_errors_by_question_of_real_judgments_are_those_in_memory(name):
     expected = fitted.clustered(judgments.comparisons, judgments.question)
     found = clustered(fitted, path)
     assert_allclose(found.robust, expected.robust, rtol=0, atol=1e-9 * np.abs(expected.robust).max())
-    with pytest.raises(NoIntervalError, match="these were not kept"):
+    with pytest.raises(NoIntervalError, match=r"\bresiduals\b"):
         judgerank.pairwise(found)
 
 
@@ -395,7 +395,7 @@ def test_questions_that_are_not_there_or_of_others_are_refused(tmp_path):
     with pytest.raises(DataError, match="no column for the question"):
         clustered(fitted, tmp_path / "n.csv")
     table[:-1].to_csv(tmp_path / "fewer.csv", index=False)
-    with pytest.raises(DataError, match="these are others"):
+    with pytest.raises(DataError, match=r"^clusters\b"):
         clustered(fitted, tmp_path / "fewer.csv")
     name = next(name for name in table if name.startswith("question"))
     table.assign(**{name: "one"}).to_csv(tmp_path / "one.csv", index=False)

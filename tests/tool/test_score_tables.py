@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import pandas as pd
 import pytest
 
 from judgerank import rank, read
 from judgerank.data.errors import ConfigError, DataError
+from judgerank.reading.layouts.sample_scores import TO_TURN
 from judgerank.reading.read import judgments_of
 from tests.tool.test_layouts import WON, renamed, rows
 
@@ -79,8 +82,8 @@ def test_scores_are_turned_by_the_name_of_what_they_measure_and_that_is_said(nam
     found = found_in(records) if told != "score" else found_in(renamed(records, score=name), score=name)
     lower = name in LOWER
     assert {row[3] for row in rows(found)} == {float(lower)}
-    assert (f"Lower is better for {name}, by the name." in found.remarks[1]) == lower
-    assert found.remarks[1].endswith("Where that is wrong, change the sign of the scores.")
+    assert (re.match(rf"Lower\b.* {re.escape(name)}, by the name\b", found.remarks[1]) is not None) == lower
+    assert found.remarks[1].endswith(TO_TURN)
 
 
 @pytest.mark.parametrize("column", ["judge", "annotator", "rater", "evaluator"])
@@ -94,17 +97,16 @@ def test_scores_are_turned_by_the_name_of_what_they_measure_and_that_is_said(nam
 def test_names_of_judges_never_turn_their_scores(column, name, is_said):
     found = found_in([{**record, column: name} for record in ONE_WINS])
     assert rows(found) == [("x", "y", name, 1.0)]
-    assert found.remarks[1].startswith("Higher is better. Where that is wrong")
-    said = f"Names of metrics among the judges: {name}. Judges' scores are read as higher is better."
-    hint = f"If these are metrics, call the column 'metric' instead of {column!r}."
-    assert (f"{said} {hint}" in found.remarks) == is_said
+    assert found.remarks[1].startswith("Higher ") and found.remarks[1].endswith(TO_TURN)
+    hint = re.compile(rf": {re.escape(name)}\..* 'metric' instead of {column!r}\.$")
+    assert any(map(hint.search, found.remarks)) == is_said
 
 
 def test_a_metric_beside_judges_says_which_scores_are_better():
     found = found_in([record | {"judge": "wer", "metric": "toxicity"} for record in ONE_WINS])
     assert rows(found) == [("x", "y", "wer", 0.0)]
     assert found.remarks[1].startswith("Lower is better for toxicity, by the name. Where that is wrong")
-    assert not any(said.startswith("Names of metrics") for said in found.remarks)
+    assert not any("'metric' instead of" in said for said in found.remarks)
 
 
 def test_metrics_are_judges_where_there_are_no_others():
@@ -122,7 +124,7 @@ def test_metrics_are_judges_where_there_are_no_others():
     assert any(remark.endswith(said) for remark in found_in(beside).remarks)
     assert rows(found_in(beside)) == [("x", "y", "gpt", 0.0), ("x", "y", "gpt", 1.0)]
     assert sorted(rows(found_in(beside, judge="metric"))) == sorted(rows(found))
-    assert not any("counts as a judge" in remark for remark in found_in(GRADES).remarks)
+    assert not any("as a judge" in remark for remark in found_in(GRADES).remarks)
 
 
 def test_a_table_without_judges_has_one():
@@ -222,7 +224,7 @@ def test_winners_and_losers_have_no_order_and_may_tie():
         "'chosen' and 'rejected' are read as names of models: x, y, z. If they are answers, add columns "
         "'chosen_model' and 'rejected_model' with the names." in turned.remarks
     )
-    assert not any("names of models" in said for said in found.remarks)
+    assert not any("'chosen_model'" in said for said in found.remarks)
     dotted = [{"chosen": "gpt-4.1", "rejected": "Llama 3.1 (8B)"}, {"chosen": "Llama 3.1 (8B)", "rejected": "v.2"}]
     assert judgments_of(pd.DataFrame(dotted)).comparisons.models == ("Llama 3.1 (8B)", "gpt-4.1", "v.2")
 

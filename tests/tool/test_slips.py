@@ -1,5 +1,7 @@
 """Slips in files: read and said where there is no doubt, else refused in a sentence that names what settles it."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -146,7 +148,7 @@ def test_names_that_differ_in_case_alone_are_refused_folded_or_kept():
     assert "Models whose names look alike or differ in case are one" in folded.remarks[0]
     kept = judgments_of(table, names="exact")
     assert len(kept.comparisons.models) == 6
-    assert "Kept apart as written" in kept.remarks[0]
+    assert re.search(r"\bapart\b.*\bCLAUDE\b", kept.remarks[0])
     with pytest.raises(ConfigError, match="names are read in one of the ways ask, fold, exact"):
         judgments_of(CLEAN, names="lower")
 
@@ -218,7 +220,7 @@ def test_a_columns_name_or_places_from_one_say_whose_numbers_are(name, values):
     table = CLEAN.assign(**{name: CLEAN["winner"].map(values)}).drop(columns="winner")
     found = judgments_of(table, {"winner": name})
     same(found.comparisons, judgments_of(CLEAN).comparisons)
-    assert found.remarks[0].startswith("The winner is in numbers: ")
+    assert re.search(r"\bwinner\b.*\bnumbers: .*--winner-values\b", found.remarks[0])
 
 
 def test_a_column_that_says_which_model_won_needs_no_option():
@@ -255,7 +257,7 @@ def test_whole_replies_that_end_with_a_verdict_are_read_by_it():
     ]
     found = judgments_of(CLEAN.assign(winner=replies))
     same(found.comparisons, judgments_of(CLEAN).comparisons)
-    (said,) = (one for one in found.remarks if one.startswith("Winners read"))
+    (said,) = (one for one in found.remarks if "[[A]]" in one)
     assert "'...[[A]]' as a (" in said and len(said) < 200
     for odd in ("[[A]] is better than what [[B]] says", "x" * 500, "It is [[A]], or rather [[B]]"):
         with pytest.raises(DataError, match="record 3 has the unknown winner") as refused:
@@ -276,7 +278,7 @@ def test_all_other_words_can_be_taken_for_no_answer():
     assert any(
         one.startswith("30 answers in other words were taken for unknown, such as") for one in found.remarks
     )
-    assert not any("changes nothing" in one for one in found.remarks)
+    assert not any("no record" in one for one in found.remarks)
     for odd in ("7", next(name for name in ("gpt-4", "claude", "llama") if name not in (*CLEAN.iloc[0],))):
         with pytest.raises(DataError, match="record 1 has the unknown winner"):
             judgments_of(CLEAN.assign(winner=[odd, *refused[1:]]), **told)
@@ -318,7 +320,7 @@ def test_decimal_commas_are_read_and_said_and_thousands_are_not():
     )
     found = judgments_of(scores)
     same(found.comparisons, judgments_of(scores.replace("7,5", "7.5")).comparisons)
-    assert "Scores have decimal commas: 7,5 is read as 7.5." in found.remarks
+    assert any(re.search(r"\b7,5\b.* 7\.5\b", one) for one in found.remarks)
     with pytest.raises(DataError, match="has '7,500' as 'score', not a number"):
         judgments_of(scores.replace("7,5", "7,500"))
 
@@ -327,11 +329,9 @@ def test_minus_one_below_a_scale_is_said():
     scores = pd.DataFrame(
         {"question": np.repeat(range(10), 2).astype(str), "model": ["x", "y"] * 10, "score": [7, 8] * 9 + [-1, 9]}
     )
-    assert any(
-        "1 of 20 scores are -1, and all others are from 7 to 9." in one for one in judgments_of(scores).remarks
-    )
+    assert any(re.search(r"\b1 of 20\b.* -1,.* 7 to 9\b", one) for one in judgments_of(scores).remarks)
     signed = scores.assign(score=[-1, 1] * 10)
-    assert not any("scores are -1" in one for one in judgments_of(signed).remarks)
+    assert not any(" are -1" in one for one in judgments_of(signed).remarks)
 
 
 @pytest.mark.parametrize("columns", [[], ["question"]])
@@ -357,7 +357,7 @@ def test_a_few_copies_are_counted_and_said_and_equal_answers_without_questions_a
     )
     assert judgments_of(CLEAN.drop(columns="question")).remarks == ()
     assert judgments_of(table.assign(repeat=range(67))).remarks == ()
-    with pytest.raises(DataError, match="without a column of questions nothing tells copies"):
+    with pytest.raises(DataError, match="question=NAME"):
         judgments_of(CLEAN.drop(columns="question"), copies="drop")
 
 
@@ -413,7 +413,7 @@ def test_winners_that_are_always_in_one_column_have_no_order(winner, place):
         winner=winner,
     )
     found = rank(table, solver="penalised")
-    assert found.remarks[0].startswith(f"Winners seem to be written {place}: {winner} won in all 60 records")
+    assert re.search(rf"\b{place}: {winner}\b.*\b60 records\b", found.remarks[0])
     assert not found.judgments.ordered
     expected = rank(CLEAN, model="judge_aware", solver="penalised")
     np.testing.assert_allclose(
@@ -442,15 +442,15 @@ def test_a_word_for_the_winner_that_no_record_has_is_told(tmp_path, monkeypatch,
     if engine:
         monkeypatch.setattr(from_engine, "LARGE", 1)
     CLEAN.assign(winner=CLEAN["winner"].replace("model_a", "left")).to_csv(tmp_path / "m.csv", index=False)
-    for words, odd in (({"left": "a"}, ""), ({"left": "a", "lfet": "b"}, "no record has 'lfet' for a winner")):
+    for words, odd in (({"left": "a"}, ""), ({"left": "a", "lfet": "b"}, "lfet")):
         remarks = read_judgments(tmp_path / "m.csv", winner_values=words).remarks
-        assert any("Check the spelling" in one for one in remarks) == bool(odd)
+        assert any("no record" in one for one in remarks) == bool(odd)
         assert odd in " ".join(remarks)
 
 
 def test_one_number_with_a_sign_speaks_for_all():
     table = CLEAN.assign(winner=[(-2, 0, 3)[n % 3] for n in range(len(CLEAN))])
-    assert not any("Check the spelling" in one for one in judgments_of(table, winner_values={"-1": "a"}).remarks)
+    assert not any("no record" in one for one in judgments_of(table, winner_values={"-1": "a"}).remarks)
 
 
 def test_the_command_takes_what_settles_it(tmp_path):
@@ -459,7 +459,7 @@ def test_the_command_takes_what_settles_it(tmp_path):
     pd.concat([table, table]).to_csv(tmp_path / "m.csv", index=False)
     done = judgerank("doctor", "m.csv", cwd=tmp_path)
     assert done.returncode == 1
-    assert "--copies drop" in done.stderr
+    assert re.search(r"\(--copies drop\b", done.stderr)
     done = judgerank("doctor", "m.csv", "--copies", "drop", "--names", "fold", cwd=tmp_path)
     assert done.returncode in (0, 1)
     assert "judgerank rank m.csv --names fold --copies drop" in " ".join(done.stdout.split()) + done.stderr

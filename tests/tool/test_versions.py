@@ -64,7 +64,7 @@ def test_the_example_is_ranked_in_every_form_with_a_picture(form, tmp_path):
     assert done.returncode == 0, done.stderr
     assert pd.read_csv(tmp_path / "out/leaderboard.csv")["model"].iloc[0] == "aster"
     page = (tmp_path / "out/index.html").read_text()
-    assert page.count("<svg viewBox") > 5
+    assert page.count("<svg ") > 5
     assert "pip install" not in page
 
 

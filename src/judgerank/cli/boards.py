@@ -1,12 +1,13 @@
 """`judgerank place` and `judgerank diff`: a newcomer on a saved board, and two saved boards.
 
-Their options; `boards_run` does what they say.
+Functions import what takes long to load, so that its help loads nothing of it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -33,6 +34,12 @@ from judgerank.cli.options import (
     selected,
     words_of,
 )
+from judgerank.cli.terminal import say, say_json
+
+if TYPE_CHECKING:
+    from judgerank.boards import moving
+    from judgerank.boards.comparing import Difference
+
 
 SAVED = "saved by judgerank rank --save"
 
@@ -57,12 +64,10 @@ def place(
     json: JsonOption = False,
 ) -> None:
     """Add new models to a saved board without refitting it, and test whether they would change it."""
-    from judgerank.cli import boards_run
-
     files, words = words_of(winner_values, files)
     selection = selected(without_judge, only_judge, without_model, category)
     read = how_read(column, words, format, baseline, encoding, names, copies, selection)
-    boards_run.place_newcomers(board, files, read, level, json, own_maker, models)
+    place_newcomers(board, files, read, level, json, own_maker, models)
 
 
 def diff(
@@ -72,6 +77,93 @@ def diff(
     json: JsonOption = False,
 ) -> None:
     """Compare two saved boards: which models moved by more than noise, and which judges and questions changed."""
-    from judgerank.cli import boards_run
+    compared(old, new, level, json)
 
-    boards_run.compared(old, new, level, json)
+
+def place_newcomers(
+    board: Path,
+    files: list[Path],
+    read: Mapping[str, Any],
+    level: float,
+    json: bool,
+    own_maker: str | None,
+    models: Path | None,
+) -> None:
+    """Place the new models of files on a board; `read` is what `read_judgments` is told.
+
+    Votes of judges on models of their own maker count as they did on the board unless `own_maker` says otherwise.
+    """
+    from judgerank.boards import moving
+    from judgerank.boards.reported import placement_text
+    from judgerank.fits import loading
+    from judgerank.ranking.page_options import makers_on
+    from judgerank.ranking.recusal import RECUSE
+    from judgerank.reading.files import paths_of
+    from judgerank.reading.read import read_judgments
+
+    fitted, kept = loading.load(board), loading.about(board)
+    judgments = read_judgments(paths_of(files), **read)
+    own_maker = own_maker or kept.get("own_maker", RECUSE)
+    makers = {**kept.get("makers", {}), **dict(makers_on(judgments, models))}
+    placement = moving.place(fitted, judgments, level=level, own_maker=own_maker, makers=makers)
+    if json:
+        record = {"own_maker": own_maker, "filter": judgments.requests}
+        say_json("place", {**_placement(placement), **record})
+        return
+    for line in placement_text(placement):
+        say(line)
+
+
+def _placement(placement: moving.Placement) -> dict[str, object]:
+    import numpy as np
+
+    from judgerank.boards.reported import placement_headline
+    from judgerank.writing.spreadsheets import records
+
+    return {
+        "headline": placement_headline(placement),
+        "notes": placement.remarks,
+        "level": placement.level,
+        "left_out": dict(placement.anchored.left_out),
+        "missing_judges": {model: list(judges) for model, judges in placement.anchored.missing_judges.items()},
+        "tastes": float(np.sqrt(placement.anchored.tastes.variance)),
+        "newcomers": records(placement.newcomers),
+        "differences": records(placement.differences),
+        "moved": placement.moved,
+        "moves": records(placement.moves),
+        "judges": records(placement.judges),
+        "no_refit": placement.why or None,
+    }
+
+
+def compared(old: Path, new: Path, level: float, json: bool) -> None:
+    """Say what differs between two boards."""
+    from judgerank.boards.comparing import compare
+    from judgerank.boards.reported import difference_text
+    from judgerank.fits import loading
+
+    difference = compare(loading.load(old), loading.load(new), level)
+    about = loading.about(old), loading.about(new)
+    if json:
+        say_json("diff", {**_difference(difference), "kept": dict(zip(("old", "new"), about, strict=True))})
+        return
+    for line in difference_text(difference, *about):
+        say(line)
+
+
+def _difference(difference: Difference) -> dict[str, object]:
+    from judgerank.writing.spreadsheets import records
+
+    sides = ("gone", "new")
+    return {
+        "level": difference.level,
+        "relation": difference.relation,
+        "comparisons": dict(zip(("old", "new"), difference.comparisons, strict=True)),
+        "members": dict(zip(("old", "new"), difference.members, strict=True)),
+        "models": dict(zip(sides, difference.models, strict=True)),
+        "judges": dict(zip(sides, difference.judges, strict=True)),
+        "same_judges": difference.n_same_judges,
+        "untested": difference.untested or None,
+        "moved": difference.moved,
+        "moves": records(difference.moves),
+    }

@@ -1,11 +1,16 @@
-"""`judgerank collect`: from questions and answers to judgments. Its options; `collect_run` does what they say."""
+"""`judgerank collect`: from questions and answers to judgments.
+
+Functions import what takes long to load, so that its help loads nothing of it.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from enum import StrEnum
+from importlib import import_module
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -20,10 +25,14 @@ from judgerank.cli.options import (
     finite,
     named,
 )
-from judgerank.cli.terminal import say
+from judgerank.cli.terminal import number, say, say_json
 from judgerank.data.errors import ConfigError
 from judgerank.data.listing import listed
 from judgerank.writing.extras import needed
+
+if TYPE_CHECKING:
+    from judgerank.collecting.collection import Study
+
 
 KEYS = ("question_id", "question", "model", "answer", "reference")
 POSITIVE = between(0, float("inf"))
@@ -249,7 +258,7 @@ def collect(
         )
     say(f"reading {listed(questions)}")  # before what takes seconds to load
     try:
-        from judgerank.cli import collect_run
+        import_module("judgerank.collecting.run")
     except ModuleNotFoundError as error:
         message = f"collecting takes {needed('collect')}: there is no {error.name}"
         raise ConfigError(message) from None
@@ -281,9 +290,9 @@ def collect(
         "allow_env_url": allow_env_url,
         "moved": moved,
     }
-    collection = collect_run.asked(settings, (judges, judge or []), prompt, dry_run, pilot_only)
+    collection = asked(settings, (judges, judge or []), prompt, dry_run, pilot_only)
     if json:
-        collect_run.print_json(collection, dry_run)
+        print_json(collection, dry_run)
 
 
 def seconds(text: str) -> float:
@@ -299,3 +308,55 @@ def seconds(text: str) -> float:
             f"{text!r} is no length of time such as 90s, 30m or 2h", param_hint="'--patience'"
         )
     return float(match[1]) * {"s": 1, "m": 60, "h": 3600}[match[2]]
+
+
+def asked(
+    settings: Mapping[str, object],
+    panel: tuple[Path | None, list[str]],
+    prompt: Path | None,
+    dry_run: bool,
+    pilot_only: bool,
+) -> list[Study]:
+    """Ask a panel, given by a file and further judges; what was wanted, for each file of judgments."""
+    from judgerank.collecting.checking import checked, read_settings
+    from judgerank.collecting.run import collect
+    from judgerank.collecting.settings import Collection, Prompt, read_panel
+
+    extra = {"panel": read_panel(*panel), "prompt": read_settings(Prompt, prompt) if prompt else Prompt()}
+    return collect(checked(Collection, {**settings, **extra}), dry_run, pilot_only)
+
+
+def print_json(studies: list[Study], dry_run: bool) -> None:
+    """Say what the files hold now, and what is left to ask."""
+    first = studies[0]
+    document = {
+        "dry_run": dry_run,
+        "questions": len(first.questions.text),
+        "models": first.questions.models,
+        "currency": first.settings.panel.currency,
+        "files": [_on_file(study) for study in studies],
+    }
+    say_json("collect", document)
+
+
+def _on_file(study: Study) -> dict[str, object]:
+    from judgerank.collecting.costs import estimated, spent_into
+    from judgerank.collecting.ledger import Ledger
+    from judgerank.collecting.run import record_of
+    from judgerank.writing.sidecars import content_of
+    from judgerank.writing.spreadsheets import records
+
+    settings = study.settings
+    ledger = Ledger(settings.output)
+    previous = ledger.records
+    left = study.missing(previous)
+    table = estimated(left, study.judges, study.questions, settings.prompt, previous, settings.pilot)
+    return {
+        "judgments": settings.output,
+        "wanted": len(study.tasks),
+        "there": len(previous),
+        "left": len(left),
+        "until": (content_of(record_of(settings.output)) or {}).get("until"),
+        "spent": number(spent_into(ledger, study.judges)),
+        "to_ask": records(table),
+    }

@@ -1,12 +1,13 @@
 """`judgerank people`: a few human votes as the anchor of a panel's many.
 
-Its options; `people_run` does what they say.
+Functions import what takes long to load, so that its help loads nothing of it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -38,6 +39,12 @@ from judgerank.cli.options import (
     selected,
     words_of,
 )
+from judgerank.cli.terminal import number, say, say_json
+from judgerank.data.errors import ConfigError
+
+if TYPE_CHECKING:
+    from judgerank.people.human_scale import HumanScale
+    from judgerank.people.report import PeopleReport
 
 
 def people(
@@ -90,19 +97,126 @@ def people(
     raw: RawOption = False,
 ) -> None:
     """Calibrate scores to human votes or a human leaderboard, and test whether the judges agree with people."""
-    from judgerank.cli import people_run
-
     files, words = words_of(winner_values, files)
     selection = selected(without_judge, only_judge, without_model, category)
     read = how_read(column, words, format, baseline, encoding, names, copies, selection)
-    items = people_run.NextItems(next_, force, raw)
+    items = NextItems(next_, force, raw)
     if board is not None:
         if cluster:
             raise typer.BadParameter("--cluster is of human votes, and --board has none: leave one out.")
-        people_run.place_on_human_board(
-            files, read, board, level, human or [], items, json, own_maker.value, models
-        )
+        place_on_human_board(files, read, board, level, human or [], items, json, own_maker.value, models)
         return
-    people_run.anchored(
-        files, read, human or [], level, items, json, own_maker.value, models, tuple(cluster or ())
-    )
+    anchored(files, read, human or [], level, items, json, own_maker.value, models, tuple(cluster or ()))
+
+
+class NextItems(NamedTuple):
+    """Where the items to show to people next go, if anywhere, and how."""
+
+    path: Path | None
+    force: bool
+    raw: bool
+
+
+def anchored(
+    files: list[Path],
+    read: Mapping[str, Any],
+    human: list[str],
+    level: float,
+    items: NextItems,
+    json: bool,
+    own_maker: str = RECUSE.value,
+    models: Path | None = None,
+    cluster: tuple[str, ...] = (),
+) -> None:
+    """Report on files; `read` is what `read_judgments` is told."""
+    from judgerank.people.report import KNOWN, people_report, units_named
+    from judgerank.ranking.page_options import makers_on
+    from judgerank.reading.files import paths_of, plain
+    from judgerank.reading.read import read_judgments
+    from judgerank.writing.spreadsheets import csv_of
+    from judgerank.writing.targets import Outputs
+
+    paths = paths_of(files)
+    outputs = Outputs(plain(paths), items.force)
+    if items.path is not None:
+        outputs.file(items.path)  # before anything is computed
+    judgments = read_judgments(paths, **read, keep=[name for name in units_named(cluster) if name not in KNOWN])
+    report = people_report(judgments, human, level, own_maker, dict(makers_on(judgments, models)), cluster)
+    if items.path is not None:
+        outputs.write({items.path: csv_of(report.next, raw=items.raw).encode()})
+    if json:
+        record = {"own_maker": own_maker, "filter": judgments.requests}
+        say_json("people", {**_document(report, items.path), **record})
+        return
+    say(str(report))
+    if items.path is not None:
+        say(f"\nthe items: {items.path}")
+
+
+def place_on_human_board(
+    files: list[Path],
+    read: Mapping[str, Any],
+    board: Path,
+    level: float,
+    human: list[str],
+    items: NextItems,
+    json: bool,
+    own_maker: str = RECUSE.value,
+    models: Path | None = None,
+) -> None:
+    """Report on models that are not on a human leaderboard."""
+    from judgerank.people.human_scale import HumanBoard
+    from judgerank.people.report import on_human_board
+    from judgerank.ranking.page_options import makers_on
+    from judgerank.reading.files import paths_of
+    from judgerank.reading.read import read_judgments
+
+    if human or items.path is not None:
+        raise ConfigError("--board takes the place of human votes: leave out --human and --next")
+    human_board = HumanBoard.read(board)
+    judgments = read_judgments(paths_of(files), **read)
+    makers = dict(makers_on(judgments, models))
+    scale = on_human_board(judgments, human_board, level, own_maker, makers)
+    if json:
+        record = {"notes": scale.remarks, "own_maker": own_maker, "filter": judgments.requests}
+        say_json("people", {**_placement_report(scale), **record})
+        return
+    say(str(scale))
+
+
+def _placement_report(scale: HumanScale) -> dict[str, object]:
+    from judgerank.writing.spreadsheets import records
+
+    return {
+        "level": scale.level,
+        "informative": scale.informative,
+        "p_value": number(scale.p_value),
+        "error": number(scale.error),
+        "error_of_mean": number(scale.error_of_mean),
+        "newcomers": records(scale.newcomers),
+        "known": records(scale.known),
+        "unjudged": scale.unjudged,
+    }
+
+
+def _document(report: PeopleReport, path: Path | None) -> dict[str, object]:
+    from judgerank.people.anchor import next_pairs
+    from judgerank.writing.spreadsheets import records
+
+    return {
+        "score": "toward_panel" if report.people is report.toward_panel else "helped",
+        "level": report.level,
+        "people": report.persons,
+        "cluster": report.cluster,
+        "disagree": bool(report.disagree),
+        "chi_squared": number(report.statistic),
+        "degrees_of_freedom": report.degrees_of_freedom,
+        "p_value": number(report.p_value),
+        "log_loss": {name: number(value) for name, value in report.losses.items()},
+        "notes": report.remarks,
+        "scores": records(report.table),
+        "agreement": records(report.agreement),
+        "newcomers": [] if report.newcomers is None else records(report.newcomers.newcomers),
+        "next_pairs": records(next_pairs(report.next)),
+        "files": {"next": path},
+    }

@@ -18,16 +18,20 @@ import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 
 from judgerank.data.errors import DataUnavailableError
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 WIDTH = 100  # characters of a line of text, at most
 NARROWEST = 40  # on the narrowest terminal
 LONGEST = 4096  # characters without a blank, such as a path; what is longer is a name that nobody reads
 PATIENCE = 2.0  # seconds without a word
+MOST_ROWS = 10_000  # of a table in JSON; all pairs of 1,000 models are only in the output folder
 ENOUGH = 0.1  # share of the work from which its pace says how long the rest takes
 # controls but tab and newline, marks of direction, what has no width, halves of characters, tags
 UNSEEN = re.compile(
@@ -97,6 +101,21 @@ def _as_text(value: object) -> str:
     if isinstance(value, Path):
         return str(value)
     raise TypeError(f"{type(value).__name__} has no form in JSON")
+
+
+def sized(tables: Mapping[str, pd.DataFrame]) -> tuple[dict[str, list[dict[str, object]]], list[str]]:
+    """Tables as records, and the names of those that are too large for a document."""
+    from judgerank.writing.spreadsheets import records
+
+    small = {name: records(table) for name, table in tables.items() if len(table) <= MOST_ROWS}
+    return small, [name for name in tables if name not in small]
+
+
+def number(value: Any) -> float | None:
+    """A number for a document; None if it is missing or infinite."""
+    import numpy as np
+
+    return float(value) if value is not None and np.isfinite(value) else None
 
 
 def say_wrapped(texts: Iterable[str], bold: bool = False, colour: str | None = None) -> None:

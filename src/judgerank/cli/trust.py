@@ -1,12 +1,14 @@
 """`judgerank trust`: what would change a ranking, and how many independent judges its panel amounts to.
 
-Its options; `trust_run` does what they say.
+Functions import what takes long to load, so that its help loads nothing of it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -40,6 +42,10 @@ from judgerank.cli.options import (
     selected,
     words_of,
 )
+from judgerank.cli.terminal import Progress, say, say_json, sized
+
+if TYPE_CHECKING:
+    from judgerank.ranking.trust_report import TrustReport
 
 
 def trust(
@@ -85,10 +91,55 @@ def trust(
     Every set is confirmed by ranking without it. The command also says how many independent judges the panel
     amounts to.
     """
-    from judgerank.cli import trust_run
-
     files, words = words_of(winner_values, files)
     selection = selected(without_judge, only_judge, without_model, category)
     read = how_read(column, words, format, baseline, encoding, names, copies, selection)
     chosen = {"model": model, "solver": solver.value, "level": level, "own_maker": own_maker.value}
-    trust_run.tested(files, read, chosen, models, most, output, force, json)
+    tested(files, read, chosen, models, most, output, force, json)
+
+
+def tested(
+    files: list[Path],
+    read: Mapping[str, Any],
+    chosen: Mapping[str, Any],
+    models: Path | None,
+    most: int,
+    output: Path | None,
+    force: bool,
+    json: bool,
+) -> None:
+    """Report on files; `read` is what `read_judgments` is told, `chosen` what `Settings` is."""
+    from judgerank.ranking.choices import Settings
+    from judgerank.ranking.page_options import makers_on
+    from judgerank.ranking.trust_report import SECTION, trust_report
+    from judgerank.reading.files import paths_of, place_of, plain
+    from judgerank.reading.read import read_judgments
+    from judgerank.writing.targets import Outputs
+
+    settings, paths = Settings(**chosen), paths_of(files)
+    if output is not None:
+        Outputs(plain(paths), force).folder(output, SECTION, place_of(paths))  # before anything is computed
+    judgments = read_judgments(files, **read)
+    settings = replace(settings, makers=makers_on(judgments, models))
+    report = trust_report(judgments, settings, most, Progress("searching for sets"))
+    folder = None if output is None else report.write(output, force=force)
+    if json:
+        say_json("trust", {**_document(report, folder), "own_maker": settings.own_maker})
+        return
+    say(str(report))
+    if folder is not None:
+        say(f"\nthe tables: {folder}")
+
+
+def _document(report: TrustReport, folder: Path | None) -> dict[str, object]:
+    tables, large = sized(report.tables())
+    return {
+        "title": report.judgments.title,
+        "model": report.fitted.model.name,
+        "filter": report.judgments.requests,
+        "notes": report.remarks,
+        "same_judges": report.same,
+        "tables": tables,
+        "only_in_folder": large,
+        "files": {"folder": folder},
+    }

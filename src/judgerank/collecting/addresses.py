@@ -13,8 +13,7 @@ from contextlib import contextmanager
 
 import httpx
 
-from judgerank.collecting.client import Client
-from judgerank.collecting.library import ALWAYS_SET
+from judgerank.collecting.client import ALWAYS_SET, Client
 from judgerank.collecting.response import AttemptFailed, Refused
 from judgerank.collecting.secrets import Secrets, available_keys
 from judgerank.collecting.settings import Judge, Prompt

@@ -1,12 +1,15 @@
 """Asking one judge one question: litellm speaks each provider's form, and what comes back is a reply or a fault.
 
-litellm is a translator here, no more. It sends through a `Line`, tries nothing again, and which fault there was is
-told from what the line saw, never from the library's own names for it.
+litellm is a translator here, no more. It may fetch and print nothing, sends through a `Line`, and tries nothing
+again. Which fault there was is told from what the line saw, never from the library's own names for it.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
+import os
+import warnings
 from collections import defaultdict
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
@@ -16,14 +19,63 @@ from typing import Any
 
 import httpx
 
-from judgerank.collecting.guard import guarded
-from judgerank.collecting.images import sendable
-from judgerank.collecting.library import library
+from judgerank.collecting.prompts import sendable
 from judgerank.collecting.requests import NOT_THESE, refusal, request, structured_by, unknown, wire_params
 from judgerank.collecting.response import AttemptFailed, JudgeRefused, Refused, Reply, reply_of, retry_after
 from judgerank.collecting.secrets import STANDS_FOR, Secrets, keys
 from judgerank.collecting.settings import Judge, Prompt
-from judgerank.collecting.transport import LARGEST_BODY, Line, Network, shortened
+from judgerank.collecting.transport import LARGEST_BODY, Line, Network, guarded, install, shortened
+from judgerank.data.errors import ConfigError
+from judgerank.writing.extras import needed
+
+# nothing is fetched, loaded from a folder's .env, or sent by litellm but what it is asked to send
+QUIET = {"LITELLM_LOCAL_MODEL_COST_MAP": "True", "LITELLM_MODE": "PRODUCTION"}
+# its one HTTP handler for all providers, which takes our line, also for OpenAI's form
+ONE_HANDLER = {"EXPERIMENTAL_OPENAI_BASE_LLM_HTTP_HANDLER": "True"}
+ALWAYS_SET = QUIET | ONE_HANDLER
+PRICED = {
+    "prompt_price": "input_cost_per_token",
+    "completion_price": "output_cost_per_token",
+    "cached_price": "cache_read_input_token_cost",
+    "cache_write_price": "cache_creation_input_token_cost",
+}
+
+
+def library() -> ModuleType:
+    """litellm; its import takes seconds, so that only what needs it pays for it.
+
+    Raises
+    ------
+    ConfigError
+        If it is not installed.
+    """
+    os.environ.update(ALWAYS_SET)
+    try:
+        import litellm
+    except ImportError:
+        raise ConfigError(f"collecting judgments takes {needed('collect')}") from None
+    install(litellm)
+    # what it leaves behind where a request is cancelled while it still prepares it
+    warnings.filterwarnings("ignore", r"coroutine '\w+\.\w*completion\w*' was never awaited", RuntimeWarning)
+    litellm.suppress_debug_info = True
+    litellm.telemetry = False
+    for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    return litellm
+
+
+def listed(judge: Judge) -> Mapping[str, Any]:
+    """What litellm's list says of the judge's model: prices, limits, its last day; empty if it is not on it."""
+    models = library().model_cost
+    return models.get(judge.sent) or models.get(judge.sent.partition("/")[2]) or {}
+
+
+def list_prices(judge: Judge) -> dict[str, float | None]:
+    """The judge's prices for a million tokens by that list, in US dollars; none if it is not on it."""
+    listed_prices = listed(judge)
+    prices = {name: listed_prices.get(key) for name, key in PRICED.items()}
+    return {name: None if price is None else price * 1e6 for name, price in prices.items()}
+
 
 TRIED_AGAIN = (408, 409, 425, 429)  # and every 5xx
 OF_THE_JUDGE = (401, 402, 403, 404)  # refused whatever is asked

@@ -1,23 +1,141 @@
-"""What is asked into one file of judgments."""
+"""What is asked into one file of judgments, what is asked again, and what goes to a file of its own.
+
+Anchors are a few requests that judges are asked again on later days, to see whether they still answer as they did.
+Of what a judge has answered, those asked most often come first, then a fixed random order by a keyed hash. So the
+anchors stay the same from week to week. One is due if its last answer is more than `MIN_INTERVAL` old: a run that
+was cut off goes on with its round, and a second run on the same day asks nothing.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+import logging
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import numpy as np
+import pandas as pd
+
 from judgerank.adaptive.goals import Goal, read_goal
-from judgerank.collecting.anchors import due
+from judgerank.collecting.addresses import addressed
+from judgerank.collecting.costs import priced
 from judgerank.collecting.functions import code_digest
-from judgerank.collecting.group_order import Groups
-from judgerank.collecting.images import askable, digest_of, images_of_task, mode_of
-from judgerank.collecting.ledger import UNKNOWN, Record, choice_of, request_record, task_of
+from judgerank.collecting.ledger import UNKNOWN, Record, choice_of, opened, request_record, task_of
+from judgerank.collecting.prompts import askable, digest_of, images_of_task, mode_of
 from judgerank.collecting.settings import LENGTHS, Collection, Judge, Prompt
-from judgerank.collecting.task_order import Plan, Questions, Task
+from judgerank.collecting.task_order import Groups, Plan, Questions, Task, order_key
+from judgerank.data.comparisons import Comparisons
+from judgerank.data.frames import OUTCOMES
+from judgerank.data.listing import counted, listed
 from judgerank.reading.answers.found import Named
+from judgerank.trust.retest import COLUMNS, asked_again, changed
+from judgerank.writing.atomic import replace_file
+
+# Anchors.
+MIN_INTERVAL = timedelta(hours=20)
+LEVEL = 0.99  # of the test after each run, which may be one of many
+LONG_AGO = datetime.min.replace(tzinfo=UTC)
+Item = tuple[str, str, str, str]
+
+
+@dataclass
+class _Answers:
+    """How often a request was answered, its highest number, and when it was last."""
+
+    count: int = 0
+    readable: bool = False
+    highest: int = 0
+    last: datetime = LONG_AGO
+
+
+def due(
+    size: int,
+    records: Iterable[Record],
+    on_their_way: Iterable[Task],
+    questions: Questions,
+    judges: Iterable[str],
+    repeats: int,
+    seed: int,
+    now: datetime | None = None,
+) -> list[Task]:
+    """The requests to ask again now, at most `size` of each judge.
+
+    Parameters
+    ----------
+    size : int
+    records : iterable of dict
+        What was answered.
+    on_their_way : iterable of Task
+        What is in batches; it is not asked once more.
+    questions : Questions
+        Those whose answers are still there.
+    judges : iterable of str
+    repeats : int
+        How often every request is asked without anchors, which have the numbers from there on.
+    seed : int
+        Of the order.
+    now : datetime, optional
+    """
+    answers_by_item: dict[Item, _Answers] = defaultdict(_Answers)
+    for record in records:
+        answers = answers_by_item[_item(task_of(record))]
+        answers.count += 1
+        answers.readable |= record.get("judge_preferred_model") in OUTCOMES
+        answers.highest = max(answers.highest, record["repeat"])
+        answers.last = max(answers.last, _when(record))
+    waited_for = {_item(task) for task in on_their_way}
+    now = now or datetime.now(UTC)
+    tasks: list[Task] = []
+    for judge in judges:
+        askable_items = [
+            item for item, answers in answers_by_item.items() if _is_askable(item, judge, answers, questions)
+        ]
+        askable_items.sort(key=lambda item: (-answers_by_item[item].count, order_key(seed, *item)))
+        tasks += [
+            Task(*item, max(repeats, answers_by_item[item].highest + 1))
+            for item in askable_items[:size]
+            if item not in waited_for and now - answers_by_item[item].last >= MIN_INTERVAL
+        ]
+    return tasks
+
+
+def _item(task: Task) -> Item:
+    return task.question_id, task.first, task.second, task.judge
+
+
+def _is_askable(item: Item, judge: str, answers: _Answers, questions: Questions) -> bool:
+    question, first, second, of = item
+    return of == judge and answers.readable and {first, second} <= questions.answers.get(question, {}).keys()
+
+
+def _when(record: Record) -> datetime:
+    """When it was answered; long ago where the record does not say so."""
+    try:
+        asked_at = datetime.fromisoformat(record["asked_at"])
+    except (KeyError, TypeError, ValueError):
+        return LONG_AGO
+    return asked_at if asked_at.tzinfo else asked_at.replace(tzinfo=UTC)
+
+
+def changes(records: Iterable[Record]) -> pd.DataFrame:
+    """Judges whose later answers to the same requests differ from their first ones, as `asked_again` has them."""
+    read = [record for record in records if record.get("judge_preferred_model") in OUTCOMES]
+    if not read:
+        return pd.DataFrame(columns=list(COLUMNS))
+    question = np.unique([str(record["question_id"]) for record in read], return_inverse=True)[1]
+    time = np.array([(_when(record) - LONG_AGO).total_seconds() for record in read])
+    return asked_again(Comparisons.from_frame(pd.DataFrame(read)), question, time)
+
+
+def change_sentences(changes: pd.DataFrame) -> Iterator[str]:
+    """A sentence on each judge that changed."""
+    for sentence in changed(changes, LEVEL):
+        yield f"{sentence} Leave it out, or ask it everything anew under another name."
+
 
 # The identity of a study: prompts, texts and judges must stay the same within a file of judgments.
 
@@ -226,3 +344,54 @@ class Study:
     @property
     def _both(self) -> bool:
         return self.settings.order == "both"
+
+
+# Judgments of judges or a prompt that have changed go to a file of their own, and judges are asked again.
+log = logging.getLogger("judgerank")
+EARLIER = ".earlier.jsonl"  # end of the name of the file beside the judgments
+
+
+def set_changed_judges_aside(settings: Collection, wait: float = 0.0) -> None:
+    """Move judgments that the same request would not give now to a file beside the others, and say so.
+
+    They are of another prompt, or of judges that are no longer what they were. All others stay, those of judges
+    who are not in the panel among them.
+
+    Parameters
+    ----------
+    settings : Collection
+    wait : float
+        Seconds to wait for another run that writes to the file of judgments.
+    """
+    path = settings.output
+    if not path.exists():
+        return
+    judges = addressed(priced(settings), settings.prompt, settings.allow_env_url)
+    with opened(path, wait) as ledger:
+        prompt = digest(settings.prompt)
+        changed = [
+            record.get("prompt") != prompt
+            or judge_change(record, judges.get(record["judge_model"]), settings.moved) is not None
+            for record in ledger.records
+        ]
+        if not any(changed):
+            return
+        aside, kept = (
+            [record for record, is_changed in zip(ledger.records, changed, strict=True) if is_changed == part]
+            for part in (True, False)
+        )
+        earlier = path.with_name(path.name + EARLIER)
+        before = earlier.read_text(encoding="utf-8") if earlier.exists() else ""
+        replace_file(earlier, before + _lines(aside))
+        replace_file(path, _lines(kept))
+    names = Counter(record["judge_model"] for record in aside)
+    log.info(
+        "%s of judges or a prompt that have changed are in %s: %s",
+        counted(len(aside), "judgment"),
+        earlier.name,
+        listed(names),
+    )
+
+
+def _lines(records: Iterable[Record]) -> str:
+    return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)

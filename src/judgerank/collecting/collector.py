@@ -14,20 +14,18 @@ from typing import Any
 from tqdm import tqdm
 
 from judgerank.collecting.backoff import Attempt, Pace, Pause, Stopped, Waiting, backoff
-from judgerank.collecting.bodies import LARGE
 from judgerank.collecting.client import Client
 from judgerank.collecting.collection import identified
 from judgerank.collecting.costs import Budget, BudgetSpent, at_a_time, at_most, is_priced, learned, recorded_cost
 from judgerank.collecting.ledger import UNKNOWN, Ledger, Record, choice_of, record_of, task_of
 from judgerank.collecting.outcome import Breaker, digits, duration, money
 from judgerank.collecting.prompts import form_of, messages
-from judgerank.collecting.reply_owners import ReplyOwners
 from judgerank.collecting.requests import structured_by
-from judgerank.collecting.respondents import ShownComparison, respondents
+from judgerank.collecting.respondents import ReplyOwners, ShownComparison, respondents
 from judgerank.collecting.response import AttemptFailed, JudgeRefused, Refused, Reply
 from judgerank.collecting.settings import Collection, Judge
 from judgerank.collecting.task_order import Questions, Task
-from judgerank.collecting.transport import shortened
+from judgerank.collecting.transport import LARGE, shortened
 from judgerank.data.listing import counted
 
 MIN_LOGGED_AMOUNT = 1e-9  # of money; less is an error of rounding

@@ -12,9 +12,8 @@ from judgerank.adaptive.goals import Goal
 from judgerank.adaptive.rounds import Collected
 from judgerank.adaptive.stop_rule import carried
 from judgerank.collecting.addresses import where
-from judgerank.collecting.anchors import change_sentences, changes
-from judgerank.collecting.batches.pending import Pending
-from judgerank.collecting.collection import Study
+from judgerank.collecting.batches.server import Pending
+from judgerank.collecting.collection import Study, change_sentences, changes
 from judgerank.collecting.collector import Collector
 from judgerank.collecting.costs import estimated, expected_seconds, is_priced, spent_into
 from judgerank.collecting.ledger import UNKNOWN, Ledger, Record, choice_of

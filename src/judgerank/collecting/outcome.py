@@ -12,7 +12,7 @@ import pandas as pd
 from scipy.special import ndtri
 
 from judgerank.adaptive.goals import Goal, widest
-from judgerank.collecting.batches.pending import Pending
+from judgerank.collecting.batches.server import Pending
 from judgerank.collecting.costs import typical_costs
 from judgerank.collecting.ledger import UNKNOWN, Record, choice_of
 from judgerank.collecting.settings import Judge

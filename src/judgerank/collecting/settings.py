@@ -297,7 +297,7 @@ class Collection(Settings):
     allow_env_url : bool
         Ask at addresses that environment variables name.
     anchors : int
-        Requests of each judge that are asked again, if their last answer is of another day (`anchors`).
+        Requests of each judge that are asked again, if their last answer is of another day (`collection.due`).
     moved : bool
         The judges of earlier judgments are the same at other addresses.
     """

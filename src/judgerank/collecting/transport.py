@@ -1,26 +1,200 @@
 """The line to a server: one request an attempt, to the host that its key is for, and a reply of bounded size.
 
 A client library translates requests into a provider's form. It sends them through here, where what it may not do
-is out of its reach: send a second one, follow a redirect, reach another host, or read without end.
+is out of its reach: send a second one, follow a redirect, reach another host, or read without end. Replies are
+looked at before the library sees them, and its other ways into the network are blocked.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping
+import sys
+from collections.abc import Coroutine, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from functools import cache
 from importlib.util import find_spec
-from typing import Any
+from types import ModuleType
+from typing import Any, Protocol
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 import httpx
+import numpy as np
 
-from judgerank.collecting.bodies import LARGE, TooDeep, checked_body
-from judgerank.collecting.guard import let_through
 from judgerank.collecting.secrets import Secrets
 from judgerank.data.errors import ConfigError
 
+# A server's JSON before a client library sees it: its depth, whose reply it is, and usage that can be counted.
+LARGE = 1 << 16  # bytes, from which on a reply is read in another thread: a million values take seconds
+DEEPEST = 64  # brackets within brackets; a reply with log-probabilities has about ten
+IDS = ("id", "responseId")  # of OpenAI's and Anthropic's form, and of Gemini's
+MOST_TOKENS = 1e12
+# what stands for usage that cannot be counted, by its key: zeros, which every reader takes for untold
+UNCOUNTED = {
+    "usage": dict.fromkeys(
+        ("prompt_tokens", "completion_tokens", "total_tokens", "input_tokens", "output_tokens"), 0
+    ),
+    "usageMetadata": dict.fromkeys(("promptTokenCount", "candidatesTokenCount", "totalTokenCount"), 0),
+}
+DEFAULT_IDS = ("", "none", "null")
+_NOT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
+
+
+class TooDeep(ValueError):
+    """A body with more brackets within brackets than any reply has."""
+
+
+@dataclass(frozen=True)
+class Body:
+    """A reply's body.
+
+    Attributes
+    ----------
+    content : bytes
+        With zeros for usage that is no whole number, which would take the answer with it.
+    reply_id : str or None
+        By which its server tells it from other replies.
+    """
+
+    content: bytes
+    reply_id: str | None = None
+
+
+def checked_body(content: bytes) -> Body:
+    """The body, for whoever reads it next.
+
+    Raises
+    ------
+    TooDeep
+        Before anything parses it.
+    """
+    if _depth(content) > DEEPEST:
+        raise TooDeep
+    try:
+        fields = json.loads(content)
+    except (ValueError, RecursionError):
+        return Body(content)
+    if not isinstance(fields, dict):
+        return Body(content)
+    reply_id = next((name for key in IDS if isinstance(name := fields.get(key), str)), None)
+    odd = {key: zeros for key, zeros in UNCOUNTED.items() if not _is_countable(fields.get(key))}
+    content = json.dumps(fields | odd).encode() if odd else content
+    return Body(content, reply_id if reply_id and reply_id.lower() not in DEFAULT_IDS else None)
+
+
+def _depth(content: bytes) -> int:
+    """Brackets within brackets, at most, but for those in texts."""
+    brackets = np.frombuffer(_without_texts(content).translate(None, _NOT_BRACKETS), np.uint8)
+    steps = np.where((brackets == ord("[")) | (brackets == ord("{")), 1, -1)
+    return int(np.cumsum(steps).max(initial=0))
+
+
+def _without_texts(content: bytes) -> bytes:
+    """JSON without what is in quotes."""
+    parts = content.replace(b"\\\\", b"").replace(b'\\"', b"").split(b'"')
+    return b"".join(parts[::2])
+
+
+def _is_countable(usage: Any) -> bool:
+    """Whether every number of tokens is a whole one; some servers send null where they do not count."""
+    if not isinstance(usage, dict):
+        return usage is None
+    return all(_is_whole(value) for key, value in usage.items() if "token" in key.lower())
+
+
+def _is_whole(value: Any) -> bool:
+    if isinstance(value, list):
+        return all(map(_is_countable, value))
+    if isinstance(value, dict):
+        return _is_countable(value)
+    return not isinstance(value, float) or (value.is_integer() and value < MOST_TOKENS)
+
+
+# Block network access while the client library prepares a request, except over that request's own connection.
+#
+# For some providers the library takes a client of its own instead of the one it is given, or fetches a token
+# first: these would follow redirects, and go through any proxy, with the key.
+
+
+OUTWARD = ("socket.connect", "socket.getaddrinfo", "socket.sendto")  # events of the interpreter
+
+
+class Astray(Protocol):
+    """A request's line, which is told where else the library wanted to go."""
+
+    astray: str
+
+
+_line: ContextVar[Astray | None] = ContextVar("line", default=None)
+_handler: ContextVar[Any] = ContextVar("handler", default=None)
+
+
+@contextmanager
+def guarded(line: Astray, handler: object) -> Iterator[None]:
+    """Refuse every connection, and have the library take this handler where it would take one of its own."""
+    tokens = _line.set(line), _handler.set(handler)
+    try:
+        yield
+    finally:
+        _line.reset(tokens[0])
+        _handler.reset(tokens[1])
+
+
+@contextmanager
+def let_through() -> Iterator[None]:
+    """Let the line itself send."""
+    token = _line.set(None)
+    try:
+        yield
+    finally:
+        _line.reset(token)
+
+
+@cache
+def install(litellm: ModuleType) -> None:
+    """Put the guard in place, once in a process: an audit hook stays."""
+    from litellm.caching.llm_caching_handler import LLMClientCache
+
+    class Clients(LLMClientCache):
+        def get_cache(self, key: str, *args: Any, **more: Any) -> Any:
+            handler = _handler.get() if key.startswith("async_httpx_client") else None
+            return handler or super().get_cache(key, *args, **more)
+
+    litellm.in_memory_llm_clients_cache = Clients()  # type: ignore[attr-defined]
+    _report_no_request()
+    sys.addaudithook(_refuse)
+
+
+def _report_no_request() -> None:
+    """Drop the library's reports of our requests: nobody reads them, and its worker serves one event loop."""
+    from litellm.litellm_core_utils.logging_worker import GLOBAL_LOGGING_WORKER as worker
+
+    report = worker.ensure_initialized_and_enqueue
+
+    def report_others(async_coroutine: Coroutine[Any, Any, Any]) -> None:
+        if _handler.get() is None:
+            report(async_coroutine)
+        else:
+            async_coroutine.close()
+
+    worker.ensure_initialized_and_enqueue = report_others
+
+
+def _refuse(event: str, args: tuple[Any, ...]) -> None:
+    if event not in OUTWARD:
+        return
+    line = _line.get()
+    if line is None:
+        return
+    destination = args[0] if event == "socket.getaddrinfo" else args[1]
+    line.astray = str(destination[0] if isinstance(destination, tuple) else destination)
+    raise PermissionError(f"nothing is sent to {line.astray}")
+
+
+# The line itself.
 LARGEST_BODY = 4 << 20  # bytes; a thousand tokens take some thousand
 UNSENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.UnsupportedProtocol)
 MAX_MESSAGE_LENGTH = 300  # characters of a server's message

@@ -23,9 +23,8 @@ from judgerank.data.units import QUESTION, UNITS
 from judgerank.gating.answer_pairs import Pair, labels_of, paired, texts_of
 from judgerank.gating.checks import checked
 from judgerank.gating.decision import Evidence, by_category, holm, outcome, p_not_above
-from judgerank.gating.gate_result import Criterion, OtherUnit, Result
+from judgerank.gating.gate_result import Criterion, OtherUnit, OwnVotes, Result, votes_on_pair
 from judgerank.gating.judged import Judged
-from judgerank.gating.own_votes import OwnVotes, votes_on_pair
 from judgerank.gating.rule import EQUIVALENCE, POINTS, RANDOM, SCORE, TWO_SIDED, Rule
 from judgerank.gating.scores import Scores
 from judgerank.gating.verdict_text import sentence, text

@@ -1,18 +1,124 @@
-"""Where a verdict goes: files that were asked for, and the summary and outputs of a step in GitHub Actions."""
+"""Where a verdict goes: JSON and other files that were asked for, and the summary and outputs of a GitHub step."""
 
 from __future__ import annotations
 
+import json
 import re
+from dataclasses import asdict
+from math import isfinite
 from pathlib import Path
+from typing import Any
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from judgerank.gating.callers import OUTPUT, SUMMARY, append, as_called
 from judgerank.gating.gate import Gate
-from judgerank.gating.gate_result import Result
-from judgerank.gating.verdict_text import as_json, markdown, sentence, table
+from judgerank.gating.gate_result import Criterion, Result
+from judgerank.gating.rule import score_of
+from judgerank.gating.verdict_text import markdown, sentence, table
+
+RULE = (
+    "mode",
+    "scale",
+    "margin",
+    "alpha",
+    "power",
+    "look",
+    "run",
+    "level",
+    "missing",
+    "this_panel",
+    "cluster",
+)  # what JSON has of the rule
 
 # A verdict as JUnit XML, which CI systems show as tests: one test a criterion.
 NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def as_dict(result: Result) -> dict[str, Any]:
+    """Everything as plain values, for JSON."""
+    rule = result.rule
+    return {
+        "verdict": result.verdict,
+        "sentence": sentence(result),
+        "exit_code": result.exit_code,
+        "failed": [criterion.name for criterion in result.failed],
+        "needed": result.needed,
+        "next_look": result.next_look,
+        "cost": result.cost,
+        "currency": result.currency,
+        "rule": {**{name: getattr(rule, name) for name in RULE}, "protect": ["=".join(of) for of in rule.protect]},
+        "by_other_units": [asdict(other) for other in result.by_other_units],
+        "criteria": [_criterion_dict(criterion) for criterion in result.criteria],
+        "own_maker": result.own.own_maker,
+        "related_judges": list(result.related),
+        "recused_judges": list(result.own.recused),
+        "recused_votes": result.own.n_left_out,
+        "verdict_with_related_judges": result.with_related,
+        "verdict_without_related_judges": result.without_related,
+        "categories": [asdict(criterion) for criterion in result.categories],
+        "uninformative_judges": dict(result.uninformative),
+        "verdict_without_uninformative_judges": result.without_uninformative,
+        "worst_category": None if result.worst_category is None else asdict(result.worst_category),
+        "verdict_for_this_panel": result.for_this_panel,
+        "verdict_without_missing_as_losses": result.without_losses,
+        "read": list(result.remarks),
+        "filter": [dict(request) for request in result.requests],
+    }
+
+
+def _criterion_dict(criterion: Criterion) -> dict[str, Any]:
+    seen, judged = criterion.evidence, criterion.judged
+    return {
+        "name": criterion.name,
+        "baseline": judged.baseline,
+        "candidate": judged.candidate,
+        **{name: getattr(seen, name) for name in ("questions", "win_rate", "low", "high", "p_ship")},
+        "p_block": criterion.p_block,
+        "score": {
+            name: _known(score_of(value)) if criterion.scores.runs is None else None
+            for name, value in {"estimate": seen.win_rate, "low": seen.low, "high": seen.high}.items()
+        },
+        "difference": _difference(criterion),
+        "judges": list(judged.judges),
+        "judgments": len(judged.rows),
+        "missing": judged.missing,
+        "unread": judged.unread,
+        "silent_judges": list(criterion.silent),
+        "order": criterion.scores.order,
+        "shown": dict(zip(("first", "second", "both"), criterion.scores.shown, strict=True)),
+        "position": dict(zip(judged.judges, map(_known, criterion.scores.position), strict=True)),
+        **_checks_dict(criterion),
+        "noise": _known(judged.noise),
+        "contradicted": _known(judged.contradicted),
+    }
+
+
+def _difference(criterion: Criterion) -> dict[str, float] | None:
+    """The mean difference of scores as a share of the scale, with its bounds; None where pairs were judged."""
+    seen = criterion.evidence
+    if criterion.scores.runs is None:
+        return None
+    return {"estimate": 2 * seen.win_rate - 1, "low": 2 * seen.low - 1, "high": 2 * seen.high - 1}
+
+
+def _checks_dict(criterion: Criterion) -> dict[str, Any]:
+    """What departs from the assumptions of the tests."""
+    checks, silence = criterion.checks, criterion.checks.silence
+    return {
+        "judges_differ": {"differ": checks.differences.differ, "p_value": checks.differences.p_value},
+        "missing_as_losses": checks.n_lost,
+        "silence": None if silence is None else asdict(silence),
+        "shared_bias_p": checks.shared_bias,
+    }
+
+
+def _known(value: float) -> float | None:
+    return float(value) if isfinite(value) else None
+
+
+def as_json(result: Result) -> str:
+    """`as_dict` as text."""
+    return json.dumps(as_dict(result), indent=2, ensure_ascii=False) + "\n"
 
 
 def junit(result: Result) -> bytes:

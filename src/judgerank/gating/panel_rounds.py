@@ -13,18 +13,17 @@ from typing import Literal
 import pandas as pd
 
 from judgerank.collecting.addresses import addressed, require_hosts
-from judgerank.collecting.costs import spent_before, spent_into
+from judgerank.collecting.collection import set_changed_judges_aside
+from judgerank.collecting.costs import priced, spent_before, spent_into
 from judgerank.collecting.ledger import Ledger
-from judgerank.collecting.prices import priced
-from judgerank.collecting.replaced_judges import set_changed_judges_aside
 from judgerank.collecting.run import collect
 from judgerank.collecting.settings import Collection, Panel
 from judgerank.data.errors import EndpointError
 from judgerank.gating.answer_pairs import NEW, OLD, Pair, labels_of, texts_of
 from judgerank.gating.decision import INCONCLUSIVE
 from judgerank.gating.gate import ALL, Gate, decided
+from judgerank.gating.gate_result import Makers, OwnVotes, unasked
 from judgerank.gating.judged import Judged, judged, with_ties
-from judgerank.gating.own_votes import Makers, OwnVotes, unasked
 from judgerank.gating.rule import Rule
 from judgerank.ranking.recusal import RECUSE
 from judgerank.reading.layouts.answer_versions import TEXTS

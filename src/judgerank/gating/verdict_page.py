@@ -14,11 +14,20 @@ from judgerank.data.arrays import FloatArray
 from judgerank.data.listing import counted
 from judgerank.gating.answer_pairs import Pair, Text
 from judgerank.gating.decision import INCONCLUSIVE, Category, Evidence
-from judgerank.gating.five_lines import verdict_line, warnings
 from judgerank.gating.gate_result import Criterion, Result
 from judgerank.gating.judged import ASKED, BASELINES, CANDIDATES, Judged
 from judgerank.gating.rule import EQUIVALENCE, POINTS, SCORE, TWO_SIDED, WIN_RATE, Rule
-from judgerank.gating.verdict_text import deciding, p_text, points, share, shown_on, table, what_decides
+from judgerank.gating.verdict_text import (
+    deciding,
+    p_text,
+    points,
+    share,
+    shown_on,
+    table,
+    verdict_line,
+    warnings,
+    what_decides,
+)
 from judgerank.pages import render
 
 TEMPLATE = Path(__file__).parent / "gate.html"

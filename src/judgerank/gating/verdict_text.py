@@ -1,11 +1,9 @@
-"""A verdict in words: one sentence, a short table, JSON and Markdown."""
+"""A verdict in words: one sentence, a short table, Markdown, and the five lines for the terminal."""
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict
-from math import isfinite, isnan
-from typing import Any
+from math import isnan
+from textwrap import shorten
 
 import numpy as np
 
@@ -13,26 +11,13 @@ from judgerank.data.frames import BY_REQUEST
 from judgerank.data.listing import listed
 from judgerank.data.units import QUESTION
 from judgerank.gating.callers import as_text
-from judgerank.gating.decision import INCONCLUSIVE, Category
+from judgerank.gating.decision import BLOCK, INCONCLUSIVE, SHIP, Category
 from judgerank.gating.gate_result import Criterion, OtherUnit, Result
 from judgerank.gating.rule import EQUIVALENCE, POINTS, SCORE, TWO_SIDED, WIN_RATE, Rule, score_of
 from judgerank.gating.scores import Scores
 
 SHOWN = 4  # criteria with a line of their own
 SHORT = 0.001  # p-values below are not told more exactly
-RULE = (
-    "mode",
-    "scale",
-    "margin",
-    "alpha",
-    "power",
-    "look",
-    "run",
-    "level",
-    "missing",
-    "this_panel",
-    "cluster",
-)  # what JSON has of the rule
 ORDERS = {
     "one": "only one order was shown: position bias cannot be told from quality; ask in both orders",
     "unknown": "who was shown first is not known: position bias is not allowed for",
@@ -460,93 +445,6 @@ def markdown(result: Result) -> str:
     return f"### {word}\n\n{as_text(rest)}\n\n| | |\n|---|---|\n{rows}\n"
 
 
-def as_dict(result: Result) -> dict[str, Any]:
-    """Everything as plain values, for JSON."""
-    rule = result.rule
-    return {
-        "verdict": result.verdict,
-        "sentence": sentence(result),
-        "exit_code": result.exit_code,
-        "failed": [criterion.name for criterion in result.failed],
-        "needed": result.needed,
-        "next_look": result.next_look,
-        "cost": result.cost,
-        "currency": result.currency,
-        "rule": {**{name: getattr(rule, name) for name in RULE}, "protect": ["=".join(of) for of in rule.protect]},
-        "by_other_units": [asdict(other) for other in result.by_other_units],
-        "criteria": [_criterion_dict(criterion) for criterion in result.criteria],
-        "own_maker": result.own.own_maker,
-        "related_judges": list(result.related),
-        "recused_judges": list(result.own.recused),
-        "recused_votes": result.own.n_left_out,
-        "verdict_with_related_judges": result.with_related,
-        "verdict_without_related_judges": result.without_related,
-        "categories": [asdict(criterion) for criterion in result.categories],
-        "uninformative_judges": dict(result.uninformative),
-        "verdict_without_uninformative_judges": result.without_uninformative,
-        "worst_category": None if result.worst_category is None else asdict(result.worst_category),
-        "verdict_for_this_panel": result.for_this_panel,
-        "verdict_without_missing_as_losses": result.without_losses,
-        "read": list(result.remarks),
-        "filter": [dict(request) for request in result.requests],
-    }
-
-
-def _criterion_dict(criterion: Criterion) -> dict[str, Any]:
-    seen, judged = criterion.evidence, criterion.judged
-    return {
-        "name": criterion.name,
-        "baseline": judged.baseline,
-        "candidate": judged.candidate,
-        **{name: getattr(seen, name) for name in ("questions", "win_rate", "low", "high", "p_ship")},
-        "p_block": criterion.p_block,
-        "score": {
-            name: _known(score_of(value)) if criterion.scores.runs is None else None
-            for name, value in {"estimate": seen.win_rate, "low": seen.low, "high": seen.high}.items()
-        },
-        "difference": _difference(criterion),
-        "judges": list(judged.judges),
-        "judgments": len(judged.rows),
-        "missing": judged.missing,
-        "unread": judged.unread,
-        "silent_judges": list(criterion.silent),
-        "order": criterion.scores.order,
-        "shown": dict(zip(("first", "second", "both"), criterion.scores.shown, strict=True)),
-        "position": dict(zip(judged.judges, map(_known, criterion.scores.position), strict=True)),
-        **_checks_dict(criterion),
-        "noise": _known(judged.noise),
-        "contradicted": _known(judged.contradicted),
-    }
-
-
-def _difference(criterion: Criterion) -> dict[str, float] | None:
-    """The mean difference of scores as a share of the scale, with its bounds; None where pairs were judged."""
-    seen = criterion.evidence
-    if criterion.scores.runs is None:
-        return None
-    return {"estimate": 2 * seen.win_rate - 1, "low": 2 * seen.low - 1, "high": 2 * seen.high - 1}
-
-
-def _checks_dict(criterion: Criterion) -> dict[str, Any]:
-    """What departs from the assumptions of the tests."""
-    checks, silence = criterion.checks, criterion.checks.silence
-    return {
-        "judges_differ": {"differ": checks.differences.differ, "p_value": checks.differences.p_value},
-        "missing_as_losses": checks.n_lost,
-        "silence": None if silence is None else asdict(silence),
-        "shared_bias_p": checks.shared_bias,
-    }
-
-
-def _known(value: float) -> float | None:
-    return float(value) if isfinite(value) else None
-
-
-def as_json(result: Result) -> str:
-    """`as_dict` as text."""
-    return json.dumps(as_dict(result), indent=2, ensure_ascii=False) + "\n"
-
-
 def shown(name: str) -> str:
     """A name that fits into a sentence."""
     return listed([name])
@@ -554,3 +452,108 @@ def shown(name: str) -> str:
 
 def plural(word: str, count: int) -> str:
     return word if count == 1 else word + "s"
+
+
+# Five lines for the terminal: verdict, evidence, the worst group, one warning, and what to do.
+LONGEST = 88  # characters of a warning that fit a line of the terminal beside its name
+
+
+def five_lines(result: Result, page: str | None = None) -> list[str]:
+    """Verdict, evidence, the worst group, one warning, and what to do; those that there are.
+
+    Parameters
+    ----------
+    result : Result
+    page : str, optional
+        Name of the page that shows the judgments.
+    """
+    first, *more = warnings(result) or [""]
+    rest = f" ({len(more)} more: -v)" if more else ""
+    rows = {
+        "evidence": _evidence(result),
+        "worst": _worst_group(result),
+        "warning": shorten(first, LONGEST - len(rest), placeholder=" ... (-v)") + rest,
+        "next": _next_step(result, page),
+    }
+    return [verdict_line(result), *(f"  {name:<10}{said}" for name, said in rows.items() if said)]
+
+
+def verdict_line(result: Result) -> str:
+    """The verdict, how often the candidate is preferred, and where it is significantly worse."""
+    how, worst = "", result.worst_category
+    if result.verdict == BLOCK:
+        how = ": different" if result.rule.mode == EQUIVALENCE else ": worse"
+    elif result.verdict == SHIP and result.rule.mode == TWO_SIDED:
+        how = ": better"
+    if result.verdict != BLOCK and worst is not None and is_hidden(result, worst):
+        how += f", but it is worse on {shown(worst.name)}"
+    return f"{result.verdict.capitalize()}. {preference_rate(result)}{how}."
+
+
+def _evidence(result: Result) -> str:
+    rule, criterion = result.rule, deciding(result)
+    seen = criterion.evidence
+    low, high = shown_on(rule, seen.low), shown_on(rule, seen.high)
+    judges = len(criterion.judged.judges)
+    who = "" if criterion.judged.unnamed else f", {judges:,} {plural('judge', judges)}"
+    sizes = f"{seen.questions:,} {plural('question', seen.questions)}{who}"
+    interval = f"{low} to {high} (one-sided {share(1 - rule.level)})"
+    if result.verdict == BLOCK:
+        interval += f", {p_text(criterion.p_block)}"
+    elif result.verdict == SHIP and rule.mode == TWO_SIDED:
+        interval += f", {p_text(seen.p_ship)}"
+    return f"{interval}; {_limit(rule)}; {sizes}"
+
+
+def _limit(rule: Rule) -> str:
+    if rule.mode == TWO_SIDED:
+        return f"even: {shown_on(rule, 0.5)}"
+    low, high = shown_on(rule, rule.lowest), shown_on(rule, rule.highest)
+    return f"wanted: {low} to {high}" if rule.mode == EQUIVALENCE else f"needed: above {low}"
+
+
+def _worst_group(result: Result) -> str:
+    worst = result.worst_category
+    if worst is None:
+        return ""
+    return on_category(result, worst) + (
+        f"; to make it count: {protection_of(worst)}" if is_hidden(result, worst) else ""
+    )
+
+
+def warnings(result: Result) -> list[str]:
+    """What speaks against resting on the verdict, the most serious first."""
+    own, rule = own_maker_row(result), result.rule
+    differs = {result.with_related, result.without_related} - {None, result.verdict}
+    could_decide = [other for other in result.by_other_units if 0.5**other.size <= rule.level]
+    silent = sorted({name for criterion in result.criteria for name in criterion.silent})
+    n_lost = sum(criterion.checks.n_lost for criterion in result.criteria)
+    found = [
+        result.own.condition,
+        *where_different(result),
+        *without_signal(result),
+        own[1] if own and differs else "",
+        *where_silent(result),
+        f"There is no answer from {listed(silent)}" if silent else "",
+        f"For a ship, {n_lost:,} missing {plural('answer', n_lost)} count as losses" if n_lost else "",
+        *(
+            f"If values of {other.name} were sampled, the verdict is {other.verdict}: --cluster {other.name}"
+            for other in could_decide
+            if other.verdict != result.verdict
+        ),
+        on_judges(deciding(result), rule) if result.verdict != INCONCLUSIVE else "",
+        ORDERS.get(deciding(result).scores.order, ""),
+    ]
+    return [f"{text[0].upper()}{text[1:].removesuffix('.')}." for text in found if text]
+
+
+def _next_step(result: Result, page: str | None) -> str:
+    if result.verdict == INCONCLUSIVE:
+        return what_decides(result)
+    names, worst = result.criteria[0].judged, result.worst_category
+    step = "See why"
+    if result.verdict == SHIP:
+        step = f"{shown(names.candidate)} may replace {shown(names.baseline)}"
+        if worst is not None and is_hidden(result, worst):
+            step = f"Decide whether {shown(worst.name)} may get worse"
+    return f"{step}; answers and replies: {page or '--page FILE'}; numbers: -v."

@@ -29,6 +29,8 @@ if sys.platform != "win32":  # which has no such limits
 MEMORY = 2**30  # bytes that reading any file may take
 TIMES = 8  # its size that a larger file may take, or of what LIMIT allows it to inflate to
 SECONDS, BYTES_A_SECOND = 45.0, 2e6  # that reading takes at most: any file, and a large one
+OUT_OF_MEMORY = 3  # exit code of the child
+REMEDY = f"export the table as CSV ({LIMIT}=8 in the environment allows more)"
 PACKAGES = str(Path(__file__).resolve().parents[2])
 
 Read = Callable[[Content], pd.DataFrame]
@@ -57,15 +59,16 @@ def confined(read: Read) -> Read:
             done = subprocess.run(
                 [sys.executable, "-P", "-m", __name__],
                 input=task,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,  # the trace of a library that ends the process
+                capture_output=True,
                 timeout=seconds,
                 env=os.environ | _environment(),
             )
         except subprocess.TimeoutExpired:
-            raise DataError(f"reading it takes more than {seconds:.0f} s: {_REMEDY}") from None
-        if done.returncode or not done.stdout:
-            raise DataError(f"reading it takes more than {max(MEMORY, allowed) / 1e9:.2g} GB of memory: {_REMEDY}")
+            raise DataError(f"reading it takes more than {seconds:.0f} s: {REMEDY}") from None
+        if done.returncode < 0 or done.returncode == OUT_OF_MEMORY:  # libraries without exceptions abort
+            raise DataError(f"reading it takes more than {max(MEMORY, allowed) / 1e9:.2g} GB of memory: {REMEDY}")
+        if done.returncode:
+            raise RuntimeError(done.stderr.decode(errors="replace"))
         result = pickle.loads(done.stdout)
         if isinstance(result, JudgerankError):
             raise result
@@ -73,9 +76,6 @@ def confined(read: Read) -> Read:
         return frame
 
     return read_by_child
-
-
-_REMEDY = f"export the table as CSV ({LIMIT}=8 in the environment allows more)"
 
 
 def _environment() -> dict[str, str]:
@@ -98,7 +98,7 @@ def _run() -> None:
     except JudgerankError as error:
         sys.stdout.buffer.write(pickle.dumps(error))
     except MemoryError:
-        os._exit(1)
+        os._exit(OUT_OF_MEMORY)
 
 
 def _limit(memory: int) -> None:

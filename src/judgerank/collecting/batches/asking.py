@@ -10,9 +10,8 @@ from functools import partial
 from tqdm import tqdm
 
 from judgerank.collecting.backoff import retrying
-from judgerank.collecting.batches.pending import Pending, Submission, custom_id, new_name
 from judgerank.collecting.batches.providers import FORMS, Form, Result
-from judgerank.collecting.batches.server import Server
+from judgerank.collecting.batches.server import Pending, Server, Submission, custom_id, new_name
 from judgerank.collecting.collector import Collector, together
 from judgerank.collecting.costs import BudgetSpent
 from judgerank.collecting.ledger import task_of

@@ -1,9 +1,4 @@
-"""Questions and answers of MT-Bench and Arena-Hard, in files of their own: ``question.jsonl`` and one a model.
-
-FastChat (``fastchat/llm_judge/gen_model_answer.py``): ``question_id``, ``model_id``, ``choices`` with ``turns``.
-Those of Arena-Hard 0.1 have each turn as an object. Arena-Hard 2 (https://github.com/lmarena/arena-hard-auto):
-``uid``, ``model`` and ``messages``; its questions have ``uid`` and ``prompt``.
-"""
+"""Questions and answers of benchmarks: AlpacaEval, MT-Bench and Arena-Hard."""
 
 from __future__ import annotations
 
@@ -21,10 +16,32 @@ from judgerank.reading.answers.found import (
     are_messages,
     asked,
     first_of,
+    named_by,
     records_of,
     split_at_answer,
 )
 from judgerank.reading.layouts.table import Table
+
+# Outputs of AlpacaEval: ``model_outputs.json`` with ``instruction``, ``output`` and ``generator``.
+#
+# See https://github.com/tatsu-lab/alpaca_eval; a question is known by its text, since it has no name.
+
+
+def _of_instructions(table: Table) -> Iterator[Found]:
+    for number, record in records_of(table):
+        question, output = record["instruction"], record["output"]
+        if not isinstance(question, str) or not question:
+            raise DataError(f"record {number} has {question!r:.60} as instruction, not a text")
+        text = output if isinstance(output, str) and output else None
+        yield Found(number, named_by(question), question, str(record["generator"]), text)
+
+
+# MT-Bench and Arena-Hard, in files of their own: ``question.jsonl`` and one a model.
+#
+# FastChat (``fastchat/llm_judge/gen_model_answer.py``): ``question_id``, ``model_id``, ``choices`` with ``turns``.
+# Those of Arena-Hard 0.1 have each turn as an object. Arena-Hard 2 (https://github.com/lmarena/arena-hard-auto):
+# ``uid``, ``model`` and ``messages``; its questions have ``uid`` and ``prompt``.
+
 
 LIST = (list, tuple, np.ndarray)
 
@@ -90,6 +107,7 @@ def _no_model(table: Table) -> bool:
 
 
 FORMATS = (
+    AnswerFormat("outputs of AlpacaEval", ("instruction", "output", "generator"), _of_instructions),
     AnswerFormat(
         "answers of MT-Bench or Arena-Hard 0.1", ("question_id", "model_id", "choices"), _of_choices, _has_turns
     ),

@@ -187,9 +187,9 @@ def _plain(value: Any) -> Any:
 
 # Where the images are that records of other tools refer to: addresses, files, or bytes within the record.
 #
-# Texts name an image by its reference (`transcripts.reference_of`); here is what stands behind the reference.
+# Texts name an image by its reference (`reference_of`); here is what stands behind the reference.
 BYTES = "data:image/"
-MARK = re.compile(r"\[image: ([^\]\n]+)\]")  # as `transcripts` writes it
+MARK = re.compile(r"\[image: ([^\]\n]+)\]")  # as `text_of` writes it
 UNSEEN = ("events",)  # keys of a log that repeat what else is there
 
 

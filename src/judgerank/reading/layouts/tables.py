@@ -249,7 +249,8 @@ def _models_in(table: Table) -> set[str]:
 
 def _texts_by_column(table: Table) -> dict[str, set[str]]:
     """The different words in every column that could be a judge's."""
-    excluded = {name for names in _pair_and_question().values() for name in names} | {*table.specified.values()}
+    specified = {name for key, name in table.specified.items() if key != "judges"}
+    excluded = {name for names in _pair_and_question().values() for name in names} | specified
     by_column = {}
     for name in table.frame.columns:
         is_free = isinstance(name, str) and name not in excluded and plain(name) not in COUNTS
@@ -262,7 +263,8 @@ def _texts_by_column(table: Table) -> dict[str, set[str]]:
 def _everyday_in(table: Table) -> dict[str, str]:
     """Letters of everyday words in the columns of judges."""
     by_column = _texts_by_column(table)
-    return everyday({text for name in _judges(table) for text in by_column[name]}, _models_in(table))
+    texts = {text for name in _judges(table) for text in by_column.get(name, ())}  # a silent judge has none
+    return everyday(texts, _models_in(table))
 
 
 def _on_wide(table: Table) -> Iterator[str]:
