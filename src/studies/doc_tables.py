@@ -1,4 +1,4 @@
-"""What the documentation shows of the sections beyond the paper: blocks that `make pages` keeps current.
+"""What the documentation shows of sections beyond the paper and of forms: blocks that `make pages` keeps current.
 
 Most blocks are data, in doc_tables.yaml; those with text that depends on the results are functions.
 """
@@ -19,6 +19,7 @@ from replication.auditing.doc_numbers import cell, note, shaped, stored_rows, ta
 from replication.auditing.results import Results
 from replication.records import RECORD
 from replication.tables import markdown_table
+from studies.forms import layouts_table, recipes_table
 from studies.stored_speed import STORED, goals_table
 
 LISTED = Path(__file__).with_suffix(".yaml")
@@ -228,8 +229,10 @@ def _over_orders(row: pd.Series) -> str:
 FUNCTIONS: dict[str, Callable[[Results], str]] = {
     "bench": lambda _: goals_table(STORED),
     "few answers blocs": few_answers_blocs,
+    "layouts": lambda _: layouts_table(),
     "members": members_table,
     "methods": methods_table,
+    "recipes": lambda _: recipes_table(),
     "shrinkage": shrinkage_table,
     "torture": torture_table,
 }

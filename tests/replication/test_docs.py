@@ -45,10 +45,16 @@ README, ITEM_PAGE = PAGES["README.md"], PAGES["docs/paper/items.md"]
 EVERY = "\n".join(PAGES.values())
 MAKEFILE = (ROOT / "Makefile").read_text().replace("\\\n", " ")
 SECTIONS = make_sections()
+MOST_WORDS = 1_500  # of a page on a task: more belongs to a reference or to the study
 
 
 def test_the_readme_is_short():
     assert len(README.splitlines()) <= 150
+
+
+@pytest.mark.parametrize("page", sorted(name for name in PAGES if name.startswith("docs/tutorials/")))
+def test_a_page_on_a_task_is_short(page):
+    assert len(PAGES[page].split()) <= MOST_WORDS
 
 
 def test_the_readme_begins_with_the_replication_its_verdict_and_two_commands():
@@ -77,9 +83,10 @@ def example(tmp_path_factory) -> Path:
     return folder
 
 
-def test_what_the_readme_shows_of_a_ranking_is_what_the_command_prints(example, monkeypatch):
+@pytest.mark.parametrize("page", ["README.md", "docs/tutorials/rank.md"])
+def test_what_is_shown_of_a_ranking_is_what_the_command_prints(page, example, monkeypatch):
     monkeypatch.chdir(example)
-    (shown,) = re.findall(r"<!-- rank: .*? -->\n```text\n(.*?)```", README, re.DOTALL)
+    (shown,) = re.findall(r"<!-- rank: .*? -->\n```text\n(.*?)```", PAGES[page], re.DOTALL)
     done = CliRunner().invoke(app, ["rank", "judgments.csv"])
     said = done.output.splitlines()
     sentences = " ".join(done.output.split())
@@ -161,9 +168,31 @@ def test_links_lead_to_files():
     assert not missing
 
 
+def anchors(text: str) -> set[str]:
+    """What links to the headings of a page end in, as the site and GitHub have it."""
+    headings = re.findall(
+        r"^#+ (.*)$", re.sub(r"^ *```.*?^ *```", "", text, flags=re.MULTILINE | re.DOTALL), re.MULTILINE
+    )
+    plain = (re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).lower() for heading in headings)
+    return {re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", text).strip()) for text in plain}
+
+
+def test_links_to_headings_lead_to_one():
+    pages = {**PAGES, "CHANGELOG.md": (ROOT / "CHANGELOG.md").read_text().partition("\n## [0.2")[0]}
+    missing, n_links = [], 0
+    for page, text in pages.items():
+        for target, heading in re.findall(r"\]\((?!http)([^)#]*)#([^)]+)\)", text):
+            linked = os.path.normpath(Path(page).parent / target) if target else page
+            n_links += 1
+            if linked not in PAGES or heading not in anchors(PAGES[linked]):
+                missing.append(f"{page}: {target}#{heading}")
+    assert missing == []
+    assert n_links > 50
+
+
 def test_targets_shown_exist():
-    own = PAGES["docs/extend/section.md"]  # whose target is made by following it
-    for target in set(re.findall(r"^(?:make|`make) (\w+)", EVERY.replace(own, ""), re.MULTILINE)):
+    own = "tie_shares"  # a target that is made by following the recipe for a section
+    for target in {*re.findall(r"^(?:make|`make) (\w+)", EVERY, re.MULTILINE)} - {own}:
         assert target in SECTIONS or re.search(rf"^(?:\w+ )*{target}(?: \w+)*:", MAKEFILE, re.MULTILINE), target
 
 
@@ -205,6 +234,9 @@ def blocks_of(page: str) -> dict[str, str]:
     return dict(re.findall(r'```\w+ title="([^"]+)"\n(.*?)```', PAGES[page], re.DOTALL))
 
 
+RECIPES = blocks_of("docs/extend/replication.md")
+
+
 def run(script: Path, *arguments: str, cwd: Path = ROOT) -> None:
     done = forked.run([str(script), *arguments], cwd)
     assert done.returncode == 0, done.stderr
@@ -212,7 +244,7 @@ def run(script: Path, *arguments: str, cwd: Path = ROOT) -> None:
 
 @needs_data
 def test_the_recipe_for_a_data_set_works(tmp_path, monkeypatch):
-    (name, text), _ = blocks_of("docs/extend/data_set.md").items()
+    name, text = "my_conf/dataset/mine.yaml", RECIPES["my_conf/dataset/mine.yaml"]
     path = tmp_path / name
     path.parent.mkdir(parents=True)
     path.write_text(text)
@@ -225,7 +257,7 @@ def test_the_recipe_for_a_data_set_works(tmp_path, monkeypatch):
 
 
 def test_the_recipe_for_a_data_set_in_another_form_works(example, tmp_path, monkeypatch):
-    _, (name, text) = blocks_of("docs/extend/data_set.md").items()
+    name, text = "my_conf/dataset/votes.yaml", RECIPES["my_conf/dataset/votes.yaml"]
     path = tmp_path / name
     path.parent.mkdir(parents=True)
     path.write_text(text)
@@ -253,10 +285,9 @@ def test_the_recipe_for_a_section_works(tmp_path):
         "results/paper/judge_reliability",
     ):
         shutil.copytree(ROOT / folder, tmp_path / folder)
-    files = blocks_of("docs/extend/section.md")
-    schema = files.pop("src/studies/schemas/beyond.py")
-    for name, text in files.items():
-        (tmp_path / name).write_text(text)
+    schema = RECIPES["src/studies/schemas/beyond.py"]
+    for name in ("experiments/beyond/tie_shares.py", "conf/tie_shares.yaml"):
+        (tmp_path / name).write_text(RECIPES[name])
     with (tmp_path / "src/studies/schemas/beyond.py").open("a") as file:
         file.write(f"\n\n{schema}")
     command = [sys.executable, "experiments/beyond/tie_shares.py", "surrogate=always"]
@@ -283,7 +314,7 @@ def site(tmp_path_factory) -> Path:
 
 @pytest.mark.slow
 def test_the_site_has_the_reference_and_every_page(site):
-    assert (site / "reference/fit/index.html").is_file()
+    assert (site / "reference/api/index.html").is_file()
     assert "data/ → writing/ → reading/" in (site / "architecture/index.html").read_text()
 
 
@@ -321,7 +352,7 @@ def test_the_site_loads_nothing_from_another_host(site):
         browser = playwright.chromium.launch(executable_path=browser_path, args=["--no-sandbox"])
         page = browser.new_page()
         page.on("request", lambda request: asked.append(request.url))
-        for name in ("", "architecture/", "reference/fit/", "tutorials/story/"):
+        for name in ("", "architecture/", "reference/api/", "tutorials/story/"):
             page.goto(f"http://127.0.0.1:{server.server_port}/{name}", wait_until="networkidle")
         browser.close()
     server.shutdown()

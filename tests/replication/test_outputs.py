@@ -204,7 +204,7 @@ def test_what_hydra_shows_of_a_configuration_is_there_once(what):
 @needs_data
 def test_the_page_on_settings_says_where_runs_write(project):
     """Each of its first commands, whose comment names folders."""
-    page = (ROOT / "docs/extend/settings.md").read_text()
+    page = (ROOT / "docs/extend/replication.md").read_text()
     block = re.search(r"```sh\n(.*?)```", page, re.DOTALL)[1]
     commands = re.findall(r'^make (\w+) ARGS="(.*?)" +# (.*)$', block, re.MULTILINE)
     assert len(commands) == len(block.splitlines()) >= 5

@@ -2,7 +2,7 @@
 
 Or inspect, any-llm, judgerank, each in an environment that has it. One question goes to a server on loopback that
 misbehaves. Printed: how it ended, after how many requests, and whether another host was reached. The results are
-in the table of docs/beyond/clients.md.
+in the table of docs/reference/collect.md.
 """
 
 from __future__ import annotations

@@ -209,10 +209,10 @@ def test_batches_carry_images_and_their_record_does_not(tmp_path):
     ],
 )
 def test_families_that_see(model, mode, tokens):
-    """The tutorial has the tokens, too."""
+    """The reference has the tokens, too."""
     judge = Judge(judge="j", model=model)
     assert (mode_of(judge), tokens_of(judge)) == (mode, tokens)
-    assert not tokens or f"{tokens:,}" in (ROOT / "docs/tutorials/collect.md").read_text()
+    assert not tokens or f"{tokens:,}" in (ROOT / "docs/reference/collect.md").read_text()
     assert mode_of(Judge(judge="j", model=model, images="name")) == "name"
     assert tokens_of(Judge(judge="j", model=model, image_tokens=7)) == 7
 

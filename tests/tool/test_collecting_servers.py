@@ -158,7 +158,7 @@ def test_families_are_told_by_their_names():
 
 
 def recipes(tmp_path: Path) -> dict[str, Judge]:
-    page = (ROOT / "docs/tutorials/collect.md").read_text()
+    page = (ROOT / "docs/reference/collect.md").read_text()
     marker = "<!-- recipes: run by tests/tool/test_collecting_servers.py -->"
     block = page.split(f"{marker}\n```yaml\n")[1].split("```")[0]
     (tmp_path / "panel.yaml").write_text(block)

@@ -395,7 +395,7 @@ def test_what_every_eval_ever_has_no_place_for_is_refused(apart, tmp_path):
 
 def test_the_recipe_for_a_form_works(tmp_path, monkeypatch):
     """The function of the page, listed as it says, writes a table, and names in it stay text."""
-    page = (ROOT / "docs/extend/export_form.md").read_text()
+    page = (ROOT / "docs/extend/files.md").read_text()
     (code,) = re.findall(r'```python title="exports.py"\n(.*?)```', page, re.DOTALL)
     assert '"html": _html' in page
     made: dict = {"pd": pd}

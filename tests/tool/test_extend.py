@@ -32,10 +32,13 @@ ROOT = Path(__file__).parents[2]
 
 
 class Page:
-    """A page of docs/extend: its files, and its commands."""
+    """A page of docs/extend, or sections of it by their titles: its files, and its commands."""
 
-    def __init__(self, name: str, folder: Path):
+    def __init__(self, name: str, folder: Path, *titles: str):
         self.text, self.folder = (ROOT / f"docs/extend/{name}.md").read_text(), folder
+        if titles:
+            sections = dict(re.findall(r"^## ([^\n]+)\n(.*?)(?=^## |\Z)", self.text, re.DOTALL | re.MULTILINE))
+            self.text = "\n".join(sections[title] for title in titles)
         self.files = dict(re.findall(r'```\w+ title="([^"]+)"\n(.*?)```', self.text, re.DOTALL))
         self.environment = {**environment(), "OPENBLAS_NUM_THREADS": "1"}
         for path, content in self.files.items():
@@ -66,7 +69,7 @@ class Page:
 @pytest.fixture
 def page(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    return lambda name: Page(name, tmp_path)
+    return lambda name, *titles: Page(name, tmp_path, *titles)
 
 
 def with_lengths(path: Path, size: int = 3000) -> Path:
@@ -85,9 +88,15 @@ def with_lengths(path: Path, size: int = 3000) -> Path:
     return path
 
 
-@pytest.mark.parametrize("name", ["member", "block", "judge_block"])
-def test_pages_can_be_followed_from_the_example(page, name):
-    page(name).follow()
+MEMBER, BLOCK, JUDGE_BLOCK, SOLVER = (
+    *("A model of your own", "A block of your own"),
+    *("A parameter of every judge", "A solver of your own"),
+)
+
+
+@pytest.mark.parametrize("titles", [(MEMBER,), (BLOCK, JUDGE_BLOCK)], ids=["member", "blocks"])
+def test_pages_can_be_followed_from_the_example(page, titles):
+    page("models", *titles).follow()
 
 
 # a member
@@ -95,7 +104,7 @@ def test_pages_can_be_followed_from_the_example(page, name):
 
 def test_the_page_on_a_member_works(page, tmp_path):
     with_lengths(tmp_path / "judgments.csv")
-    own = page("member")
+    own = page("models", MEMBER)
     own.commands()
     assert "length_ties" in own.run("use_my_member.py")
     assert json.loads((tmp_path / "ranking/run.json").read_text())["settings"]["model"] == "my_member.py"
@@ -113,7 +122,7 @@ def test_the_page_on_a_member_works(page, tmp_path):
 
 def test_a_ranking_by_a_member_of_ones_own_can_be_stress_tested(page, tmp_path):
     with_lengths(tmp_path / "judgments.csv", 600)
-    own = page("member")
+    own = page("models", MEMBER)
     assert "model length_ties" in own.run("-m", "judgerank", "trust", "judgments.csv", "--model", "my_member.py")
 
 
@@ -332,7 +341,7 @@ def test_a_function_takes_nothing_from_a_panel_on_a_server(tmp_path):
 def test_the_page_on_a_layout_works(tmp_path):
     """In a copy of the library, in the place that the page names and no other."""
     shutil.copytree(ROOT / "src/judgerank", tmp_path / "src/judgerank")
-    own = Page("layout", tmp_path)
+    own = Page("files", tmp_path, "Read another project's files")
     (tmp_path / "duels.py").rename(tmp_path / "src/judgerank/reading/layouts/duels.py")
     own.environment["PYTHONPATH"] = str(tmp_path / "src")  # before the checkout's own
     own.commands()
@@ -350,7 +359,7 @@ def test_the_page_on_a_layout_works(tmp_path):
 def test_the_page_on_answers_works(tmp_path):
     """In a copy of the library, in the place that the page names and no other."""
     shutil.copytree(ROOT / "src/judgerank", tmp_path / "src/judgerank")
-    own = Page("answers", tmp_path)
+    own = Page("files", tmp_path, "Read another tool's answers")
     (tmp_path / "replies.py").rename(tmp_path / "src/judgerank/reading/answers/replies.py")
     (tmp_path / "panel.yaml").write_text(
         "judges: [{judge: j, model: m, base_url: 'http://127.0.0.1:9/v1', api_key_env: null}]"
@@ -382,14 +391,14 @@ def test_layouts_are_found_in_their_stated_order():
 
 def test_the_page_on_a_solver_works(page, tmp_path):
     with_lengths(tmp_path / "judgments.csv")
-    own = page("solver")
+    own = page("models", SOLVER)
     told = own.run("use_my_solver.py")
     assert told.count("status interior") == 2
     assert float(told.split()[-1]) < 1e-5
 
 
 def test_the_page_on_a_solver_is_right_about_a_judge_at_zero(page):
-    own = page("solver")
+    own = page("models", SOLVER)
     own.run("-m", "judgerank", "example")
     told = own.run("use_my_solver.py")
     assert re.findall(r"(\w+): status (\w+)", told) == [("mine", "iteration_limit"), ("exact", "boundary")]
@@ -399,7 +408,7 @@ def test_the_page_on_a_solver_is_right_about_a_judge_at_zero(page):
 
 @pytest.fixture
 def lbfgs(page):
-    page("solver")
+    page("models", SOLVER)
     return object_of("my_solver.py:LBFGS", "", "a solver")
 
 
@@ -449,7 +458,7 @@ def with_lengths_of_answers(path: Path, size: int = 4000) -> Path:
 
 def test_the_page_on_a_judge_block_works(page, tmp_path):
     with_lengths_of_answers(tmp_path / "judgments.csv")
-    own = page("judge_block")
+    own = page("models", JUDGE_BLOCK)
     assert "position_by_length" in own.run("use_my_block.py")
     own.commands()
     result = fit(read("judgments.csv"), "position_aware", blocks=["my_block.py:length"])
@@ -462,7 +471,7 @@ def test_the_page_on_a_judge_block_works(page, tmp_path):
 
 def test_the_page_on_a_block_works(page, tmp_path):
     with_lengths_of_answers(tmp_path / "judgments.csv", 1500)
-    told = page("block").run("use_first_and_long.py")
+    told = page("models", BLOCK).run("use_first_and_long.py")
     assert "first_and_long" in told
     assert "style" in told
 

@@ -17,7 +17,7 @@ from judgerank.model.members import Model, Parameters
 
 @runtime_checkable
 class Solver(Protocol):
-    """A solver of your own: a frozen dataclass of its settings with this method (docs/extend/solver.md)."""
+    """A solver of your own: a frozen dataclass of its settings with this method (docs/extend/models.md)."""
 
     def maximise(
         self, cells: Comparisons, model: Model, start: Parameters | None = None, bar: float | None = None

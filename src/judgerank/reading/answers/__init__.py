@@ -1,6 +1,6 @@
 """Models' answers where other tools have left them; a file's format is recognised, or it is our own table.
 
-To add a format: a module in this folder whose ``FORMATS`` holds it (docs/extend/answers.md).
+To add a format: a module in this folder whose ``FORMATS`` holds it (docs/extend/files.md).
 """
 
 from __future__ import annotations

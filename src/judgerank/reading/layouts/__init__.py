@@ -1,6 +1,6 @@
 """Layouts of judgments: how each is recognised by its columns, and how it is read.
 
-To add one: a module in this folder whose ``LAYOUTS`` holds it (docs/extend/layout.md).
+To add one: a module in this folder whose ``LAYOUTS`` holds it (docs/extend/files.md).
 """
 
 from __future__ import annotations

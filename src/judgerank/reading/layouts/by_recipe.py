@@ -1,4 +1,4 @@
-"""Published forms that a recipe describes: a small file in ``reading/recipes/`` for each (docs/extend/layout.md).
+"""Published forms that a recipe describes: a small file in ``reading/recipes/`` for each (docs/extend/files.md).
 
 A recipe says by which columns its form is recognised, and where in a record models, winner and judge are. It turns
 the records into one of four plain tables: of pairs, of scores, of ranks, or of choices of the best.
