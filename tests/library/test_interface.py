@@ -1,4 +1,4 @@
-"""What a user of the package sees of a fit: text, tables, predictions, a figure, a file; and examples in docstrings."""
+"""What a user of the package sees of a fit, in text, tables, a figure, a file; examples in docstrings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shrinkage: the penalised maximum against a general optimiser, the choice of its strength, judges with few answers."""
+"""Shrinkage: its maximum by a general optimiser, the choice of its strength, judges with few answers."""
 
 from __future__ import annotations
 

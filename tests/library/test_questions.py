@@ -1,4 +1,4 @@
-"""Question effects integrated out: beside closed forms, other rules, random draws; second derivatives by differences."""
+"""Question effects integrated out: closed forms, other rules, random draws, second derivatives."""
 
 from __future__ import annotations
 

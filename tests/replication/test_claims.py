@@ -1,4 +1,4 @@
-"""Claims in words fall when what they read moves; the article, the letter and the page of claims come from results."""
+"""Claims in words fall when what they read moves; the article, the letter, the page of claims."""
 
 import hashlib
 import json

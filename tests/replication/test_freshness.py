@@ -1,4 +1,4 @@
-"""Stored is computed: digests follow code, settings and data; where results come out the same, nothing stored changes."""
+"""Stored is computed: digests follow code, settings and data; the same results change nothing."""
 
 import json
 import multiprocessing

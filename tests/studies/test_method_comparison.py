@@ -1,4 +1,4 @@
-"""Methods, and members of the family, side by side: libraries against sources, panels, folds, the stored comparison."""
+"""Methods, and members of the family, side by side: sources, panels, folds, the stored comparison."""
 
 from __future__ import annotations
 

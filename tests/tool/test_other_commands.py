@@ -1,4 +1,4 @@
-"""`judgerank place`, `diff`, `people` and `trust` as a user runs them; output that nobody reads, and interruptions."""
+"""`judgerank place`, `diff`, `people` and `trust` as a user runs them; unread output, interruptions."""
 
 from __future__ import annotations
 

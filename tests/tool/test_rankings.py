@@ -1,4 +1,4 @@
-"""Rankings of several answers, and tables of scores: read from tables in cells and in rows, and ranked by the command."""
+"""Rankings of several answers, and tables of scores, read from cells and rows and ranked."""
 
 from __future__ import annotations
 
