@@ -116,7 +116,7 @@ def outliving(numbers: pd.DataFrame, table: str) -> tuple[list[tuple], int]:
     for entry in numbers[numbers["table"] == table].to_dict("records"):
         if (
             entry["verdict"] not in CHECKED or entry["kind"] == "cited"
-        ):  # copies: tests/replication/test_published.py
+        ):  # copies: tests/replication/test_copied.py
             continue
         count += 1
         key = (entry["table"], entry["row"], entry["column"])
