@@ -103,7 +103,7 @@ def taste_variances(old: Fit, new: Fit, shared: Sequence[str]) -> tuple[FloatArr
 # boards share cancels. Otherwise comparisons are taken as independent. Degrees of freedom are those of the board
 # that has fewer: the other one's errors may be nearly none.
 #
-# Where judges came or went, the test is by those that both boards have (`judgerank.boards.comparing`).
+# Where judges came or went, the test is by those that both boards have (`fit_by_judges`).
 # What two boards share: comparisons under the same names, and questions.
 
 

@@ -351,7 +351,7 @@ log = logging.getLogger("judgerank")
 EARLIER = ".earlier.jsonl"  # end of the name of the file beside the judgments
 
 
-def set_aside(settings: Collection, is_earlier: Callable[[Record], bool], wait: float = 0.0) -> None:
+def move_outdated(settings: Collection, is_earlier: Callable[[Record], bool], wait: float = 0.0) -> None:
     """Move judgments that no request would give now to a file beside the others, and say how many.
 
     They are of another prompt, of judges that are no longer what they were, or of earlier answers. All others

@@ -26,8 +26,9 @@ from judgerank.data.errors import ConfigError, DataError
 from judgerank.data.listing import counted
 from judgerank.reading.answers.found import MARK, Named, Text, references
 
-# Images: who sees them, what may be sent, and how many tokens one takes at most.
 log = logging.getLogger("judgerank")
+
+# Images: who sees them, what may be sent, and how many tokens one takes at most.
 LARGEST = 5 << 20  # bytes: the smallest limit of the large providers, Anthropic's
 FORMS = {  # what all of them take, by how its bytes begin
     "image/png": rb"\x89PNG\r\n\x1a\n",

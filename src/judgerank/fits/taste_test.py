@@ -10,7 +10,7 @@ approximation, discriminations with the prior of the tests of pairs, so that wha
 for. Nothing is fitted again. The test compares the likelihood at the best tau with that at zero, where a fit may
 take a taste for a discrimination: so both have the better of two starts, equal discriminations and the fit's.
 
-A judge who contradicts the others has one opinion of all models, turned round, which is no taste for some of them.
+A judge who contradicts the others reverses their opinion of all models, which is not a taste for some of them.
 So a discrimination may be negative where that is `ODDS` times as likely as that judges have larger tastes.
 """
 
@@ -37,9 +37,8 @@ FLAT = 1e-9  # share of the largest information below which a direction is not k
 # models differ significantly (docs/beyond/tastes.md), and tastes that are not there cost little
 UNSURE = 0.2
 LEAST_DEGREES = 4  # of freedom of tastes: fewer differences tell nothing of a standard deviation
-ODDS = (
-    5.0  # of discriminations that may be negative over tastes, to allow them: equal models with tastes allow none
-)
+# of negative discriminations over larger tastes, to allow them: equal models with tastes seldom do
+ODDS = 5.0
 MOST_PARAMETERS = 3_000  # judges times models beyond which tastes are not tested
 
 

@@ -51,6 +51,11 @@ class Checks:
     within: WithinJudges | None = None
 
     @property
+    def tested(self) -> Scores:
+        """The scores that are tested: those within judges with few answers, where any are left."""
+        return self.scores if self.within is None or self.within.scores is None else self.within.scores
+
+    @property
     def bias_by_order(self) -> int:
         """1 where the shared bias favours the candidate, -1 where it hurts it, 0 where neither is significant.
 
@@ -90,10 +95,7 @@ class Checks:
     def evidence(self, rule: Rule) -> Evidence:
         """What the questions say, with the larger p-values and the wider bounds."""
         (low, high), (p_ship, p_block) = self.bounds(rule), self.p_values(rule)
-        win_rate = self.scores.win_rate
-        if self.within is not None and self.within.scores is not None:
-            win_rate = self.within.scores.win_rate
-        return Evidence(len(self.scores.scores), win_rate, low, high, p_ship, p_block)
+        return Evidence(len(self.scores.scores), self.tested.win_rate, low, high, p_ship, p_block)
 
 
 def checked(table: Judged, scores: Scores, rule: Rule) -> Checks:

@@ -43,12 +43,12 @@ def more_needed(
     several: list[Scores],
     after: Rule,
     lowest: list[Scores] | None = None,
-    within: list[Scores] | None = None,
+    tested: list[Scores] | None = None,
 ) -> int | None:
     """Questions beyond those there are, the same for all criteria; None where no number that is in reach decides.
 
     They decide at the next look, whose rule is `after`. A ship must hold with the `lowest` scores, and any
-    decision with those `within` judges.
+    decision with the `tested` ones.
 
     That is if the win rate is the observed one: as little as that is known, so far may the count be off.
 
@@ -57,9 +57,9 @@ def more_needed(
     were sampled together, so many more of them come from further units of the mean size.
     """
     n_questions = len(several[0].scores)
-    lowest, within = ([scores.of_units for scores in of or several] for of in (lowest, within))
-    ships = [_growth(partial(_ships, scores, after), scores) for scores in (*lowest, *within)]
-    blocks = [_growth(partial(_blocks, scores, after, len(several)), scores) for scores in within]
+    lowest, tested = ([scores.of_units for scores in of or several] for of in (lowest, tested))
+    ships = [_growth(partial(_ships, scores, after), scores) for scores in (*lowest, *tested)]
+    blocks = [_growth(partial(_blocks, scores, after, len(several)), scores) for scores in tested]
     ship = None if None in ships else max(growth for growth in ships if growth is not None)
     block = min((growth for growth in blocks if growth is not None), default=None)
     growths = [growth for growth in (ship, block) if growth is not None]
@@ -376,9 +376,10 @@ def decided(
     is_biased = is_one_order(criteria) or any(check.bias_by_order for check in checks)
     is_biased |= any(of.scores is None for of in alone)
     may_grow = verdict == "inconclusive" and not is_biased and not differ  # which no number of questions mends
-    scores, lowest = ([getattr(check, name) for check in checks] for name in ("scores", "lowest"))
-    within = [(check.within and check.within.scores) or check.scores for check in checks]
-    needed = more_needed(scores, after, lowest, within) if may_grow else None
+    scores, lowest, tested = (
+        [getattr(check, name) for check in checks] for name in ("scores", "lowest", "tested")
+    )
+    needed = more_needed(scores, after, lowest, tested) if may_grow else None
     cost = None if needed is None or question_cost is None else needed * question_cost
     judges_of = Gate(
         verdict,

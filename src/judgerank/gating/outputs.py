@@ -14,6 +14,7 @@ from judgerank.gating.callers import OUTPUT, SUMMARY, append, as_called
 from judgerank.gating.gate import Gate
 from judgerank.gating.gate_result import Criterion, Result
 from judgerank.gating.rule import score_of
+from judgerank.gating.shared_bias import WithinJudges
 from judgerank.gating.verdict_text import markdown, sentence, table
 
 RULE = (
@@ -111,7 +112,13 @@ def _checks_dict(criterion: Criterion) -> dict[str, Any]:
         "missing_as_losses": checks.n_lost,
         "silence": None if silence is None else asdict(silence),
         "shared_bias_p": checks.shared_bias,
+        "few_answers": None if checks.within is None else _few_answers(checks.within),
     }
+
+
+def _few_answers(within: WithinJudges) -> dict[str, int]:
+    """Judges compared with themselves, and the questions that leaves."""
+    return {"judges": within.n_judges, "questions": 0 if within.scores is None else len(within.scores.scores)}
 
 
 def _known(value: float) -> float | None:

@@ -13,7 +13,7 @@ from typing import Literal
 import pandas as pd
 
 from judgerank.collecting.addresses import addressed, require_hosts
-from judgerank.collecting.collection import set_aside
+from judgerank.collecting.collection import move_outdated
 from judgerank.collecting.costs import priced, spent_before, spent_into
 from judgerank.collecting.ledger import Ledger, Record
 from judgerank.collecting.run import collect
@@ -133,7 +133,7 @@ def prepared(pairs: Sequence[Pair], requests: Asked, rule: Rule) -> float:
         key = KEY.fullmatch(record["question_id"])
         return requests.prune and key is not None and current.get(key[1], key[0]) != key[0]
 
-    set_aside(settings, is_of_earlier_answers, LONGEST_WAIT)
+    move_outdated(settings, is_of_earlier_answers, LONGEST_WAIT)
     return spent(requests) - spent(requests, {pair.key for pair in pairs})
 
 

@@ -228,9 +228,11 @@ def _in_both_orders(result: Result) -> str:
     decides = result.for_random_orders not in (None, INCONCLUSIVE)
     if not nothing and not decides:
         return ""
-    why = "Of judges with few answers, only those in both orders count, lest bias look like quality: ask in both."
+    why = (
+        "Judges with few answers count only if they answered in both orders: position bias can look like quality."
+    )
     if not decides:
-        return why
+        return f"{why} Ask in both."
     return f"{why} If every order was drawn at random, the verdict is {result.for_random_orders} (--order random)."
 
 
@@ -287,7 +289,8 @@ def _with_few_answers(criterion: Criterion) -> str:
         return ""
     n_left = 0 if within.scores is None else len(within.scores.scores)
     left = f"{n_left:,} {plural('question', n_left)}"
-    return f"Of {within.n_judges:,} with few answers, as many in one order as in the other count: {left} are left"
+    who = f"{within.n_judges:,} judges with few answers"
+    return f"From {who}, only as many answers in one order as in the other count, which leaves {left}"
 
 
 def on_judges(criterion: Criterion, rule: Rule) -> str:
