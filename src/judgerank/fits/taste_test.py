@@ -11,7 +11,7 @@ for. Nothing is fitted again. The test compares the likelihood at the best tau w
 take a taste for a discrimination: so both have the better of two starts, equal discriminations and the fit's.
 
 A judge who contradicts the others reverses their opinion of all models, which is not a taste for some of them.
-So a discrimination may be negative where that is `ODDS` times as likely as that judges have larger tastes.
+So discriminations may be negative where that is likelier than larger tastes, by `ODDS` times the number of judges.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ FLAT = 1e-9  # share of the largest information below which a direction is not k
 # models differ significantly (docs/beyond/tastes.md), and tastes that are not there cost little
 UNSURE = 0.2
 LEAST_DEGREES = 4  # of freedom of tastes: fewer differences tell nothing of a standard deviation
-# of negative discriminations over larger tastes, to allow them: equal models with tastes seldom do
-ODDS = 5.0
+# of negative discriminations over larger tastes, for each judge, to allow them: one of many is so by chance
+ODDS = 2.0
 MOST_PARAMETERS = 3_000  # judges times models beyond which tastes are not tested
 
 
@@ -91,7 +91,7 @@ def taste_test(fitted: Fit, rows: Comparisons, question: IntArray | None) -> Tas
     test, height = _tested(likelihood)
     if results.weighted and (likelihood.solution(test.spread).gamma <= LEAST).any():
         signed, signed_height = _tested(replace(likelihood, signed=True))
-        if signed_height - height > np.log(ODDS):
+        if signed_height - height > np.log(ODDS * k):
             return signed
     return test
 
