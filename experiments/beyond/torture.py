@@ -22,6 +22,7 @@ from studies.torture.commands import misanswered
 from studies.torture.fits import certificate_false, differs_by_version, maximum_missed, runaway_missed
 from studies.torture.reading import misread, misread_slip
 from studies.torture.replies import misread_reply
+from studies.torture.sizes import outgrown
 from studies.torture.writing import lost, overwritten, strayed, touched
 
 log = logging.getLogger("studies")
@@ -35,6 +36,7 @@ PARTS = {
     "slips": (misread_slip, "layouts", "layout", "misread, or no sentence"),
     "replies": (misread_reply, "ways", "way", "a vote that the reply does not give, or one unread"),
     "commands": (misanswered, "commands", "command", "a defect, no sentence, or a file left by a refusal"),
+    "sizes": (outgrown, "forms", "form", "no sentence, over 2 GB or over 60 s"),
     "kills": (lost, "kinds", "kind", "lost or mixed"),
     "touched": (touched, "ways", "way", "a judgment lost, or what something else wrote"),
     "files": (overwritten, "ways", "way", "a user's file lost or changed"),

@@ -539,3 +539,18 @@ def test_a_contrary_judge_is_no_taste_and_tastes_are_no_contrary_judge():
     assert not contrary.found
     assert not tastes.signed
     assert tastes.found
+
+
+def test_a_ranking_without_tastes_says_where_an_opinion_is_contrary():
+    rng, size = np.random.default_rng(0), 900
+    scores, turned = np.array([1.2, 0.4, -0.4, -1.2]), np.array([1.0, 1.1, 0.9, -1.1])
+    i, judge = rng.integers(4, size=size), rng.integers(4, size=size)
+    j = (i + rng.integers(1, 4, size)) % 4
+    won = rng.random(size) < expit(turned[judge] * (scores[i] - scores[j]))
+    models, judges = np.array(["m0", "m1", "m2", "m3"]), np.array(list("wxyz"))
+    frame = pd.DataFrame(
+        {"model_a": models[i], "model_b": models[j], "judge": judges[judge], "winner": np.where(won, "a", "b")}
+    )
+    for chosen, contrary in ((frame, True), (frame[frame["judge"] != "z"], False)):
+        (said,) = [text for text in rank(chosen).remarks if text.startswith("Whose opinion")]
+        assert ("contrary" in said) == contrary

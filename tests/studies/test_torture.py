@@ -37,6 +37,7 @@ def test_a_few_of_every_kind_end_well(tmp_path):
         "maxima": 1,
         "replies": 80,
         "secrets": 3,
+        "sizes": 7,
         "slips": 11,
         "thin": 1,
         "touched": 15,

@@ -436,3 +436,20 @@ def test_a_plan_takes_the_values_of_a_column_for_questions(crossed, tmp_path):
     assert plans[0]["plan"] != json.loads(judgerank("plan", file, "--json").stdout)["plan"]
     assert judgerank("plan", file, "--cluster", "templat").returncode == 1
     assert judgerank("plan", "--cluster", "template").returncode == 2
+
+
+@pytest.mark.parametrize("sizes", [[400], [400, 20, 20, 20, 20]])
+def test_questions_with_more_judgments_than_are_looked_at_are_sampled(monkeypatch, sizes):
+    rng = np.random.default_rng(2)
+    question = np.repeat(np.arange(len(sizes)), sizes)
+    winner = rng.choice(["a", "b"], len(question), p=[0.6, 0.4])
+    frame = pd.DataFrame({"question": question, "model_a": "x", "model_b": "y", "judge": "j", "winner": winner})
+    frame["item"] = np.arange(len(frame))  # no two records are copies
+    judgments = read(frame)
+    whole = rank(judgments).leaderboard
+    monkeypatch.setattr(study, "MOST_SAMPLED", 50)
+    sample = study.sampled(judgments)
+    assert len(sample.comparisons) == (50 if len(sizes) == 1 else 40)
+    assert len(sample.frame) == len(sample.comparisons)
+    assert sizes[int(sample.question[0])] >= 20
+    pd.testing.assert_frame_equal(rank(judgments).leaderboard, whole)

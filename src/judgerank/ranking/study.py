@@ -47,19 +47,22 @@ MOST_SAMPLED = 200_000  # judgments that are looked at one by one
 
 
 def sampled(judgments: Judgments) -> Judgments:
-    """Whole questions with `MOST_ROWS` judgments at most, drawn at random; all if there are no more, or no ids.
+    """Whole questions with `MOST_SAMPLED` judgments at most, drawn at random; all if there are no more, or no ids.
 
-    Which questions these are depends on their ids alone, and not on the order of the records.
+    Which questions these are depends on their ids alone, and not on the order of the records. Where each question
+    has more judgments than that, the sample is of single judgments.
     """
     c = judgments.comparisons
     if len(c) <= MOST_SAMPLED or "question_id" not in judgments.frame:
         return judgments
     question = judgments.question
     size = np.bincount(question)
-    order = generator(0, "studies", "questions").permutation(len(size))
+    drawing = generator(0, "studies", "questions")
+    order = drawing.permutation(len(size))
+    order = order[size[order] <= MOST_SAMPLED]
     drawn = np.zeros(len(size), bool)
     drawn[order[np.cumsum(size[order]) <= MOST_SAMPLED]] = True
-    rows = drawn[question]
+    rows = drawn[question] if drawn.any() else drawing.permutation(len(c)) < MOST_SAMPLED
     records = np.flatnonzero(judgments.parsed.to_numpy())[rows]
     frame = judgments.frame.iloc[records].reset_index(drop=True)
     frame = frame.astype({name: object for name in frame if frame[name].dtype == "category"})

@@ -24,7 +24,7 @@ ZIP = b"PK\x03\x04"
 MACOS = "__MACOSX/"  # what Finder adds to an archive
 PIECE = 2**20  # bytes inflated before the size is looked at again
 PACKED_PIECE = 2**10  # of zstd, of which four bytes may stand for 128 kB
-ALWAYS = 2**28  # bytes that anything may inflate to
+ALWAYS = 2**26  # bytes that anything may inflate to: a table of them takes 2 GB at most
 RATIO = 100  # times its size that larger content may; judgments compress 5 to 50 times
 CELL = 8  # bytes that a cell of a table takes at least
 LIMIT = "JUDGERANK_INFLATE_GB"  # environment variable that replaces both
@@ -60,7 +60,7 @@ def inflated(content: bytes, name: str = "") -> bytes:
 
 
 def most(packed: int) -> int:
-    """Bytes that content of a size may inflate to: 256 MiB, or 100 times its size if that is more.
+    """Bytes that content of a size may inflate to: 64 MiB, or 100 times its size if that is more.
 
     The environment variable ``JUDGERANK_INFLATE_GB`` replaces both.
 

@@ -75,6 +75,7 @@ class Torture(Replicated):
     slips: Slips = field(default_factory=Slips)
     replies: Attacks = field(default_factory=Attacks)
     commands: Runs = field(default_factory=Runs)
+    sizes: Inputs = field(default_factory=Inputs)
     kills: Kills = field(default_factory=Kills)
     touched: Attacks = field(default_factory=Attacks)
     files: Attacks = field(default_factory=Attacks)

@@ -67,7 +67,7 @@ def misanswered(settings: dict, rng: np.random.Generator) -> Record:
             words += [word for key, column in named for word in ("--column", f"{key}={column}")]
         paths_before = {*Path().rglob("*")}
         code, stdout, stderr = _ended(words)
-        faults = list(_faults(command, code, stdout, stderr, {*Path().rglob("*")} - paths_before))
+        faults = list(faults_of(command, code, stdout, stderr, {*Path().rglob("*")} - paths_before))
         told = json.dumps({"layout": layout, "oddity": oddity, "words": words, "faults": faults, "stderr": stderr})
         return {"status": f"exit {code}", "bad": int(bool(faults)), "told": told}
 
@@ -107,7 +107,7 @@ def _ended(words: list[str]) -> tuple[int, str, str]:
     return code, out.getvalue(), err.getvalue()
 
 
-def _faults(command: str, code: int, stdout: str, stderr: str, new: set[Path]) -> list[str]:
+def faults_of(command: str, code: int, stdout: str, stderr: str, new: set[Path]) -> list[str]:
     """What must not happen: a defect, no JSON, numbers that JSON has none of, or a refusal that leaves a file."""
     answers, refusals = VERDICTS.get(command, (0,)), (BROKEN_INPUT.get(command, 1), 2)
     if code not in {*answers, *refusals}:
