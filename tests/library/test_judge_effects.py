@@ -521,3 +521,21 @@ def test_votes_that_alone_connect_a_model_count():
     others = frame["judge_model"] != "j0"
     frame = frame[~(others & frame[["model_a", "model_b"]].eq("m0").any(axis=1))]
     assert "favourites" not in rank(frame).tables
+
+
+def test_a_contrary_judge_is_no_taste_and_tastes_are_no_contrary_judge():
+    scores, turned = np.array([1.2, 0.4, -0.4, -1.2]), np.array([1.0, 1.1, -1.1])
+    found = []
+    for thought in (turned[:, None] * scores, np.random.default_rng(3).normal(0, 0.6, (5, 4))):
+        rng, size = np.random.default_rng(1), 150 * len(thought)
+        i, judge = rng.integers(4, size=size), rng.integers(len(thought), size=size)
+        j = (i + rng.integers(1, 4, size)) % 4
+        won = (rng.random(size) < expit(thought[judge, i] - thought[judge, j])).astype(float)
+        judges = tuple(f"j{number}" for number in range(len(thought)))
+        rows = Comparisons(tuple("abcd"), judges, i, j, judge, won)
+        found.append(taste_test(fit(rows, "position_aware"), rows, None))
+    contrary, tastes = found
+    assert contrary.signed
+    assert not contrary.found
+    assert not tastes.signed
+    assert tastes.found

@@ -617,7 +617,7 @@ REFUSED = [
     (changed(FASTCHAT, 1, g2_winner="model_3"), "record 2 has the unknown g2_winner 'model_3'"),
     (changed(FASTCHAT, 1, model_2=None), "record 2 has no 'model_2'"),
     (without(FASTCHAT, "g2_winner"), "the table has no column 'g2_winner' .it has: .* nearest to FastChat"),
-    ([record | {"m1_score": 3} for record in FASTCHAT], "'m1_score'"),
+    ([record | {"m1_score": 3} for record in FASTCHAT], "column 'm1_score'"),
     (changed(ALPACA_EVAL, 1, preference=2.5), "record 2 has the preference 2.5, which is neither 0 nor from 1"),
     (changed(ALPACA_EVAL, 1, preference=-1), "record 2 has the preference -1"),
     (changed(ALPACA_EVAL, 1, preference="x"), "record 2 has the preference 'x'"),

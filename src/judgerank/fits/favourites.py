@@ -84,7 +84,7 @@ def favourites(
     c, named = fitted.comparisons, list[Favourite]()
     results = NetResults.of(c, fitted.model, fitted.solution.parameters, by_judge=True)
     search = _Search(
-        Likelihood(results, dispersion(fitted, rows, question)),
+        Likelihood(results, dispersion(fitted, rows, question), signed=tastes.signed),
         np.array([judge != FEW_JUDGES for judge in c.judges]),
         degrees_of_tastes(fitted.model, fitted.free, len(c.models)),
         (len(rows) if question is None else len(np.unique(question))) - 1.0,

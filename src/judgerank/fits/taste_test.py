@@ -9,11 +9,14 @@ independent, z ~ N(gamma_k l^1/2 Q's, phi + tau^2 l). Scores and discriminations
 approximation, discriminations with the prior of the tests of pairs, so that what they take from tastes is allowed
 for. Nothing is fitted again. The test compares the likelihood at the best tau with that at zero, where a fit may
 take a taste for a discrimination: so both have the better of two starts, equal discriminations and the fit's.
+
+A judge who contradicts the others has one opinion of all models, turned round, which is no taste for some of them.
+So a discrimination may be negative where that is `ODDS` times as likely as that judges have larger tastes.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -34,6 +37,9 @@ FLAT = 1e-9  # share of the largest information below which a direction is not k
 # models differ significantly (docs/beyond/tastes.md), and tastes that are not there cost little
 UNSURE = 0.2
 LEAST_DEGREES = 4  # of freedom of tastes: fewer differences tell nothing of a standard deviation
+ODDS = (
+    5.0  # of discriminations that may be negative over tastes, to allow them: equal models with tastes allow none
+)
 MOST_PARAMETERS = 3_000  # judges times models beyond which tastes are not tested
 
 
@@ -49,11 +55,14 @@ class TasteTest:
         Twice the log-likelihood gained over no tastes.
     p_value : float
         Of no tastes: half of chi-squared with one degree of freedom (Self and Liang, 1987).
+    signed : bool
+        Whether some judge contradicts the others, so that discriminations may be negative beside the tastes.
     """
 
     spread: float
     statistic: float
     p_value: float
+    signed: bool = False
 
     @property
     def found(self) -> bool:
@@ -80,13 +89,23 @@ def taste_test(fitted: Fit, rows: Comparisons, question: IntArray | None) -> Tas
         return None
     results = NetResults.of(c, fitted.model, fitted.solution.parameters, by_judge=True)
     likelihood = Likelihood(results, dispersion(fitted, rows, question))
+    test, height = _tested(likelihood)
+    if results.weighted and (likelihood.solution(test.spread).gamma <= LEAST).any():
+        signed, signed_height = _tested(replace(likelihood, signed=True))
+        if signed_height - height > np.log(ODDS):
+            return signed
+    return test
+
+
+def _tested(likelihood: Likelihood) -> tuple[TasteTest, float]:
+    """The test of no tastes, and the largest log-likelihood."""
     heights = [likelihood.solution(tau).height for tau in GRID]
     best = int(np.argmax(heights))
     spread, height = likelihood.peak(GRID[max(best - 1, 0)], GRID[min(best + 1, len(GRID) - 1)])
     gain = 2 * (height - heights[0])
     if gain <= 0:
-        return TasteTest(0.0, 0.0, 1.0)
-    return TasteTest(spread, gain, 0.5 * float(chdtrc(1, gain)))
+        return TasteTest(0.0, 0.0, 1.0, likelihood.signed), heights[0]
+    return TasteTest(spread, gain, 0.5 * float(chdtrc(1, gain)), likelihood.signed), height
 
 
 def dispersion(fitted: Fit, rows: Comparisons, question: IntArray | None) -> float:
@@ -150,11 +169,14 @@ class Likelihood:
     dispersion : float
     cells : tuple of (int, int)
         Judges and models whose taste is a parameter by itself, not one of the many of that standard deviation.
+    signed : bool
+        Whether discriminations may be negative; else they are at least `LEAST`.
     """
 
     results: NetResults
     dispersion: float
     cells: tuple[tuple[int, int], ...] = ()
+    signed: bool = False
 
     @cached_property
     def _components(self) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -198,7 +220,8 @@ class Likelihood:
             if not self.results.weighted:
                 break
             of_gamma = (x * x).sum(axis=1) + prior
-            previous, gamma = gamma, np.maximum(((x * left).sum(axis=1) + prior) / of_gamma, LEAST)
+            previous, gamma = gamma, ((x * left).sum(axis=1) + prior) / of_gamma
+            gamma = gamma if self.signed else np.maximum(gamma, LEAST)
             if np.abs(gamma - previous).max() < SETTLED:
                 break
         residual = left - gamma[:, None] * x
