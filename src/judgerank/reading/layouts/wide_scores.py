@@ -151,7 +151,7 @@ def _long(table: Table, columns: Sequence[str], of: str, row: str) -> Table:
     kept = [name for name in table.frame.columns if name not in columns and name not in (of, SCORE)]
     number = pd.RangeIndex(len(table.frame))
     parts = [
-        table.frame[kept].set_axis(number).assign(**{of: name, SCORE: values(table.frame, name)})
+        table.frame[kept].set_axis(number).assign(**{of: name}).assign(**{SCORE: values(table.frame, name)})
         for name in columns
     ]
     frame = pd.concat(parts).sort_index(kind="stable").reset_index(drop=True)
