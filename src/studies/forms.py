@@ -22,8 +22,13 @@ RULES = {"more": "the one with more of {}", "less": "the one with less of {}"}
 def layouts_table() -> str:
     """Forms that are read by code: the columns that recognise each, and its remark."""
     listed = (layout for layout in LAYOUTS if not layout.recipe)
-    rows = [(layout.name, _code(layout.needs or OF_SCORES), _kind(layout), layout.remark) for layout in listed]
+    rows = [(layout.name, _code(_recognising(layout)), _kind(layout), layout.remark) for layout in listed]
     return markdown_table(rows, ["form", "recognised by", "what a record is", "how it is read"])
+
+
+def _recognising(layout: Layout) -> Iterable[str]:
+    """The columns that recognise a form; of tables of scores those of models, scores and questions."""
+    return layout.needs or [key for key in (*OF_SCORES, "question") if key in layout.aliases][: len(OF_SCORES)]
 
 
 def recipes_table() -> str:

@@ -289,6 +289,18 @@ def score_table(names):
     return scores(names)
 
 
+@writes("a wide table of scores, one column a task")
+def scores_by_task(names):
+    table = pd.DataFrame(scores(names)).pivot(index=["model", "judge"], columns="question", values="score")
+    return table.reset_index().to_dict("records")
+
+
+@writes("a wide table of scores, one column a model")
+def scores_by_model(names):
+    table = pd.DataFrame(scores(names)).pivot(index=["question", "judge"], columns="model", values="score")
+    return table.reset_index().to_dict("records")
+
+
 @writes("ranks, a row for each answer")
 def ranks(names):
     rows = [r | {"rank": -r["score"]} for r in scores(names)]
@@ -488,7 +500,11 @@ def judgments(name: str, names: Names, shuffle: int | None = None) -> Judgments:
     records = WRITTEN[name](names)
     if shuffle is not None:
         random.Random(shuffle).shuffle(records)
-    columns = {"judges": ",".join(names.judges.values())} if name == "a wide table, one column a judge" else {}
+    columns = {
+        "a wide table, one column a judge": {"judges": ",".join(names.judges.values())},
+        "a wide table of scores, one column a task": {"tasks": ",".join(names.questions.values())},
+        "a wide table of scores, one column a model": {"models": ",".join(names.models.values())},
+    }.get(name, {})
     return judgments_from([Table(pd.DataFrame(records), columns, path=None)], "mine")
 
 

@@ -125,4 +125,7 @@ COLUMNS: dict[str, tuple[str, tuple[str, ...]]] = {
     "swapped": ("swapped", ()),
     "valid": ("valid", ()),
     "judges": ("judges", ()),
+    "run": ("run", ()),
+    "tasks": ("tasks", ()),
+    "models": ("models", ()),
 }

@@ -80,7 +80,9 @@ def read_judgments(
         once. Unless it is there (or ``"ask"``), a column that looks like one is refused, since either
         reading could be meant. ``swapped`` names one that is true where model_b was shown first though the winner
         still names its column. ``valid`` names one that says which records count; null counts all. ``judges``
-        names the judges of a wide table, separated by commas. A name may be a path, such as
+        names the judges of a wide table, separated by commas, and so do ``tasks`` and ``models`` in a wide table
+        of scores; after ``!`` are the columns that are none. ``run`` names repeated runs of a task in a table of
+        scores. A name may be a path, such as
         ``data.model_id`` or ``answers[*].rank``, and may be written in another way (``Judge``, ``model-a``). A
         column that is nearly a known one is refused, unless its key is there; None says that there is none.
     winner_values : mapping of str to str, optional
@@ -176,7 +178,7 @@ def _read(
     plain = baseline is None and encoding is None and names != EXACT and not set(keep) - set(COLUMNS)
     plain = (
         plain
-        and not {"valid", "judges"} & {*(columns or {})}
+        and not {"valid", "judges", "tasks", "models"} & {*(columns or {})}
         and not any(map(is_path, filter(None, (columns or {}).values())))
     )
     if plain and are_large(paths, form):

@@ -11,7 +11,7 @@ from importlib import import_module
 
 import pandas as pd
 
-from judgerank.data.errors import DataError
+from judgerank.data.errors import ConfigError, DataError
 from judgerank.data.listing import listed
 from judgerank.data.modules import names_in
 from judgerank.reading.layouts.by_recipe import refuse_nearly_known, refuse_other_models
@@ -22,11 +22,12 @@ from judgerank.reading.layouts.spelling import alike, as_usual, refuse_doubtful
 from judgerank.reading.layouts.table import OF_SCORES, Layout, Table
 from judgerank.reading.layouts.tables import ARENA, NAMED, PAPER, WIDE, refuse_unasked_wide
 from judgerank.reading.layouts.texts import is_whole, plain
+from judgerank.reading.layouts.wide_scores import BY_KEY, refuse_wide_scores
 from judgerank.reading.layouts.words import winner_by_name
 
 FIRST = (
     *("tables", "games", "preferences", "runs", "sample_scores", "inspect_panels", "promptfoo", "variants"),
-    *("score_tables", "unordered", "human_beside", "ranked", "by_recipe"),
+    *("score_tables", "wide_scores", "unordered", "human_beside", "ranked", "by_recipe"),
 )
 
 
@@ -85,8 +86,14 @@ def _refuse_halves(table: Table, layout: Layout) -> None:
 
 
 def _settled(table: Table) -> tuple[Layout, Table]:
+    wide = [key for key in ("judges", *BY_KEY) if table.specified.get(key)]
+    if len(wide) > 1:
+        raise ConfigError(f"columns are {wide[0]} or {wide[1]}, not both: leave one out")
     if table.specified.get("judges"):
         return WIDE, as_usual(table, WIDE)
+    for key, layout in BY_KEY.items():
+        if table.specified.get(key):
+            return layout, as_usual(table, layout)
     if any(table.specified.get(key) for key in ("model_a", "model_b", "winner")):
         return NAMED, as_usual(table, NAMED)
     if any(table.specified.get(key) for key in OF_SCORES):
@@ -106,6 +113,7 @@ def _settled(table: Table) -> tuple[Layout, Table]:
             _refuse_one_of_several(winner, table, usual)
             table = replace(table, named={**table.named, "winner": winner})
             return NAMED, as_usual(table, NAMED)
+        refuse_wide_scores(table)
         refuse_nearly_known(table)
         _refuse_one_that_is_cut_short(list(map(str, table.frame.columns)))
         refuse_unasked_wide(as_usual(table, NAMED))

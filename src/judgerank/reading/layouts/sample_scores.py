@@ -115,7 +115,8 @@ def paired(scores: pd.DataFrame) -> tuple[pd.DataFrame, str]:
         row = scores[twice].iloc[0]
         raise DataError(
             f"model {row['model']!r} has two scores of {row['judge']!r} on sample {row['question']!r} (a column "
-            "such as 'turn', 'epoch' or 'criterion' would distinguish them)"
+            "such as 'turn', 'epoch' or 'criterion' would distinguish them; --column run=NAME names one, and "
+            "--copies keep takes them for repeated runs)"
         )
     present = scores.assign(there=True).pivot(index=key, columns="model", values="there").notna()
     value = scores.pivot(index=key, columns="model", values="score").astype(float)
@@ -222,7 +223,7 @@ def _scorers(scores_by_sample: Sequence[Mapping[str, object]]) -> dict[str, floa
     """Scorers, with 1 where more is better, else -1; a text throughout, such as an answer, is no score."""
     signs = {}
     for name in sorted({name for scores in scores_by_sample for name in scores}):
-        graded = [scores[name] for scores in scores_by_sample if _grade(scores.get(name)) is not None]
+        graded = [scores[name] for scores in scores_by_sample if grade_of(scores.get(name)) is not None]
         if graded:
             in_letters = any(isinstance(value, str) and value in LETTERS for value in graded)
             signs[name] = -1.0 if lower_is_better(name) and not in_letters else 1.0
@@ -265,7 +266,7 @@ def _require_grade(position: int, name: str, value: object) -> float | None:
     """A grade; None where there is none."""
     if value is None or (isinstance(value, float) and np.isnan(value)):
         return None
-    grade = _grade(value)
+    grade = grade_of(value)
     if grade is None:
         raise DataError(
             f"sample {position} has {value!r} as {name!r}, which is no number, and none of C, P, I and N"
@@ -273,7 +274,7 @@ def _require_grade(position: int, name: str, value: object) -> float | None:
     return grade
 
 
-def _grade(value: object) -> float | None:
+def grade_of(value: object) -> float | None:
     """A grade as a number, if it is one or stands for one."""
     if isinstance(value, bool):
         return float(value)

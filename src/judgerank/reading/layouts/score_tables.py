@@ -18,14 +18,31 @@ import pandas as pd
 
 from judgerank.data.errors import DataError
 from judgerank.data.frames import question_name
-from judgerank.data.listing import listed
+from judgerank.data.judgments import ITEM
+from judgerank.data.listing import counted, listed
 from judgerank.reading.contents import COLUMNS
-from judgerank.reading.layouts.sample_scores import GAPS, SCORES, is_metric, lower_is_better, on_directions
-from judgerank.reading.layouts.table import ONE_JUDGE, Aliases, Layout, Table, columns_by_key, names_of, values
+from judgerank.reading.layouts.sample_scores import (
+    GAPS,
+    LETTERS,
+    SCORES,
+    grade_of,
+    is_metric,
+    lower_is_better,
+    on_directions,
+)
+from judgerank.reading.layouts.table import (
+    MISSING,
+    ONE_JUDGE,
+    Aliases,
+    Layout,
+    Table,
+    columns_by_key,
+    names_of,
+    values,
+)
 from judgerank.reading.layouts.texts import plain
-from judgerank.reading.layouts.words import number
 
-JUDGES = ("judge", "judge_model", "scorer", "annotator", "rater", "evaluator")
+JUDGES = ("judge", "judge_model", "scorer", "annotator", "rater", "evaluator", "grader", "grader_model")
 ASKED = (
     "question_id",
     "question",
@@ -41,16 +58,20 @@ ASKED = (
     "case_id",
     "test_id",
     "eval_id",
+    "instance_id",
     "task_id",
     "task",
+    "benchmark",
 )
+PASSES = ("resolved", "correct", "is_correct", "passed")  # a task, where there is no other score
 OF_A_MODEL: Aliases = {
     "model": COLUMNS["model"][1],
-    "score": COLUMNS["score"][1],
+    "score": (*COLUMNS["score"][1], *PASSES),
     "question": ASKED,
     "judge": JUDGES,
     "category": COLUMNS["category"][1],
     "strength": (),
+    "run": (),
 }
 TASKS = ("task", "dataset", "benchmark")  # whose questions may have the same ids
 RUNS = ("epoch", "repeat", "run", "run_index", "run_number", "trial")
@@ -59,6 +80,7 @@ METRIC = "metric"
 MEASURES = (METRIC, "scorer")  # columns that name what a score measures; judges' names say nothing of that
 RANK = "rank"  # of which the lowest is best
 DECIMAL_COMMA = re.compile(r"\s*-?\d+(,\d+)?\s*")
+NO_SCORE = MISSING | {"-", "--", "\N{EN DASH}", "\N{EM DASH}", "N/A", "n/a", "NA", "none"}  # in a table
 SINGLE = {"judgment", "user_prompt"}  # beside the scores in FastChat's single grades
 # columns of two models, or of another log of scores
 OTHERS = {"model_a", "model_b", "model_1", "model_2", "left", "right", "winner", "loser", "chosen", "rejected"}
@@ -75,7 +97,7 @@ def _table(table: Table) -> pd.DataFrame:
     }
     model = names_in(read["model"], columns["model"])
     judge = judges_in(read.get("judge", [ONE_JUDGE] * size), columns.get("judge", ""))
-    raw_scores = _with_points(read["score"]) or read["score"]
+    raw_scores = as_numbers(read["score"], columns["score"])
     score = [_score(row, columns["score"], value) for row, value in enumerate(raw_scores, 1)]
     sign = _signs(table, columns, judge)
     if table.frame.columns.isin(list(SINGLE)).sum() == len(SINGLE):
@@ -85,6 +107,8 @@ def _table(table: Table) -> pd.DataFrame:
         model, questions_in(table, columns["question"]), items_in(table, columns), judge, signed, strict=True
     )
     frame = pd.DataFrame(list(rows), columns=list(SCORES))
+    if table.copies == "keep":  # said of scores that were asked for again, too
+        frame = frame.assign(**{ITEM: _numbered_runs(frame)})
     if columns.get("strength", columns["score"]) != columns["score"]:
         raise DataError(
             f"the strength of comparisons made of scores is the gap between these (--column "
@@ -92,6 +116,41 @@ def _table(table: Table) -> pd.DataFrame:
         )
     frame = frame.assign(**{GAPS: True}) if "strength" in columns else frame
     return frame.assign(category=read["category"]) if "category" in read else frame
+
+
+def _numbered_runs(frame: pd.DataFrame) -> list[str]:
+    """Items of scores, those that are repeated runs numbered as they come."""
+    times = frame.groupby([name for name in SCORES if name != "score"], sort=False).cumcount()
+    if not times.any():
+        return list(frame[ITEM])
+    return [f"{item} run {number + 1}".strip() for item, number in zip(frame[ITEM], times, strict=True)]
+
+
+def is_missing(value: object) -> bool:
+    """Whether a cell says that there is no score."""
+    return value is None or (isinstance(value, str) and (not value.strip() or value.strip() in NO_SCORE))
+
+
+def as_numbers(cells: Sequence[object], column: str) -> list[object]:
+    """Scores without percent signs and decimal commas; None where a cell says that there is none.
+
+    Raises
+    ------
+    DataError
+        If some have a percent sign, and others do not.
+    """
+    present = [None if is_missing(value) else value for value in cells]
+    texts = [value.strip() if isinstance(value, str) else value for value in present]
+    in_percent = [isinstance(text, str) and text.endswith("%") for text in texts]
+    if any(in_percent):
+        bare = next((row for row, text in enumerate(texts) if text is not None and not in_percent[row]), None)
+        if bare is not None:
+            raise DataError(
+                f"record {bare + 1} has {cells[bare]!r} as {column!r}, and others have a percent sign: write all "
+                "scores on one scale"
+            )
+        present = [text[:-1] if isinstance(text, str) else None for text in texts]
+    return _with_points(present) or present
 
 
 def _with_points(cells: Sequence[object]) -> list[object] | None:
@@ -105,14 +164,20 @@ def _with_points(cells: Sequence[object]) -> list[object] | None:
     return [value.replace(",", ".") if isinstance(value, str) else value for value in cells]
 
 
-def _on_scores(table: Table) -> Iterator[str]:
+def on_cells(table: Table) -> Iterator[str]:
     """Decimal commas, and scores of -1 below a scale that begins at 0 or more."""
     columns = _columns(table)
     cells = values(table.frame, columns["score"]).tolist()
-    pointed = _with_points(cells)
-    if pointed is not None:
+    numbers = as_numbers(cells, columns["score"])
+    if any(isinstance(value, str) and "," in value for value in cells):
         yield "Scores have decimal commas: 7,5 is read as 7.5."
-    scores = [parsed for value in pointed or cells if (parsed := number(value)) is not None]
+    words = sorted({value for value in numbers if isinstance(value, str) and value in LETTERS})
+    if words:
+        yield f"Scores are letters: {', '.join(f'{word} is {grade_of(word):g}' for word in words)}."
+    scores = [parsed for value in numbers if (parsed := grade_of(value)) is not None]
+    absent = [value for value in cells if isinstance(value, str) and value.strip() in NO_SCORE]
+    if absent:
+        yield f"{counted(len(absent), 'score')} of {len(cells):,} missing: {listed(sorted({*absent}))} is none."
     regular = [score for score in scores if score != -1]
     single = table.frame.columns.isin(list(SINGLE)).sum() == len(SINGLE)
     if regular and len(regular) < len(scores) and min(regular) >= 0 and max(regular) > 1 and not single:
@@ -160,7 +225,7 @@ def _score_column(table: Table, columns: Mapping[str, str]) -> str:
 
 def _on_judges(table: Table) -> Iterator[str]:
     """Which scores are better, and what counts as a judge where there are metrics."""
-    yield from _on_directions(table)
+    yield from on_better(table)
     columns = _columns(table)
     if METRIC in _parts(table, columns):
         yield (
@@ -171,7 +236,7 @@ def _on_judges(table: Table) -> Iterator[str]:
         yield f"Each {plain(columns['judge'])} counts as a judge."
 
 
-def _on_directions(table: Table) -> Iterator[str]:
+def on_better(table: Table) -> Iterator[str]:
     """Which scores are better, by the column or by what they measure."""
     columns = _columns(table)
     if columns["score"] == RANK:
@@ -192,14 +257,16 @@ def _on_directions(table: Table) -> Iterator[str]:
         )
 
 
-def _notes(table: Table) -> Iterator[str]:
-    yield from _on_scores(table)
+def notes(table: Table) -> Iterator[str]:
+    """What to know of how a table of scores is read."""
+    yield from on_cells(table)
     yield from _on_judges(table)
 
 
 def _refuse_two(table: Table, key: str) -> None:
     """Refuse a table in which several columns could be meant."""
-    candidates = [name for name in OF_A_MODEL[key] if name in table.frame.columns]
+    candidates = [name for name in COLUMNS[key][1] if name in table.frame.columns]
+    candidates = candidates or [name for name in OF_A_MODEL[key] if name in table.frame.columns]
     if len(candidates) > 1 and not table.specified.get(key):
         raise DataError(
             f"the {key} could be {' or '.join(map(repr, candidates))} (--column {key}=NAME chooses one)"
@@ -222,10 +289,11 @@ def judges_in(names: Sequence[Any], column: str) -> list[str]:
 def _score(row: int, column: str, value: object) -> float | None:
     if value is None:
         return None
-    score = float(value) if isinstance(value, bool | np.bool_) else number(value)
+    score = grade_of(bool(value) if isinstance(value, np.bool_) else value)
     if score is None:
         raise DataError(
-            f"record {row} has {value!r} as {column!r}, not a number (leave it empty if there is none)"
+            f"record {row} has {value!r} as {column!r}, not a number, and none of True, False, yes, no, C, "
+            "P, I and N (leave it empty if there is none)"
         )
     return score
 
@@ -243,8 +311,9 @@ def questions_in(table: Table, column: str) -> list[str]:
 
 
 def _parts(table: Table, columns: Mapping[str, str]) -> list[str]:
-    used = {*table.specified.values(), *(columns[key] for key in columns if key != "category")}
-    return [name for name in PARTS if name in table.frame.columns and name not in used]
+    used = {*table.specified.values(), *(columns[key] for key in columns if key not in ("category", "run"))}
+    parts = [name for name in PARTS if name in table.frame.columns and name not in used]
+    return [*parts, columns["run"]] if "run" in columns else parts
 
 
 def items_in(table: Table, columns: Mapping[str, str]) -> list[str]:
@@ -273,7 +342,7 @@ SCORE_TABLE = Layout(
     _used,
     also=_is_table,
     remark="Two models' scores by one judge on one question are a comparison.",
-    notes=_notes,
+    notes=notes,
     of_scores=True,
     ordered=False,
     accepts=frozenset(OF_A_MODEL),
