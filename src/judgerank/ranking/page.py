@@ -108,6 +108,7 @@ HIDDEN = {"p_value", "standard_error", "test", "unparsed", "status"}
 OTHERS = {"own_maker": "Votes of judges on models of their own maker"}
 OTHERS |= {"favourites": "Judges who favour, or slight, a single model"}
 OTHERS |= {"fitness": "Goodness of fit", "repeats": "Requests asked more than once"}
+OTHERS |= {"mean_scores": "Mean scores less the mean of all models, in the units of the file"}
 OTHERS |= {
     "failures": "How often both answers are bad, by model",
     "failed_questions": "Questions on which both answers are bad most often",
@@ -133,8 +134,18 @@ def methods(ranking: Record) -> list[str]:
     return [*texts, scale]
 
 
+METHOD_OF_SCORES = (
+    "Scores of the models are least squares means over {}, every task counting once, with errors by the jackknife "
+    "over tasks. Pairs are tested by paired t-tests, and by McNemar's exact test where scores have two values; "
+    "significance is Holm's (1979). The leaderboard has the scores in log-odds: multiplied so that they vary as "
+    "much as those that the signs of the differences give. Win rates follow from these."
+)
+
+
 def _fit_of(fitted: Fit, judgments: Judgments) -> str:
     spread = "Intervals treat comparisons as independent (inverse expected information)."
+    if fitted.sizes is not None:
+        return METHOD_OF_SCORES.format(counted(fitted.sizes.n_tasks, "task"))
     if fitted.effects is not None:
         spread = (
             "Every answer has a quality of its own, shared by all judges of its question: a normal random effect "
