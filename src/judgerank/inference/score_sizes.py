@@ -274,7 +274,9 @@ def exact_tests(gaps: Gaps, n_models: int) -> tuple[FloatArray, BoolArray]:
     wins, losses = (
         np.bincount(of_pair[side * task_means > ROUNDING], minlength=n_models**2) for side in (1.0, -1.0)
     )
-    i, j = np.divmod(np.flatnonzero((wins + losses > 0) & (largest - smallest <= ROUNDING)), n_models)
+    n_tasks = np.bincount(of_pair, minlength=n_models**2)
+    is_exact = (n_tasks > 0) & (largest - np.where(wins + losses > 0, smallest, 0.0) <= ROUNDING)
+    i, j = np.divmod(np.flatnonzero(is_exact), n_models)
     better, worse = (counts.reshape(n_models, n_models)[i, j] for counts in (wins, losses))
     p = np.minimum(1.0, 2 * bdtr(np.minimum(better, worse), better + worse, 0.5))
     exact[i, j] = exact[j, i] = True

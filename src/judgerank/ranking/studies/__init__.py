@@ -51,15 +51,7 @@ OF_PAIRS = (
 OF_JUDGMENTS = (
     *("default", "prediction", "several_answers", "exact_fit", "sigma", "position_bias", "rivals", "convergence"),
     *("top_change", "few_comparisons", "one_sided_votes", "far_models", "few_questions", "other_units"),
-    *(
-        "goodness_of_fit",
-        "repeated_requests",
-        "adjusted",
-        "by_judge",
-        "whose_opinion",
-        "changed_judges",
-        "large_set",
-    ),
+    *("goodness_of_fit", "adjusted", "by_judge", "whose_opinion", "changed_judges", "large_set"),
 )
 # processor time beside that of most others, on sets of 10,000 and 36,000 judgments; for estimates of what is left
 COSTS = {"goodness_of_fit": 60.0, "top_change": 25.0, "prediction": 20.0, "panel": 10.0}
@@ -90,11 +82,11 @@ def found_in_component(component: Component, names: tuple[str, ...], report: Rep
 
 def _run_all(names: tuple[str, ...], function: str, about: Ranked | Component, report: Report) -> list[Finding]:
     components = [about] if isinstance(about, Component) else about.components
-    left_out: tuple[str, ...] = (
-        OF_PAIRS if isinstance(about, Component) and about.comparisons.stages is not None else ()
-    )
+    left_out: tuple[str, ...] = ()
     if all(component.reported.sizes is not None for component in components):
         left_out = OF_JUDGMENTS
+    elif isinstance(about, Component) and about.comparisons.stages is not None:
+        left_out = OF_PAIRS
     findings = []
     for name in names:
         study = None if name in left_out else _study(name, function)
