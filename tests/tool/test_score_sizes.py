@@ -2,13 +2,15 @@
 
 import json
 from itertools import combinations
+from itertools import pairwise as pairwise_in
 
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import binomtest, t, ttest_rel
+from scipy.stats import binomtest, nct, t, ttest_rel
 
 from judgerank import load, pairwise, rank
+from judgerank.inference.winners_lead import corrected_lead
 from judgerank.ranking.score_boards import fewest_to_change
 from tests.tool.command import judgerank
 
@@ -178,3 +180,42 @@ def test_the_command_says_so(tmp_path):
     assert [row["model"] for row in report["tables"]["mean_scores"]] == [
         row["model"] for row in report["leaderboard"]
     ]
+
+
+def test_the_plan_is_in_tasks_with_the_power_of_the_paired_t_test(tmp_path):
+    SCORES.rename_axis("model").to_csv(tmp_path / "board.csv")
+    (row,) = json.loads(judgerank("plan", "board.csv", "--pair", "m2", "m0", "--json", cwd=tmp_path).stdout)[
+        "plan"
+    ]
+    gap = SCORES.loc["m0"] - SCORES.loc["m2"]
+    assert (row["first"], row["more"]) == ("m0", max(row["tasks"] - len(gap), 0))
+
+    def power(n):
+        return nct.sf(t.ppf(0.975, n - 1), n - 1, gap.mean() / gap.std() * np.sqrt(n))
+
+    assert power(row["tasks"]) >= 0.8 > power(row["tasks"] - 1)
+    neighbours = json.loads(judgerank("plan", "board.csv", "--json", cwd=tmp_path).stdout)["plan"]
+    assert [(part["first"], part["second"]) for part in neighbours] == [*pairwise_in(list(RANKED))]
+
+
+def test_a_plan_for_scores_refuses_what_is_about_judgments(tmp_path):
+    SCORES.rename_axis("model").to_csv(tmp_path / "board.csv")
+    assert judgerank("plan", "board.csv", "--by-judges", "2", cwd=tmp_path).returncode == 2
+    assert "comparisons" in judgerank("plan", "board.csv", "--model", "judge_aware", cwd=tmp_path).stdout
+
+
+def test_the_lead_of_a_model_that_was_picked_is_not_overstated():
+    """Over boards whose true scores are normal, the corrected lead is right on average, the observed one is not."""
+    rng, observed, corrected, true = np.random.default_rng(11), [], [], []
+    for _ in range(4000):
+        s = rng.normal(0, 1, 12)
+        x = s + rng.normal(0, 1, 12)
+        x -= x.mean()
+        first, second = np.argsort(-x)[:2]
+        observed.append(x[first] - x[second])
+        true.append(s[first] - s[second])
+        corrected.append(corrected_lead(x, np.eye(12) - 1 / 12))
+    error = np.std(np.subtract(corrected, true)) / np.sqrt(len(true))
+    assert abs(np.mean(corrected) - np.mean(true)) < 3 * error
+    assert np.mean(observed) - np.mean(true) > 10 * error
+    assert corrected_lead(np.array([1.0, 0, -1]), np.eye(3)) is None

@@ -72,8 +72,8 @@ def fewest_to_change(sizes: ScoreSizes) -> tuple[int, int] | None:
     return (int(times[rival]), rival) if times[rival] < sizes.n_clusters else None
 
 
-def tasks_to_separate(sizes: ScoreSizes, i: int, j: int, alpha: float) -> int | None:
-    """Tasks on which two models are significantly different with a chance of `POWER`, if they differ as estimated.
+def tasks_to_separate(sizes: ScoreSizes, i: int, j: int, alpha: float, wanted: float = POWER) -> int | None:
+    """Tasks on which two models are significantly different with a wanted chance, if they differ as estimated.
 
     By a paired t-test at the level alpha; None where more than `MOST_TASKS` would be needed.
     """
@@ -86,11 +86,11 @@ def tasks_to_separate(sizes: ScoreSizes, i: int, j: int, alpha: float) -> int | 
     if not effect * np.sqrt(MOST_TASKS) > float(quantile(1 - alpha / 2, np.inf)):
         return None
     low, high = 1, 2
-    while high < MOST_TASKS and power(high) < POWER:
+    while high < MOST_TASKS and power(high) < wanted:
         low, high = high, 2 * high
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if power(middle) >= POWER else (middle, high)
+        low, high = (low, middle) if power(middle) >= wanted else (middle, high)
     return high if high <= MOST_TASKS else None
 
 
